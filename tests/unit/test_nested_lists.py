@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.positions import items_by_position
+from sampled_metrics.inputs.items import items_by_position
 
 SCORES = np.array([[3.0, 2.0], [1.0, 2.0]])
 WIDE = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]])

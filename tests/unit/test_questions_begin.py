@@ -7,7 +7,7 @@ import pytest
 
 from sampled_metrics import InputWarning
 from sampled_metrics.inputs import questions
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import Ranks, SampledRanks
 
 ROWS = 50  # from which on most questions are asked
 
@@ -156,7 +156,7 @@ LOW = rows((1, 400))
 )
 def test_samples_that_end_early(near, m, asks):
     ranks = np.append(LOW, near)
-    found = asked("question_samples", ranks, np.full(ranks.size, 3000), m, None)
+    found = asked("question_samples", SampledRanks(ranks, 3000, m), None)
     words = f"the largest sampled rank is {near.max()}, and {near.size} of {ranks.size} rows"
     assert (words in found) == asks == bool(found)
     silent = asked_of_distinct(ranks, m)
@@ -166,7 +166,7 @@ def test_samples_that_end_early(near, m, asks):
 def asked_of_distinct(ranks, m):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        questions.question_samples(ranks, np.full(ranks.size, 3000), m, None, distinct=True)
+        questions.question_samples(SampledRanks(ranks, 3000, m, "distinct"), None)
     return caught
 
 
@@ -175,7 +175,8 @@ def asked_of_distinct(ranks, m):
 ])  # fmt: skip
 def test_samples_of_all_candidates(few, many, words):
     n_items = rows((101, few), (3000, many))
-    found = asked("question_samples", rows((1, few + many - 1), (2, 1)), n_items, 100, None)
+    ranks = rows((1, few + many - 1), (2, 1))
+    found = asked("question_samples", SampledRanks(ranks, n_items, 100), None)
     assert words in found if words else not found
 
 

@@ -10,9 +10,8 @@ from scipy.sparse import csr_array, csr_matrix
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.items import items_by_id
+from sampled_metrics.inputs.items import items_by_id, items_by_position
 from sampled_metrics.inputs.matrices import rank
-from sampled_metrics.inputs.positions import items_by_position
 from sampled_metrics.ranks.items import Items
 from sampled_metrics.ranks.ranking import rank_items
 

@@ -222,8 +222,6 @@ def test_columns_that_are_missing():
         assert error_of(missing).problem == "lacks column score; found rank"
     assert len(table) == 2
     assert len(Table(HERE, {}, ())) == 0
-    both = table.with_column("score", pa.chunked_array([[0.5, 1.5]]))
-    assert (list(both.columns), list(table.columns)) == (["rank", "score"], ["rank"])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sys
 
 from tests.conftest import ROOT
 
-CEILINGS = {"array": 35, "lists": 47, "samples": 25}
+CEILINGS = {"array": 32, "lists": 46, "samples": 25}
 
 
 def test_walks_to_the_ranks_get_no_longer():

@@ -13,7 +13,10 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sampled_metrics._base.arguments import require_known, whole_number
 from sampled_metrics._base.errors import InputError
 
+Array: TypeAlias = NDArray[Any]  # of any type
+Bools: TypeAlias = NDArray[np.bool_]
 Float: TypeAlias = NDArray[np.float64]
+Floats: TypeAlias = NDArray[np.floating[Any]]  # of any width
 Int: TypeAlias = NDArray[np.int64]
 Bool: TypeAlias = NDArray[np.bool_]
 Ids: TypeAlias = NDArray[np.integer] | NDArray[np.str_]

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_ARRAYS = (".npy", ".npz")
-
-
 class Frame(Protocol):
     """A DataFrame of pandas or polars, or a table of pyarrow."""
 
@@ -53,8 +50,8 @@ def kind_of(data: object) -> Kind:
     """Return what some data is; arrays, tensors and nested lists are numbers."""
     kind = Kind.NUMBERS
     if isinstance(data, str | Path):
-        kind = Kind.FILE_OF_ARRAYS if Path(data).suffix in _ARRAYS else Kind.FILE
-    elif is_dictionary(data) or (type(data).__name__ == "Series" and has_ids(data, "index")):
+        kind = Kind.FILE_OF_ARRAYS if Path(data).suffix in (".npy", ".npz") else Kind.FILE
+    elif is_dictionary(data) or (is_series(data) and has_ids(data, "index")):
         kind = Kind.BY_USER
     elif is_frame(data):
         kind = Kind.FRAME
@@ -84,7 +81,7 @@ def is_frame(data: object) -> TypeGuard["pd.DataFrame | pa.Table"]:
 
 def is_pandas(data: object) -> TypeGuard["pd.DataFrame"]:
     """Return whether a table in memory has the index and the columns of pandas."""
-    return is_frame(data) and hasattr(data, "index") and hasattr(data, "reset_index")
+    return is_frame(data) and hasattr(data, "reset_index")
 
 
 def is_series(data: object) -> bool:

@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
-from numpy.typing import NDArray
 
+from sampled_metrics._base.arrays import Array
 from sampled_metrics._base.errors import InputError
 
-Matrix: TypeAlias = "scipy.sparse.sparray | scipy.sparse.spmatrix | NDArray[Any]"
+Matrix: TypeAlias = "scipy.sparse.sparray | scipy.sparse.spmatrix | Array"
 
 
 def with_numbers_of_scipy(matrix: Any) -> Any:
@@ -31,20 +31,16 @@ def canonical(table: Matrix, name: str = "") -> scipy.sparse.csr_array:
 
 def require_sound(table: Matrix, name: str = "") -> None:
     """Raise InputError for a sparse matrix whose indices point outside of it."""
-    place = f"{name}: " if name else ""
-    check = getattr(table, "check_format", None)  # of compressed formats
     try:
-        if check is not None:
-            check(full_check=True)
-        coordinates = getattr(table, "coords", ())
-        for indices, size in zip(coordinates, table.shape, strict=False):
-            if not indices.size:
-                continue
-            least = indices.min()
-            most = indices.max()
+        if hasattr(table, "check_format"):  # of compressed formats
+            table.check_format(full_check=True)
+        for indices, size in zip(getattr(table, "coords", ()), table.shape, strict=False):
+            least = indices.min(initial=0)
+            most = indices.max(initial=-1)
             if least < 0 or most >= size:
                 raise ValueError(f"indices {least} to {most} of {size}")
     except ValueError as error:
+        place = f"{name}: " if name else ""
         raise InputError(f"{place}damaged sparse matrix ({error})") from None
 
 
@@ -67,12 +63,12 @@ def structure(table: scipy.sparse.csr_array, name: str = "") -> dict[str, Any]:
 
 
 def from_structure(
-    arrays: Mapping[str, NDArray[Any]], name: str = "", data: NDArray[Any] | None = None
+    arrays: Mapping[str, Array], name: str = "", data: Array | None = None
 ) -> scipy.sparse.csr_array:
     """Return the table of arrays that `structure` returned, with its entries or with ones."""
     shape, indptr, indices = (arrays[key] for key in structure_names(name))
     if any(x.dtype.kind not in "iu" for x in (shape, indptr, indices)):
         raise InputError("damaged sparse matrix (its structure is no whole numbers)")
-    entries = np.ones(indices.size) if data is None else data
-    table = scipy.sparse.csr_array((entries, indices, indptr), shape=tuple(shape))
-    return canonical(table)
+    if data is None:
+        data = np.ones(indices.size)
+    return canonical(scipy.sparse.csr_array((data, indices, indptr), tuple(shape)))

@@ -24,8 +24,12 @@ from sampled_metrics._base.sparse import (
     marked,
 )
 from sampled_metrics.inputs.held import OfUsers
-from sampled_metrics.inputs.items import items_by_id, known_items, table_of_items
-from sampled_metrics.inputs.positions import items_by_position
+from sampled_metrics.inputs.items import (
+    items_by_id,
+    items_by_position,
+    known_items,
+    table_of_items,
+)
 from sampled_metrics.inputs.questions import ask_of_grades
 from sampled_metrics.inputs.scores import as_array
 from sampled_metrics.tables.arrow import places

@@ -1,7 +1,6 @@
 """Several recommenders, all ranked in full or all among samples."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.kinds import Kind, kind_of
@@ -9,9 +8,9 @@ from sampled_metrics.inputs.full import as_ranks
 from sampled_metrics.inputs.options import Drawn, Ranked
 from sampled_metrics.inputs.recognise import (
     FULL,
-    Given,
     LabelledPairs,
     Lists,
+    Recognised,
     SampledColumns,
     recognise,
 )
@@ -20,50 +19,49 @@ from sampled_metrics.ranks import Ranks, SampledRanks
 
 
 def all_alike(
-    data: Mapping[str, Any], drawn: Drawn, ranked: Ranked
+    data: Mapping[str, object], drawn: Drawn, ranked: Ranked
 ) -> tuple[dict[str, SampledRanks], dict[str, Ranks]]:
     """Return the sampled ranks of all recommenders, or their ranks in full rankings.
 
     The other of the two dictionaries is empty. Data of both kinds is an error.
     """
-    among: dict[str, Any] = {}
-    full: dict[str, Any] = {}
+    given: dict[str, object] = {}
+    is_sampled: dict[str, bool] = {}
     for name, value in data.items():
-        given = value
-        content = None
+        found = None
         # Files of arrays are large, so they are read one after the other.
         if kind_of(value) is not Kind.FILE_OF_ARRAYS:
             with reading(name):
-                given = recognise(value, FULL)
-            content = given.content
-        if _is_sampled(content, drawn):
-            among[name] = given
-        else:
-            full[name] = given
+                found = recognise(value, FULL)
+        given[name] = found or value
+        is_sampled[name] = _is_sampled(found, drawn)
+    among = [name for name in given if is_sampled[name]]
+    full = [name for name in given if not is_sampled[name]]
     if among and full:
         raise InputError(
-            f"{next(iter(full))} is ranked in full, {next(iter(among))} among samples; "
-            "compare like with like"
+            f"{full[0]} is ranked in full, {among[0]} among samples; compare like with like"
         )
     if full and drawn.sampling is not None:
         raise InputError("sampling (--sampling) is for sampled rankings, these are full")
-    samples: dict[str, SampledRanks] = {}
-    rankings: dict[str, Ranks] = {}
-    for name, given in among.items():
+    samples = {}
+    rankings = {}
+    for name, value in given.items():
         with reading(name):
-            ranked.check("sampled ranks")
-            samples[name] = as_sampled(given, drawn)
-    for name, given in full.items():
-        with reading(name):
-            rankings[name] = as_ranks(given, ranked)
+            if full:
+                rankings[name] = as_ranks(value, ranked)
+            else:
+                ranked.check("sampled ranks")
+                samples[name] = as_sampled(value, drawn)
     return samples, rankings
 
 
-def _is_sampled(given: Given | None, drawn: Drawn) -> bool:
-    if isinstance(given, Ranks):
-        return False
-    if isinstance(given, SampledRanks | SampledColumns | LabelledPairs):
-        return True
-    if drawn.positive is not None or drawn.n_negatives is not None:
-        return True
-    return isinstance(given, Lists) and "label" in given.table.columns
+def _is_sampled(given: Recognised | None, drawn: Drawn) -> bool:
+    """Return whether data, which may be a file not read yet, is of sampled rankings."""
+    match given:
+        case Recognised(Ranks()):
+            return False
+        case Recognised(SampledRanks() | SampledColumns() | LabelledPairs()):
+            return True
+        case Recognised(Lists(table)) if "label" in table.columns:
+            return True
+    return drawn.positive is not None or drawn.n_negatives is not None

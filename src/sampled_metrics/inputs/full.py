@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sampled_metrics._base.arguments import check_arguments, require_same
-from sampled_metrics._base.arrays import Float, Int, first_duplicate, grades_of, require, starts
+from sampled_metrics._base.arrays import (
+    Array,
+    Float,
+    Int,
+    first_duplicate,
+    grades_of,
+    require,
+    select_rows,
+    starts,
+)
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, one_line, reading
 from sampled_metrics.inputs.lists import ranks_of_lists
@@ -33,8 +40,10 @@ from sampled_metrics.tables.arrow import as_numpy
 from sampled_metrics.tables.names import USER
 from sampled_metrics.tables.table import Table
 
+_WITHOUT_SIZE = "found ranks; give n_items (--n-items) or add a column n_candidates"
 
-def as_ranks(data: Any, ranked: Ranked) -> Ranks:
+
+def as_ranks(data: object, ranked: Ranked) -> Ranks:
     """Return the ranks of relevant items in full rankings, or in lists of the best items.
 
     The data is `Ranks`; exact ranks from 1, shape (users,); scores, shape (users, items), in a
@@ -78,23 +87,21 @@ def as_ranks(data: Any, ranked: Ranked) -> Ranks:
 
 def _ranks_of(given: Given, ranked: Ranked) -> Ranks:
     """Rank by what was recognised."""
-    if isinstance(given, Scores):
-        return ranks_of_scores(given, ranked)
-    if isinstance(given, Lists):
-        return ranks_of_lists(given.table, ranked)
-    if isinstance(given, SampledRanks):
-        raise InputError("found sampled ranks; `correct` takes them")
-    if isinstance(given, SampledColumns):
-        raise InputError("found sampled ranks; `sampled-metrics correct` takes them")
-    if isinstance(given, RankColumns | LabelledPairs):
-        return ranks_of_columns(given.table, ranked)
-    if isinstance(given, np.ndarray):
-        if ranked.relevant is not None:
-            found = f"{given.dtype} of shape {given.shape}"
-            raise InputError(f"scores are {found}; expected numbers, users x items")
-        return _ranks_of_array(given, ranked)
-    ranked.check("Ranks")
-    return given
+    match given:
+        case Ranks():
+            ranked.check("Ranks")
+            return given
+        case Scores():
+            return ranks_of_scores(given, ranked)
+        case Lists():
+            return ranks_of_lists(given.table, ranked)
+        case RankColumns() | LabelledPairs():
+            return ranks_of_columns(given.table, ranked)
+        case SampledRanks():
+            raise InputError("found sampled ranks; `correct` takes them")
+        case SampledColumns():
+            raise InputError("found sampled ranks; `sampled-metrics correct` takes them")
+    return _ranks_of_array(given, ranked)
 
 
 def read_single(path: Path) -> Ranks:
@@ -111,30 +118,30 @@ def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
         if names.count(name) > 1:
             raise InputError(f"duplicate recommender: {name}")
     found = {path.stem: read_single(path) for path in paths}
+    first = len(found[names[0]])
     for path in paths:
-        first, here = len(found[names[0]]), len(found[path.stem])
+        here = len(found[path.stem])
         if here != first:
             raise InputError(f"{here} users, but {paths[0].name} has {first}", path=path)
     return found
 
 
-def _ranks_of_array(given: NDArray[Any], ranked: Ranked) -> Ranks:
+def _ranks_of_array(given: Array, ranked: Ranked) -> Ranks:
     """Take exact ranks from 1 without ties; floats that are whole numbers too."""
+    if ranked.relevant is not None:
+        found = f"{given.dtype} of shape {given.shape}"
+        raise InputError(f"scores are {found}; expected numbers, users x items")
     ranked.check("ranks")
-    if ranked.n_items is None:
-        raise _without_size()
+    most = ranked.n_items
+    if most is None:
+        raise InputError(_WITHOUT_SIZE)
     if given.dtype.kind == "b":
         raise InputError("found true and false; expected ranks from 1")
     with reading(Path("ranks")):
-        is_rank = (given >= 1) & (given <= ranked.n_items) & (np.floor(given) == given)
-        require("rank", given, is_rank, f"whole numbers, 1 to {ranked.n_items}")
+        is_rank = (given >= 1) & (given <= most) & (np.floor(given) == given)
+        require("rank", given, is_rank, f"whole numbers, 1 to {most}")
     rank = given.astype(np.int64)
-    n_candidates = np.full(rank.shape, ranked.n_items, np.int64)
-    return Ranks.trusted(n_candidates, rank - 1, np.zeros_like(rank))
-
-
-def _without_size() -> InputError:
-    return InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
+    return Ranks.trusted(np.full_like(rank, most), rank - 1, np.zeros_like(rank))
 
 
 def ranks_of_columns(table: Table, ranked: Ranked) -> Ranks:
@@ -153,7 +160,16 @@ def ranks_of_columns(table: Table, ranked: Ranked) -> Ranks:
             f"found columns {', '.join(table.names)}; expected {', '.join(COLUMNS)}, or rank, or "
             "user_id, item_id and rank or score"
         )
-    ranks = _by_user(table, *counts, _relevance_of(table))
+    grades = None
+    if "relevance" in table.columns:
+        relevance = table.finite("relevance")
+        table.refuse("relevance", relevance <= 0.0, relevance, "numbers above 0")
+        grades = grades_of(relevance)
+    source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
+    if USER in table.columns:
+        ranks = _by_user(table, counts, grades, source)
+    else:
+        ranks = Ranks.trusted(*counts, relevance=grades, source=source)
     require_same("n_items", ranked.n_items, "n_candidates", ranks.n_candidates)
     least = float(table.metadata.get(b"min_relevance", b"0"))
     if least > 0.0:
@@ -161,42 +177,29 @@ def ranks_of_columns(table: Table, ranked: Ranked) -> Ranks:
     return ranks
 
 
-def _relevance_of(table: Table) -> Float | None:
-    """Return the grades of rank records, if there are any."""
-    if "relevance" not in table.columns:
-        return None
-    relevance = table.finite("relevance")
-    table.refuse("relevance", relevance <= 0.0, relevance, "numbers above 0")
-    return grades_of(relevance)
-
-
 def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
     """Return the candidates, and those above and level with each item, of ranks without ties."""
-    most: Any = n_items
+    most: int | Int | None = n_items
     if "n_candidates" in table.columns:
         most = table.whole("n_candidates", 2, MOST_ITEMS)
-    elif n_items is None:
-        raise _without_size()
+    if most is None:
+        raise InputError(_WITHOUT_SIZE)
     rank = table.whole("rank", 1, most)
     if USER in table.columns:
         row = first_duplicate(table.codes(USER)[0], rank)
         if row is not None:
             raise table.error("rank", row, rank[row], "each rank once per user")
-    n_candidates = np.broadcast_to(most, rank.shape).astype(np.int64)
-    return n_candidates, rank - 1, np.zeros_like(rank)
+    return np.full_like(rank, most), rank - 1, np.zeros_like(rank)
 
 
 def _by_user(
-    table: Table, n_candidates: Int, n_better: Int, n_tied: Int, relevance: Float | None
+    table: Table, counts: tuple[Int, Int, Int], grades: Float | None, source: str
 ) -> Ranks:
-    source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
-    if USER not in table.columns:
-        return Ranks.trusted(n_candidates, n_better, n_tied, relevance=relevance, source=source)
+    """Put the rows of each user together."""
+    n_candidates, n_better, n_tied = counts
     user, user_ids = table.codes(USER)
     n_found = np.bincount(user)
     order = np.argsort(user, kind="stable")
-    if relevance is not None:
-        relevance = relevance[order]
     first = order[starts(n_found)]
     of_user = n_candidates[first]
     table.refuse(
@@ -210,7 +213,7 @@ def _by_user(
         n_better[order],
         n_tied[order],
         n_found=n_found,
-        relevance=relevance,
+        relevance=select_rows(grades, order),
         users=as_numpy(user_ids),
         source=source,
     )

@@ -7,24 +7,35 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments, require_same
-from sampled_metrics._base.arrays import Ids, Int, array_of, id_column, require_unique
+from sampled_metrics._base.arrays import (
+    Array,
+    Bools,
+    Ids,
+    Int,
+    array_of,
+    id_column,
+    require_unique,
+)
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import Kind, kind_of
-from sampled_metrics.inputs.coincidences import question_column
-from sampled_metrics.inputs.items import Axes, items_of_scores, table_of_items
-from sampled_metrics.inputs.options import Ranked
-from sampled_metrics.inputs.positions import (
+from sampled_metrics._base.kinds import Kind, OfUsers, kind_of
+from sampled_metrics.inputs.items import (
+    Axes,
+    Shape,
     is_nested,
     items_by_position,
     items_of_arrays,
+    items_of_scores,
     rows_of,
+    table_of_items,
 )
+from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.inputs.questions import (
     ask_of_seen_and_relevant,
     ask_of_seen_items,
+    question_column,
     question_places,
 )
 from sampled_metrics.inputs.scores import Scores, inner_products, scores_of
@@ -36,7 +47,7 @@ from sampled_metrics.ranks.ranking import BLOCK_SIZE, rank_items
 Vectors = tuple[ArrayLike, ArrayLike]
 _ROWS_COMPARED = 200  # users of whom another one's scores are looked at
 if TYPE_CHECKING:
-    Marked: TypeAlias = scipy.sparse.csr_array | scipy.sparse.csr_matrix | NDArray[np.bool_]
+    Marked: TypeAlias = scipy.sparse.csr_array | scipy.sparse.csr_matrix | Bools
 
 
 def rank(
@@ -94,21 +105,17 @@ def rank(
     relevant = rows_of(relevant)
     if is_nested(relevant):
         shape = _shape_beside(relevant, score, seen, items)
-    ranked = items_by_position(relevant, "relevant", shape)
+    ranked = items_by_position(relevant, RELEVANT, shape)
     if ranked.n_users and not ranked.item.size:
         raise InputError("relevant: no user has an item; expected at least one who has")
-    user_ids = None
-    if users is not None:
-        user_ids = id_column("users", users, ranked.n_users)
-        require_unique("id of users", user_ids)
+    user_ids = _ids("users", users, ranked.n_users, "id of users")
     item_ids = None
     if items is not None:
         item_ids = array_of("items", items)
         if item_ids.ndim != 1:
             raise InputError(f"items has shape {item_ids.shape}; expected one dimension")
     if isinstance(score, tuple) and len(score) == 2:
-        vectors_of_users, vectors_of_items = score
-        score = inner_products(vectors_of_users, vectors_of_items, ranked.n_users)
+        score = inner_products(score[0], score[1], ranked.n_users)
     scores = scores_of(score, kind_of(score), "score")
     if isinstance(scores, np.ndarray) or (scores.shape and scores.shape[0] != ranked.n_users):
         found = f"score has shape {scores.shape}"
@@ -116,7 +123,7 @@ def rank(
     ranks = rank_items(
         scores.rows,
         ranked,
-        None if seen is None else items_by_position(seen, "seen"),
+        None if seen is None else items_by_position(seen, SEEN),
         users=user_ids,
         items=item_ids,
         block_size=block_size,
@@ -124,28 +131,28 @@ def rank(
     return ranks.at_least(min_relevance)
 
 
-def _shape_beside(relevant: Any, score: Any, seen: Any, items: Any) -> tuple[int, int] | None:
+def _shape_beside(relevant: Any, score: Any, seen: Any, items: Any) -> Shape | None:
     """Return the numbers of users and of items: only they tell lists of columns from a matrix.
 
     A function is asked for the scores of the first user with an item if nothing else says it. None
     if there is no such user, or the scores have no such shape.
     """
-    n_users = len(relevant)
-    users = [user for user in range(n_users) if _has_items(relevant[user])]
+    users = [user for user, own in enumerate(relevant) if _has_items(own)]
     if not users:
         return None
-    if items is not None:
-        return n_users, len(items)
-    if isinstance(score, tuple) and len(score) == 2:
-        return n_users, len(score[1])
+    width = None
     shape: tuple[int, ...] = getattr(seen, "shape", ())
-    if len(shape) != 2 and kind_of(score) is Kind.FUNCTION:
+    if items is not None:
+        width = len(items)
+    elif isinstance(score, tuple) and len(score) == 2:
+        width = len(score[1])
+    elif len(shape) != 2 and kind_of(score) is Kind.FUNCTION:
         shape = np.shape(score(np.array(users[:1])))
     elif len(shape) != 2:
         shape = getattr(score, "shape", None) or array_of("score", score).shape
-    if len(shape) != 2:
-        return None
-    return n_users, int(shape[1])
+    if width is None and len(shape) == 2:
+        width = int(shape[1])
+    return None if width is None else (len(relevant), width)
 
 
 def _has_items(items: Any) -> bool:
@@ -158,23 +165,25 @@ def ranks_of_scores(scores: Scores, ranked: Ranked) -> Ranks:
     ranked.check("scores", scores.path)
     shape = scores.shape
     if shape is None:
-        shape = _shape_of_function(scores, ranked)
+        if ranked.relevant is None or table_of_items(ranked.relevant, RELEVANT) is not None:
+            raise InputError("a function of users needs relevant as columns or a matrix")
+        shape = scores.shape_for(items_of_arrays(ranked.relevant, RELEVANT).n_users)
     if "seen_indptr" in scores.beside:
         raise InputError("compressed seen items are not read; give a file by seen (--seen)")
     require_same("n_items", ranked.n_items, "number of items", shape[1])
-    axes = Axes(
-        shape,
-        _ids("user_ids", scores.user_ids, shape[0]),
-        _ids("item_ids", scores.item_ids, shape[1]),
+    user_ids, item_ids = (
+        _ids(name, scores.beside.get(name), size, name)
+        for name, size in zip(("user_ids", "item_ids"), shape, strict=True)
     )
+    axes = Axes(shape, user_ids, item_ids)
     relevant = _items(axes, RELEVANT, ranked.relevant, "held_out", scores.beside)
     if relevant is None:
         raise InputError(
             "found scores; give relevant (--relevant) or, if these are scores of a held-out item "
             "and its negatives, use `correct` with positive (--positive)"
         )
-    seen = _items(axes, SEEN, ranked.seen, "seen", scores.beside)
-    ranks = rank_items(scores.rows, relevant, seen, users=axes.user_ids, items=axes.item_ids)
+    seen = _items(axes, SEEN, ranked.seen, SEEN, scores.beside)
+    ranks = rank_items(scores.rows, relevant, seen, users=user_ids, items=item_ids)
     if seen is None and (ranks.n_candidates == shape[1]).all():
         ask_of_seen_items(*shape)
     users = np.flatnonzero(np.diff(relevant.start))
@@ -192,43 +201,36 @@ def _question_rows(scores: Scores, relevant: Items, seen: Items | None, users: I
     Ask also about a first or last column that is nobody's item.
     """
     some = users[:: max(users.size // _ROWS_COMPARED, 1)]
-    item = relevant.item[relevant.start[some]]
+    item = relevant.item[relevant.start[some], np.newaxis]
     rows = np.asarray(scores.rows(some))
-    own = np.take_along_axis(rows, item[:, np.newaxis], axis=1)
     other_rows = np.roll(rows, 1, axis=0)
-    other = np.take_along_axis(other_rows, item[:, np.newaxis], axis=1)
+    own = np.take_along_axis(rows, item, axis=1)
+    other = np.take_along_axis(other_rows, item, axis=1)
     question_places((rows < own).mean(axis=1), (other_rows < other).mean(axis=1))
+    taken = relevant.item if seen is None else np.append(relevant.item, seen.item)
     for column in (0, rows.shape[1] - 1):
-        is_seen = seen is not None and (seen.item == column).any()
-        if not is_seen and not (relevant.item == column).any():
+        if column not in taken:
             question_column(rows, own, column)
 
 
-def _shape_of_function(scores: Scores, ranked: Ranked) -> tuple[int, int]:
-    """Return the shape of a function's scores of all users for whom relevant items are given."""
-    if ranked.relevant is None or table_of_items(ranked.relevant, RELEVANT) is not None:
-        raise InputError("a function of users needs relevant as columns or a matrix")
-    relevant = items_of_arrays(ranked.relevant, RELEVANT)
-    return scores.shape_for(relevant.n_users)
-
-
-def _ids(name: str, values: Any, size: int) -> Ids | None:
+def _ids(name: str, values: ArrayLike | None, size: int, what: str) -> Ids | None:
+    """Return ids of rows or columns, each once, if there are any; errors call one `what`."""
     if values is None:
         return None
     ids = id_column(name, values, size)
-    require_unique(name, ids)
+    require_unique(what, ids)
     return ids
 
 
 def _items(
-    axes: Axes, name: str, given: Any, beside_name: str, beside: Mapping[str, Any]
+    axes: Axes, name: str, given: OfUsers | None, key: str, beside: Mapping[str, Array]
 ) -> Items | None:
-    """Return items that are given, or that are beside the scores in their file."""
-    own = beside.get(beside_name)
+    """Return items that are given, or that are beside the scores in their file under a key."""
+    own = beside.get(key)
     if own is not None and given is not None:
-        raise InputError(f"{beside_name} and {given} both give {name} items")
+        raise InputError(f"{key} and {given} both give {name} items")
     if own is not None:
-        return items_of_scores(own, beside_name, axes)
+        return items_of_scores(own, key, axes)
     if given is not None:
         return items_of_scores(given, name, axes)
     return None

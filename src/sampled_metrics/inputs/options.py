@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
+from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError, flag
 
 # Options allowed beside each kind of input; those that are numbers must agree with the input.
@@ -72,7 +73,7 @@ class Drawn(NamedTuple):
     """
 
     n_items: ArrayLike | None = None
-    n_negatives: int | None = None
+    n_negatives: int | Int | None = None
     sampling: str | None = None
     positive: ArrayLike | None = None
     relevant: Any = None

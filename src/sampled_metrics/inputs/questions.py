@@ -1,17 +1,16 @@
 """Questions about ranks and scores that are valid, but look like those of something else."""
 
 from collections.abc import Sequence
-from typing import Any
 from weakref import WeakSet
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float, Floats, Ids, Int, Rows
 from sampled_metrics._base.asking import ask, collected
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 
 _MANY = 50  # rows, of which the mean rank tells a random order from a poor one
+_LEAST_BY_CHANCE = 8.0  # relevant items in lists, from which on more than these would be found
 _SEVERAL = 10  # users and items, of which fewer are complete by chance
 _MOST_FIELDS = 5  # of a row that is no list of items
 _LEAST = 8  # largest sampled rank that may be an end: ranks near 1 are frequent anyway
@@ -71,10 +70,9 @@ def ask_of_grades(grades: Float | None) -> None:
 
 def ask_of_rows_of_ids(name: str, items: Int, sizes: Sequence[int]) -> None:
     """Ask whether lists of each user's items are pairs of user and item, by their first numbers."""
-    size = sizes[0] if sizes else 0
-    if len(sizes) < _SEVERAL or not 1 < size <= _MOST_FIELDS or set(sizes) != {size}:
+    if len(sizes) < _SEVERAL or len(set(sizes)) > 1 or not 1 < sizes[0] <= _MOST_FIELDS:
         return
-    if (np.diff(items[::size]) >= 0).all():
+    if (np.diff(items[:: sizes[0]]) >= 0).all():
         ask(
             name,
             f"the first items of all {len(sizes):,} users are in ascending order: are these rows "
@@ -92,14 +90,12 @@ def ask_of_cut_lists(length: Int, n_items: int) -> None:
         )
 
 
-def ask_of_rank_and_score(user: Int, rank: Int, score: NDArray[np.floating]) -> None:
+def ask_of_rank_and_score(user: Int, rank: Int, score: Floats) -> None:
     """Ask about lists whose scores are neither in the order of the ranks nor in the reverse."""
     order = np.lexsort((rank, user))
     steps = np.diff(score[order])[np.diff(user[order]) == 0]
-    if steps.size < _MANY:
-        return
-    falling = (steps <= 0).mean()
-    if 0.1 < falling < 0.9:
+    falling = np.count_nonzero(steps <= 0) / max(steps.size, 1)
+    if steps.size >= _MANY and 0.1 < falling < 0.9:
         ask(
             "data",
             f"scores fall from a rank to the next in {falling:.0%} of rows: rank and score "
@@ -135,20 +131,19 @@ def _question_complete(ranks: Ranks) -> None:
     n_candidates = ranks.n_candidates
     if not ranks.is_single:
         n_candidates = np.repeat(n_candidates, ranks.n_found)
-    fewest = int(n_candidates.min())
+    others = n_candidates - 1
     above: Int | Float = ranks.n_better
     worst = ranks.n_better
-    untied: Any = slice(None)
+    untied: Rows = slice(None)
     if ranks.n_tied.any():
-        _ask_of_equal_scores(ranks.n_tied, n_candidates - 1)
+        _ask_of_equal_scores(ranks.n_tied, others)
         above = ranks.n_better + 0.5 * ranks.n_tied
         worst = ranks.n_better + ranks.n_tied
         untied = ranks.n_tied == 0
+    fewest = int(n_candidates.min())
     if above.mean() > (1.0 - _POOR) * (fewest - 1):  # else below is at least _POOR
-        others = n_candidates - 1
-        below = 1.0 - above / others
         place = "those of these rows and columns"
-        _ask_of_order(below, others, "relevant", "other candidates", place)
+        _ask_of_order(1.0 - above / others, others, "relevant", "other candidates", place)
     if ranks.is_single:
         _ask_of_perfection(worst, "other candidates")
         _ask_of_pile(ranks.n_better[untied], n_candidates[untied])
@@ -160,7 +155,7 @@ def _question_complete(ranks: Ranks) -> None:
 def question_ends(tied: Int, better: Int, others: Int) -> None:
     """Ask about ties that decide where most held-out items are among their negatives."""
     n_rows = tied.size
-    n_tied = int(np.count_nonzero(tied >= np.maximum(_TIED * others, 1.0)))
+    n_tied = np.count_nonzero(tied >= np.maximum(_TIED * others, 1.0))
     low = (1.0 / (1.0 + better + tied)).mean()
     high = (1.0 / (1.0 + better)).mean()
     # Many recommenders give no score to most items; ties of those change little near the top.
@@ -175,34 +170,36 @@ def question_ends(tied: Int, better: Int, others: Int) -> None:
 
 def question_ties(tied: Int, others: Int) -> None:
     """Ask about equal scores, and held-out items that seem to be among their own negatives."""
-    n_rows = tied.size
     _ask_of_equal_scores(tied, others)
-    share, m = (tied > 0).sum() / max(n_rows, 1), others.sum() / max(n_rows, 1)
-    if share < 0.1:
+    n_rows = tied.size
+    n_tied = np.count_nonzero(tied)
+    if not n_tied or n_tied < 0.1 * n_rows:
         return
+    share = n_tied / n_rows
+    m = others.mean()
     each = 1.0 - (1.0 - share) ** (1.0 / m)  # probability of a tie if all are independent
     twice = share - m * each * (1.0 - each) ** (m - 1.0)
     if n_rows * twice >= _EXPECTED and (tied > 1).mean() < twice / 2.0:
         ask(
             "data",
-            f"{(tied > 0).sum():,} of {n_rows:,} held-out items have the score of one of their "
+            f"{n_tied:,} of {n_rows:,} held-out items have the score of one of their "
             "negatives: is it the held-out item itself? Leave it out of them, and count one "
             "negative fewer (`check-negatives`)",
         )
 
 
-def question_samples(
-    ranks: Int, n_items: Int, m: int, users: object, *, distinct: bool = False
-) -> None:
+def question_samples(sampled: SampledRanks, users: Ids | None) -> None:
     """Ask about sampled ranks in random or perfect order, of all candidates, or of `users` again.
 
-    Also about many rows at or near a largest rank below m + 1, but not if only the `distinct` ones
+    Also about many rows at or near a largest rank below m + 1, but not if only the distinct ones
     of m negatives were ranked.
     """
+    ranks = sampled.sampled_ranks
+    m = sampled.n_negatives
     below = 1.0 - (ranks - 1) / m
     _ask_of_order(below, np.full(ranks.size, m), "positive", "negatives", "in the column named")
     _ask_of_perfection(ranks - 1, "negatives")
-    small = np.broadcast_to(n_items == m + 1, ranks.shape)
+    small = sampled.n_items == m + 1
     if small.all() or small.sum() >= _SEVERAL:
         rows = "" if small.all() else f" in {small.sum():,} of {small.size:,} rows"
         ask(
@@ -212,9 +209,10 @@ def question_samples(
         )
     largest = int(ranks.max())
     width = min(-(-largest // 10), m + 1 - largest)
-    near = int(np.count_nonzero(ranks > largest - width))
+    near = np.count_nonzero(ranks > largest - width)
     enough = _SUSPICIOUS if largest - 1 in _USUAL and 2 * largest <= m else _ENOUGH
-    if width > 0 and largest >= _LEAST and near >= enough and not distinct:
+    is_cut = width > 0 and largest >= _LEAST and near >= enough
+    if is_cut and sampled.sampling is not Sampling.DISTINCT:
         ask(
             "n_negatives",
             f"the largest sampled rank is {largest}, and {near:,} of {ranks.size:,} rows are near "
@@ -222,7 +220,7 @@ def question_samples(
         )
     if users is None:
         return
-    rows_of_users = np.unique(np.asarray(users), return_counts=True)[1]
+    _, rows_of_users = np.unique(users, return_counts=True)
     if rows_of_users.max() > 1:
         ask(
             "user_id",
@@ -232,7 +230,7 @@ def question_samples(
         )
 
 
-def question_scales(own: NDArray[np.floating], others: NDArray[np.floating]) -> None:
+def question_scales(own: Floats, others: Floats) -> None:
     """Ask whether some scores are probabilities and the others are not, `own` of held-out items."""
     if own.size < _MANY or not others.size:
         return
@@ -240,7 +238,7 @@ def question_scales(own: NDArray[np.floating], others: NDArray[np.floating]) -> 
         (others, own, "negatives are from 0 to 1, and of held-out items"),
         (own, others, "held-out items are from 0 to 1, and of negatives"),
     ):
-        if not (inside.min() >= 0.0 and inside.max() <= 1.0 and np.ptp(inside) > 0.0):
+        if not 0.0 <= inside.min() < inside.max() <= 1.0:
             continue
         share = ((outside < 0.0) | (outside > 1.0)).mean()
         if share > 0.1:
@@ -251,7 +249,7 @@ def question_scales(own: NDArray[np.floating], others: NDArray[np.floating]) -> 
             )
 
 
-def question_padding(scores: NDArray[np.floating]) -> None:
+def question_padding(scores: Floats) -> None:
     """Ask whether rows of scores of negatives are filled up with one number."""
     users, width = scores.shape
     if users < _SEVERAL or width < 3:
@@ -260,7 +258,7 @@ def question_padding(scores: NDArray[np.floating]) -> None:
     _ask_of_filler(scores[:, ::-1], "begin with")
 
 
-def _ask_of_filler(scores: NDArray[np.floating], words: str) -> None:
+def _ask_of_filler(scores: Floats, words: str) -> None:
     """Ask about rows that end in the same score several times."""
     users, width = scores.shape
     tails = scores[scores[:, -1] == scores[:, -2]]
@@ -278,10 +276,11 @@ def _ask_of_filler(scores: NDArray[np.floating], words: str) -> None:
     padded = length[last == filler]
     # Rows that end in ties have them elsewhere too.
     elsewhere = np.count_nonzero(scores == filler) - padded.sum()
+    shortest = padded.min()
     longest = padded.max()
-    found = f"{padded.min()} to {longest}"
+    found = f"{shortest} to {longest}"
     is_own = True
-    if padded.min() == longest:
+    if shortest == longest:
         found = f"{longest}"
         # The last columns of all rows may be of items without scores.
         is_own = longest > 2 and padded.size < users
@@ -300,11 +299,10 @@ def question_places(own: Float, other: Float) -> None:
     Both are shares of the items that are below it.
     """
     difference = own - other
-    if difference.size < _MANY:
+    if own.size < _MANY or own.mean() < _POOR:
         return
     spread = difference.std()
-    by_chance = 2.0 * spread / np.sqrt(difference.size)
-    if own.mean() >= _POOR and spread > 0.1 and difference.mean() < by_chance:
+    if spread > 0.1 and difference.mean() < 2.0 * spread / np.sqrt(own.size):
         ask(
             "relevant",
             "scores differ between users, but put the held-out items of other users as high as "
@@ -313,7 +311,7 @@ def question_places(own: Float, other: Float) -> None:
 
 
 def _ask_of_equal_scores(tied: Int, others: Int) -> None:
-    n_equal = int(np.count_nonzero((tied == others) & (others >= _LEAST)))
+    n_equal = np.count_nonzero((tied == others) & (others >= _LEAST))
     if tied.size >= _MANY and n_equal >= _EQUAL * tied.size:
         ask(
             "data",
@@ -348,13 +346,11 @@ def _ask_of_perfection(better: Int, words: str) -> None:
 
 def _ask_of_pile(better: Int, n_candidates: Int) -> None:
     """Ask about many equal ranks after which there are none, though there are candidates."""
-    if better.size < _MANY:
-        return
-    largest = int(better.max()) + 1
+    largest = int(better.max(initial=-1)) + 1
     is_largest = better == largest - 1
-    if largest < _LEAST or np.count_nonzero(is_largest) < _ENOUGH:
+    if better.size < _MANY or largest < _LEAST or np.count_nonzero(is_largest) < _ENOUGH:
         return
-    piled = int(np.count_nonzero(largest < n_candidates[is_largest]))
+    piled = np.count_nonzero(largest < n_candidates[is_largest])
     width = max(largest // 10, 1)
     before = np.count_nonzero((better >= largest - 1 - width) & ~is_largest) / width
     if piled >= _ENOUGH and piled > _PILED * (before + 1.0):
@@ -403,12 +399,10 @@ def _ask_of_folds(ranks: Ranks) -> None:
         is_repeated = False
         if ranks.is_single and np.array_equal(better[lag : lag + _MANY], better[:_MANY]):
             is_repeated = bool(np.ptp(better)) and np.array_equal(better[lag:], better[:-lag])
-        is_alike = False
+        alike = 0.0
         if n_differ:
-            alike = _correlation(n[:-lag], n[lag:])
-            shifted = _correlation(n[: -lag - _SHIFT], n[lag + _SHIFT :])
-            is_alike = alike > _ALIKE and shifted < alike / 2.0
-        if is_repeated or is_alike:
+            alike = _correlation(n, lag)
+        if is_repeated or (alike > _ALIKE and _correlation(n, lag + _SHIFT) < alike / 2.0):
             ask(
                 "data",
                 f"rows {lag + 1:,}, {lag + 2:,} and so on look like rows 1, 2 and so on: are these "
@@ -417,7 +411,53 @@ def _ask_of_folds(ranks: Ranks) -> None:
             return
 
 
-def _correlation(a: Int, b: Int) -> float:
-    if np.ptp(a) == 0 or np.ptp(b) == 0:
+def _correlation(numbers: Int, lag: int) -> float:
+    """Return the correlation of numbers with those some rows later."""
+    first = numbers[:-lag]
+    second = numbers[lag:]
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
         return 0.0
-    return float(np.corrcoef(a, b)[0, 1])
+    return float(np.corrcoef(first, second)[0, 1])
+
+
+def question_lists(length: Int, n_relevant: Int, n_found: int, n_items: int) -> None:
+    """Ask about cut lists that hold every relevant item, or no more of them than by chance.
+
+    There are `n_items` items at least, and a length and relevant items of each user.
+    """
+    longest = int(length.max(initial=0))
+    if length.size < _MANY or 2 * longest >= n_items:
+        return
+    expected = float((length * n_relevant).sum()) / n_items
+    if n_found == n_relevant.sum():
+        ask(
+            "data",
+            f"lists of {longest} or fewer of {n_items:,} items hold every relevant item of "
+            f"{length.size:,} users: were users without a hit left out, or are these sampled "
+            "candidates? `correct` takes those",
+        )
+    elif expected >= _LEAST_BY_CHANCE and n_found <= expected + 2.0 * np.sqrt(expected):
+        ask(
+            "relevant",
+            f"lists hold {n_found:,} of {n_relevant.sum():,} relevant items, and {expected:.0f} by "
+            "chance: are ids of items the same in both?",
+        )
+
+
+def question_column(scores: Floats, own: Floats, column: int) -> None:
+    """Ask whether a column is padding, as it has one score for all users and no other column has.
+
+    `own` are the scores of held-out items.
+    """
+    if len(scores) < _MANY:
+        return
+    first = scores[0, column]
+    if not np.isfinite(first) or (scores[:, column] != first).any():
+        return
+    share = (own <= first).mean()
+    if share > 0.1 and (scores == scores[0]).all(axis=0).sum() == 1:
+        ask(
+            "data",
+            f"column {column} has the same score for all users, {first:g}, which {share:.0%} of "
+            "held-out items are not above: is it padding? Leave it out, or give it as seen",
+        )

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import Int, array_of
+from sampled_metrics._base.arrays import Array, Int, array_of
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics._base.kinds import Kind, has_ids, is_sparse
@@ -21,7 +21,7 @@ from sampled_metrics.ranks.products import Products, Score
 from sampled_metrics.tables.lines import require_file
 
 
-def as_array(data: Any, name: str = "data") -> NDArray[Any]:
+def as_array(data: Any, name: str = "data") -> Array:
     """Return numbers of one or two dimensions as an array."""
     has_array = hasattr(data, "__array__")
     if hasattr(data, "__arrow_c_stream__") and not has_array:
@@ -33,20 +33,22 @@ def as_array(data: Any, name: str = "data") -> NDArray[Any]:
     except RuntimeError as error:  # of a tensor of torch with gradients
         raise InputError(f"{name}: {type(data).__name__} is no array ({error})") from error
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
-        shape = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
-        found = f"{name}: found {type(data).__name__}{shape}"
-        raise InputError(f"{found}; expected numbers, a DataFrame, a file (docs/inputs.md)")
+        shape = f" of {array.dtype}, shape {array.shape}" * bool(array.ndim)
+        raise InputError(
+            f"{name}: found {type(data).__name__}{shape}; "
+            "expected numbers, a DataFrame, a file (docs/inputs.md)"
+        )
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def refuse_special(data: Any, name: str) -> None:
+def refuse_special(data: object, name: str) -> None:
     """Raise InputError for objects that another call of their library makes an array or a table."""
     remedy = _remedy_of_tensor(data) or _remedy_of_table(data)
     if remedy:
         raise InputError(f"{name}: found {type(data).__name__}, {remedy}")
 
 
-def _remedy_of_tensor(data: Any) -> str:
+def _remedy_of_tensor(data: object) -> str:
     """Return the call that makes numbers of a tensor numbers of numpy; empty if none is needed."""
     remedy = _NUMBERS.get(str(getattr(data, "dtype", "")), "")
     if str(getattr(data, "layout", "torch.strided")) != "torch.strided":
@@ -58,7 +60,7 @@ def _remedy_of_tensor(data: Any) -> str:
     return remedy
 
 
-def _remedy_of_table(data: Any) -> str:
+def _remedy_of_table(data: object) -> str:
     """Return the call that makes an object of another library a table or an array."""
     if hasattr(data, "collect") and hasattr(data, "lazy"):
         return "not calculated yet; give .collect()"
@@ -75,7 +77,7 @@ _NUMBERS = {
     "torch.bfloat16": "bfloat16 is no type of numpy; give .float()",
     "bfloat16": "bfloat16 is no type of numpy; give .astype('float32')",
 }
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_AXES = {"user_ids": "index", "item_ids": "columns"}  # of pandas
 _BESIDE = ("held_out", "seen", "seen_indptr", "positive", "user_ids", "item_ids")
 
 
@@ -88,38 +90,45 @@ class Scores(NamedTuple):
         Function from row numbers of users to their scores, shape (some, items).
     shape
         Of users x items; None if it is not known, as that of a function of the caller.
-    user_ids, item_ids
-        Ids beside the matrix, as they are given; None without.
     beside
-        Other arrays of its file, such as `held_out`, `seen` and `positive`.
+        Arrays beside the matrix: `user_ids` and `item_ids`, and in its file `held_out`, `seen` and
+        `positive`.
     path
         Its file, None in memory.
     """
 
     rows: Score
     shape: tuple[int, int] | None
-    user_ids: Any = None
-    item_ids: Any = None
-    beside: Mapping[str, Any] = _NOTHING
+    beside: Mapping[str, Any] = MappingProxyType({})
     path: Path | None = None
 
     @classmethod
-    def of_matrix(cls, matrix: NDArray[Any], **beside: Any) -> Scores:
+    def of_matrix(
+        cls,
+        matrix: Array,
+        beside: Mapping[str, Any] = MappingProxyType({}),
+        path: Path | None = None,
+    ) -> Scores:
         """Take a matrix of numbers."""
         if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.size:
-            found = f"{matrix.dtype} of shape {matrix.shape}"
-            raise InputError(f"scores are {found}; expected numbers, users x items")
-        return cls(matrix.__getitem__, matrix.shape, **beside)
+            raise InputError(
+                f"scores are {matrix.dtype} of shape {matrix.shape}; "
+                "expected numbers, users x items"
+            )
+        return cls(matrix.__getitem__, matrix.shape, beside, path)
 
     def shape_for(self, n_users: int) -> tuple[int, int]:
         """Return the shape for so many users, of whom the function is asked for one."""
         first = self.rows(np.arange(min(n_users, 1)))
-        if np.ndim(first) != 2:
-            found = f"{type(first).__name__} of shape {np.shape(first)}"
-            raise InputError(f"the function returned {found}; expected scores, users x items")
-        return n_users, np.shape(first)[1]
+        shape = np.shape(first)
+        if len(shape) != 2:
+            raise InputError(
+                f"the function returned {type(first).__name__} of shape {shape}; "
+                "expected scores, users x items"
+            )
+        return n_users, shape[1]
 
-    def matrix(self) -> NDArray[Any]:
+    def matrix(self) -> Array:
         """Return all scores at once."""
         if self.shape is None:
             raise InputError("found a function; expected scores, users x items")
@@ -134,7 +143,7 @@ class Counts(NamedTuple):
     tied: Int
 
 
-def counts_beside(scores: NDArray[Any], positive: Any, *, has_gaps: bool = False) -> Counts:
+def counts_beside(scores: Array, positive: ArrayLike, *, has_gaps: bool = False) -> Counts:
     """Count the scores of each row that are above the one in a column, or equal to it.
 
     `positive` is the column, one for all rows or one per row, negative from the end. With
@@ -146,8 +155,10 @@ def counts_beside(scores: NDArray[Any], positive: Any, *, has_gaps: bool = False
     Counts(candidates=array([4]), better=array([1]), tied=array([1]))
     """
     if scores.ndim != 2 or scores.shape[1] < 2:
-        found = f"{scores.dtype} of shape {scores.shape}"
-        raise InputError(f"scores are {found}; expected numbers, shape (users, 1 + negatives)")
+        raise InputError(
+            f"scores are {scores.dtype} of shape {scores.shape}; "
+            "expected numbers, shape (users, 1 + negatives)"
+        )
     users, width = scores.shape
     column = array_of("positive", positive)
     is_whole = column.dtype.kind in "iu" and column.shape in {(), (users,)}
@@ -157,10 +168,10 @@ def counts_beside(scores: NDArray[Any], positive: Any, *, has_gaps: bool = False
             found = str(column)
         raise InputError(f"positive is {found}; expected one of the columns 0 to {width - 1}")
     own = scores[np.arange(users), column][:, np.newaxis]
-    is_known = np.isfinite(scores)
-    is_candidate = is_known
+    is_candidate = np.isfinite(scores)
+    is_known = is_candidate
     if has_gaps:
-        is_known = is_known | ((scores == -np.inf) & (own > -np.inf))
+        is_known = is_candidate | ((scores == -np.inf) & (own > -np.inf))
     if not is_known.all():
         row, bad = np.argwhere(~is_known)[0]
         problem = f"the score in column {bad} is {scores[row, bad]}; expected finite numbers"
@@ -172,11 +183,12 @@ def counts_beside(scores: NDArray[Any], positive: Any, *, has_gaps: bool = False
     )
 
 
-def scores_of(data: Any, kind: Kind, name: str, what: str = "") -> Scores | NDArray[Any]:
+def scores_of(data: Any, kind: Kind, name: str, what: str = "") -> Scores | Array:
     """Return scores, or an array of one dimension.
 
-    Data is the name of a file of arrays, a function of users, a pair of factors, or numbers of any
-    library. Errors call it `name`, and a file that is missing `what`.
+    Data is the name of a file of arrays, a function of users, a pair of factors, a sparse matrix,
+    of which what is not stored is 0, or numbers of any library. Errors call it `name`, and a file
+    that is missing `what`.
     """
     match kind:
         case Kind.FILE | Kind.FILE_OF_ARRAYS:
@@ -184,28 +196,24 @@ def scores_of(data: Any, kind: Kind, name: str, what: str = "") -> Scores | NDAr
         case Kind.FUNCTION:
             return Scores(data, None)
         case Kind.PAIR:
-            return _scores_of_factors(as_array(data[0], name), as_array(data[1], name))
+            users, items = (as_array(part, name) for part in data)
+            return Scores(inner_products(users, items), (len(users), len(items)))
         case Kind.SPARSE:
-            return _scores_of_sparse(data, name)
-    return _scores_of_numbers(data, kind, name)
-
-
-def _scores_of_factors(users: NDArray[Any], items: NDArray[Any]) -> Scores:
-    return Scores(inner_products(users, items), (len(users), len(items)))
-
-
-def _scores_of_numbers(data: Any, kind: Kind, name: str) -> Scores | NDArray[Any]:
-    """Take an array, or a DataFrame whose index and columns are ids if they are no numbers."""
+            if data.ndim != 2:
+                raise InputError(f"{name} has shape {data.shape}; expected users x items")
+            require_sound(data, name)
+            matrix = scipy.sparse.csr_array(with_numbers_of_scipy(data))
+            return Scores(lambda rows: matrix[rows].toarray(), matrix.shape)
     array = as_array(data, name)
     if array.ndim == 1:
         return array
-    if kind is not Kind.FRAME:
-        return Scores.of_matrix(array)
-    ids = [getattr(data, axis) if has_ids(data, axis) else None for axis in ("index", "columns")]
-    return Scores.of_matrix(array, user_ids=ids[0], item_ids=ids[1])
+    ids = {}
+    if kind is Kind.FRAME:  # whose index and columns are ids if they are no running numbers
+        ids = {key: getattr(data, axis) for key, axis in _AXES.items() if has_ids(data, axis)}
+    return Scores.of_matrix(array, ids)
 
 
-def _scores_of_file(path: Path, what: str) -> Scores | NDArray[Any]:
+def _scores_of_file(path: Path, what: str) -> Scores | Array:
     """Read an `.npy` block by block, or an `.npz` with `scores` and arrays beside them."""
     with reading(path):
         require_file(path, what)
@@ -213,42 +221,23 @@ def _scores_of_file(path: Path, what: str) -> Scores | NDArray[Any]:
             arrays = {"scores": read_array(path, what, mmap_mode="r")}
         else:
             arrays = read_arrays(path, "arrays with scores", ("scores",), _BESIDE)
-        scores: NDArray[Any] = arrays.pop("scores")
+        scores: Array = arrays.pop("scores")
         if scores.ndim == 1:
             return scores
-        user_ids = arrays.pop("user_ids", None)
-        item_ids = arrays.pop("item_ids", None)
-        return Scores.of_matrix(
-            scores, user_ids=user_ids, item_ids=item_ids, beside=arrays, path=path
-        )
-
-
-def _scores_of_sparse(data: Any, name: str) -> Scores:
-    """Take a sparse matrix, of which what is not stored is 0."""
-    if data.ndim != 2:
-        raise InputError(f"{name} has shape {data.shape}; expected users x items")
-    require_sound(data, name)
-    matrix = scipy.sparse.csr_array(with_numbers_of_scipy(data))
-    return Scores(lambda rows: matrix[rows].toarray(), matrix.shape)
+        return Scores.of_matrix(scores, arrays, path)
 
 
 def inner_products(users: ArrayLike, items: ArrayLike, n_users: int | None = None) -> Products:
     """Check vectors of users and items, and return the function of scores that they make."""
-    left = _vectors("users", users, n_users, None)
-    right = _vectors("items", items, None, left.shape[1])
-    return Products(left, right)
-
-
-def _vectors(
-    name: str, vectors: ArrayLike, rows: int | None, columns: int | None
-) -> NDArray[np.float64]:
-    array = np.atleast_1d(array_of("score", vectors))
-    expected = (
-        len(array) if rows is None else rows,
-        array.shape[-1] if columns is None else columns,
-    )
-    is_finite = array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
-    if not is_finite or array.shape != expected:
-        found = f"{array.dtype} of shape {array.shape}"
-        raise InputError(f"score: vectors of {name} are {found}; expected finite, of {expected}")
-    return np.ascontiguousarray(array, np.float64)
+    left = np.atleast_1d(array_of("score", users))
+    right = np.atleast_1d(array_of("score", items))
+    rows = len(left) if n_users is None else n_users
+    for name, vectors, n_vectors in (("users", left, rows), ("items", right, len(right))):
+        expected = n_vectors, left.shape[-1]
+        is_finite = vectors.dtype.kind in "fiu" and np.isfinite(vectors).all()
+        if not is_finite or vectors.shape != expected:
+            raise InputError(
+                f"score: vectors of {name} are {vectors.dtype} of shape {vectors.shape}; "
+                f"expected finite, of {expected}"
+            )
+    return Products(np.ascontiguousarray(left, float), np.ascontiguousarray(right, float))

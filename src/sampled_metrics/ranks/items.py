@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
-from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int, ranges, select_rows
+from sampled_metrics._base.arrays import Bools, Float, Int, ranges, select_rows
 from sampled_metrics.tables import arrow
-from sampled_metrics.tables.arrow import Column, Values, places
+from sampled_metrics.tables.arrow import Values, places
 
 HELD_OUT = "held-out"
 RELEVANT = "relevant"
@@ -40,7 +39,7 @@ class Items(NamedTuple):
     user_ids: Any = None
     item_ids: Any = None
     relevance: Float | None = None
-    name: str = "relevant"
+    name: str = RELEVANT
 
     @classmethod
     def of_pairs(
@@ -50,21 +49,16 @@ class Items(NamedTuple):
         n_users: int,
         n_items: int | None = None,
         *,
-        user_ids: Column | None = None,
-        item_ids: Column | None = None,
         relevance: Float | None = None,
-        name: str = "relevant",
+        name: str = RELEVANT,
     ) -> Items:
         """Take pairs in any order; each user's items stay in it."""
         order = np.argsort(user, kind="stable")
-        start = np.zeros(n_users + 1, np.int64)
-        np.cumsum(np.bincount(user, minlength=n_users), out=start[1:])
+        counts = np.bincount(user, minlength=n_users)
         return cls(
-            start=start,
+            start=np.append(0, np.cumsum(counts)),
             item=item[order],
             n_items=n_items,
-            user_ids=user_ids,
-            item_ids=item_ids,
             relevance=select_rows(relevance, order),
             name=name,
         )
@@ -72,8 +66,7 @@ class Items(NamedTuple):
     @classmethod
     def of_matrix(cls, matrix: scipy.sparse.csr_array, name: str) -> Items:
         """Take the stored entries of a matrix, users x items."""
-        start = matrix.indptr.astype(np.int64)
-        return cls(start, matrix.indices, matrix.shape[1], name=name)
+        return cls(matrix.indptr.astype(np.int64), matrix.indices, matrix.shape[1], name=name)
 
     @property
     def n_users(self) -> int:
@@ -100,9 +93,9 @@ class Items(NamedTuple):
         place = ranges(self.start[users], counts)
         return np.repeat(np.arange(users.size), counts), self.item[place]
 
-    def has(self, user: Int, item: Int) -> NDArray[np.bool_]:
+    def has(self, user: Int, item: Int) -> Bools:
         """Return whether each pair of numbers is one of these; -1 is no user and no item."""
-        width = max(int(self.item.max(initial=-1)), int(item.max(initial=-1))) + 1
+        width = np.append(self.item, item).max(initial=-1) + 1
         is_known = (user >= 0) & (item >= 0)
         return is_known & np.isin(user * width + item, self.owners * width + self.item)
 
@@ -111,16 +104,15 @@ class Items(NamedTuple):
         user = places(self.user_ids, user_ids)[self.owners]
         item = places(self.item_ids, item_ids)[self.item]
         is_known = (user >= 0) & (item >= 0)
-        return Items.of_pairs(
+        items = Items.of_pairs(
             user[is_known],
             item[is_known],
             len(user_ids),
             len(item_ids),
-            user_ids=user_ids,
-            item_ids=item_ids,
             relevance=select_rows(self.relevance, is_known),
             name=self.name,
         )
+        return items._replace(user_ids=user_ids, item_ids=item_ids)
 
     def with_enough(self, min_relevance: float) -> Items:
         """Return the items of users who have one of at least this grade, if there are such users.
@@ -137,15 +129,15 @@ class Items(NamedTuple):
 
     def matrix(self) -> scipy.sparse.csr_array:
         """Return the pairs as true entries of a matrix, users x items, each once."""
-        values = np.ones(self.item.size, dtype=bool)
+        values = np.ones(self.item.size, bool)
         shape = self.n_users, self.n_items
-        marked = scipy.sparse.csr_array((values, self.item, self.start), shape=shape)
+        marked = scipy.sparse.csr_array((values, self.item, self.start), shape)
         marked.sum_duplicates()
         return marked
 
     def pair(self, place: int) -> tuple[Any, Any]:
         """Return the ids of the user and the item of one pair."""
-        user = int(np.searchsorted(self.start, place, side="right")) - 1
+        user = int(self.start.searchsorted(place, "right")) - 1
         item = int(self.item[place])
         if self.user_ids is None:
             return user, item

@@ -1,6 +1,7 @@
 """Scores that are inner products of vectors of users and of items."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,9 +11,8 @@ from sampled_metrics._base.arrays import Float, Int, one_thread
 Score: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
 
 
-def _unlimited() -> np.errstate:
-    """Make numbers beyond the largest infinite or NaN without a warning; ranking checks them."""
-    return np.errstate(over="ignore", invalid="ignore")
+# Numbers beyond the largest become infinite or NaN without a warning; ranking checks them.
+_unlimited = partial(np.errstate, over="ignore", invalid="ignore")
 
 
 class Products:

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import (
+    Array,
+    Bools,
     Float,
+    Floats,
     Ids,
     Int,
     array_of,
@@ -16,15 +18,13 @@ from sampled_metrics._base.arrays import (
     select_rows,
 )
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.items import HELD_OUT, Items
+from sampled_metrics.ranks.items import HELD_OUT, SEEN, Items
 from sampled_metrics.ranks.products import Products, Score
 from sampled_metrics.ranks.ranks import Ranks
 
 BLOCK_SIZE = 512
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
 _ROWS_OF_PRODUCT = 128  # of a matrix product, which is slower for fewer
-
-Scores = NDArray[np.floating[Any]]
 
 
 def rank_items(
@@ -33,37 +33,33 @@ def rank_items(
     seen: Items | None = None,
     *,
     users: Ids | None = None,
-    items: NDArray[Any] | None = None,
+    items: Array | None = None,
     block_size: int = BLOCK_SIZE,
 ) -> Ranks:
     """Rank each user's relevant items among all items that the user has not seen.
 
     `sampled_metrics.rank` says more of the arguments, of which the scores are a function here.
     """
-    sizes = relevant.sizes
+    sizes = np.diff(relevant.start)
     n_users = sizes.size
+    empty = np.zeros(0, np.int64)
     if seen is None:
-        no_items = np.zeros(0, dtype=np.int64)
-        seen = Items(np.zeros(n_users + 1, np.int64), no_items, name="seen")
+        seen = Items(np.zeros(n_users + 1, np.int64), empty, name=SEEN)
     elif seen.n_users != n_users:
         raise InputError(f"seen items of {seen.n_users} users, expected {n_users}")
-    names = users
     n_rows = 0
-    if names is None:
-        names = np.arange(n_users)
+    if users is None:
+        users = np.arange(n_users)
         n_rows = n_users
-    task = _Task(relevant, seen, names, items)
     if isinstance(score, Products):
         block_size = min(block_size, _ROWS_OF_PRODUCT)
     rows = np.flatnonzero(sizes)
-    blocks = list(task.counts(score, rows, block_size))
-    empty = np.zeros(0, dtype=np.int64)
-    n_candidates = np.concatenate([empty, *(block[0] for block in blocks)])
-    n_better = np.concatenate([empty, *(block[1] for block in blocks)])
-    n_tied = np.concatenate([empty, *(block[2] for block in blocks)])
+    task = _Task(relevant, seen, users, items)
+    blocks = [(empty, empty, empty), *task.counts(score, rows, block_size)]
+    n_candidates, n_better, n_tied = map(np.concatenate, zip(*blocks, strict=True))
     if relevant.name == HELD_OUT:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
-        return Ranks.trusted(n_candidates, n_better, n_tied, users=names, n_rows=n_rows)
+        return Ranks.trusted(n_candidates, n_better, n_tied, users=users, n_rows=n_rows)
     n_found = sizes[rows]
     order = np.lexsort((n_better, np.repeat(rows, n_found)))
     return Ranks.trusted(
@@ -72,7 +68,7 @@ def rank_items(
         n_tied[order],
         n_found=n_found,
         relevance=select_rows(relevant.relevance, order),
-        users=names[rows],
+        users=users[rows],
         n_rows=n_rows,
     )
 
@@ -83,11 +79,13 @@ class _Task(NamedTuple):
     relevant: Items
     seen: Items
     users: Ids
-    items: NDArray[Any] | None
+    items: Array | None
 
     def counts(self, score: Score, users: Int, block_size: int) -> Iterator[tuple[Int, Int, Int]]:
         """Yield candidates per user, and better and tied candidates per item to rank."""
-        n_items = self._n_items()
+        known = [None if self.items is None else len(self.items)]
+        known += [self.relevant.n_items, self.seen.n_items]
+        n_items = next((number for number in known if number is not None), None)
         if n_items is not None:
             self._check_items(n_items)
         for first in range(0, users.size, block_size):
@@ -96,8 +94,8 @@ class _Task(NamedTuple):
             if n_items is None and scores.ndim:
                 n_items = scores.shape[-1]
                 self._check_items(n_items)
-            if scores.shape != (block.size, n_items):
-                expected = block.size, n_items
+            expected = block.size, n_items
+            if scores.shape != expected:
                 raise InputError(f"scores have shape {scores.shape}, expected {expected}")
             if scores.dtype.kind not in "fiu":
                 raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
@@ -108,22 +106,17 @@ class _Task(NamedTuple):
                 part = slice(row, row + _ROWS)
                 yield self._count(scores[part], block[part])
 
-    def _n_items(self) -> int | None:
-        if self.items is not None:
-            return len(self.items)
-        if self.relevant.n_items is not None:
-            return self.relevant.n_items
-        return self.seen.n_items
-
     def _check_items(self, n_items: int) -> None:
         for given in (self.relevant, self.seen):
             bad = (given.item < 0) | (given.item >= n_items)
             if bad.any():
                 user, item = given.pair(int(np.argmax(bad)))
-                found = f"{given.name} item of user {self.users[user]} is {item}"
-                raise InputError(f"{found}, expected 0 to {n_items - 1}")
+                raise InputError(
+                    f"{given.name} item of user {self.users[user]} is {item}, "
+                    f"expected 0 to {n_items - 1}"
+                )
 
-    def _settled(self, score: Products, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
+    def _settled(self, score: Products, scores: Floats, users: Int) -> tuple[Int, Int, Int]:
         """Count by a matrix product, and again by exact scores where others come close."""
         if score.is_finite:  # and a new array
             candidates = scores
@@ -137,17 +130,16 @@ class _Task(NamedTuple):
         unsure = np.unique(row[n_close != 0])
         if unsure.size:
             again = np.isin(row, unsure)
-            exact = self._count(score.exact(users[unsure]), users[unsure])
-            _, n_better[again], n_close[again] = exact
+            chosen = users[unsure]
+            _, n_better[again], n_close[again] = self._count(score.exact(chosen), chosen)
         return n_candidates, n_better, n_close
 
-    def _count(self, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
+    def _count(self, scores: Floats, users: Int) -> tuple[Int, Int, Int]:
         """Count candidates of each user, and better and tied ones of each item to rank."""
         candidates = self._candidates(scores, users)
-        n_better, n_tied = self._compare(candidates, users, np.zeros(users.size))
-        return _count(candidates > -np.inf), n_better, n_tied
+        return _count(candidates > -np.inf), *self._compare(candidates, users)
 
-    def _candidates(self, scores: Scores, users: Int) -> Scores:
+    def _candidates(self, scores: Floats, users: Int) -> Floats:
         """Return a copy of checked scores, -inf where an item is no candidate."""
         if scores.size and not scores.max() < np.inf:  # the maximum is NaN if any score is
             place = np.argwhere(~(scores < np.inf))[0]
@@ -160,38 +152,35 @@ class _Task(NamedTuple):
         candidates[self.seen.select(users)] = -np.inf
         return candidates
 
-    def _compare(self, candidates: Scores, users: Int, margin: Float) -> tuple[Int, Int]:
-        """Count for each item to rank those above it, and the others within a margin of it.
-
-        The margins are those of users.
-        """
+    def _compare(
+        self, candidates: Floats, users: Int, margin: Float | None = None
+    ) -> tuple[Int, Int]:
+        """Count for each item to rank those above it, and the others within its user's margin."""
         row, item = self.relevant.select(users)
         own = candidates[row, item]
         if np.isneginf(own).any():
             first = int(np.argmin(own))
-            column = self.seen.select(users[row[first : first + 1]])[1]
             why = "has score -inf"
-            if np.isin(item[first], column):
+            if item[first] in self.seen.select(users[row[[first]]])[1]:
                 why = "is among the seen items"
             names = "item {1} of user {0}".format(*self._names(users, row[first], item[first]))
             raise InputError(f"{self.relevant.name} {names} {why}, so it is no candidate")
-        low: Any = own
-        high: Any = own
-        if margin.any():
+        low = own
+        high = own
+        if margin is not None:
             low = own - margin[row]
             high = own + margin[row]
         if row.size == users.size:  # one item per user
             n_better = _count(candidates > high[:, np.newaxis])
             return n_better, _count(candidates >= low[:, np.newaxis]) - n_better - 1
-        n_better = np.empty(row.size, np.int64)
-        n_tied = np.empty(row.size, np.int64)
+        not_above = np.empty(row.size, np.int64)
+        below = np.empty(row.size, np.int64)
         bounds = np.searchsorted(row, np.arange(len(candidates) + 1))
         for user, in_order in enumerate(np.sort(candidates, axis=1)):
             mine = slice(bounds[user], bounds[user + 1])
-            not_above = np.searchsorted(in_order, high[mine], side="right")
-            n_better[mine] = in_order.size - not_above
-            n_tied[mine] = not_above - np.searchsorted(in_order, low[mine], side="left") - 1
-        return n_better, n_tied
+            not_above[mine] = in_order.searchsorted(high[mine], "right")
+            below[mine] = in_order.searchsorted(low[mine])
+        return candidates.shape[1] - not_above, not_above - below - 1
 
     def _names(self, users: Int, row: int, item: int) -> tuple[Any, Any]:
         user = self.users[users[row]]
@@ -200,7 +189,7 @@ class _Task(NamedTuple):
         return user, self.items[item]
 
 
-def _count(marked: NDArray[np.bool_]) -> Int:
+def _count(marked: Bools) -> Int:
     """Count the true values of each row, several times as fast as `numpy.count_nonzero`."""
     narrow = np.min_scalar_type(marked.shape[1])
     return marked.view(np.uint8).sum(axis=1, dtype=narrow).astype(np.int64)

@@ -6,7 +6,7 @@ model or scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments, path_of
 from sampled_metrics._base.arrays import (
+    Array,
     Float,
     Ids,
     Int,
@@ -117,9 +118,15 @@ class Ranks:
         users: ArrayLike | None = None,
         source: str = "unknown",
     ) -> None:
-        given: dict[str, Any] = dict(zip(COLUMNS, (n_candidates, n_better, n_tied), strict=True))
-        given |= {"n_found": n_found, "n_relevant": n_relevant, "depth": depth}
         check_arguments(source=source)
+        given: dict[str, Any] = {
+            "n_candidates": n_candidates,
+            "n_better": n_better,
+            "n_tied": n_tied,
+            "n_found": n_found,
+            "n_relevant": n_relevant,
+            "depth": depth,
+        }
         counts = {
             name: integers(name, values, is_column=True)
             for name, values in given.items()
@@ -127,14 +134,14 @@ class Ranks:
         }
         n = counts["n_candidates"]
         if n_found is None:
-            _require_lengths(counts, tuple(counts))
+            _require_lengths(counts, *counts)
         if len(counts) == len(COLUMNS):
             require("n_candidates", n, n >= 2, "at least 2")
         counts.setdefault("n_found", np.ones_like(n))
         counts.setdefault("n_relevant", counts["n_found"])
         counts.setdefault("depth", n)
         order = _check_counts(counts)
-        counts |= {name: counts[name][order] for name in ("n_better", "n_tied")}
+        counts.update(n_better=counts["n_better"][order], n_tied=counts["n_tied"][order])
         _check_levels(counts)
         grades = None
         if relevance is not None:
@@ -153,10 +160,26 @@ class Ranks:
         """
         made = object.__new__(cls)
         n_found = others.setdefault("n_found", np.ones_like(n_candidates))
-        made.__dict__.update(n_relevant=n_found, depth=n_candidates, users=None, source="unknown")
-        made.__dict__.update(relevance=None)
-        made.__dict__.update(others, n_candidates=n_candidates, n_better=n_better, n_tied=n_tied)
+        made.__dict__.update(
+            n_candidates=n_candidates,
+            n_better=n_better,
+            n_tied=n_tied,
+            n_relevant=n_found,
+            depth=n_candidates,
+            relevance=None,
+            users=None,
+            source="unknown",
+        )
+        made.__dict__.update(others)
         return made
+
+    def _changed(self, **changes: Any) -> Self:
+        """Return a copy with other fields, which are not checked."""
+        changed = copy(self)
+        for derived in ("is_complete", "is_single"):
+            changed.__dict__.pop(derived, None)
+        changed.__dict__.update(changes)
+        return changed
 
     def __repr__(self) -> str:
         return short_repr(self, *COLUMNS)
@@ -204,16 +227,13 @@ class Ranks:
         user = np.repeat(np.arange(len(self)), self.n_relevant)
         found = ranges(starts(self.n_relevant), self.n_found)
         items = relevant[found]
-        return self.trusted(
-            self.n_candidates,
-            self.n_better[items],
-            self.n_tied[items],
+        return self._changed(
+            n_better=self.n_better[items],
+            n_tied=self.n_tied[items],
             n_found=np.bincount(user[found][items], minlength=len(self)),
             n_relevant=np.bincount(user[relevant], minlength=len(self)),
-            depth=self.depth,
-            users=self.users,
-            source=self.source,
-            n_rows=self.n_rows,
+            relevance=None,
+            min_relevance=0.0,
         )
 
     def at_least(self, min_relevance: float) -> Self:
@@ -236,15 +256,13 @@ class Ranks:
                 "expected a column relevance, qrels or a matrix with grades"
             )
         user = np.repeat(np.arange(len(self)), self.n_relevant)
-        enough = np.bincount(user[self.relevance >= min_relevance], minlength=len(self)) > 0
-        if not enough.any():
+        users = np.unique(user[self.relevance >= min_relevance])
+        if not users.size:
             raise InputError(
                 f"min_relevance (--min-relevance) is {min_relevance:g}, but the highest relevance "
                 f"is {self.relevance.max(initial=0.0):g}"
             )
-        changed = self.take(enough)
-        changed.__dict__.update(min_relevance=float(min_relevance))
-        return changed
+        return self.take(users)._changed(min_relevance=float(min_relevance))
 
     def single(self) -> Self:
         """Return the ranks if each user has one held-out item, fully ranked, else InputError."""
@@ -256,9 +274,9 @@ class Ranks:
         user = first + 1
         if self.users is not None:
             user = self.users[first]
-        found = f"{self.n_relevant[first]} relevant items and a list of {self.depth[first]} places"
         raise InputError(
-            f"user {user} has {found} ({bad.sum()} such users); "
+            f"user {user} has {self.n_relevant[first]} relevant items and a list of "
+            f"{self.depth[first]} places ({bad.sum()} such users); "
             "one held-out item each, fully ranked, is needed"
         )
 
@@ -266,29 +284,21 @@ class Ranks:
         """Return the ranks of some users, selected as an array's elements are."""
         users = np.arange(len(self))[rows]
         items = ranges(starts(self.n_found)[users], self.n_found[users])
-        relevance = None
-        if self.relevance is not None:
-            relevant = ranges(starts(self.n_relevant)[users], self.n_relevant[users])
-            relevance = self.relevance[relevant]
-        return self.trusted(
+        relevant = ranges(starts(self.n_relevant)[users], self.n_relevant[users])
+        return self._changed(
             n_better=self.n_better[items],
             n_tied=self.n_tied[items],
             **{name: getattr(self, name)[users] for name in _OF_USERS},
-            relevance=relevance,
-            min_relevance=self.min_relevance,
+            relevance=select_rows(self.relevance, relevant),
             users=select_rows(self.users, users),
-            source=self.source,
-            n_rows=self.n_rows,
         )
 
     def replace(self, *, source: str, users: Ids | None = None) -> Self:
         """Return the same ranks from another source, and with other ids of the users, each once."""
         check_arguments(source=source)
-        changed = copy(self)
-        changed.__dict__.update(source=source)
-        if users is not None:
-            changed.__dict__.update(users=id_column("users", users, len(self)), n_rows=0)
-        return changed
+        if users is None:
+            return self._changed(source=source)
+        return self._changed(source=source, users=id_column("users", users, len(self)), n_rows=0)
 
     @classmethod
     def read(
@@ -305,8 +315,7 @@ class Ranks:
         from sampled_metrics.inputs.full import as_ranks
         from sampled_metrics.inputs.options import Ranked
 
-        ranked = Ranked(n_items, relevant, seen, complete, min_relevance)
-        return as_ranks(path_of(path), ranked)
+        return as_ranks(path_of(path), Ranked(n_items, relevant, seen, complete, min_relevance))
 
     def write(self, path: Path | str, *, items: Ids | None = None) -> None:
         """Write one row per relevant item as parquet: ids and grades, if any, and three counts.
@@ -316,34 +325,34 @@ class Ranks:
         """
         if not self.is_complete:
             raise InputError("only full rankings can be written; these are cut at some depth")
-        columns: dict[str, NDArray[Any]] = {}
-        if self.users is not None:
-            columns["user_id"] = np.repeat(self.users, self.n_found)
         if items is not None:
-            columns["item_id"] = id_column("items", items, self.n_better.size)
-        columns["n_candidates"] = np.repeat(self.n_candidates, self.n_found)
-        columns["n_better"] = self.n_better
-        columns["n_tied"] = self.n_tied
-        if self.relevance is not None:
-            columns["relevance"] = self.relevance
-        narrow = {name: _narrowed(values) for name, values in columns.items()}
+            items = id_column("items", items, self.n_better.size)
+        user = np.repeat(np.arange(len(self)), self.n_found)
+        columns = {
+            "user_id": select_rows(self.users, user),
+            "item_id": items,
+            "n_candidates": self.n_candidates[user],
+            "n_better": self.n_better,
+            "n_tied": self.n_tied,
+            "relevance": self.relevance,
+        }
         metadata = {b"source": self.source.encode()}
         if self.min_relevance > 0.0:
             metadata[b"min_relevance"] = repr(self.min_relevance).encode()
+        narrow = {name: _narrowed(values) for name, values in columns.items()}
         write_columns(path_of(path), narrow, metadata)
 
 
-def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
+def _narrowed(values: Array | None) -> Array | None:
     """Return integers as int32 if all of them fit."""
-    if values.dtype.kind not in "iu":
-        return values
-    int32 = np.iinfo(np.int32)
-    if values.size and not int32.min <= values.min() <= values.max() <= int32.max:
-        return values
-    return values.astype(np.int32)
+    if values is not None and values.dtype.kind in "iu":
+        narrow = values.astype(np.int32)
+        if (narrow == values).all():
+            return narrow
+    return values
 
 
-def _require_lengths(counts: Mapping[str, Int], names: Sequence[str]) -> None:
+def _require_lengths(counts: Mapping[str, Int], *names: str) -> None:
     if len({counts[name].size for name in names}) > 1:
         lengths = ", ".join(f"{name} {counts[name].size}" for name in names)
         raise InputError(f"columns differ in length: {lengths}")
@@ -351,23 +360,18 @@ def _require_lengths(counts: Mapping[str, Int], names: Sequence[str]) -> None:
 
 def _check_counts(counts: Mapping[str, Int]) -> Int:
     """Raise InputError unless each count is possible; return the order of items, best first."""
-    _require_lengths(counts, _OF_USERS)
-    _require_lengths(counts, ("n_better", "n_tied"))
+    _require_lengths(counts, *_OF_USERS)
+    _require_lengths(counts, "n_better", "n_tied")
     n, found, relevant, depth = (counts[name] for name in _OF_USERS)
+    require("n_candidates", n, n >= 0, "at least 0 (0: not known)")
+    require("n_relevant", relevant, relevant >= 1, "at least 1")
+    require("n_found", found, (found >= 0) & (found <= relevant), "0 to n_relevant")
     known = n > 0
-    for name, good, expected in (
-        ("n_candidates", n >= 0, "at least 0 (0: not known)"),
-        ("n_relevant", relevant >= 1, "at least 1"),
-        ("n_found", (found >= 0) & (found <= relevant), "0 to n_relevant"),
-        ("depth", (depth >= 0) & (~known | (depth <= n)), "0 to n_candidates"),
-        (
-            "n_relevant",
-            ~known | (relevant - found <= n - depth),
-            "at most n_found and the candidates below depth",
-        ),
-    ):
-        require(name, counts[name], good, expected)
-    better, tied = counts["n_better"], counts["n_tied"]
+    require("depth", depth, (depth >= 0) & (~known | (depth <= n)), "0 to n_candidates")
+    fits = ~known | (relevant - found <= n - depth)
+    require("n_relevant", relevant, fits, "at most n_found and the candidates below depth")
+    better = counts["n_better"]
+    tied = counts["n_tied"]
     if better.size != found.sum():
         raise InputError(f"{better.size} ranks of items, but n_found is {found.sum()} in all")
     user = np.repeat(np.arange(found.size), found)
@@ -384,8 +388,9 @@ def _checked_relevance(relevance: ArrayLike, counts: Mapping[str, Int], order: I
     """Raise InputError unless grades fit; return them with those of the items found in order."""
     n_relevant = counts["n_relevant"]
     grades = array_of("relevance", relevance, np.float64).copy()
-    if grades.shape != (n_relevant.sum(),):
-        raise InputError(f"relevance has shape {grades.shape}; expected {(n_relevant.sum(),)}")
+    expected = (n_relevant.sum(),)
+    if grades.shape != expected:
+        raise InputError(f"relevance has shape {grades.shape}; expected {expected}")
     good = np.isfinite(grades) & (grades > 0.0)
     require("relevance", grades, good, "a finite number above 0")
     found = ranges(starts(n_relevant), counts["n_found"])
@@ -395,10 +400,11 @@ def _checked_relevance(relevance: ArrayLike, counts: Mapping[str, Int], order: I
 
 def _check_levels(counts: Mapping[str, Int]) -> None:
     """Raise InputError unless items of a user are tied or apart, at most n_tied + 1 tied."""
-    better, tied = counts["n_better"], counts["n_tied"]
+    better = counts["n_better"]
+    tied = counts["n_tied"]
     user = np.repeat(np.arange(counts["n_found"].size), counts["n_found"])
-    same = (better[1:] == better[:-1]) & (tied[1:] == tied[:-1])
-    apart = (user[1:] != user[:-1]) | (better[1:] > (better + tied)[:-1])
+    same = (np.diff(better) == 0) & (np.diff(tied) == 0)
+    apart = (np.diff(user) > 0) | (np.diff(better) > tied[:-1])
     place = np.arange(user.size)
     before = np.maximum(place - tied - 1, 0)  # the item that is one too many, if it is tied
     crowded = (place > tied) & (user[before] == user) & (better[before] == better)

@@ -33,9 +33,8 @@ def write_columns(
     from sampled_metrics.tables.arrow import as_arrow
 
     arrays = {name: as_arrow(values) for name, values in columns.items() if values is not None}
-    table = pa.table(arrays)
     with replacing(path) as temporary:
-        parquet.write_table(table.replace_schema_metadata(metadata), temporary)
+        parquet.write_table(pa.table(arrays, metadata=metadata), temporary)
 
 
 def sources(texts: Iterable[str]) -> str:

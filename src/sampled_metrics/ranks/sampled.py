@@ -84,7 +84,8 @@ class SampledRanks:
         several_items: bool = False,
     ) -> None:
         check_arguments(sampling=sampling, several_items=several_items)
-        m, ranks = n_negatives, integers("sampled_ranks", sampled_ranks, is_column=True)
+        m = n_negatives
+        ranks = integers("sampled_ranks", sampled_ranks, is_column=True)
         if not ranks.size:
             raise InputError("no sampled ranks; expected at least one")
         items = integers("n_items", n_items)
@@ -112,8 +113,14 @@ class SampledRanks:
     ) -> Self:
         """Make sampled ranks without checking them."""
         made = object.__new__(cls)
-        made.__dict__.update(sampled_ranks=sampled_ranks, n_items=n_items, n_negatives=n_negatives)
-        made.__dict__.update(sampling=sampling, users=users, several_items=several_items)
+        made.__dict__.update(
+            sampled_ranks=sampled_ranks,
+            n_items=n_items,
+            n_negatives=n_negatives,
+            sampling=sampling,
+            users=users,
+            several_items=several_items,
+        )
         return made
 
     def __repr__(self) -> str:
@@ -170,15 +177,15 @@ class SampledRanks:
         from sampled_metrics.inputs.options import Drawn
         from sampled_metrics.inputs.sampled import as_sampled
 
-        drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties, seed)
-        return as_sampled(path_of(path), drawn)
+        return as_sampled(
+            path_of(path), Drawn(n_items, n_negatives, sampling, positive, relevant, ties, seed)
+        )
 
     def write(self, path: Path | str) -> None:
         """Write one row per sampled rank as parquet, with how the negatives were drawn."""
-        n_items = np.broadcast_to(self.n_items, len(self))
         columns = {
             "user_id": self.users,
-            "n_candidates": n_items,
+            "n_candidates": np.broadcast_to(self.n_items, len(self)),
             "n_negatives": np.full(len(self), self.n_negatives),
             "sampling": np.full(len(self), str(self.sampling)),
             "sampled_rank": self.sampled_ranks,

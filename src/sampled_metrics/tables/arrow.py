@@ -8,35 +8,34 @@ convert arrays, lists and scalars of Python.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sampled_metrics._base.arrays import Array, Bools, Float, Int
 from sampled_metrics._base.packages import kernels
 from sampled_metrics._base.packages import pyarrow as pa
 
 Codes: TypeAlias = NDArray[np.int32]
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
-Values: TypeAlias = "Column | NDArray[Any]"
+Values: TypeAlias = "Column | Array"
 # 007 and +7 are not canonical: as numbers they would be the same id as 7.
 _CANONICAL = r"^(0|-?[1-9]\d{0,18})$"
 
 
-def cast(column: Column, kind: pa.DataType, safe: bool = True) -> Any:
-    """Convert values to a type; unless `safe`, what does not fit is cut off."""
-    options = kernels.CastOptions.safe(kind)
-    if not safe:
-        options = kernels.CastOptions.unsafe(kind)
-    return kernels.call_function("cast", [column], options)
+def cast(column: Column, kind: pa.DataType) -> Any:
+    """Convert values to a type that holds all of them."""
+    return kernels.call_function("cast", [column], kernels.CastOptions.safe(kind))
 
 
-def take(column: Column, rows: NDArray[Any]) -> Any:
+def take(column: Column, rows: Array) -> Any:
     """Return some rows."""
     return call("take", column, as_arrow(rows))
 
 
-def matches(texts: Column, pattern: str) -> NDArray[np.bool_]:
+def matches(texts: Column, pattern: str) -> Bools:
     """Return whether each text holds a match of a regular expression."""
     options = kernels.MatchSubstringOptions(pattern)
     return booleans(kernels.call_function("match_substring_regex", [texts], options))
@@ -44,29 +43,25 @@ def matches(texts: Column, pattern: str) -> NDArray[np.bool_]:
 
 def row_of_texts(columns: Sequence[pa.ChunkedArray], texts: Sequence[str]) -> int | None:
     """Return the first row in which each column holds its text, if there is one."""
-    values = [texts_as_arrow([text]) for text in texts]
-    if not columns or not all(map(_holds, columns, values)):
+    rows = []
+    for column, text in zip(columns, texts, strict=True):
+        if not any(_holds(chunk, text) for chunk in column.chunks):
+            return None
+        same = call("equal", column, texts_as_arrow([text])[0])
+        rows.append(as_numpy(call("indices_nonzero", same)))
+    common = reduce(np.intersect1d, rows or [np.zeros(0)])
+    if not common.size:
         return None
-    false = cast(as_arrow(np.array([0])), pa.bool_())[0]
-    is_there = np.ones(len(columns[0]), bool)
-    for column, value in zip(columns, values, strict=True):
-        same = call("equal", column, value[0])
-        is_there &= booleans(call("coalesce", same, false))
-    if not is_there.any():
-        return None
-    return int(np.argmax(is_there))
+    return int(common[0])
 
 
-def _holds(column: pa.ChunkedArray, single: pa.Array) -> bool:
-    """Return whether the text of an array of length 1 is among the values of a column."""
-    for chunk in column.chunks:
-        values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
-        if is_text(values.type):
-            options = kernels.IndexOptions(cast(single, values.type)[0])
-            place = kernels.call_function("index", [values], options)
-            if place.as_py() >= 0:
-                return True
-    return False
+def _holds(chunk: pa.Array, text: str) -> bool:
+    """Return whether a text is among the values of an array, which may be encoded."""
+    values = getattr(chunk, "dictionary", chunk)
+    if not is_text(values.type):
+        return False
+    options = kernels.IndexOptions(cast(texts_as_arrow([text]), values.type)[0])
+    return bool(kernels.call_function("index", [values], options).as_py() >= 0)
 
 
 def call(name: str, *columns: Column | pa.Scalar) -> Any:
@@ -92,9 +87,12 @@ def as_whole_numbers(texts: pa.Array) -> pa.Array:
     return texts
 
 
-def numbers(column: Column, kind: pa.DataType) -> NDArray[Any]:
-    """Convert numbers to a type, and what does not fit to the nearest that does."""
-    return as_numpy(cast(column, kind, safe=False))
+def numbers(column: Column) -> Int | Float:
+    """Return whole numbers as int64 if all fit, other numbers as the nearest float64."""
+    if pa.types.is_integer(column.type) and fits(column, pa.int64()):
+        return as_numpy(int64(column))
+    options = kernels.CastOptions.unsafe(pa.float64())
+    return as_numpy(kernels.call_function("cast", [column], options))
 
 
 def fits(column: Column, kind: pa.DataType) -> bool:
@@ -106,12 +104,12 @@ def fits(column: Column, kind: pa.DataType) -> bool:
     return True
 
 
-def booleans(column: Column) -> NDArray[np.bool_]:
+def booleans(column: Column) -> Bools:
     """Return booleans without missing values as an array."""
     return as_numpy(cast(column, pa.uint8())) == 1
 
 
-def as_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+def as_numpy(column: pa.Array | pa.ChunkedArray) -> Array:
     """Return numbers or text without missing values as an array, which may be read-only."""
     if is_text(column.type):
         return np.asarray(column.to_pylist(), dtype=np.str_)
@@ -134,10 +132,9 @@ def as_arrow(values: Values) -> Any:
 def texts_as_arrow(texts: Sequence[str]) -> pa.Array:
     """Return texts as an array of pyarrow."""
     encoded = [text.encode() for text in texts]
-    sizes = [len(text) for text in encoded]
-    ends = np.cumsum([0, *sizes], dtype=np.int32)
-    joined = b"".join(encoded)
-    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(joined))
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    joined = pa.py_buffer(b"".join(encoded))
+    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(ends), joined)
 
 
 def chunked(column: Values) -> pa.ChunkedArray:
@@ -148,7 +145,7 @@ def chunked(column: Values) -> pa.ChunkedArray:
     return pa.chunked_array([column])
 
 
-def places(ids: Values, among: Values) -> NDArray[np.int64]:
+def places(ids: Values, among: Values) -> Int:
     """Return the place of each id in `among`, -1 where it is missing; both of pyarrow or numpy.
 
     Numbers are compared with text as they are usually written.
@@ -167,18 +164,13 @@ def places(ids: Values, among: Values) -> NDArray[np.int64]:
 def encoded(column: Values) -> tuple[Codes, pa.Array]:
     """Encode ids, an array of pyarrow or numpy: int32 codes, and the distinct ids."""
     column = chunked(column)
-    if not len(column):  # pyarrow encodes it as no chunks at all
-        codes = np.empty(0, np.int32)
-        return codes, pa.array([], column.type)
-    is_encoded = pa.types.is_dictionary(column.type)
-    if not is_encoded:
+    if not pa.types.is_dictionary(column.type):
         column = call("dictionary_encode", column)
-    column = column.unify_dictionaries()
-    names = column.chunk(0).dictionary
-    parts = [as_numpy(chunk.indices) for chunk in column.chunks]
-    codes = np.concatenate(parts)
-    if is_encoded:  # a dictionary may hold values that no row has
-        used = np.bincount(codes, minlength=len(names)) > 0
+    column = column.combine_chunks()
+    names = column.dictionary
+    codes = as_numpy(column.indices)
+    used = np.bincount(codes, minlength=len(names)) > 0
+    if not used.all():  # a dictionary may hold values that no row has
         codes = (np.cumsum(used) - 1)[codes]
         names = take(names, np.flatnonzero(used))
     return codes.astype(np.int32, copy=False), names

@@ -10,7 +10,7 @@ from pathlib import Path
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.packages import pyarrow as pa
 
-LONGEST = 80  # characters of a value in a message
+_LONGEST = 80  # characters of a value in a message
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors write
 _HEAD = 1 << 16  # bytes, in which the first line ends
 _OTHER_KINDS = {
@@ -29,45 +29,55 @@ def require_file(path: Path, what: str) -> None:
         raise InputError(f"no such file; expected {what}", path=path) from None
     except (OSError, ValueError) as error:  # too long, or with a character that no name has
         problem = getattr(error, "strerror", None) or str(error)
-        if len(str(path)) > LONGEST:
-            path = Path(f"{str(path)[:LONGEST]}...")
-        raise InputError(f"no name of a file ({problem}); expected {what}", path=path) from None
+        raise InputError(
+            f"no name of a file ({problem}); expected {what}", path=shortened(str(path))
+        ) from None
+    problem = ""
     if path.is_dir():
-        raise InputError(f"a folder; expected {what}", path=path)
-    if not path.is_file():
+        problem = "a folder"
+    elif not path.is_file():
         problem = "a pipe or device, which cannot be read twice"
+    elif path.stat().st_size == 0:
+        problem = "empty"
+    if problem:
         raise InputError(f"{problem}; expected {what}", path=path)
-    if path.stat().st_size == 0:
-        raise InputError(f"empty; expected {what}", path=path)
 
 
-def first_line(path: Path, what: str) -> str:
-    """Return the first line of a text file that is not empty."""
+def shortened(text: str) -> str:
+    """Return a text that is too long for a message without its end."""
+    if len(text) > _LONGEST:
+        return f"{text[:_LONGEST]}..."
+    return text
+
+
+def first_lines(path: Path, what: str) -> tuple[str, str]:
+    """Return the first line of a text file that is not empty, and the beginning of the next."""
     require_file(path, what)
     try:
         with pa.input_stream(str(path)) as stream:
             beginning = stream.read(_HEAD)
-        kind = _other_kind(beginning)
-        if kind is not None:
-            raise InputError(f"found {kind}; expected {what}", path=path)
-        if b"\0" in beginning:
-            raise InputError(f"not text; expected {what}", path=path)
+        problem = _problem_of(beginning)
+        if problem:
+            raise InputError(f"{problem}; expected {what}", path=path)
         text = beginning.removeprefix(BYTE_ORDER_MARK).lstrip(b"\r\n")
-        if not text:
-            raise InputError(f"empty; expected {what}", path=path)
-        return re.split(rb"[\r\n]", text)[0].decode()
+        first, *rest = re.split(rb"[\r\n]+", text, maxsplit=2)
+        return first.decode(), b"".join(rest[:1]).decode(errors="replace")
     except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise InputError(f"not text ({error}); expected {what}", path=path) from error
 
 
-def _other_kind(beginning: bytes) -> str | None:
-    """Return what a file is that does not hold a table of text, with a remedy."""
+def _problem_of(beginning: bytes) -> str:
+    """Return why a file that begins so does not hold a table of text, with a remedy, if any."""
     for mark, kind in _OTHER_KINDS.items():
         if beginning.startswith(mark):
-            return kind
-    if beginning.lstrip()[:1] in {b"{", b"["}:
-        return "JSON; save it as CSV"
-    return None
+            return f"found {kind}"
+    if beginning.lstrip().startswith((b"{", b"[")):
+        return "found JSON; save it as CSV"
+    if b"\0" in beginning:
+        return "not text"
+    if not beginning.removeprefix(BYTE_ORDER_MARK).strip(b"\r\n"):
+        return "empty"
+    return ""
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -5,7 +5,8 @@ typed headers (`user_id:token`) lose their types.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,10 +21,9 @@ KNOWN = (
 TYPE = re.compile(r":(token|float)(_seq)?\Z")  # that RecBole adds to the name of a column
 
 # Names that other libraries give to the columns, in lower case without underscores.
-_ALIASES = {
-    USER: {"user", "userid", "uid", "useridx", "qid", "queryid"},
-    ITEM: {"item", "itemid", "iid", "itemidx", "movie", "movieid", "docid"},
-}
+_USERS = ("user", "userid", "uid", "useridx", "qid", "queryid")
+_ITEMS = ("item", "itemid", "iid", "itemidx", "movie", "movieid", "docid")
+_ALIASES = {**dict.fromkeys(_USERS, USER), **dict.fromkeys(_ITEMS, ITEM)}
 # Names that they give to scores, the first that is there; `rating` is what Spark recommends by.
 _SCORES = ("prediction", "predictions", "pred", "est", "logit", "logits", "rating")
 _ORDERED = {"score", "rank", "sampled_rank", "n_better", "relevance"}  # nothing else is a score
@@ -34,39 +34,30 @@ class Names(NamedTuple):
 
     all: tuple[str, ...]  # without types and aliases
     wanted: dict[str, str]  # the name here by the name in the table
+    floats: tuple[str, ...]  # other columns, which hold numbers with decimals
 
 
-def named(path: Path, names: Sequence[str], columns: Sequence[str]) -> Names:
+def named(
+    path: Path, names: Sequence[str], columns: Sequence[str], is_float: Iterable[bool] = ()
+) -> Names:
     """Name the columns of a table, of which `columns` are wanted.
 
-    A duplicate of a wanted column is an error.
+    A duplicate of a wanted column is an error. `is_float` tells which hold numbers with decimals.
     """
     bare = [TYPE.sub("", name.strip()) for name in names]
-    for column, aliases in _ALIASES.items():
-        if column in columns and column not in bare:
-            bare = [_without_alias(name, column, aliases, columns) for name in bare]
+    lacking = set(columns).difference(bare)
+    for place, name in enumerate(bare):
+        column = _ALIASES.get(name.lower().replace("_", ""))
+        if column in lacking and name not in columns:
+            bare[place] = column
     if "score" in columns and not _ORDERED.intersection(bare):
-        _name_scores(bare)
+        lower = [name.lower() for name in bare]
+        alias = next((alias for alias in _SCORES if alias in lower), None)
+        if alias is not None:
+            bare[lower.index(alias)] = "score"
     for column in columns:
         if bare.count(column) > 1:
             raise InputError(f"duplicate column {column}", path=path)
-    wanted = {}
-    for name, column in zip(names, bare, strict=True):
-        if column in columns:
-            wanted[name] = column
-    return Names(all=tuple(bare), wanted=wanted)
-
-
-def _without_alias(name: str, column: str, aliases: set[str], columns: Sequence[str]) -> str:
-    if name not in columns and name.lower().replace("_", "") in aliases:
-        return column
-    return name
-
-
-def _name_scores(bare: list[str]) -> None:
-    """Rename the first alias of scores that is there."""
-    lower = [name.lower() for name in bare]
-    for alias in _SCORES:
-        if alias in lower:
-            bare[lower.index(alias)] = "score"
-            return
+    wanted = {name: own for name, own in zip(names, bare, strict=True) if own in columns}
+    floats = [name for name in compress(names, is_float) if name not in wanted]
+    return Names(tuple(bare), wanted, tuple(floats))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,8 @@ from sampled_metrics._base.kinds import is_frame, is_pandas
 from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics.tables import arrow
 from sampled_metrics.tables.lines import require_file
-from sampled_metrics.tables.names import ITEM, KNOWN, USER, Names, named
-from sampled_metrics.tables.table import Table, table_of
+from sampled_metrics.tables.names import ITEM, KNOWN, USER, named
+from sampled_metrics.tables.table import Table
 from sampled_metrics.tables.text import Trec, read_text
 
 if TYPE_CHECKING:
@@ -67,31 +66,19 @@ def _problem_of_names(names: Sequence[str]) -> str:
 
 
 def _read_frame(frame: pd.DataFrame | pa.Table, columns: Sequence[str]) -> Table:
+    """Take a table of pandas, of pyarrow, or of a library that lends its memory to pyarrow."""
     try:
-        if not is_pandas(frame):
-            return _of_arrow(pa.table(frame), columns)
-        return _of_pandas(frame, columns)
+        if is_pandas(frame):
+            is_float = [getattr(dtype, "kind", "") == "f" for dtype in frame.dtypes]
+            names = named(_FRAME, [str(name) for name in frame.columns], columns, is_float)
+            wanted = frame.rename(columns=str)[list(names.wanted)]
+            return Table.of(_FRAME, names, pa.Table.from_pandas(wanted, preserve_index=False))
+        table = pa.table(frame)
+        names = named(_FRAME, table.column_names, columns, map(_is_floating, table.schema))
+        usual = {name: _in_usual_text(table[name]) for name in names.wanted}
+        return Table.of(_FRAME, names, usual)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InputError(f"not a table ({error})", path=_FRAME) from error
-
-
-def _of_pandas(frame: pd.DataFrame, columns: Sequence[str]) -> Table:
-    names_of_frame = [str(name) for name in frame.columns]
-    names = named(_FRAME, names_of_frame, columns)
-    wanted = frame.rename(columns=str)[list(names.wanted)]
-    read = pa.Table.from_pandas(wanted, preserve_index=False)
-    floats = []
-    for name, dtype in zip(names_of_frame, frame.dtypes, strict=True):
-        if name not in names.wanted and getattr(dtype, "kind", "") == "f":
-            floats.append(name)
-    return table_of(read, _FRAME, names, floats=floats)
-
-
-def _of_arrow(read: pa.Table, columns: Sequence[str]) -> Table:
-    """Take a table of pyarrow, or of a library that lends its memory to it."""
-    names = named(_FRAME, read.column_names, columns)
-    usual = {name: _in_usual_text(read[name]) for name in names.wanted}
-    return table_of(usual, _FRAME, names, floats=_other_floats(read.schema, names))
 
 
 def _in_usual_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -111,26 +98,15 @@ def _read_parquet(path: Path, what: str, columns: Sequence[str]) -> Table:
     from pyarrow import parquet  # takes long
 
     require_file(path, what)
-    with _reading_parquet(path, what), parquet.ParquetFile(path) as file:
-        schema = file.schema_arrow
-        names = named(path, schema.names, columns)
-        read = file.read(columns=list(names.wanted))
-    floats = _other_floats(schema, names)
-    return table_of(read, path, names, metadata=schema.metadata, floats=floats)
-
-
-@contextmanager
-def _reading_parquet(path: Path, what: str) -> Iterator[None]:
     try:
-        yield
+        with parquet.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            names = named(path, schema.names, columns, map(_is_floating, schema))
+            read = file.read(columns=list(names.wanted))
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise InputError(f"not parquet ({error}); expected {what}", path=path) from error
+    return Table.of(path, names, read, metadata=schema.metadata)
 
 
-def _other_floats(schema: pa.Schema, names: Names) -> list[str]:
-    """Return the columns of numbers with decimals that are not wanted."""
-    floats = []
-    for field in schema:
-        if pa.types.is_floating(field.type) and field.name not in names.wanted:
-            floats.append(field.name)
-    return floats
+def _is_floating(field: pa.Field) -> bool:
+    return bool(pa.types.is_floating(field.type))

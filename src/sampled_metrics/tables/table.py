@@ -6,19 +6,27 @@ Errors name the row, from 1 without the header, and the line. Columns hold numbe
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import EXACT, Float, Ids, Int, ordered_floats
+from sampled_metrics._base.arrays import (
+    EXACT,
+    Array,
+    Bools,
+    Float,
+    Floats,
+    Ids,
+    Int,
+    ordered_floats,
+)
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics.tables import arrow
-from sampled_metrics.tables.lines import LONGEST, filled_lines
+from sampled_metrics.tables.lines import filled_lines, shortened
 from sampled_metrics.tables.names import KNOWN, Names, named
 
 Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
@@ -54,31 +62,38 @@ class Table:
     floats: tuple[str, ...] = ()  # other columns, which hold numbers with decimals
 
     @classmethod
-    def of_columns(cls, path: Path, columns: Mapping[str, Any]) -> Table:
+    def of(
+        cls,
+        path: Path,
+        names: Names,
+        read: Mapping[str, pa.ChunkedArray] | pa.Table,
+        header: int | None = None,
+        metadata: dict[bytes, bytes] | None = None,
+    ) -> Table:
+        """Take the wanted columns of what was read; a row with their names raises InputError."""
+        columns = {known: read[name] for name, known in names.wanted.items()}
+        table = cls(path, columns, names.all, header, metadata or {}, names.floats)
+        row = arrow.row_of_texts(list(columns.values()), list(names.wanted))
+        if row is not None:
+            raise table.error_at(row, "the header again; remove this row")
+        return table
+
+    @classmethod
+    def of_columns(cls, path: Path, columns: Mapping[str, arrow.Values]) -> Table:
         """Take arrays of pyarrow or numpy under the names that they have for people."""
-        names = named(path, list(columns), KNOWN)
-        known = {}
-        floats = []
-        for name, values in columns.items():
-            column = arrow.chunked(values)
-            if name in names.wanted:
-                known[names.wanted[name]] = column
-            elif pa.types.is_floating(column.type):
-                floats.append(name)
-        return cls(path, known, names.all, floats=tuple(floats))
+        arrays = {name: arrow.chunked(values) for name, values in columns.items()}
+        is_float = [pa.types.is_floating(array.type) for array in arrays.values()]
+        return cls.of(path, named(path, list(arrays), KNOWN, is_float), arrays)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
-
-    def with_column(self, name: str, column: pa.ChunkedArray) -> Table:
-        """Return the table with one column more."""
-        return replace(self, columns={**self.columns, name: column})
 
     def require(self, *names: str) -> None:
         """Raise InputError for the first of `names` that is missing."""
         for name in names:
             if name not in self.columns:
-                raise self._lacks(name)
+                found = ", ".join(self.names)
+                raise InputError(f"lacks column {name}; found {found}", path=self.path)
 
     def whole(
         self, name: str, least: int, most: int | Int | None = None, expected: str | None = None
@@ -88,26 +103,25 @@ class Table:
         `most` is one number, an array with one per row, or None for no bound. Floats that are
         whole numbers are accepted. `expected` are such numbers in words.
         """
-        bound: Expected = f"at least {least}"
-        if most is not None and not isinstance(most, np.ndarray):
+        of_rows = np.asarray(most)
+        bound = f"at least {least}"
+        if most is not None and not of_rows.ndim:
             bound = f"{least} to {most}"
         words = expected or f"whole numbers, {bound}"
         values = self._numbers(name, words)
         if values.dtype.kind == "f":
-            is_whole = np.floor(values) == values
-            is_whole &= np.abs(values) < EXACT
+            is_whole = (np.floor(values) == values) & (np.abs(values) < EXACT)
             self.refuse(name, ~is_whole, values, words)
         values = values.astype(np.int64, copy=False)
         bad = values < least
         if most is not None:
             bad |= values > most
-        if isinstance(most, np.ndarray):
-            of_rows = most
-            bound = lambda row: f"{least} to {of_rows[row]}"  # noqa: E731 - beside the other bounds
+        if of_rows.ndim and bad.any():
+            bound = f"{least} to {of_rows[np.argmax(bad)]}"
         self.refuse(name, bad, values, bound)
         return values
 
-    def marks(self, name: str) -> NDArray[np.bool_]:
+    def marks(self, name: str) -> Bools:
         """Return a column of 1 or 0, or of true or false."""
         column = self._complete(name, "1 or 0")
         if pa.types.is_boolean(column.type):
@@ -124,7 +138,7 @@ class Table:
         """Return whether a column holds whole numbers only, not decimals."""
         return bool(pa.types.is_integer(self.columns[name].type))
 
-    def ordered(self, name: str) -> NDArray[np.floating[Any]]:
+    def ordered(self, name: str) -> Floats:
         """Return finite numbers as floats in the same order, large integers by their places."""
         column = self._complete(name, _FINITE)
         if pa.types.is_integer(column.type):
@@ -145,18 +159,18 @@ class Table:
         if pa.types.is_timestamp(column.type):
             values = arrow.as_numpy(arrow.int64(column))
             return values, str(column.type.unit)
-        values = self._as_numbers(name, column, _TIMES)
+        values = self._numbers(name, _TIMES, column)
         self.refuse(name, ~np.isfinite(values), values, _TIMES)
         return values, None
 
-    def ids(self, name: str) -> pa.ChunkedArray:
+    def ids(self, name: str) -> pa.Array:
         """Return a column of ids: int64 if all are whole numbers as usually written, else text.
 
         `007` is not written as a number usually is, so a column that holds it stays text and it
         differs from `7`.
         """
         codes, names = self.codes(name)
-        return arrow.chunked(arrow.take(names, codes))
+        return arrow.take(names, codes)
 
     def codes(self, name: str) -> tuple[arrow.Codes, pa.Array]:
         """Encode a column of ids: int32 codes of the rows, and the id of each code.
@@ -175,7 +189,10 @@ class Table:
         codes, names = arrow.encoded(column)
         if pa.types.is_integer(kind):
             return codes, arrow.int64(names)
-        self._check_text_of_ids(name, codes, names)
+        for pattern, problem in _NO_IDS.items():
+            bad = arrow.matches(names, pattern)
+            if bad.any():
+                raise self.error_at(int(np.argmax(bad[codes])), problem, name)
         return codes, arrow.as_whole_numbers(names)
 
     def places(self, name: str, among: Ids, expected: str) -> Int:
@@ -185,9 +202,7 @@ class Table:
         self.refuse(name, place < 0, ids, expected)
         return place
 
-    def refuse(
-        self, name: str, bad: NDArray[np.bool_], values: arrow.Values, expected: Expected
-    ) -> None:
+    def refuse(self, name: str, bad: Bools, values: arrow.Values, expected: Expected) -> None:
         """Raise InputError for the first bad row; what is expected may depend on the row."""
         if not bad.any():
             return
@@ -201,9 +216,8 @@ class Table:
         shown = str(found)
         if isinstance(found, np.floating):
             shown = f"{found:.15g}"
-        if len(shown) > LONGEST:  # a stray quote makes one value of many lines
-            shown = f"{shown[:LONGEST]}..."
-        return self.error_at(row, f"found {shown}; expected {expected}", name)
+        # A stray quote makes one value of many lines.
+        return self.error_at(row, f"found {shortened(shown)}; expected {expected}", name)
 
     def error_at(self, row: int, problem: str, column: str | None = None) -> InputError:
         """Make the error for a row, which counts from 0."""
@@ -213,47 +227,25 @@ class Table:
             line = numbers[self.header + row]
         return InputError(problem, path=self.path, row=row + 1, line=line, column=column)
 
-    def _check_text_of_ids(self, name: str, codes: arrow.Codes, names: pa.Array) -> None:
-        if not arrow.matches(names, "|".join(_NO_IDS)).any():
-            return
-        for pattern, problem in _NO_IDS.items():
-            bad = arrow.matches(names, pattern)
-            if bad.any():
-                row = int(np.argmax(bad[codes]))
-                raise self.error_at(row, problem, name)
-
-    def _numbers(self, name: str, expected: str) -> NDArray[Any]:
-        """Return a column of any numbers, or of text that holds numbers, as int64 or float64."""
-        return self._as_numbers(name, self._complete(name, expected), expected)
-
-    def _as_numbers(self, name: str, column: arrow.Column, expected: str) -> NDArray[Any]:
+    def _numbers(self, name: str, expected: str, column: arrow.Column | None = None) -> Array:
+        """Return any numbers, or text that holds numbers, as int64 or float64."""
+        if column is None:
+            column = self._complete(name, expected)
         kind = column.type
-        if pa.types.is_integer(kind):
-            whole = pa.int64()
-            if kind == pa.uint64():
-                largest = arrow.call("max", column).as_py()
-                if largest > _INT64.max:
-                    whole = pa.float64()
-            return arrow.numbers(column, whole)
-        if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             if pa.types.is_duration(kind) or not arrow.fits(column, pa.string()):
                 raise self._wrong_type(name, column, expected)
-            text = arrow.cast(column, pa.string())
-            text = arrow.call("utf8_trim_whitespace", text)
+            text = arrow.call("utf8_trim_whitespace", arrow.cast(column, pa.string()))
             column = self._cast(name, text, pa.float64(), expected)
-        return arrow.numbers(column, pa.float64())
+        return arrow.numbers(column)
 
     def _cast(self, name: str, text: arrow.Column, kind: pa.DataType, expected: str) -> Any:
         """Cast text, or raise InputError for the first value that does not fit."""
         if arrow.fits(text, kind):
             return arrow.cast(text, kind)
-
-        def fails(row: int) -> bool:
-            return not arrow.fits(text[: row + 1], kind)
-
-        row = bisect_left(range(len(text)), True, key=fails)
-        found = text[row].as_py()
-        raise self.error(name, row, repr(found), expected)
+        rows = range(len(text))
+        row = bisect_left(rows, True, key=lambda row: not arrow.fits(text[: row + 1], kind))
+        raise self.error(name, row, repr(text[row].as_py()), expected)
 
     def _complete(self, name: str, expected: str) -> Any:
         """Return a column without categories, or raise InputError where a value is missing."""
@@ -264,18 +256,12 @@ class Table:
 
     def _present(self, name: str, expected: str) -> Any:
         """Return a column, or raise InputError where it is missing or a value is."""
-        if name not in self.columns:
-            raise self._lacks(name)
+        self.require(name)
         column = self.columns[name]
         if column.null_count:
-            is_missing = column.is_null().to_numpy()
-            row = int(np.argmax(is_missing))
+            row = int(np.argmax(column.is_null().to_numpy()))
             raise self.error(name, row, "nothing", expected)
         return column
-
-    def _lacks(self, name: str) -> InputError:
-        found = ", ".join(self.names)
-        return InputError(f"lacks column {name}; found {found}", path=self.path)
 
     def _wrong_type(self, name: str, column: arrow.Column, expected: str) -> InputError:
         found = f"type {column.type}"
@@ -284,34 +270,15 @@ class Table:
         return InputError(f"found {found}; expected {expected}", path=self.path, column=name)
 
 
-def table_of(
-    read: pa.Table,
-    path: Path,
-    names: Names,
-    *,
-    header: int | None = None,
-    metadata: dict[bytes, bytes] | None = None,
-    floats: Sequence[str] = (),
-) -> Table:
-    """Take the wanted columns of a table of pyarrow; a row with their names raises InputError."""
-    columns = {known: read[name] for name, known in names.wanted.items()}
-    table = Table(path, columns, names.all, header, metadata or {}, tuple(floats))
-    row = arrow.row_of_texts(list(columns.values()), list(names.wanted))
-    if row is not None:
-        raise table.error_at(row, "the header again; remove this row")
-    return table
-
-
 def _type_of_times(column: arrow.Column) -> Any:
     """Return the first type that fits all texts, or else one that fits the first of them."""
     kinds = [pa.int64(), pa.float64()]
     for zone in (None, "UTC"):
         kinds += [pa.timestamp(unit, zone) for unit in ("s", "us", "ns")]
-    first = column[:1]
-    of_first = [kind for kind in kinds if arrow.fits(first, kind)]
-    for kind in of_first:
-        if arrow.fits(column, kind):
-            return kind
-    if of_first:
-        return of_first[-1]
-    return pa.float64()
+    of_first = pa.float64()
+    for kind in kinds:
+        if arrow.fits(column[:1], kind):
+            if arrow.fits(column, kind):
+                return kind
+            of_first = kind
+    return of_first

@@ -6,7 +6,6 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,11 +13,12 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics._base.packages import pyarrow_csv as reader
 from sampled_metrics.tables import arrow
-from sampled_metrics.tables.lines import BYTE_ORDER_MARK, filled_lines, first_line, lines
+from sampled_metrics.tables.lines import BYTE_ORDER_MARK, first_lines, lines
 from sampled_metrics.tables.names import ITEM, USER, Names, named
-from sampled_metrics.tables.table import Table, table_of
+from sampled_metrics.tables.table import Table
 
 _PART = 16_777_216  # bytes that are searched at a time
+_DECIMAL = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
 
 
 class Trec(NamedTuple):
@@ -48,39 +48,44 @@ def read_text(
     separator: str | None,
 ) -> Table:
     """Read a text file, which may be of the format `trec`; see `read_table`."""
-    first = first_line(path, what)
-    if trec is not None and _is_trec(path, first, trec):
-        return _read_trec(path, trec, columns, ids)
-    if separator is None:
-        separator = "\t" if "\t" in first else ","
-    fields = next(csv.reader([first], delimiter=separator), [])
-    names = named(path, fields, columns)
+    first, second = first_lines(path, what)
+    is_trec = trec is not None and _is_trec(path, first, trec)
+    if trec is not None and is_trec:
+        what = trec.what
+        separator = " "
+        fields = list(trec.columns)
+    else:
+        if separator is None:
+            separator = "\t" if "\t" in first else ","
+        fields = _fields(first, separator)
+    is_float = [bool(_DECIMAL.fullmatch(text)) for text in _fields(second, separator)]
+    names = named(path, fields, columns, is_float)
     if not names.wanted:
         return Table(path, {}, names.all)
     with _parsing(path, what, separator):
+        source = _with_single_blanks(path) if is_trec else str(path)
         read = reader.read_csv(
-            str(path),
-            parse_options=reader.ParseOptions(delimiter=separator),
-            convert_options=_conversion(names, ids, as_text=_has_hexadecimal(path)),
+            source,
+            reader.ReadOptions(column_names=fields if is_trec else None),
+            reader.ParseOptions(delimiter=separator, quote_char=not is_trec and '"'),
+            _conversion(path, names, ids),
         )
-    floats = _floats_of_row(path, fields, names, separator)
-    return table_of(read, path, names, header=1, floats=floats)
+    return Table.of(path, names, read, header=int(not is_trec))
 
 
-def _read_trec(path: Path, trec: Trec, columns: Sequence[str], ids: Sequence[str]) -> Table:
-    names = named(path, trec.columns, columns)
-    with _parsing(path, trec.what, " "):
-        with pa.input_stream(str(path)) as stream:
-            text = stream.read().removeprefix(BYTE_ORDER_MARK)
-        text = re.sub(rb"[ \t]+", b" ", text)
-        text = re.sub(rb"^ | (?=\r?$)", b"", text, flags=re.MULTILINE)
-        read = reader.read_csv(
-            pa.BufferReader(text),
-            reader.ReadOptions(column_names=list(trec.columns)),
-            reader.ParseOptions(delimiter=" ", quote_char=False),
-            _conversion(names, ids, as_text=_is_hexadecimal(text)),
-        )
-    return table_of(read, path, names, header=0)
+def _fields(line: str, separator: str) -> list[str]:
+    """Return the values of a line."""
+    if separator == " ":
+        return line.split()
+    return next(csv.reader([line], delimiter=separator), [])
+
+
+def _with_single_blanks(path: Path) -> pa.BufferReader:
+    """Return the text of a file whose columns are separated by any blanks, by one each."""
+    with pa.input_stream(str(path)) as stream:
+        text = stream.read().removeprefix(BYTE_ORDER_MARK)
+    text = re.sub(rb"[ \t]+", b" ", text)
+    return pa.BufferReader(re.sub(rb"^ | (?=\r?$)", b"", text, flags=re.MULTILINE))
 
 
 def _is_trec(path: Path, first: str, trec: Trec) -> bool:
@@ -94,41 +99,23 @@ def _is_trec(path: Path, first: str, trec: Trec) -> bool:
     return arrow.fits(arrow.texts_as_arrow(numbers), pa.float64())
 
 
-def _conversion(names: Names, ids: Sequence[str], *, as_text: bool) -> Any:
-    """Return pyarrow's options for the wanted columns: ids as text with codes, others guessed."""
+def _conversion(path: Path, names: Names, ids: Sequence[str]) -> Any:
+    """Return pyarrow's options for the wanted columns: ids as text with codes, others guessed.
+
+    Others are text if there may be a number such as 0x10, which pyarrow would read as 16.
+    """
+    with pa.input_stream(str(path)) as stream:
+        parts = iter(lambda: stream.read(_PART), b"")
+        has_hexadecimal = any(b"0x" in part or b"0X" in part for part in parts)
     types = {}
     for name, known in names.wanted.items():
         if known in ids:
             types[name] = pa.dictionary(pa.int32(), pa.string())
-        elif as_text:
+        elif has_hexadecimal:
             types[name] = pa.string()
     return reader.ConvertOptions(
         include_columns=list(names.wanted), column_types=types, null_values=[""]
     )
-
-
-def _has_hexadecimal(path: Path) -> bool:
-    """Return whether a file may hold a number such as 0x10, which pyarrow would read as 16."""
-    with pa.input_stream(str(path)) as stream:
-        parts = iter(lambda: stream.read(_PART), b"")
-        return any(map(_is_hexadecimal, parts))
-
-
-def _is_hexadecimal(text: bytes) -> bool:
-    return b"0x" in text or b"0X" in text
-
-
-def _floats_of_row(path: Path, fields: Sequence[str], names: Names, separator: str) -> list[str]:
-    """Return the columns that are not wanted and hold a decimal point in the first row."""
-    if len(names.wanted) == len(fields):
-        return []
-    second = [text for _, text in islice(filled_lines(path), 1, 2)]
-    row = next(csv.reader(second, delimiter=separator), [])
-    floats = []
-    for name, text in zip(fields, row, strict=False):  # a short row is refused before
-        if name not in names.wanted and re.fullmatch(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*", text):
-            floats.append(name)
-    return floats
 
 
 @contextmanager
@@ -140,20 +127,9 @@ def _parsing(path: Path, what: str, separator: str) -> Iterator[None]:
         lengths = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
         if lengths is None:
             raise InputError(f"not {what} ({error}); expected {what}", path=path) from error
-        expected = int(lengths[1])
-        found = int(lengths[2])
-        line = _first_line_of_length(path, found, separator)
+        expected, found = lengths.groups()
         problem = f"found {found} columns; expected {expected}"
-        raise InputError(problem, path=path, line=line) from error
-
-
-def _first_line_of_length(path: Path, length: int, separator: str) -> int | None:
-    """Return the number of the first line with so many columns."""
-    for number, text in lines(path):
-        if separator == " ":
-            fields = text.split()
-        else:
-            fields = next(csv.reader([text], delimiter=separator), [])
-        if len(fields) == length:
-            return number
-    return None
+        for line, text in lines(path):
+            if len(_fields(text, separator)) == int(found):
+                raise InputError(problem, path=path, line=line) from error
+        raise InputError(problem, path=path) from error
