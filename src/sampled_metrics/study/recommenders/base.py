@@ -19,7 +19,8 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
 
 Arrays = dict[str, NDArray[Any]]
-Scorer = Callable[[Int], Float] | tuple[Float, Float]
+Scores = Callable[[Int], Float]  # of all items, for some users
+Scorer = Scores | tuple[Float, Float]
 
 
 class Recommender(ABC):
