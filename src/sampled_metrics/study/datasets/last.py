@@ -23,33 +23,30 @@ _THRESHOLD = 16  # longest range that libstdc++ leaves to the final insertion so
 
 
 def last_events(
-    timestamp: NDArray[np.generic],
-    bounds: Int,
-    tie_break: TieBreak,
-    rng: np.random.Generator | None,
+    timestamp: NDArray[Any], user: Int, tie_break: TieBreak, rng: np.random.Generator | None
 ) -> tuple[Int, int]:
     """Return the place of each user's last event, and how many users have several.
 
-    Events are in order of users, those of user u from bounds[u] to bounds[u + 1], and in file order
-    for each user.
+    Events are in order of users, and in file order for each user.
     """
-    begin = bounds[:-1]
-    latest = np.repeat(np.maximum.reduceat(timestamp, begin), np.diff(bounds))
+    begin = np.flatnonzero(np.diff(user, prepend=-1))
+    size = np.diff(begin, append=user.size)
+    latest = np.repeat(np.maximum.reduceat(timestamp, begin), size)
     places = np.flatnonzero(timestamp == latest)
     offset = np.searchsorted(places, begin)
-    count = np.diff(np.append(offset, places.size))
+    count = np.diff(offset, append=places.size)
     tied = np.flatnonzero(count > 1)
+    if tie_break == "first":
+        return places[offset], tied.size
     if tie_break == "random":
         if rng is None:
             raise InputError("tie_break random needs a random generator")
         return places[offset + rng.integers(0, count)], tied.size
-    if tie_break == "first":
-        return places[offset], tied.size
     picked = places[offset + count - 1]
     if tie_break == "ncf":
-        for user in tied:
-            first, end = bounds[user : user + 2]
-            picked[user] = first + sorted_tail(timestamp[first:end], 1)[0]
+        for place in tied:
+            first = begin[place]
+            picked[place] = first + sorted_tail(timestamp[first : first + size[place]], 1)[0]
     return picked, tied.size
 
 
@@ -96,21 +93,10 @@ def sorted_tail(keys: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
 
 def _partition(keys: Sequence[Any], order: list[int], first: int, last: int) -> int:
     """Partition [first + 1, last) around the median of three, moved to `first`; return the cut."""
-    a = first + 1
-    b = first + (last - first) // 2
-    c = last - 1
-    low = a
-    high = b
-    if not keys[order[a]] < keys[order[b]]:  # of equal keys, the one that libstdc++ takes
-        low = b
-        high = a
-    at_c = keys[order[c]]
-    if keys[order[high]] < at_c:
-        median = high
-    elif keys[order[low]] < at_c:
-        median = c
-    else:
-        median = low
+    # Of equal keys, the one that libstdc++ takes: a stable sort from the last place on.
+    middle = first + (last - first) // 2
+    three = sorted((last - 1, middle, first + 1), key=lambda place: keys[order[place]])
+    median = three[1]
     order[first], order[median] = order[median], order[first]
     pivot = keys[order[first]]
     left = first + 1
