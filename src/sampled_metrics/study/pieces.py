@@ -25,7 +25,7 @@ from sampled_metrics.tables.names import ITEM, USER
 from sampled_metrics.tables.reading import read_table
 
 
-def users_of_piece(piece: str, size: int) -> range:
+def users_of_piece(piece: str, size: int) -> Int:
     """Return the running numbers, of `size`, in a piece written like `2-of-3`; maybe none."""
     written = re.fullmatch(r"([1-9][0-9]*)-of-([1-9][0-9]*)", piece)
     number = 1
@@ -34,7 +34,7 @@ def users_of_piece(piece: str, size: int) -> range:
         number, count = map(int, written.groups())
     if number > count:
         raise InputError(f"piece {piece!r} is not written like 2-of-3")
-    return range(size * (number - 1) // count, size * number // count)
+    return np.arange(size * (number - 1) // count, size * number // count)
 
 
 def rank_piece(score: Scorer, split: Split, piece: str = "1-of-1", **options: Any) -> Ranks:
@@ -43,8 +43,7 @@ def rank_piece(score: Scorer, split: Split, piece: str = "1-of-1", **options: An
     `score` is of all users of the split: a function, vectors of users and of items, or tiles;
     `options` are those of `rank`.
     """
-    own = users_of_piece(piece, split.held_out.size)
-    users = np.arange(own.start, own.stop)
+    users = users_of_piece(piece, split.held_out.size)
     if not users.size:  # more pieces than users
         return Ranks.trusted(users, users, users, users=split.evaluated_ids[users])
     if isinstance(score, Tiles):
@@ -121,13 +120,11 @@ def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
     pieces: list[Ranks] = []
     for number, path in enumerate(paths, start=1):
         users = users_of_piece(f"{number}-of-{len(paths)}", split.held_out.size)
-        if not users:  # more pieces than users: the file has no rows
+        if not users.size:  # more pieces than users: the file has no rows
             continue
         ranks = read_single(path)
-        if ranks.users is None or not np.array_equal(
-            ranks.users, split.user_ids[users.start : users.stop]
-        ):
-            expected = f"{users.start + 1} to {users.stop} of the split, in order"
+        if ranks.users is None or not np.array_equal(ranks.users, split.user_ids[users]):
+            expected = f"{users[0] + 1} to {users[-1] + 1} of the split, in order"
             raise InputError(f"users are not number {expected}", path=path)
         pieces.append(ranks)
     if len({ranks.source for ranks in pieces}) != 1:
@@ -144,14 +141,14 @@ def read_aligned(path: Path, split: Split) -> Ranks:
     missing. Candidates must be the items that a user has not seen in training, and items those held
     out.
     """
-    table = read_table(Path(path), RECORDS)
+    table = read_table(path, RECORDS)
     table.require(USER, *COLUMNS)
     user = table.places(USER, split.user_ids, f"one of the {split.user_ids.size:,} of the split")
     again = first_duplicate(user)
     if again is not None:
         raise table.error_at(again, f"duplicate {USER} {table.ids(USER)[again]}")
     n_users = split.held_out.size
-    require_all(table.path, "user", np.isin(np.arange(n_users), user), split.evaluated_ids)
+    require_all(path, "user", np.isin(np.arange(n_users), user), split.evaluated_ids)
     rows = np.argsort(user)[:n_users]  # of evaluated users, who come first
     counts: Any = counts_of(table)
     checks: list[tuple[str, Any, Any, Any]] = [
@@ -166,4 +163,4 @@ def read_aligned(path: Path, split: Split) -> Ranks:
             place = int(np.argmax(wrong))
             wanted = f"{expected[place]} of user {split.user_ids[place]} in the split"
             raise table.error(name, rows[place], found[rows[place]], wanted)
-    return Ranks.trusted(*(column[rows] for column in counts))
+    return Ranks.trusted(*(column[rows] for column in counts), users=split.evaluated_ids)
