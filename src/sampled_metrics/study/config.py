@@ -4,10 +4,8 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from functools import reduce
-from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
 
 from pydantic import AfterValidator, Field, create_model, model_validator
 
@@ -19,7 +17,6 @@ from sampled_metrics.study.datasets.settings import (
     FileName,
     FilterSettings,
     SplitSettings,
-    check_given,
 )
 from sampled_metrics.study.recommenders import KINDS
 from sampled_metrics.study.settings import (
@@ -126,7 +123,7 @@ if TYPE_CHECKING:
     Recommender = Entry
 else:
     Recommender = Annotated[
-        reduce(or_, (_entry(kind, settings) for kind, settings in RECOMMENDERS.items())),
+        Union[tuple(_entry(kind, settings) for kind, settings in RECOMMENDERS.items())],  # noqa: UP007
         Field(discriminator="kind"),
     ]
 
@@ -174,7 +171,7 @@ class Study(Settings):
             if self.names.count(name) > 1:
                 raise InputError(f"recommenders: duplicate name {name}")
         if self.split.method == "given":
-            check_given(self.dataset, self.filters)
+            self._check_given()
         elif not self.dataset.is_movielens and self.dataset.path is None:
             raise InputError("dataset.path is missing; format table needs it")
         if self.ranks == "reference" and not self.is_papers_data:
@@ -184,6 +181,16 @@ class Study(Settings):
             )
         return self
 
+    def _check_given(self) -> None:
+        """Raise InputError if other settings do not agree with split method given."""
+        if self.dataset.is_movielens or self.dataset.path is not None:
+            needed = "dataset.format table without dataset.path"
+            raise InputError(f"split.method is given, which needs {needed}")
+        for name in ("min_item_events", "min_user_events"):
+            if name in self.filters.on:
+                remedy = "split.method is given; filter the files themselves"
+                raise InputError(f"filters.{name}: {remedy}")
+
     def check_files(self, own: Callable[[str], str] = str) -> None:
         """Raise an InputError if files to start from are missing or no results can be written.
 
@@ -192,25 +199,24 @@ class Study(Settings):
         if Path(self.results).is_file():
             raise InputError(f"results: {self.results} is a file; name a folder", path="config")
         split = self.split
-        files = {
-            "dataset.path": (self.dataset.path, ""),
-            "split.train": (split.train, ""),
-            "split.test": (split.test, ""),
-        }
+        files = [
+            ("dataset.path", self.dataset.path, ""),
+            ("split.train", split.train, ""),
+            ("split.test", split.test, ""),
+        ]
         for entry in self.recommenders:
             if entry.kind == "external" and entry.settings.origin:
-                own_path = entry.settings.path
-                origin = entry.settings.origin
-                files[f"recommender {entry.name}"] = own_path, f"; {origin}"
-        for key, (path, remedy) in files.items():
+                remedy = f"; {entry.settings.origin}"
+                files.append((f"recommender {entry.name}", entry.settings.path, remedy))
+        for key, path, remedy in files:
             if path is not None and not Path(path).is_file():
                 raise InputError(f"{key}: no such file {path}{remedy}", path="config")
         if self.ranks == "reference":
             ranks = Path(own(f"{REFERENCE}/provenance.json")).with_name("ranks")
             kept = sorted(file.stem for file in ranks.glob("*.parquet"))
             for name in [name for name in self.names if name not in kept]:
-                problem = f"recommenders: the reference run has no {name}; it has {', '.join(kept)}"
-                raise InputError(problem, path="config")
+                problem = f"the reference run has no {name}; it has {', '.join(kept)}"
+                raise InputError(f"recommenders: {problem}", path="config")
 
     @property
     def names(self) -> list[str]:
@@ -230,7 +236,7 @@ class Study(Settings):
     def is_papers_data(self) -> bool:
         """Whether the published numbers are about this dataset and split."""
         split = self.split
-        is_papers_split = split.method == SplitSettings().method and split.users is None
+        is_papers_split = split.method == "leave-last-out" and split.users is None
         return is_papers_split and self.dataset.name == "ml-1m"  # which no table has as its name
 
     @property

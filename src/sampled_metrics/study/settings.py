@@ -11,9 +11,7 @@ from sampled_metrics._base.settings import Count, Settings
 from sampled_metrics.estimators import Estimator, parse_estimator
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling as SamplingEnum
-from sampled_metrics.study.datasets.settings import (
-    FileName,
-)
+from sampled_metrics.study.datasets.settings import FileName
 
 N_ITEMS = 10_000  # of the toy recommenders
 
@@ -39,9 +37,7 @@ def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
 def _one_size(value: object) -> object:
     """Refuse several numbers of negatives, and say what has them."""
     if isinstance(value, list | tuple):
-        example = 50
-        if value:
-            example = value[-1]
+        example = [50, *value][-1]
         raise InputError(
             f"one number of negatives, not {value}; Figure 6 and ranges.csv have others, and "
             "tables of others are a study with its own folder of results: --config "
@@ -136,9 +132,7 @@ class ExperimentSettings(Settings):
     @property
     def correction_sampling(self) -> SamplingEnum:
         """How the corrections assume that negatives are drawn."""
-        if self.assumed_sampling is None:
-            return self.sampling
-        return self.assumed_sampling
+        return self.assumed_sampling or self.sampling
 
     @property
     def measures(self) -> list[Measure]:

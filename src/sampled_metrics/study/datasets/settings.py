@@ -150,13 +150,3 @@ class SplitSettings(Settings):
         if self.method in ("global-time", "given"):
             return 1
         return 2
-
-
-def check_given(dataset: DatasetSettings, filters: FilterSettings) -> None:
-    """Raise InputError if other settings do not agree with split method given."""
-    if dataset.is_movielens or dataset.path is not None:
-        raise InputError(
-            "split.method is given, which needs dataset.format table without dataset.path"
-        )
-    for name in sorted({"min_user_events", "min_item_events"} & set(filters.on)):
-        raise InputError(f"filters.{name}: split.method is given; filter the files themselves")
