@@ -47,6 +47,10 @@ def schema(path: Path) -> None:
     """Write the JSON schema of the configuration, by which editors complete and check keys."""
     import yaml
 
+    from sampled_metrics._base.settings import Settings
+
+    # Docstrings describe the keys. To look for them takes as long as all other imports of a study.
+    Settings.model_config["use_attribute_docstrings"] = True
     from sampled_metrics.study.config import Study
 
     content = Study.model_json_schema(by_alias=True)

@@ -130,7 +130,8 @@ class Popularity(Recommender):
 class RandomSettings(base.Settings):
     """The seed of the scores."""
 
-    seed: int = Field(0, ge=0, description="Seed of the scores.")
+    seed: int = Field(0, ge=0)
+    """Seed of the scores."""
 
 
 @register("random")

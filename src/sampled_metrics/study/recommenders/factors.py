@@ -37,12 +37,18 @@ class Factors(Recommender):
 class ALSSettings(Settings):
     """Hyper-parameters in the paper's terms; the last three are not in the paper."""
 
-    d: Count = Field(16, description="Dimensions of the user and item vectors.")
-    lambda_: float = Field(10.0, gt=0, alias="lambda", description="Weight of the squared norm.")
-    alpha: float = Field(0.2, gt=0, description="Weight of the squared scores of all pairs.")
-    iterations: Count = Field(15, description="Sweeps over all users and all items.")
-    seed: int = Field(0, ge=0, description="Seed of the random initialisation.")
-    start: float = Field(0.01, gt=0, description="Initial item vectors are uniform from 0 to this.")
+    d: Count = 16
+    """Dimensions of the user and item vectors."""
+    lambda_: float = Field(10.0, gt=0, alias="lambda")
+    """Weight of the squared norm."""
+    alpha: float = Field(0.2, gt=0)
+    """Weight of the squared scores of all pairs."""
+    iterations: Count = 15
+    """Sweeps over all users and all items."""
+    seed: int = Field(0, ge=0)
+    """Seed of the random initialisation."""
+    start: float = Field(0.01, gt=0)
+    """Initial item vectors are uniform from 0 to this."""
 
 
 @register("als")
@@ -81,11 +87,16 @@ class ALS(Factors):
 class BPRSettings(Settings):
     """Hyper-parameters of BPR, named and set by default as in `implicit`, there d is `factors`."""
 
-    d: Count = Field(100, description="Dimensions of the vectors, biases not counted.")
-    learning_rate: float = Field(0.01, gt=0, description="Length of a step.")
-    regularization: float = Field(0.01, ge=0, description="Weight of the squared norm.")
-    iterations: Count = Field(100, description="Sweeps over all training events.")
-    seed: int = Field(0, ge=0, description="Seed of the random start and of the negatives.")
+    d: Count = 100
+    """Dimensions of the vectors, biases not counted."""
+    learning_rate: float = Field(0.01, gt=0)
+    """Length of a step."""
+    regularization: float = Field(0.01, ge=0)
+    """Weight of the squared norm."""
+    iterations: Count = 100
+    """Sweeps over all training events."""
+    seed: int = Field(0, ge=0)
+    """Seed of the random start and of the negatives."""
 
 
 @register("bpr")

@@ -79,14 +79,18 @@ class Tiles:
 class ItemKNNSettings(Settings):
     """Hyper-parameters in the paper's terms."""
 
-    q: float = Field(1.0, gt=0, description="Exponent that sharpens the similarity, eq. 27.")
-    k: Count | None = Field(None, description="Neighbours kept, k of eq. 28; null is infinity.")
-    k_prime: Count | None = Field(None, description="The same of k'; null is infinity.")
-    neighbour_axis: Literal["row", "column"] = Field(
-        "row", description="Axis of the similarity that k' is about, row in eq. 28; k is the other."
-    )
-    self_similarity: bool = Field(True, description="Whether an item is its own neighbour.")
-    normalise_scores: bool = Field(True, description="Whether to divide by the row sum, eq. 30.")
+    q: float = Field(1.0, gt=0)
+    """Exponent that sharpens the similarity, eq. 27."""
+    k: Count | None = None
+    """Neighbours kept, k of eq. 28; null is infinity."""
+    k_prime: Count | None = None
+    """The same of k'; null is infinity."""
+    neighbour_axis: Literal["row", "column"] = "row"
+    """Axis of the similarity that k' is about, row in eq. 28; k is the other."""
+    self_similarity: bool = True
+    """Whether an item is its own neighbour."""
+    normalise_scores: bool = True
+    """Whether to divide by the row sum, eq. 30."""
 
 
 @register("itemknn")
@@ -245,9 +249,12 @@ def _nearest(similarity: Float, k: int) -> NDArray[np.bool_]:
 class BM25Settings(Settings):
     """Hyper-parameters and their defaults as in `implicit`, there K, K1 and B."""
 
-    k: Count = Field(20, description="Neighbours kept of each item, itself counted.")
-    k1: float = Field(1.2, gt=0, description="How slowly the weight of an event grows.")
-    b: float = Field(0.75, ge=0, le=1, description="How much the popularity of an item matters.")
+    k: Count = 20
+    """Neighbours kept of each item, itself counted."""
+    k1: float = Field(1.2, gt=0)
+    """How slowly the weight of an event grows."""
+    b: float = Field(0.75, ge=0, le=1)
+    """How much the popularity of an item matters."""
 
 
 @register("bm25")
