@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Count, Settings
+from sampled_metrics._base.settings import Count, Seed, Settings
 from sampled_metrics.estimators import Estimator, parse_estimator
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling as SamplingEnum
@@ -55,7 +55,6 @@ TiePolicies = Annotated[
     tuple[Literal["expected", "optimistic", "pessimistic", "random"], ...], *_LIST
 ]
 Sampling = Annotated[SamplingEnum, BeforeValidator(SamplingEnum)]
-Seed = Annotated[int, Field(ge=0)]
 
 
 class RankingSettings(Settings):

@@ -164,7 +164,7 @@ def rank(job: Job) -> None:
     from sampled_metrics.study import pieces
     from sampled_metrics.study.datasets.split import require_candidates
     from sampled_metrics.study.recommenders import load_recommender
-    from sampled_metrics.study.recommenders.external import External
+    from sampled_metrics.study.recommenders.external import read_scores
 
     data = _split(job)
     require_candidates(data, job.input.split)
@@ -183,7 +183,7 @@ def rank(job: Job) -> None:
             records = pieces.read_aligned(path, data).take(users)
         else:
             if form == "scores":
-                score = External.read(path, data).score
+                score = read_scores(path, data)
             elif path:
                 score = load_recommender(path).scorer
             else:

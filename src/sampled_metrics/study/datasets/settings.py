@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Count, Settings, described_pattern
+from sampled_metrics._base.settings import Count, Seed, Settings, described_pattern
 from sampled_metrics.study.datasets.catalogue import CATALOGUE, MovieLens
 
 # Snakemake takes < > { } in the name of a file for the borders of a wildcard. In pydantic's regular
@@ -137,7 +137,7 @@ class SplitSettings(Settings):
     """For given: table of the held-out events."""
     users: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)] | None = None
     """Evaluate so many users, or this share, drawn at random; null is all."""
-    seed: int = Field(0, ge=0)
+    seed: Seed = 0
     """Seed of method random, tie_break random and users."""
 
     @model_validator(mode="after")

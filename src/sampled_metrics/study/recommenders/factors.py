@@ -13,7 +13,7 @@ from pydantic import Field
 from sampled_metrics._base.als import factors
 from sampled_metrics._base.arrays import Float, Int, one_thread
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Count, Settings
+from sampled_metrics._base.settings import Count, Positive, Seed, Settings
 from sampled_metrics.study.recommenders.base import Recommender, register
 
 
@@ -41,13 +41,13 @@ class ALSSettings(Settings):
     """Dimensions of the user and item vectors."""
     lambda_: float = Field(10.0, gt=0, alias="lambda")
     """Weight of the squared norm."""
-    alpha: float = Field(0.2, gt=0)
+    alpha: Positive = 0.2
     """Weight of the squared scores of all pairs."""
     iterations: Count = 15
     """Sweeps over all users and all items."""
-    seed: int = Field(0, ge=0)
+    seed: Seed = 0
     """Seed of the random initialisation."""
-    start: float = Field(0.01, gt=0)
+    start: Positive = 0.01
     """Initial item vectors are uniform from 0 to this."""
 
 
@@ -89,13 +89,13 @@ class BPRSettings(Settings):
 
     d: Count = 100
     """Dimensions of the vectors, biases not counted."""
-    learning_rate: float = Field(0.01, gt=0)
+    learning_rate: Positive = 0.01
     """Length of a step."""
     regularization: float = Field(0.01, ge=0)
     """Weight of the squared norm."""
     iterations: Count = 100
     """Sweeps over all training events."""
-    seed: int = Field(0, ge=0)
+    seed: Seed = 0
     """Seed of the random start and of the negatives."""
 
 

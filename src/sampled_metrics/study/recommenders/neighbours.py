@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.settings import Count, Settings
+from sampled_metrics._base.settings import Count, Positive, Settings
 from sampled_metrics._base.sparse import from_structure, structure
 from sampled_metrics.study.recommenders.base import Arrays, Recommender, Scores, register
 
@@ -44,10 +44,9 @@ class Neighbours(Recommender):
 
     def state(self) -> Arrays:
         """Return the histories and, where they are sparse, the weights."""
-        state: Arrays = structure(self.histories, "histories_")
+        state = structure(self.histories, "histories_")
         if self.weights is not None:
-            state["weights_data"] = self.weights.data
-            state.update(structure(self.weights, "weights_"))
+            state.update(structure(self.weights, "weights_"), weights_data=self.weights.data)
         return state
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
@@ -79,7 +78,7 @@ class Tiles:
 class ItemKNNSettings(Settings):
     """Hyper-parameters in the paper's terms."""
 
-    q: float = Field(1.0, gt=0)
+    q: Positive = 1.0
     """Exponent that sharpens the similarity, eq. 27."""
     k: Count | None = None
     """Neighbours kept, k of eq. 28; null is infinity."""
@@ -251,7 +250,7 @@ class BM25Settings(Settings):
 
     k: Count = 20
     """Neighbours kept of each item, itself counted."""
-    k1: float = Field(1.2, gt=0)
+    k1: Positive = 1.2
     """How slowly the weight of an event grows."""
     b: float = Field(0.75, ge=0, le=1)
     """How much the popularity of an item matters."""
