@@ -125,9 +125,7 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
     if with_rating:
         kept = rating.astype(np.float32)
     del rating
-    user = as_numpy(columns.pop("user"))
-    item = as_numpy(columns.pop("item"))
-    timestamp = as_numpy(columns.pop("timestamp"))
+    user, item, timestamp = (as_numpy(columns.pop(name)) for name in ("user", "item", "timestamp"))
     return Interactions(user, item, timestamp, kept, origin=ratings, time_unit="s")
 
 

@@ -51,12 +51,9 @@ class Layout:
 
     def allows(self, rating: NDArray[np.number[Any]]) -> NDArray[np.bool_]:
         """Return whether each rating is allowed."""
-        steps = rating
-        most = 5
-        if self.half_stars:
-            steps = rating * 2
-            most = 10
-        return (steps >= 1) & (steps <= most) & (steps == np.floor(steps))
+        steps_of_a_star = 1 + self.half_stars
+        steps = rating * steps_of_a_star
+        return (steps >= 1) & (steps <= 5 * steps_of_a_star) & (steps == np.floor(steps))
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ class DatasetSettings(Settings):
     @property
     def published(self) -> MovieLens | None:
         """The published MovieLens; None for a table."""
-        return CATALOGUE[self.name] if self.is_movielens else None
+        return CATALOGUE.get(self.name)
 
     def without_places(self) -> "DatasetSettings":
         """Return what the data is, without where this machine keeps it and how it gets there."""

@@ -59,16 +59,16 @@ class ALS(Factors):
 
     def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:
         """Minimise the loss by `iterations` sweeps from a random start."""
-        for _ in self.stages(train, [self.settings.iterations], threads):
-            pass
+        stages = self.stages(train, [self.settings.iterations], threads)
+        self.user_vectors, self.item_vectors = next(stages)
         return self
 
     def stages(
         self, train: scipy.sparse.csr_array, iterations: Sequence[int], threads: int = 1
-    ) -> Iterator[int]:
-        """Train by each of these increasing numbers of sweeps, as `fit` does, and yield it."""
+    ) -> Iterator[tuple[Float, Float]]:
+        """Train as `fit` does; yield the vectors after each of some increasing numbers of sweeps."""
         settings = self.settings
-        stages = factors(
+        return factors(
             train,
             iterations,
             dimensions=settings.d,
@@ -78,10 +78,6 @@ class ALS(Factors):
             start=settings.start,
             threads=threads,
         )
-        for sweeps, (user_vectors, item_vectors) in zip(iterations, stages, strict=True):
-            self.user_vectors = user_vectors
-            self.item_vectors = item_vectors
-            yield sweeps
 
 
 class BPRSettings(Settings):
