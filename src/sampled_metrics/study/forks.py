@@ -89,10 +89,15 @@ class Server:
     def __init__(self, folder: Path) -> None:
         address = folder / f"steps-{os.getpid()}.sock"
         with socket.socket(socket.AF_UNIX) as listener:
+            previous = os.umask(0o077)  # only the owner may send steps
             try:
-                _listen(listener, address)
+                address.unlink(missing_ok=True)  # of a killed run that had the same number
+                listener.bind(str(address))
+                listener.listen()
             except OSError:  # not every file system takes sockets; then scripts run the steps
                 return
+            finally:
+                os.umask(previous)
             # From here on a script can call, though the server answers later.
             number = listener.fileno()
             command = [sys.executable, "-m", __name__, str(address), str(number)]
@@ -106,17 +111,6 @@ class Server:
         """End the server, after the steps that it runs."""
         if self._process:
             self._process.communicate()
-
-
-def _listen(listener: socket.socket, address: Path) -> None:
-    """Listen at an address to which only the owner may send steps."""
-    address.unlink(missing_ok=True)  # of a killed run that had the same number
-    previous = os.umask(0o077)
-    try:
-        listener.bind(str(address))
-    finally:
-        os.umask(previous)
-    listener.listen()
 
 
 def run(job: Job) -> None:

@@ -16,7 +16,6 @@ from sampled_metrics.study.starts import SIZES, USERS, users_by_rank
 from sampled_metrics.study.tables import COUNTS, EXACT, KEY, SAMPLED, scale_of_counts
 
 Found = tuple[bool | np.bool_, str]  # whether a claim holds, and what was measured
-Cells = Sequence[tuple[str, str]]  # rows and metrics of Table 3
 
 NAMES = "XYZ"
 PAIRS = ("X vs Y", "X vs Z", "Y vs Z")
@@ -28,8 +27,6 @@ BEST = BV[1]  # that section 6.3 prefers
 RANK_ESTIMATE = parse_estimator("rank-estimate").label
 CLS = parse_estimator("cls").label
 CORRECTIONS = [RANK_ESTIMATE, CLS, *BV]
-CELLS = [(name, metric) for metric in TOP_HEAVY for name in NAMES]
-ALL_CELLS = [(name, metric) for metric in METRICS for name in NAMES]
 _EQUAL = 1e-9
 
 
@@ -73,25 +70,28 @@ class Run:
         """Return a cell by row, metric and column; KeyError if it was not computed."""
         return float(self._numbers[kind][table, *cell])
 
-    def column(self, name: str, cells: Cells = CELLS, **of_cells: Any) -> Float:
-        """Return a column of Table 3 for some rows and metrics; the options are those of `at`."""
-        return np.array([self.at(*cell, name, **of_cells) for cell in cells])
+    def cells(
+        self, column: str, metrics: Sequence[str] = TOP_HEAVY, kind: str = "expected"
+    ) -> Float:
+        """Return a column of Table 3, shape (metrics, recommenders)."""
+        rows = [[self.at(name, metric, column, kind=kind) for name in NAMES] for metric in metrics]
+        return np.array(rows)
 
     def means(self, metric: str, column: str) -> dict[str, float]:
         """Return a column of Table 3 for a metric, by recommender."""
         return {name: self.at(name, metric, column) for name in NAMES}
 
-    def bias(self, column: str, cells: Cells = CELLS) -> Float:
-        """Return how far the mean of an estimator is from the exact metric."""
-        return np.abs(self.column(column, cells) - self.column(EXACT, cells))
+    def bias(self, column: str, metrics: Sequence[str] = TOP_HEAVY) -> Float:
+        """Return how far the means of an estimator are from the exact metrics."""
+        return np.abs(self.cells(column, metrics) - self.cells(EXACT, metrics))
 
-    def biases(self, column: str, cells: Cells = CELLS) -> Float:
+    def biases(self, column: str, metrics: Sequence[str] = TOP_HEAVY) -> Float:
         """Return the bias of an estimator over that of the uncorrected metric."""
-        return self.bias(column, cells) / self.bias(SAMPLED, cells)
+        return self.bias(column, metrics) / self.bias(SAMPLED, metrics)
 
     def sds(self, column: str) -> Float:
         """Return the standard deviations of an estimator over sampling."""
-        return self.column(column, kind="expected_std")
+        return self.cells(column, kind="expected_std")
 
     def counts(self, column: str) -> dict[tuple[str, str], float]:
         """Return a column of Table 4 by pair and metric."""
@@ -157,15 +157,15 @@ class Run:
         sds = {column: self.sds(column) for column in (SAMPLED, *BV)}
         uncorrected, *by_gamma = sds.values()
         grows = (np.diff(by_gamma, axis=0) >= 0.0).all()
-        place = CELLS.index(("Y", "Recall@10"))
-        words = _each({column: of_cells[place] for column, of_cells in sds.items()}, "{:.2f}")
+        place = (TOP_HEAVY.index("Recall@10"), NAMES.index("Y"))
+        words = _each({column: cells[place] for column, cells in sds.items()}, "{:.2f}")
         return grows and (by_gamma[-1] > uncorrected).all(), words
 
     def corrections_are_closer(self) -> Found:
-        uncorrected = self.bias(SAMPLED, ALL_CELLS)
-        differences = [self.bias(column, ALL_CELLS) - uncorrected for column in CORRECTIONS]
+        uncorrected = self.bias(SAMPLED, METRICS)
+        differences = [self.bias(column, METRICS) - uncorrected for column in CORRECTIONS]
         farther = np.array(differences) > _EQUAL
-        top = farther[:, : len(CELLS)].sum()
+        top = farther[:, : len(TOP_HEAVY)].sum()
         cells = f"{farther.sum()} of {farther.size} cells"
         return not farther.any(), f"farther in {cells}, in {top} of Recall, NDCG and AP"
 
@@ -184,12 +184,12 @@ class Run:
         return right == len(leads), words
 
     def corrections_that_order_x_and_y(self) -> Found:
-        words = {}
+        metrics = np.array(TOP_HEAVY)
+        right = {}
         for column in CORRECTIONS:
-            means = {metric: self.means(metric, column) for metric in TOP_HEAVY}
-            right = [metric for metric in TOP_HEAVY if means[metric]["Y"] > means[metric]["X"]]
-            words[column] = ", ".join(right) or "none"
-        return all(words[column] == ", ".join(TOP_HEAVY) for column in LOW_GAMMA), _each(words)
+            x, y, _ = self.cells(column).T
+            right[column] = ", ".join(metrics[y > x]) or "none"
+        return all(right[column] == ", ".join(metrics) for column in LOW_GAMMA), _each(right)
 
     def size(self, column: str, low: str, high: str) -> Found:
         """Judge the smallest m from which on X and Y are ordered correctly in expectation."""
@@ -245,7 +245,7 @@ class Run:
         return np.max(np.abs(differences)) < _EQUAL, words
 
     def rank_estimate_has_less_bias(self) -> Found:
-        ratios = self.biases(RANK_ESTIMATE, [cell for cell in CELLS if cell[1] != "AP"])
+        ratios = self.biases(RANK_ESTIMATE, TOP_HEAVY[:2])
         words = f"{ratios.min():.2f} to {ratios.max():.2f} of the uncorrected bias"
         return ratios.max() < 1, words
 
@@ -279,8 +279,9 @@ def comparable_run(
             rows.append((USERS[0], "X", USERS[1], which, users))
     is_ordered = (figure6["kind"] == "ordered") & (figure6["recommender"] == "X vs Y")
     sizes = figure6[is_ordered].set_index("estimator")["n_negatives"]
-    for name in figure6.loc[figure6["kind"] == "curve", "estimator"].unique():
-        rows.append((SIZES[0], "X vs Y", SIZES[1], name, sizes.get(name, np.nan)))
+    names = figure6.loc[figure6["kind"] == "curve", "estimator"].unique()
+    for name, size in sizes.reindex(names).items():
+        rows.append((SIZES[0], "X vs Y", SIZES[1], name, size))
     others = pd.DataFrame(rows, columns=[*KEY, "expected"])
     numbers = pd.concat([kept.assign(expected=expected), others])
     return Run(numbers, {name: ranks[name] for name in of_ranks})

@@ -55,12 +55,13 @@ class Ratings:
         return InputError(problem, path=self.path, row=row + 1, line=row + self.first_line)
 
     @contextmanager
-    def open(self) -> Iterator[IO[bytes]]:
-        """Open the file; damage inside the archive is an InputError.
+    def open(self) -> Iterator[tuple[IO[bytes], int]]:
+        """Open the file, of which the size is returned too; damage in the archive is an InputError.
 
         So are two files of the name and one much larger than the published one.
         """
         member = self.dataset.member
+        most = self.dataset.largest_member
         try:
             with zipfile.ZipFile(self.archive) as archive:
                 size = archive.getinfo(member).file_size
@@ -68,12 +69,11 @@ class Ratings:
                     problem = f"{member} is in the archive more than once; expected it once"
                     raise InputError(problem, path=self.archive)
                 # zipfile reads no byte beyond the size that the archive states.
-                if size > self.dataset.largest_member:
-                    problem = f"{member} has {size:,} bytes; expected at most"
-                    limit = f"{self.dataset.largest_member:,}"
-                    raise InputError(f"{problem} {limit}", path=self.archive)
+                if size > most:
+                    problem = f"{member} has {size:,} bytes; expected at most {most:,}"
+                    raise InputError(problem, path=self.archive)
                 with archive.open(member) as file:
-                    yield file
+                    yield file, size
         except _UNREADABLE as error:
             problem = f"not a readable {self.dataset.title} archive ({error})"
             raise InputError(problem, path=self.archive) from error
@@ -81,9 +81,7 @@ class Ratings:
     def hashes(self) -> tuple[str, str]:
         """Compute the SHA-256 of the content and its hash as a git blob, in hexadecimal."""
         sha256 = hashlib.sha256()
-        with self.open() as file:
-            with zipfile.ZipFile(self.archive) as archive:
-                size = archive.getinfo(self.dataset.member).file_size
+        with self.open() as (file, size):
             blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
             while chunk := file.read(_CHUNK):
                 sha256.update(chunk)
@@ -99,7 +97,7 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
     """
     ratings = Ratings(path, dataset)
     layout = dataset.layout
-    with ratings.open() as file:
+    with ratings.open() as (file, _):
         header = b""
         if layout.header:
             header = file.readline()
@@ -192,7 +190,7 @@ def _wrong_line(ratings: Ratings) -> InputError:
     separator = re.escape(layout.separator.encode())
     form = re.compile(separator.join((rb"\d{1,9}", rb"\d{1,9}", rating, rb"\d{1,18}")))
     ends = b"\r\n" if layout.header else b"\n"
-    with ratings.open() as file:
+    with ratings.open() as (file, _):
         for number, line in enumerate(file, start=1):
             if number < ratings.first_line or form.fullmatch(line.rstrip(ends)):
                 continue

@@ -122,23 +122,25 @@ def read_interactions(
     and their separator is a tab if the first line has one, else a comma. `with_rating` keeps the
     ratings, which are checked in any case.
     """
-    columns = columns or Columns()
-    names = {role: TYPE.sub("", name.strip()) for role, name in columns if name is not None}
-    rating = timestamp = unit = None
-    ids = names["user"], names["item"]
-    columns_read = [*names.values()]
+    names = {}
+    for role, name in columns or Columns():
+        if name is not None:
+            names[role] = TYPE.sub("", name.strip())
+    ids = [names["user"], names["item"]]
     what = "a table of interactions"
-    table = read_table(path, what, columns_read, ids=ids, separator=separator)
-    table.require(*(names[r] for r in names if r in ("user", "item") or names[r] != r))
+    table = read_table(path, what, [*names.values()], ids=ids, separator=separator)
+    table.require(*ids, *(name for role, name in names.items() if name != role))
+    rating = timestamp = unit = None
     # A column is freed as soon as it is an array, because long tables are to fit in memory.
     if names.get("rating") in table.columns:
         with np.errstate(over="ignore"):
             rating = table.finite(names["rating"]).astype(np.float32)
         del table.columns[names["rating"]]
-    user, user_names = as_int32(*table.codes(names["user"]))
-    del table.columns[names["user"]]
-    item, item_names = as_int32(*table.codes(names["item"]))
-    del table.columns[names["item"]]
+    encoded = []
+    for name in ids:
+        encoded.append(as_int32(*table.codes(name)))
+        del table.columns[name]
+    (user, user_names), (item, item_names) = encoded
     if names.get("timestamp") in table.columns:
         timestamp, unit = table.times(names["timestamp"])
         del table.columns[names["timestamp"]]

@@ -66,7 +66,7 @@ class ALS(Factors):
     def stages(
         self, train: scipy.sparse.csr_array, iterations: Sequence[int], threads: int = 1
     ) -> Iterator[tuple[Float, Float]]:
-        """Train as `fit` does; yield the vectors after each of some increasing numbers of sweeps."""
+        """Train as `fit` does; yield the vectors after each of these rising numbers of sweeps."""
         settings = self.settings
         return factors(
             train,
