@@ -110,7 +110,7 @@ def _entry(kind: str, settings: type[Settings]) -> type[Entry]:
         default = settings()
     fields: dict[str, Any] = {
         "kind": (Literal[kind], Field(description="Kind of recommender.")),
-        "settings": (settings, Field(default=default, description="Hyper-parameters.")),
+        "settings": (settings, Field(default, description="Hyper-parameters.")),
     }
     return create_model(kind, __base__=Entry, __doc__=settings.__doc__, **fields)
 
@@ -297,14 +297,15 @@ class Study(Settings):
 
     def identity(self) -> dict[str, Any]:
         """What was asked for: source of the ranks, hash of the configuration, seeds."""
-        seeded = {name: getattr(self, name) for name in ("split", "exact", "toy", "experiment")}
-        seeded |= {entry.name: entry.settings for entry in self.recommenders}
-        seeds = {name: part.seed for name, part in seeded.items() if hasattr(part, "seed")}
+        seeds = {name: getattr(self, name).seed for name in ("split", "exact", "toy", "experiment")}
+        for entry in self.recommenders:
+            if hasattr(entry.settings, "seed"):
+                seeds[entry.name] = entry.settings.seed
         return {"ranks": self.ranks, "config_sha256": self.sha256(), "seeds": seeds}
 
     def sha256(self) -> str:
         """Hash of all settings that can change a result of the paper's study."""
-        elsewhere = {"results": "", "ranking": {}}
-        content = self.model_dump(mode="json", by_alias=True) | elsewhere
-        content["dataset"] = self.dataset.without_places().model_dump(mode="json")
+        dataset = self.dataset.without_places().model_dump(mode="json")
+        content = self.model_dump(mode="json", by_alias=True)
+        content.update(results="", ranking={}, dataset=dataset)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -121,7 +121,7 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
         raise ratings.error_at(row, problem)
     kept = None
     if with_rating:
-        kept = rating.astype(np.float32)
+        kept = rating
     del rating
     user, item, timestamp = (as_numpy(columns.pop(name)) for name in ("user", "item", "timestamp"))
     return Interactions(user, item, timestamp, kept, origin=ratings, time_unit="s")
@@ -161,8 +161,7 @@ class _Screened:
 
 def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
     """Read the columns; None if a line has another number of them or holds another type."""
-    types = {"user": pa.int32(), "item": pa.int32(), "timestamp": pa.int64()}
-    types["rating"] = pa.float32() if layout.half_stars else pa.int32()
+    types = dict(zip(_COLUMNS, (pa.int32(), pa.int32(), pa.float32(), pa.int64()), strict=True))
     names = _COLUMNS
     if layout.separator == "::":
         # pyarrow's separators have one character, so there is an empty column in each `::`.

@@ -165,13 +165,12 @@ def sample_users(split: Split, users: float, rng: np.random.Generator) -> Split:
     if count > n_users:
         problem = f"split.users is {count:,} but only {n_users:,} users can be evaluated"
         raise InputError(f"{problem}; lower it, or set null for all")
-    drawn = np.zeros(split.user_ids.size, dtype=bool)
-    drawn[rng.choice(n_users, count, replace=False)] = True
-    order = np.argsort(~drawn, kind="stable")
+    drawn = np.sort(rng.choice(n_users, count, replace=False))
+    order = np.append(drawn, np.delete(np.arange(split.user_ids.size), drawn))
     return replace(
         split,
         train=split.train[order],
-        held_out=split.held_out[order[:count]],
+        held_out=split.held_out[drawn],
         user_ids=split.user_ids[order],
         left_out_events=split.left_out_events + n_users - count,
     )
