@@ -23,15 +23,15 @@ _THRESHOLD = 16  # longest range that libstdc++ leaves to the final insertion so
 
 
 def last_events(
-    timestamp: NDArray[Any], user: Int, tie_break: TieBreak, rng: np.random.Generator | None
+    timestamp: NDArray[Any], bounds: Int, tie_break: TieBreak, rng: np.random.Generator | None
 ) -> tuple[Int, int]:
     """Return the place of each user's last event, and how many users have several.
 
-    Events are in order of users, and in file order for each user.
+    Events are in order of users, those of user u from bounds[u] to bounds[u + 1], and in file order
+    for each user.
     """
-    begin = np.flatnonzero(np.diff(user, prepend=-1))
-    size = np.diff(begin, append=user.size)
-    latest = np.repeat(np.maximum.reduceat(timestamp, begin), size)
+    begin = bounds[:-1]
+    latest = np.repeat(np.maximum.reduceat(timestamp, begin), np.diff(bounds))
     places = np.flatnonzero(timestamp == latest)
     offset = np.searchsorted(places, begin)
     count = np.diff(offset, append=places.size)
@@ -44,10 +44,10 @@ def last_events(
         return places[offset + rng.integers(0, count)], tied.size
     picked = places[offset + count - 1]
     if tie_break == "ncf":
-        for place in tied:
-            first = begin[place]
+        for user in tied:
+            first, end = bounds[user : user + 2]
             # Elements are compared one by one, which is faster in lists than in arrays.
-            picked[place] = first + last_sorted(timestamp[first : first + size[place]].tolist())
+            picked[user] = first + last_sorted(timestamp[first:end].tolist())
     return picked, tied.size
 
 

@@ -233,29 +233,33 @@ def _split(
     """
     user_ids, code = np.unique(interactions.user, return_inverse=True)
     order = np.argsort(code, kind="stable")
-    user = code[order]
-    item_code, item_ids = encoded(interactions.item)
-    item = item_code[order]
-    keys = np.zeros(user.size)
-    if times is not None:
-        keys = times[order]
-    training = np.ones(user.size, dtype=bool)
-    evaluated = np.ones(user_ids.size, dtype=bool)
-    choice = np.arange(user.size)
-    if is_later is not None:
-        keys = -keys  # the first by time is the last by the negative of it
+    bounds = np.append(0, np.cumsum(np.bincount(code)))  # of the events of each user, in order
+    del code  # long files are to fit in memory
+    item, item_ids = encoded(interactions.item)
+    item = item[order]
+    is_timed = times is not None
+    if times is None:
+        times = np.zeros(item.size, dtype=np.int8)
+    if is_later is None:
+        evaluated = np.ones(user_ids.size, dtype=bool)
+        training = np.ones(item.size, dtype=bool)
+        held_out, tied_users = last_events(times[order], bounds, tie_break, rng)
+    else:
+        training = ~is_later[order]
+        later = np.flatnonzero(~training)
+        n_later = np.diff(np.searchsorted(later, bounds))
+        evaluated = (n_later > 0) & (n_later < np.diff(bounds))
+        later = later[np.repeat(evaluated, n_later)]
+        bounds_of_later = np.append(0, np.cumsum(n_later[evaluated]))
         if tie_break == "ncf":
             tie_break = "first"
-        training = ~is_later[order]
-        n_training = np.bincount(user, training)
-        evaluated = (n_training > 0) & (n_training < np.bincount(user))
-        choice = np.flatnonzero(~training & evaluated[user])
-    last, tied_users = last_events(keys[choice], user[choice], tie_break, rng)
-    if times is None:
+        # The first by time is the last by the negative of it.
+        first, tied_users = last_events(-times[order[later]], bounds_of_later, tie_break, rng)
+        held_out = later[first]
+    if not is_timed:
         tied_users = 0
-    held_out = choice[last]
     training[held_out] = False
-    counts = np.bincount(user[training], minlength=evaluated.size)
+    counts = np.add.reduceat(training, bounds[:-1], dtype=np.int64)
     starts = np.append(0, np.cumsum(counts)).astype(np.int32)
     entries = (np.ones(starts[-1]), item[training], starts)
     train = csr_array(entries, shape=(evaluated.size, len(item_ids)))
