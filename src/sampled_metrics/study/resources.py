@@ -9,10 +9,9 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sampled_metrics.study.config import Study
-from sampled_metrics.study.job import Inputs, Wildcards
 from sampled_metrics.study.recommenders.neighbours import MOST_KEPT
 
 Resource = Callable[..., int]
@@ -51,6 +50,21 @@ REQUESTS = {
     "spread": Request(("split", "ranks"), 900, 50, 20, 3),
     "page": Request(("ranks",), 1500, 40, 10, 1),
 }
+
+
+class Wildcards(Protocol):
+    """Wildcards of a job that trains or ranks."""
+
+    recommender: str
+
+
+class Inputs(Protocol):
+    """Inputs of a job before it runs: paths, or lists of them, by name."""
+
+    counts: str
+
+    def get(self, name: str) -> str | list[str] | None:
+        """Return an input; None where the rule has none of this name."""
 
 
 def memory_of(rule: str, study: Study | None = None) -> Resource:
