@@ -97,17 +97,17 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
     """
     ratings = Ratings(path, dataset)
     layout = dataset.layout
-    with ratings.open() as (file, _):
+    with ratings.open() as (file, size):
         header = b""
         if layout.header:
             header = file.readline()
         if header.rstrip(b"\r\n") != layout.header.encode():
             problem = f"found {_quoted(header)}; expected the header {layout.header}"
             raise InputError(problem, path=ratings.path, line=1)
+        if size == len(header):
+            raise InputError(f"no ratings; expected lines of {layout.line}", path=ratings.path)
         screened = _Screened(file, layout)
         table = _parse(screened, layout)
-    if screened.is_empty:
-        raise InputError(f"no ratings; expected lines of {layout.line}", path=ratings.path)
     if table is None or screened.is_foreign or any(table[name].null_count for name in _COLUMNS):
         raise _wrong_line(ratings)
     # A column is freed as soon as it is an array, because long files are to fit in memory.
@@ -141,14 +141,11 @@ class _Screened:
             allowed += "\r"
         self.file = file
         self.allowed = allowed.encode()
-        self.is_empty = True
         self.is_foreign = False
         self.closed = False
 
     def read(self, size: int) -> bytes:
         block = self.file.read(size)
-        if block:
-            self.is_empty = False
         if block.translate(None, self.allowed):
             self.is_foreign = True
         if self.is_foreign:
