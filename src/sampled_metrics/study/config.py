@@ -128,6 +128,11 @@ else:
     ]
 
 
+def _require_file(key: str, path: str | None, remedy: str = "") -> None:
+    if path is not None and not Path(path).is_file():
+        raise InputError(f"{key}: no such file {path}{remedy}", path="config")
+
+
 class Study(Settings):
     """The whole configuration."""
 
@@ -198,19 +203,13 @@ class Study(Settings):
         """
         if Path(self.results).is_file():
             raise InputError(f"results: {self.results} is a file; name a folder", path="config")
-        split = self.split
-        files = [
-            ("dataset.path", self.dataset.path, ""),
-            ("split.train", split.train, ""),
-            ("split.test", split.test, ""),
-        ]
+        _require_file("dataset.path", self.dataset.path)
+        _require_file("split.train", self.split.train)
+        _require_file("split.test", self.split.test)
         for entry in self.recommenders:
             if entry.kind == "external" and entry.settings.origin:
-                remedy = f"; {entry.settings.origin}"
-                files.append((f"recommender {entry.name}", entry.settings.path, remedy))
-        for key, path, remedy in files:
-            if path is not None and not Path(path).is_file():
-                raise InputError(f"{key}: no such file {path}{remedy}", path="config")
+                external = entry.settings
+                _require_file(f"recommender {entry.name}", external.path, f"; {external.origin}")
         if self.ranks == "reference":
             ranks = Path(own(f"{REFERENCE}/provenance.json")).with_name("ranks")
             kept = sorted(file.stem for file in ranks.glob("*.parquet"))

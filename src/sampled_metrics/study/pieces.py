@@ -121,7 +121,8 @@ def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
         if not users.size:  # more pieces than users: the file has no rows
             continue
         ranks = read_single(path)
-        if ranks.users is None or not np.array_equal(ranks.users, split.user_ids[users]):
+        found: Any = ranks.users
+        if not np.array_equal(found, split.user_ids[users]):
             expected = f"{users[0] + 1} to {users[-1] + 1} of the split, in order"
             raise InputError(f"users are not number {expected}", path=path)
         pieces.append(ranks)

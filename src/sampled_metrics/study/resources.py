@@ -6,7 +6,7 @@
 import json
 import math
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -96,14 +96,10 @@ def _needed(
     minutes: float = request.minutes
     has_scores = study is not None and _has_scores(study, wildcards.recommender)
     for_users = 0.0
-    for name in request.counted:
-        paths = inputs.get(name) or []
-        if isinstance(paths, str):
-            paths = [paths]
-        for path in map(Path, paths):
-            of_file = _of_file(rule, path, name == "source" and has_scores)
-            memory += of_file[0]
-            for_users += of_file[1]
+    for name, path in _counted(request, inputs):
+        of_file = _of_file(rule, path, name == "source" and has_scores)
+        memory += of_file[0]
+        for_users += of_file[1]
     if study is not None and has_all_pairs(study, wildcards.recommender):
         counts = json.loads(Path(inputs.counts).read_text("utf-8"))
         items = counts["items"]
@@ -113,6 +109,16 @@ def _needed(
     if rule == "rank" and study is not None and not has_scores:
         for_users /= study.ranking.pieces
     return memory, minutes + for_users
+
+
+def _counted(request: Request, inputs: Inputs) -> Iterator[tuple[str, Path]]:
+    """Yield the files of the inputs that count, after the names of the inputs."""
+    for name in request.counted:
+        paths = inputs.get(name) or []
+        if isinstance(paths, str):
+            paths = [paths]
+        for path in paths:
+            yield name, Path(path)
 
 
 def _of_file(rule: str, path: Path, has_scores: bool) -> tuple[float, float]:

@@ -106,9 +106,8 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
             raise InputError(problem, path=ratings.path, line=1)
         if size == len(header):
             raise InputError(f"no ratings; expected lines of {layout.line}", path=ratings.path)
-        screened = _Screened(file, layout)
-        table = _parse(screened, layout)
-    if table is None or screened.is_foreign or any(table[name].null_count for name in _COLUMNS):
+        table = _parse(_Screened(file, layout), layout)
+    if table is None:
         raise _wrong_line(ratings)
     # A column is freed as soon as it is an array, because long files are to fit in memory.
     columns = {name: table[name] for name in _COLUMNS}
@@ -157,7 +156,7 @@ class _Screened:
 
 
 def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
-    """Read the columns; None if a line has another number of them or holds another type."""
+    """Read the columns; None if a line is not as in the layout."""
     types = dict(zip(_COLUMNS, (pa.int32(), pa.int32(), pa.float32(), pa.int64()), strict=True))
     names = _COLUMNS
     if layout.separator == "::":
@@ -165,7 +164,7 @@ def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
         names = ["user", "1", "item", "2", "rating", "3", "timestamp"]
         types.update(dict.fromkeys("123", pa.null()))
     try:
-        return pyarrow.csv.read_csv(
+        table = pyarrow.csv.read_csv(
             pa.PythonFile(file, "r"),
             pyarrow.csv.ReadOptions(column_names=names),
             pyarrow.csv.ParseOptions(
@@ -175,6 +174,9 @@ def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
         )
     except pa.ArrowInvalid:
         return None
+    if file.is_foreign or any(table[name].null_count for name in _COLUMNS):
+        return None
+    return table
 
 
 def _wrong_line(ratings: Ratings) -> InputError:
