@@ -17,10 +17,10 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
 from sampled_metrics._base.settings import Seed
 from sampled_metrics._base.settings import Settings as BaseSettings
+from sampled_metrics.ranks.products import Score
 
 Arrays = dict[str, NDArray[Any]]
-Scores = Callable[[Int], Float]  # of all items, for some users
-Scorer = Scores | tuple[Float, Float]
+Scorer = Score | tuple[Float, Float]
 
 
 class Recommender(ABC):

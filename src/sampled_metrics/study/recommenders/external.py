@@ -1,7 +1,6 @@
 """Scores of a recommender that was trained elsewhere, read from a file."""
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,6 +11,7 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.arrays import Int, first_duplicate, id_column, require_unique
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_arrays
+from sampled_metrics.ranks.products import Score
 from sampled_metrics.study.datasets.split import Split, require_all
 from sampled_metrics.tables.arrow import places
 from sampled_metrics.tables.lines import require_file
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 Scores: TypeAlias = NDArray[np.floating[Any]]
 
 
-def read_scores(path: Path, split: Split) -> Callable[[Int], Scores]:
+def read_scores(path: Path, split: Split) -> Score:
     """Read scores made elsewhere, as a function of users: those of all items, -inf where none is.
 
     Users and items are numbers in the split. The file is a table (CSV, TSV or parquet) with columns
@@ -38,7 +38,7 @@ def read_scores(path: Path, split: Split) -> Callable[[Int], Scores]:
     rows = (_of_matrix if path.suffix == ".npz" else _of_table)(path, split)
 
     def score(users: Int) -> Scores:
-        scores = rows(users)
+        scores: Scores = rows(users)
         absent = np.isneginf(scores)
         absent[split.train[users].nonzero()] = False
         if absent.any():
@@ -56,7 +56,7 @@ def read_scores(path: Path, split: Split) -> Callable[[Int], Scores]:
     return score
 
 
-def _of_matrix(path: Path, split: Split) -> Callable[[Int], Scores]:
+def _of_matrix(path: Path, split: Split) -> Score:
     names = ("scores", "user_ids", "item_ids")
     arrays = read_arrays(path, WHAT, names)
     scores, user_ids, item_ids = (arrays[name] for name in names)
@@ -81,7 +81,7 @@ def _of_matrix(path: Path, split: Split) -> Callable[[Int], Scores]:
     return lambda wanted: scores[rows[wanted]][:, columns].astype(native, copy=False)
 
 
-def _of_table(path: Path, split: Split) -> Callable[[Int], Scores]:
+def _of_table(path: Path, split: Split) -> Score:
     table = read_table(path, WHAT, (USER, ITEM, SCORE))
     table.require(USER, ITEM, SCORE)
     score = table.ordered(SCORE).astype(np.float64)

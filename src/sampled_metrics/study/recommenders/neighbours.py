@@ -15,7 +15,8 @@ from pydantic import Field
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.settings import Count, Positive, Settings
 from sampled_metrics._base.sparse import from_structure, structure
-from sampled_metrics.study.recommenders.base import Arrays, Recommender, Scores, register
+from sampled_metrics.ranks.products import Score
+from sampled_metrics.study.recommenders.base import Arrays, Recommender, register
 
 # Rows of the similarity, or columns of the weights, that are dense at a time: at most so many, and
 # fewer of many items, so that they stay in the processor's cache in single precision.
@@ -126,7 +127,7 @@ class ItemKNN(Neighbours):
             yield first, columns
 
     @property
-    def scorer(self) -> Scores:
+    def scorer(self) -> Score:
         """The function `score`, or tiles where the weights are dense."""
         if self.weights is None:
             return self.tiles
