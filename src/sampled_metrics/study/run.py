@@ -236,7 +236,8 @@ class Run:
         recall, ndcg = self.cells(RANK_ESTIMATE, ("Recall@10", "NDCG@10"))
         counts = self.counts(RANK_ESTIMATE)
         of_counts = [counts[pair, "Recall@10"] - counts[pair, "NDCG@10"] for pair in PAIRS]
-        holds = max(*np.abs(recall - ndcg), *np.abs(of_counts)) < _EQUAL
+        differences = np.append(recall - ndcg, of_counts)
+        holds = np.abs(differences).max() < _EQUAL
         both = zip(NAMES, recall, ndcg, strict=True)
         return holds, _each({name: f"{a:.2f} and {b:.2f}" for name, a, b in both})
 

@@ -37,7 +37,9 @@ def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
 def _one_size(value: object) -> object:
     """Refuse several numbers of negatives, and say what has them."""
     if isinstance(value, list | tuple):
-        example = [50, *value][-1]
+        example = 50
+        if value:
+            example = value[-1]
         raise InputError(
             f"one number of negatives, not {value}; Figure 6 and ranges.csv have others, and "
             "tables of others are a study with its own folder of results: --config "

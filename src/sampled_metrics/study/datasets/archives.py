@@ -157,7 +157,8 @@ class _Screened:
 
 def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
     """Read the columns; None if a line is not as in the layout."""
-    types = dict(zip(_COLUMNS, (pa.int32(), pa.int32(), pa.float32(), pa.int64()), strict=True))
+    types = {"user": pa.int32(), "item": pa.int32(), "timestamp": pa.int64()}
+    types["rating"] = pa.float32()
     names = _COLUMNS
     if layout.separator == "::":
         # pyarrow's separators have one character, so there is an empty column in each `::`.
