@@ -134,8 +134,8 @@ def starts_of_x(paper: Paper) -> Found:
         for seed in range(STARTS):
             model = ALS(settings.replaced(start=scale, seed=seed))
             # One training passes through all numbers of iterations.
-            for stage, _ in enumerate(model.stages(data.train, ITERATIONS)):
-                ranks = rank(model.scorer, data.train, data.held_out)
+            for stage, vectors in enumerate(model.stages(data.train, ITERATIONS)):
+                ranks = rank(vectors, data.train, data.held_out)
                 found[seed, stage] = [percent(measure, ranks) for measure in METRICS]
         for stage, iterations in enumerate(ITERATIONS):
             reading = f"{iterations} iterations from U[0, {scale:g}), mean of {STARTS} starts"

@@ -23,7 +23,7 @@ from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.recommenders import create
-from sampled_metrics.study.recommenders.external import External
+from sampled_metrics.study.recommenders.external import read_scores
 
 SCORES = ROOT / "results/ncf"
 KEPT = REFERENCE / "ncf"
@@ -74,7 +74,7 @@ def scored(paper: Paper, name: str, negatives: Negatives) -> Scored:
     """
     split = paper.split
     if name in PUBLISHED:
-        scorer = External.read(SCORES / f"{name}.npz", split).score
+        scorer = read_scores(SCORES / f"{name}.npz", split)
         scores = scorer(np.arange(split.held_out.size))
     else:
         entry = paper.entry(name)

@@ -15,7 +15,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.datasets.split import Split, leave_last_out, save_split
 from sampled_metrics.study.pieces import gather_ranks, rank_piece, read_aligned, users_of_piece
 from sampled_metrics.study.recommenders import create
-from sampled_metrics.study.recommenders.external import External
+from sampled_metrics.study.recommenders.external import read_scores
 from tests.conftest import ROOT, synthetic_interactions
 
 RNG = np.random.default_rng(4)
@@ -48,7 +48,7 @@ def rows_of(records):
 def ranked(path, split):
     with reading(path):
         ids = {"users": split.evaluated_ids, "items": split.item_ids}
-        return rows_of(rank(External.read(path, split).score, split.seen, split.held_out, **ids))
+        return rows_of(rank(read_scores(path, split), split.seen, split.held_out, **ids))
 
 
 def write(path, users, items, scores):

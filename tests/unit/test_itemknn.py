@@ -92,7 +92,7 @@ def split_of(train, held_out):
 def all_weights(model):
     if model.weights is not None:
         return model.weights.toarray()
-    return np.hstack([columns for _, columns in model.columns()])
+    return np.hstack([columns for _, columns in model.tiles.columns()])
 
 
 @pytest.mark.parametrize("neighbours", [{}, {"k": 2}, {"k_prime": 2}, {"k": 3, "k_prime": 2}])
@@ -113,14 +113,14 @@ def test_slabs_kind_of_product_and_what_is_kept_make_no_difference(
         monkeypatch.setattr(f"{module}._SLAB", slab)
         monkeypatch.setattr(f"{module}._GAIN", gain)
         monkeypatch.setattr(f"{module}.MOST_KEPT", kept)
+        monkeypatch.setattr(f"{module}._MOST_WHOLE", kept)
         again = ItemKNN(settings).fit(train)
         assert isinstance(again.scorer, Tiles) == (not neighbours)
         np.testing.assert_array_equal(all_weights(again), all_weights(whole))
         np.testing.assert_array_equal(again.score(np.arange(14)), whole.score(np.arange(14)))
         if not neighbours:
-            chosen = np.array([0, 2, 3, 4, 7, 10])
-            some = np.hstack([columns for _, columns in again.columns(chosen)])
-            np.testing.assert_array_equal(some, all_weights(whole)[:, chosen])
+            ends = np.cumsum([columns.shape[1] for _, columns in again.tiles.columns()])
+            assert [first for first, _ in again.tiles.columns()] == [0, *ends[:-1]]
         pieces = [rank_piece(again.scorer, split, f"{n}-of-2") for n in (1, 2)]
         for name in ("n_candidates", "n_better", "n_tied", "users"):
             found = np.concatenate([getattr(piece, name) for piece in pieces])
@@ -139,10 +139,8 @@ def test_tiles_tell_scores_apart_that_single_precision_does_not(scale):
     held_out = rng.integers(0, 30, 40)
     split = split_of(csr_array((40, 30)), held_out)
 
-    def columns(items):
-        yield 0, np.ascontiguousarray(weights[:, slice(None) if items is None else items])
-
-    ranks = rank_piece(Tiles(csr_array(histories), columns), split)
+    tiles = [(0, weights[:, :13].copy()), (13, weights[:, 13:].copy())]
+    ranks = rank_piece(Tiles(csr_array(histories), lambda: tiles), split)
     own = scores[np.arange(40), held_out][:, np.newaxis]
     assert ranks.n_better.tolist() == (scores > own).sum(axis=1)[:-1].tolist()
     assert ranks.n_tied.tolist() == ((scores == own).sum(axis=1) - 1)[:-1].tolist()

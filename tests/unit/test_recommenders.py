@@ -54,13 +54,11 @@ def test_gradient_of_the_papers_loss_vanishes_at_convergence(lambda_, alpha):
 
 def test_stages_are_those_of_single_trainings():
     model = ALS(ALSSettings(**SETTINGS))
-    sweeps = []
-    for number in model.stages(csr_array(TRAIN), [1, 4, 6]):
-        sweeps.append(number)
+    stages = model.stages(csr_array(TRAIN), [1, 4, 6])
+    for number, (user_vectors, item_vectors) in zip([1, 4, 6], stages, strict=True):
         once = fitted(iterations=number)
-        np.testing.assert_array_equal(model.user_vectors, once.user_vectors)
-        np.testing.assert_array_equal(model.item_vectors, once.item_vectors)
-    assert sweeps == [1, 4, 6]
+        np.testing.assert_array_equal(user_vectors, once.user_vectors)
+        np.testing.assert_array_equal(item_vectors, once.item_vectors)
 
 
 EVENTS = (np.random.default_rng(2).random((30, 14)) < 0.3).astype(float)

@@ -1,6 +1,7 @@
 """Facts that two files hold must not drift apart; what must not be committed is not there."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -14,7 +15,6 @@ import pytest
 import yaml
 
 import sampled_metrics
-from sampled_metrics.study.keep import schema
 from tests.cluster import __main__ as cluster
 from tests.conftest import ROOT
 
@@ -92,7 +92,9 @@ def test_dependencies_are_what_is_imported():
 
 
 def test_the_schema_and_the_page_describe_the_configuration(tmp_path):
-    schema(tmp_path / "schema.yaml")
+    command = [sys.executable, "-m", "sampled_metrics.study.keep", "schema", "schema.yaml"]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src"}
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
     assert (tmp_path / "schema.yaml").read_text() == text_of("workflow/schemas/config.schema.yaml")
     described = text_of("config/README.md")
     for section, values in yaml.safe_load(text_of("config/config.yaml")).items():

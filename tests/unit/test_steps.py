@@ -194,9 +194,6 @@ def test_a_step_with_one_file_gets_a_name_and_not_a_list(tmp_path):
     assert steps._paths(one) == [Path(one)]
     assert steps._paths([one, two]) == [Path(one), Path(two)]
     assert steps._paths([]) == []
-    assert steps._only(one) == steps._only([one]) == Path(one)
-    with pytest.raises(ValueError, match="unpack"):
-        steps._only([one, two])
 
 
 @pytest.mark.parametrize("archive", [True, False])

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sampled_metrics._base.errors import InputError
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]  # within what compiled libraries can hold
+Seed = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
 
 _PATTERNS: dict[str, str] = {}
 

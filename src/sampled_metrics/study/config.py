@@ -4,10 +4,8 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from functools import reduce
-from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
 
 from pydantic import AfterValidator, Field, create_model, model_validator
 
@@ -19,7 +17,6 @@ from sampled_metrics.study.datasets.settings import (
     FileName,
     FilterSettings,
     SplitSettings,
-    check_given,
 )
 from sampled_metrics.study.recommenders import KINDS
 from sampled_metrics.study.settings import (
@@ -113,7 +110,7 @@ def _entry(kind: str, settings: type[Settings]) -> type[Entry]:
         default = settings()
     fields: dict[str, Any] = {
         "kind": (Literal[kind], Field(description="Kind of recommender.")),
-        "settings": (settings, Field(default=default, description="Hyper-parameters.")),
+        "settings": (settings, Field(default, description="Hyper-parameters.")),
     }
     return create_model(kind, __base__=Entry, __doc__=settings.__doc__, **fields)
 
@@ -126,9 +123,14 @@ if TYPE_CHECKING:
     Recommender = Entry
 else:
     Recommender = Annotated[
-        reduce(or_, (_entry(kind, settings) for kind, settings in RECOMMENDERS.items())),
+        Union[tuple(_entry(kind, settings) for kind, settings in RECOMMENDERS.items())],  # noqa: UP007
         Field(discriminator="kind"),
     ]
+
+
+def _require_file(key: str, path: str | None, remedy: str = "") -> None:
+    if path is not None and not Path(path).is_file():
+        raise InputError(f"{key}: no such file {path}{remedy}", path="config")
 
 
 class Study(Settings):
@@ -174,7 +176,7 @@ class Study(Settings):
             if self.names.count(name) > 1:
                 raise InputError(f"recommenders: duplicate name {name}")
         if self.split.method == "given":
-            check_given(self.dataset, self.filters)
+            self._check_given()
         elif not self.dataset.is_movielens and self.dataset.path is None:
             raise InputError("dataset.path is missing; format table needs it")
         if self.ranks == "reference" and not self.is_papers_data:
@@ -184,6 +186,16 @@ class Study(Settings):
             )
         return self
 
+    def _check_given(self) -> None:
+        """Raise InputError if other settings do not agree with split method given."""
+        if self.dataset.is_movielens or self.dataset.path is not None:
+            needed = "dataset.format table without dataset.path"
+            raise InputError(f"split.method is given, which needs {needed}")
+        for name in ("min_item_events", "min_user_events"):
+            if name in self.filters.on:
+                remedy = "split.method is given; filter the files themselves"
+                raise InputError(f"filters.{name}: {remedy}")
+
     def check_files(self, own: Callable[[str], str] = str) -> None:
         """Raise an InputError if files to start from are missing or no results can be written.
 
@@ -191,26 +203,19 @@ class Study(Settings):
         """
         if Path(self.results).is_file():
             raise InputError(f"results: {self.results} is a file; name a folder", path="config")
-        split = self.split
-        files = {
-            "dataset.path": (self.dataset.path, ""),
-            "split.train": (split.train, ""),
-            "split.test": (split.test, ""),
-        }
+        _require_file("dataset.path", self.dataset.path)
+        _require_file("split.train", self.split.train)
+        _require_file("split.test", self.split.test)
         for entry in self.recommenders:
             if entry.kind == "external" and entry.settings.origin:
-                own_path = entry.settings.path
-                origin = entry.settings.origin
-                files[f"recommender {entry.name}"] = own_path, f"; {origin}"
-        for key, (path, remedy) in files.items():
-            if path is not None and not Path(path).is_file():
-                raise InputError(f"{key}: no such file {path}{remedy}", path="config")
+                external = entry.settings
+                _require_file(f"recommender {entry.name}", external.path, f"; {external.origin}")
         if self.ranks == "reference":
             ranks = Path(own(f"{REFERENCE}/provenance.json")).with_name("ranks")
             kept = sorted(file.stem for file in ranks.glob("*.parquet"))
             for name in [name for name in self.names if name not in kept]:
-                problem = f"recommenders: the reference run has no {name}; it has {', '.join(kept)}"
-                raise InputError(problem, path="config")
+                problem = f"the reference run has no {name}; it has {', '.join(kept)}"
+                raise InputError(f"recommenders: {problem}", path="config")
 
     @property
     def names(self) -> list[str]:
@@ -230,7 +235,7 @@ class Study(Settings):
     def is_papers_data(self) -> bool:
         """Whether the published numbers are about this dataset and split."""
         split = self.split
-        is_papers_split = split.method == SplitSettings().method and split.users is None
+        is_papers_split = split.method == "leave-last-out" and split.users is None
         return is_papers_split and self.dataset.name == "ml-1m"  # which no table has as its name
 
     @property
@@ -291,14 +296,15 @@ class Study(Settings):
 
     def identity(self) -> dict[str, Any]:
         """What was asked for: source of the ranks, hash of the configuration, seeds."""
-        seeded = {name: getattr(self, name) for name in ("split", "exact", "toy", "experiment")}
-        seeded |= {entry.name: entry.settings for entry in self.recommenders}
-        seeds = {name: part.seed for name, part in seeded.items() if hasattr(part, "seed")}
+        seeds = {name: getattr(self, name).seed for name in ("split", "exact", "toy", "experiment")}
+        for entry in self.recommenders:
+            if hasattr(entry.settings, "seed"):
+                seeds[entry.name] = entry.settings.seed
         return {"ranks": self.ranks, "config_sha256": self.sha256(), "seeds": seeds}
 
     def sha256(self) -> str:
         """Hash of all settings that can change a result of the paper's study."""
-        elsewhere = {"results": "", "ranking": {}}
-        content = self.model_dump(mode="json", by_alias=True) | elsewhere
-        content["dataset"] = self.dataset.without_places().model_dump(mode="json")
+        dataset = self.dataset.without_places().model_dump(mode="json")
+        content = self.model_dump(mode="json", by_alias=True)
+        content.update(results="", ranking={}, dataset=dataset)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

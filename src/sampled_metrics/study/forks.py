@@ -18,7 +18,6 @@ import pickle
 import select
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -30,7 +29,7 @@ from typing import NamedTuple, NoReturn
 from sampled_metrics.study.job import Job
 
 _VARIABLE = "SAMPLED_METRICS_STEPS"  # has the address for the scripts
-_HEADER = struct.Struct("!16sQ")  # name of a step, and length of its pickled job
+_STEP = 16  # bytes before a pickled job, which have the name of its step
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -90,10 +89,15 @@ class Server:
     def __init__(self, folder: Path) -> None:
         address = folder / f"steps-{os.getpid()}.sock"
         with socket.socket(socket.AF_UNIX) as listener:
+            previous = os.umask(0o077)  # only the owner may send steps
             try:
-                _listen(listener, address)
+                address.unlink(missing_ok=True)  # of a killed run that had the same number
+                listener.bind(str(address))
+                listener.listen()
             except OSError:  # not every file system takes sockets; then scripts run the steps
                 return
+            finally:
+                os.umask(previous)
             # From here on a script can call, though the server answers later.
             number = listener.fileno()
             command = [sys.executable, "-m", __name__, str(address), str(number)]
@@ -107,17 +111,6 @@ class Server:
         """End the server, after the steps that it runs."""
         if self._process:
             self._process.communicate()
-
-
-def _listen(listener: socket.socket, address: Path) -> None:
-    """Listen at an address to which only the owner may send steps."""
-    address.unlink(missing_ok=True)  # of a killed run that had the same number
-    previous = os.umask(0o077)
-    try:
-        listener.bind(str(address))
-    finally:
-        os.umask(previous)
-    listener.listen()
 
 
 def run(job: Job) -> None:
@@ -136,13 +129,12 @@ def _status_of_child(job: Job) -> bytes | None:
     address = os.environ.get(_VARIABLE)
     if address is None:
         return None
-    request = pickle.dumps(job)
-    header = _HEADER.pack(job.params.step.encode(), len(request))
+    header = job.params.step.ljust(_STEP).encode()
     with socket.socket(socket.AF_UNIX) as connection:
         try:
             connection.connect(address)
             socket.send_fds(connection, [header], [1, 2])
-            connection.sendall(request)
+            connection.sendall(pickle.dumps(job))
             started = connection.recv(1)
         except OSError:  # the server could not start, or is gone
             return None
@@ -167,7 +159,6 @@ class _Request(NamedTuple):
 
     connection: socket.socket
     step: str
-    length: int  # of the pickled job, which the child reads
     outputs: list[int]
 
 
@@ -196,11 +187,9 @@ class _Queue:
 
     def _receive(self) -> None:
         connection, _ = self.listener.accept()
-        header, outputs, _, _ = socket.recv_fds(connection, _HEADER.size, 2)
+        header, outputs, _, _ = socket.recv_fds(connection, _STEP, 2)
         if header:  # else the script has been killed
-            step, length = _HEADER.unpack(header)
-            name = step.rstrip(b"\0").decode()
-            self.requests.append(_Request(connection, name, length, outputs))
+            self.requests.append(_Request(connection, header.decode().rstrip(), outputs))
 
     def _fork(self, request: _Request) -> None:
         if os.fork() == 0:
@@ -238,17 +227,12 @@ def _import_and_serve(queue: _Queue) -> None:
                 importlib.import_module(module)
         queue.missing.remove(step)
     with suppress(ImportError):
-        _find_threads()
+        from sampled_metrics._base.arrays import one_thread
+
+        with one_thread():  # looks for the libraries with threads, which takes as long as an import
+            pass
     if queue.serve(timeout=0):
         queue.serve(timeout=None)
-
-
-def _find_threads() -> None:
-    """Look for the libraries with threads, which takes as long as an import."""
-    from sampled_metrics._base.arrays import one_thread
-
-    with one_thread():
-        pass
 
 
 def _run_child(request: _Request) -> NoReturn:
@@ -260,7 +244,7 @@ def _run_child(request: _Request) -> NoReturn:
         for descriptor, output in enumerate(request.outputs, start=1):
             os.dup2(output, descriptor)
         with request.connection.makefile("rb") as stream:
-            job = pickle.loads(stream.read(request.length))  # noqa: S301 - from the own script
+            job = pickle.load(stream)  # noqa: S301 - from the own script
         request.connection.send(b"\0")  # from here on the script runs nothing itself
         threading.Thread(target=_end_with_script, args=[request.connection], daemon=True).start()
         status = _status_of_step(job)

@@ -12,18 +12,3 @@ class Job(Protocol):
     log: Any
     wildcards: Any
     threads: int
-
-
-class Wildcards(Protocol):
-    """Wildcards of a job that trains or ranks."""
-
-    recommender: str
-
-
-class Inputs(Protocol):
-    """Inputs of a job before it runs: paths, or lists of them, by name."""
-
-    counts: str
-
-    def get(self, name: str) -> str | list[str] | None:
-        """Return an input; None where the rule has none of this name."""

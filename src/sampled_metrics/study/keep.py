@@ -6,18 +6,17 @@
 
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from sampled_metrics._base.files import write_text
 from sampled_metrics.inputs.full import read_single
-from sampled_metrics.ranks.ranks import Ranks
-from sampled_metrics.ranks.sampled import SampledRanks
+from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.records import COLUMNS
 
 
-def ranks(folder: Path, paths: Sequence[Path]) -> None:
+def ranks(folder: Path, *paths: Path) -> None:
     """Write ranks without item ids and with users numbered from 0, which may be shared."""
     for path in paths:
         records = read_single(path)
@@ -34,13 +33,8 @@ def gallery(folder: Path, reference: Path) -> None:
         kept = reference / ("ranks" if len(name) == 1 else "ncf")
         full = Ranks.read(kept / f"{name}.parquet")
         sampled = SampledRanks.read(reference / f"ncf/{name}.sampled.parquet")
-        columns = {
-            "n_candidates": full.n_candidates,
-            "n_better": full.n_better,
-            "n_tied": full.n_tied,
-            "sampled_rank": sampled.sampled_ranks,
-        }
-        rows = pd.DataFrame(columns).astype("int16")
+        columns = {column: getattr(full, column) for column in COLUMNS}
+        rows = pd.DataFrame({**columns, "sampled_rank": sampled.sampled_ranks}).astype("int16")
         rows.insert(0, "recommender", name)
         parts.append(rows)
     folder.mkdir(exist_ok=True)
@@ -53,6 +47,10 @@ def schema(path: Path) -> None:
     """Write the JSON schema of the configuration, by which editors complete and check keys."""
     import yaml
 
+    from sampled_metrics._base.settings import Settings
+
+    # Docstrings describe the keys. To look for them takes as long as all other imports of a study.
+    Settings.model_config["use_attribute_docstrings"] = True
     from sampled_metrics.study.config import Study
 
     content = Study.model_json_schema(by_alias=True)
@@ -61,10 +59,5 @@ def schema(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    paths = list(map(Path, sys.argv[2:]))
-    if sys.argv[1] == "schema":
-        schema(paths[0])
-    elif sys.argv[1] == "gallery":
-        gallery(*paths)
-    else:
-        ranks(paths[0], paths[1:])
+    _, command, *paths = sys.argv
+    globals()[command](*map(Path, paths))

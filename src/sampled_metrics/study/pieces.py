@@ -4,15 +4,14 @@ Users are independent of each other, so the gathered ranks equal those of a sing
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sampled_metrics._base.arrays import Float, Int, blocks, first_duplicate
+from sampled_metrics._base.arrays import Float, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.full import read_single
 from sampled_metrics.inputs.matrices import rank
@@ -25,11 +24,8 @@ from sampled_metrics.tables.arrow import places
 from sampled_metrics.tables.names import ITEM, USER
 from sampled_metrics.tables.reading import read_table
 
-_IN_CACHE = 1_048_576  # weights in single precision that stay in the processor's cache
-_NARROWEST = 16
 
-
-def users_of_piece(piece: str, size: int) -> range:
+def users_of_piece(piece: str, size: int) -> Int:
     """Return the running numbers, of `size`, in a piece written like `2-of-3`; maybe none."""
     written = re.fullmatch(r"([1-9][0-9]*)-of-([1-9][0-9]*)", piece)
     number = 1
@@ -38,30 +34,33 @@ def users_of_piece(piece: str, size: int) -> range:
         number, count = map(int, written.groups())
     if number > count:
         raise InputError(f"piece {piece!r} is not written like 2-of-3")
-    return range(size * (number - 1) // count, size * number // count)
+    return np.arange(size * (number - 1) // count, size * number // count)
 
 
-def rank_piece(score: Scorer | Tiles, split: Split, piece: str = "1-of-1", **options: Any) -> Ranks:
+def rank_piece(score: Scorer, split: Split, piece: str = "1-of-1", **options: Any) -> Ranks:
     """Rank the held-out items of the users in a piece.
 
     `score` is of all users of the split: a function, vectors of users and of items, or tiles;
     `options` are those of `rank`.
     """
-    n_users = split.held_out.size
-    shape = (n_users, split.item_ids.size)
-    if isinstance(score, tuple):
-        user_vectors, item_vectors = score
-        score = (user_vectors[:n_users], item_vectors)  # users that only train come last
-    users = np.asarray(users_of_piece(piece, n_users), dtype=np.int64)
-    if not users.size:  # more pieces than users
-        none = np.zeros(0, np.int64)
-        return Ranks.trusted(none, none, none, users=split.evaluated_ids[users])
+    users = users_of_piece(piece, split.held_out.size)
     if isinstance(score, Tiles):
         return rank_by_tiles(score, split, users)
-    # Users without an item to rank are never scored.
-    relevant = csr_array((np.ones(users.size), (users, split.held_out[users])), shape=shape)
-    ids: dict[str, Any] = {"users": split.evaluated_ids, "items": split.item_ids}
-    return rank(score, split.seen, relevant, **ids, **options)
+    scores: Any
+    if isinstance(score, tuple):
+        user_vectors, item_vectors = score
+        scores = (user_vectors[users], item_vectors)
+    else:
+        of_all = score
+        scores = lambda rows: of_all(users[rows])  # noqa: E731 - beside the vectors
+    return rank(
+        scores,
+        split.seen[users],
+        split.held_out[users],
+        users=split.evaluated_ids[users],
+        items=split.item_ids,
+        **options,
+    )
 
 
 def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
@@ -73,64 +72,45 @@ def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
     histories = tiles.histories[users]
     held_out = split.held_out[users]
     own = _scores_of_held_out(tiles, histories, held_out)[:, np.newaxis]
+    # A sum of n weights in single precision, none of them negative, is off by at most
+    # (n + 1) eps / 2 of itself, and by the smallest normal number for each weight below that.
+    # These bounds are four times as wide, because they are rounded as well.
+    single = np.finfo(np.float32)
+    terms = np.diff(histories.indptr)[:, np.newaxis] + 4.0
+    margin = terms * (2.0 * float(single.eps) * own + 4.0 * float(single.tiny))
+    low = (own - margin).astype(np.float32)
+    high = (own + margin).astype(np.float32)
     rough = histories.astype(np.float32)
-    low, high = _bounds(own, np.diff(histories.indptr)[:, np.newaxis])
     seen = split.seen[users]
     is_held_out = csr_array((np.ones(users.size), (np.arange(users.size), held_out)), seen.shape)
     left_out = (seen + is_held_out).tocsc()
     n_better = np.zeros(users.size, dtype=np.int64)
     n_tied = np.zeros(users.size, dtype=np.int64)
-    for first, columns in tiles.columns(None):
-        for start, narrow in _narrow(columns):
-            begin = first + start
-            scores = rough @ narrow.astype(np.float32)
-            scores[left_out[:, begin : begin + narrow.shape[1]].nonzero()] = -np.inf
-            is_better = scores > high
-            is_close = (scores >= low) & ~is_better
-            n_better += np.count_nonzero(is_better, axis=1)
-            unsure = np.flatnonzero(is_close.any(axis=1))
-            exact = histories[unsure] @ narrow
-            is_close = is_close[unsure]
-            n_better[unsure] += np.count_nonzero(is_close & (exact > own[unsure]), axis=1)
-            n_tied[unsure] += np.count_nonzero(is_close & (exact == own[unsure]), axis=1)
+    for first, columns in tiles.columns():
+        scores = rough @ columns.astype(np.float32)
+        scores[left_out[:, first : first + columns.shape[1]].nonzero()] = -np.inf
+        is_better = scores > high
+        is_close = (scores >= low) & ~is_better
+        n_better += np.count_nonzero(is_better, axis=1)
+        unsure = np.flatnonzero(is_close.any(axis=1))
+        exact = histories[unsure] @ columns
+        is_close = is_close[unsure]
+        n_better[unsure] += np.count_nonzero(is_close & (exact > own[unsure]), axis=1)
+        n_tied[unsure] += np.count_nonzero(is_close & (exact == own[unsure]), axis=1)
     n_candidates = split.n_candidates[users]
     return Ranks.trusted(n_candidates, n_better, n_tied, users=split.evaluated_ids[users])
 
 
 def _scores_of_held_out(tiles: Tiles, histories: csr_array, held_out: Int) -> Float:
-    """Score each user's held-out item, by the weights of these items alone."""
-    items = np.union1d(held_out, [0, 1])  # never a single one
-    column = np.searchsorted(items, held_out)
-    own = np.empty(held_out.size)
-    for first, columns in tiles.columns(items):
-        inside = np.flatnonzero((column >= first) & (column < first + columns.shape[1]))
-        for part in blocks(inside.size, columns.shape[1]):
-            place = inside[part]
-            scores = histories[place] @ columns
-            own[place] = scores[np.arange(place.size), column[place] - first]
+    """Score each user's held-out item: add the weights one by one, as a product does."""
+    user = np.repeat(np.arange(held_out.size), np.diff(histories.indptr))
+    item = held_out[user]
+    own = np.zeros(held_out.size)
+    for first, columns in tiles.columns():
+        inside = np.flatnonzero((item >= first) & (item < first + columns.shape[1]))
+        weights = columns[histories.indices[inside], item[inside] - first]
+        own += np.bincount(user[inside], weights, minlength=own.size)
     return own
-
-
-def _bounds(own: Float, sizes: Int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the scores between which sums in single precision may belong to equal scores.
-
-    A sum of `sizes` weights, none of them negative, is off by at most (`sizes` + 1) eps / 2 of
-    itself, and by the smallest normal number for each weight below that. These bounds are four
-    times as wide, because they are rounded as well.
-    """
-    single = np.finfo(np.float32)
-    relative = 2.0 * (sizes + 4) * float(single.eps)
-    absolute = 4.0 * (sizes + 4) * float(single.tiny)
-    low = own * (1.0 - relative) - absolute
-    high = own * (1.0 + relative) + absolute
-    return low.astype(np.float32), high.astype(np.float32)
-
-
-def _narrow(columns: Float) -> Iterator[tuple[int, Float]]:
-    """Cut columns into copies of few of them, which stay in the processor's cache."""
-    width = max(_NARROWEST, _IN_CACHE // columns.shape[0])
-    for start in range(0, columns.shape[1], width):
-        yield start, np.ascontiguousarray(columns[:, start : start + width])
 
 
 def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
@@ -138,13 +118,12 @@ def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
     pieces: list[Ranks] = []
     for number, path in enumerate(paths, start=1):
         users = users_of_piece(f"{number}-of-{len(paths)}", split.held_out.size)
-        if not users:  # more pieces than users: the file has no rows
+        if not users.size:  # more pieces than users: the file has no rows
             continue
         ranks = read_single(path)
-        if ranks.users is None or not np.array_equal(
-            ranks.users, split.user_ids[users.start : users.stop]
-        ):
-            expected = f"{users.start + 1} to {users.stop} of the split, in order"
+        found: Any = ranks.users
+        if not np.array_equal(found, split.user_ids[users]):
+            expected = f"{users[0] + 1} to {users[-1] + 1} of the split, in order"
             raise InputError(f"users are not number {expected}", path=path)
         pieces.append(ranks)
     if len({ranks.source for ranks in pieces}) != 1:
@@ -161,14 +140,14 @@ def read_aligned(path: Path, split: Split) -> Ranks:
     missing. Candidates must be the items that a user has not seen in training, and items those held
     out.
     """
-    table = read_table(Path(path), RECORDS)
+    table = read_table(path, RECORDS)
     table.require(USER, *COLUMNS)
     user = table.places(USER, split.user_ids, f"one of the {split.user_ids.size:,} of the split")
     again = first_duplicate(user)
     if again is not None:
         raise table.error_at(again, f"duplicate {USER} {table.ids(USER)[again]}")
     n_users = split.held_out.size
-    require_all(table.path, "user", np.isin(np.arange(n_users), user), split.evaluated_ids)
+    require_all(path, "user", np.isin(np.arange(n_users), user), split.evaluated_ids)
     rows = np.argsort(user)[:n_users]  # of evaluated users, who come first
     counts: Any = counts_of(table)
     checks: list[tuple[str, Any, Any, Any]] = [
@@ -183,4 +162,4 @@ def read_aligned(path: Path, split: Split) -> Ranks:
             place = int(np.argmax(wrong))
             wanted = f"{expected[place]} of user {split.user_ids[place]} in the split"
             raise table.error(name, rows[place], found[rows[place]], wanted)
-    return Ranks.trusted(*(column[rows] for column in counts))
+    return Ranks.trusted(*(column[rows] for column in counts), users=split.evaluated_ids)

@@ -7,12 +7,11 @@ import json
 import math
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sampled_metrics.study.config import Study
-from sampled_metrics.study.job import Inputs, Wildcards
 from sampled_metrics.study.recommenders.neighbours import MOST_KEPT
 
 Resource = Callable[..., int]
@@ -23,8 +22,7 @@ _MINUTES_OF_PAIR = 5e-10  # to compute a weight
 _MINUTES_OF_SUM = 1e-10  # to add a weight to a score, for each event and each item
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """A base, and a factor for each MB of the inputs `counted`: memory in MB, time in minutes."""
 
     counted: tuple[str, ...]  # inputs as the rule names them
@@ -54,101 +52,94 @@ REQUESTS = {
 }
 
 
+class Wildcards(Protocol):
+    """Wildcards of a job that trains or ranks."""
+
+    recommender: str
+
+
+class Inputs(Protocol):
+    """Inputs of a job before it runs: paths, or lists of them, by name."""
+
+    counts: str
+
+    def get(self, name: str) -> str | list[str] | None:
+        """Return an input; None where the rule has none of this name."""
+
+
 def memory_of(rule: str, study: Study | None = None) -> Resource:
     """Return the function of Snakemake for the memory of a rule, in MB, times the attempt.
 
     `study` is for rules that train or rank by a recommender, which may hold all pairs of items.
     """
-
-    def mem_mb(wildcards: Wildcards, input: Inputs, attempt: int) -> int:  # noqa: A002 - as Snakemake calls it
-        return attempt * math.ceil(_needed(rule, study, wildcards, input).memory)
-
-    return mem_mb
+    return _resource(rule, study, 0)
 
 
 def minutes_of(rule: str, study: Study | None = None) -> Resource:
     """Return the function of Snakemake for the run time of a rule, as `memory_of`, in minutes."""
-
-    def runtime(wildcards: Wildcards, input: Inputs, attempt: int) -> int:  # noqa: A002 - as Snakemake calls it
-        return attempt * math.ceil(_needed(rule, study, wildcards, input).minutes)
-
-    return runtime
+    return _resource(rule, study, 1)
 
 
-class _Needed(NamedTuple):
-    """Memory in MB and time in minutes."""
+def _resource(rule: str, study: Study | None, place: int) -> Resource:
+    def requested(wildcards: Wildcards, input: Inputs, attempt: int) -> int:  # noqa: A002 - as Snakemake calls it
+        return attempt * math.ceil(_needed(rule, study, wildcards, input)[place])
 
-    memory: float
-    minutes: float
+    return requested
 
 
-def _needed(rule: str, study: Study | None, wildcards: Wildcards, inputs: Inputs) -> _Needed:
-    """Return what a rule needs for its inputs; the users of a ranking are divided into pieces."""
+def _needed(
+    rule: str, study: Study | None, wildcards: Wildcards, inputs: Inputs
+) -> tuple[float, float]:
+    """Return memory and minutes of a rule; the users of a ranking are divided into pieces."""
     request = REQUESTS[rule]
     memory: float = request.memory
     minutes: float = request.minutes
+    has_scores = study is not None and _has_scores(study, wildcards.recommender)
     for_users = 0.0
-    for counted in _counted(rule, study, wildcards, inputs):
-        memory += counted.memory_per_mb * counted.megabytes
-        for_users += counted.minutes_per_mb * counted.megabytes
+    for name, path in _counted(request, inputs):
+        of_file = _of_file(rule, path, name == "source" and has_scores)
+        memory += of_file[0]
+        for_users += of_file[1]
     if study is not None and has_all_pairs(study, wildcards.recommender):
-        counts = _counts(inputs)
+        counts = json.loads(Path(inputs.counts).read_text("utf-8"))
         items = counts["items"]
         memory += _MB_OF_PAIR * items**2 if items <= MOST_KEPT else _MB_OF_ITEM * items
         minutes += 2 * _MINUTES_OF_PAIR * items**2
         for_users += _MINUTES_OF_SUM * items * counts["training_events"]
-    if rule == "rank" and study is not None and not _has_scores(study, wildcards):
+    if rule == "rank" and study is not None and not has_scores:
         for_users /= study.ranking.pieces
-    return _Needed(memory, minutes + for_users)
+    return memory, minutes + for_users
 
 
-class _Counted(NamedTuple):
-    """Size of a file, with the memory and time that are requested for each MB of it."""
-
-    megabytes: float
-    memory_per_mb: float
-    minutes_per_mb: float
-
-
-def _counted(
-    rule: str, study: Study | None, wildcards: Wildcards, inputs: Inputs
-) -> Iterator[_Counted]:
-    """Yield the files of the inputs that count."""
-    request = REQUESTS[rule]
+def _counted(request: Request, inputs: Inputs) -> Iterator[tuple[str, Path]]:
+    """Yield the files of the inputs that count, after the names of the inputs."""
     for name in request.counted:
         paths = inputs.get(name) or []
         if isinstance(paths, str):
             paths = [paths]
-        for path in map(Path, paths):
-            size = _megabytes(path)
-            memory = request.memory_per_mb
-            minutes = request.minutes_per_mb
-            if rule == "split":
-                memory = COMPRESSED.get(path.suffix.lower(), memory)
-            elif name == "source" and study is not None and _has_scores(study, wildcards):
-                memory = SCORES.get(path.suffix, memory)
-                minutes = MINUTES_OF_SCORES
-                if path.suffix == ".npz":
-                    size = _unpacked(path)
-            yield _Counted(size, memory, minutes)
+        for path in paths:
+            yield name, Path(path)
 
 
-def _megabytes(path: Path) -> float:
-    """Return the size of a file; by FileNotFoundError, Snakemake decides later."""
-    return path.stat().st_size / 1e6
+def _of_file(rule: str, path: Path, has_scores: bool) -> tuple[float, float]:
+    """Return memory and minutes for an input; by FileNotFoundError, Snakemake decides later."""
+    request = REQUESTS[rule]
+    megabytes = path.stat().st_size / 1e6
+    memory = request.memory_per_mb
+    minutes = request.minutes_per_mb
+    if rule == "split":
+        memory = COMPRESSED.get(path.suffix.lower(), memory)
+    elif has_scores:
+        memory = SCORES.get(path.suffix, memory)
+        minutes = MINUTES_OF_SCORES
+        if path.suffix == ".npz":
+            with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:  # the job tells
+                megabytes = sum(member.file_size for member in archive.infolist()) / 1e6
+    return memory * megabytes, minutes * megabytes
 
 
-def _unpacked(path: Path) -> float:
-    """Return the size of the arrays of an `.npz`; that of the file if it is damaged."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return sum(member.file_size for member in archive.infolist()) / 1e6
-    except zipfile.BadZipFile:  # of which the job tells
-        return _megabytes(path)
-
-
-def _has_scores(study: Study, wildcards: Wildcards) -> bool:
-    entry = study.recommender(wildcards.recommender)
+def _has_scores(study: Study, recommender: str) -> bool:
+    entry = study.recommender(recommender)
     return entry.kind == "external" and entry.settings.format == "scores"
 
 
@@ -158,7 +149,3 @@ def has_all_pairs(study: Study, recommender: str) -> bool:
     if entry.kind != "itemknn":
         return False
     return entry.settings.k is None and entry.settings.k_prime is None
-
-
-def _counts(inputs: Inputs) -> dict[str, int]:
-    return json.loads(Path(inputs.counts).read_text("utf-8"))

@@ -1,11 +1,13 @@
 """Numbers of a run, and what the paper says of them: the methods that `claims.csv` names."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.curves import in_worst_bucket
@@ -25,7 +27,6 @@ BEST = BV[1]  # that section 6.3 prefers
 RANK_ESTIMATE = parse_estimator("rank-estimate").label
 CLS = parse_estimator("cls").label
 CORRECTIONS = [RANK_ESTIMATE, CLS, *BV]
-CELLS = [(name, metric) for metric in TOP_HEAVY for name in NAMES]
 _EQUAL = 1e-9
 
 
@@ -33,8 +34,7 @@ def ranked(values: Mapping[str, float]) -> str:
     """Names from best to worst, such as `B = C > A`; equal ones in alphabetical order."""
     levels = []
     for value in sorted(set(values.values()), reverse=True):
-        equal = sorted(name for name in values if values[name] == value)
-        levels.append(" = ".join(equal))
+        levels.append(" = ".join(sorted(name for name in values if values[name] == value)))
     return " > ".join(levels)
 
 
@@ -70,29 +70,33 @@ class Run:
         """Return a cell by row, metric and column; KeyError if it was not computed."""
         return float(self._numbers[kind][table, *cell])
 
+    def cells(
+        self, column: str, metrics: Sequence[str] = TOP_HEAVY, kind: str = "expected"
+    ) -> Float:
+        """Return a column of Table 3, shape (metrics, recommenders)."""
+        rows = [[self.at(name, metric, column, kind=kind) for name in NAMES] for metric in metrics]
+        return np.array(rows)
+
     def means(self, metric: str, column: str) -> dict[str, float]:
         """Return a column of Table 3 for a metric, by recommender."""
         return {name: self.at(name, metric, column) for name in NAMES}
 
-    def bias(self, name: str, metric: str, column: str) -> float:
-        """Return how far the mean of an estimator is from the exact metric."""
-        return abs(self.at(name, metric, column) - self.at(name, metric, EXACT))
+    def bias(self, column: str, metrics: Sequence[str] = TOP_HEAVY) -> Float:
+        """Return how far the means of an estimator are from the exact metrics."""
+        return np.abs(self.cells(column, metrics) - self.cells(EXACT, metrics))
 
-    def biases(self, column: str, cells: Iterable[tuple[str, str]] = CELLS) -> list[float]:
-        """Return the bias of an estimator over that of the uncorrected metric, by cell."""
-        return [self.bias(*cell, column) / self.bias(*cell, SAMPLED) for cell in cells]
+    def biases(self, column: str, metrics: Sequence[str] = TOP_HEAVY) -> Float:
+        """Return the bias of an estimator over that of the uncorrected metric."""
+        return self.bias(column, metrics) / self.bias(SAMPLED, metrics)
 
-    def sds(self, column: str) -> list[float]:
-        """Return the standard deviations of an estimator over sampling, by cell."""
-        return [self.at(*cell, column, kind="expected_std") for cell in CELLS]
+    def sds(self, column: str) -> Float:
+        """Return the standard deviations of an estimator over sampling."""
+        return self.cells(column, kind="expected_std")
 
     def counts(self, column: str) -> dict[tuple[str, str], float]:
         """Return a column of Table 4 by pair and metric."""
-        found = {}
-        for pair in PAIRS:
-            for metric in METRICS:
-                found[pair, metric] = self.at(pair, metric, column, table=COUNTS)
-        return found
+        keys = product(PAIRS, METRICS)
+        return {key: self.at(*key, column, table=COUNTS) for key in keys}
 
     # Section 6.1 and Figure 5.
 
@@ -112,35 +116,27 @@ class Run:
     # Section 6.2: sampled metrics.
 
     def order(self, column: str, best: str, *metrics: str) -> Found:
-        values = {metric: self.means(metric, column) for metric in metrics}
-        holds = all(ranked(by_name).startswith(best) for by_name in values.values())
-        return holds, _each({metric: _listed(by_name) for metric, by_name in values.items()})
+        values = [self.means(metric, column) for metric in metrics]
+        holds = all(ranked(by_name).startswith(best) for by_name in values)
+        return holds, _each(dict(zip(metrics, map(_listed, values), strict=True)))
 
     def deviations_below_the_bias(self) -> Found:
-        sd = np.array(self.sds(SAMPLED))
-        bias = np.array([self.bias(*cell, SAMPLED) for cell in CELLS])
+        sd = self.sds(SAMPLED)
+        bias = self.bias(SAMPLED)
         deviations = f"deviations {sd.min():.2f} to {sd.max():.2f}"
         words = f"{deviations}, bias {bias.min():.1f} to {bias.max():.1f}"
         return (10 * sd < bias).all(), words
 
     def worst_becomes_the_best(self) -> Found:
-        holds = True
-        words = {}
-        for metric in ("NDCG@10", "AP"):
-            exact = self.means(metric, EXACT)
-            sampled = self.means(metric, SAMPLED)
-            holds &= ranked(exact).endswith("X") and ranked(sampled).startswith("X")
-            words[metric] = _listed(sampled)
-        return holds, _each(words)
+        metrics = ("NDCG@10", "AP")
+        is_best, words = self.order(SAMPLED, "X", *metrics)
+        is_worst = all(ranked(self.means(metric, EXACT)).endswith("X") for metric in metrics)
+        return is_best and is_worst, words
 
     def order_of_y_and_z(self) -> Found:
-        holds = True
-        words = {}
-        for metric in ("NDCG@10", "AP"):
-            sampled = self.means(metric, SAMPLED)
-            holds &= sampled["Z"] > sampled["Y"]
-            words[metric] = f"Z {sampled['Z']:.2f}, Y {sampled['Y']:.2f}"
-        return holds, _each(words)
+        sampled = {metric: self.means(metric, SAMPLED) for metric in ("NDCG@10", "AP")}
+        holds = all(by_name["Z"] > by_name["Y"] for by_name in sampled.values())
+        return holds, _each(sampled, "Z {0[Z]:.2f}, Y {0[Y]:.2f}")
 
     def auc_is_consistent(self) -> Found:
         exact = self.means("AUC", EXACT)
@@ -151,78 +147,63 @@ class Run:
     def metrics_that_change_the_order(self) -> Found:
         changed = []
         for metric in METRICS:
-            exact = ranked(self.means(metric, EXACT))
-            if exact != ranked(self.means(metric, SAMPLED)):
+            if ranked(self.means(metric, EXACT)) != ranked(self.means(metric, SAMPLED)):
                 changed.append(metric)
         return changed == list(TOP_HEAVY), f"order changes for {', '.join(changed)}"
 
     # Sections 5.3, 6.3 and 7: corrections.
 
     def variance_of_low_gamma(self) -> Found:
-        columns = (SAMPLED, *BV)
-        sds = np.array([self.sds(column) for column in columns])
-        grows = (np.diff(sds[1:], axis=0) >= 0.0).all()
-        holds = grows and (sds[-1] > sds[0]).all()
-        place = CELLS.index(("Y", "Recall@10"))
-        return holds, _each(dict(zip(columns, sds[:, place], strict=True)), "{:.2f}")
+        sds = {column: self.sds(column) for column in (SAMPLED, *BV)}
+        uncorrected, *by_gamma = sds.values()
+        grows = (np.diff(by_gamma, axis=0) >= 0.0).all()
+        place = (TOP_HEAVY.index("Recall@10"), NAMES.index("Y"))
+        words = _each({column: cells[place] for column, cells in sds.items()}, "{:.2f}")
+        return grows and (by_gamma[-1] > uncorrected).all(), words
 
     def corrections_are_closer(self) -> Found:
-        farther = []
-        n_cells = 0
-        for metric in METRICS:
-            for column in CORRECTIONS:
-                for name in NAMES:
-                    n_cells += 1
-                    uncorrected = self.bias(name, metric, SAMPLED)
-                    if self.bias(name, metric, column) - uncorrected > _EQUAL:
-                        farther.append(metric)
-        top = sum(metric in TOP_HEAVY for metric in farther)
-        words = f"farther in {len(farther)} of {n_cells} cells, in {top} of Recall, NDCG and AP"
-        return not farther, words
+        uncorrected = self.bias(SAMPLED, METRICS)
+        differences = [self.bias(column, METRICS) - uncorrected for column in CORRECTIONS]
+        farther = np.array(differences) > _EQUAL
+        top = farther[:, : len(TOP_HEAVY)].sum()
+        cells = f"{farther.sum()} of {farther.size} cells"
+        return not farther.any(), f"farther in {cells}, in {top} of Recall, NDCG and AP"
 
     def close_to_the_exact_metric(self) -> Found:
-        shares = {column: 100 * max(self.biases(column)) for column in (CLS, *LOW_GAMMA)}
+        shares = {column: 100 * self.biases(column).max() for column in (CLS, *LOW_GAMMA)}
         return max(shares.values()) <= 5, "at most " + _each(shares, "{:.1f} %")
 
     def z_leads_by_all_corrections(self) -> Found:
         leads = {}
-        for metric in TOP_HEAVY:
-            for column in CORRECTIONS:
-                values = self.means(metric, column)
-                leads[f"{column} {metric}"] = values["Z"] - max(values["X"], values["Y"])
+        for metric, column in product(TOP_HEAVY, CORRECTIONS):
+            x, y, z = self.means(metric, column).values()
+            leads[f"{column} {metric}"] = z - max(x, y)
         least = min(leads, key=leads.__getitem__)
         right = sum(lead > 0 for lead in leads.values())
         words = f"{right} of {len(leads)}; smallest lead {leads[least]:.3f}, {least}"
         return right == len(leads), words
 
     def corrections_that_order_x_and_y(self) -> Found:
+        metrics = np.array(TOP_HEAVY)
         right = {}
         for column in CORRECTIONS:
-            right[column] = [
-                metric
-                for metric in TOP_HEAVY
-                if self.at("Y", metric, column) > self.at("X", metric, column)
-            ]
-        words = {column: ", ".join(metrics) or "none" for column, metrics in right.items()}
-        return all(right[column] == list(TOP_HEAVY) for column in LOW_GAMMA), _each(words)
+            x, y, _ = self.cells(column).T
+            right[column] = ", ".join(metrics[y > x]) or "none"
+        return all(right[column] == ", ".join(metrics) for column in LOW_GAMMA), _each(right)
 
     def size(self, column: str, low: str, high: str) -> Found:
         """Judge the smallest m from which on X and Y are ordered correctly in expectation."""
         m = self.at("X vs Y", SIZES[1], column, table=SIZES[0])
-        words = f"from m = {m:,.0f} on"
         if np.isnan(m):
-            m = np.inf
-            words = "at no m"
-        return float(low) <= m <= float(high), words
+            return high == "inf", "at no m"
+        return float(low) <= m <= float(high), f"from m = {m:,.0f} on"
 
     def order_by_low_gamma(self) -> Found:
         wrong = []
-        for metric in METRICS:
-            exact = ranked(self.means(metric, EXACT))
-            for column in LOW_GAMMA:
-                order = ranked(self.means(metric, column))
-                if order != exact:
-                    wrong.append(f"{column} {metric}: {order}")
+        for metric, column in product(METRICS, LOW_GAMMA):
+            order = ranked(self.means(metric, column))
+            if order != ranked(self.means(metric, EXACT)):
+                wrong.append(f"{column} {metric}: {order}")
         n_orders = len(METRICS) * len(LOW_GAMMA)
         right = f"right in {n_orders - len(wrong)} of {n_orders}"
         return not wrong, "; ".join([right, *wrong])
@@ -233,7 +214,7 @@ class Run:
         for column in CORRECTIONS:
             counts = self.counts(column)
             resolved[column] = sum(counts[key] > 50 for key in mistakes)
-        holds = all(2 * number > len(mistakes) for number in resolved.values())
+        holds = 2 * min(resolved.values()) > len(mistakes)
         return holds, f"of {len(mistakes)} {_each(resolved)}"
 
     def counts_up_to_90(self, exception: str = "") -> Found:
@@ -252,18 +233,18 @@ class Run:
         return better == len(ours), f"better in {better} of {len(ours)}, equal in {equal}"
 
     def recall_equals_ndcg_by_rank_estimate(self) -> Found:
-        recall = self.means("Recall@10", RANK_ESTIMATE)
-        ndcg = self.means("NDCG@10", RANK_ESTIMATE)
+        recall, ndcg = self.cells(RANK_ESTIMATE, ("Recall@10", "NDCG@10"))
         counts = self.counts(RANK_ESTIMATE)
-        differences = [recall[name] - ndcg[name] for name in NAMES]
-        for pair in PAIRS:
-            differences.append(counts[pair, "Recall@10"] - counts[pair, "NDCG@10"])
-        holds = np.max(np.abs(differences)) < _EQUAL
-        return holds, _each({name: f"{recall[name]:.2f} and {ndcg[name]:.2f}" for name in NAMES})
+        of_counts = [counts[pair, "Recall@10"] - counts[pair, "NDCG@10"] for pair in PAIRS]
+        differences = np.append(recall - ndcg, of_counts)
+        holds = np.abs(differences).max() < _EQUAL
+        both = zip(NAMES, recall, ndcg, strict=True)
+        return holds, _each({name: f"{a:.2f} and {b:.2f}" for name, a, b in both})
 
     def rank_estimate_has_less_bias(self) -> Found:
-        ratios = self.biases(RANK_ESTIMATE, [cell for cell in CELLS if cell[1] != "AP"])
-        return max(ratios) < 1, f"{min(ratios):.2f} to {max(ratios):.2f} of the uncorrected bias"
+        ratios = self.biases(RANK_ESTIMATE, TOP_HEAVY[:2])
+        words = f"{ratios.min():.2f} to {ratios.max():.2f} of the uncorrected bias"
+        return ratios.max() < 1, words
 
     def no_equal_recommenders(self) -> Found:
         distinct = {len(set(self.means(metric, EXACT).values())) for metric in METRICS}
@@ -271,25 +252,10 @@ class Run:
 
     def bias_against_variance(self) -> Found:
         bias = self.biases(BV[-1])
-        sds = np.divide(self.sds(BV[-1]), self.sds(SAMPLED))
-        words = f"bias times {min(bias):.3f} to {max(bias):.3f}"
+        sds = self.sds(BV[-1]) / self.sds(SAMPLED)
+        words = f"bias times {bias.min():.3f} to {bias.max():.3f}"
         words += f", deviation times {sds.min():.1f} to {sds.max():.1f}"
-        return max(bias) < 1 < sds.min(), words
-
-
-def this_run(cells: pd.DataFrame, ranks: Mapping[str, Ranks], figure6: pd.DataFrame) -> Run:
-    """Collect the cells of Tables 3 and 4, and the numbers on Figures 5 and 6."""
-    expected = cells["expected"] * scale_of_counts(cells["table"], cells["repetitions"])
-    rows: list[tuple[Any, ...]] = []
-    if "X" in ranks:
-        for which, users in users_by_rank(ranks["X"]).items():
-            rows.append((USERS[0], "X", USERS[1], which, users))
-    is_ordered = (figure6["kind"] == "ordered") & (figure6["recommender"] == "X vs Y")
-    sizes = figure6[is_ordered].set_index("estimator")["n_negatives"]
-    for name in figure6.loc[figure6["kind"] == "curve", "estimator"].unique():
-        rows.append((SIZES[0], "X vs Y", SIZES[1], name, sizes.get(name, np.nan)))
-    others = pd.DataFrame(rows, columns=[*KEY, "expected"])
-    return Run(pd.concat([cells.assign(expected=expected), others]), ranks)
+        return bias.max() < 1 < sds.min(), words
 
 
 def comparable_run(
@@ -297,19 +263,29 @@ def comparable_run(
 ) -> Run:
     """Collect what this run computed with the paper's settings, by the scorecard `card`.
 
-    Ranks of a recommender are comparable where one of its exact metrics is.
+    These are cells of Tables 3 and 4, and numbers on Figures 5 and 6. Ranks of a recommender are
+    comparable where one of its exact metrics is.
     """
     comparable = card.loc[card["verdict"] != NOT_COMPARABLE, KEY]
     kept = cells.merge(comparable, on=KEY)
     of_ranks = kept.loc[(kept["table"] == 3) & (kept["column"] == EXACT), "row"].unique()
-    return this_run(kept, {name: ranks[name] for name in of_ranks}, figure6)
+    expected = kept["expected"] * scale_of_counts(kept["table"], kept["repetitions"])
+    rows: list[tuple[Any, ...]] = []
+    if "X" in of_ranks:
+        for which, users in users_by_rank(ranks["X"]).items():
+            rows.append((USERS[0], "X", USERS[1], which, users))
+    is_ordered = (figure6["kind"] == "ordered") & (figure6["recommender"] == "X vs Y")
+    sizes = figure6[is_ordered].set_index("estimator")["n_negatives"]
+    names = figure6.loc[figure6["kind"] == "curve", "estimator"].unique()
+    for name, size in sizes.reindex(names).items():
+        rows.append((SIZES[0], "X vs Y", SIZES[1], name, size))
+    others = pd.DataFrame(rows, columns=[*KEY, "expected"])
+    numbers = pd.concat([kept.assign(expected=expected), others])
+    return Run(numbers, {name: ranks[name] for name in of_ranks})
 
 
 def printed_run(published: pd.DataFrame) -> Run:
     """Take the printed tables; their means and counts are also what they expect."""
     cells = published[published["table"] >= 3]
-    numbers = {
-        "expected": cells["value"].astype(float),
-        "expected_std": pd.to_numeric(cells["std"]),
-    }
-    return Run(cells.assign(**numbers))
+    numbers = cells.assign(expected=cells["value"].astype(float))
+    return Run(numbers.assign(expected_std=pd.to_numeric(cells["std"])))

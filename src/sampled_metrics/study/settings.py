@@ -7,13 +7,11 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Count, Settings
+from sampled_metrics._base.settings import Count, Seed, Settings
 from sampled_metrics.estimators import Estimator, parse_estimator
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling as SamplingEnum
-from sampled_metrics.study.datasets.settings import (
-    FileName,
-)
+from sampled_metrics.study.datasets.settings import FileName
 
 N_ITEMS = 10_000  # of the toy recommenders
 
@@ -59,7 +57,6 @@ TiePolicies = Annotated[
     tuple[Literal["expected", "optimistic", "pessimistic", "random"], ...], *_LIST
 ]
 Sampling = Annotated[SamplingEnum, BeforeValidator(SamplingEnum)]
-Seed = Annotated[int, Field(ge=0)]
 
 
 class RankingSettings(Settings):
@@ -136,9 +133,7 @@ class ExperimentSettings(Settings):
     @property
     def correction_sampling(self) -> SamplingEnum:
         """How the corrections assume that negatives are drawn."""
-        if self.assumed_sampling is None:
-            return self.sampling
-        return self.assumed_sampling
+        return self.assumed_sampling or self.sampling
 
     @property
     def measures(self) -> list[Measure]:

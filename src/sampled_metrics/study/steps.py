@@ -63,12 +63,6 @@ def _paths(names: str | list[str]) -> list[Path]:
     return list(map(Path, names))
 
 
-def _only(names: str | list[str]) -> Path:
-    """Path of an input or output that is one file."""
-    (path,) = _paths(names)
-    return path
-
-
 def _maybe(names: str | list[str]) -> Path | None:
     """Path of an input that is one file or none."""
     return next(iter(_paths(names)), None)
@@ -105,46 +99,43 @@ def fetch(job: Job) -> None:
         local = settings.replaced(archive=next(iter(job.input), None))
         source = fetch.fetch(Path(job.output[0]), local)
     else:
-        source = fetch.describe_tables(list(map(Path, job.input)), settings)
+        source = fetch.describe_tables(_paths(job.input), settings)
     write_json(Path(job.output.source), asdict(source))
     source.log_terms()
 
 
 def split(job: Job) -> None:
     """Read the events of an archive, or of one or two tables, filter and split them."""
-    from sampled_metrics.study.datasets import settings as config
-    from sampled_metrics.study.datasets.archives import read_dataset
-    from sampled_metrics.study.datasets.events import apply_filters
-    from sampled_metrics.study.datasets.split import given_split, hold_out, sample_users, save_split
+    from sampled_metrics.study.datasets import archives, events, settings
+    from sampled_metrics.study.datasets import split as study
 
-    dataset = config.DatasetSettings(**job.params.dataset)
-    filters = config.FilterSettings(**job.params.filters)
-    settings = config.SplitSettings(**job.params.split)
+    dataset = settings.DatasetSettings(**job.params.dataset)
+    filters = settings.FilterSettings(**job.params.filters)
+    how = settings.SplitSettings(**job.params.split)
     removed = Counter[str]()
-    events = []
+    parts = []
     for path in _paths(job.input.events):
-        whole = read_dataset(path, dataset, filters.min_rating is not None)
-        kept, dropped = apply_filters(whole, filters, settings.least_events)
-        events.append(kept)
+        whole = archives.read_dataset(path, dataset, filters.min_rating is not None)
+        kept, dropped = events.apply_filters(whole, filters, how.least_events)
+        parts.append(kept)
         removed.update(dropped)
-    rng = generator(settings.seed, "split")
-    if settings.method == "given":
-        training, held_out = events
-        result = given_split(training, held_out, settings.tie_break, rng)
+    rng = generator(how.seed, "split")
+    if how.method == "given":
+        result = study.given_split(parts[0], parts[1], how.tie_break, rng)
     else:
-        (all_events,) = events
-        result = hold_out(all_events, settings, rng)
-    if settings.users is not None:
-        result = sample_users(result, settings.users, generator(settings.seed, "users"))
-    save_split(Path(job.output.split), result)
+        result = study.hold_out(parts[0], how, rng)
+    if how.users is not None:
+        result = study.sample_users(result, how.users, generator(how.seed, "users"))
+    study.save_split(Path(job.output.split), result)
     counts = result.counts()
-    expected = dataset.published and dataset.published.counts
-    as_expected = None
-    if expected and not filters.on:
-        as_expected = all(counts[name] == count for name, count in expected.items())
+    expected = as_expected = None
+    if dataset.published:
+        expected = dataset.published.counts
+        if not filters.on:
+            as_expected = expected.items() <= counts.items()
     record = {
-        "method": settings.method,
-        "tie_break": settings.tie_break if settings.method != "random" else None,
+        "method": how.method,
+        "tie_break": how.tie_break if how.method != "random" else None,
         **counts,
         "filters": {name: {"value": v, "removed": removed[name]} for name, v in filters.on.items()},
         "expected": expected,
@@ -158,7 +149,7 @@ def train(job: Job) -> None:
     """Train a recommender."""
     from sampled_metrics.study.recommenders import save_recommender
 
-    save_recommender(_only(job.output), _trained(job, _split(job)))
+    save_recommender(Path(job.output[0]), _trained(job, _split(job)))
 
 
 def _trained(job: Job, data: "Split") -> "Recommender":
@@ -170,35 +161,35 @@ def _trained(job: Job, data: "Split") -> "Recommender":
 
 def rank(job: Job) -> None:
     """Rank each held-out item among all candidates of its user, by a recommender or from a file."""
+    from sampled_metrics.study import pieces
     from sampled_metrics.study.datasets.split import require_candidates
-    from sampled_metrics.study.pieces import rank_piece, read_aligned, users_of_piece
     from sampled_metrics.study.recommenders import load_recommender
-    from sampled_metrics.study.recommenders.external import External
+    from sampled_metrics.study.recommenders.external import read_scores
 
     data = _split(job)
-    entry = job.params.entry
-    size = job.params.block_size
     require_candidates(data, job.input.split)
+    entry = job.params.entry
     piece = job.wildcards.get("piece", "1-of-1")
-    users = users_of_piece(piece, data.held_out.size)
-    rows = slice(users.start, users.stop)
-    source: Any = _maybe(job.input.source)  # None: trained here
-    with reading(source):
-        if entry["kind"] == "external" and entry["settings"]["format"] == "ranks":
-            words = f"ranks from {source.name}"
-            records = read_aligned(source, data).take(rows)
+    users = pieces.users_of_piece(piece, data.held_out.size)
+    path: Any = _maybe(job.input.source)  # None: trained here
+    form = None
+    source = "trained in this run"
+    score: Any
+    if entry["kind"] == "external":
+        form = entry["settings"]["format"]
+        source = f"{form} from {path.name}"
+    with reading(path):
+        if form == "ranks":
+            records = pieces.read_aligned(path, data).take(users)
         else:
-            score: Any
-            words = "trained in this run"
-            if entry["kind"] == "external":
-                score = External.read(source, data).score
-                words = f"scores from {source.name}"
+            if form == "scores":
+                score = read_scores(path, data)
+            elif path:
+                score = load_recommender(path).scorer
             else:
-                model = _trained(job, data) if source is None else load_recommender(source)
-                score = model.scorer
-            records = rank_piece(score, data, piece, block_size=size)
-    records = records.replace(users=data.evaluated_ids[rows], source=words)
-    records.write(_only(job.output), items=data.held_out_ids[rows])
+                score = _trained(job, data).scorer
+            records = pieces.rank_piece(score, data, piece, block_size=job.params.block_size)
+    records.replace(source=source).write(job.output[0], items=data.held_out_ids[users])
     _log.info("rank: %d users, %d with ties", len(records), (records.n_tied > 0).sum())
 
 
@@ -207,8 +198,8 @@ def gather(job: Job) -> None:
     from sampled_metrics.study.pieces import gather_ranks
 
     data = _split(job)
-    records = gather_ranks(list(map(Path, job.input.pieces)), data)
-    records.write(_only(job.output), items=data.held_out_ids)
+    records = gather_ranks(_paths(job.input.pieces), data)
+    records.write(job.output[0], items=data.held_out_ids)
 
 
 def ranges(job: Job) -> None:
@@ -216,9 +207,8 @@ def ranges(job: Job) -> None:
     from sampled_metrics.study.allowed import allowed_ranges
 
     settings = _experiment(job)
-    ranks = _ranks(job)
-    table = allowed_ranges(ranks, settings.metrics, settings.seed)
-    write_table(table, _only(job.output), "%.6f")
+    table = allowed_ranges(_ranks(job), settings.metrics, settings.seed)
+    write_table(table, Path(job.output[0]), "%.6f")
 
 
 def exact(job: Job) -> None:
@@ -240,11 +230,12 @@ def tables(job: Job) -> None:
 
     ranks = _ranks(job)
     settings = _experiment(job)
-    experiments = {name: study.run_experiment(name, ranks[name], settings) for name in ranks}
-    for path, experiment in zip(_paths(job.output.samples), experiments.values(), strict=True):
-        study.save_experiment(path, experiment)
+    experiments = {}
+    for path, name in zip(_paths(job.output.samples), ranks, strict=True):
+        experiments[name] = study.run_experiment(name, ranks[name], settings)
+        study.save_experiment(path, experiments[name])
     _tables(job, {3: study.table3(experiments), 4: study.table4(experiments)})
-    _figures(job, ranks, settings)
+    figures(job)
     for path in _paths(job.output.uniform):
         write_table(uniform_ties(ranks, settings), path, "%.17g")
 
@@ -265,29 +256,24 @@ def _tables(job: Job, made: "dict[int, pd.DataFrame]") -> None:
     from sampled_metrics.study.tables import read_published
 
     published = None
-    for path in _paths(job.input.published):
+    if path := _maybe(job.input.published):
         published = read_published(path)
-        is_comparable = [not note for note in notes(published, job.params.departures)]
-        published = published[is_comparable]
-    folder = Path(job.output.tables[0]).parent
-    for path, (number, table) in zip(job.output.cells, made.items(), strict=True):
-        write_table(table, Path(path), "%.17g")
-        write_printed(number, table, published, folder / f"table{number}")
+        published = published[[not note for note in notes(published, job.params.departures)]]
+    for path, (number, table) in zip(_paths(job.output.cells), made.items(), strict=True):
+        write_table(table, path, "%.17g")
+        stem = Path(job.output.tables[0]).with_name(f"table{number}")
+        write_printed(number, table, published, stem)
 
 
 def figures(job: Job) -> None:
     """Compute what the figures plot, and draw them."""
-    ranks = _ranks(job)
-    _figures(job, ranks, _experiment(job))
-
-
-def _figures(job: Job, ranks: "dict[str, Ranks]", settings: "ExperimentSettings") -> None:
     from sampled_metrics.study.curves import figure_data
     from sampled_metrics.study.figures import draw
 
-    band = _maybe(job.input.band)
+    ranks = _ranks(job)
+    settings = _experiment(job)
     for number in job.params.numbers:
-        table, note = figure_data(number, ranks, settings, band)
+        table, note = figure_data(number, ranks, settings, _maybe(job.input.band))
         stem = Path(job.output.figures[0]).with_name(f"figure{number}")
         write_table(table, stem.with_suffix(".csv"), "%.10g")
         draw(number, table, stem, note)
@@ -296,33 +282,34 @@ def _figures(job: Job, ranks: "dict[str, Ranks]", settings: "ExperimentSettings"
 def scorecard(job: Job) -> None:
     """Compare every published cell with ours, and measure every claim."""
     from sampled_metrics.ranks.records import sources
+    from sampled_metrics.study import claims, departures, figures, run, starts, tables
     from sampled_metrics.study import scorecard as study
-    from sampled_metrics.study.claims import ledger, write_claims
-    from sampled_metrics.study.departures import changed_tables
-    from sampled_metrics.study.figures import draw
-    from sampled_metrics.study.run import Run, comparable_run, printed_run
-    from sampled_metrics.study.starts import COLUMNS
-    from sampled_metrics.study.tables import KEY, SPREAD_COLUMNS, TEXTS, read_cells, read_published
 
-    departures = job.params.departures
+    inputs = job.input
+    changed = job.params.departures
     ranks = _ranks(job)
-    ours = read_cells(_paths(job.input.cells))
-    published = read_published(Path(job.input.published))
-    spread = read_table(Path(job.input.spread), SPREAD_COLUMNS, TEXTS)
-    uniform = read_table(_only(job.input.uniform), (*KEY, "uniform"), TEXTS)
-    card = study.scorecard(ours, published, spread, uniform, departures)
+    ours = tables.read_cells(_paths(inputs.cells))
+    published = tables.read_published(Path(inputs.published))
+    spread = read_table(Path(inputs.spread), tables.SPREAD_COLUMNS, tables.TEXTS)
+    uniform = read_table(_paths(inputs.uniform)[0], (*tables.KEY, "uniform"), tables.TEXTS)
+    card = study.scorecard(ours, published, spread, uniform, changed)
     study.write_scorecard(card, sources(ours["ranks"]), *_paths(job.output.scorecard))
     z = study.z_scores(card)
-    write_table(z, Path(job.output.z[0]), "%.6g")
-    draw("z", z, Path(job.output.z[0]).with_suffix(""))
-    starts = read_table(Path(job.input.starts), COLUMNS, TEXTS)
-    figure6 = read_table(Path(job.input.figure6), ["kind"])
-    if 6 in changed_tables(departures):
+    path = Path(job.output.z[0])
+    write_table(z, path, "%.6g")
+    figures.draw("z", z, path.with_suffix(""))
+    by_start = read_table(Path(inputs.starts), starts.COLUMNS, tables.TEXTS).groupby("start")
+    figure6 = read_table(Path(inputs.figure6), ["kind"])
+    if 6 in departures.changed_tables(changed):
         figure6 = figure6[:0]
-    run = comparable_run(ours[ours["table"] >= 3], card, ranks, figure6)
-    claims = ledger(run, printed_run(published), [Run(rows) for _, rows in starts.groupby("start")])
-    write_claims(claims, sources(r.source for r in ranks.values()), *_paths(job.output.claims))
-    totals = card["verdict"].value_counts().to_dict(), claims["verdict"].value_counts().to_dict()
+    ledger = claims.ledger(
+        run.comparable_run(ours[ours["table"] >= 3], card, ranks, figure6),
+        run.printed_run(published),
+        [run.Run(rows) for _, rows in by_start],
+    )
+    source = sources(records.source for records in ranks.values())
+    claims.write_claims(ledger, source, *_paths(job.output.claims))
+    totals = (table["verdict"].value_counts().to_dict() for table in (card, ledger))
     _log.info("cells: %s; claims: %s", *totals)
 
 
@@ -334,8 +321,7 @@ def spread(job: Job) -> None:
     entry = Entry(**job.params.entry)
     settings = _experiment(job)
     others = _ranks(job)
-    data = _split(job)
-    trained = starts.ranks_by_start(entry, data, job.params.starts, job.threads)
+    trained = starts.ranks_by_start(entry, _split(job), job.params.starts, job.threads)
     numbers = starts.table_of_starts(entry.name, trained, others, settings)
     band = starts.band_over_starts(entry.name, trained, settings)
     spread = starts.spread_table(entry.name, numbers, others, settings)
@@ -344,35 +330,36 @@ def spread(job: Job) -> None:
     write_table(spread, Path(job.output.spread), "%.6g")
 
 
-def _versions() -> dict[str, str]:
-    """Versions of Python, of this package and of the packages that numbers depend on.
-
-    The workflow runs the package of its checkout, which need not be installed.
-    """
-    versions = {"python": platform.python_version(), "sampled-metrics": __version__}
-    for name in _PACKAGES:
-        versions[name] = version(name)
-    return versions
-
-
 def page(job: Job) -> None:
     """Record where numbers come from, and put all on one page."""
     from sampled_metrics.pages import render
     from sampled_metrics.study.page import collect
 
-    record = {"ranks": job.params.study["ranks"]}
-    record |= {path.stem: read_json(path) for path in _paths(job.input.origin)}
-    record |= job.params.identity
-    record["versions"] = _versions()
-    record["host"] = {"system": platform.system(), "machine": platform.machine()}
-    record["host"]["processors"] = os.cpu_count()
+    study = job.params.study
+    record = {
+        "ranks": study["ranks"],
+        **{path.stem: read_json(path) for path in _paths(job.input.origin)},
+        **job.params.identity,
+        # The workflow runs the package of its checkout, which need not be installed.
+        "versions": {
+            "python": platform.python_version(),
+            "sampled-metrics": __version__,
+            **{name: version(name) for name in _PACKAGES},
+        },
+        "host": {
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "processors": os.cpu_count(),
+        },
+    }
     write_json(Path(job.output.provenance), record)
+    path = Path(job.output.page)
     content = collect(
-        Path(job.output.page).parent,
+        path.parent,
         ranks=_paths(job.input.ranks),
-        config=job.params.study,
+        config=study,
         is_paper=bool(job.input.scorecard),
         audit=_maybe(job.input.audit),
         orders=_maybe(job.input.orders),
     )
-    write_text(Path(job.output.page), render(content))
+    write_text(path, render(content))

@@ -55,12 +55,13 @@ class Ratings:
         return InputError(problem, path=self.path, row=row + 1, line=row + self.first_line)
 
     @contextmanager
-    def open(self) -> Iterator[IO[bytes]]:
-        """Open the file; damage inside the archive is an InputError.
+    def open(self) -> Iterator[tuple[IO[bytes], int]]:
+        """Open the file, of which the size is returned too; damage in the archive is an InputError.
 
         So are two files of the name and one much larger than the published one.
         """
         member = self.dataset.member
+        most = self.dataset.largest_member
         try:
             with zipfile.ZipFile(self.archive) as archive:
                 size = archive.getinfo(member).file_size
@@ -68,12 +69,11 @@ class Ratings:
                     problem = f"{member} is in the archive more than once; expected it once"
                     raise InputError(problem, path=self.archive)
                 # zipfile reads no byte beyond the size that the archive states.
-                if size > self.dataset.largest_member:
-                    problem = f"{member} has {size:,} bytes; expected at most"
-                    limit = f"{self.dataset.largest_member:,}"
-                    raise InputError(f"{problem} {limit}", path=self.archive)
+                if size > most:
+                    problem = f"{member} has {size:,} bytes; expected at most {most:,}"
+                    raise InputError(problem, path=self.archive)
                 with archive.open(member) as file:
-                    yield file
+                    yield file, size
         except _UNREADABLE as error:
             problem = f"not a readable {self.dataset.title} archive ({error})"
             raise InputError(problem, path=self.archive) from error
@@ -81,9 +81,7 @@ class Ratings:
     def hashes(self) -> tuple[str, str]:
         """Compute the SHA-256 of the content and its hash as a git blob, in hexadecimal."""
         sha256 = hashlib.sha256()
-        with self.open() as file:
-            with zipfile.ZipFile(self.archive) as archive:
-                size = archive.getinfo(self.dataset.member).file_size
+        with self.open() as (file, size):
             blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
             while chunk := file.read(_CHUNK):
                 sha256.update(chunk)
@@ -99,18 +97,17 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
     """
     ratings = Ratings(path, dataset)
     layout = dataset.layout
-    with ratings.open() as file:
+    with ratings.open() as (file, size):
         header = b""
         if layout.header:
             header = file.readline()
         if header.rstrip(b"\r\n") != layout.header.encode():
             problem = f"found {_quoted(header)}; expected the header {layout.header}"
             raise InputError(problem, path=ratings.path, line=1)
-        screened = _Screened(file, layout)
-        table = _parse(screened, layout)
-    if screened.is_empty:
-        raise InputError(f"no ratings; expected lines of {layout.line}", path=ratings.path)
-    if table is None or screened.is_foreign or any(table[name].null_count for name in _COLUMNS):
+        if size == len(header):
+            raise InputError(f"no ratings; expected lines of {layout.line}", path=ratings.path)
+        table = _parse(_Screened(file, layout), layout)
+    if table is None:
         raise _wrong_line(ratings)
     # A column is freed as soon as it is an array, because long files are to fit in memory.
     columns = {name: table[name] for name in _COLUMNS}
@@ -123,11 +120,9 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
         raise ratings.error_at(row, problem)
     kept = None
     if with_rating:
-        kept = rating.astype(np.float32)
+        kept = rating
     del rating
-    user = as_numpy(columns.pop("user"))
-    item = as_numpy(columns.pop("item"))
-    timestamp = as_numpy(columns.pop("timestamp"))
+    user, item, timestamp = (as_numpy(columns.pop(name)) for name in ("user", "item", "timestamp"))
     return Interactions(user, item, timestamp, kept, origin=ratings, time_unit="s")
 
 
@@ -145,14 +140,11 @@ class _Screened:
             allowed += "\r"
         self.file = file
         self.allowed = allowed.encode()
-        self.is_empty = True
         self.is_foreign = False
         self.closed = False
 
     def read(self, size: int) -> bytes:
         block = self.file.read(size)
-        if block:
-            self.is_empty = False
         if block.translate(None, self.allowed):
             self.is_foreign = True
         if self.is_foreign:
@@ -164,16 +156,16 @@ class _Screened:
 
 
 def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
-    """Read the columns; None if a line has another number of them or holds another type."""
+    """Read the columns; None if a line is not as in the layout."""
     types = {"user": pa.int32(), "item": pa.int32(), "timestamp": pa.int64()}
-    types["rating"] = pa.float32() if layout.half_stars else pa.int32()
+    types["rating"] = pa.float32()
     names = _COLUMNS
     if layout.separator == "::":
         # pyarrow's separators have one character, so there is an empty column in each `::`.
         names = ["user", "1", "item", "2", "rating", "3", "timestamp"]
         types.update(dict.fromkeys("123", pa.null()))
     try:
-        return pyarrow.csv.read_csv(
+        table = pyarrow.csv.read_csv(
             pa.PythonFile(file, "r"),
             pyarrow.csv.ReadOptions(column_names=names),
             pyarrow.csv.ParseOptions(
@@ -183,6 +175,9 @@ def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
         )
     except pa.ArrowInvalid:
         return None
+    if file.is_foreign or any(table[name].null_count for name in _COLUMNS):
+        return None
+    return table
 
 
 def _wrong_line(ratings: Ratings) -> InputError:
@@ -194,7 +189,7 @@ def _wrong_line(ratings: Ratings) -> InputError:
     separator = re.escape(layout.separator.encode())
     form = re.compile(separator.join((rb"\d{1,9}", rb"\d{1,9}", rating, rb"\d{1,18}")))
     ends = b"\r\n" if layout.header else b"\n"
-    with ratings.open() as file:
+    with ratings.open() as (file, _):
         for number, line in enumerate(file, start=1):
             if number < ratings.first_line or form.fullmatch(line.rstrip(ends)):
                 continue

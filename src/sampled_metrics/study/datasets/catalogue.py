@@ -51,12 +51,9 @@ class Layout:
 
     def allows(self, rating: NDArray[np.number[Any]]) -> NDArray[np.bool_]:
         """Return whether each rating is allowed."""
-        steps = rating
-        most = 5
-        if self.half_stars:
-            steps = rating * 2
-            most = 10
-        return (steps >= 1) & (steps <= most) & (steps == np.floor(steps))
+        steps_of_a_star = 1 + self.half_stars
+        steps = rating * steps_of_a_star
+        return (steps >= 1) & (steps <= 5 * steps_of_a_star) & (steps == np.floor(steps))
 
 
 @dataclass(frozen=True)
@@ -100,36 +97,36 @@ def _counts(users: int, items: int, interactions: int) -> dict[str, int]:
 
 _CSV = Layout(",", header="userId,movieId,rating,timestamp", half_stars=True)
 
-ML_100K = MovieLens(
-    "ml-100k", "MovieLens 100K", "ml-100k/u.data", Layout("\t"), _counts(943, 1682, 100_000),
-    "md5:0e33842e24a9c977be4e0107933c0723", readme="README.txt",
-)  # fmt: skip
 ML_1M = MovieLens(
     "ml-1m", "MovieLens 1M", "ml-1m/ratings.dat", Layout("::"), _counts(6040, 3706, 1_000_209),
     "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20", readme="README.txt",
     ratings_git_blob="77a7c4b150f588c23bb9e1f068aa996c0b413695",
 )  # fmt: skip
-ML_10M = MovieLens(
-    "ml-10m", "MovieLens 10M", "ml-10M100K/ratings.dat", Layout("::", half_stars=True),
-    _counts(69_878, 10_677, 10_000_054), "md5:ce571fd55effeba0271552578f2648bd",
+_DATASETS = (
+    MovieLens(
+        "ml-100k", "MovieLens 100K", "ml-100k/u.data", Layout("\t"), _counts(943, 1682, 100_000),
+        "md5:0e33842e24a9c977be4e0107933c0723", readme="README.txt",
+    ),
+    ML_1M,
+    MovieLens(
+        "ml-10m", "MovieLens 10M", "ml-10M100K/ratings.dat", Layout("::", half_stars=True),
+        _counts(69_878, 10_677, 10_000_054), "md5:ce571fd55effeba0271552578f2648bd",
+    ),
+    MovieLens(
+        "ml-20m", "MovieLens 20M", "ml-20m/ratings.csv", _CSV, _counts(138_493, 26_744, 20_000_263),
+        "md5:cd245b17a1ae2cc31bb14903e1204af3",
+    ),
+    MovieLens(
+        "ml-25m", "MovieLens 25M", "ml-25m/ratings.csv", _CSV, _counts(162_541, 59_047, 25_000_095),
+        "md5:6b51fb2759a8657d3bfcbfc42b592ada",
+    ),
+    MovieLens(
+        "ml-32m", "MovieLens 32M", "ml-32m/ratings.csv", _CSV, _counts(200_948, 84_432, 32_000_204),
+        "md5:d472be332d4daa821edc399621853b57", licence=_OPEN,
+    ),
+    MovieLens(
+        "ml-latest-small", "MovieLens Latest Small", "ml-latest-small/ratings.csv", _CSV,
+        _counts(610, 9724, 100_836), None, licence=_OPEN,
+    ),
 )  # fmt: skip
-ML_20M = MovieLens(
-    "ml-20m", "MovieLens 20M", "ml-20m/ratings.csv", _CSV, _counts(138_493, 26_744, 20_000_263),
-    "md5:cd245b17a1ae2cc31bb14903e1204af3",
-)  # fmt: skip
-ML_25M = MovieLens(
-    "ml-25m", "MovieLens 25M", "ml-25m/ratings.csv", _CSV, _counts(162_541, 59_047, 25_000_095),
-    "md5:6b51fb2759a8657d3bfcbfc42b592ada",
-)  # fmt: skip
-ML_32M = MovieLens(
-    "ml-32m", "MovieLens 32M", "ml-32m/ratings.csv", _CSV, _counts(200_948, 84_432, 32_000_204),
-    "md5:d472be332d4daa821edc399621853b57", licence=_OPEN,
-)  # fmt: skip
-ML_LATEST_SMALL = MovieLens(
-    "ml-latest-small", "MovieLens Latest Small", "ml-latest-small/ratings.csv", _CSV,
-    _counts(610, 9724, 100_836), None, licence=_OPEN,
-)  # fmt: skip
-CATALOGUE = {
-    dataset.name: dataset
-    for dataset in (ML_100K, ML_1M, ML_10M, ML_20M, ML_25M, ML_32M, ML_LATEST_SMALL)
-}
+CATALOGUE = {dataset.name: dataset for dataset in _DATASETS}

@@ -5,6 +5,7 @@ import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pooch
@@ -58,19 +59,18 @@ class LimitError(Exception):
     """A download is too long or too slow; unlike a ValueError, pooch does not repeat it."""
 
 
+@dataclass
 class Downloader:
     """Function that pooch calls for each attempt; the time limit is that of all attempts."""
 
-    def __init__(self, settings: DatasetSettings, dataset: MovieLens) -> None:
-        self.timeout = min(settings.timeout, settings.time_limit)
-        self.time_limit = settings.time_limit
-        self.largest = dataset.largest_archive
-        self.is_unchecked = dataset.checksum is None
-        self.end = time.monotonic() + settings.time_limit
+    settings: DatasetSettings
+    dataset: MovieLens
+    begin: float = field(default_factory=time.monotonic)
 
     def __call__(self, url: str, path: str | Path, _: object) -> None:
         """Write what the server sends to a file, as it comes, so that a slow server is noticed."""
-        with requests.get(url, stream=True, timeout=self.timeout) as response:
+        timeout = min(self.settings.timeout, self.settings.time_limit)
+        with requests.get(url, stream=True, timeout=timeout) as response:
             response.raise_for_status()
             total = int(response.headers.get("content-length", 0))
             bar = tqdm(total=total, unit="B", unit_scale=True, disable=not sys.stderr.isatty())
@@ -80,14 +80,15 @@ class Downloader:
                     bar.update(len(chunk))
                     self._check_limits(file.tell())
         # Where the publisher states no checksum, this is all that tells an archive from a web page.
-        if self.is_unchecked and not zipfile.is_zipfile(path):
+        if self.dataset.checksum is None and not zipfile.is_zipfile(path):
             raise ValueError(f"{url} is no zip archive")
 
     def _check_limits(self, size: int) -> None:
-        if size > self.largest:
-            raise LimitError(f"more than {self.largest:,} bytes")
-        if time.monotonic() > self.end:
-            raise LimitError(f"not complete after {self.time_limit:g} s (dataset.time_limit)")
+        if size > self.dataset.largest_archive:
+            raise LimitError(f"more than {self.dataset.largest_archive:,} bytes")
+        limit = self.settings.time_limit
+        if time.monotonic() > self.begin + limit:
+            raise LimitError(f"not complete after {limit:g} s (dataset.time_limit)")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int, first_duplicate
+from sampled_metrics._base.arrays import Float, Int, first_duplicate, select_rows
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.datasets.settings import Columns, FilterSettings
 from sampled_metrics.tables.arrow import Codes, as_numpy
@@ -53,12 +53,11 @@ class Interactions:
 
     def take(self, kept: NDArray[np.bool_]) -> Self:
         """Return the events where `kept` is true."""
-        columns = {name: getattr(self, name) for name in _COLUMNS}
-        taken: Any = {name: None if c is None else c[kept] for name, c in columns.items()}
+        columns: Any = {name: select_rows(getattr(self, name), kept) for name in _COLUMNS}
         rows = self.rows
         if rows is None:
             rows = np.arange(len(self))
-        return replace(self, rows=rows[kept], **taken)
+        return replace(self, rows=rows[kept], **columns)
 
     def times(self, method: str) -> NDArray[Any]:
         """Return the timestamps, which a method of splitting needs."""
@@ -84,25 +83,22 @@ class Interactions:
 
     def error(self, problem: str, event: int | None = None) -> InputError:
         """Make an error that names the file and, where given, the row of an event."""
-        if event is None:
-            path = None
+        row = path = None
+        if event is not None:
+            row = self.row(event)
             if self.origin is not None:
-                path = self.origin.path
-            return InputError(problem, path=path)
-        row = self.row(event)
-        if self.origin is None:
-            return InputError(problem, row=row + 1)
-        return self.origin.error_at(row, problem)
+                return self.origin.error_at(row, problem)
+            row += 1
+        elif self.origin is not None:
+            path = self.origin.path
+        return InputError(problem, path=path, row=row)
 
 
 def as_int32(codes: Codes, names: pa.Array) -> tuple[Codes, Names | None]:
     """Encode ids as int32: themselves if they fit, else places in a table of them, ascending."""
-    if pa.types.is_integer(names.type):
-        table = as_numpy(names)
-        if table.min() >= -(1 << 31) and table.max() < 1 << 31:
-            return table.astype(np.int32)[codes], None
-    else:
-        table = np.array(names.to_pylist(), dtype=np.str_)
+    table = as_numpy(names)
+    if table.dtype.kind == "i" and table.min() >= -(1 << 31) and table.max() < 1 << 31:
+        return table.astype(np.int32)[codes], None
     table, place = np.unique(table, return_inverse=True)
     return place.astype(np.int32)[codes], table
 
@@ -126,23 +122,25 @@ def read_interactions(
     and their separator is a tab if the first line has one, else a comma. `with_rating` keeps the
     ratings, which are checked in any case.
     """
-    columns = columns or Columns()
-    names = {role: TYPE.sub("", name.strip()) for role, name in columns if name is not None}
-    rating = timestamp = unit = None
-    ids = names["user"], names["item"]
-    columns_read = [*names.values()]
+    names = {}
+    for role, name in columns or Columns():
+        if name is not None:
+            names[role] = TYPE.sub("", name.strip())
+    ids = [names["user"], names["item"]]
     what = "a table of interactions"
-    table = read_table(path, what, columns_read, ids=ids, separator=separator)
-    table.require(*(names[r] for r in names if r in ("user", "item") or names[r] != r))
+    table = read_table(path, what, [*names.values()], ids=ids, separator=separator)
+    table.require(*ids, *(name for role, name in names.items() if name != role))
+    rating = timestamp = unit = None
     # A column is freed as soon as it is an array, because long tables are to fit in memory.
     if names.get("rating") in table.columns:
         with np.errstate(over="ignore"):
             rating = table.finite(names["rating"]).astype(np.float32)
         del table.columns[names["rating"]]
-    user, user_names = as_int32(*table.codes(names["user"]))
-    del table.columns[names["user"]]
-    item, item_names = as_int32(*table.codes(names["item"]))
-    del table.columns[names["item"]]
+    encoded = []
+    for name in ids:
+        encoded.append(as_int32(*table.codes(name)))
+        del table.columns[name]
+    (user, user_names), (item, item_names) = encoded
     if names.get("timestamp") in table.columns:
         timestamp, unit = table.times(names["timestamp"])
         del table.columns[names["timestamp"]]
@@ -224,36 +222,34 @@ def _superseded(interactions: Interactions, last: bool) -> NDArray[np.bool_]:
     They are in order of time, and of the file where times are equal or missing.
     """
     pairs = interactions.pairs()
-    time = interactions.timestamp
     keys: list[Any] = [pairs]
-    if time is not None:
-        keys.insert(0, time)
+    if interactions.timestamp is not None:
+        keys.insert(0, interactions.timestamp)
     order = np.lexsort(keys)  # stable
-    same = pairs[order[1:]] == pairs[order[:-1]]
+    if not last:
+        order = order[::-1]
     superseded = np.zeros(pairs.size, dtype=bool)
-    if last:
-        superseded[order[:-1]] = same
-    else:
-        superseded[order[1:]] = same
+    superseded[order[:-1]] = pairs[order[1:]] == pairs[order[:-1]]
     return superseded
 
 
-def _core(
-    interactions: Interactions, least_of_user: int, least_of_item: int
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which events to leave out because their user, or their item, has too few."""
+def _core(interactions: Interactions, *least: int) -> NDArray[np.bool_]:
+    """Return which events to leave out because their user, or their item, has too few.
+
+    Shape (2, events); `least` are the fewest events of a user and of an item.
+    """
     both = (interactions.user, interactions.item)
     codes = [np.unique(ids, return_inverse=True)[1] for ids in both]
-    left_out = [np.zeros(len(interactions), dtype=bool) for _ in codes]
+    left_out = np.zeros((2, len(interactions)), dtype=bool)
     events = np.arange(len(interactions))
     before = -1
     while events.size != before:
         before = events.size
-        for code, least, out in zip(codes, (least_of_user, least_of_item), left_out, strict=True):
-            few = np.bincount(code[events])[code[events]] < least
+        for code, fewest, out in zip(codes, least, left_out, strict=True):
+            few = np.bincount(code[events])[code[events]] < fewest
             out[events[few]] = True
             events = events[~few]
-    return left_out[0], left_out[1]
+    return left_out
 
 
 def _check_enough_events(interactions: Interactions, least: int) -> None:

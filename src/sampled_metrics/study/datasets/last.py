@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
@@ -23,10 +23,7 @@ _THRESHOLD = 16  # longest range that libstdc++ leaves to the final insertion so
 
 
 def last_events(
-    timestamp: NDArray[np.generic],
-    bounds: Int,
-    tie_break: TieBreak,
-    rng: np.random.Generator | None,
+    timestamp: NDArray[Any], bounds: Int, tie_break: TieBreak, rng: np.random.Generator | None
 ) -> tuple[Int, int]:
     """Return the place of each user's last event, and how many users have several.
 
@@ -37,80 +34,58 @@ def last_events(
     latest = np.repeat(np.maximum.reduceat(timestamp, begin), np.diff(bounds))
     places = np.flatnonzero(timestamp == latest)
     offset = np.searchsorted(places, begin)
-    count = np.diff(np.append(offset, places.size))
+    count = np.diff(offset, append=places.size)
     tied = np.flatnonzero(count > 1)
+    if tie_break == "first":
+        return places[offset], tied.size
     if tie_break == "random":
         if rng is None:
             raise InputError("tie_break random needs a random generator")
         return places[offset + rng.integers(0, count)], tied.size
-    if tie_break == "first":
-        return places[offset], tied.size
     picked = places[offset + count - 1]
     if tie_break == "ncf":
         for user in tied:
             first, end = bounds[user : user + 2]
-            picked[user] = first + sorted_tail(timestamp[first:end], 1)[0]
+            # Elements are compared one by one, which is faster in lists than in arrays.
+            picked[user] = first + last_sorted(timestamp[first:end].tolist())
     return picked, tied.size
 
 
-def sorted_tail(keys: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
-    """Return the positions, in `keys`, of the last `size` elements (default all) after `std::sort`.
+def last_sorted(keys: Sequence[Any]) -> int:
+    """Return the position, in `keys`, of the last element after `std::sort`.
 
     GNU libstdc++'s sort (introsort) is not stable, so the order of equal elements depends on its
     exact steps, which are followed here: partitions around the median of three while a range is
-    longer than 16, then one insertion sort over everything. Only the ranges that reach into the
-    tail are sorted, so a short tail takes linear time. Its heap sort, of ranges that took more than
-    2 floor(log2 n) partitions, is an InputError; times of MovieLens never come to it.
+    longer than 16, then one insertion sort over everything. Only the ranges at the end are
+    followed, which takes linear time. Its heap sort, of ranges that took more than 2 floor(log2 n)
+    partitions, is an InputError; times of MovieLens never come to it.
 
     Examples
     --------
-    >>> sorted_tail([3, 1, 2])
-    array([1, 2, 0])
-    >>> sorted_tail([5] * 17, 1)  # a stable sort would say 16
-    array([1])
+    >>> last_sorted([3, 1, 2])
+    0
+    >>> last_sorted([5] * 17)  # a stable sort would say 16
+    1
     """
-    # Elements are compared one by one, which is faster in lists than in arrays.
-    values = np.asarray(keys).tolist()
-    first_wanted = 0
-    if size is not None:
-        first_wanted = len(values) - size
-    order = list(range(len(values)))
-    begin = len(order)
-    stack = [(0, len(order), 2 * len(order).bit_length() - 2)]
-    while stack:  # ranges do not overlap, so a stack can replace the recursion of the original
-        first, last, depth = stack.pop()
-        while last - first > _THRESHOLD and last > first_wanted:
-            if depth == 0:
-                raise InputError("tie_break ncf would need a heap sort; use another, such as last")
-            depth -= 1
-            cut = _partition(values, order, first, last)
-            stack.append((cut, last, depth))
-            last = cut
-        if last > first_wanted:
-            begin = min(begin, first)
-    # What is left to the final insertion sort are ranges of at most 16 elements whose values do
-    # not overlap. Insertion keeps equal elements in order, as does the stable sort used here.
-    tail = sorted(order[begin:], key=values.__getitem__)
-    return np.array(tail[first_wanted - begin :], dtype=np.int64)
+    order = list(range(len(keys)))
+    first = 0
+    depth = 2 * len(keys).bit_length() - 2
+    while len(keys) - first > _THRESHOLD:
+        if depth == 0:
+            raise InputError("tie_break ncf would need a heap sort; use another, such as last")
+        depth -= 1
+        first = _partition(keys, order, first)
+    # The final insertion sort keeps equal elements in order, as does the stable sort used here.
+    return sorted(order[first:], key=keys.__getitem__)[-1]
 
 
-def _partition(keys: Sequence[Any], order: list[int], first: int, last: int) -> int:
-    """Partition [first + 1, last) around the median of three, moved to `first`; return the cut."""
-    a = first + 1
-    b = first + (last - first) // 2
-    c = last - 1
-    low = a
-    high = b
-    if not keys[order[a]] < keys[order[b]]:  # of equal keys, the one that libstdc++ takes
-        low = b
-        high = a
-    at_c = keys[order[c]]
-    if keys[order[high]] < at_c:
-        median = high
-    elif keys[order[low]] < at_c:
-        median = c
-    else:
-        median = low
+def _partition(keys: Sequence[Any], order: list[int], first: int) -> int:
+    """Partition all after `first` around the median of three, moved there; return the cut."""
+    last = len(order)
+    # Of equal keys, the one that libstdc++ takes: a stable sort from the last place on.
+    middle = first + (last - first) // 2
+    three = sorted((last - 1, middle, first + 1), key=lambda place: keys[order[place]])
+    median = three[1]
     order[first], order[median] = order[median], order[first]
     pivot = keys[order[first]]
     left = first + 1

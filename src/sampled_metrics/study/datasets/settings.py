@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Count, Settings, described_pattern
+from sampled_metrics._base.settings import Count, Seed, Settings, described_pattern
 from sampled_metrics.study.datasets.catalogue import CATALOGUE, MovieLens
 
 # Snakemake takes < > { } in the name of a file for the borders of a wildcard. In pydantic's regular
@@ -36,38 +36,45 @@ Column = Annotated[str, Field(min_length=1)]
 class Columns(Settings):
     """Names of the columns of a table; the last two are read if they are there."""
 
-    user: Column = Field("user", description="Ids of users.")
-    item: Column = Field("item", description="Ids of items.")
-    rating: Column | None = Field("rating", description="Ratings, for filters.min_rating, or null.")
-    timestamp: Column | None = Field("timestamp", description="Times, for splits by time, or null.")
+    user: Column = "user"
+    """Ids of users."""
+    item: Column = "item"
+    """Ids of items."""
+    rating: Column | None = "rating"
+    """Ratings, for filters.min_rating, or null."""
+    timestamp: Column | None = "timestamp"
+    """Times, for splits by time, or null."""
 
 
 class DatasetSettings(Settings):
     """The interactions."""
 
-    format: Literal["movielens", "table"] = Field(
-        "movielens", description="A published MovieLens, or a table: CSV, TSV or parquet."
-    )
-    name: FileName = Field("ml-1m", description="Which MovieLens; any other name for a table.")
-    archive: Place | None = Field(
-        None, description="Local archive; null asks MOVIELENS_ARCHIVE, then cache and network."
-    )
-    cache: Place | None = Field(None, description="Folder for downloads; null is the user's cache.")
-    url: Url | None = Field(None, description="Address of the archive; null is the publisher's.")
-    timeout: float = Field(
-        30, gt=0, le=86_400, description="Seconds without a byte after which a download fails."
-    )
-    time_limit: float = Field(
-        3600, gt=0, le=604_800, description="Seconds that all attempts at a download may take."
-    )
-    retries: int = Field(3, ge=0, le=100, description="Further attempts at a download.")
-    path: FileName | None = Field(None, description="The table.")
-    columns: Columns | None = Field(None, description="Columns; null is by default names.")
-    separator: Separator | None = Field(
-        None, description="Character between columns; null is a tab where there is one, or a comma."
-    )
-    licence: str | None = Field(None, description="Terms of the table, for the record.")
-    citation: str | None = Field(None, description="What to cite for the table, for the record.")
+    format: Literal["movielens", "table"] = "movielens"
+    """A published MovieLens, or a table: CSV, TSV or parquet."""
+    name: FileName = "ml-1m"
+    """Which MovieLens; any other name for a table."""
+    archive: Place | None = None
+    """Local archive; null asks MOVIELENS_ARCHIVE, then cache and network."""
+    cache: Place | None = None
+    """Folder for downloads; null is the user's cache."""
+    url: Url | None = None
+    """Address of the archive; null is the publisher's."""
+    timeout: float = Field(30, gt=0, le=86_400)
+    """Seconds without a byte after which a download fails."""
+    time_limit: float = Field(3600, gt=0, le=604_800)
+    """Seconds that all attempts at a download may take."""
+    retries: int = Field(3, ge=0, le=100)
+    """Further attempts at a download."""
+    path: FileName | None = None
+    """The table."""
+    columns: Columns | None = None
+    """Columns; null is by default names."""
+    separator: Separator | None = None
+    """Character between columns; null is a tab where there is one, or a comma."""
+    licence: str | None = None
+    """Terms of the table, for the record."""
+    citation: str | None = None
+    """What to cite for the table, for the record."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -89,7 +96,7 @@ class DatasetSettings(Settings):
     @property
     def published(self) -> MovieLens | None:
         """The published MovieLens; None for a table."""
-        return CATALOGUE[self.name] if self.is_movielens else None
+        return CATALOGUE.get(self.name)
 
     def without_places(self) -> "DatasetSettings":
         """Return what the data is, without where this machine keeps it and how it gets there."""
@@ -100,14 +107,14 @@ class DatasetSettings(Settings):
 class FilterSettings(Settings):
     """Events to leave out before the split, in this order."""
 
-    min_rating: float | None = Field(None, description="Lowest rating to keep; null keeps all.")
-    duplicates: Literal["refuse", "first", "last"] = Field(
-        "refuse", description="Which of several events of a user and an item to keep, or an error."
-    )
-    min_user_events: Count | None = Field(
-        None, description="Leave out users with fewer events until users and items have enough."
-    )
-    min_item_events: Count | None = Field(None, description="As min_user_events, of items.")
+    min_rating: float | None = None
+    """Lowest rating to keep; null keeps all."""
+    duplicates: Literal["refuse", "first", "last"] = "refuse"
+    """Which of several events of a user and an item to keep, or an error."""
+    min_user_events: Count | None = None
+    """Leave out users with fewer events until users and items have enough."""
+    min_item_events: Count | None = None
+    """As min_user_events, of items."""
 
     @property
     def on(self) -> dict[str, float | int | str]:
@@ -118,21 +125,20 @@ class FilterSettings(Settings):
 class SplitSettings(Settings):
     """Which events are held out, and which of them is evaluated: one per user."""
 
-    method: Literal["leave-last-out", "global-time", "given", "random"] = Field(
-        "leave-last-out", description="How events are held out, see docs/other-data.md."
-    )
-    tie_break: TieBreak = Field(
-        "ncf", description="Which of several events at the same time; ncf is the published choice."
-    )
-    cut: float | None = Field(
-        None, ge=0, description="For global-time: a time as in the file, or a share of the events."
-    )
-    train: FileName | None = Field(None, description="For given: table of the training events.")
-    test: FileName | None = Field(None, description="For given: table of the held-out events.")
-    users: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)] | None = Field(
-        None, description="Evaluate so many users, or this share, drawn at random; null is all."
-    )
-    seed: int = Field(0, ge=0, description="Seed of method random, tie_break random and users.")
+    method: Literal["leave-last-out", "global-time", "given", "random"] = "leave-last-out"
+    """How events are held out, see docs/other-data.md."""
+    tie_break: TieBreak = "ncf"
+    """Which of several events at the same time; ncf is the published choice."""
+    cut: float | None = Field(None, ge=0)
+    """For global-time: a time as in the file, or a share of the events."""
+    train: FileName | None = None
+    """For given: table of the training events."""
+    test: FileName | None = None
+    """For given: table of the held-out events."""
+    users: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)] | None = None
+    """Evaluate so many users, or this share, drawn at random; null is all."""
+    seed: Seed = 0
+    """Seed of method random, tie_break random and users."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -150,13 +156,3 @@ class SplitSettings(Settings):
         if self.method in ("global-time", "given"):
             return 1
         return 2
-
-
-def check_given(dataset: DatasetSettings, filters: FilterSettings) -> None:
-    """Raise InputError if other settings do not agree with split method given."""
-    if dataset.is_movielens or dataset.path is not None:
-        raise InputError(
-            "split.method is given, which needs dataset.format table without dataset.path"
-        )
-    for name in sorted({"min_user_events", "min_item_events"} & set(filters.on)):
-        raise InputError(f"filters.{name}: split.method is given; filter the files themselves")

@@ -12,7 +12,7 @@ All but the last choose by time, and by a tie-break, see `last`.
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ from sampled_metrics.study.datasets.events import Interactions, as_int32, publis
 from sampled_metrics.study.datasets.last import last_events
 from sampled_metrics.study.datasets.settings import SplitSettings, TieBreak
 from sampled_metrics.tables.arrow import as_numpy, encoded
-
-# Order of the events by user, ids of the users, and where the events of each begin and end.
-_Users: TypeAlias = tuple[Int, NDArray[np.int32], Int]
 
 
 @dataclass(frozen=True)
@@ -93,15 +90,13 @@ def hold_out(
     if settings.method == "leave-last-out":
         return leave_last_out(interactions, settings.tie_break, rng)
     if settings.method == "random":
-        users = _by_user(interactions)
-        bounds = users[-1]
-        return _assemble(interactions, users, bounds[:-1] + rng.integers(0, np.diff(bounds)))
+        return _split(interactions, None, "random", rng)
     times = interactions.times("global-time")
     cut = settings.cut or 0
     if 0 < cut < 1:
         place = int(cut * times.size)
         cut = np.partition(times, place)[place].item()
-    split = _hold_out_first(interactions, times >= cut, settings.tie_break, rng)
+    split = _split(interactions, times, settings.tie_break, rng, times >= cut)
     if not split.held_out.size:
         raise interactions.error(
             f"no user has events both before and from split.cut {cut:g}; choose another time "
@@ -118,10 +113,7 @@ def leave_last_out(
     Each user needs two events, none a duplicate of user and item. `rng` is for `tie_break` random
     only.
     """
-    times = interactions.times("leave-last-out")
-    users = _by_user(interactions)
-    order, _, bounds = users
-    return _assemble(interactions, users, *last_events(times[order], bounds, tie_break, rng))
+    return _split(interactions, interactions.times("leave-last-out"), tie_break, rng)
 
 
 def given_split(
@@ -138,26 +130,27 @@ def given_split(
     name = "the training events"
     if train.origin is not None:
         name = str(train.origin.path)
+    parts = (train, test)
     # numpy turns numbers into text where one of the files has text.
-    users = [published(part.user, part.user_names) for part in (train, test)]
-    items = [published(part.item, part.item_names) for part in (train, test)]
-    user, user_names = as_int32(*encoded(np.concatenate(users)))
-    item, item_names = as_int32(*encoded(np.concatenate(items)))
+    users = np.concatenate([published(part.user, part.user_names) for part in parts])
+    items = np.concatenate([published(part.item, part.item_names) for part in parts])
+    user, user_names = as_int32(*encoded(users))
+    item, item_names = as_int32(*encoded(items))
     times = None
     if train.timestamp is not None and test.timestamp is not None:
         if train.time_unit != test.time_unit:
-            kinds = [f"in {part.time_unit or 'numbers'}" for part in (test, train)]
-            raise test.error(f"times are {kinds[0]}, those of {name} {kinds[1]}; write both alike")
+            of_train, of_test = (f"in {part.time_unit or 'numbers'}" for part in parts)
+            raise test.error(f"times are {of_test}, those of {name} {of_train}; write both alike")
         times = np.concatenate([train.timestamp, test.timestamp])
     both = Interactions(user, item, times, user_names=user_names, item_names=item_names)
-    is_test = np.arange(len(both)) >= len(train)
     pairs = both.pairs()
-    again = np.isin(pairs[is_test], pairs[~is_test])
+    n_train = len(train)
+    again = np.isin(pairs[n_train:], pairs[:n_train])
     if again.any():
         event = int(np.argmax(again))
         problem = "user {} has item {} also in {}; keep each pair in one of the two files"
         raise test.error(problem.format(*test.ids(event), name), event)
-    split = _hold_out_first(both, is_test, tie_break, rng)
+    split = _split(both, times, tie_break, rng, np.arange(len(both)) >= n_train)
     if not split.held_out.size:
         raise test.error(f"no user is also in {name}; write ids alike in both files")
     return split
@@ -172,13 +165,12 @@ def sample_users(split: Split, users: float, rng: np.random.Generator) -> Split:
     if count > n_users:
         problem = f"split.users is {count:,} but only {n_users:,} users can be evaluated"
         raise InputError(f"{problem}; lower it, or set null for all")
-    drawn = np.zeros(split.user_ids.size, dtype=bool)
-    drawn[rng.choice(n_users, count, replace=False)] = True
-    order = np.argsort(~drawn, kind="stable")
+    drawn = np.sort(rng.choice(n_users, count, replace=False))
+    order = np.append(drawn, np.delete(np.arange(split.user_ids.size), drawn))
     return replace(
         split,
         train=split.train[order],
-        held_out=split.held_out[order[:count]],
+        held_out=split.held_out[drawn],
         user_ids=split.user_ids[order],
         left_out_events=split.left_out_events + n_users - count,
     )
@@ -227,39 +219,55 @@ def load_split(path: Path) -> Split:
     return Split(train, held_out, user_ids, item_ids, *counted.tolist())
 
 
-def _by_user(interactions: Interactions) -> _Users:
-    """Group events by user, in ascending order of ids and for each user in file order."""
-    ids, code = np.unique(interactions.user, return_inverse=True)
-    bounds = np.append(0, np.cumsum(np.bincount(code)))
-    return np.argsort(code, kind="stable"), ids, bounds
-
-
-def _assemble(
+def _split(
     interactions: Interactions,
-    users: _Users,
-    held_out: Int,
-    tied_users: int = 0,
+    times: NDArray[Any] | None,
+    tie_break: TieBreak,
+    rng: np.random.Generator | None,
     is_later: NDArray[np.bool_] | None = None,
 ) -> Split:
-    """Make a split of the event held out of each user (-1: none) and those not to train on."""
-    order, user_ids, bounds = users
-    code, item_ids = encoded(interactions.item)
-    item = code[order]
-    training = np.ones(item.size, dtype=bool)
-    if is_later is not None:
-        training = ~is_later
-    training[held_out[held_out >= 0]] = False
+    """Hold out the last event of each user, or the first of those that are not trained on.
+
+    The latter are `is_later`. Of several at the same time, or without times, `tie_break` takes one;
+    `ncf`, which orders last events, is `first` for first ones.
+    """
+    user_ids, code = np.unique(interactions.user, return_inverse=True)
+    order = np.argsort(code, kind="stable")
+    bounds = np.append(0, np.cumsum(np.bincount(code)))  # of the events of each user, in order
+    del code  # long files are to fit in memory
+    item, item_ids = encoded(interactions.item)
+    item = item[order]
+    is_timed = times is not None
+    if times is None:
+        times = np.zeros(item.size, dtype=np.int8)
+    if is_later is None:
+        evaluated = np.ones(user_ids.size, dtype=bool)
+        training = np.ones(item.size, dtype=bool)
+        held_out, tied_users = last_events(times[order], bounds, tie_break, rng)
+    else:
+        training = ~is_later[order]
+        later = np.flatnonzero(~training)
+        n_later = np.diff(np.searchsorted(later, bounds))
+        evaluated = (n_later > 0) & (n_later < np.diff(bounds))
+        later = later[np.repeat(evaluated, n_later)]
+        bounds_of_later = np.append(0, np.cumsum(n_later[evaluated]))
+        if tie_break == "ncf":
+            tie_break = "first"
+        # The first by time is the last by the negative of it.
+        first, tied_users = last_events(-times[order[later]], bounds_of_later, tie_break, rng)
+        held_out = later[first]
+    if not is_timed:
+        tied_users = 0
+    training[held_out] = False
     counts = np.add.reduceat(training, bounds[:-1], dtype=np.int64)
     starts = np.append(0, np.cumsum(counts)).astype(np.int32)
     entries = (np.ones(starts[-1]), item[training], starts)
-    train = csr_array(entries, shape=(user_ids.size, len(item_ids)))
-    is_evaluated = held_out >= 0
-    if not is_evaluated.all():
-        only_train = np.flatnonzero((counts > 0) & ~is_evaluated)
-        rows = np.concatenate([np.flatnonzero(is_evaluated), only_train])
+    train = csr_array(entries, shape=(evaluated.size, len(item_ids)))
+    if not evaluated.all():
+        only_train = np.flatnonzero(~evaluated & (counts > 0))
+        rows = np.append(np.flatnonzero(evaluated), only_train)
         train = train[rows]
         user_ids = user_ids[rows]
-        held_out = held_out[is_evaluated]
     train.sort_indices()
     return Split(
         train,
@@ -267,40 +275,6 @@ def _assemble(
         published(user_ids, interactions.user_names),
         published(as_numpy(item_ids), interactions.item_names),
         tied_users,
-        left_out_users=is_evaluated.size - user_ids.size,
+        left_out_users=evaluated.size - user_ids.size,
         left_out_events=item.size - train.nnz - held_out.size,
     )
-
-
-def _hold_out_first(
-    interactions: Interactions,
-    is_later: NDArray[np.bool_],
-    tie_break: TieBreak,
-    rng: np.random.Generator | None,
-) -> Split:
-    """Hold out the events where `is_later`, and evaluate each user's first of them.
-
-    Of several at the same time, or without times, it is the `first` or `last` in file order, or one
-    at `random`; `ncf`, which orders last events, is `first`.
-    """
-    users = _by_user(interactions)
-    order, _, bounds = users
-    is_later = is_later[order]
-    times = interactions.timestamp
-    tied_users = 0
-    later = np.flatnonzero(is_later)
-    counts = np.diff(np.searchsorted(later, bounds))
-    has_both = (counts > 0) & (counts < np.diff(bounds))
-    held_out = np.full(has_both.size, -1)
-    if has_both.any():
-        later = later[np.repeat(has_both, counts)]
-        backwards: Any = np.zeros(later.size)
-        if times is not None:  # the first by time is the last by the negative of it
-            backwards = -times[order[later]]
-        starts = np.append(0, np.cumsum(counts[has_both]))
-        rule: TieBreak = "first" if tie_break == "ncf" else tie_break
-        first, tied = last_events(backwards, starts, rule, rng)
-        held_out[has_both] = later[first]
-        if times is not None:
-            tied_users = tied
-    return _assemble(interactions, users, held_out, tied_users, is_later)

@@ -11,25 +11,26 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
-from pydantic import Field
 
-from sampled_metrics._base import settings as base
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
+from sampled_metrics._base.settings import Seed
+from sampled_metrics._base.settings import Settings as BaseSettings
+from sampled_metrics.ranks.products import Score
 
 Arrays = dict[str, NDArray[Any]]
-Scorer = Callable[[Int], Float] | tuple[Float, Float]
+Scorer = Score | tuple[Float, Float]
 
 
 class Recommender(ABC):
     """Scores every item for a user, from training interactions alone."""
 
     KIND: ClassVar[str]  # name of the kind, given by `register`
-    Settings: ClassVar[type[base.Settings]] = base.Settings  # model of the hyper-parameters
+    Settings: ClassVar[type[BaseSettings]] = BaseSettings  # model of the hyper-parameters
     LEARNT: ClassVar[tuple[str, ...]] = ()  # attributes that `fit` sets, and files keep
 
-    def __init__(self, settings: base.Settings) -> None:
+    def __init__(self, settings: BaseSettings) -> None:
         self.settings: Any = settings
 
     @abstractmethod
@@ -126,10 +127,11 @@ class Popularity(Recommender):
         return np.tile(self.events, (users.size, 1))
 
 
-class RandomSettings(base.Settings):
+class RandomSettings(BaseSettings):
     """The seed of the scores."""
 
-    seed: int = Field(0, ge=0, description="Seed of the scores.")
+    seed: Seed = 0
+    """Seed of the scores."""
 
 
 @register("random")

@@ -1,17 +1,17 @@
-"""A recommender that was trained elsewhere: its scores, read from a file."""
+"""Scores of a recommender that was trained elsewhere, read from a file."""
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sampled_metrics._base.arrays import EXACT, Int, first_duplicate, id_column, require_unique
+from sampled_metrics._base.arrays import Int, first_duplicate, id_column, require_unique
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_arrays
+from sampled_metrics.ranks.products import Score
 from sampled_metrics.study.datasets.split import Split, require_all
 from sampled_metrics.tables.arrow import places
 from sampled_metrics.tables.lines import require_file
@@ -25,42 +25,22 @@ _log = logging.getLogger(__name__)
 Scores: TypeAlias = NDArray[np.floating[Any]]
 
 
-class External:
-    """Scores of all candidates of a split, by a recommender that was trained elsewhere.
+def read_scores(path: Path, split: Split) -> Score:
+    """Read scores made elsewhere, as a function of users: those of all items, -inf where none is.
 
-    `rows` returns the scores of all items for some users, -inf where there is none; users and items
-    by their numbers in the split. `path` is for messages.
+    Users and items are numbers in the split. The file is a table (CSV, TSV or parquet) with columns
+    `user_id`, `item_id` and `score`, or an `.npz` with arrays `scores`, of shape (users, items),
+    `user_ids` and `item_ids`, in any order. Users and items that the split does not have are left
+    out, and counted in the log. A candidate without a score is an InputError of the function,
+    because a partial list cannot give a rank.
     """
+    require_file(path, WHAT)
+    rows = (_of_matrix if path.suffix == ".npz" else _of_table)(path, split)
 
-    KIND: ClassVar[str] = "external"
-
-    def __init__(self, path: Path, split: Split, rows: Callable[[Int], Scores]) -> None:
-        self.path = path
-        self.split = split
-        self.rows = rows
-
-    @classmethod
-    def read(cls, path: Path, split: Split) -> Self:
-        """Read the scores of the users and items of a split, in any order.
-
-        The file is a table (CSV, TSV or parquet) with columns `user_id`, `item_id` and `score`, or
-        an `.npz` with arrays `scores`, of shape (users, items), `user_ids` and `item_ids`. Users
-        and items that the split does not have are left out, and counted in the log.
-        """
-        path = Path(path)
-        require_file(path, WHAT)
-        return cls(path, split, (_of_matrix if path.suffix == ".npz" else _of_table)(path, split))
-
-    def score(self, users: Int) -> Scores:
-        """Return the scores of all items for some users.
-
-        A candidate without a score is an InputError, because a partial list cannot give a rank.
-        """
-        scores = self.rows(users)
-        split = self.split
+    def score(users: Int) -> Scores:
+        scores: Scores = rows(users)
         absent = np.isneginf(scores)
-        if absent.any():
-            absent[split.train[users].nonzero()] = False
+        absent[split.train[users].nonzero()] = False
         if absent.any():
             row, item = np.argwhere(absent)[0]
             user = users[row]
@@ -69,15 +49,17 @@ class External:
                 f"no score of item {split.item_ids[item]} for user {split.user_ids[user]}; every "
                 "item that a user has not seen in training needs one "
                 f"({count:,} of {split.n_candidates[user]:,} lack it)",
-                path=self.path,
+                path=path,
             )
         return scores
 
+    return score
 
-def _of_matrix(path: Path, split: Split) -> Callable[[Int], Scores]:
+
+def _of_matrix(path: Path, split: Split) -> Score:
     names = ("scores", "user_ids", "item_ids")
     arrays = read_arrays(path, WHAT, names)
-    scores, user_ids, item_ids = (np.asarray(arrays[name]) for name in names)
+    scores, user_ids, item_ids = (arrays[name] for name in names)
     with reading(path):
         for name, ids in (("user_ids", user_ids), ("item_ids", item_ids)):
             require_unique(name, id_column(name, ids, ids.size))
@@ -99,13 +81,11 @@ def _of_matrix(path: Path, split: Split) -> Callable[[Int], Scores]:
     return lambda wanted: scores[rows[wanted]][:, columns].astype(native, copy=False)
 
 
-def _of_table(path: Path, split: Split) -> Callable[[Int], Scores]:
+def _of_table(path: Path, split: Split) -> Score:
     table = read_table(path, WHAT, (USER, ITEM, SCORE))
     table.require(USER, ITEM, SCORE)
-    score = table.finite(SCORE)
-    n_rows = len(table)
-    if np.abs(score).max() > EXACT:  # integers, maybe, that are still to be compared as integers
-        score = read_table(path, WHAT, (SCORE,)).ordered(SCORE).astype(np.float64)
+    score = table.ordered(SCORE).astype(np.float64)
+    n_rows = score.size
     pair = []
     # A column is freed as soon as it is an array, because long tables are to fit in memory.
     for name, ids in ((USER, split.evaluated_ids), (ITEM, split.item_ids)):
@@ -128,9 +108,9 @@ def _of_table(path: Path, split: Split) -> Callable[[Int], Scores]:
         raise InputError(f"duplicate score of item {twice} for user {owner}", path=path)
 
     def rows(users: Int) -> Scores:
-        own = scores[users]
+        own = scores[users].tocoo()
         dense = np.full(own.shape, -np.inf)
-        dense[np.repeat(np.arange(users.size), np.diff(own.indptr)), own.indices] = own.data
+        dense[own.row, own.col] = own.data
         return dense
 
     return rows

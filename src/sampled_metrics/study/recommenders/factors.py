@@ -13,7 +13,7 @@ from pydantic import Field
 from sampled_metrics._base.als import factors
 from sampled_metrics._base.arrays import Float, Int, one_thread
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Count, Settings
+from sampled_metrics._base.settings import Count, Positive, Seed, Settings
 from sampled_metrics.study.recommenders.base import Recommender, register
 
 
@@ -37,12 +37,18 @@ class Factors(Recommender):
 class ALSSettings(Settings):
     """Hyper-parameters in the paper's terms; the last three are not in the paper."""
 
-    d: Count = Field(16, description="Dimensions of the user and item vectors.")
-    lambda_: float = Field(10.0, gt=0, alias="lambda", description="Weight of the squared norm.")
-    alpha: float = Field(0.2, gt=0, description="Weight of the squared scores of all pairs.")
-    iterations: Count = Field(15, description="Sweeps over all users and all items.")
-    seed: int = Field(0, ge=0, description="Seed of the random initialisation.")
-    start: float = Field(0.01, gt=0, description="Initial item vectors are uniform from 0 to this.")
+    d: Count = 16
+    """Dimensions of the user and item vectors."""
+    lambda_: float = Field(10.0, gt=0, alias="lambda")
+    """Weight of the squared norm."""
+    alpha: Positive = 0.2
+    """Weight of the squared scores of all pairs."""
+    iterations: Count = 15
+    """Sweeps over all users and all items."""
+    seed: Seed = 0
+    """Seed of the random initialisation."""
+    start: Positive = 0.01
+    """Initial item vectors are uniform from 0 to this."""
 
 
 @register("als")
@@ -53,16 +59,16 @@ class ALS(Factors):
 
     def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:
         """Minimise the loss by `iterations` sweeps from a random start."""
-        for _ in self.stages(train, [self.settings.iterations], threads):
-            pass
+        stages = self.stages(train, [self.settings.iterations], threads)
+        self.user_vectors, self.item_vectors = next(stages)
         return self
 
     def stages(
         self, train: scipy.sparse.csr_array, iterations: Sequence[int], threads: int = 1
-    ) -> Iterator[int]:
-        """Train by each of these increasing numbers of sweeps, as `fit` does, and yield it."""
+    ) -> Iterator[tuple[Float, Float]]:
+        """Train as `fit` does; yield the vectors after each of these rising numbers of sweeps."""
         settings = self.settings
-        stages = factors(
+        return factors(
             train,
             iterations,
             dimensions=settings.d,
@@ -72,20 +78,21 @@ class ALS(Factors):
             start=settings.start,
             threads=threads,
         )
-        for sweeps, (user_vectors, item_vectors) in zip(iterations, stages, strict=True):
-            self.user_vectors = user_vectors
-            self.item_vectors = item_vectors
-            yield sweeps
 
 
 class BPRSettings(Settings):
     """Hyper-parameters of BPR, named and set by default as in `implicit`, there d is `factors`."""
 
-    d: Count = Field(100, description="Dimensions of the vectors, biases not counted.")
-    learning_rate: float = Field(0.01, gt=0, description="Length of a step.")
-    regularization: float = Field(0.01, ge=0, description="Weight of the squared norm.")
-    iterations: Count = Field(100, description="Sweeps over all training events.")
-    seed: int = Field(0, ge=0, description="Seed of the random start and of the negatives.")
+    d: Count = 100
+    """Dimensions of the vectors, biases not counted."""
+    learning_rate: Positive = 0.01
+    """Length of a step."""
+    regularization: float = Field(0.01, ge=0)
+    """Weight of the squared norm."""
+    iterations: Count = 100
+    """Sweeps over all training events."""
+    seed: Seed = 0
+    """Seed of the random start and of the negatives."""
 
 
 @register("bpr")

@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.settings import Count, Settings
+from sampled_metrics._base.settings import Count, Positive, Settings
 from sampled_metrics._base.sparse import from_structure, structure
-from sampled_metrics.study.recommenders.base import Arrays, Recommender, Scorer, register
+from sampled_metrics.ranks.products import Score
+from sampled_metrics.study.recommenders.base import Arrays, Recommender, register
 
-_SLAB = 256  # rows of the similarity, or columns of the weights, that are dense at a time
-_MOST_WHOLE = 1 << 13  # items up to which the common users of all pairs are counted at once
+# Rows of the similarity, or columns of the weights, that are dense at a time: at most so many, and
+# fewer of many items, so that they stay in the processor's cache in single precision.
+_SLAB = 256
+_IN_CACHE = 1_048_576
+_MOST_WHOLE = 1 << 13  # items up to which the common users of all pairs are kept meanwhile
 _GAIN = 20  # sums of a dense product in the time of one of a sparse product
 # Up to so many items the weights of all pairs are kept, in at most 2.1 GB; those of more items are
 # computed, some columns at a time, whenever they are needed.
@@ -41,15 +45,16 @@ class Neighbours(Recommender):
 
     def state(self) -> Arrays:
         """Return the histories and, where they are sparse, the weights."""
-        state: Arrays = structure(self.histories, "histories_")
+        state = structure(self.histories, "histories_")
         if self.weights is not None:
-            state["weights_data"] = self.weights.data
-            state.update(structure(self.weights, "weights_"))
+            state.update(structure(self.weights, "weights_"), weights_data=self.weights.data)
         return state
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Set the histories and the weights."""
+        """Set the histories and the weights; compute dense ones, which are not in the state."""
         self.histories = from_structure(state, "histories_")
+        if "weights_data" not in state:
+            return self.fit(self.histories)
         self.weights = from_structure(state, "weights_", state["weights_data"])
         return self
 
@@ -58,34 +63,34 @@ class Neighbours(Recommender):
 class Tiles:
     """Scores of all items, as a function of users, by weights that exist for some items at a time.
 
-    `columns` yields some columns of the weights, after the number of the first. Given items, at
-    least two in increasing order, it yields their columns, and the numbers are places among them.
-    No weight is negative.
+    `columns` yields some columns of the weights, after the number of the first. No weight is
+    negative.
     """
 
-    histories: scipy.sparse.csr_array  # shape (users, items)
-    columns: Callable[[Int | None], Iterable[tuple[int, Float]]]
+    histories: scipy.sparse.csr_array  # ones, shape (users, items)
+    columns: Callable[[], Iterable[tuple[int, Float]]]
 
     def __call__(self, users: Int) -> Float:
         """Return the scores of all items for some users."""
         histories = self.histories[users]
-        scores = np.empty(histories.shape)
-        for first, columns in self.columns(None):
-            scores[:, first : first + columns.shape[1]] = histories @ columns
-        return scores
+        return np.hstack([histories @ columns for _, columns in self.columns()])
 
 
 class ItemKNNSettings(Settings):
     """Hyper-parameters in the paper's terms."""
 
-    q: float = Field(1.0, gt=0, description="Exponent that sharpens the similarity, eq. 27.")
-    k: Count | None = Field(None, description="Neighbours kept, k of eq. 28; null is infinity.")
-    k_prime: Count | None = Field(None, description="The same of k'; null is infinity.")
-    neighbour_axis: Literal["row", "column"] = Field(
-        "row", description="Axis of the similarity that k' is about, row in eq. 28; k is the other."
-    )
-    self_similarity: bool = Field(True, description="Whether an item is its own neighbour.")
-    normalise_scores: bool = Field(True, description="Whether to divide by the row sum, eq. 30.")
+    q: Positive = 1.0
+    """Exponent that sharpens the similarity, eq. 27."""
+    k: Count | None = None
+    """Neighbours kept, k of eq. 28; null is infinity."""
+    k_prime: Count | None = None
+    """The same of k'; null is infinity."""
+    neighbour_axis: Literal["row", "column"] = "row"
+    """Axis of the similarity that k' is about, row in eq. 28; k is the other."""
+    self_similarity: bool = True
+    """Whether an item is its own neighbour."""
+    normalise_scores: bool = True
+    """Whether to divide by the row sum, eq. 30."""
 
 
 @register("itemknn")
@@ -97,67 +102,44 @@ class ItemKNN(Neighbours):
     """
 
     Settings = ItemKNNSettings
-    kept: list[tuple[int, Float]] | None = None  # all dense weights, by columns, if they are kept
+    tiles: Tiles  # of dense weights
 
     def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
         """Compute the weights, dense where all neighbours are kept and sparse where not."""
         self.histories = train
         self.weights = None
-        self.kept = None
+        self.tiles = Tiles(train, self._columns)
         if self.settings.k is not None or self.settings.k_prime is not None:
             weights = _similarity_of_nearest(train, self.settings)
-            weigh(weights.data, weights.indices, train.shape[1], self.settings)
+            weigh(weights.data, self.settings, weights.indices)
             weights.eliminate_zeros()
             self.weights = weights
         elif train.shape[1] <= MOST_KEPT:
-            self.kept = list(self.columns())
+            kept = list(self._columns())
+            self.tiles = Tiles(train, lambda: kept)
         return self
 
-    def columns(self, items: Int | None = None) -> Iterable[tuple[int, Float]]:
-        """Yield some columns of the dense weights, as `Tiles` describes."""
-        if self.kept is None:
-            return self._computed(items)
-        if items is None:
-            return self.kept
-        return self._chosen(self.kept, items)
-
-    def _chosen(self, kept: list[tuple[int, Float]], items: Int) -> Iterator[tuple[int, Float]]:
-        """Yield the columns of some items among those that are kept."""
-        for first, columns in kept:
-            begin, end = np.searchsorted(items, [first, first + columns.shape[1]])
-            if begin < end:
-                yield int(begin), columns[:, items[begin:end] - first]
-
-    def _computed(self, items: Int | None) -> Iterator[tuple[int, Float]]:
-        first = 0
-        for similarity in _slabs(self.histories, self.settings.self_similarity, items):
+    def _columns(self) -> Iterator[tuple[int, Float]]:
+        """Compute some columns of the dense weights at a time."""
+        for first, similarity in _slabs(self.histories, self.settings):
             columns = np.ascontiguousarray(similarity.T)  # of a symmetric matrix
-            weigh(columns, None, columns.shape[1], self.settings)
+            weigh(columns, self.settings)
             yield first, columns
-            first += columns.shape[1]
 
     @property
-    def scorer(self) -> Scorer | Tiles:
+    def scorer(self) -> Score:
         """The function `score`, or tiles where the weights are dense."""
         if self.weights is None:
-            return Tiles(self.histories, self.columns)
-        return self.score
+            return self.tiles
+        return super().score
 
     def score(self, users: Int) -> Float:
         """Sum the weights of each user's history, in the order of its items."""
-        if self.weights is None:
-            return Tiles(self.histories, self.columns)(users)
-        return super().score(users)
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Set the histories and sparse weights; compute dense ones, which are not in the state."""
-        if "weights_data" in state:
-            return super().restore(state)
-        return self.fit(from_structure(state, "histories_"))
+        return self.scorer(users)
 
 
 def weigh(
-    entries: Float, column: NDArray[np.int32] | None, n_columns: int, settings: ItemKNNSettings
+    entries: Float, settings: ItemKNNSettings, column: NDArray[np.int32] | None = None
 ) -> None:
     """Turn similarities into weights, in place: powers, divided by the norm and sum of a column.
 
@@ -169,14 +151,10 @@ def weigh(
         norms = [2, 1]
     for power in norms:
         powers = entries**power
-        if column is None:
-            sums = powers.sum(axis=0)
-        else:
-            sums = np.bincount(column, powers, minlength=n_columns)
-        divisors = np.where(sums > 0.0, sums ** (1 / power), 1.0)
+        sums = powers.sum(axis=0)
         if column is not None:
-            divisors = divisors[column]
-        entries /= divisors
+            sums = np.bincount(column, powers)[column]
+        entries /= np.where(sums > 0.0, sums ** (1 / power), 1.0)
 
 
 def _similarity_of_nearest(
@@ -186,30 +164,29 @@ def _similarity_of_nearest(
 
     The similarity is symmetric, so the nearest of its j-th row are those of its j-th column.
     """
-    of_columns = settings.k
-    of_rows = settings.k_prime
+    limits = [settings.k, settings.k_prime]  # of the columns and of the rows
     if settings.neighbour_axis == "column":
-        of_columns, of_rows = of_rows, of_columns
-    near_columns: list[scipy.sparse.csr_array] = []
-    near_rows: list[scipy.sparse.csr_array] = []
-    for similarity in _slabs(train, settings.self_similarity):
-        for k, near in ((of_columns, near_columns), (of_rows, near_rows)):
-            if k is not None:
-                near.append(scipy.sparse.csr_array(similarity * _nearest(similarity, k)))
-    if not near_rows:
-        return scipy.sparse.csr_array(scipy.sparse.vstack(near_columns, format="csr"))
-    by_row = scipy.sparse.csr_array(scipy.sparse.vstack(near_rows).T.tocsr())
-    if not near_columns:
-        return by_row
-    return scipy.sparse.csr_array(scipy.sparse.vstack(near_columns, format="csr") * (by_row > 0))
+        limits.reverse()
+    found = []
+    for axis, k in enumerate(limits):
+        if k is None:
+            continue
+        slabs = [
+            scipy.sparse.csr_array(similarity * _nearest(similarity, k))
+            for _, similarity in _slabs(train, settings)
+        ]
+        near = scipy.sparse.vstack(slabs, format="csr")
+        if axis:
+            near = near.T.tocsr()
+        found.append(near)
+    weights = found[0]
+    for other in found[1:]:
+        weights = weights * (other > 0)
+    return weights
 
 
-def _slabs(
-    train: scipy.sparse.csr_array, self_similarity: bool, items: Int | None = None
-) -> Iterator[Float]:
-    """Yield some rows of the cosine of all pairs of items, eq. 27 with q = 1, at a time.
-
-    Given items, at least two, yields only their rows.
+def _slabs(train: scipy.sparse.csr_array, settings: ItemKNNSettings) -> Iterator[tuple[int, Float]]:
+    """Yield some rows of the cosine of all pairs of items, eq. 27 with q = 1, after their number.
 
     Computed as sqrt(c^2 / (n_i n_j)) from whole numbers, so that similarities equal on paper are
     equal in the machine and no neighbour is chosen by a rounding error. 0 where an item has no
@@ -217,28 +194,19 @@ def _slabs(
     """
     n_items = train.shape[1]
     counts = np.maximum(np.bincount(train.indices, minlength=n_items), 1).astype(np.float64)
-    common_users = _common_users(train, is_whole=items is None)
-    chosen = items
-    if chosen is None:
-        chosen = np.arange(n_items)
-    starts = list(range(0, chosen.size, _SLAB))
-    if len(starts) > 1 and starts[-1] == chosen.size - 1:
-        starts.pop()  # numpy sums a single column in another order than one of several
-    for first, end in pairwise([*starts, chosen.size]):
-        rows = chosen[first:end]
-        common = common_users(rows).astype(np.float64, order="C")
+    for first, common_users in _common_users(train):
+        common = common_users.astype(np.float64, order="C")
+        rows = np.arange(first, first + len(common))
         similarity = np.sqrt(common * common / np.outer(counts[rows], counts))
-        if not self_similarity:
+        if not settings.self_similarity:
             similarity[np.arange(rows.size), rows] = 0.0
-        yield similarity
+        yield first, similarity
 
 
-def _common_users(
-    train: scipy.sparse.csr_array, is_whole: bool
-) -> Callable[[Int], NDArray[np.integer]]:
-    """Return the function that counts the users whom some items have in common with each item.
+def _common_users(train: scipy.sparse.csr_array) -> Iterator[tuple[int, NDArray[np.integer]]]:
+    """Count the users whom some items have in common with each item; yield the first of the items.
 
-    `is_whole` if it is called for all items.
+    Of few items the counts are kept, and half of them are computed, by symmetry.
     """
     n_users, n_items = train.shape
     counted: Any = np.int32
@@ -246,38 +214,32 @@ def _common_users(
         counted = np.int16
     by_user = scipy.sparse.csr_array(train, dtype=counted)
     by_item = by_user.T.tocsr()
-    is_dense = by_user.nnz * n_items < _GAIN * np.square(np.diff(by_user.indptr), dtype=float).sum()
-    if not is_dense:
-        return lambda rows: (by_item[rows] @ by_user).toarray()
-    if is_whole and n_items <= _MOST_WHOLE:
-        common = _all_common_users(by_item)
-        return lambda rows: common[rows]
-    return lambda rows: _product(by_item, by_item[rows]).T
-
-
-def _all_common_users(by_item: scipy.sparse.csr_array) -> NDArray[np.integer]:
-    """Count the users that each pair of items has in common; half are computed, by symmetry."""
-    n_items = by_item.shape[0]
-    common = np.empty((n_items, n_items), dtype=by_item.dtype)
-    for first in range(0, n_items, _SLAB):
-        end = min(first + _SLAB, n_items)
-        below = _product(by_item[first:], by_item[first:end])
-        common[first:, first:end] = below
-        common[first:end, first:] = below.T
-    return common
-
-
-def _product(left: scipy.sparse.csr_array, right: scipy.sparse.csr_array) -> NDArray[np.integer]:
-    """Multiply a matrix by a transposed one, which is dense meanwhile."""
-    return left @ np.ascontiguousarray(right.toarray().T)
+    sums_of_sparse = np.square(np.diff(by_user.indptr), dtype=float).sum()
+    is_sparse = by_user.nnz * n_items >= _GAIN * sums_of_sparse
+    is_whole = n_items <= _MOST_WHOLE and not is_sparse
+    if is_whole:
+        whole = np.empty((n_items, n_items), dtype=counted)
+    # numpy sums a single column in another order than one of several, so none is left for the end.
+    step = min(_SLAB, max(16, _IN_CACHE // n_items))
+    for first, end in pairwise([*range(0, max(n_items - 1, 1), step), n_items]):
+        rows = by_item[first:end]
+        if is_sparse:
+            yield first, (rows @ by_user).toarray()
+            continue
+        users = np.ascontiguousarray(rows.toarray().T)
+        if not is_whole:
+            yield first, (by_item @ users).T
+            continue
+        below = by_item[first:] @ users
+        whole[first:, first:end] = below
+        whole[first:end, first:] = below.T
+        yield first, whole[first:end]
 
 
 def _nearest(similarity: Float, k: int) -> NDArray[np.bool_]:
     """Mark in each row its k largest entries, the earlier one where two are equal."""
-    n = similarity.shape[1]
-    if k >= n:
-        return np.ones((1, 1), dtype=bool)
-    kth = np.partition(similarity, n - k, axis=1)[:, n - k, np.newaxis]
+    k = min(k, similarity.shape[1])
+    kth = np.partition(similarity, -k, axis=1)[:, [-k]]
     larger = similarity > kth
     equal = similarity == kth
     places_left = k - larger.sum(axis=1, keepdims=True)
@@ -287,9 +249,12 @@ def _nearest(similarity: Float, k: int) -> NDArray[np.bool_]:
 class BM25Settings(Settings):
     """Hyper-parameters and their defaults as in `implicit`, there K, K1 and B."""
 
-    k: Count = Field(20, description="Neighbours kept of each item, itself counted.")
-    k1: float = Field(1.2, gt=0, description="How slowly the weight of an event grows.")
-    b: float = Field(0.75, ge=0, le=1, description="How much the popularity of an item matters.")
+    k: Count = 20
+    """Neighbours kept of each item, itself counted."""
+    k1: Positive = 1.2
+    """How slowly the weight of an event grows."""
+    b: float = Field(0.75, ge=0, le=1)
+    """How much the popularity of an item matters."""
 
 
 @register("bm25")
