@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import sampled_metrics
 from sampled_metrics.inference.check import Checked, Checks
 from sampled_metrics.inference.consistency import OUTSIDE
 from sampled_metrics.inference.printed import PrintedRow
@@ -51,9 +50,6 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
     if start:
         begin = [cells[COLUMNS.index("id")] for cells in table].index(start)
     content = {
-        "title": "Atlas of published sampled metrics",
-        "byline": f"Made with sampled-metrics {sampled_metrics.__version__}",
-        "version": sampled_metrics.__version__,
         "n_rows": len(table),
         "n_sources": len({row.source for row in rows}),
         "data_sets": sorted(set(texts["data"])),

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import numpy as np
 
-import sampled_metrics
 from sampled_metrics._base.arguments import check_arguments, path_of
 from sampled_metrics._base.asking import collected
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
@@ -205,9 +204,6 @@ def _undecided(pair: Compared) -> str:
 
 def _page(tables: list[dict[str, Any]], shown: dict[str, Any]) -> dict[str, Any]:
     return {
-        "title": "Sampled metrics of your own recommenders",
-        "byline": f"Made with sampled-metrics {sampled_metrics.__version__}",
-        "version": sampled_metrics.__version__,
         "notes": [],  # questions about the data
         "tables": tables,
         "lens": shown,

@@ -11,7 +11,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.curves import in_worst_bucket
 from sampled_metrics.study.scorecard import NOT_COMPARABLE
 from sampled_metrics.study.starts import SIZES, USERS, users_by_rank
-from sampled_metrics.study.tables import COUNTS, EXACT, KEY, SAMPLED, scale_of_counts
+from sampled_metrics.study.tables import COUNTS, EXACT, KEY, SAMPLED, expected_of_hundred
 
 Found = tuple[bool | np.bool_, str]  # whether a claim holds, and what was measured
 
@@ -279,7 +279,7 @@ class Run:
 
 def this_run(cells: pd.DataFrame, ranks: Mapping[str, Ranks], figure6: pd.DataFrame) -> Run:
     """Collect the cells of Tables 3 and 4, and the numbers on Figures 5 and 6."""
-    expected = cells["expected"] * scale_of_counts(cells["table"], cells["repetitions"])
+    expected = expected_of_hundred(cells)
     rows: list[tuple[Any, ...]] = []
     if "X" in ranks:
         for which, users in users_by_rank(ranks["X"]).items():

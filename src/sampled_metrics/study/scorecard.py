@@ -23,7 +23,7 @@ from sampled_metrics.study.tables import (
     KEY,
     REPETITIONS,
     as_printed,
-    scale_of_counts,
+    expected_of_hundred,
 )
 
 SIGMAS = 3.0
@@ -162,7 +162,7 @@ def scorecard(
     this run did not compute, or computed for other settings, are not comparable.
     """
     ours = table.assign(
-        expected=table["expected"] * scale_of_counts(table["table"], table["repetitions"]),
+        expected=expected_of_hundred(table),
         expected_std=table["expected_std"].where(table["table"] != COUNTS),
     )
     printed = as_printed(ours, "expected", "expected_std")

@@ -29,8 +29,8 @@ from sampled_metrics.study.tables import (
     KEY,
     PERCENT,
     SPREAD_COLUMNS,
+    expected_of_hundred,
     run_experiment,
-    scale_of_counts,
     table3,
     table4,
 )
@@ -151,8 +151,8 @@ def spread_table(
     cells = starts[
         starts["table"].isin((3, COUNTS)) & (starts["row"].str.split(" vs ").str[0] == name)
     ]
-    scale = scale_of_counts(cells["table"], settings.repetitions)
-    cells = cells.assign(spread=cells["expected"] * scale)
+    cells = cells.assign(repetitions=settings.repetitions)
+    cells["spread"] = expected_of_hundred(cells)
     table = cells.groupby(KEY, sort=False)["spread"].std(ddof=1).reset_index()
     table["spread"] *= np.sqrt(2.0)
     rows = []
@@ -173,7 +173,7 @@ def uniform_ties(records: Mapping[str, Ranks], settings: ExperimentSettings) -> 
     settings = settings.replaced(ties="random", repetitions=2)
     experiments = {name: run_experiment(name, records[name], settings) for name in records}
     cells = pd.concat([table3(experiments), table4(experiments)])
-    cells["uniform"] = cells["expected"] * scale_of_counts(cells["table"], cells["repetitions"])
+    cells["uniform"] = expected_of_hundred(cells)
     return cells[[*KEY, "uniform"]]
 
 
