@@ -3,6 +3,7 @@
 import re
 from itertools import combinations, product
 from statistics import NormalDist
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -303,8 +304,8 @@ def test_what_is_measured_of_few_negatives(metric, m, words):
 def test_pairs_that_full_rankings_leave_undecided_have_a_sign_of_their_own(shown):
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "ABC"}
     asked = [parse_measure("recall@10")], parse_estimators(["sampled"])
-    undecided = [("recall@10", "C", "A")]
-    view = lens(records, *asked, M, undecided=undecided)["views"][f"recall@10 sampled {M}"]
+    undecided = [SimpleNamespace(metric="recall@10", a="C", b="A", order="undecided")]
+    view = lens(records, *asked, M, compared=undecided)["views"][f"recall@10 sampled {M}"]
     usual = shown["views"][f"recall@10 sampled {M}"]
     signs = [sign for sign, *_ in view["pairs"]]
     assert signs.count("~") == 1

@@ -19,6 +19,7 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.estimators import Estimator, estimator_matrix
 from sampled_metrics.inference.correct import behaves_like
 from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.results import UNDECIDED, Compared
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.pages.words import Orders, Setting, headline, in_words, standings, verdict
 from sampled_metrics.ranks import Ranks, Sampling
@@ -254,13 +255,13 @@ def lens(
     candidates: Int | None = None,
     vectors_of: Callable[..., Float] | None = None,
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
-    undecided: Iterable[tuple[str, str, str]] = (),
+    compared: Iterable[Compared] = (),
 ) -> dict[str, Any]:
     """Compute the lens, which begins with the first metric and estimator, from m negatives.
 
     `wanted` are further numbers of negatives, None for no other than m. Without records,
     `candidates` of the users give windows alone. `vectors_of` are by default those of `correct`.
-    `undecided` are metrics with the names of two recommenders whose order full rankings leave open.
+    The order of a pair may be undecided by full rankings, as `compared`.
     Returns all that the page shows: as `views` what changes with metric, estimator and m.
     """
     if candidates is None:
@@ -277,7 +278,9 @@ def lens(
     for measure in measures:
         means = [metrics.values(measure, ranks).mean() for ranks in records.values()]
         exact[str(measure)] = np.array(means)
-    open_pairs = [(metric, names.index(a), names.index(b)) for metric, a, b in undecided]
+    undecided = {
+        (pair.metric, frozenset({pair.a, pair.b})) for pair in compared if pair.order == UNDECIDED
+    }
     views = {}
     shown = {}
     for setting in settings(
@@ -286,8 +289,7 @@ def lens(
         metric = str(setting.measure)
         view = {**chart.window(setting.by_rank), "head": headline(setting)}
         if names:
-            of_metric = {(min(a, b), max(a, b)) for name, a, b in open_pairs if name == metric}
-            view.update(_orders(setting, names, exact[metric], of_metric))
+            view.update(_orders(setting, names, exact[metric], undecided))
         views[f"{metric} {setting.estimator} {setting.m}"] = view
         shown[str(setting.estimator)] = setting.estimator.label
     return {
@@ -308,16 +310,21 @@ def lens(
 
 
 def _orders(
-    setting: Setting, names: Sequence[str], exact: Float, undecided: set[tuple[int, int]]
+    setting: Setting,
+    names: Sequence[str],
+    exact: Float,
+    undecided: set[tuple[str, frozenset[str]]],
 ) -> dict[str, Any]:
     """Collect what the page says of recommenders by one metric and estimator from m negatives."""
     orders = right_order(exact, setting.mean, setting.sd)
+    metric = str(setting.measure)
+    open_ = {pair for pair in orders if (metric, frozenset(names[i] for i in pair)) in undecided}
+    decided = {pair: order for pair, order in orders.items() if pair not in open_}
     noisiest = int(np.argmax(setting.sd))
-    decided = {pair: order for pair, order in orders.items() if pair not in undecided}
     return {
         "read": standings(setting.mean),
-        "verdict": verdict(decided, len(orders) - len(decided)),
-        "pairs": in_words(names, exact, orders, undecided),
+        "verdict": verdict(decided, len(open_)),
+        "pairs": in_words(names, exact, orders, open_),
         "right": [[*pair, chance] for pair, (_, chance) in orders.items()],
         "noise": [names[noisiest], f"{100 * setting.sd[noisiest]:.2f}"],
     }

@@ -14,7 +14,6 @@ import pandas as pd
 from sampled_metrics._base.files import read_json, read_table
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.compare import compare
-from sampled_metrics.inference.results import UNDECIDED
 from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import listed, orders_by_ranges, range_bars, range_panel
@@ -126,7 +125,7 @@ def _lens(
             estimators, measures, settings.n_items or n, m
         ),
         sampling=settings.sampling,
-        undecided=[(pair.metric, pair.a, pair.b) for pair in compared if pair.order == UNDECIDED],
+        compared=compared,
     )
 
 
