@@ -289,3 +289,11 @@ def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
                 moments = float(counts[i, j]), None, expected, spread[i, j]
                 rows.append(Row(*cell, *moments, repetitions, source))
     return pd.DataFrame(rows, columns=Row._fields)
+
+
+def of_data(
+    records: Mapping[str, Ranks], settings: ExperimentSettings
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Run the experiment of each recommender; return Tables 3 and 4."""
+    experiments = {name: run_experiment(name, ranks, settings) for name, ranks in records.items()}
+    return table3(experiments), table4(experiments)
