@@ -10,6 +10,8 @@ import pytest
 from scipy.stats import hypergeom
 
 from sampled_metrics.estimators import parse_estimators
+from sampled_metrics.inference.flags import listed
+from sampled_metrics.inference.results import count
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages.lens import (
     BASE,
@@ -24,8 +26,6 @@ from sampled_metrics.pages.lens import (
     sizes_up_to,
 )
 from sampled_metrics.pages.words import (
-    items,
-    listed,
     orders_by_ranges,
     percent,
     range_bars,
@@ -331,7 +331,7 @@ def test_shares_in_percent(value, text):
 
 
 def test_lists_in_words_and_standings():
-    assert [items(m) for m in (1, 2, 1000)] == [
+    assert [count(m, "random item") for m in (1, 2, 1000)] == [
         "1 random item", "2 random items", "1,000 random items",
     ]  # fmt: skip
     assert [listed("X"), listed("XY"), listed("XYZ")] == ["X", "X and Y", "X, Y and Z"]

@@ -18,6 +18,7 @@ from sampled_metrics.estimators import DECLARED, parse_estimators
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
+from sampled_metrics.inference.flags import listed
 from sampled_metrics.inference.orders import order_in_words
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results
 from sampled_metrics.inputs.alike import all_alike
@@ -25,7 +26,7 @@ from sampled_metrics.inputs.options import Drawn, Ranked
 from sampled_metrics.metrics.measures import parse_measure, parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
-from sampled_metrics.pages.words import MOST_NAMED, listed, percent, range_bars, range_panel
+from sampled_metrics.pages.words import MOST_NAMED, percent, range_bars, range_panel
 from sampled_metrics.ranks import Ranks, SampledRanks
 
 _M = 100  # negatives that the page of full rankings begins with, or all of fewer items

@@ -8,7 +8,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators import Estimator
-from sampled_metrics.inference.results import FLAT
+from sampled_metrics.inference.results import count, likeness
 from sampled_metrics.metrics.measures import Measure, parse_measure
 
 MOST_PAIRS = 3  # in words
@@ -48,21 +48,6 @@ def percent(value: float) -> str:
     return f"{100 * value:.{decimals}f}\xa0%"
 
 
-def items(m: int) -> str:
-    """Write a number of random items."""
-    if m == 1:
-        return "1 random item"
-    return f"{m:,} random items"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Write names as a list, such as X, Y and Z."""
-    *others, last = names
-    if not others:
-        return last
-    return f"{', '.join(others)} and {last}"
-
-
 def standings(values: Float) -> list[tuple[int, str]]:
     """List the places of values in decreasing order, each with its value in percent."""
     order = np.argsort(-np.round(values, 9), kind="stable").tolist()
@@ -71,7 +56,7 @@ def standings(values: Float) -> list[tuple[int, str]]:
 
 def headline(setting: Setting) -> list[str]:
     """Name what was asked, against what, and what was measured."""
-    against = items(setting.m)
+    against = count(setting.m, "random item")
     if setting.estimator.name != "sampled":
         against += f", by {setting.estimator.label},"
     return [setting.measure.label, against, _measured(setting)]
@@ -80,21 +65,19 @@ def headline(setting: Setting) -> list[str]:
 def _measured(setting: Setting) -> str:
     """Name the metric that an estimate behaves like."""
     measure = setting.measure
-    half = setting.half
     if measure.metric.needs_candidates:
         if setting.estimator.name == "sampled":
             return measure.label
         return f"about {measure.label}"
-    if half is None:
+    like = likeness(str(measure), setting.half, setting.n)
+    if like.rank is None:
         if setting.m < (measure.cutoff or 0):
             return f"nothing: all {setting.m + 1} are among the best {measure.cutoff}"
         return "nothing"
-    if measure.kind in FLAT:
+    if like.exact_rank is None:
         kind, _, _ = measure.label.partition("@")
-        return f"about {kind}@{half:,}"
-    credit = measure.at(np.arange(1, setting.n + 1), setting.n)
-    asked = int(np.argmax(credit <= credit[0] / 2)) + 1
-    return f"a metric that counts half at rank {half:,}, not {asked:,}"
+        return f"about {kind}@{like.rank:,}"
+    return f"a metric that counts half at rank {like.rank:,}, not {like.exact_rank:,}"
 
 
 def verdict(orders: Orders, n_undecided: int = 0) -> str:
@@ -173,7 +156,7 @@ def range_bars(
     ranges = panel["metrics"][metric]["ranges"][panel["sizes"].index(m)]
     highest = max(*marks, *(high for _, high in ranges))
     return {
-        "m": items(m),
+        "m": count(m, "random item"),
         "bars": [(*ends, mark) for ends, mark in zip(ranges, marks, strict=True)],
         "most": min(1.01 * highest, 1.0),  # a little more, so that the last mark is seen
     }
