@@ -39,15 +39,15 @@ def recall_against_samples(
     exact = {name: 100.0 * metrics.values(RECALL, ranks).mean() for name, ranks in records.items()}
     at = expected_recall(records, settings)
     pairs = list(combinations(records, 2))
-    conditions = [("ordered", *pair, signed_difference) for pair in pairs]
-    conditions += [("sure", *pair, _margin) for pair in pairs[:1]]
+    conditions = [("ordered", 0.0, *pair) for pair in pairs]
+    conditions += [("sure", ndtri(SURE), *pair) for pair in pairs[:1]]
     rows = []
     for e, estimator in enumerate(ESTIMATORS):
         label = estimator.label
         for name in records:
             rows += [("curve", name, label, m, at(name, e, m).mean) for m in sizes]
-        for kind, a, b, condition in conditions:
-            smallest = smallest_from(partial(condition, at, a, b, e, exact[b] - exact[a]), sizes)
+        for kind, least, a, b in conditions:
+            smallest = smallest_from(partial(lead, at, exact, a, b, e, least), sizes)
             if smallest is not None:
                 rows.append((kind, f"{a} vs {b}", label, smallest, at(a, e, smallest).mean))
     for name, ranks in records.items():
@@ -78,13 +78,11 @@ def smallest_from(lead: Callable[[int], float], sizes: Sequence[int]) -> int | N
     return between.start + bisect_left(between, True, key=lambda m: lead(m) > 0.0)
 
 
-def signed_difference(at: Expected, a: str, b: str, estimator: int, exact: float, m: int) -> float:
-    """Expected difference b - a, positive if it has the sign of the exact difference."""
-    return float(np.sign(exact) * (at(b, estimator, m).mean - at(a, estimator, m).mean))
-
-
-def _margin(at: Expected, a: str, b: str, estimator: int, exact: float, m: int) -> float:
-    """Standard deviations by which that difference exceeds what 95 % of single runs need."""
-    sd = np.hypot(at(a, estimator, m).sd, at(b, estimator, m).sd)
-    difference = signed_difference(at, a, b, estimator, exact, m)
-    return float(deviations(difference, sd) - ndtri(SURE))
+def lead(
+    at: Expected, exact: Mapping[str, float], a: str, b: str, estimator: int, least: float, m: int
+) -> float:
+    """Standard deviations by which b is ahead of a, or behind it if exactly so, beyond `least`."""
+    of_a = at(a, estimator, m)
+    of_b = at(b, estimator, m)
+    difference = np.sign(exact[b] - exact[a]) * (of_b.mean - of_a.mean)
+    return float(deviations(difference, np.hypot(of_a.sd, of_b.sd)) - least)

@@ -16,7 +16,7 @@ from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.against_samples import COLUMNS as CURVES
-from sampled_metrics.study.against_samples import sample_sizes, signed_difference, smallest_from
+from sampled_metrics.study.against_samples import lead, sample_sizes, smallest_from
 from sampled_metrics.study.config import Entry
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.expected_recall import ESTIMATORS, RECALL, expected_recall
@@ -104,8 +104,7 @@ def smallest_sizes(
     rows = []
     for e, estimator in enumerate(ESTIMATORS):
         for start in keys:
-            lead = partial(signed_difference, at, start, other, e, exact[other] - exact[start])
-            m = smallest_from(lead, sizes)
+            m = smallest_from(partial(lead, at, exact, start, other, e, 0.0), sizes)
             rows.append((int(start), *cell, estimator.label, m, m))
     return pd.DataFrame(rows, columns=COLUMNS)
 
