@@ -253,12 +253,13 @@ def test_ranges_decide_orders_that_exclude_0():
     rows += [("hit@1", m, *pair, *of) for m in (5, 1) for pair, of in ends.items()]
     panel = range_panel(rows, names)
     assert panel["sizes"] == [1, 5]
-    bars = range_bars(panel, "hit@1", 5, [0.2, 0.3, 0.5])
+    ranges, differences = panel["metrics"]["hit@1"].values()
+    bars = range_bars(ranges[1], [0.2, 0.3, 0.5], 5)
     assert bars["bars"] == [(0.1, 0.4, 0.2), (0.1, 0.4, 0.3), (0.1, 0.4, 0.5)]
-    orders = orders_by_ranges(panel, names, "hit@1", 5)
+    orders = orders_by_ranges(differences[1], names)
     assert orders == {"decided": ["B above A", "A above C"], "open": 1}
     assert 0.5 < bars["most"] <= 0.51
-    single = range_bars(range_panel(rows, names), "hit@1", 1, [0.1, 0.1, 0.1])
+    single = range_bars(ranges[0], [0.1, 0.1, 0.1], 1)
     assert (bars["m"], single["m"]) == ("5 random items", "1 random item")
 
 

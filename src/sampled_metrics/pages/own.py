@@ -116,8 +116,9 @@ def own_sampled(
     panel = range_panel(ends, names)
     bars = []
     for metric, values in sampled.items():
+        (ranges,) = panel["metrics"][metric]["ranges"]
         # Orders are corrected for the number of pairs, ranges of differences are not.
-        group = {**_orders(metric, compared), **range_bars(panel, metric, m, values)}
+        group = {**_orders(metric, compared), **range_bars(ranges, values, m)}
         bars.append({**group, "sampled": values, "open": len(group["open"])})
     parsed = parse_estimators(chosen)
     fixed = [estimator for estimator in parsed if not DECLARED[estimator.name].fitted]

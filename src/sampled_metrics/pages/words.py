@@ -1,6 +1,6 @@
 """Sentences of both pages about estimates and ranges, and the bars of ranges."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -150,10 +150,9 @@ def range_panel(rows: Iterable[Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def range_bars(
-    panel: Mapping[str, Any], metric: str, m: int, marks: Sequence[float]
+    ranges: Sequence[tuple[float, float]], marks: Sequence[float], m: int
 ) -> dict[str, Any]:
-    """Describe the ranges of one metric and m, each with a mark."""
-    ranges = panel["metrics"][metric]["ranges"][panel["sizes"].index(m)]
+    """Describe the ranges of one metric from m negatives, each with a mark."""
     highest = max(*marks, *(high for _, high in ranges))
     return {
         "m": count(m, "random item"),
@@ -163,10 +162,9 @@ def range_bars(
 
 
 def orders_by_ranges(
-    panel: Mapping[str, Any], names: Sequence[str], metric: str, m: int
+    differences: Sequence[tuple[float, float]], names: Sequence[str]
 ) -> dict[str, Any]:
     """List the orders that the ranges of differences decide, each for itself; count the others."""
-    differences = panel["metrics"][metric]["differences"][panel["sizes"].index(m)]
     decided = []
     for (a, b), (low, high) in zip(combinations(names, 2), differences, strict=True):
         if high < 0.0:

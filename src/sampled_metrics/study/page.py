@@ -21,7 +21,7 @@ from sampled_metrics.pages.words import orders_by_ranges, range_bars, range_pane
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study import config as study
 from sampled_metrics.study.against_samples import COLUMNS as CURVES
-from sampled_metrics.study.allowed import RANGE
+from sampled_metrics.study.against_samples import RANGE
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, groups, heads
 from sampled_metrics.study.scorecard import COLUMNS as SCORECARD
@@ -38,7 +38,7 @@ _METHODS = {  # by method and proxy
 _KINDS = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
 _OF_MACHINE = ("archive", "cache", "path")  # settings of the dataset that are not shown
 CLAIM = ["claim", "section", "verdict", "published", "ours", "note"]
-RANGES = (10, 100, 1000)  # negatives of the ranges that are shown
+RANGES = {10, 100, 1000}  # negatives of the ranges that are shown
 PRICE, _FEWEST = 100, 10  # scores per user; runs, with fewer of which a share says little
 
 
@@ -134,13 +134,16 @@ def _ranges(path: Path, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Draw the ranges of the metric that the lens opens with, for some numbers of negatives."""
     metric = shown["start"]["metric"]
     names = shown["names"]
-    ranges = read_table(path, RANGE, keep_default_na=False)
-    panel = range_panel(ranges.itertuples(index=False, name=None), names)
-    sizes = [size for size in RANGES if size in panel["sizes"]] or panel["sizes"][-1:]
+    table = read_table(path, RANGE, keep_default_na=False)
+    panel = range_panel(table.itertuples(index=False, name=None), names)
+    ranges, differences = panel["metrics"][metric].values()
+    sizes = panel["sizes"]
+    wanted = RANGES.intersection(sizes) or sizes[-1:]
     drawn = []
-    for m in sizes:
-        bars = range_bars(panel, metric, m, shown["exact"][metric])
-        drawn.append({**bars, **orders_by_ranges(panel, names, metric, m)})
+    for place, m in enumerate(sizes):
+        if m in wanted:
+            bars = range_bars(ranges[place], shown["exact"][metric], m)
+            drawn.append({**bars, **orders_by_ranges(differences[place], names)})
     return drawn
 
 

@@ -16,10 +16,16 @@ from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.against_samples import COLUMNS as CURVES
-from sampled_metrics.study.against_samples import lead, sample_sizes, smallest_from
+from sampled_metrics.study.against_samples import (
+    ESTIMATORS,
+    RECALL,
+    expected_recall,
+    lead,
+    sample_sizes,
+    smallest_from,
+)
 from sampled_metrics.study.config import Entry
 from sampled_metrics.study.datasets.split import Split
-from sampled_metrics.study.expected_recall import ESTIMATORS, RECALL, expected_recall
 from sampled_metrics.study.recommenders import create
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import (
