@@ -23,10 +23,10 @@ from sampled_metrics.inference.orders import order_in_words
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results
 from sampled_metrics.inputs.alike import all_alike
 from sampled_metrics.inputs.options import Drawn, Ranked
-from sampled_metrics.metrics.measures import parse_measure, parse_measures
+from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
-from sampled_metrics.pages.words import MOST_NAMED, percent, range_bars, range_panel
+from sampled_metrics.pages.words import MOST_NAMED, percent, range_bars
 from sampled_metrics.ranks import Ranks, SampledRanks
 
 _M = 100  # negatives that the page of full rankings begins with, or all of fewer items
@@ -104,22 +104,23 @@ def own_sampled(
     compared = []
     if len(names) > 1:
         compared.append(compare(samples, metrics, chosen[:1], **options))
-    ends: list[tuple[str, int, str, str, float, float]] = []
-    for pair in chain(*compared):
-        ends.append((pair.metric, m, pair.a, pair.b, pair.range_low, pair.range_high))
-    sampled: dict[str, list[float]] = {str(measure): [] for measure in measures}
-    for name, results in corrected.items():
-        for result in results:
-            ends.append((result.metric, m, name, "", result.range_low, result.range_high))
-            if result.estimator == "sampled":
-                sampled[result.metric].append(result.value)
-    panel = range_panel(ends, names)
+    panel: dict[str, Any] = {"sizes": [m], "labels": [], "metrics": {}}
     bars = []
-    for metric, values in sampled.items():
-        (ranges,) = panel["metrics"][metric]["ranges"]
+    for measure in measures:
+        results = _of(measure, chain(*corrected.values()))
+        results = [result for result in results if result.estimator == "sampled"]
+        pairs = _of(measure, chain(*compared))
+        group = _orders(measure, pairs)
+        ranges, differences = (
+            [[round(found.range_low, 5), round(found.range_high, 5)] for found in of_metric]
+            for of_metric in (results, pairs)
+        )
+        panel["labels"].append(measure.label)
+        panel["metrics"][str(measure)] = {"ranges": [ranges], "differences": [differences]}
         # Orders are corrected for the number of pairs, ranges of differences are not.
-        group = {**_orders(metric, compared), **range_bars(ranges, values, m)}
-        bars.append({**group, "sampled": values, "open": len(group["open"])})
+        group["open"] = len(group["open"])
+        group["sampled"] = [result.value for result in results]
+        bars.append({**group, **range_bars(ranges, group["sampled"], m)})
     parsed = parse_estimators(chosen)
     fixed = [estimator for estimator in parsed if not DECLARED[estimator.name].fitted]
     candidates = np.atleast_1d(first.n_items)
@@ -155,11 +156,12 @@ def own_full(
     estimators = parse_estimators(window.ESTIMATORS)
     shown = window.lens(rankings, measures, estimators, m, compared=chain(*compared))
     bars = []
-    for metric in map(str, measures):
-        results = [result for result in chain(*evaluated.values()) if result.metric == metric]
-        bars_of = [(result.ci_low, result.ci_high, result.value) for result in results]
-        most = min(1.01 * max(result.ci_high for result in results), 1.0)
-        bars.append({**_orders(metric, compared), "bars": bars_of, "most": most})
+    for measure in measures:
+        results = _of(measure, chain(*evaluated.values()))
+        group = _orders(measure, _of(measure, chain(*compared)))
+        group["bars"] = [(result.ci_low, result.ci_high, result.value) for result in results]
+        group["most"] = min(1.01 * max(result.ci_high for result in results), 1.0)
+        bars.append(group)
     return {
         **_page(evaluated, compared, shown),
         "level": f"{100 * confidence:g}",
@@ -168,21 +170,25 @@ def own_full(
     }
 
 
-def _orders(metric: str, compared: Iterable[Results[Compared]]) -> dict[str, Any]:
+def _of(measure: Measure, results: Iterable[Any]) -> list[Any]:
+    return [result for result in results if result.metric == str(measure)]
+
+
+def _orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]:
     """Orders by a metric that are decided, in words, their verdicts, and those that are open."""
-    found: dict[str, Any] = {"decided": [], "verdicts": [], "open": []}
-    for pair in chain(*compared):
-        if pair.metric != metric:
-            continue
+    decided = []
+    verdicts = []
+    undecided = []
+    for pair in pairs:
         if pair.order != UNDECIDED:
-            found["decided"].append(order_in_words(pair))
-            found["verdicts"].append(pair.verdict)
+            decided.append(order_in_words(pair))
+            verdicts.append(pair.verdict)
             continue
         words = f"{pair.a} and {pair.b}"
         if pair.users_needed is not None:
             words += f" (about {pair.users_needed:,} users would decide)"
-        found["open"].append(words)
-    return {"label": parse_measure(metric).label, **found}
+        undecided.append(words)
+    return {"label": measure.label, "decided": decided, "verdicts": verdicts, "open": undecided}
 
 
 def _page(

@@ -149,9 +149,7 @@ def range_panel(rows: Iterable[Any], names: Sequence[str]) -> dict[str, Any]:
     return {"sizes": sizes, "labels": labels, "metrics": metrics}
 
 
-def range_bars(
-    ranges: Sequence[tuple[float, float]], marks: Sequence[float], m: int
-) -> dict[str, Any]:
+def range_bars(ranges: Sequence[Sequence[float]], marks: Sequence[float], m: int) -> dict[str, Any]:
     """Describe the ranges of one metric from m negatives, each with a mark."""
     highest = max(*marks, *(high for _, high in ranges))
     return {
@@ -162,7 +160,7 @@ def range_bars(
 
 
 def orders_by_ranges(
-    differences: Sequence[tuple[float, float]], names: Sequence[str]
+    differences: Sequence[Sequence[float]], names: Sequence[str]
 ) -> dict[str, Any]:
     """List the orders that the ranges of differences decide, each for itself; count the others."""
     decided = []

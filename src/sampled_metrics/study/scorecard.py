@@ -219,12 +219,10 @@ def summary(card: pd.DataFrame) -> pd.DataFrame:
     """Count the cells of each table by verdict, exact ones by kind; each cell is in one column."""
     by_kind = card["kind"].map(EXACT_BY_KIND)
     columns = card["verdict"].mask(card["verdict"] == "exact", by_kind)
-    names = [*EXACT_BY_KIND.values(), *VERDICTS[1:]]
-    counts = pd.crosstab(card["table"], columns).reindex(columns=names, fill_value=0)
-    counts["cells"] = counts.sum(axis=1)
-    counts = counts.astype(object)
-    counts.loc["all"] = counts.sum()
-    return counts.reset_index()
+    counts = pd.crosstab(card["table"], columns, margins=True, margins_name="all")
+    names = [*EXACT_BY_KIND.values(), *VERDICTS[1:], "all"]
+    counts = counts.reindex(columns=names, fill_value=0).rename(columns={"all": "cells"})
+    return counts.astype(object).reset_index()
 
 
 def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None:

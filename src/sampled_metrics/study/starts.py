@@ -128,8 +128,8 @@ def band_over_starts(
     for m in sample_sizes(records):
         for e, estimator in enumerate(ESTIMATORS):
             means = [at(start, e, m).mean for start in records]
-            rows.append(("lowest", name, estimator.label, m, min(means)))
-            rows.append(("highest", name, estimator.label, m, max(means)))
+            for kind, value in (("lowest", min(means)), ("highest", max(means))):
+                rows.append((kind, name, estimator.label, m, value))
     return pd.DataFrame(rows, columns=CURVES)
 
 

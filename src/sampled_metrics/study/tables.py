@@ -6,7 +6,7 @@ estimate is this histogram times the estimator's vector.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -212,11 +212,10 @@ def exact_table(records: Mapping[str, Ranks], settings: ExactSettings) -> pd.Dat
     """
     rows = []
     for name, ranks in records.items():
-        for measure in map(parse_measure, settings.metrics):
-            for policy in settings.ties:
-                rng = generator(settings.seed, "ties", name)
-                mean = values(measure, ranks, policy, rng).mean()
-                rows.append((name, str(measure), policy, PERCENT * mean))
+        for metric, policy in product(settings.metrics, settings.ties):
+            rng = generator(settings.seed, "ties", name)
+            mean = values(parse_measure(metric), ranks, policy, rng).mean()
+            rows.append((name, metric, policy, PERCENT * mean))
     return pd.DataFrame(rows, columns=["recommender", "metric", "ties", "value"])
 
 
