@@ -6,7 +6,7 @@ over one fixed curve, here averaged over the users' numbers of candidates. The s
 only show what is computed here.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations, product
 from typing import Any, NamedTuple
@@ -87,8 +87,8 @@ def settings(
     sizes: Iterable[int],
     vectors_of: Callable[..., Float],
     sampling: Sampling | str,
-) -> list[Setting]:
-    """Compute what metrics by estimators give on average, with ties broken at random.
+) -> Iterator[Setting]:
+    """Yield what metrics by estimators give on average, with ties broken at random.
 
     Estimates at each rank of `ks` are averaged over the `candidates` of users. Estimators with a
     parameter are left out beyond 500 negatives.
@@ -98,7 +98,6 @@ def settings(
     n = round(float(candidates.mean()))
     (of_groups,), shares = _means(_near_size(candidates), candidates)
     group, rank = np.nonzero(ks <= of_groups[:, np.newaxis])
-    found = []
     for m in sizes:
         kept = [e for e in estimators if m <= MOST_CORRECTED or e.parameter is None]
         vectors = vectors_of(kept, measures, n, m).reshape(-1, m + 1)
@@ -112,7 +111,7 @@ def settings(
             if falls[place] and not measure.metric.needs_candidates:
                 half = behaves_like(vectors[place], n, sampling)
             variance = np.array([moment.within[place] for moment in moments])
-            setting = Setting(
+            yield Setting(
                 measure=measure,
                 estimator=estimator,
                 m=m,
@@ -122,8 +121,6 @@ def settings(
                 by_rank=by_rank[:, place],
                 half=half,
             )
-            found.append(setting)
-    return found
 
 
 def right_order(exact: Float, mean: Float, sd: Float) -> Orders:

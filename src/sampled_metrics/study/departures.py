@@ -83,8 +83,7 @@ def notes(cells: "pd.DataFrame", departures: Iterable[Sequence[Any]]) -> list[st
     found = [Departure(*values) for values in departures]
     texts = []
     for key in cells[["table", "row", "metric", "column"]].itertuples(index=False):
-        words = [departure.words for departure in found if departure.changes(*key)]
-        texts.append("; ".join(words))
+        texts.append("; ".join(one.words for one in found if one.changes(*key)))
     return texts
 
 

@@ -183,22 +183,21 @@ def price(path: Path, shown: Mapping[str, Any]) -> dict[str, Any] | None:
     `beyond/orders.csv`. None without such runs of these pairs.
     """
     pairs = [f"{a} vs {b}" for a, b in combinations(shown["names"], 2)]
-    expected = []
+    rows = []
     for estimator, label in (("sampled", "uncorrected"), ("bv:0.1", "BV 0.1")):
         view = shown["views"].get(f"recall@10 {estimator} {PRICE}", {"right": []})
         chances = [f"{100 * p:.0f} %" for *_, p in view["right"] if p is not None]
-        expected.append([f"{PRICE} random items, {label}", *chances])
+        rows.append([f"{PRICE} random items, {label}", *chances])
     columns = ("method", "proxy", "scores_per_user", "pair", "metric", "right", "runs")
     table = read_table(path, columns)
     close = (table["scores_per_user"] / PRICE - 1.0).abs() < 0.1
     table = table[close & (table["metric"] == "recall@10") & (table["runs"] >= _FEWEST)]
-    counted = []
     for (method, proxy), name in _METHODS.items():
-        rows = table[(table["method"] == method) & (table["proxy"] == proxy)].set_index("pair")
-        counts = rows.reindex(pairs)[["right", "runs"]].dropna().to_numpy()
-        counted.append([name, *(f"{right:.0f} of {runs:.0f} runs" for right, runs in counts)])
-    whole = [row for row in (*expected, *counted) if len(row) == len(pairs) + 1]
-    if not whole or whole == expected:
+        of_method = table[(table["method"] == method) & (table["proxy"] == proxy)].set_index("pair")
+        counts = of_method.reindex(pairs)[["right", "runs"]].dropna().to_numpy()
+        rows.append([name, *(f"{right:.0f} of {runs:.0f} runs" for right, runs in counts)])
+    whole = [row for row in rows if len(row) == len(pairs) + 1]
+    if whole in ([], rows[:2]):
         return None
     return {"pairs": pairs, "rows": whole}
 
