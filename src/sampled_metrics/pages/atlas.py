@@ -9,7 +9,7 @@ from sampled_metrics.inference.check import Checked, Checks
 from sampled_metrics.inference.consistency import OUTSIDE
 from sampled_metrics.inference.printed import PrintedRow
 from sampled_metrics.inference.reported import reported
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics import parse_measure
 from sampled_metrics.pages import render
 
 SHOWN = ("HR@10", "NDCG@10", "HR@5", "NDCG@5")  # the first of them that a row has is drawn

@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.estimators import Estimator, estimator_matrix
 from sampled_metrics.inference.correct import behaves_like
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.results import UNDECIDED, Compared
-from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.metrics import Measure, values
 from sampled_metrics.pages.words import Orders, Setting, headline, in_words, standings, verdict
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling.probability import pmf_at
@@ -273,7 +272,7 @@ def lens(
     names = list(records)
     exact = {}
     for measure in measures:
-        means = [metrics.values(measure, ranks).mean() for ranks in records.values()]
+        means = [values(measure, ranks).mean() for ranks in records.values()]
         exact[str(measure)] = np.array(means)
     undecided = {
         (pair.metric, frozenset({pair.a, pair.b})) for pair in compared if pair.order == UNDECIDED

@@ -23,7 +23,7 @@ from sampled_metrics.inference.orders import order_in_words
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results
 from sampled_metrics.inputs.alike import all_alike
 from sampled_metrics.inputs.options import Drawn, Ranked
-from sampled_metrics.metrics.measures import Measure, parse_measures
+from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
 from sampled_metrics.pages.words import MOST_NAMED, percent, range_bars

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, blocks, generator, geometric_sizes
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.ranges import bracket_users, difference_range
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from sampled_metrics.sampling.probability import pmf_at
@@ -31,8 +30,8 @@ ESTIMATORS = tuple(parse_estimator(name) for name in ("sampled", "bv:0.1"))  # o
 SMALLEST = 10  # with fewer negatives, every sampled rank is at most 10
 LARGEST = 2000  # beyond it the corrections of a large catalogue take hours to solve
 SURE = 0.95
-COLUMNS = ["kind", "recommender", "estimator", "n_negatives", "value"]
-RANGE = ["metric", "n_negatives", "a", "b", "low", "high"]
+CURVES = ["kind", "recommender", "estimator", "n_negatives", "value"]
+RANGES = ["metric", "n_negatives", "a", "b", "low", "high"]
 RANGE_SIZES = (1, 10, 100, 1000)
 Expected: TypeAlias = Callable[[str, int, int], Moments]
 
@@ -49,7 +48,7 @@ def recall_against_samples(
     single evaluations; `exact`, the exact metric, that of all candidates as negatives.
     """
     sizes = sample_sizes(records)
-    exact = {name: 100.0 * metrics.values(RECALL, ranks).mean() for name, ranks in records.items()}
+    exact = {name: 100.0 * values(RECALL, ranks).mean() for name, ranks in records.items()}
     at = expected_recall(records, settings)
     pairs = list(combinations(records, 2))
     conditions = [("ordered", 0.0, *pair) for pair in pairs]
@@ -65,7 +64,7 @@ def recall_against_samples(
                 rows.append((kind, f"{a} vs {b}", label, smallest, at(a, e, smallest).mean))
     for name, ranks in records.items():
         rows.append(("exact", name, EXACT, ranks.mean_candidates - 1, exact[name]))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=CURVES)
 
 
 def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:
@@ -114,8 +113,8 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
     @cache
     def at(name: str, estimator: int, m: int) -> Moments:
         ranks = records[name]
-        values = vector(estimator, corrected_items(ranks, settings), m)
-        both = np.stack([values, np.square(values)])
+        credit = vector(estimator, corrected_items(ranks, settings), m)
+        both = np.stack([credit, np.square(credit)])
         mean, square = _averages(both, ranks, settings.sampling)
         variance = np.maximum(square - np.square(mean), 0.0).sum()  # -1e-16 by rounding
         return Moments(mean.mean(), np.sqrt(variance) / len(ranks))
@@ -217,7 +216,7 @@ def allowed_ranges(
     """Compute the ranges of exact metrics that one draw of negatives of each size allows.
 
     Negatives are drawn without replacement for each recommender, and ranges assume that near
-    the top no rank is likelier than a better one. Columns `RANGE`: a range is of the exact
+    the top no rank is likelier than a better one. Columns `RANGES`: a range is of the exact
     metric of `a`, or of the difference b - a where `b` is not empty.
     """
     measures = [parse_measure(name) for name in names]
@@ -237,4 +236,4 @@ def allowed_ranges(
             for a, b in combinations(brackets, 2):
                 both = difference_range(brackets[a], brackets[b], place)
                 rows.append((metric, m, a, b, both.low, both.high))
-    return pd.DataFrame(rows, columns=RANGE)
+    return pd.DataFrame(rows, columns=RANGES)

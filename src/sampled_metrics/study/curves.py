@@ -15,14 +15,14 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.files import read_table
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.records import sources
 from sampled_metrics.sampling import (
     expected_values,
     pmf,
 )
-from sampled_metrics.study.against_samples import COLUMNS, recall_against_samples
+from sampled_metrics.study.against_samples import CURVES, recall_against_samples
 from sampled_metrics.study.settings import N_ITEMS, ExperimentSettings
 from sampled_metrics.study.tables import EXACT, METRICS, PREDICTED_RANKS
 
@@ -52,7 +52,7 @@ def figure_data(
         return rank_distribution(records), note
     table = recall_against_samples(records, settings)
     if band is not None:
-        table = pd.concat([table, read_table(band, COLUMNS)])
+        table = pd.concat([table, read_table(band, CURVES)])
     return table, note
 
 

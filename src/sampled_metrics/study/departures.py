@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics import parse_measure
 from sampled_metrics.study.config import PAPERS_CHOICES, Entry, Study
 from sampled_metrics.study.settings import ExperimentSettings, ToySettings
 

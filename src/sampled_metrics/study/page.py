@@ -20,12 +20,10 @@ from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import orders_by_ranges, range_bars, range_panel
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study import config as study
-from sampled_metrics.study.against_samples import COLUMNS as CURVES
-from sampled_metrics.study.against_samples import RANGE
+from sampled_metrics.study.against_samples import CURVES, RANGES
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, groups, heads
-from sampled_metrics.study.scorecard import COLUMNS as SCORECARD
-from sampled_metrics.study.scorecard import NOT_COMPARABLE, VERDICTS, z_scores
+from sampled_metrics.study.scorecard import NOT_COMPARABLE, SCORECARD, VERDICTS, z_scores
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import COLUMNS, KEY, SAMPLED, matrix_of, read_texts
 
@@ -38,7 +36,7 @@ _METHODS = {  # by method and proxy
 _KINDS = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
 _OF_MACHINE = ("archive", "cache", "path")  # settings of the dataset that are not shown
 CLAIM = ["claim", "section", "verdict", "published", "ours", "note"]
-RANGES = {10, 100, 1000}  # negatives of the ranges that are shown
+SHOWN = {10, 100, 1000}  # negatives of the ranges that are shown
 PRICE, _FEWEST = 100, 10  # scores per user; runs, with fewer of which a share says little
 
 
@@ -134,11 +132,11 @@ def _ranges(path: Path, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Draw the ranges of the metric that the lens opens with, for some numbers of negatives."""
     metric = shown["start"]["metric"]
     names = shown["names"]
-    table = read_table(path, RANGE, keep_default_na=False)
+    table = read_table(path, RANGES, keep_default_na=False)
     panel = range_panel(table.itertuples(index=False, name=None), names)
     ranges, differences = panel["metrics"][metric].values()
     sizes = panel["sizes"]
-    wanted = RANGES.intersection(sizes) or sizes[-1:]
+    wanted = SHOWN.intersection(sizes) or sizes[-1:]
     drawn = []
     for place, m in enumerate(sizes):
         if m in wanted:

@@ -63,7 +63,7 @@ class Judged(NamedTuple):
 
 
 _OURS = ("ours", "ours_std", "difference")
-COLUMNS = (*KEY, "published", "published_std", *_OURS, *Judged._fields)
+SCORECARD = (*KEY, "published", "published_std", *_OURS, *Judged._fields)
 
 
 class Tolerance(NamedTuple):
@@ -138,7 +138,7 @@ def scorecard(
     `uniform` our expectation if all orders of tied samples were equally likely. `departures` are
     settings that are not the paper's, with the cells that they change, see `study.departures`.
 
-    Returns one row for each published cell, in its order, with the columns `COLUMNS`. Cells that
+    Returns one row for each published cell, in its order, with the columns `SCORECARD`. Cells that
     this run did not compute, or computed for other settings, are not comparable.
     """
     ours = table.assign(
@@ -158,7 +158,7 @@ def scorecard(
     rows = cells[[*Cell._fields]].itertuples(index=False)
     judged = pd.DataFrame([_judge(Cell(*row)) for row in rows], columns=Judged._fields)
     names = {"value_published": "published", "std_published": "published_std"}
-    return pd.concat([cells.rename(columns=names), judged], axis=1)[[*COLUMNS]]
+    return pd.concat([cells.rename(columns=names), judged], axis=1)[[*SCORECARD]]
 
 
 def _judge(cell: Cell) -> Judged:

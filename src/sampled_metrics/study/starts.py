@@ -15,8 +15,8 @@ from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.against_samples import COLUMNS as CURVES
 from sampled_metrics.study.against_samples import (
+    CURVES,
     ESTIMATORS,
     RECALL,
     expected_recall,

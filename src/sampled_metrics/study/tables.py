@@ -17,8 +17,7 @@ from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_table, replacing
 from sampled_metrics.estimators import estimator_matrix
-from sampled_metrics.metrics import values
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import histograms, sampled_rank_distribution, shared_histograms
 from sampled_metrics.study.moments import Moments, estimates, expected_moments, probability_less
