@@ -32,7 +32,6 @@ LARGEST = 2000  # beyond it the corrections of a large catalogue take hours to s
 SURE = 0.95
 CURVES = ["kind", "recommender", "estimator", "n_negatives", "value"]
 RANGES = ["metric", "n_negatives", "a", "b", "low", "high"]
-RANGE_SIZES = (1, 10, 100, 1000)
 Expected: TypeAlias = Callable[[str, int, int], Moments]
 
 
@@ -211,7 +210,7 @@ def allowed_ranges(
     records: Mapping[str, Ranks],
     names: Sequence[str],
     seed: int = 0,
-    sizes: Sequence[int] = RANGE_SIZES,
+    sizes: Sequence[int] = (1, 10, 100, 1000),
 ) -> pd.DataFrame:
     """Compute the ranges of exact metrics that one draw of negatives of each size allows.
 

@@ -288,7 +288,7 @@ def _expected_recall(
     ]
     drawn = rows[rows["kind"] == "curve"]
     curves(axes, drawn, "recommender", "n_negatives", styles, clip_on=False)
-    log_axis(axes.xaxis, drawn["n_negatives"].min(), drawn["n_negatives"].max())
+    log_axis(axes.xaxis, *drawn["n_negatives"].agg(["min", "max"]))
     largest = max(drawn["value"].max(), *exact.values())
     unit = 10.0 ** np.floor(np.log10(largest))
     axes.set_ylim(0, unit * np.ceil(largest / unit))
@@ -336,7 +336,7 @@ def z_scores(figure: Figure, table: pd.DataFrame) -> None:
         figure.text(0.02, 0.5, "No random cell is comparable with the paper's.")
         return
     z = table["z"]
-    rows = table[["table", "row"]].drop_duplicates().to_numpy()
+    places, rows = pd.factorize(pd.MultiIndex.from_frame(table[["table", "row"]]))
     names = [f"Table {number}: {shown(name, 24)}" for number, name in rows]
     left = 0.15 + 0.058 * max(map(len, names))
     top, below = panels(figure, 2, 1, 1.3, left=left, below=0.14, sharex=True)[:, 0]
@@ -349,10 +349,9 @@ def z_scores(figure: Figure, table: pd.DataFrame) -> None:
     top.plot(at, expected, color=INK)
     write(top, 0.02, 0.98, f"mean {z.mean():.2f},\nsd {z.std():.2f}\n(curve: 0, 1)")
     top.set(ylabel=f"Cells, of {len(table)}", ylim=(0, 1.15 * max(counts.max(), expected.max())))
-    places = table.groupby(["table", "row"], sort=False).ngroup()
     below.plot(z, places, "|", color="C0", markersize=6)
-    below.set(xlabel="ours minus published, in standard errors", xlim=(-reach, reach))
-    below.set(ylim=(len(names) - 0.4, -0.6))
+    below.set(xlim=(-reach, reach), ylim=(len(names) - 0.4, -0.6))
+    below.set_xlabel("ours minus published, in standard errors")
     below.set_yticks(range(len(names)), names)
     below.tick_params(axis="y", length=0)
 
