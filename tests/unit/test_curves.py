@@ -16,10 +16,14 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from sampled_metrics.study import curves
-from sampled_metrics.study.against_samples import recall_against_samples, smallest_from
-from sampled_metrics.study.allowed import allowed_ranges
+from sampled_metrics.study.against_samples import (
+    _averages,
+    allowed_ranges,
+    expected_recall,
+    recall_against_samples,
+    smallest_from,
+)
 from sampled_metrics.study.departures import PAPERS_EXPERIMENT
-from sampled_metrics.study.expected_recall import _averages, expected_recall
 from sampled_metrics.study.run import Run
 from sampled_metrics.study.starts import band_over_starts
 from sampled_metrics.study.tables import KEY, expected_estimates

@@ -3,12 +3,15 @@
 import re
 from itertools import combinations, product
 from statistics import NormalDist
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
 from sampled_metrics.estimators import parse_estimators
+from sampled_metrics.inference.flags import listed
+from sampled_metrics.inference.results import count
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages.lens import (
     BASE,
@@ -23,8 +26,6 @@ from sampled_metrics.pages.lens import (
     sizes_up_to,
 )
 from sampled_metrics.pages.words import (
-    items,
-    listed,
     orders_by_ranges,
     percent,
     range_bars,
@@ -252,12 +253,13 @@ def test_ranges_decide_orders_that_exclude_0():
     rows += [("hit@1", m, *pair, *of) for m in (5, 1) for pair, of in ends.items()]
     panel = range_panel(rows, names)
     assert panel["sizes"] == [1, 5]
-    bars = range_bars(panel, "hit@1", 5, [0.2, 0.3, 0.5])
+    ranges, differences = panel["metrics"]["hit@1"].values()
+    bars = range_bars(ranges[1], [0.2, 0.3, 0.5], 5)
     assert bars["bars"] == [(0.1, 0.4, 0.2), (0.1, 0.4, 0.3), (0.1, 0.4, 0.5)]
-    orders = orders_by_ranges(panel, names, "hit@1", 5)
+    orders = orders_by_ranges(differences[1], names)
     assert orders == {"decided": ["B above A", "A above C"], "open": 1}
     assert 0.5 < bars["most"] <= 0.51
-    single = range_bars(range_panel(rows, names), "hit@1", 1, [0.1, 0.1, 0.1])
+    single = range_bars(ranges[0], [0.1, 0.1, 0.1], 1)
     assert (bars["m"], single["m"]) == ("5 random items", "1 random item")
 
 
@@ -303,8 +305,8 @@ def test_what_is_measured_of_few_negatives(metric, m, words):
 def test_pairs_that_full_rankings_leave_undecided_have_a_sign_of_their_own(shown):
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "ABC"}
     asked = [parse_measure("recall@10")], parse_estimators(["sampled"])
-    undecided = [("recall@10", "C", "A")]
-    view = lens(records, *asked, M, undecided=undecided)["views"][f"recall@10 sampled {M}"]
+    undecided = [SimpleNamespace(metric="recall@10", a="C", b="A", order="undecided")]
+    view = lens(records, *asked, M, compared=undecided)["views"][f"recall@10 sampled {M}"]
     usual = shown["views"][f"recall@10 sampled {M}"]
     signs = [sign for sign, *_ in view["pairs"]]
     assert signs.count("~") == 1
@@ -330,7 +332,7 @@ def test_shares_in_percent(value, text):
 
 
 def test_lists_in_words_and_standings():
-    assert [items(m) for m in (1, 2, 1000)] == [
+    assert [count(m, "random item") for m in (1, 2, 1000)] == [
         "1 random item", "2 random items", "1,000 random items",
     ]  # fmt: skip
     assert [listed("X"), listed("XY"), listed("XYZ")] == ["X", "X and Y", "X, Y and Z"]

@@ -13,7 +13,7 @@ from scipy import stats
 from sampled_metrics._base.files import write_table
 from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, heads, latex, write_printed
 from sampled_metrics.study.scorecard import (
-    COLUMNS,
+    SCORECARD,
     VERDICTS,
     count_tolerance,
     mean_tolerance,
@@ -250,7 +250,7 @@ def test_files_of_the_scorecard(tmp_path):
     ]  # fmt: skip
     card = card_of(*rows, spread=0.1)
     write_scorecard(card, "from a test", tmp_path / "s.csv", tmp_path / "s.md")
-    assert tuple(pd.read_csv(tmp_path / "s.csv").columns) == COLUMNS
+    assert tuple(pd.read_csv(tmp_path / "s.csv").columns) == SCORECARD
     markdown = (tmp_path / "s.md").read_text()
     assert "Ranks: from a test." in markdown
     assert all(verdict in markdown for verdict in VERDICTS)

@@ -170,5 +170,6 @@ def test_the_axis_of_ranges_ends_1_percent_beyond_the_last_mark_or_at_1(high, ma
     rows = [("auc", 1, name, "", 0.1, of_name) for name, of_name in (("A", high), ("B", 0.11))]
     rows.append(("auc", 1, "A", "B", 0.0, 0.0))
     panel = range_panel(rows, ["A", "B"])
-    assert range_bars(panel, "auc", 1, [mark, 0.0])["most"] == pytest.approx(most)
-    assert orders_by_ranges(panel, ["A", "B"], "auc", 1) == {"decided": [], "open": 1}
+    (ranges,), (differences,) = panel["metrics"]["auc"].values()
+    assert range_bars(ranges, [mark, 0.0], 1)["most"] == pytest.approx(most)
+    assert orders_by_ranges(differences, ["A", "B"]) == {"decided": [], "open": 1}

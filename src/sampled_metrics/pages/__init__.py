@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
+from sampled_metrics import __version__
 from sampled_metrics._base.text import html_lines_of
 
 SCRIPTS = ("base", "lens", "paper", "item", "page")
@@ -34,7 +35,7 @@ def render(
     script = "\n".join(_static(f"{name}.js") for name in scripts)
     data = json.dumps(content["numbers"], separators=(",", ":"))
     return environment.get_template(template).render(
-        **content,
+        **{"version": __version__, **content},
         style="\n".join(_static(f"{name}.css") for name in styles),
         scripts=script.replace("</script", "<\\/script").replace("<!--", "<\\!--"),
         data=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),

@@ -2,16 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import sampled_metrics
 from sampled_metrics.inference.check import Checked, Checks
 from sampled_metrics.inference.consistency import OUTSIDE
 from sampled_metrics.inference.printed import PrintedRow
-from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.reported import reported
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics import parse_measure
 from sampled_metrics.pages import render
 
 SHOWN = ("HR@10", "NDCG@10", "HR@5", "NDCG@5")  # the first of them that a row has is drawn
@@ -19,6 +17,7 @@ SCRIPTS = ("base", "paper", "take", "atlas")
 STYLES = ("page", "atlas")
 _DIGITS = 5
 _BY_POPULARITY = "by popularity"
+_PAPER = ("paper", "year", "source")
 # Columns of a row in the numbers of the page; those of SHARED are places in lists of texts.
 SHARED = ("paper", "data", "note", "way")
 COLUMNS = (
@@ -34,33 +33,29 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
     Each row shows the first metric of `SHOWN` that it has, with the range of the same metric over
     all items, if it was checked. `start` names the row to begin with, as in the address.
     """
-    texts: dict[str, list[str]] = {name: [] for name in SHARED}
-    places: dict[tuple[str, str], int] = {}
+    texts: dict[str, dict[str, int]] = {name: {} for name in SHARED}
     names: Counter[str] = Counter()
-    table = []
+    table = {}
     for row, checked in zip(rows, checks, strict=True):
         shown = _shown(row, checked)
-        shown["id"] = _slug(row, names)
-        for name, text in _shared(row).items():
-            if (name, text) not in places:
-                places[name, text] = len(texts[name])
-                texts[name].append(text)
-            shown[name] = places[name, text]
-        table.append([shown[name] for name in COLUMNS])
+        for name, places in texts.items():
+            shown[name] = places.setdefault(shown[name], len(places))
+        name = _slug(row)
+        names[name] += 1
+        if names[name] > 1:
+            name = f"{name}.{names[name]}"
+        table[name] = [name, *(shown[column] for column in COLUMNS[1:])]
     begin = 0
     if start:
-        begin = [cells[COLUMNS.index("id")] for cells in table].index(start)
+        begin = list(table).index(start)
     content = {
-        "title": "Atlas of published sampled metrics",
-        "byline": f"Made with sampled-metrics {sampled_metrics.__version__}",
-        "version": sampled_metrics.__version__,
         "n_rows": len(table),
         "n_sources": len({row.source for row in rows}),
-        "data_sets": sorted(set(texts["data"])),
+        "data_sets": sorted(texts["data"]),
         "numbers": {
             "columns": COLUMNS,
-            "rows": table,
-            "texts": texts,
+            "rows": list(table.values()),
+            "texts": {name: list(places) for name, places in texts.items()},
             "start": begin,
         },
     }
@@ -68,18 +63,14 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
 
 
 def _shown(row: PrintedRow, checked: Checked) -> dict[str, Any]:
-    """Numbers of one row, by the names of their columns."""
+    """Numbers and texts of one row, by the names of their columns."""
     metric = next((name for name in SHOWN if name in row.printed), next(iter(row.printed)))
-    range_of = _range_of(metric, row, checked)
-    low = high = measured = standing = None
-    if range_of is not None:
-        low = round(range_of.low, _DIGITS)
-        high = round(range_of.high, _DIGITS)
-    for placed in checked.placed:
-        if placed.metric == metric:
-            standing = placed.standing
+    standing = {placed.metric: placed.standing for placed in checked.placed}.get(metric)
+    low, high = _range_of(metric, row, checked)
+    measured = None
     if metric in row.exact:
         measured = float(row.exact[metric])
+    about = row.about
     return {
         "model": row.model,
         "metric": metric,
@@ -94,26 +85,35 @@ def _shown(row: PrintedRow, checked: Checked) -> dict[str, Any]:
         "runs": row.runs,
         "printed": checked.printed,
         "exact": checked.exact,
-        "remark": _remark(row, range_of is None, standing),
+        "remark": _remark(row, low is None, standing),
+        "paper": "\n".join([row.source, *(about.get(name, "") for name in _PAPER)]),
+        "data": row.data_set,
+        "note": about.get("note", ""),
+        "way": row.sampling or _BY_POPULARITY,
     }
 
 
-def _range_of(metric: str, row: PrintedRow, checked: Checked) -> Range | None:
+def _range_of(
+    metric: str, row: PrintedRow, checked: Checked
+) -> tuple[float, float] | tuple[None, None]:
     """Range of a metric over all items; None if the row has none."""
-    if checked.range_low is None or checked.range_high is None:
-        return None
-    if str(parse_measure(metric)) == checked.metric:
-        return Range(checked.range_low, checked.range_high)
-    (found,) = reported(
-        row.printed,
-        metric,
-        n_items=row.n_items,
-        n_negatives=row.n_negatives,
-        n_users=row.n_users,
-        runs=row.runs,
-        sampling=str(row.sampling),
-    )
-    return Range(found.range_low, found.range_high)
+    low = checked.range_low
+    high = checked.range_high
+    if low is None or high is None:
+        return None, None
+    if str(parse_measure(metric)) != checked.metric:
+        (found,) = reported(
+            row.printed,
+            metric,
+            n_items=row.n_items,
+            n_negatives=row.n_negatives,
+            n_users=row.n_users,
+            runs=row.runs,
+            sampling=str(row.sampling),
+        )
+        low = found.range_low
+        high = found.range_high
+    return round(low, _DIGITS), round(high, _DIGITS)
 
 
 def _remark(row: PrintedRow, has_no_range: bool, standing: str | None) -> str:
@@ -135,23 +135,7 @@ def _remark(row: PrintedRow, has_no_range: bool, standing: str | None) -> str:
     return text
 
 
-def _shared(row: PrintedRow) -> Mapping[str, str]:
-    """Texts that many rows have, by the names of their columns."""
-    about = row.about
-    paper = "\n".join(about.get(name, "") for name in ("paper", "year", "source"))
-    return {
-        "paper": f"{row.source}\n{paper}",
-        "data": row.data_set,
-        "note": about.get("note", ""),
-        "way": row.sampling or _BY_POPULARITY,
-    }
-
-
-def _slug(row: PrintedRow, names: Counter[str]) -> str:
-    """Name a row in the address: source, data set and model, and a number if that is not enough."""
+def _slug(row: PrintedRow) -> str:
+    """Name a row in the address: source, data set and model."""
     parts = (row.source, row.data_set, row.model)
-    slug = ".".join(re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-") for part in parts)
-    names[slug] += 1
-    if names[slug] == 1:
-        return slug
-    return f"{slug}.{names[slug]}"
+    return ".".join(re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-") for part in parts)

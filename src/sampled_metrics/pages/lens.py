@@ -6,20 +6,20 @@ over one fixed curve, here averaged over the users' numbers of candidates. The s
 only show what is computed here.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
-from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.estimators import Estimator, estimator_matrix
 from sampled_metrics.inference.correct import behaves_like
 from sampled_metrics.inference.population import Population
-from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.inference.results import UNDECIDED, Compared
+from sampled_metrics.metrics import Measure, values
 from sampled_metrics.pages.words import Orders, Setting, headline, in_words, standings, verdict
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling.probability import pmf_at
@@ -47,26 +47,14 @@ def grouped(ranks: Ranks) -> Population:
     Ranks up to 100 are kept, later ones differ within a group by at most 3 %, and the numbers of
     candidates by 6 %. The error of an expected metric is of second order, below 1e-4.
     """
-    keys = np.column_stack(
-        [
-            _nearly(ranks.best_rank),
-            _nearly(ranks.worst_rank),
-            ranks.n_tied > 0,
-            _near_size(ranks.n_candidates),
-        ]
-    )
-    _, group, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    n = _means(group.ravel(), ranks.n_candidates, count)
-    n_better = _means(group.ravel(), ranks.n_better, count)
+    ends = np.column_stack([ranks.best_rank, ranks.worst_rank])
+    near = np.where(ends <= SINGLE, ends, SINGLE + np.rint(np.log(ends) / NEAR))
+    keys = np.column_stack([near, ranks.n_tied > 0, _near_size(ranks.n_candidates)])
+    means, share = _means(keys, ranks.n_candidates, ranks.n_better, ranks.n_tied)
+    n, n_better, n_tied = means
     n_better = np.minimum(n_better, n - 1)  # rounded halves may exceed it
-    n_tied = _means(group.ravel(), ranks.n_tied, count)
     n_tied = np.minimum(n_tied, n - 1 - n_better)
-    return Population(Ranks.trusted(n, n_better, n_tied), count / len(ranks))
-
-
-def _nearly(rank: Int) -> Float:
-    """Number ranks so that those of a group are equal."""
-    return np.where(rank <= SINGLE, rank, SINGLE + np.rint(np.log(rank) / NEAR))
+    return Population(Ranks.trusted(n, n_better, n_tied), share)
 
 
 def _near_size(n_candidates: Int) -> Float:
@@ -74,64 +62,19 @@ def _near_size(n_candidates: Int) -> Float:
     return np.rint(np.log(n_candidates) / NEAR_SIZES)
 
 
-def _means(group: Int, values: Int, count: Int) -> Int:
-    """Return the mean of each group, rounded."""
-    means = np.bincount(group, values) / count
-    return np.rint(means).astype(int)
+def _means(keys: Float, *columns: Int) -> tuple[list[Int], Float]:
+    """Group rows with equal keys: rounded means of columns, and the share of rows in each group."""
+    _, group, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    sums = [np.bincount(group.ravel(), values) for values in columns]
+    return [np.rint(of_column / count).astype(int) for of_column in sums], count / len(keys)
 
 
 def sizes_up_to(largest: int, wanted: Iterable[int]) -> list[int]:
     """Numbers of negatives: the wanted ones, and round ones that are not close to them."""
-    sizes = {m for m in wanted if 1 <= m <= largest}
-    sizes.add(largest)
-    exact = np.array(sorted(sizes))
-    for m in SIZES:
-        is_far = np.abs(np.log(m / exact)).min() > 0.2
-        if m < largest and is_far:
-            sizes.add(m)
-    return sorted(sizes)
-
-
-class Users(NamedTuple):
-    """Users of several recommenders: how well they are ranked, and among how many."""
-
-    populations: Sequence[Population]  # of each recommender
-    counts: Int  # users of each recommender, shape (recommenders, 1)
-    n: int  # mean number of candidates
-    sizes: Int  # numbers of candidates of groups of users
-    shares: Float  # of users in these groups
-
-    @classmethod
-    def of(cls, records: Mapping[str, Ranks], candidates: Int) -> "Users":
-        """Group the users of recommenders, with the candidates of all."""
-        _, group, count = np.unique(_near_size(candidates), return_inverse=True, return_counts=True)
-        return cls(
-            populations=[grouped(ranks) for ranks in records.values()],
-            counts=np.array([len(ranks) for ranks in records.values()])[:, np.newaxis],
-            n=round(float(candidates.mean())),
-            sizes=_means(group, candidates, count),
-            shares=count / count.sum(),
-        )
-
-    def moments(self, vectors: Float, sampling: Sampling | str) -> tuple[Float, Float]:
-        """Return the mean of estimates and the sd of one run, shape (recommenders, estimates)."""
-        shape = len(self.populations), len(vectors)
-        mean = np.zeros(shape)
-        variance = np.zeros(shape)
-        for row, population in enumerate(self.populations):
-            moments = population.moments(vectors, sampling)
-            mean[row] = moments.mean
-            variance[row] = moments.within
-        return mean, np.sqrt(variance / self.counts)
-
-    def by_rank(self, vectors: Float, ks: Int, sampling: Sampling | str) -> Float:
-        """Return the mean estimate of a user at each rank, shape (ranks, estimates)."""
-        size, rank = np.nonzero(ks <= self.sizes[:, np.newaxis])
-        m = vectors.shape[1] - 1
-        given = pmf_at(ks[rank], self.sizes[size], m, sampling) @ vectors.T
-        means = np.zeros((ks.size, len(vectors)))
-        np.add.at(means, rank, given * self.shares[size, np.newaxis])
-        return means
+    sizes = {largest, *(m for m in wanted if 1 <= m <= largest)}
+    exact = np.array(list(sizes))
+    far = [m for m in SIZES if m < largest and np.abs(np.log(m / exact)).min() > 0.2]
+    return sorted(sizes.union(far))
 
 
 def settings(
@@ -143,40 +86,40 @@ def settings(
     sizes: Iterable[int],
     vectors_of: Callable[..., Float],
     sampling: Sampling | str,
-) -> list[Setting]:
-    """Compute what metrics by estimators give on average, with ties broken at random.
+) -> Iterator[Setting]:
+    """Yield what metrics by estimators give on average, with ties broken at random.
 
     Estimates at each rank of `ks` are averaged over the `candidates` of users. Estimators with a
     parameter are left out beyond 500 negatives.
     """
-    users = Users.of(records, candidates)
-    found = []
+    populations = [grouped(ranks) for ranks in records.values()]
+    counts = np.array([len(ranks) for ranks in records.values()])
+    n = round(float(candidates.mean()))
+    (of_groups,), shares = _means(_near_size(candidates), candidates)
+    group, rank = np.nonzero(ks <= of_groups[:, np.newaxis])
     for m in sizes:
         kept = [e for e in estimators if m <= MOST_CORRECTED or e.parameter is None]
-        vectors = vectors_of(kept, measures, users.n, m).reshape(-1, m + 1)
-        mean, sd = users.moments(vectors, sampling)
-        by_rank = users.by_rank(vectors, ks, sampling)
-        falls = np.ptp(by_rank[ks <= users.sizes.min()], axis=0) > EQUAL
-        place = 0
-        for measure in measures:
-            for estimator in kept:
-                half = None
-                if falls[place] and not measure.metric.needs_candidates:
-                    half = behaves_like(vectors[place], users.n, sampling)
-                found.append(
-                    Setting(
-                        measure=measure,
-                        estimator=estimator,
-                        m=m,
-                        n=users.n,
-                        mean=mean[:, place],
-                        sd=sd[:, place],
-                        by_rank=by_rank[:, place],
-                        half=half,
-                    )
-                )
-                place += 1
-    return found
+        vectors = vectors_of(kept, measures, n, m).reshape(-1, m + 1)
+        moments = [population.moments(vectors, sampling) for population in populations]
+        given = pmf_at(ks[rank], of_groups[group], m, sampling) @ vectors.T
+        by_rank = np.zeros((ks.size, len(vectors)))
+        np.add.at(by_rank, rank, given * shares[group, np.newaxis])
+        falls = np.ptp(by_rank[ks <= of_groups.min()], axis=0) > EQUAL
+        for place, (measure, estimator) in enumerate(product(measures, kept)):
+            half = None
+            if falls[place] and not measure.metric.needs_candidates:
+                half = behaves_like(vectors[place], n, sampling)
+            variance = np.array([moment.within[place] for moment in moments])
+            yield Setting(
+                measure=measure,
+                estimator=estimator,
+                m=m,
+                n=n,
+                mean=np.array([moment.mean[place] for moment in moments]),
+                sd=np.sqrt(variance / counts),
+                by_rank=by_rank[:, place],
+                half=half,
+            )
 
 
 def right_order(exact: Float, mean: Float, sd: Float) -> Orders:
@@ -185,7 +128,7 @@ def right_order(exact: Float, mean: Float, sd: Float) -> Orders:
     Returns, by pair that does not tie among all items, 1 if the means are in the right order, -1 if
     not, 0 for a tie; and the probability that one run is right, None if all runs tie.
     """
-    found: dict[tuple[int, int], tuple[int, float | None]] = {}
+    found: Orders = {}
     for a, b in combinations(range(exact.size), 2):
         true = _difference(exact[a], exact[b])
         if true == 0.0:
@@ -260,41 +203,37 @@ class Chart(NamedTuple):
     def leads(self, records: Mapping[str, Ranks]) -> dict[str, Any]:
         """Draw Recall@k of each recommender less the mean of all, by that; of one only Recall@k.
 
-        Returns `lines`, each with the place of its name, where it is furthest from the others, and
-        the `most` that a lead is, in percent.
+        Ties are broken at random. Returns `lines`, each with the place of its name, where it is
+        furthest from the others, and the `most` that a lead is, in percent.
         """
-        recall = self._recall(records)
+        recall = np.empty((len(records), self.ks.size))
+        for row, ranks in enumerate(records.values()):
+            for column, k in enumerate(self.ks):
+                share = (k - ranks.n_better) / (ranks.n_tied + 1)
+                recall[row, column] = np.clip(share, 0, 1).mean()
         if len(recall) > 1:
             recall = recall / np.maximum(recall.mean(axis=0), 1e-12) - 1.0
         most = float(np.abs(recall).max()) or 1.0
         ys = MIDDLE - (MIDDLE - 20) * recall / most
         between = np.abs(ys[:, np.newaxis] - ys)
         between[np.diag_indices(len(ys))] = np.inf
-        nearest = between.min(axis=1)
-        lines = [self._line(name, ys[i], nearest[i]) for i, name in enumerate(records)]
+        room = np.where(self.xs < 0.95 * WIDTH, between.min(axis=1), 0.0)
+        lines = []
+        for row, name in enumerate(records):
+            place = int(np.argmax(room[row]))
+            height = ys[row, place]
+            points = [f"{x:.0f} {y:.0f}" for x, y in zip(self.xs, ys[row], strict=True)]
+            line = {
+                "d": f"M{'L'.join(points)}",
+                "name": "",
+                "above": bool(height <= MIDDLE),
+                "x": self.percent_of(place),
+                "y": round(100 * height / HEIGHT),
+            }
+            if room[row, place] > ROOM:
+                line["name"] = name
+            lines.append(line)
         return {"lines": lines, "most": round(100 * most)}
-
-    def _recall(self, records: Mapping[str, Ranks]) -> Float:
-        """Return Recall@k of each recommender with ties broken at random, in a row."""
-        recall = np.empty((len(records), self.ks.size))
-        for row, ranks in enumerate(records.values()):
-            for column, k in enumerate(self.ks):
-                share = (k - ranks.n_better) / (ranks.n_tied + 1)
-                recall[row, column] = np.clip(share, 0, 1).mean()
-        return recall
-
-    def _line(self, name: str, ys: Float, nearest: Float) -> dict[str, Any]:
-        """Draw one line, with its name where no other is near."""
-        place = int(np.argmax(np.where(self.xs < 0.95 * WIDTH, nearest, 0.0)))
-        points = [f"{x:.0f} {y:.0f}" for x, y in zip(self.xs, ys, strict=True)]
-        has_room = nearest[place] > ROOM
-        return {
-            "d": f"M{'L'.join(points)}",
-            "name": name if has_room else "",
-            "above": bool(ys[place] <= MIDDLE),
-            "x": self.percent_of(place),
-            "y": round(100 * ys[place] / HEIGHT),
-        }
 
     def ticks(self) -> list[tuple[str, float]]:
         """Return the powers of ten and their places, in percent."""
@@ -312,13 +251,13 @@ def lens(
     candidates: Int | None = None,
     vectors_of: Callable[..., Float] | None = None,
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
-    undecided: Iterable[tuple[str, str, str]] = (),
+    compared: Iterable[Compared] = (),
 ) -> dict[str, Any]:
     """Compute the lens, which begins with the first metric and estimator, from m negatives.
 
     `wanted` are further numbers of negatives, None for no other than m. Without records,
     `candidates` of the users give windows alone. `vectors_of` are by default those of `correct`.
-    `undecided` are metrics with the names of two recommenders whose order full rankings leave open.
+    The order of a pair may be undecided by full rankings, as `compared`.
     Returns all that the page shows: as `views` what changes with metric, estimator and m.
     """
     if candidates is None:
@@ -333,30 +272,28 @@ def lens(
     names = list(records)
     exact = {}
     for measure in measures:
-        means = [metrics.values(measure, ranks).mean() for ranks in records.values()]
-        exact[measure] = np.array(means)
-    by_metric: dict[str, set[tuple[int, int]]] = {str(measure): set() for measure in measures}
-    for metric, *pair in undecided:
-        first, second = sorted(names.index(name) for name in pair)
-        by_metric[metric].add((first, second))
+        means = [values(measure, ranks).mean() for ranks in records.values()]
+        exact[str(measure)] = np.array(means)
+    undecided = {
+        (pair.metric, frozenset({pair.a, pair.b})) for pair in compared if pair.order == UNDECIDED
+    }
     views = {}
-    shown = set()
+    shown = {}
     for setting in settings(
         records, candidates, chart.ks, measures, estimators, sizes, vectors_of, sampling
     ):
-        key = f"{setting.measure} {setting.estimator} {setting.m}"
-        of_metric = by_metric[str(setting.measure)]
-        views[key] = _view(chart, setting, names, exact[setting.measure], of_metric)
-        shown.add(setting.estimator)
-    asked = {}
-    for measure in measures:
-        asked[str(measure)] = {"label": measure.label, **chart.cut_off(measure)}
+        metric = str(setting.measure)
+        view = {**chart.window(setting.by_rank), "head": headline(setting)}
+        if names:
+            view.update(_orders(setting, names, exact[metric], undecided))
+        views[f"{metric} {setting.estimator} {setting.m}"] = view
+        shown[str(setting.estimator)] = setting.estimator.label
     return {
         "views": views,
-        "asked": asked,
-        "estimators": {str(e): e.label for e in estimators if e in shown},
-        "truth": {str(measure): standings(values) for measure, values in exact.items()},
-        "exact": {str(measure): values.round(6).tolist() for measure, values in exact.items()},
+        "asked": {str(x): {"label": x.label, **chart.cut_off(x)} for x in measures},
+        "estimators": shown,
+        "truth": {metric: standings(values) for metric, values in exact.items()},
+        "exact": {metric: values.round(6).tolist() for metric, values in exact.items()},
         "sizes": sizes,
         "start": {"metric": str(measures[0]), "estimator": str(estimators[0]), "m": m},
         "lines": chart.leads(records) if names else {"lines": []},
@@ -368,23 +305,22 @@ def lens(
     }
 
 
-def _view(
-    chart: Chart,
+def _orders(
     setting: Setting,
     names: Sequence[str],
     exact: Float,
-    undecided: set[tuple[int, int]],
+    undecided: set[tuple[str, frozenset[str]]],
 ) -> dict[str, Any]:
-    """Collect what the page shows of one metric by one estimator from m negatives."""
-    view = {**chart.window(setting.by_rank), "head": headline(setting)}
-    if not names:
-        return view
+    """Collect what the page says of recommenders by one metric and estimator from m negatives."""
     orders = right_order(exact, setting.mean, setting.sd)
+    metric = str(setting.measure)
+    open_ = {pair for pair in orders if (metric, frozenset(names[i] for i in pair)) in undecided}
+    decided = {pair: order for pair, order in orders.items() if pair not in open_}
     noisiest = int(np.argmax(setting.sd))
-    view["read"] = standings(setting.mean)
-    decided = {pair: order for pair, order in orders.items() if pair not in undecided}
-    view["verdict"] = verdict(decided, len(orders) - len(decided))
-    view["pairs"] = in_words(names, exact, orders, undecided)
-    view["right"] = [[*pair, chance] for pair, (_, chance) in orders.items()]
-    view["noise"] = [names[noisiest], f"{100 * setting.sd[noisiest]:.2f}"]
-    return view
+    return {
+        "read": standings(setting.mean),
+        "verdict": verdict(decided, len(open_)),
+        "pairs": in_words(names, exact, orders, open_),
+        "right": [[*pair, chance] for pair, (_, chance) in orders.items()],
+        "noise": [names[noisiest], f"{100 * setting.sd[noisiest]:.2f}"],
+    }

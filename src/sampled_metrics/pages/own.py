@@ -1,13 +1,12 @@
 """The contents of the page of one's own sampled ranks or full rankings."""
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-import sampled_metrics
 from sampled_metrics._base.arguments import check_arguments, path_of
 from sampled_metrics._base.asking import collected
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
@@ -19,14 +18,15 @@ from sampled_metrics.estimators import DECLARED, parse_estimators
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
+from sampled_metrics.inference.flags import listed
 from sampled_metrics.inference.orders import order_in_words
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results
 from sampled_metrics.inputs.alike import all_alike
 from sampled_metrics.inputs.options import Drawn, Ranked
-from sampled_metrics.metrics.measures import Measure, parse_measures
+from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
-from sampled_metrics.pages.words import MOST_NAMED, listed, percent, range_bars, range_panel
+from sampled_metrics.pages.words import MOST_NAMED, percent, range_bars
 from sampled_metrics.ranks import Ranks, SampledRanks
 
 _M = 100  # negatives that the page of full rankings begins with, or all of fewer items
@@ -96,135 +96,122 @@ def own_sampled(
     names = list(samples)
     measures = parse_measures(metrics)
     chosen = list(dict.fromkeys(["sampled", *estimators]))
+    options: dict[str, Any] = {"shape": shape, "confidence": confidence}
     corrected = {}
     for name, sample in samples.items():
         with reading(name):
-            corrected[name] = correct(sample, metrics, chosen, shape=shape, confidence=confidence)
-    tables = [_values(corrected)]
-    pairs: Sequence[Compared] = ()
-    ends: list[tuple[str, int, str, str, float, float]] = []
+            corrected[name] = correct(sample, metrics, chosen, **options)
+    compared = []
     if len(names) > 1:
-        compared = compare(samples, metrics, chosen[:1], shape=shape, confidence=confidence)
-        tables.append(_table("comparisons", *_printed(compared)))
-        pairs = compared
-        for pair in pairs:
-            ends.append((pair.metric, m, pair.a, pair.b, pair.range_low, pair.range_high))
-    sampled: dict[str, list[float]] = {str(measure): [] for measure in measures}
-    for name, of_name in corrected.items():
-        for result in of_name:
-            ends.append((result.metric, m, name, "", result.range_low, result.range_high))
-            if result.estimator == "sampled":
-                sampled[result.metric].append(result.value)
-    panel = range_panel(ends, names)
+        compared.append(compare(samples, metrics, chosen[:1], **options))
+    panel: dict[str, Any] = {"sizes": [m], "labels": [], "metrics": {}}
     bars = []
     for measure in measures:
-        of_metric = sampled[str(measure)]
-        group = range_bars(panel, str(measure), m, of_metric)
+        results = _of(measure, chain(*corrected.values()))
+        results = [result for result in results if result.estimator == "sampled"]
+        pairs = _of(measure, chain(*compared))
+        group = _orders(measure, pairs)
+        ranges, differences = (
+            [[round(found.range_low, 5), round(found.range_high, 5)] for found in of_metric]
+            for of_metric in (results, pairs)
+        )
+        panel["labels"].append(measure.label)
+        panel["metrics"][str(measure)] = {"ranges": [ranges], "differences": [differences]}
         # Orders are corrected for the number of pairs, ranges of differences are not.
-        of_pairs = [pair for pair in pairs if pair.metric == str(measure)]
-        decided = [pair for pair in of_pairs if pair.order != UNDECIDED]
-        group["decided"] = [order_in_words(pair) for pair in decided]
-        group["open"] = len(of_pairs) - len(decided)
-        verdicts = [pair.verdict for pair in decided]
-        bars.append({"label": measure.label, "sampled": of_metric, "verdicts": verdicts, **group})
+        group["open"] = len(group["open"])
+        group["sampled"] = [result.value for result in results]
+        bars.append({**group, **range_bars(ranges, group["sampled"], m)})
     parsed = parse_estimators(chosen)
     fixed = [estimator for estimator in parsed if not DECLARED[estimator.name].fitted]
     candidates = np.atleast_1d(first.n_items)
     shown = window.lens({}, measures, fixed, m, None, candidates, sampling=first.sampling)
     users = max(map(len, samples.values()))
-    content = _page(tables, shown)
-    content.update(
-        says=_says(measures[0].label, names, sampled[str(measures[0])]),
-        names=names,
-        bars=bars,
-        m=m,
-        sampling=str(first.sampling).replace("-", " "),
-        users=users,
-        scores=users * first.mean_candidates,
-        numbers={"lens": shown, "ranges": panel},
-    )
-    return content
+    return {
+        **_page(corrected, compared, shown),
+        "says": _says(measures[0].label, names, bars[0]["sampled"]),
+        "bars": bars,
+        "m": m,
+        "sampling": str(first.sampling).replace("-", " "),
+        "users": users,
+        "scores": users * first.mean_candidates,
+        "numbers": {"lens": shown, "ranges": panel},
+    }
 
 
 def own_full(
     rankings: Mapping[str, Ranks], metrics: Sequence[str], ties: str, confidence: float
 ) -> dict[str, Any]:
     """Collect the page of full rankings: exact metrics, comparisons, and what sampling would do."""
+    options: dict[str, Any] = {"ties": ties, "confidence": confidence}
     evaluated = {}
     for name, ranks in rankings.items():
         with reading(name):
-            evaluated[name] = evaluate(ranks, metrics, ties=ties, confidence=confidence)
-    tables = [_values(evaluated)]
-    pairs: Sequence[Compared] = ()
+            evaluated[name] = evaluate(ranks, metrics, **options)
+    compared = []
     if len(rankings) > 1:
-        compared = compare(rankings, metrics, ties=ties, confidence=confidence)
-        tables.append(_table("comparisons", *_printed(compared)))
-        pairs = compared
+        compared.append(compare(rankings, metrics, **options))
     fewest = min(int(ranks.n_candidates.min()) for ranks in rankings.values())
     m = min(_M, fewest - 1)
-    estimators = parse_estimators(window.ESTIMATORS)
     measures = parse_measures(metrics)
-    undecided = [(pair.metric, pair.a, pair.b) for pair in pairs if pair.order == UNDECIDED]
-    shown = window.lens(rankings, measures, estimators, m, undecided=undecided)
-    content = _page(tables, shown)
-    content.update(
-        names=list(rankings),
-        level=f"{100 * confidence:g}",
-        exact_bars=[_exact_bars(measure, evaluated, pairs) for measure in measures],
-        users=max(map(len, rankings.values())),
-    )
-    return content
-
-
-def _exact_bars(
-    measure: Measure, evaluated: Mapping[str, Results[Any]], pairs: Sequence[Compared]
-) -> dict[str, Any]:
-    """Values of one metric with their intervals, and the orders that they decide or leave open."""
+    estimators = parse_estimators(window.ESTIMATORS)
+    shown = window.lens(rankings, measures, estimators, m, compared=chain(*compared))
     bars = []
-    for results in evaluated.values():
-        for result in results:
-            if result.metric == str(measure):
-                bars.append((result.ci_low, result.ci_high, result.value))
-    of_metric = [pair for pair in pairs if pair.metric == str(measure)]
+    for measure in measures:
+        results = _of(measure, chain(*evaluated.values()))
+        group = _orders(measure, _of(measure, chain(*compared)))
+        group["bars"] = [(result.ci_low, result.ci_high, result.value) for result in results]
+        group["most"] = min(1.01 * max(result.ci_high for result in results), 1.0)
+        bars.append(group)
     return {
-        "label": measure.label,
-        "bars": bars,
-        "most": min(1.01 * max(high for _, high, _ in bars), 1.0),
-        "decided": [order_in_words(pair) for pair in of_metric if pair.order != UNDECIDED],
-        "open": [_undecided(pair) for pair in of_metric if pair.order == UNDECIDED],
+        **_page(evaluated, compared, shown),
+        "level": f"{100 * confidence:g}",
+        "exact_bars": bars,
+        "users": max(map(len, rankings.values())),
     }
 
 
-def _undecided(pair: Compared) -> str:
-    """Write a pair that is not decided, and how many users would decide it."""
-    words = f"{pair.a} and {pair.b}"
-    if pair.users_needed is None:
-        return words
-    return f"{words} (about {pair.users_needed:,} users would decide)"
+def _of(measure: Measure, results: Iterable[Any]) -> list[Any]:
+    return [result for result in results if result.metric == str(measure)]
 
 
-def _page(tables: list[dict[str, Any]], shown: dict[str, Any]) -> dict[str, Any]:
+def _orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]:
+    """Orders by a metric that are decided, in words, their verdicts, and those that are open."""
+    decided = []
+    verdicts = []
+    undecided = []
+    for pair in pairs:
+        if pair.order != UNDECIDED:
+            decided.append(order_in_words(pair))
+            verdicts.append(pair.verdict)
+            continue
+        words = f"{pair.a} and {pair.b}"
+        if pair.users_needed is not None:
+            words += f" (about {pair.users_needed:,} users would decide)"
+        undecided.append(words)
+    return {"label": measure.label, "decided": decided, "verdicts": verdicts, "open": undecided}
+
+
+def _page(
+    results: Mapping[str, Results[Any]],
+    compared: Iterable[Results[Compared]],
+    shown: dict[str, Any],
+) -> dict[str, Any]:
+    """What both pages have: recommenders, results and comparisons as they print, the lens."""
+    rows: list[dict[str, Any]] = []
+    words = []
+    for name, of_name in results.items():
+        table, below = _printed(of_name)
+        words.append(below)
+        rows += [{"recommender": name, **row} for row in table]
+    tables = [_table("values", rows, words[0])]
+    tables += [_table("comparisons", *_printed(pairs)) for pairs in compared]
     return {
-        "title": "Sampled metrics of your own recommenders",
-        "byline": f"Made with sampled-metrics {sampled_metrics.__version__}",
-        "version": sampled_metrics.__version__,
+        "names": list(results),
         "notes": [],  # questions about the data
         "tables": tables,
         "lens": shown,
         "numbers": {"lens": shown},
     }
-
-
-def _values(results: Mapping[str, Results[Any]]) -> dict[str, Any]:
-    """The tables that results of several recommenders print as, in one."""
-    rows = []
-    words = []
-    for name, of_name in results.items():
-        table, below = _printed(of_name)
-        words.append(below)
-        for row in table:
-            rows.append({"recommender": name, **row})
-    return _table("values", rows, words[0])
 
 
 def _printed(results: Results[Any]) -> tuple[Rows, str]:

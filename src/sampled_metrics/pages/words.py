@@ -1,6 +1,6 @@
 """Sentences of both pages about estimates and ranges, and the bars of ranges."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -8,15 +8,25 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators import Estimator
-from sampled_metrics.inference.results import FLAT
-from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.inference.results import count, likeness
+from sampled_metrics.metrics import Measure, parse_measure
 
 MOST_PAIRS = 3  # in words
 MOST_NAMED = 4
 MARKS = 20  # of which each is 5 % of draws
 HARDLY = 0.005  # a probability that is written as 0 %
 UNDECIDED = "~"  # sign of a pair
-Orders = Mapping[tuple[int, int], tuple[int, float | None]]  # sign and probability by pair
+_LOOKS = {  # by sign
+    1: "{better} looks better than {other}, and is.",
+    0: "{better} and {other} look the same; {better} is better.",
+    -1: "{other} looks better, but {better} is.",
+}
+_OPEN = {  # of pairs that full rankings leave undecided
+    1: "{better} looks better than {other}; full rankings leave this pair undecided.",
+    0: "{other} looks the same as {better}; full rankings leave this pair undecided.",
+    -1: "{other} looks better than {better}; full rankings leave this pair undecided.",
+}
+Orders = dict[tuple[int, int], tuple[int, float | None]]  # sign and probability by pair
 
 
 class Setting(NamedTuple):
@@ -38,21 +48,6 @@ def percent(value: float) -> str:
     return f"{100 * value:.{decimals}f}\xa0%"
 
 
-def items(m: int) -> str:
-    """Write a number of random items."""
-    if m == 1:
-        return "1 random item"
-    return f"{m:,} random items"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Write names as a list, such as X, Y and Z."""
-    *others, last = names
-    if not others:
-        return last
-    return f"{', '.join(others)} and {last}"
-
-
 def standings(values: Float) -> list[tuple[int, str]]:
     """List the places of values in decreasing order, each with its value in percent."""
     order = np.argsort(-np.round(values, 9), kind="stable").tolist()
@@ -61,7 +56,7 @@ def standings(values: Float) -> list[tuple[int, str]]:
 
 def headline(setting: Setting) -> list[str]:
     """Name what was asked, against what, and what was measured."""
-    against = items(setting.m)
+    against = count(setting.m, "random item")
     if setting.estimator.name != "sampled":
         against += f", by {setting.estimator.label},"
     return [setting.measure.label, against, _measured(setting)]
@@ -74,41 +69,33 @@ def _measured(setting: Setting) -> str:
         if setting.estimator.name == "sampled":
             return measure.label
         return f"about {measure.label}"
-    if setting.half is None:
+    like = likeness(str(measure), setting.half, setting.n)
+    if like.rank is None:
         if setting.m < (measure.cutoff or 0):
             return f"nothing: all {setting.m + 1} are among the best {measure.cutoff}"
         return "nothing"
-    if measure.kind in FLAT:
+    if like.exact_rank is None:
         kind, _, _ = measure.label.partition("@")
-        return f"about {kind}@{setting.half:,}"
-    credit = measure.at(np.arange(1, setting.n + 1), setting.n)
-    asked = int(np.argmax(credit <= credit[0] / 2)) + 1
-    return f"a metric that counts half at rank {setting.half:,}, not {asked:,}"
+        return f"about {kind}@{like.rank:,}"
+    return f"a metric that counts half at rank {like.rank:,}, not {like.exact_rank:,}"
 
 
 def verdict(orders: Orders, n_undecided: int = 0) -> str:
     """Say what becomes of the order on average, of the pairs that full rankings decide."""
     signs = [sign for sign, _ in orders.values()]
-    n_pairs = len(signs)
-    n_wrong = signs.count(-1)
-    n_tied = signs.count(0)
+    n_right = f"{signs.count(1)} of {len(signs)}"
     if n_undecided:
-        pairs = "1 pair" if n_undecided == 1 else f"{n_undecided} pairs"
-        right = f"{signs.count(1)} of {n_pairs} decided orders are right"
-        return f"{right}; full rankings leave {pairs} undecided."
-    n_right = n_pairs - n_wrong - n_tied
-    words = f"{n_right} of {n_pairs} pairs are in the right order."
-    if n_pairs == 0:
-        words = "There is no order to get wrong."
-    elif n_tied == n_pairs:
-        words = "Nobody can be told apart."
-    elif n_wrong == n_pairs == 1:
-        words = "The order is reversed."
-    elif n_wrong == n_pairs:
-        words = "The order turns upside down."
-    elif n_right == n_pairs:
-        words = "The order is right on average."
-    return words
+        pairs = f"{n_undecided} pair{'s' * (n_undecided > 1)}"
+        return f"{n_right} decided orders are right; full rankings leave {pairs} undecided."
+    if signs == [-1]:
+        return "The order is reversed."
+    of_all = {
+        (): "There is no order to get wrong.",
+        (-1,): "The order turns upside down.",
+        (0,): "Nobody can be told apart.",
+        (1,): "The order is right on average.",
+    }
+    return of_all.get(tuple(set(signs)), f"{n_right} pairs are in the right order.")
 
 
 def in_words(
@@ -125,31 +112,20 @@ def in_words(
     worst = sorted(orders, key=lambda pair: (pair in undecided, orders[pair][1] or 0.0))
     for pair in sorted(worst[:MOST_PAIRS]):
         sign, chance = orders[pair]
-        other, better = sorted(pair, key=lambda i: exact[i])
+        other, better = (names[i] for i in sorted(pair, key=lambda i: exact[i]))
         if pair in undecided:
-            first, second = (better, other) if sign > 0 else (other, better)
-            verb = "looks better than" if sign else "looks the same as"
-            open_ = "full rankings leave this pair undecided."
-            found.append((UNDECIDED, f"{names[first]} {verb} {names[second]}; {open_}", None))
+            found.append((UNDECIDED, _OPEN[sign].format(better=better, other=other), None))
             continue
-        said = _looks(names[better], names[other], sign)
-        if chance is None:
-            found.append((sign, said, None))
-        elif chance < HARDLY:
-            found.append((sign, f"{said} No draw of random items gets it right.", 0))
-        else:
-            share = f"Right in {100 * chance:.0f}\xa0% of draws."
-            found.append((sign, f"{said} {share}", round(MARKS * chance)))
+        words = _LOOKS[sign].format(better=better, other=other)
+        marks = None
+        if chance is not None:
+            marks = round(MARKS * chance)
+            if chance < HARDLY:
+                words += " No draw of random items gets it right."
+            else:
+                words += f" Right in {100 * chance:.0f}\xa0% of draws."
+        found.append((sign, words, marks))
     return found
-
-
-def _looks(better: str, other: str, sign: int) -> str:
-    """Say who looks better, and who is."""
-    if sign < 0:
-        return f"{other} looks better, but {better} is."
-    if sign == 0:
-        return f"{better} and {other} look the same; {better} is better."
-    return f"{better} looks better than {other}, and is."
 
 
 def range_panel(rows: Iterable[Any], names: Sequence[str]) -> dict[str, Any]:
@@ -161,40 +137,32 @@ def range_panel(rows: Iterable[Any], names: Sequence[str]) -> dict[str, Any]:
     ends = {}
     for metric, m, a, b, low, high in rows:
         ends[metric, m, a, b] = [round(low, 5), round(high, 5)]
-    measures = list(dict.fromkeys(metric for metric, *_ in ends))
     sizes = sorted({m for _, m, *_ in ends})
     pairs = list(combinations(names, 2))
-    found = {}
-    for metric in measures:
-        found[metric] = {
+    metrics = {}
+    for metric in dict.fromkeys(metric for metric, *_ in ends):
+        metrics[metric] = {
             "ranges": [[ends[metric, m, a, ""] for a in names] for m in sizes],
             "differences": [[ends[metric, m, a, b] for a, b in pairs] for m in sizes],
         }
-    labels = [parse_measure(metric).label for metric in measures]
-    return {"sizes": sizes, "labels": labels, "metrics": found}
+    labels = [parse_measure(metric).label for metric in metrics]
+    return {"sizes": sizes, "labels": labels, "metrics": metrics}
 
 
-def range_bars(
-    panel: Mapping[str, Any], metric: str, m: int, marks: Iterable[float]
-) -> dict[str, Any]:
-    """Describe the ranges of one metric and m, each with a mark."""
-    place = panel["sizes"].index(m)
-    bars = []
-    for (low, high), mark in zip(panel["metrics"][metric]["ranges"][place], marks, strict=True):
-        bars.append((low, high, mark))
-    highest = max(max(high, mark) for _, high, mark in bars)
+def range_bars(ranges: Sequence[Sequence[float]], marks: Sequence[float], m: int) -> dict[str, Any]:
+    """Describe the ranges of one metric from m negatives, each with a mark."""
+    highest = max(*marks, *(high for _, high in ranges))
     return {
-        "m": items(m),
-        "bars": bars,
+        "m": count(m, "random item"),
+        "bars": [(*ends, mark) for ends, mark in zip(ranges, marks, strict=True)],
         "most": min(1.01 * highest, 1.0),  # a little more, so that the last mark is seen
     }
 
 
 def orders_by_ranges(
-    panel: Mapping[str, Any], names: Sequence[str], metric: str, m: int
+    differences: Sequence[Sequence[float]], names: Sequence[str]
 ) -> dict[str, Any]:
     """List the orders that the ranges of differences decide, each for itself; count the others."""
-    differences = panel["metrics"][metric]["differences"][panel["sizes"].index(m)]
     decided = []
     for (a, b), (low, high) in zip(combinations(names, 2), differences, strict=True):
         if high < 0.0:

@@ -1,27 +1,38 @@
-"""Figure 6: Recall@10 against the number of negatives, and from which on pairs are in order."""
+"""What samples of several sizes say: expected Recall@10 for Figure 6, and ranges they allow."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, lru_cache, partial
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from sampled_metrics import metrics
-from sampled_metrics._base.arrays import geometric_sizes
+from sampled_metrics._base.arrays import Float, Int, blocks, generator, geometric_sizes
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.expected_recall import ESTIMATORS, RECALL, Expected, expected_recall
-from sampled_metrics.study.moments import deviations
+from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.estimators.least_squares import rank_rule
+from sampled_metrics.inference.ranges import bracket_users, difference_range
+from sampled_metrics.metrics import parse_measure, values
+from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
+from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
+from sampled_metrics.sampling.probability import pmf_at
+from sampled_metrics.study.moments import Moments, deviations
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import EXACT
+from sampled_metrics.study.tables import EXACT, corrected_items
 
+RECALL = parse_measure("recall@10")
+ESTIMATORS = tuple(parse_estimator(name) for name in ("sampled", "bv:0.1"))  # of Figure 6
 SMALLEST = 10  # with fewer negatives, every sampled rank is at most 10
 LARGEST = 2000  # beyond it the corrections of a large catalogue take hours to solve
 SURE = 0.95
-COLUMNS = ["kind", "recommender", "estimator", "n_negatives", "value"]
+CURVES = ["kind", "recommender", "estimator", "n_negatives", "value"]
+RANGES = ["metric", "n_negatives", "a", "b", "low", "high"]
+Expected: TypeAlias = Callable[[str, int, int], Moments]
 
 
 def recall_against_samples(
@@ -36,23 +47,23 @@ def recall_against_samples(
     single evaluations; `exact`, the exact metric, that of all candidates as negatives.
     """
     sizes = sample_sizes(records)
-    exact = {name: 100.0 * metrics.values(RECALL, ranks).mean() for name, ranks in records.items()}
+    exact = {name: 100.0 * values(RECALL, ranks).mean() for name, ranks in records.items()}
     at = expected_recall(records, settings)
     pairs = list(combinations(records, 2))
-    conditions = [("ordered", *pair, signed_difference) for pair in pairs]
-    conditions += [("sure", *pair, _margin) for pair in pairs[:1]]
+    conditions = [("ordered", 0.0, *pair) for pair in pairs]
+    conditions += [("sure", ndtri(SURE), *pair) for pair in pairs[:1]]
     rows = []
     for e, estimator in enumerate(ESTIMATORS):
         label = estimator.label
         for name in records:
             rows += [("curve", name, label, m, at(name, e, m).mean) for m in sizes]
-        for kind, a, b, condition in conditions:
-            smallest = smallest_from(partial(condition, at, a, b, e, exact[b] - exact[a]), sizes)
+        for kind, least, a, b in conditions:
+            smallest = smallest_from(partial(lead, at, exact, a, b, e, least), sizes)
             if smallest is not None:
                 rows.append((kind, f"{a} vs {b}", label, smallest, at(a, e, smallest).mean))
     for name, ranks in records.items():
         rows.append(("exact", name, EXACT, ranks.mean_candidates - 1, exact[name]))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=CURVES)
 
 
 def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:
@@ -78,13 +89,150 @@ def smallest_from(lead: Callable[[int], float], sizes: Sequence[int]) -> int | N
     return between.start + bisect_left(between, True, key=lambda m: lead(m) > 0.0)
 
 
-def signed_difference(at: Expected, a: str, b: str, estimator: int, exact: float, m: int) -> float:
-    """Expected difference b - a, positive if it has the sign of the exact difference."""
-    return float(np.sign(exact) * (at(b, estimator, m).mean - at(a, estimator, m).mean))
+def lead(
+    at: Expected, exact: Mapping[str, float], a: str, b: str, estimator: int, least: float, m: int
+) -> float:
+    """Standard deviations by which b is ahead of a, or behind it if exactly so, beyond `least`."""
+    of_a = at(a, estimator, m)
+    of_b = at(b, estimator, m)
+    difference = np.sign(exact[b] - exact[a]) * (of_b.mean - of_a.mean)
+    return float(deviations(difference, np.hypot(of_a.sd, of_b.sd)) - least)
 
 
-def _margin(at: Expected, a: str, b: str, estimator: int, exact: float, m: int) -> float:
-    """Standard deviations by which that difference exceeds what 95 % of single runs need."""
-    sd = np.hypot(at(a, estimator, m).sd, at(b, estimator, m).sd)
-    difference = signed_difference(at, a, b, estimator, exact, m)
-    return float(deviations(difference, sd) - ndtri(SURE))
+def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) -> Expected:
+    """Return a cached function of recommender, place in `ESTIMATORS`, m: moments in percent."""
+
+    @cache
+    def vector(estimator: int, n: int, m: int) -> Float:
+        gamma = ESTIMATORS[estimator].parameter
+        if gamma is None:
+            return 100.0 * RECALL.at(np.arange(1, m + 2), m + 1)
+        return 100.0 * _bias_variance(n, m, settings.correction_sampling, gamma)
+
+    @cache
+    def at(name: str, estimator: int, m: int) -> Moments:
+        ranks = records[name]
+        credit = vector(estimator, corrected_items(ranks, settings), m)
+        both = np.stack([credit, np.square(credit)])
+        mean, square = _averages(both, ranks, settings.sampling)
+        variance = np.maximum(square - np.square(mean), 0.0).sum()  # -1e-16 by rounding
+        return Moments(mean.mean(), np.sqrt(variance) / len(ranks))
+
+    return at
+
+
+def _bias_variance(n: int, m: int, sampling: Sampling | str, gamma: float) -> Float:
+    """Solve eq. 25 for Recall@10 by normal equations, of condition 1 / gamma: a tenth of the time.
+
+    See `estimators.least_squares`; the vectors are the same to 1e-14.
+    """
+    ranks, weights = rank_rule([RECALL], n, m, one_by_one=0)
+    gram = np.zeros((m + 1, m + 1))
+    target = np.zeros(m + 1)
+    marginal = np.zeros(m + 1)
+    for rows in blocks(ranks.size, m + 1):
+        grid = pmf_at(ranks[rows], n, m, sampling)
+        weighted = weights[rows, np.newaxis] * grid
+        marginal += weighted.sum(axis=0)
+        target += RECALL.at(ranks[rows], n) @ weighted
+        gram += grid.T @ weighted
+    root = np.sqrt(marginal)
+    gram *= (1.0 - gamma) / np.outer(root, root)
+    gram[np.diag_indices(m + 1)] += gamma
+    return cho_solve(cho_factor(gram, overwrite_a=True), target / root) / root
+
+
+def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:
+    """Average vectors over the sampled ranks of each user; shape (vectors, users).
+
+    Beyond some sampled rank the vectors are constant, so only the first ones need probabilities.
+    """
+    m = vectors.shape[1] - 1
+    if sampling != Sampling.WITHOUT_REPLACEMENT:
+        return vectors @ sampled_rank_distribution(ranks, m, sampling).T
+    last = vectors[:, -1:]
+    differs = np.abs(vectors - last) > 1e-13 * np.abs(vectors).max(axis=1, keepdims=True)
+    head = int(np.flatnonzero(differs.any(axis=0)).max(initial=0)) + 1
+    chances = np.empty((head, len(ranks)))
+    is_tied = ranks.n_tied > 0
+    chances[:, is_tied] = _first_of_tied(ranks.take(is_tied), m, head)
+    untied = ranks.take(~is_tied)
+    chances[:, ~is_tied] = _first(untied.best_rank, untied.n_candidates, m, head)
+    return last + (vectors[:, :head] - last) @ chances
+
+
+def _first_of_tied(ranks: Ranks, m: int, count: int) -> Float:
+    """Probability of the first sampled ranks where ties are in random order.
+
+    As in `sampling.probability`, their mean over the places of a tie is a difference of sums over
+    ranks among one more candidate, of one more draw.
+    """
+    n = ranks.n_candidates
+    best = ranks.best_rank
+    after = ranks.worst_rank + 1
+    steps = _first(best, n + 1, m + 1, count) - _first(after, n + 1, m + 1, count)
+    mean = np.cumsum(steps, axis=0) * n / ((m + 1.0) * (after - best))
+    return np.maximum(mean, 0.0)
+
+
+def _first(rank: Int, n: Int, m: int, count: int) -> Float:
+    """Probability of the first sampled ranks, without replacement.
+
+    At least m - (n - rank) of m draws are better. Beginning there, each probability is the one
+    before it times a ratio.
+    """
+    rest = n - rank - m
+    fewest = np.maximum(-rest, 0)
+    logs = _log_factorials(int(n.max(initial=m)))
+    above = logs[rank - 1] - logs[rank - 1 - fewest] - logs[fewest]
+    below = logs[n - rank] - logs[rest + fewest] - logs[m - fewest]
+    of_all = logs[n - 1] - logs[n - 1 - m] - logs[m]
+    chances = np.zeros((count, rank.size))
+    users = np.flatnonzero(fewest < count)
+    chances[fewest[users], users] = np.exp((above + below - of_all)[users].astype(np.float64))
+    for i in range(count - 1):
+        ratio = rank - (i + 1.0)
+        ratio *= (m - i) / (i + 1.0)
+        ratio /= np.maximum(rest + (i + 1.0), 1.0)
+        ratio *= chances[i]
+        chances[i + 1] += ratio
+    return chances
+
+
+@lru_cache(maxsize=8)
+def _log_factorials(last: int) -> NDArray[np.longdouble]:
+    """Logarithms of the factorials of 0 ... `last`."""
+    logs = np.log(np.arange(1, last + 1, dtype=np.longdouble))
+    return np.concatenate([[0.0], np.cumsum(logs)])
+
+
+def allowed_ranges(
+    records: Mapping[str, Ranks],
+    names: Sequence[str],
+    seed: int = 0,
+    sizes: Sequence[int] = (1, 10, 100, 1000),
+) -> pd.DataFrame:
+    """Compute the ranges of exact metrics that one draw of negatives of each size allows.
+
+    Negatives are drawn without replacement for each recommender, and ranges assume that near
+    the top no rank is likelier than a better one. Columns `RANGES`: a range is of the exact
+    metric of `a`, or of the difference b - a where `b` is not empty.
+    """
+    measures = [parse_measure(name) for name in names]
+    fewest = min(int(ranks.n_candidates.min()) for ranks in records.values())
+    rows = []
+    for m in (m for m in sizes if m < fewest):
+        brackets = {}
+        for name, ranks in records.items():
+            rng = generator(seed, "ranges", name, m)
+            drawn = draw_sampled_ranks(ranks, m, rng)
+            sample = SampledRanks(drawn, ranks.n_candidates, m, users=ranks.users)
+            brackets[name] = bracket_users(tuple(measures), sample)
+        for place, metric in enumerate(map(str, measures)):
+            for name, bracket in brackets.items():
+                single = bracket.range(place)
+                rows.append((metric, m, name, "", single.low, single.high))
+            for a, b in combinations(brackets, 2):
+                both = difference_range(brackets[a], brackets[b], place)
+                rows.append((metric, m, a, b, both.low, both.high))
+    return pd.DataFrame(rows, columns=RANGES)

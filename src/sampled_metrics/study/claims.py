@@ -9,7 +9,6 @@ import csv
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -38,22 +37,14 @@ of 100 draws scatters around its own by 3 where that is 90, by 5 where it is 50.
 - `rounding`: roughly right. `cannot be told`: the paper does not say what to measure."""
 
 
-class Row(NamedTuple):
-    """A claim as it is listed."""
-
-    section: str
-    claim: str
-    published: str
-    ours: str
-    verdict: str
-    note: str
+COLUMNS = ["section", "claim", "published", "ours", "verdict", "note"]
 
 
 def ledger(run: Run, printed: Run, starts: Iterable[Run]) -> pd.DataFrame:
     """Measure all claims; one row each: section, claim, published, ours, verdict, note."""
     others = list(starts)
-    rows = [_row(claim, run, printed, others) for claim in claims()]
-    return pd.DataFrame(rows, columns=Row._fields)
+    table = pd.DataFrame([_row(claim, run, printed, others) for claim in claims()])
+    return table.rename(columns={"quote": "claim"})[COLUMNS]
 
 
 def claims() -> list[dict[str, str]]:
@@ -62,70 +53,51 @@ def claims() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _row(claim: dict[str, str], run: Run, printed: Run, starts: Sequence[Run]) -> Row:
-    """Measure a claim, or list what `claims.csv` says of it."""
+def _row(claim: dict[str, str], run: Run, printed: Run, starts: Sequence[Run]) -> dict[str, str]:
+    """Measure a claim, or take what `claims.csv` says of it."""
     if not claim["measurement"]:
-        return _listed(claim, claim["ours"], claim["verdict"], claim["note"])
+        return claim
     try:
-        return _measured(claim, run, printed, starts)
+        return {**claim, **_measured(claim, run, printed, starts)}
     except LookupError:
-        return _listed(claim, "", "not measured", NOT_MEASURED)
+        return {**claim, "ours": "", "verdict": "not measured", "note": NOT_MEASURED}
 
 
-def _listed(claim: dict[str, str], ours: str, verdict: str, note: str) -> Row:
-    return Row(
-        section=claim["section"],
-        claim=claim["quote"],
-        published=claim["published"],
-        ours=ours,
-        verdict=verdict,
-        note=note,
-    )
-
-
-def _measured(claim: dict[str, str], run: Run, printed: Run, starts: Sequence[Run]) -> Row:
+def _measured(
+    claim: dict[str, str], run: Run, printed: Run, starts: Sequence[Run]
+) -> dict[str, str]:
     """Measure a claim; LookupError where a run lacks what it is about."""
     name = claim["measurement"]
     holds, ours = run.measure(name)
     published = claim["published"]
     in_print = True  # where the paper says it in words
+    notes = [claim["note"]]
     if not published:
         in_print, published = printed.measure(name)
     verdict = HOLDS if holds else DOES_NOT
-    notes = [claim["note"]]
     if claim["varies_with"]:
-        count = sum(start.measure(name)[0] for start in starts)
-        verdict = _verdict_of_runs(count + holds, len(starts) + 1)
-        notes.append(_true_of(verdict, count, len(starts), in_print=in_print, holds=holds))
+        of_starts = [start.measure(name)[0] for start in starts]
+        verdict, note = _over_starts(of_starts, in_print=in_print, holds=holds)
+        notes.append(note)
     if in_print != holds and not claim["published"]:
         of_print = HOLDS if in_print else DOES_NOT
         notes.append(f"{of_print} in the published tables")
     if claim["if_not"] and not holds:
         verdict = claim["if_not"]
-    note = "; ".join(note for note in notes if note)
-    return _listed(claim, ours, verdict, note)._replace(published=published)
+    note = "; ".join(filter(None, notes))
+    return {"published": published, "ours": ours, "verdict": verdict, "note": note}
 
 
-def _verdict_of_runs(n_true: int, n_runs: int) -> str:
-    """Judge a claim by the number of runs of which it is true."""
-    if n_true / n_runs >= OFTEN:
-        return HOLDS
-    if n_true:
-        return DEPENDS
-    return DOES_NOT
-
-
-def _true_of(verdict: str, count: int, n_starts: int, *, in_print: bool, holds: bool) -> str:
-    """Say of which runs a claim is true."""
-    if verdict == DOES_NOT:
-        return ""
-    runs = []
-    if verdict == DEPENDS and in_print:
-        runs.append("the published run")
-    if verdict == DEPENDS and holds:
-        runs.append("this one")
-    runs.append(f"{count} of {n_starts} others")
-    return f"true of {', '.join(runs)}"
+def _over_starts(of_starts: Sequence[bool], *, in_print: bool, holds: bool) -> tuple[str, str]:
+    """Judge a claim by the share of runs of which it is true, and say of which."""
+    others = f"{sum(of_starts)} of {len(of_starts)} others"
+    n_true = sum(of_starts, holds)
+    if n_true == 0:
+        return DOES_NOT, ""
+    if n_true / (len(of_starts) + 1) >= OFTEN:
+        return HOLDS, f"true of {others}"
+    runs = ["the published run"] * in_print + ["this one"] * holds
+    return DEPENDS, f"true of {', '.join([*runs, others])}"
 
 
 def write_claims(ledger: pd.DataFrame, ranks: str, path: Path, md: Path) -> None:

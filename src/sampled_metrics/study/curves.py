@@ -15,14 +15,14 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.files import read_table
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.records import sources
 from sampled_metrics.sampling import (
     expected_values,
     pmf,
 )
-from sampled_metrics.study.against_samples import COLUMNS, recall_against_samples
+from sampled_metrics.study.against_samples import CURVES, recall_against_samples
 from sampled_metrics.study.settings import N_ITEMS, ExperimentSettings
 from sampled_metrics.study.tables import EXACT, METRICS, PREDICTED_RANKS
 
@@ -30,7 +30,7 @@ _WITH = Sampling.WITH_REPLACEMENT
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
 BUCKET = 100  # ranks in the worst bin of Figure 5
 TIES_MATTER = 1  # candidates tied with the held-out item, on average over users
-DISTRIBUTION = ("panel", "recommender", "ties", "first_rank", "last_rank", "users")  # Figure 5
+SIZES = (1, 10, 100, 1000)  # of samples in Figure 3
 
 
 @one_thread()
@@ -52,7 +52,7 @@ def figure_data(
         return rank_distribution(records), note
     table = recall_against_samples(records, settings)
     if band is not None:
-        table = pd.concat([table, read_table(band, COLUMNS)])
+        table = pd.concat([table, read_table(band, CURVES)])
     return table, note
 
 
@@ -82,11 +82,11 @@ def sampled_against_rank() -> pd.DataFrame:
     ranks = np.r_[1:101, 105:1001:5]
     frames = []
     for measure in METRICS:
-        table = pd.DataFrame({"metric": measure.label, "curve": "", "rank": ranks})
-        for m in (1, 10, 100, 1000):
-            value = expected_values(measure, ranks, N_ITEMS, m, _WITH)
-            frames.append(table.assign(curve=f"m = {m}", value=value))
-        frames.append(table.assign(curve=EXACT, value=measure.at(ranks, N_ITEMS)))
+        curves = {f"m = {m}": expected_values(measure, ranks, N_ITEMS, m, _WITH) for m in SIZES}
+        curves[EXACT] = measure.at(ranks, N_ITEMS)
+        for name, value in curves.items():
+            columns = {"metric": measure.label, "curve": name, "rank": ranks, "value": value}
+            frames.append(pd.DataFrame(columns))
     return pd.concat(frames)
 
 
@@ -121,21 +121,24 @@ def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
     """
     last = max(int(ranks.n_candidates.max()) for ranks in records.values())
     power = 10 ** (len(str(last)) - 1)  # of ten, at most `last`
-    width = max(1, min(BUCKET, power // 10))
     top = max(10, min(100, power))
     edges = {
-        "all": equal_bins(last, width),
+        "all": equal_bins(last, max(1, min(BUCKET, power // 10))),
         "top": np.arange(0, top + 1, top // 10),
     }
     tables = []
     for name, ranks in records.items():
         policies = ("random", "pessimistic")[: 1 + (ranks.n_tied.mean() > TIES_MATTER)]
-        for panel, ties in product(edges, policies):
-            ends = edges[panel]
-            about = {"panel": panel, "recommender": name, "ties": ties}
-            table = pd.DataFrame({"first_rank": ends[:-1] + 1, "last_rank": ends[1:]})
-            table["users"] = users_by_bucket(ranks, ends, ties)
-            tables.append(table.assign(**about)[list(DISTRIBUTION)])
+        for (panel, ends), ties in product(edges.items(), policies):
+            columns = {
+                "panel": panel,
+                "recommender": name,
+                "ties": ties,
+                "first_rank": ends[:-1] + 1,
+                "last_rank": ends[1:],
+                "users": users_by_bucket(ranks, ends, ties),
+            }
+            tables.append(pd.DataFrame(columns))
     return pd.concat(tables)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics import parse_measure
 from sampled_metrics.study.config import PAPERS_CHOICES, Entry, Study
 from sampled_metrics.study.settings import ExperimentSettings, ToySettings
 
@@ -43,17 +43,16 @@ PAPERS_RECOMMENDERS: dict[str, tuple[str, dict[str, Any]]] = {  # kind and setti
 }
 OF_DATA = (3, 4, 6)  # tables and the figure that are made of the recommenders' ranks
 _ESTIMATES = ("Sampled", "Rank Estimate", "CLS", "BV")  # how columns of estimates begin
-_COLUMNS = {  # columns that each setting of the experiment changes
-    "n_negatives": _ESTIMATES,
-    "sampling": _ESTIMATES,
-    "ties": _ESTIMATES,
-    "assumed_sampling": ("CLS", "BV"),
-    "n_items": ("Rank Estimate", "CLS", "BV"),
-    "cls_nonnegative": ("CLS",),
-    "rounding": ("Rank Estimate",),
-    "divisor": ("Rank Estimate",),
+_CELLS = {  # tables, and columns of them, that each setting of the experiment changes
+    "n_negatives": ((3, 4), _ESTIMATES),
+    "sampling": (OF_DATA, _ESTIMATES),
+    "ties": ((3, 4), _ESTIMATES),
+    "assumed_sampling": (OF_DATA, ("CLS", "BV")),
+    "n_items": (OF_DATA, ("Rank Estimate", "CLS", "BV")),
+    "cls_nonnegative": ((3, 4), ("CLS",)),
+    "rounding": ((3, 4), ("Rank Estimate",)),
+    "divisor": ((3, 4), ("Rank Estimate",)),
 }
-_OF_CURVES = ("sampling", "assumed_sampling", "n_items")  # that also change Figure 6
 
 
 class Departure(NamedTuple):
@@ -84,8 +83,7 @@ def notes(cells: "pd.DataFrame", departures: Iterable[Sequence[Any]]) -> list[st
     found = [Departure(*values) for values in departures]
     texts = []
     for key in cells[["table", "row", "metric", "column"]].itertuples(index=False):
-        words = [departure.words for departure in found if departure.changes(*key)]
-        texts.append("; ".join(words))
+        texts.append("; ".join(one.words for one in found if one.changes(*key)))
     return texts
 
 
@@ -96,7 +94,14 @@ def changed_tables(departures: Iterable[Sequence[Any]]) -> set[int]:
 
 def departures(study: Study) -> list[Departure]:
     """Compare a study on the paper's data with the paper's settings."""
-    found = [*_of_toys(study.toy), *_of_data(study), *_of_experiment(study.experiment)]
+    found: list[Departure] = []
+    toy = ToySettings()
+    for name in ("n_negatives", "sampling"):
+        found += _different(f"toy.{name}", getattr(study.toy, name), getattr(toy, name), (2,))
+    for name, value in study.filters.on.items():
+        found += _different(f"filters.{name}", value, None, OF_DATA)
+    found += _different("split.tie_break", study.split.tie_break, "ncf", OF_DATA)
+    found += _of_experiment(study.experiment)
     if study.ranks == "trained":
         for entry in study.recommenders:
             found += _of_recommender(entry)
@@ -106,31 +111,11 @@ def departures(study: Study) -> list[Departure]:
     return found
 
 
-def _of_toys(toy: ToySettings) -> Iterator[Departure]:
-    paper = ToySettings()
-    for name in ("n_negatives", "sampling"):
-        words = _different(f"toy.{name}", getattr(toy, name), getattr(paper, name))
-        if words:
-            yield Departure(words, (2,))
-
-
-def _of_data(study: Study) -> Iterator[Departure]:
-    for name, value in study.filters.on.items():
-        yield Departure(f"filters.{name} is {value}, the paper's null", OF_DATA)
-    words = _different("split.tie_break", study.split.tie_break, "ncf")
-    if words:
-        yield Departure(words, OF_DATA)
-
-
 def _of_experiment(experiment: ExperimentSettings) -> Iterator[Departure]:
-    for name, columns in _COLUMNS.items():
+    for name, (tables, columns) in _CELLS.items():
+        papers = getattr(PAPERS_EXPERIMENT, name)
         ours = getattr(experiment, name)
-        words = _different(f"experiment.{name}", ours, getattr(PAPERS_EXPERIMENT, name))
-        if words:
-            tables: tuple[int, ...] = (3, 4)
-            if name in _OF_CURVES:
-                tables = OF_DATA
-            yield Departure(words, tables, columns=columns)
+        yield from _different(f"experiment.{name}", ours, papers, tables, columns=columns)
     for metric in PAPERS_EXPERIMENT.metrics:
         if metric not in experiment.metrics:
             label = parse_measure(metric).label
@@ -146,26 +131,18 @@ def _of_recommender(entry: Entry) -> Iterator[Departure]:
     name = entry.name
     if name not in PAPERS_RECOMMENDERS or entry.kind == "external":
         return
-    papers_kind, papers = PAPERS_RECOMMENDERS[name]
-    words = _different(f"{name} is of kind", entry.kind, papers_kind)
-    if words:
-        yield Departure(words, OF_DATA, row=name)
-        return
-    given = entry.settings.model_dump(by_alias=True)
-    for key, value in papers.items():
-        words = _different(f"{key} of {name}", given[key], value)
-        if words:
-            yield Departure(words, OF_DATA, row=name)
+    kind, papers = PAPERS_RECOMMENDERS[name]
+    yield from _different(f"{name} is of kind", entry.kind, kind, OF_DATA, row=name)
+    if entry.kind == kind:
+        ours = entry.settings.model_dump(by_alias=True)
+        for key, value in papers.items():
+            yield from _different(f"{key} of {name}", ours[key], value, OF_DATA, row=name)
 
 
-def _different(setting: str, ours: object, papers: object) -> str:
+def _different(
+    setting: str, ours: object, papers: object, tables: tuple[int, ...], **cells: Any
+) -> Iterator[Departure]:
     """Name a setting with both values if they differ."""
-    if ours == papers:
-        return ""
-    return f"{setting} is {_shown(ours)}, the paper's {_shown(papers)}"
-
-
-def _shown(value: object) -> str:
-    if value is None:
-        return "null"
-    return str(value)
+    if ours != papers:
+        shown = ["null" if value is None else value for value in (ours, papers)]
+        yield Departure(f"{setting} is {shown[0]}, the paper's {shown[1]}", tables, **cells)

@@ -1,72 +1,84 @@
 """Parts of several figures: panels, axes, curves and the names at their ends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from sampled_metrics._base.arrays import Float
+from sampled_metrics.study.printed import groups
 
 INK = "#1a1a1a"  # of exact values
 GREY = "#555555"  # of text
-LIGHT = "#767676"  # of background curves
 DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 0.9)), (0, (5, 1.2, 1.2, 1.2)))
 DOTTED: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (1, 1.5)), "zorder": 1}
-BACKGROUND: dict[str, Any] = {"color": LIGHT, "linewidth": 0.5}
-SPACE = {"left": 0.42, "right": 0.17, "top": 0.2, "between": (0.28, 0.22), "ylabel": ""}  # inches
 
 
 def panels(
-    figure: Figure, rows: int, columns: int, space: Mapping[str, Any], **options: Any
+    figure: Figure,
+    rows: int,
+    columns: int,
+    height: float,
+    *,
+    left: float = 0.42,
+    right: float = 0.17,
+    top: float = 0.2,
+    below: float = 0.28,
+    beside: float = 0.22,
+    ylabel: str = "",
+    **options: Any,
 ) -> Any:
-    """Lay out rows of panels in `SPACE`, as changed by `space`; `ylabel` there is of all panels."""
-    at = {**SPACE, **space}
+    """Lay out rows of panels of some height, with one label for all y axes.
+
+    All lengths are in inches: the margins of the figure, except for that at the foot, which depends
+    on the notes in it, and the space below and beside a panel.
+    """
     foot = 0.34 + 0.16 * len(figure.texts)
-    below, beside = at["between"]
-    total = at["top"] + rows * at["height"] + (rows - 1) * below + foot
-    width = figure.get_figwidth()
-    each = (width - at["left"] - at["right"] - (columns - 1) * beside) / columns
-    margins = {
-        "left": at["left"] / width,
-        "right": 1 - at["right"] / width,
-        "bottom": foot / total,
-        "top": 1 - at["top"] / total,
-        "hspace": below / at["height"],
-        "wspace": beside / each,
-    }
+    total = top + rows * height + (rows - 1) * below + foot
     for text in figure.texts:
         text.set_y(0.04 / total)
-    middle = (margins["bottom"] + margins["top"]) / 2
-    figure.text(0.015, middle, at["ylabel"], rotation=90, va="center")
     figure.set_figheight(total)
-    return figure.subplots(rows, columns, squeeze=False, gridspec_kw=margins, **options)
+    low = foot / total
+    high = 1 - top / total
+    figure.text(0.015, (low + high) / 2, ylabel, rotation=90, va="center")
+    width = figure.get_figwidth()
+    of_panel = (width - left - right - (columns - 1) * beside) / columns
+    figure.subplots_adjust(
+        left=left / width,
+        right=1 - right / width,
+        bottom=low,
+        top=high,
+        hspace=below / height,
+        wspace=beside / of_panel,
+    )
+    return figure.subplots(rows, columns, squeeze=False, **options)
 
 
 def linear_axis(axes: Axes, last: float) -> None:
     """Set an x axis of ranks from 1 to the last."""
-    unit = 10.0 ** np.floor(np.log10(last / 4))
-    step = next(unit * factor for factor in (1, 2, 5, 10) if 4 * unit * factor >= last)
-    ticks = [1, *(tick for tick in np.arange(step, last + 1, step) if tick > 1)]
-    axes.set(xlim=(1, last), xticks=ticks)
+    ticks: Any = MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(0, last)
+    axes.set(xlim=(1, last), xticks=[1, *ticks[(ticks > 1) & (ticks <= last)]])
     axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
-def log_axis(axes: Axes, low: float, high: float, which: str = "x") -> None:
+def log_axis(axis: XAxis | YAxis, low: float, high: float) -> None:
     """Set a logarithmic axis with up to four ticks at powers of ten, or also at 2 and 5."""
     powers = 10 ** np.arange(max(np.ceil(np.log10(low)), 0), np.log10(high) + 1e-9)
     factors = [1, 2, 5]
     if high >= 100 * low:
         factors = [1]
     ticks = np.outer(powers[:: 1 + (len(powers) > 4)], factors).ravel()
-    axes.set(**{f"{which}scale": "log"})
-    axes.set(**{f"{which}lim": (low, high), f"{which}ticks": ticks[ticks <= high]})
-    axis = getattr(axes, f"{which}axis")
+    x = axis.axis_name
+    limits = {f"{x}scale": "log", f"{x}lim": (low, high), f"{x}ticks": ticks[ticks <= high]}
+    axis.axes.set(**limits)
     axis.set_major_formatter("{x:,.0f}")
-    axis.set_minor_locator(NullLocator())
+    axis.minorticks_off()
 
 
 def write(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
@@ -74,20 +86,19 @@ def write(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
     axes.text(x, y, text, **{"transform": axes.transAxes, "color": GREY, "va": "top", **style})
 
 
-def curve(axes: Axes, x: "pd.Series[int]", y: "pd.Series[float]", **style: Any) -> None:
-    """Draw a curve, as steps where the metric jumps from 1 to 0."""
-    drawstyle = None
-    if set(y) == {0.0, 1.0}:
-        drawstyle = "steps-mid"
-    axes.plot(x, y, drawstyle=drawstyle, **style)
+def curves(
+    axes: Axes, table: pd.DataFrame, name: str, x: str, styles: Iterable[Any], **style: Any
+) -> None:
+    """Draw the values of a table against `x`, a curve for each value of the column `name`.
 
-
-def style_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour and dashes by name; repeated colours get other dashes."""
-    return {
-        name: {"color": f"C{i % 8}", "linestyle": DASHES[(i + i // 8) % 4]}
-        for i, name in enumerate(names)
-    }
+    A curve that jumps from 1 to 0 is drawn in steps.
+    """
+    for (label, points), own in zip(groups(table, name), styles, strict=False):
+        drawstyle = "default"
+        if set(points["value"]) == {0.0, 1.0}:
+            drawstyle = "steps-mid"
+        look = {"label": label, "drawstyle": drawstyle, **style, **own}
+        axes.plot(points[x], points["value"], **look)
 
 
 def shown(name: object, longest: int = 18) -> str:
@@ -125,29 +136,35 @@ def apart(places: Float, size: float) -> Float:
     return moved
 
 
-_TO_NAMES = 0.09  # inches from the axes to the names of curves, where thin lines lead to them
+def name_ends(lines: Sequence[Line2D], head: str = "") -> None:
+    """Write the label of each line to the right of its last point, and `head` above all labels.
 
-
-def name_ends(axes: Axes, ends: Sequence[tuple[str, float, float, Any]], head: str = "") -> None:
-    """Write a name to the right of each curve's end, one below the other, and `head` above them.
-
-    `ends` are name, x, y and colour; a thin line leads to the end.
+    Labels are one below the other, and a thin line leads from each to its point.
     """
-    figure: Any = axes.figure
-    extent = axes.get_window_extent()
-    line = 0.125 * figure.dpi / extent.height
-    left = 1 + _TO_NAMES * figure.dpi / extent.width
+    axes: Any = lines[0].axes
+    dpi = axes.figure.dpi
+    row = 0.125 * dpi / axes.bbox.height
+    left = 1 + 0.09 * dpi / axes.bbox.width
+    ends = [(axes.get_xlim()[1], np.asarray(line.get_ydata())[-1]) for line in lines]
     to_axes = axes.transData + axes.transAxes.inverted()
-    heights = apart(to_axes.transform([(x, y) for _, x, y, _ in ends])[:, 1], line)
-    for (name, x, y, color), height in zip(ends, heights, strict=True):
+    heights = apart(to_axes.transform(ends)[:, 1], row)
+    for line, end, height in zip(lines, ends, heights, strict=True):
         leader = {
             "arrowstyle": "-",
             "linewidth": 0.5,
-            "color": color,
+            "color": line.get_color(),
             "relpos": (0, 0.5),
             "shrinkA": 0,
             "shrinkB": 0.5,
         }
-        place = (x, y), (left, height), "data", "axes fraction", leader
-        axes.annotate(name, *place, annotation_clip=False, color=color, va="center")
-    write(axes, left, max(heights) + line, head, va="center")
+        axes.annotate(
+            line.get_label(),
+            end,
+            (left, height),
+            textcoords="axes fraction",
+            arrowprops=leader,
+            annotation_clip=False,
+            color=line.get_color(),
+            va="center",
+        )
+    write(axes, left, max(heights) + row, head, va="center")

@@ -71,7 +71,7 @@ _MODULES = {
         "pandas.io.formats.csvs",
         "pyarrow.pandas_compat",
     ),
-    "ranges": ("sampled_metrics.study.allowed",),
+    "ranges": ("sampled_metrics.study.against_samples",),
     "scorecard": (
         "sampled_metrics.study.scorecard",
         "sampled_metrics.study.claims",

@@ -53,7 +53,7 @@ def latex(table: pd.DataFrame, caption: str, label: str) -> str:
     repeated = pd.Series(True, index=body.index)
     for column in body.columns[: max(names - 1, 0)]:
         repeated &= body[column] == body[column].shift()
-        body[column] = body[column].where(~repeated, "")
+        body.loc[repeated, column] = ""
     style = body.style.hide(axis="index").format(escape="latex")
     text = style.format_index(escape="latex", axis=1).to_latex(
         column_format="l" * names + "r" * (len(is_numeric) - names),
@@ -84,18 +84,18 @@ def side_by_side(
     kinds = {"ours": as_printed(table)}
     if number > 1:
         kinds["closed form"] = as_printed(table, "expected", "expected_std")
-        if number == 4:
-            kinds["closed form"]["std"] = ""
+    if number == COUNTS:
+        kinds["closed form"]["std"] = ""
     if published is not None:
         kinds["paper"] = published[published["table"] == number]
-    cells = pd.concat([rows.assign(number=kind) for kind, rows in kinds.items()])
+    cells = pd.concat(kinds, names=["number"]).reset_index("number")
     cells["text"] = cells["value"].where(cells["std"] == "", cells["value"] + "±" + cells["std"])
     lines = LINES[number]
     across = ACROSS[number]
     wide = cells.set_index([*lines, "number", across])["text"].unstack(fill_value="", sort=False)
     ours = table[lines].drop_duplicates().itertuples(index=False)
     shown = [key for line in ours for kind in kinds if (key := (*line, kind)) in wide.index]
-    laid_out = wide.loc[shown, list(dict.fromkeys(table[across]))].reset_index()
+    laid_out = wide.loc[shown, table[across].unique()].reset_index()
     return laid_out.rename(columns={**heads(number), "number": ""})
 
 
@@ -116,14 +116,9 @@ def write_printed(
     write_text(stem.with_suffix(".tex"), latex(laid_out, caption, stem.name))
 
 
-def by_metric(table: pd.DataFrame) -> pd.DataFrame:
-    """Give each metric of the table of exact metrics its own column, in the order of the table."""
-    wide = table.set_index(["recommender", "ties", "metric"])["value"].unstack(sort=False)
-    return wide.reset_index()
-
-
 def write_exact(table: pd.DataFrame, source: str, csv: Path, md: Path) -> None:
     """Write the exact metrics as CSV, and as Markdown with a column per metric."""
     write_table(table, csv, "%.6f")
     caption = f"Exact metrics in percent, by tie policy. Ranks: {source}."
-    write_text(md, f"{caption}\n\n{markdown(by_metric(table), decimals=2)}\n")
+    wide = table.set_index(["recommender", "ties", "metric"])["value"].unstack(sort=False)
+    write_text(md, f"{caption}\n\n{markdown(wide.reset_index(), decimals=2)}\n")

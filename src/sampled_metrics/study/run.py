@@ -13,7 +13,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.curves import in_worst_bucket
 from sampled_metrics.study.scorecard import NOT_COMPARABLE
 from sampled_metrics.study.starts import SIZES, USERS, users_by_rank
-from sampled_metrics.study.tables import COUNTS, EXACT, KEY, SAMPLED, scale_of_counts
+from sampled_metrics.study.tables import COUNTS, EXACT, KEY, SAMPLED, expected_of_hundred
 
 Found = tuple[bool | np.bool_, str]  # whether a claim holds, and what was measured
 
@@ -269,7 +269,7 @@ def comparable_run(
     comparable = card.loc[card["verdict"] != NOT_COMPARABLE, KEY]
     kept = cells.merge(comparable, on=KEY)
     of_ranks = kept.loc[(kept["table"] == 3) & (kept["column"] == EXACT), "row"].unique()
-    expected = kept["expected"] * scale_of_counts(kept["table"], kept["repetitions"])
+    expected = expected_of_hundred(kept)
     rows: list[tuple[Any, ...]] = []
     if "X" in of_ranks:
         for which, users in users_by_rank(ranks["X"]).items():

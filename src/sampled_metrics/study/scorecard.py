@@ -6,7 +6,6 @@ of tied samples. `study.starts` measures them. No verdict has a seed: ours is in
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from sampled_metrics.study.tables import (
     KEY,
     REPETITIONS,
     as_printed,
-    scale_of_counts,
+    expected_of_hundred,
 )
 
 SIGMAS = 3.0
@@ -42,16 +41,11 @@ class Cell(NamedTuple):
     """A published cell, as text, with what is known of ours; NaN where something is missing."""
 
     table: int
-    row: str
-    metric: str
-    column: str
     value_published: str
-    std_published: str
     expected: float
     expected_std: float
     repetitions: float
-    printed: str
-    printed_std: str
+    ours: str
     spread: float
     cause: str
     uniform: float
@@ -59,17 +53,8 @@ class Cell(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A row of the scorecard."""
+    """What the scorecard says of a cell."""
 
-    table: int
-    row: str
-    metric: str
-    column: str
-    published: str
-    published_std: str
-    ours: str = ""
-    ours_std: str = ""
-    difference: str = ""
     tolerance: str = ""
     verdict: str = NOT_COMPARABLE
     note: str = ""
@@ -77,7 +62,8 @@ class Judged(NamedTuple):
     error: str = ""
 
 
-COLUMNS = Judged._fields
+_OURS = ("ours", "ours_std", "difference")
+SCORECARD = (*KEY, "published", "published_std", *_OURS, *Judged._fields)
 
 
 class Tolerance(NamedTuple):
@@ -95,12 +81,6 @@ class Tolerance(NamedTuple):
     def holds(self, difference: float) -> bool:
         """Return whether a difference, ours less the published value, is accepted."""
         return -self.above <= difference <= self.below
-
-    def on_side_of(self, difference: float) -> float:
-        """Return the largest accepted difference of the same sign."""
-        if difference > 0:
-            return self.below
-        return self.above
 
 
 def mean_tolerance(table: int, expected: float, deviation: float, spread: float = 0.0) -> Tolerance:
@@ -121,7 +101,6 @@ def mean_tolerance(table: int, expected: float, deviation: float, spread: float 
     return Tolerance(kind, float(np.hypot(error, size / 12.0**0.5)), allowed, allowed)
 
 
-@cache
 def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
     """Tolerance of a count of Table 4: all but 0.135 % of its binomial distribution on each side.
 
@@ -129,17 +108,18 @@ def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
     """
     n = REPETITIONS[COUNTS]
     share = min(max(expected / n, 0.0), 1.0)
-    tail = scipy.special.ndtr(-SIGMAS)
-    at_most = scipy.special.bdtr(np.arange(n + 1.0), n, share)
-    at_least = 1.0 - np.concatenate([[0.0], at_most[:-1]])
-    low = float(np.argmax(at_most >= tail))
-    high = n - float(np.argmax(at_least[::-1] >= tail))
-    error = float(np.hypot(np.sqrt(n * share * (1.0 - share)), spread))
+    middle = n * share
+    # Of right orders, and of wrong ones, which are as few as right ones are many.
+    at_most = scipy.special.bdtr(np.arange(n + 1.0), n, [[share], [1.0 - share]])
+    fewest = np.argmax(at_most >= scipy.special.ndtr(-SIGMAS), axis=1)
+    low = float(fewest[0])
+    high = float(n - fewest[1])
+    error = float(np.hypot(np.sqrt(middle * (1.0 - share)), spread))
     if spread:
-        low = min(low, n * share - SIGMAS * error)
-        high = max(high, n * share + SIGMAS * error)
+        low = min(low, middle - SIGMAS * error)
+        high = max(high, middle + SIGMAS * error)
     kind = "random"
-    if np.diff(at_most, prepend=0.0).max() >= CERTAIN:
+    if np.diff(at_most[0], prepend=0.0).max() >= CERTAIN:
         kind = "near-certain"
     return Tolerance(kind, error, expected - low, high - expected)
 
@@ -158,73 +138,57 @@ def scorecard(
     `uniform` our expectation if all orders of tied samples were equally likely. `departures` are
     settings that are not the paper's, with the cells that they change, see `study.departures`.
 
-    Returns one row for each published cell, in its order, with the columns `COLUMNS`. Cells that
+    Returns one row for each published cell, in its order, with the columns `SCORECARD`. Cells that
     this run did not compute, or computed for other settings, are not comparable.
     """
     ours = table.assign(
-        expected=table["expected"] * scale_of_counts(table["table"], table["repetitions"]),
+        expected=expected_of_hundred(table),
         expected_std=table["expected_std"].where(table["table"] != COUNTS),
     )
     printed = as_printed(ours, "expected", "expected_std")
-    ours = ours.assign(printed=printed["value"], printed_std=printed["std"])
-    suffixes = ("_published", "")
-    cells = published.merge(ours, on=KEY, how="left", suffixes=suffixes, validate="1:1")
+    ours = ours.assign(ours=printed["value"], ours_std=printed["std"])
+    cells = published.merge(ours, on=KEY, how="left", suffixes=("_published", ""), validate="1:1")
     for more in (spread, uniform):
         cells = cells.merge(more, on=KEY, how="left", validate="1:1")
+    cells = cells.fillna({"spread": 0.0})
     cells["departure"] = notes(cells, departures)
+    difference = cells["expected"] - cells["value_published"].astype(float)
+    cells["difference"] = difference.map("{:z.4f}".format)
+    cells.loc[difference.isna(), _OURS] = ""
     rows = cells[[*Cell._fields]].itertuples(index=False)
-    return pd.DataFrame([_judge(Cell(*row)) for row in rows], columns=COLUMNS)
+    judged = pd.DataFrame([_judge(Cell(*row)) for row in rows], columns=Judged._fields)
+    names = {"value_published": "published", "std_published": "published_std"}
+    return pd.concat([cells.rename(columns=names), judged], axis=1)[[*SCORECARD]]
 
 
 def _judge(cell: Cell) -> Judged:
-    """One row of the scorecard."""
-    judged = Judged(
-        table=cell.table,
-        row=cell.row,
-        metric=cell.metric,
-        column=cell.column,
-        published=cell.value_published,
-        published_std=cell.std_published,
-    )
-    if pd.isna(cell.expected):
-        return judged._replace(note=cell.departure or "not computed in this run")
+    """Judge a cell by the noise of repetitions, and by all that the paper leaves open."""
+    if cell.departure or pd.isna(cell.expected):
+        return Judged(note=cell.departure or "not computed in this run")
     difference = cell.expected - float(cell.value_published)
-    judged = judged._replace(
-        ours=cell.printed, ours_std=cell.printed_std, difference=f"{difference:z.4f}"
-    )
-    if cell.departure:
-        return judged._replace(note=cell.departure)
     noise = _tolerance(cell)
-    widest = noise
-    if pd.notna(cell.spread):
-        widest = _tolerance(cell, float(cell.spread))
-    verdict, note = _verdict(cell, difference, noise, widest)
-    used = widest
-    if verdict in VERDICTS[:2]:
-        used = noise
-        if _is_due_to_ties(cell):
-            verdict = "explained"
-            note = "order of tied samples"
-    return judged._replace(
-        tolerance=f"{used.on_side_of(difference):.4f}",
-        verdict=verdict,
-        note=note,
-        kind=noise.kind,
-        error=f"{widest.error:.4f}",
-    )
-
-
-def _verdict(cell: Cell, difference: float, noise: Tolerance, widest: Tolerance) -> tuple[str, str]:
-    """Judge a difference by the noise of repetitions, and by all that the paper leaves open."""
-    if cell.printed == cell.value_published:
-        return "exact", ""
-    if noise.kind != "deterministic" and noise.holds(difference):
-        return "within noise", ""
-    if widest is noise:
-        return "differs", ""
-    if widest.holds(difference):
-        return "explained", cell.cause
-    return "differs", f"beyond the spread of the {cell.cause}"
+    widest = _tolerance(cell, cell.spread)
+    tolerance = noise
+    note = ""
+    if cell.ours == cell.value_published:
+        verdict = "exact"
+    elif noise.kind != "deterministic" and noise.holds(difference):
+        verdict = "within noise"
+    else:
+        tolerance = widest
+        verdict = "differs"
+        if pd.notna(cell.cause):
+            note = f"beyond the spread of the {cell.cause}"
+            if widest.holds(difference):
+                verdict = "explained"
+                note = cell.cause
+    if verdict in VERDICTS[:2] and _is_due_to_ties(cell):
+        verdict = "explained"
+        note = "order of tied samples"
+    allowed = tolerance.above
+    if difference > 0:
+        allowed = tolerance.below
+    return Judged(f"{allowed:.4f}", verdict, note, noise.kind, f"{widest.error:.4f}")
 
 
 def _is_due_to_ties(cell: Cell) -> bool:
@@ -247,21 +211,18 @@ def _tolerance(cell: Cell, spread: float = 0.0) -> Tolerance:
 def z_scores(card: pd.DataFrame) -> pd.DataFrame:
     """Divide differences by standard errors, for the random cells: columns `KEY` and `z`."""
     cells = card[card["kind"] == "random"]
-    cells = cells[cells["difference"].astype(str) != ""].dropna(subset="difference")
     z = pd.to_numeric(cells["difference"]) / pd.to_numeric(cells["error"])
-    return cells.assign(z=z)[[*KEY, "z"]].reset_index(drop=True)
+    return cells.assign(z=z).dropna(subset="z")[[*KEY, "z"]].reset_index(drop=True)
 
 
 def summary(card: pd.DataFrame) -> pd.DataFrame:
     """Count the cells of each table by verdict, exact ones by kind; each cell is in one column."""
     by_kind = card["kind"].map(EXACT_BY_KIND)
     columns = card["verdict"].mask(card["verdict"] == "exact", by_kind)
-    names = [*EXACT_BY_KIND.values(), *VERDICTS[1:]]
-    counts = pd.crosstab(card["table"], columns).reindex(columns=names, fill_value=0)
-    counts["cells"] = counts.sum(axis=1)
-    counts = counts.astype(object)
-    counts.loc["all"] = counts.sum()
-    return counts.reset_index()
+    counts = pd.crosstab(card["table"], columns, margins=True, margins_name="all")
+    names = [*EXACT_BY_KIND.values(), *VERDICTS[1:], "all"]
+    counts = counts.reindex(columns=names, fill_value=0).rename(columns={"all": "cells"})
+    return counts.astype(object).reset_index()
 
 
 def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None:

@@ -7,7 +7,6 @@ starts is what varies between two runs of the study.
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +15,17 @@ from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.against_samples import COLUMNS as CURVES
-from sampled_metrics.study.against_samples import sample_sizes, signed_difference, smallest_from
+from sampled_metrics.study.against_samples import (
+    CURVES,
+    ESTIMATORS,
+    RECALL,
+    expected_recall,
+    lead,
+    sample_sizes,
+    smallest_from,
+)
 from sampled_metrics.study.config import Entry
 from sampled_metrics.study.datasets.split import Split
-from sampled_metrics.study.expected_recall import ESTIMATORS, RECALL, expected_recall
 from sampled_metrics.study.recommenders import create
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import (
@@ -29,10 +34,8 @@ from sampled_metrics.study.tables import (
     KEY,
     PERCENT,
     SPREAD_COLUMNS,
-    run_experiment,
-    scale_of_counts,
-    table3,
-    table4,
+    expected_of_hundred,
+    of_data,
 )
 
 _log = logging.getLogger(__name__)
@@ -43,17 +46,12 @@ TOP = "top 100"
 HALF = "bottom half"
 
 
-def retrained(entry: Entry, split: Split, threads: int, **settings: Any) -> Ranks:
-    """Return the ranks of a recommender trained with some settings changed."""
-    model = create(entry.kind, {**entry.settings, **settings}).fit(split.train, threads)
-    return rank(model.scorer, split.train, split.held_out)
-
-
 def ranks_by_start(entry: Entry, split: Split, starts: int, threads: int) -> list[Ranks]:
     """Return the ranks of an als recommender for each of the seeds 0, 1 ... it is trained from."""
     ranks = []
     for seed in range(starts):
-        ranks.append(retrained(entry, split, threads, seed=seed))
+        model = create(entry.kind, {**entry.settings, "seed": seed}).fit(split.train, threads)
+        ranks.append(rank(model.scorer, split.train, split.held_out))
         _log.info("spread: start %d of %d", seed + 1, starts)
     return ranks
 
@@ -73,15 +71,13 @@ def table_of_starts(
     tables = []
     for start, ranks in enumerate(starts):
         seeded = settings.replaced(seed=settings.seed + start + 1)
-        records = {name: ranks, **others}
-        counts = users_by_rank(ranks)
-        experiments = {key: run_experiment(key, records[key], seeded) for key in records}
-        rows = [(USERS[0], name, USERS[1], which, counts[which], counts[which]) for which in counts]
+        numbers = users_by_rank(ranks).items()
+        rows = [(USERS[0], name, USERS[1], which, users, users) for which, users in numbers]
         users = pd.DataFrame(rows, columns=COLUMNS[1:])
-        for table in (table3(experiments), table4(experiments), users):
-            tables.append(table[[*KEY, "value", "expected"]].assign(start=start))
+        for table in (*of_data({name: ranks, **others}, seeded), users):
+            tables.append(table.assign(start=start))
     sizes = smallest_sizes(name, starts, others, settings)
-    return pd.concat([*tables, sizes])[list(COLUMNS)].reset_index(drop=True)
+    return pd.concat([*tables, sizes], ignore_index=True)[[*COLUMNS]]
 
 
 def users_by_rank(ranks: Ranks) -> dict[str, int]:
@@ -105,16 +101,17 @@ def smallest_sizes(
     if not others:
         return pd.DataFrame(columns=COLUMNS)
     other = next(iter(others))
-    records = {**{str(start): ranks for start, ranks in enumerate(starts)}, other: others[other]}
+    keys = list(map(str, range(len(starts))))
+    records = {other: others[other], **dict(zip(keys, starts, strict=True))}
     sizes = sample_sizes(records)
     at = expected_recall(records, settings)
-    rows = []
     exact = {key: values(RECALL, ranks).mean() for key, ranks in records.items()}
+    cell = (SIZES[0], f"{name} vs {other}", SIZES[1])
+    rows = []
     for e, estimator in enumerate(ESTIMATORS):
-        for start in range(len(starts)):
-            pair = (str(start), other, e, exact[other] - exact[str(start)])
-            m = smallest_from(partial(signed_difference, at, *pair), sizes)
-            rows.append((start, SIZES[0], f"{name} vs {other}", SIZES[1], estimator.label, m, m))
+        for start in keys:
+            m = smallest_from(partial(lead, at, exact, start, other, e, 0.0), sizes)
+            rows.append((int(start), *cell, estimator.label, m, m))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -131,8 +128,8 @@ def band_over_starts(
     for m in sample_sizes(records):
         for e, estimator in enumerate(ESTIMATORS):
             means = [at(start, e, m).mean for start in records]
-            rows.append(("lowest", name, estimator.label, m, min(means)))
-            rows.append(("highest", name, estimator.label, m, max(means)))
+            for kind, value in (("lowest", min(means)), ("highest", max(means))):
+                rows.append((kind, name, estimator.label, m, value))
     return pd.DataFrame(rows, columns=CURVES)
 
 
@@ -148,13 +145,13 @@ def spread_table(
     the standard deviation of exact metrics, in percent, over 1,000 random orders, because the
     published number comes from one order and ours is the expectation over all.
     """
-    cells = starts[
-        starts["table"].isin((3, COUNTS)) & (starts["row"].str.split(" vs ").str[0] == name)
-    ]
-    scale = scale_of_counts(cells["table"], settings.repetitions)
-    cells = cells.assign(spread=cells["expected"] * scale)
+    is_of_name = starts["row"].str.split(" vs ").str[0] == name
+    cells = starts[starts["table"].isin((3, COUNTS)) & is_of_name]
+    cells = cells.assign(repetitions=settings.repetitions)
+    cells["spread"] = expected_of_hundred(cells)
     table = cells.groupby(KEY, sort=False)["spread"].std(ddof=1).reset_index()
     table["spread"] *= np.sqrt(2.0)
+    parts = [table.assign(cause=f"initialisation of {name}")]
     rows = []
     for other, ranks in others.items():
         if ranks.n_tied.mean() <= 1:
@@ -163,17 +160,14 @@ def spread_table(
             orders = (generator(settings.seed, "ties", other, draw) for draw in range(1000))
             spread = PERCENT * float(means_over_orders(measure, ranks, orders).std(ddof=1))
             rows.append((3, other, measure.label, EXACT, spread, f"tie draw of {other}"))
-    by_ties = pd.DataFrame(rows, columns=SPREAD_COLUMNS)
-    table = table.assign(cause=f"initialisation of {name}")
-    return pd.concat([part for part in (table, by_ties) if len(part)])
+    parts.append(pd.DataFrame(rows, columns=SPREAD_COLUMNS))
+    return pd.concat([part for part in parts if len(part)])
 
 
 def uniform_ties(records: Mapping[str, Ranks], settings: ExperimentSettings) -> pd.DataFrame:
     """Expect Tables 3 and 4 as if all orders of tied samples were equally likely: `uniform`."""
-    settings = settings.replaced(ties="random", repetitions=2)
-    experiments = {name: run_experiment(name, records[name], settings) for name in records}
-    cells = pd.concat([table3(experiments), table4(experiments)])
-    cells["uniform"] = cells["expected"] * scale_of_counts(cells["table"], cells["repetitions"])
+    cells = pd.concat(of_data(records, settings.replaced(ties="random", repetitions=2)))
+    cells["uniform"] = expected_of_hundred(cells)
     return cells[[*KEY, "uniform"]]
 
 

@@ -204,7 +204,7 @@ def gather(job: Job) -> None:
 
 def ranges(job: Job) -> None:
     """Ranges of the exact metrics that samples of several sizes allow."""
-    from sampled_metrics.study.allowed import allowed_ranges
+    from sampled_metrics.study.against_samples import allowed_ranges
 
     settings = _experiment(job)
     table = allowed_ranges(_ranks(job), settings.metrics, settings.seed)

@@ -4,9 +4,9 @@ A repetition of the experiment (section 6) is kept as the histogram of its sampl
 estimate is this histogram times the estimator's vector.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import combinations
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from itertools import chain, combinations, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +17,7 @@ from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_table, replacing
 from sampled_metrics.estimators import estimator_matrix
-from sampled_metrics.metrics import values
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import histograms, sampled_rank_distribution, shared_histograms
 from sampled_metrics.study.moments import Moments, estimates, expected_moments, probability_less
@@ -62,19 +61,25 @@ class Row(NamedTuple):
     ranks: str
 
 
+def read_texts(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read a table as text, exactly as printed."""
+    return read_table(path, columns, dtype=str, keep_default_na=False)
+
+
+def read_published(path: Path) -> pd.DataFrame:
+    """Read published cells as text; `table` is an integer."""
+    return read_texts(path, COLUMNS).astype({"table": int})
+
+
 def read_cells(paths: Sequence[Path]) -> pd.DataFrame:
     """Read our cells from the files of several tables; columns of `Row`."""
     return pd.concat([read_table(path, Row._fields, TEXTS) for path in paths], ignore_index=True)
 
 
-def read_published(path: Path) -> pd.DataFrame:
-    """Read published cells as text, exactly as printed; `table` is an integer."""
-    return read_table(path, COLUMNS, dtype=str, keep_default_na=False).astype({"table": int})
-
-
-def scale_of_counts(table: "pd.Series[int]", repetitions: "pd.Series[int] | int") -> Float:
-    """Return the factors that turn counts of Table 4 into counts of a hundred; 1 elsewhere."""
-    return np.where(table == COUNTS, REPETITIONS[COUNTS] / np.maximum(repetitions, 1), 1.0)
+def expected_of_hundred(cells: pd.DataFrame) -> "pd.Series[float]":
+    """Return what cells are expected to be, counts of Table 4 as those of a hundred repetitions."""
+    scale = REPETITIONS[COUNTS] / cells["repetitions"].clip(lower=1)
+    return cells["expected"] * scale.where(cells["table"] == COUNTS, 1.0)
 
 
 def as_printed(table: pd.DataFrame, value: str = "value", std: str = "std") -> pd.DataFrame:
@@ -109,16 +114,22 @@ def corrected_items(ranks: Ranks, settings: ExperimentSettings) -> int:
     return settings.n_items
 
 
-@lru_cache(maxsize=4)
-def estimator_vectors(n_items: int, settings: ExperimentSettings) -> Float:
-    """Return estimators as vectors over sampled ranks, shape (measures, estimators, m + 1)."""
-    vectors = estimator_matrix(
-        *(settings.corrections, settings.measures, n_items, settings.n_negatives),
+def matrix_of(settings: ExperimentSettings) -> Callable[..., Float]:
+    """Return `estimator_matrix` with the options of an experiment."""
+    return partial(
+        estimator_matrix,
         sampling=settings.correction_sampling,
         cls_nonnegative=settings.cls_nonnegative,
         rounding=settings.rounding,
         divisor=settings.divisor,
     )
+
+
+@lru_cache(maxsize=4)
+def estimator_vectors(n_items: int, settings: ExperimentSettings) -> Float:
+    """Return estimators as vectors over sampled ranks, shape (measures, estimators, m + 1)."""
+    matrix = matrix_of(settings)
+    vectors = matrix(settings.corrections, settings.measures, n_items, settings.n_negatives)
     vectors.flags.writeable = False
     return vectors
 
@@ -163,8 +174,8 @@ def _draw_histograms(
     """Draw histograms of sampled ranks, shape (streams, repetitions, m + 1)."""
 
     def generators(stream: str) -> list[np.random.Generator]:
-        repetitions = range(settings.repetitions)
-        return [generator(settings.seed, name, stream, number) for number in repetitions]
+        numbers = range(settings.repetitions)
+        return [generator(settings.seed, name, stream, number) for number in numbers]
 
     m = settings.n_negatives
     design = (settings.sampling, settings.ties)
@@ -172,12 +183,12 @@ def _draw_histograms(
         orders: Sequence[str] = settings.estimators
         if settings.shared_ties:
             orders = ["ties"]
-        places = [generators(order) for order in orders]
+        places = list(map(generators, orders))
         return shared_histograms(ranks, m, generators("shared"), places, *design)
     chosen = streams or settings.estimators
     # All at once, because the distribution of sampled ranks is the same for every stream.
-    every = [rng for stream in chosen for rng in generators(stream)]
-    return histograms(ranks, m, every, *design).reshape(len(chosen), settings.repetitions, m + 1)
+    every = list(chain.from_iterable(map(generators, chosen)))
+    return histograms(ranks, m, every, *design).reshape(len(chosen), -1, m + 1)
 
 
 def save_experiment(path: Path, experiment: Experiment) -> None:
@@ -200,11 +211,10 @@ def exact_table(records: Mapping[str, Ranks], settings: ExactSettings) -> pd.Dat
     """
     rows = []
     for name, ranks in records.items():
-        for measure in map(parse_measure, settings.metrics):
-            for policy in settings.ties:
-                rng = generator(settings.seed, "ties", name)
-                mean = values(measure, ranks, policy, rng).mean()
-                rows.append((name, str(measure), policy, PERCENT * mean))
+        for metric, policy in product(settings.metrics, settings.ties):
+            rng = generator(settings.seed, "ties", name)
+            mean = values(parse_measure(metric), ranks, policy, rng).mean()
+            rows.append((name, metric, policy, PERCENT * mean))
     return pd.DataFrame(rows, columns=["recommender", "metric", "ties", "value"])
 
 
@@ -223,44 +233,36 @@ def toy_tables(settings: ToySettings) -> dict[int, pd.DataFrame]:
     )
     rows: list[Row] = []
     for name in PREDICTED_RANKS:
-        outcome = run_experiment("toy", toy_ranks(name), experiment, [name])
-        for i in range(len(METRICS)):
-            rows += _metric_rows(2, name, outcome, i)
-    cells = pd.DataFrame(rows, columns=Row._fields)
+        rows += _rows(2, name, run_experiment("toy", toy_ranks(name), experiment, [name]))
+    cells = pd.DataFrame(rows)
     is_exact = cells["column"] == EXACT
     exact = cells[is_exact].assign(table=1)
-    sampled = cells[~is_exact]
-    return {1: exact.reset_index(drop=True), 2: sampled.reset_index(drop=True)}
+    return {1: exact.reset_index(drop=True), 2: cells[~is_exact].reset_index(drop=True)}
 
 
 def table3(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
     """Exact, sampled and corrected metrics in percent, over all repetitions."""
-    first = next(iter(experiments.values()))
-    rows = [
-        row
-        for i in range(len(first.settings.metrics))
-        for name, experiment in experiments.items()
-        for row in _metric_rows(3, name, experiment, i, PERCENT)
-    ]
+    rows: list[Row] = []
+    for name, experiment in experiments.items():
+        rows += _rows(3, name, experiment, PERCENT)
+    labels = [measure.label for measure in experiment.settings.measures]
+    rows.sort(key=lambda row: labels.index(row.metric))
     return pd.DataFrame(rows, columns=Row._fields)
 
 
-def _metric_rows(
-    table: int, name: str, experiment: Experiment, i: int, unit: float = 1.0
-) -> Iterator[Row]:
-    """Yield the exact value of the i-th metric, then the estimates by estimator, times `unit`."""
-    label = experiment.settings.measures[i].label
-    source = experiment.source
-    exact = unit * float(experiment.exact[i])
-    yield Row(table, name, label, EXACT, exact, None, exact, None, 0, source)
-    drawn = unit * experiment.repeated[i]
-    expected = (unit * moment[i] for moment in experiment.expected)
-    moments = (drawn.mean(axis=-1), drawn.std(axis=-1, ddof=1), *expected)
-    numbers = np.stack(moments, axis=1).tolist()
-    estimators = zip(experiment.settings.corrections, numbers, strict=True)
-    for estimator, (value, std, mean, sd) in estimators:
-        cell = (table, name, label, estimator.label)
-        yield Row(*cell, value, std, mean, sd, experiment.repeated.shape[-1], source)
+def _rows(table: int, name: str, experiment: Experiment, unit: float = 1.0) -> Iterator[Row]:
+    """Yield the exact value of each metric, then the estimates by estimator, times `unit`."""
+    settings = experiment.settings
+    for i, measure in enumerate(settings.measures):
+        cell = (table, name, measure.label)
+        exact = unit * float(experiment.exact[i])
+        yield Row(*cell, EXACT, exact, None, exact, None, 0, experiment.source)
+        for j, estimator in enumerate(settings.corrections):
+            drawn = unit * experiment.repeated[i, j]
+            simulated = (float(drawn.mean()), float(drawn.std(ddof=1)))
+            mean, sd = (unit * float(moment[i, j]) for moment in experiment.expected)
+            label = estimator.label
+            yield Row(*cell, label, *simulated, mean, sd, drawn.size, experiment.source)
 
 
 def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
@@ -268,23 +270,28 @@ def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
 
     Equal estimates count as incorrect, and as half in expectation.
     """
-    rows: list[Row] = []
+    rows = []
     for (name_a, a), (name_b, b) in combinations(experiments.items(), 2):
         source = "; ".join(sorted({a.source, b.source}))
+        sign = np.where(a.exact < b.exact, 1.0, -1.0)[:, np.newaxis]
+        counts = np.sum(sign[..., np.newaxis] * (b.repeated - a.repeated) > 0.0, axis=-1)
+        lower = Moments(sign * a.expected.mean, a.expected.sd)
+        higher = Moments(sign * b.expected.mean, b.expected.sd)
+        chances = probability_less(lower, higher)
+        repetitions = a.repeated.shape[-1]
+        spread = np.sqrt(repetitions * chances * (1.0 - chances))
         for i, measure in enumerate(a.settings.measures):
-            worse = b
-            better = a
-            if a.exact[i] < b.exact[i]:
-                worse = a
-                better = b
-            counts = (worse.repeated[i] < better.repeated[i]).sum(axis=-1)
-            repetitions = worse.repeated.shape[-1]
-            chances = probability_less(
-                *(Moments(e.expected.mean[i], e.expected.sd[i]) for e in (worse, better))
-            )
-            spread = np.sqrt(repetitions * chances * (1.0 - chances))
             for j, estimator in enumerate(a.settings.corrections):
                 cell = (4, f"{name_a} vs {name_b}", measure.label, estimator.label)
-                value, expected, sd = map(float, (counts[j], repetitions * chances[j], spread[j]))
-                rows.append(Row(*cell, value, None, expected, sd, repetitions, source))
+                expected = repetitions * chances[i, j]
+                moments = float(counts[i, j]), None, expected, spread[i, j]
+                rows.append(Row(*cell, *moments, repetitions, source))
     return pd.DataFrame(rows, columns=Row._fields)
+
+
+def of_data(
+    records: Mapping[str, Ranks], settings: ExperimentSettings
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Run the experiment of each recommender; return Tables 3 and 4."""
+    experiments = {name: run_experiment(name, ranks, settings) for name, ranks in records.items()}
+    return table3(experiments), table4(experiments)
