@@ -349,7 +349,7 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
         row["value"] = result.value
         if intervals:
             row["interval"] = span(result.ci_low, result.ci_high)
-        row["acts like"] = likeness(result.metric, result.behaves_like, result.n_items).name
+        row["acts like"] = str(likeness(result.metric, result.behaves_like, result.n_items))
         rows.append(row)
     first = results[0]
     drawn = "and kept once" if first.sampling == "distinct" else first.sampling.replace("-", " ")

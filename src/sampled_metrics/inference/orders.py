@@ -74,7 +74,7 @@ def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
     span_a = f"between {range_a.low:.3f} and {range_a.high:.3f} for {result.a}"
     span_b = f"between {range_b.low:.3f} and {range_b.high:.3f} for {result.b}"
     words = f"undecided: {leaves} {result.metric} {span_a} and {span_b}"
-    where = likeness(result.metric, result.behaves_like, result.n_items or 0).where
+    where = likeness(result.metric, result.behaves_like, result.n_items or 0).resolution
     if result.order_of_estimates == UNDECIDED:
         return f"{words}; not distinguishable {where} either"
     return f"{words}; {is_above(result, result.order_of_estimates)} {where}"

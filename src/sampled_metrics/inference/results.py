@@ -203,29 +203,57 @@ def order_of(low: float, high: float) -> str:
 
 
 class Likeness(NamedTuple):
-    """What an estimate acts like, in words, by how its expected credit falls with the true rank.
+    """What an estimate acts like, by how its expected credit falls with the true rank.
 
     Attributes
     ----------
     name
-        A metric whose credit is the same down to its cut-off, such as recall@17, or AUC, which
-        sampling does not distort. Of other metrics the first true rank with at most half of the
-        credit of rank 1, and that of the exact metric.
-    below_metric
-        In a row that names the metric, and the rank of the exact one.
-    where
-        Where estimates separate recommenders best.
+        Of a metric whose credit is the same down to its cut-off, which is then about `rank`; or of
+        AUC, which sampling does not distort. None of other metrics.
+    rank
+        The first true rank with at most half of the credit of rank 1; None for AUC, and where no
+        rank has as little.
     exact_rank
-        First rank with at most half of the credit of rank 1 in the exact metric, if it is named.
+        That of the exact metric; None if `name` is known or `rank` is not.
     """
 
-    name: str
-    below_metric: str
-    where: str
+    name: str | None = None
+    rank: int | None = None
     exact_rank: int | None = None
 
+    @property
+    def place(self) -> str:
+        """Where credit has fallen to half."""
+        if self.rank is None:
+            return "no rank"
+        return f"rank {self.rank}"
+
     def __str__(self) -> str:
-        return self.name
+        if self.exact_rank is not None:
+            return f"{self.place} (not {self.exact_rank})"
+        if self.name is None:
+            return self.place
+        if self.rank is None:
+            return self.name
+        return f"{self.name}@{self.rank}"
+
+    @property
+    def below_metric(self) -> str:
+        """In a row that names the metric, and the rank of the exact one."""
+        if self.name is None:
+            return self.place
+        if self.rank is None:
+            return ""
+        return f"@{self.rank}"
+
+    @property
+    def resolution(self) -> str:
+        """Where estimates separate recommenders best, such as `at about recall@17`."""
+        if self.name is None:
+            return f"with half credit at {self.place}"
+        if self.rank is None:
+            return f"at {self}"
+        return f"at about {self}"
 
 
 def likeness(metric: str, behaves_like: int | None, n_items: int) -> Likeness:
@@ -238,19 +266,16 @@ def likeness(metric: str, behaves_like: int | None, n_items: int) -> Likeness:
     """
     measure = parse_measure(metric)
     if measure.metric.needs_candidates:
-        return Likeness(metric, "", f"at {metric}")
+        return Likeness(name=metric)
     if behaves_like is None:
-        return Likeness("no rank", "no rank", "with half credit at no rank")
+        return Likeness()
     if measure.kind in FLAT:
-        cutoff = f"@{behaves_like}"
-        name = f"{measure.name}{cutoff}"
-        return Likeness(name, cutoff, f"at about {name}")
+        return Likeness(name=measure.name, rank=behaves_like)
     half = measure.at([1], n_items)[0] / 2.0
     rank = 2
     while rank < n_items and measure.at([rank], n_items)[0] > half:
         rank += 1
-    place = f"rank {behaves_like}"
-    return Likeness(f"{place} (not {rank})", place, f"with half credit at {place}", rank)
+    return Likeness(rank=behaves_like, exact_rank=rank)
 
 
 def count(number: int, noun: str) -> str:
