@@ -69,5 +69,9 @@ def test_what_was_written_is_counted(run, pairs, words):
 def test_a_format_that_is_named_is_written_whatever_the_suffix(run, suffix):
     for form in ("table", "json", "csv"):
         printed = run("metrics", "--format", form).stdout
-        assert run("metrics", "--format", form, "--output", f"m{suffix}").returncode == 0
-        assert Path(f"m{suffix}").read_text() == printed
+        for options in (
+            ("--format", form, "--output", f"m{suffix}"),
+            ("--output", f"m{suffix}", "--format", form),
+        ):
+            assert run("metrics", *options).returncode == 0
+            assert Path(f"m{suffix}").read_text() == printed

@@ -53,6 +53,12 @@ def test_tables_are_those_of_tabulate(seed):
     assert table_of(rows) == by_tabulate(rows)
 
 
+def test_letters_that_are_two_places_wide():
+    rows = [{"": "漢字漢字"}, {"": "x"}]
+    assert table_of(rows) == by_tabulate(rows)
+    assert [len(line) for line in table_of([{"": "abcd"}, {"": "x"}]).splitlines()] == [0, 4, 4, 1]
+
+
 def test_a_table_has_no_rows_and_cells_have_one_line():
     assert table_of([]) == "\n"
     lines = table_of([{"a": "x\n  y", "b": 1}, {"a": "\x1b[2J", "b": 22}]).splitlines()

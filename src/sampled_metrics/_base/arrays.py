@@ -14,7 +14,6 @@ from sampled_metrics._base.arguments import require_known, whole_number
 from sampled_metrics._base.errors import InputError
 
 Array: TypeAlias = NDArray[Any]  # of any type
-Bools: TypeAlias = NDArray[np.bool_]
 Float: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]  # of any width
 Int: TypeAlias = NDArray[np.int64]

@@ -1,10 +1,9 @@
 """Settings: frozen models whose first validation error becomes one line."""
 
-from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sampled_metrics._base.errors import InputError
 
@@ -25,7 +24,12 @@ class Settings(BaseModel):
     """A group of settings, validated once; unknown names are refused."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, populate_by_name=True
+        frozen=True,
+        extra="allow",  # until `_refuse_unknown_keys`
+        json_schema_extra={"additionalProperties": False},
+        strict=True,
+        allow_inf_nan=False,
+        populate_by_name=True,
     )
 
     @classmethod
@@ -38,73 +42,37 @@ class Settings(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            raise InputError(_problem(cls, error), path=place) from None
+            raise InputError(_problem(error), path=place) from None
 
     def replaced(self, **changes: object) -> Self:
         """Return a copy with other values, which are trusted."""
         return self.model_copy(update=changes)
 
+    @model_validator(mode="after")
+    def _refuse_unknown_keys(self) -> Self:
+        for key, value in (self.model_extra or {}).items():
+            known = [field.alias or name for name, field in type(self).model_fields.items()]
+            words = f"unknown key, with the value {value!r}; "
+            for close in get_close_matches(key, known, n=1):
+                words += f"did you mean {close}? "
+            listed = f"known keys: {', '.join(known)}" if known else "there are no settings here"
+            raise InputError(words + listed, column=key)
+        return self
 
-def _problem(model: type[Settings], error: ValidationError) -> str:
+
+def _problem(error: ValidationError) -> str:
     """Say what is wrong with the first invalid value, with its dotted key."""
     first = error.errors()[0]
     kind = first["type"]
-    place = first["loc"]
+    place = [str(step) for step in first["loc"]]
     value = first["input"]
     words = first["msg"].removeprefix("Value error, ")
-    if kind == "extra_forbidden":
-        words = _unknown_key(
-            str(place[-1]),
-            value,
-            _keys_at(model, place[:-1]),
-        )
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, InputError) and cause.column is not None:  # an unknown key
+        place.append(cause.column)
+        words = cause.problem
     elif kind == "string_pattern_mismatch":
-        pattern = first["ctx"]["pattern"]
-        words = f"{value!r} must be {_PATTERNS[pattern]}"
+        words = f"{value!r} must be {_PATTERNS[first['ctx']['pattern']]}"
     elif kind not in ("missing", "value_error") and not isinstance(value, dict | list):
         words = f"{words}, not {value!r}"
-    key = ".".join(map(str, place))
-    if not key:
-        return words
-    return f"{key}: {words}"
-
-
-def _unknown_key(key: str, value: object, known: list[str]) -> str:
-    if not known:
-        return f"unknown key, with the value {value!r}; there are no settings here"
-    close = get_close_matches(key, known, n=1)
-    meant = "".join(f"did you mean {name}? " for name in close)
-    listed = ", ".join(known)
-    return f"unknown key, with the value {value!r}; {meant}known keys: {listed}"
-
-
-def _keys_at(model: type[Settings], place: tuple[int | str, ...]) -> list[str]:
-    """Return the keys that settings may have at a place of a model."""
-    models = [model]
-    for step in place:
-        below: list[type[Settings]] = []
-        for one in models:
-            below += _models_below(one, step)
-        if not below:  # a place in a list, or the kind of a member of a union
-            below = [one for one in models if one.__name__ == step]
-        if below:
-            models = below
-    keys: dict[str, None] = {}
-    for one in models:
-        for name, field in one.model_fields.items():
-            keys[field.alias or name] = None
-    return list(keys)
-
-
-def _models_below(model: type[Settings], key: int | str) -> Iterator[type[Settings]]:
-    """Yield the models that the value of a key may have."""
-    for name, field in model.model_fields.items():
-        if key in (name, field.alias):
-            yield from _models_in(field.annotation)
-
-
-def _models_in(annotation: object) -> Iterator[type[Settings]]:
-    if isinstance(annotation, type) and issubclass(annotation, Settings):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _models_in(part)
+    return ": ".join(filter(None, [".".join(place), words]))

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from html import escape
 from math import isnan
 from shutil import get_terminal_size
-from textwrap import fill
+from textwrap import TextWrapper
 from typing import Any, TypeAlias
 
 from sampled_metrics._base.errors import one_line
@@ -19,52 +18,53 @@ Parts: TypeAlias = Sequence[Rows | str]  # tables, and lines about them
 
 def table_of(rows: Rows) -> str:
     """Lay out rows of the same keys as a table of text."""
-    keys = list(rows[0] if rows else ())
     cells = _cells(rows)
-    columns = [_column(key, [row[key] for row in cells]) for key in keys]
-    if not columns or None in columns:
+    columns = [_column(key, [row[key] for row in cells]) for key in _keys(cells)]
+    if None in columns:
         return by_tabulate(rows)
-    lines = []
-    for line in zip(*columns, strict=True):
-        text = "  ".join(line)
-        lines.append(text.rstrip())
+    lines = ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
     return "\n".join(lines) + "\n"
 
 
 def _html_table_of(rows: Rows) -> str:
     """Lay out rows of the same keys as a table of HTML, numbers on the right."""
-    keys = rows[0] if rows else ()
-    heads = [f"<th>{escape(key)}</th>" if key else "<td></td>" for key in keys]
+    cells = _cells(rows)
+    heads = [f"<th>{escape(key)}</th>" if key else "<td></td>" for key in _keys(cells)]
     lines = [f"<table>\n<thead>\n<tr>{''.join(heads)}</tr>\n</thead>\n<tbody>"]
-    for row in _cells(rows):
+    for row in cells:
         line = ""
         for key, value in row.items():
+            style = ' style="text-align: right;"'
             if isinstance(value, str):
-                line += f"<td>{escape(value)}</td>"
-            else:
-                number = _written(value, "," * key.startswith("n_"))
-                line += f'<td style="text-align: right;">{number}</td>'
+                style = ""
+            line += f"<td{style}>{escape(_written(key, value))}</td>"
         lines.append(f"<tr>{line}</tr>")
     return "\n".join([*lines, "</tbody>\n</table>"])
 
 
-def _written(value: float | None, form: str) -> str:
-    """Write a number, a whole one in some form."""
+def _written(key: str, value: object) -> str:
+    """Write the cell of a column, whose name tells whether it holds counts."""
     if value is None:
         return _MISSING
+    if isinstance(value, str):
+        return value
     if isinstance(value, float):
-        form = f".{_DECIMALS}f"
-    return format(value, form)
+        return f"{value:.{_DECIMALS}f}"
+    return format(value, "," * key.startswith("n_"))
+
+
+def _keys(rows: Rows) -> list[str]:
+    """Return the names of the columns."""
+    return [key for row in rows[:1] for key in row]
 
 
 def _cells(rows: Rows) -> list[dict[str, Any]]:
     """Return rows without numbers that do not exist, and with texts of one line."""
-    cells: list[dict[str, Any]] = []
-    for row in plain(rows):
+    cells = plain(rows)
+    for row in cells:
         for key, value in row.items():
             if isinstance(value, str):
                 row[key] = one_line(value)
-        cells.append(row)
     return cells
 
 
@@ -73,50 +73,38 @@ def by_tabulate(rows: Rows, kind: str = "simple") -> str:
     from tabulate import tabulate  # takes long to import
 
     cells = _cells(rows)
-    keys = list(cells[0] if cells else ())
-    texts = {key for row in cells for key, value in row.items() if isinstance(value, str)}
+    keys = _keys(cells)
     counts = ["," * key.startswith("n_") for key in keys]
-    # Names may look like numbers.
-    names = [i for i, key in enumerate(keys) if key in texts and not counts[i]]
+    names = []  # which may look like numbers
+    for i, key in enumerate(keys):
+        if not counts[i] and any(isinstance(row[key], str) for row in cells):
+            names.append(i)
     options: Any = {"missingval": _MISSING, "disable_numparse": names}
-    return tabulate(cells, "keys", kind, ".5f", counts, **options) + "\n"
+    return tabulate(cells, "keys", kind, f".{_DECIMALS}f", counts, **options) + "\n"
 
 
-def _column(key: str, values: Sequence[Any]) -> Any:
+def _column(key: str, values: Sequence[Any]) -> list[str] | None:
     """Lay out a column of names or of numbers as tabulate does, None where it is neither.
 
     The result is a list of texts of one length: the heading, a line and the cells.
     """
     kinds = {type(value) for value in values if value is not None}
+    texts = [_written(key, value).strip() for value in values]
+    words = "".join(texts)
     is_count = key.startswith("n_")
-    missing = _MISSING
+    align = str.rjust
     if not kinds or (kinds == {str} and not is_count):
         align = str.ljust
-        form = ""
-    elif kinds == {int}:
-        align = str.rjust
-        form = "," * is_count
-    elif kinds == {float}:
-        align = str.rjust
-        form = f".{_DECIMALS}f"
-        missing += " " * (_DECIMALS + 1)  # below the point
-    else:
+    elif kinds == {float} and "inf" not in words:  # infinite numbers have no point
+        below = " " * (_DECIMALS + 1)  # the point
+        texts = [text + below * (text == _MISSING) for text in texts]
+    elif kinds != {int}:
         return None
-    cells = []
-    for value in values:
-        if value is None:
-            cells.append(missing)
-        elif isinstance(value, str):
-            cells.append(value.strip())
-        else:
-            cells.append(format(value, form))
-    words = "".join([key, *cells])
-    # Other letters may be wider than a place; infinite numbers have no point.
-    if not words.isascii() or (kinds == {float} and "inf" in "".join(cells)):
+    if not f"{key}{words}".isascii():  # other letters may be wider than a place
         return None
-    width = max(map(len, [f"{key}  ", *cells]))
-    aligned = [align(cell, width) for cell in cells]
-    return [align(key, width), "-" * width, *aligned]
+    width = max(map(len, [f"{key}  ", *texts]))
+    aligned = [align(text, width) for text in [key, *texts]]
+    return [aligned[0], "-" * width, *aligned[1:]]
 
 
 def plain(rows: Rows) -> list[dict[str, Any]]:
@@ -130,17 +118,19 @@ def plain(rows: Rows) -> list[dict[str, Any]]:
 def text_of(parts: Parts) -> str:
     """Lay out tables, and lines wrapped at the width of the terminal, as text."""
     width = max(get_terminal_size().columns, 40)
-    wrap = partial(fill, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-
-    def wrapped(line: str) -> str:  # 95 % stays together
-        return wrap(one_line(line).replace(" %", "\xa0%"), width).replace("\xa0%", " %")
-
-    return "\n".join(
-        "\n".join(map(wrapped, part.split("\n"))) + "\n"
-        if isinstance(part, str)
-        else table_of(part)
-        for part in parts
+    wrapper = TextWrapper(
+        width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     )
+    texts = []
+    for part in parts:
+        if isinstance(part, str):
+            for line in part.split("\n"):
+                together = one_line(line).replace(" %", "\xa0%")  # 95 % stays together
+                texts.append(wrapper.fill(together).replace("\xa0%", " %"))
+            texts.append("")
+        else:
+            texts.append(table_of(part))
+    return "\n".join(texts)
 
 
 def html_of(parts: Parts) -> str:

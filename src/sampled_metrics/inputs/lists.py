@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Bools, Floats, Int, ranges, require, select_rows
+from sampled_metrics._base.arrays import Bool, Floats, Int, ranges, require, select_rows
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics.inputs.items import items_by_id, require_common, require_different
@@ -44,7 +44,7 @@ class _Found(NamedTuple):
 
     owner: Int  # user of each relevant item
     row: Int  # in the list of its user
-    is_found: Bools
+    is_found: Bool
     n_relevant: Int  # of each user
     depth: Int  # length of each user's list
     n_items: int  # in lists or relevant

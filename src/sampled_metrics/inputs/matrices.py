@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arguments import check_arguments, require_same
 from sampled_metrics._base.arrays import (
     Array,
-    Bools,
+    Bool,
     Ids,
     Int,
     array_of,
@@ -47,7 +47,7 @@ from sampled_metrics.ranks.ranking import BLOCK_SIZE, rank_items
 Vectors = tuple[ArrayLike, ArrayLike]
 _ROWS_COMPARED = 200  # users of whom another one's scores are looked at
 if TYPE_CHECKING:
-    Marked: TypeAlias = scipy.sparse.csr_array | scipy.sparse.csr_matrix | Bools
+    Marked: TypeAlias = scipy.sparse.csr_array | scipy.sparse.csr_matrix | Bool
 
 
 def rank(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments, require_same
-from sampled_metrics._base.arrays import Array, Bools, Int, first_duplicate, generator
+from sampled_metrics._base.arrays import Array, Bool, Int, first_duplicate, generator
 from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, reading
@@ -176,7 +176,7 @@ def _require_held_out(table: Table, drawn: Drawn) -> None:
         raise InputError("found scores; add a column label (1 or 0), or give --relevant")
 
 
-def _held_out(table: Table, drawn: Drawn, user: Int, user_ids: pa.Array) -> Bools:
+def _held_out(table: Table, drawn: Drawn, user: Int, user_ids: pa.Array) -> Bool:
     """Mark the rows of held-out items, of which each user has one, and negatives."""
     if drawn.relevant is None:
         held = table.marks("label")

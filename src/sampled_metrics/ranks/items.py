@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 
-from sampled_metrics._base.arrays import Bools, Float, Int, ranges, select_rows
+from sampled_metrics._base.arrays import Bool, Float, Int, ranges, select_rows
 from sampled_metrics.tables import arrow
 from sampled_metrics.tables.arrow import Values, places
 
@@ -93,7 +93,7 @@ class Items(NamedTuple):
         place = ranges(self.start[users], counts)
         return np.repeat(np.arange(users.size), counts), self.item[place]
 
-    def has(self, user: Int, item: Int) -> Bools:
+    def has(self, user: Int, item: Int) -> Bool:
         """Return whether each pair of numbers is one of these; -1 is no user and no item."""
         width = np.append(self.item, item).max(initial=-1) + 1
         is_known = (user >= 0) & (item >= 0)

@@ -7,7 +7,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import (
     Array,
-    Bools,
+    Bool,
     Float,
     Floats,
     Ids,
@@ -189,7 +189,7 @@ class _Task(NamedTuple):
         return user, self.items[item]
 
 
-def _count(marked: Bools) -> Int:
+def _count(marked: Bool) -> Int:
     """Count the true values of each row, several times as fast as `numpy.count_nonzero`."""
     narrow = np.min_scalar_type(marked.shape[1])
     return marked.view(np.uint8).sum(axis=1, dtype=narrow).astype(np.int64)

@@ -4,12 +4,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import binom, chi2, norm, poisson, rankdata
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.arrays import Float, Int, adjusted, generator
+from sampled_metrics._base.arrays import Bool, Float, Int, adjusted, generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked
 from sampled_metrics.ranks.sampled import Pairs
@@ -19,6 +18,22 @@ LEAST_EXPECTED = 5.0  # draws of an item; below, items next to each other are po
 _COMPARED = 400  # users whose negatives are compared with each other's
 _PERSONAL = 1.3  # times the variance of independent draws, from which users share tastes
 _NOT_UNIFORM = "corrections and ranges assume uniform draws"
+_REMARKS = {
+    "held-out item": "{found:,} users have their held-out item: leave it out, and count one "
+    "negative fewer for them",
+    "seen items": "{found:,} of {drawn:,} were seen in training, {expected:,.0f} expected if all "
+    "items are drawn: n is then {n_items:,}, and the corrected metric ranks among seen items too",
+    "duplicates": "{found:,} repeat an item of the user, {expected:,.0f} expected with "
+    "replacement: {remedy}",
+    "number": "{found:,} users have not {usual} negatives but {least} to {most}: correct the "
+    "others, or draw what is missing",
+    "shared": "{found:,} users have the negatives of another one: intervals and ranges are too "
+    "narrow; draw for each user",
+}
+_REPEATED = (
+    "{found:,} repeat an item of the user, so the range is of another way of drawing; give "
+    "--sampling with-replacement if they were drawn so"
+)
 
 
 def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0) -> Int:
@@ -39,14 +54,13 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0) -> Int:
     known = canonical(excluded)
     size = excluded.shape[1] - np.diff(known.indptr)
     if size.size and m > size.min():
-        user = int(size.argmin())
+        user = size.argmin()
         raise InputError(f"{m} negatives wanted; user {user} has {size[user]} candidates left")
     drawn = np.empty((size.size, m), dtype=np.int64)
     for user, count in enumerate(size):
         rng = generator(seed, "negatives", user)
         rng.random()  # drawn by earlier versions too, whose negatives these are
-        index = rng.choice(int(count), m, replace=False)
-        index = rng.permutation(index)
+        index = rng.permutation(rng.choice(int(count), m, replace=False))
         first, end = known.indptr[user : user + 2]
         taken = known.indices[first:end]
         # Before the k-th taken item lie its number minus k candidates.
@@ -95,18 +109,32 @@ def check_negatives(
     excluded = held_out
     if not is_seen.any():
         excluded = marked(seen_items + held_out_items)
-    draws = _Draws.of(user[~is_held], item[~is_held], excluded)
-    n_shared, n_comparable = draws.shared(user[~is_held])
+    draws = _Draws(user[~is_held], item[~is_held], excluded)
+    n_shared, is_shared = draws.shared()
     n_items = seen.shape[1]
     n_seen_expected = draws.counts @ np.diff(seen.indptr) / n_items
+    number = np.bincount(user, minlength=seen.shape[0])
+    usual = int(np.bincount(number).argmax())
     checks = [
-        _check_held_out(user[is_held]),
-        _check_seen(is_seen, n_seen_expected, n_items),
+        _counted("held-out item", np.unique(user[is_held]).size),
+        _counted(
+            "seen items",
+            int(is_seen.sum()),
+            drawn=is_seen.size,
+            expected=n_seen_expected,
+            n_items=n_items,
+        ),
         _check_duplicates(draws),
-        _check_number(np.bincount(user, minlength=seen.shape[0])),
-        _check_shared(n_shared),
+        _counted(
+            "number",
+            int((number != usual).sum()),
+            usual=usual,
+            least=number.min(),
+            most=number.max(),
+        ),
+        _counted("shared", n_shared),
     ]
-    if 2 * n_shared >= n_comparable >= 2:
+    if is_shared:
         return checks
     checks[-1] = replace(checks[-1], passed=True)
     return checks + _tests(draws, np.bincount(seen.indices, minlength=n_items))
@@ -132,27 +160,23 @@ def check_pairs(pairs: Pairs, n_items: int) -> list[Check]:
     held, times = np.unique(key[pairs.held_out], return_counts=True)
     is_own = np.isin(key, held) & ~pairs.held_out
     is_drawn = ~pairs.held_out & ~is_own
-    user, item = pairs.user[is_drawn], pairs.item[is_drawn]
-    n_users = int(pairs.user.max()) + 1
-    held_out = csr_array((np.ones(held.size), np.divmod(held, width)), (n_users, width))
-    draws = _Draws.of(user, item, held_out)
+    user = pairs.user[is_drawn]
+    item = pairs.item[is_drawn]
+    shape = (pairs.user.max() + 1, width)
+    draws = _Draws(user, item, csr_array((np.ones(held.size), np.divmod(held, width)), shape))
     again = np.concatenate([pairs.user[is_own], held[times > 1] // width])
-    checks = [_check_held_out(again), _check_repeats(draws.n_repeated)]
-    n_shared, n_comparable = draws.shared(user)
-    is_shared = 2 * n_shared >= n_comparable >= 2
-    checks.append(_check_shared(n_shared if is_shared else 0))
+    n_shared, is_shared = draws.shared()
     if not is_shared:
-        drawn = csr_array((np.ones(item.size), (user, item)), (n_users, width))
+        n_shared = 0
+    checks = [
+        _counted("held-out item", np.unique(again).size),
+        _counted("duplicates", draws.n_repeated, _REPEATED),
+        _counted("shared", n_shared),
+    ]
+    if not is_shared:
+        drawn = csr_array((np.ones(item.size), (user, item)), shape)
         checks.append(_check_most_drawn(marked(drawn), pairs, n_items))
     return checks
-
-
-def _check_repeats(n_repeated: int) -> Check:
-    remark = (
-        f"{n_repeated:,} repeat an item of the user, so the range is of another way of drawing; "
-        "give --sampling with-replacement if they were drawn so"
-    )
-    return _counted("duplicates", n_repeated, remark)
 
 
 def _check_most_drawn(drawn: csr_array, pairs: Pairs, n_items: int) -> Check:
@@ -189,41 +213,14 @@ def _overlap(drawn: csr_array) -> float:
     return float(shared.var() / max(variance, np.finfo(float).tiny))
 
 
-def _check_shared(n_shared: int) -> Check:
-    return _counted(
-        "shared",
-        n_shared,
-        f"{n_shared:,} users have the negatives of another one: intervals and ranges are too "
-        "narrow; draw for each user",
-    )
-
-
-def _counted(name: str, found: int, remark: str) -> Check:
+def _counted(name: str, found: int, words: str = "", **about: float | str) -> Check:
     """Check of a number that is 0 for sound negatives."""
-    if not found:
-        remark = ""
+    remark = ""
+    if found:
+        remark = (words or _REMARKS[name]).format(found=found, **about)
     return Check(
         name=name, passed=not found, found=found, expected=0.0, p_value=np.nan, remark=remark
     )
-
-
-def _check_held_out(user: Int) -> Check:
-    n_held = np.unique(user).size
-    remark = (
-        f"{n_held:,} users have their held-out item: leave it out, and count one negative fewer "
-        "for them"
-    )
-    return _counted("held-out item", n_held, remark)
-
-
-def _check_seen(is_seen: NDArray[np.bool_], expected: float, n_items: int) -> Check:
-    n_seen = int(is_seen.sum())
-    remark = (
-        f"{n_seen:,} of {is_seen.size:,} were seen in training, {expected:,.0f} expected if all "
-        f"items are drawn: n is then {n_items:,}, and the corrected metric ranks among seen items "
-        "too"
-    )
-    return _counted("seen items", n_seen, remark)
 
 
 def _check_duplicates(draws: "_Draws") -> Check:
@@ -232,60 +229,42 @@ def _check_duplicates(draws: "_Draws") -> Check:
     expected = draws.counts - (draws.size - absent)
     repeats = poisson(float(expected.sum()))  # with replacement
     n_repeated = draws.n_repeated
-    p_value = min(repeats.cdf(n_repeated), repeats.sf(n_repeated - 1))
     remedy = "draw again"
-    if p_value > LEVEL / 2:
+    if min(repeats.cdf(n_repeated), repeats.sf(n_repeated - 1)) > LEVEL / 2:
         remedy = "correct them with --sampling with-replacement"
-    remark = (
-        f"{n_repeated:,} repeat an item of the user, {repeats.mean():,.0f} expected with "
-        f"replacement: {remedy}"
-    )
-    return _counted("duplicates", n_repeated, remark)
-
-
-def _check_number(number: Int) -> Check:
-    usual = int(np.bincount(number).argmax())
-    n_unusual = int((number != usual).sum())
-    remark = (
-        f"{n_unusual:,} users have not {usual} negatives but {number.min()} to {number.max()}: "
-        "correct the others, or draw what is missing"
-    )
-    return _counted("number", n_unusual, remark)
+    return _counted("duplicates", n_repeated, expected=repeats.mean(), remedy=remedy)
 
 
 def _tests(draws: "_Draws", events: Int) -> list[Check]:
     """Tests of uniformity; `events` is the number of events of each item."""
     n_items = events.size
-    lower = 0.0
-    if draws.item.size:
-        lower = float(np.mean(draws.item < n_items / 2))
-    popularity = draws.trend(events)
-    preferred = "unpopular"
-    if popularity.found > popularity.expected:
-        preferred = "popular"
-    remarks = {
-        "uniformity": f"some items are drawn more often; {_NOT_UNIFORM}",
-        "ids": f"{lower:.1%} come from the lower half of the ids; the sampler prefers some ids",
-        "popularity": f"{preferred} items are preferred; {_NOT_UNIFORM} and can be far off: draw "
-        "uniform negatives",
-    }
+    is_lower = draws.item < n_items / 2
+    lower = is_lower.sum() / max(is_lower.size, 1)
     tests = {
         "uniformity": draws.uniformity(),
         "ids": draws.trend(np.arange(n_items)),
-        "popularity": popularity,
+        "popularity": draws.trend(events),
     }
+    preferred = "unpopular"
+    if tests["popularity"].found > tests["popularity"].expected:
+        preferred = "popular"
+    remarks = (
+        f"some items are drawn more often; {_NOT_UNIFORM}",
+        f"{lower:.1%} come from the lower half of the ids; the sampler prefers some ids",
+        f"{preferred} items are preferred; {_NOT_UNIFORM} and can be far off: draw uniform "
+        "negatives",
+    )
     p_values = adjusted([test.p_value for test in tests.values()], "holm")
     checks = []
-    for (name, test), p_value in zip(tests.items(), p_values, strict=True):
+    for (name, test), remark, p_value in zip(tests.items(), remarks, p_values, strict=True):
         passed = p_value >= LEVEL
         if passed:
-            remarks[name] = ""
-        check = Check(name, passed, test.found, test.expected, p_value, remarks[name])
-        checks.append(check)
+            remark = ""
+        checks.append(Check(name, passed, test.found, test.expected, p_value, remark))
     return checks
 
 
-def _contains(table: csr_array, row: Int, column: Int) -> NDArray[np.bool_]:
+def _contains(table: csr_array, row: Int, column: Int) -> Bool:
     rows, columns = table.nonzero()
     width = table.shape[1]
     keys = rows.astype(np.int64) * width + columns
@@ -300,38 +279,31 @@ class _Test(NamedTuple):
     p_value: float
 
 
-class _Draws(NamedTuple):
-    """Negatives without held-out items; number, candidates and share of variance of each user."""
+class _Draws:
+    """Negatives without held-out items, among the candidates, which are not `excluded`."""
 
-    item: Int
-    counts: Int
-    size: Int
-    share: Float
-    excluded: csr_array
-    n_repeated: int
-
-    @classmethod
-    def of(cls, user: Int, item: Int, excluded: csr_array) -> "_Draws":
-        """Count negatives; items not in `excluded` are candidates."""
+    def __init__(self, user: Int, item: Int, excluded: csr_array) -> None:
         n_users, n_items = excluded.shape
-        counts = np.bincount(user, minlength=n_users)
-        size = n_items - np.diff(excluded.indptr)
-        n_repeated = user.size - np.unique(user * n_items + item).size
-        share = np.ones(n_users)
-        if not n_repeated:
+        self.user = user
+        self.item = item
+        self.excluded = excluded
+        self.counts = np.bincount(user, minlength=n_users)
+        self.size = n_items - np.diff(excluded.indptr)  # candidates of each user
+        self.n_repeated = user.size - np.unique(user * n_items + item).size
+        self.share = np.ones(n_users)  # of the variance of independent draws
+        if not self.n_repeated:
             # Draws without replacement vary less, by the share of candidates not drawn.
-            share = 1.0 - (counts - 1) / np.maximum(size - 1, 1)
-        return cls(item, counts, size, share, excluded, n_repeated)
+            self.share -= (self.counts - 1) / np.maximum(self.size - 1, 1)
 
-    def shared(self, user: Int) -> tuple[int, int]:
-        """Count users whose set another one has, and users for whom that would be chance."""
-        n_items = int(self.item.max(initial=0)) + 1
-        key = generator(0, "sets").integers(1 << 62, size=n_items)
+    def shared(self) -> tuple[int, bool]:
+        """Count users whose set another one has, and whether most have that could differ."""
+        key = generator(0, "sets").integers(1 << 62, size=self.item.max(initial=0) + 1)
         sets = np.zeros(self.counts.size, dtype=np.int64)
-        np.add.at(sets, user, key[self.item])  # compared by the sum of a random number of each item
-        is_choice = (self.counts > 0) & (2 * self.counts < self.size)
-        choice = sets[is_choice]
-        return choice.size - np.unique(choice).size, choice.size
+        # Compared by the sum of a random number of each item.
+        np.add.at(sets, self.user, key[self.item])
+        choice = sets[(self.counts > 0) & (2 * self.counts < self.size)]
+        n_shared = choice.size - np.unique(choice).size
+        return n_shared, 2 * n_shared >= choice.size >= 2
 
     def uniformity(self) -> _Test:
         """Chi-square test of how often each item was drawn."""
@@ -340,19 +312,18 @@ class _Draws(NamedTuple):
         expected = self._over_users(rate)
         variance = self._over_users(rate * self.share)
         # Items next to each other are pooled until enough draws are expected.
-        group = (np.cumsum(expected) / LEAST_EXPECTED).astype(np.int64)
-        group = np.unique(group, return_inverse=True)[1]
+        groups = (np.cumsum(expected) / LEAST_EXPECTED).astype(np.int64)
+        _, group = np.unique(groups, return_inverse=True)
         drawn = np.bincount(self.item, minlength=n_items)
         difference = np.bincount(group, drawn - expected)
         spread = np.bincount(group, variance)
         possible = spread > 0
-        freedom = float(max(possible.sum() - 1, 1))
-        squares = difference[possible] ** 2 / spread[possible]
-        found = float(squares.sum())
+        freedom = max(possible.sum() - 1, 1)
+        found = (difference[possible] ** 2 / spread[possible]).sum()
         p_value = 1.0
         if possible.sum() > 1:
-            p_value = float(chi2.sf(found, freedom))
-        return _Test(found, freedom, p_value)
+            p_value = chi2.sf(found, freedom)
+        return _Test(float(found), float(freedom), float(p_value))
 
     def _over_users(self, rate: Float) -> Float:
         """Sum over the users of whom an item is a candidate, for each item."""
@@ -362,17 +333,15 @@ class _Draws(NamedTuple):
         """Normal test of the mean place in an order of the items."""
         place = (rankdata(order) - 0.5) / max(order.size, 1)  # from 0 to 1
         mean = self._over_candidates(place)
-        square = self._over_candidates(place**2)
-        variance = np.maximum(square - mean**2, 0.0)
-        total = max(int(self.counts.sum()), 1)
-        found = float(place[self.item].sum()) / total
-        expected = float(self.counts @ mean) / total
-        spread = float((self.counts * self.share) @ variance)
-        deviation = np.sqrt(spread) / total
+        variance = np.maximum(self._over_candidates(place**2) - mean**2, 0.0)
+        total = max(self.counts.sum(), 1)
+        found = place[self.item].sum() / total
+        expected = self.counts @ mean / total
+        deviation = np.sqrt((self.counts * self.share) @ variance) / total
         p_value = 1.0
         if deviation:
-            p_value = float(2.0 * norm.sf(abs(found - expected) / deviation))
-        return _Test(found, expected, p_value)
+            p_value = 2.0 * norm.sf(abs(found - expected) / deviation)
+        return _Test(float(found), float(expected), float(p_value))
 
     def _over_candidates(self, values: Float) -> Float:
         """Mean over the candidates of each user."""

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Array, Bools, Float, Int
+from sampled_metrics._base.arrays import Array, Bool, Float, Int
 from sampled_metrics._base.packages import kernels
 from sampled_metrics._base.packages import pyarrow as pa
 
@@ -35,7 +35,7 @@ def take(column: Column, rows: Array) -> Any:
     return call("take", column, as_arrow(rows))
 
 
-def matches(texts: Column, pattern: str) -> Bools:
+def matches(texts: Column, pattern: str) -> Bool:
     """Return whether each text holds a match of a regular expression."""
     options = kernels.MatchSubstringOptions(pattern)
     return booleans(kernels.call_function("match_substring_regex", [texts], options))
@@ -104,7 +104,7 @@ def fits(column: Column, kind: pa.DataType) -> bool:
     return True
 
 
-def booleans(column: Column) -> Bools:
+def booleans(column: Column) -> Bool:
     """Return booleans without missing values as an array."""
     return as_numpy(cast(column, pa.uint8())) == 1
 

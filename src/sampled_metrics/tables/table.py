@@ -16,7 +16,7 @@ import numpy as np
 from sampled_metrics._base.arrays import (
     EXACT,
     Array,
-    Bools,
+    Bool,
     Float,
     Floats,
     Ids,
@@ -121,7 +121,7 @@ class Table:
         self.refuse(name, bad, values, bound)
         return values
 
-    def marks(self, name: str) -> Bools:
+    def marks(self, name: str) -> Bool:
         """Return a column of 1 or 0, or of true or false."""
         column = self._complete(name, "1 or 0")
         if pa.types.is_boolean(column.type):
@@ -202,7 +202,7 @@ class Table:
         self.refuse(name, place < 0, ids, expected)
         return place
 
-    def refuse(self, name: str, bad: Bools, values: arrow.Values, expected: Expected) -> None:
+    def refuse(self, name: str, bad: Bool, values: arrow.Values, expected: Expected) -> None:
         """Raise InputError for the first bad row; what is expected may depend on the row."""
         if not bad.any():
             return
