@@ -50,9 +50,7 @@ def different_ids(ranks: Ranks | SampledRanks) -> Ids | None:
 
 def _unpaired(evaluations: Mapping[str, Ranks | SampledRanks]) -> list[str]:
     """Say how many users of each pair are in one evaluation only."""
-    ids: dict[str, Any] = {}
-    for name, ranks in evaluations.items():
-        ids[name] = different_ids(ranks)
+    ids: dict[str, Any] = {name: different_ids(ranks) for name, ranks in evaluations.items()}
     words = []
     for a, b in combinations(ids, 2):
         rows = common_users(ids[a], ids[b])
