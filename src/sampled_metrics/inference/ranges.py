@@ -175,13 +175,12 @@ def bracket_users(
     """
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence is {confidence}; it must be above 0 and below 1")
-    rows = grouped(sample)
-    ends: list[Ends] = []
+    ends = []
     for measure in measures:
         lower = end_of_users(measure, sample, shape, confidence, LOWER)
         upper = end_of_users(measure, sample, shape, confidence, UPPER)
         ends.append(Ends(lower, upper))
-    return Bracketed(rows, ends, confidence)
+    return Bracketed(grouped(sample), ends, confidence)
 
 
 def checked_ranges(
