@@ -308,6 +308,13 @@ def test_reads_files_frames_and_columns_of_pairs(tmp_path):
     (of_frame,) = read_printed(frame)
     assert of_frame.printed == of_file.printed
     assert of_frame.exact == {"AUC": "0.9"}
+    mixed = pd.DataFrame(
+        [{"HR@10": 0.5, **ABOUT}, {"HR@10": "", "MRR": ".3", **ABOUT, "n_users": ""}]
+    )
+    assert [(row.printed, row.n_users) for row in read_printed(mixed)] == [
+        ({"HR@10": "0.5"}, 6040),
+        ({"MRR": ".3"}, None),
+    ]
 
 
 @pytest.mark.parametrize(

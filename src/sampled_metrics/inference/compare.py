@@ -236,9 +236,8 @@ def _by_samples(solved: dict[str, Solved], common: Common, confidence: float) ->
             for j, estimator in enumerate(a.estimators):
                 of_pair = of_common(a.user_values(i, j), b.user_values(i, j), rows)
                 prior = Shape.of(a.vectors[i, j])
-                paired = rows is not None
                 compared = _compared(
-                    pair, measure, str(estimator), of_pair, paired, prior, p, confidence
+                    pair, measure, str(estimator), of_pair, rows is not None, prior, p, confidence
                 )
                 yield replace(
                     compared,
