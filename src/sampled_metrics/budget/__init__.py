@@ -5,9 +5,9 @@ the metrics, and a model of latent classes of users turns them into estimates. A
 drawn with known probabilities corrects the model and gives the intervals.
 
 Modules in the order of the data: `problem` (users, items, scores), `candidates` (proxies, order),
-`strata` (scores), `model` (classes, posterior), `audit`,
-`estimates`, `evaluation` (the method as a generator of batches), `result`, `folder` (the evaluation
-from files), and `scoring` (the evaluation of functions).
+`strata` (scores), `model` (classes, posterior), `audit`, `estimates`, `result`, `state`,
+`evaluation` (the method as a generator of batches), `folder` (the evaluation from files), and
+`scoring` (the evaluation of functions).
 """
 
 from sampled_metrics.budget.estimates import Estimate
