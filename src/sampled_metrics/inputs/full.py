@@ -118,8 +118,8 @@ def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
         if names.count(name) > 1:
             raise InputError(f"duplicate recommender: {name}")
     found = {path.stem: read_single(path) for path in paths}
-    first = len(found[names[0]])
     for path in paths:
+        first = len(found[names[0]])
         here = len(found[path.stem])
         if here != first:
             raise InputError(f"{here} users, but {paths[0].name} has {first}", path=path)
