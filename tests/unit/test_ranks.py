@@ -158,6 +158,7 @@ def test_recommenders_by_name_and_their_sources(tmp_path):
     ranks = read_by_name([tmp_path / "A.parquet", tmp_path / "B.parquet"])
     assert [r.source for r in ranks.values()] == ["unknown", "a b \ufffd\\x1b[2J"]
     assert list(ranks) == ["A", "B"]
+    assert read_by_name([]) == {}
     with pytest.raises(InputError, match="duplicate recommender: A"):
         read_by_name([tmp_path / "A.parquet"] * 2)
     Ranks([5, 5], [1, 1], [0, 0]).write(tmp_path / "B.parquet")

@@ -25,18 +25,9 @@ def all_alike(
 
     The other of the two dictionaries is empty. Data of both kinds is an error.
     """
-    given: dict[str, object] = {}
-    is_sampled: dict[str, bool] = {}
-    for name, value in data.items():
-        found = None
-        # Files of arrays are large, so they are read one after the other.
-        if kind_of(value) is not Kind.FILE_OF_ARRAYS:
-            with reading(name):
-                found = recognise(value, FULL)
-        given[name] = found or value
-        is_sampled[name] = _is_sampled(found, drawn)
-    among = [name for name in given if is_sampled[name]]
-    full = [name for name in given if not is_sampled[name]]
+    found = {name: _recognised(name, value) for name, value in data.items()}
+    among = [name for name in data if _is_sampled(found[name], drawn)]
+    full = [name for name in data if name not in among]
     if among and full:
         raise InputError(
             f"{full[0]} is ranked in full, {among[0]} among samples; compare like with like"
@@ -45,14 +36,23 @@ def all_alike(
         raise InputError("sampling (--sampling) is for sampled rankings, these are full")
     samples = {}
     rankings = {}
-    for name, value in given.items():
+    for name, value in data.items():
         with reading(name):
+            given = found[name] or value
             if full:
-                rankings[name] = as_ranks(value, ranked)
+                rankings[name] = as_ranks(given, ranked)
             else:
                 ranked.check("sampled ranks")
-                samples[name] = as_sampled(value, drawn)
+                samples[name] = as_sampled(given, drawn)
     return samples, rankings
+
+
+def _recognised(name: str, value: object) -> Recognised | None:
+    """Recognise data; None for files of arrays, which are large, so they are read one by one."""
+    if kind_of(value) is Kind.FILE_OF_ARRAYS:
+        return None
+    with reading(name):
+        return recognise(value, FULL)
 
 
 def _is_sampled(given: Recognised | None, drawn: Drawn) -> bool:

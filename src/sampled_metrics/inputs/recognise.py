@@ -167,12 +167,9 @@ def _table_of_users(data: Mapping[Any, Any], name: str, value: str) -> Table:
                 f"{name}: the items of user {user} are a set, which has no order; expected a list, "
                 "best first, or a dictionary of scores"
             )
-        if has_numbers:
-            own = [item for item, _ in of_user.items()]
-            numbers += [number for _, number in of_user.items()]
-        else:
-            own = [item for item in listed(of_user) if not _is_missing(item)]
+        own, own_numbers = _items_of_user(of_user, has_numbers)
         items += own
+        numbers += own_numbers
         sizes.append(len(own))
     if not items:
         raise InputError(f"{name}: no items in the lists; expected items for each user")
@@ -187,6 +184,14 @@ def _table_of_users(data: Mapping[Any, Any], name: str, value: str) -> Table:
     elif is_ordered:
         columns["rank"] = as_arrow(ranges(1, n_items))
     return Table.of_columns(Path(name), columns)
+
+
+def _items_of_user(of_user: Any, has_numbers: bool) -> tuple[list[Any], list[Any]]:
+    """Return the items of a user, and their numbers if there are any."""
+    if has_numbers:
+        pairs = of_user.items()
+        return [item for item, _ in pairs], [number for _, number in pairs]
+    return [item for item in listed(of_user) if not _is_missing(item)], []
 
 
 def _are_numbers_of_items(values: list[Any]) -> bool:

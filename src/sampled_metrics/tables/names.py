@@ -45,6 +45,17 @@ def named(
     A duplicate of a wanted column is an error. `is_float` tells which hold numbers with decimals.
     """
     bare = [TYPE.sub("", name.strip()) for name in names]
+    _replace_aliases(bare, columns)
+    for column in columns:
+        if bare.count(column) > 1:
+            raise InputError(f"duplicate column {column}", path=path)
+    wanted = {name: own for name, own in zip(names, bare, strict=True) if own in columns}
+    floats = [name for name in compress(names, is_float) if name not in wanted]
+    return Names(tuple(bare), wanted, tuple(floats))
+
+
+def _replace_aliases(bare: list[str], columns: Sequence[str]) -> None:
+    """Rename columns that other libraries call otherwise, where no column has the name itself."""
     lacking = set(columns).difference(bare)
     for place, name in enumerate(bare):
         column = _ALIASES.get(name.lower().replace("_", ""))
@@ -55,9 +66,3 @@ def named(
         alias = next((alias for alias in _SCORES if alias in lower), None)
         if alias is not None:
             bare[lower.index(alias)] = "score"
-    for column in columns:
-        if bare.count(column) > 1:
-            raise InputError(f"duplicate column {column}", path=path)
-    wanted = {name: own for name, own in zip(names, bare, strict=True) if own in columns}
-    floats = [name for name in compress(names, is_float) if name not in wanted]
-    return Names(tuple(bare), wanted, tuple(floats))
