@@ -304,6 +304,8 @@ def test_reads_files_frames_and_columns_of_pairs(tmp_path):
     (of_file,) = read_printed(path)
     assert of_file.printed == {"HR@10": "0.8245"}
     assert (of_file.exact, of_file.n_users, of_file.data_set) == ({}, None, "ML")
+    path.write_text('n_items,n_negatives,HR@10,note\n500,99,0.5,"of two\nlines\tand a tab"\n')
+    assert read_printed(path)[0].about == {"note": "of two\nlines\tand a tab"}
     frame = pd.DataFrame([{"printed": "HR@10=0.8245", "exact": "AUC=0.9", **ABOUT}])
     (of_frame,) = read_printed(frame)
     assert of_frame.printed == of_file.printed
