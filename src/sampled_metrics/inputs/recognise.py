@@ -189,7 +189,7 @@ def _table_of_users(data: Mapping[Any, Any], name: str, value: str) -> Table:
 def _items_of_user(of_user: Any, has_numbers: bool) -> tuple[list[Any], list[Any]]:
     """Return the items of a user, and their numbers if there are any."""
     if has_numbers:
-        pairs = of_user.items()
+        pairs = list(of_user.items())  # of a Series they can be read once
         return [item for item, _ in pairs], [number for _, number in pairs]
     return [item for item in listed(of_user) if not _is_missing(item)], []
 
