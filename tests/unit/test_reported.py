@@ -319,6 +319,15 @@ def test_hit_rates_together_have_the_interval_of_pearson():
     assert [found.range_low, found.range_high] == pytest.approx(ends, abs=1e-5)
 
 
+def test_a_random_order_takes_a_test_of_all_numbers_to_exclude():
+    # Two standard errors above it: 4.75 by chi-square, of at most 5.99 with two numbers.
+    about = {"n_items": 3416, "n_negatives": 100, "n_users": 1000}
+    (found,) = reported({"HR@5": "0.0598", "HR@10": "0.1195"}, "HR@10", **about)
+    assert found.range_low == pytest.approx(10 / 3416, rel=1e-9)
+    (found,) = reported({"HR@5": "0.0698", "HR@10": "0.1395"}, "HR@10", **about)
+    assert found.range_low > 1.01 * 10 / 3416
+
+
 def test_items_that_are_not_scored():
     # Three tenths of the users have their held-out item at the end, the others in the first half.
     n, m = 400, 30
