@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics._base.arrays import generator
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -21,6 +22,7 @@ from sampled_metrics.study.against_samples import (
     allowed_ranges,
     expected_recall,
     recall_against_samples,
+    sample_sizes,
     smallest_from,
 )
 from sampled_metrics.study.departures import PAPERS_EXPERIMENT
@@ -151,6 +153,13 @@ def test_figure_6_is_sure_from_where_95_of_100_runs_are_right():
             assert 100 * np.ravel(b) == pytest.approx(at("B", e, m), rel=1e-11)
             chance[m] = NormalDist().cdf(((b.mean - a.mean) / np.hypot(a.sd, b.sd)).item())
         assert chance[found - 1] < 0.95 <= chance[found]
+
+
+def test_figure_6_needs_12_candidates():
+    none = np.zeros(3, int)
+    assert sample_sizes({"A": Ranks(none + 12, none, none)}) == [10, 11]
+    with pytest.raises(InputError, match="a user has 11 candidates; Figure 6 needs more than 11"):
+        sample_sizes({"A": Ranks(none + 12, none, none), "B": Ranks(none + 11, none, none)})
 
 
 def test_the_band_is_the_range_over_the_starts():

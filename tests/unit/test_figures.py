@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.drawing import apart, shown
+from sampled_metrics.study.drawing import apart, log_axis, shown
 from sampled_metrics.study.figures import FIGURES, SIZES, STYLE, draw
 from sampled_metrics.study.scorecard import z_scores
 from tests.conftest import ROOT
@@ -161,6 +161,17 @@ def test_names_are_moved_apart_and_no_further(places, size):
         assert moved.mean() == pytest.approx(places.mean(), abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("high", "ticks"),
+    [(60, [10, 20, 50]), (999, [10, 20, 50, 100, 200, 500]), (1000, [10, 100, 1000])],
+)
+def test_logarithmic_axes_have_ticks_at_2_and_5_below_two_powers_of_ten(high, ticks):
+    axes = Figure().subplots()
+    log_axis(axes.xaxis, 10, high)
+    assert axes.get_xticks().tolist() == ticks
+    assert (axes.get_xlim(), axes.get_xticks(minor=True).tolist()) == ((10, high), [])
+
+
 @given(st.text(st.characters(categories=["L", "N"]), max_size=30), st.integers(5, 30))
 def test_long_names_keep_both_ends(name, longest):
     text = shown(name, longest)
@@ -284,7 +295,7 @@ def test_no_text_covers_another(figures):
         assert_no_overlap(figure)
 
 
-@pytest.mark.parametrize(("number", "recommenders"), [(5, 9), (6, 1), (6, 12)])
+@pytest.mark.parametrize(("number", "recommenders"), [(5, 1), (5, 9), (6, 1), (6, 12)])
 def test_many_recommenders_of_long_names_stay_on_the_page(number, recommenders):
     few = TABLES[number]
     names = [f"Recommender-{i}-of-a$b-name-that-is-long-indeed" for i in range(recommenders)]

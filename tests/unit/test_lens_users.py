@@ -95,6 +95,7 @@ def test_what_else_a_lens_says(found):
             ]
             exact.append(np.mean(of_users))
         assert shown["exact"][metric] == pytest.approx(exact, abs=5.1e-7)
+        assert shown["exact"][metric] == [round(value, 6) for value in shown["exact"][metric]]
         best, other = sorted((0, 1), key=lambda i: -exact[i])
         assert shown["truth"][metric] == [
             (best, percent(exact[best])),
@@ -215,6 +216,12 @@ def test_where_a_metric_ends_all_at_once_only_its_place_is_shown(metric, at, has
     assert bool(drawn["up"]) == has_area
     if at is not None and not has_area:
         assert drawn["at"] == at
+
+
+def test_the_window_of_auc_is_that_of_a_credit_that_falls_by_the_same_at_each_rank():
+    chart = Chart.up_to(100, [])
+    window = chart.window((100 - chart.ks) / 99)
+    assert chart.cut_off(parse_measure("auc")) == window
 
 
 def test_lines_begin_where_nobody_has_a_hit():

@@ -178,6 +178,16 @@ def test_verdicts_count_all_cells_that_are_compared(content):
     assert min(content["verdicts"].values()) > 0 or "differs" in content["verdicts"]
 
 
+def test_cells_of_other_data_have_no_verdicts():
+    own = collect(**sources(is_paper=False, audit=None))
+    assert [table["number"] for table in own["tables"]] == [3, 4]
+    for table in own["tables"]:
+        for lines in table["groups"].values():
+            for cell in [cell for columns in lines.values() for cell in columns.values()]:
+                assert (cell["verdict"], cell["ours"]) == ("", cell["value"])
+    assert (own["cells"], own["of_other_settings"], own["claims"]) == ([], [], [])
+
+
 def test_lens_asks_where_uncorrected_pairs_are_ordered_only(content):
     table = pd.read_csv(REFERENCE / "figures/figure6.csv")
     ordered = table[table["kind"] == "ordered"].groupby("estimator")["n_negatives"]

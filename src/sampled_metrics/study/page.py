@@ -209,7 +209,7 @@ def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
     """
     table = read_texts(path, COLUMNS)
     z = z_scores(card)
-    judged = card.merge(z.assign(z=z["z"].map("{:.1f}".format)), on=KEY, how="left")
+    judged = card.merge(z.assign(z=z["z"].map("{:.1f}".format).astype(str)), on=KEY, how="left")
     cells = table.merge(judged[[*KEY, *_OF_CARD, "verdict", "note"]], on=KEY, how="left")
     if len(card):
         cells = cells.fillna({"verdict": "not published"})

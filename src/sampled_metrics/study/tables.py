@@ -195,7 +195,7 @@ def save_experiment(path: Path, experiment: Experiment) -> None:
     """Write an experiment as `.npz`."""
     content = experiment._asdict()
     mean, sd = content.pop("expected")
-    content["settings"] = experiment.settings.model_dump_json(by_alias=True)
+    content["settings"] = experiment.settings.model_dump_json()
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez(file, **content, expected_mean=mean, expected_sd=sd)
 
