@@ -157,6 +157,8 @@ def _table_of_users(data: Mapping[Any, Any], name: str, value: str) -> Table:
         return _table_of_columns(data, name)
     pairs = list(data.items())  # of a Series too, where a user may come twice
     has_numbers = _are_numbers_of_items([items for _, items in pairs])
+    if has_numbers:
+        pairs = [(user, of_user) for user, of_user in pairs if len(of_user)]
     is_ordered = value == "score" and not has_numbers
     items = []
     numbers = []

@@ -33,7 +33,9 @@ def as_array(data: Any, name: str = "data") -> Array:
     except RuntimeError as error:  # of a tensor of torch with gradients
         raise InputError(f"{name}: {type(data).__name__} is no array ({error})") from error
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
-        shape = f" of {array.dtype}, shape {array.shape}" * bool(array.ndim)
+        shape = ""
+        if array.ndim:
+            shape = f" of {array.dtype}, shape {array.shape}"
         raise InputError(
             f"{name}: found {type(data).__name__}{shape}; "
             "expected numbers, a DataFrame, a file (docs/inputs.md)"

@@ -83,9 +83,7 @@ class _Task(NamedTuple):
 
     def counts(self, score: Score, users: Int, block_size: int) -> Iterator[tuple[Int, Int, Int]]:
         """Yield candidates per user, and better and tied candidates per item to rank."""
-        known = [None if self.items is None else len(self.items)]
-        known += [self.relevant.n_items, self.seen.n_items]
-        n_items = next((number for number in known if number is not None), None)
+        n_items = self._n_items()
         if n_items is not None:
             self._check_items(n_items)
         for first in range(0, users.size, block_size):
@@ -105,6 +103,13 @@ class _Task(NamedTuple):
             for row in range(0, block.size, _ROWS):
                 part = slice(row, row + _ROWS)
                 yield self._count(scores[part], block[part])
+
+    def _n_items(self) -> int | None:
+        if self.items is not None:
+            return len(self.items)
+        if self.relevant.n_items is not None:
+            return self.relevant.n_items
+        return self.seen.n_items
 
     def _check_items(self, n_items: int) -> None:
         for given in (self.relevant, self.seen):

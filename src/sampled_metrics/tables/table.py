@@ -83,7 +83,9 @@ class Table:
         """Take arrays of pyarrow or numpy under the names that they have for people."""
         arrays = {name: arrow.chunked(values) for name, values in columns.items()}
         is_float = [pa.types.is_floating(array.type) for array in arrays.values()]
-        return cls.of(path, named(path, list(arrays), KNOWN, is_float), arrays)
+        names = named(path, list(arrays), KNOWN, is_float)
+        known = {own: arrays[name] for name, own in names.wanted.items()}
+        return cls(path, known, names.all, floats=names.floats)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))

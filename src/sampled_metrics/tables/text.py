@@ -50,7 +50,11 @@ def read_text(
     """Read a text file, which may be of the format `trec`; see `read_table`."""
     first, second = first_lines(path, what)
     is_trec = trec is not None and _is_trec(path, first, trec)
+    header = 1
+    quote: str | bool = '"'
     if trec is not None and is_trec:
+        header = 0
+        quote = False
         what = trec.what
         separator = " "
         fields = list(trec.columns)
@@ -67,10 +71,10 @@ def read_text(
         read = reader.read_csv(
             source,
             reader.ReadOptions(column_names=fields if is_trec else None),
-            reader.ParseOptions(delimiter=separator, quote_char=not is_trec and '"'),
+            reader.ParseOptions(delimiter=separator, quote_char=quote),
             _conversion(path, names, ids),
         )
-    return Table.of(path, names, read, header=int(not is_trec))
+    return Table.of(path, names, read, header=header)
 
 
 def _fields(line: str, separator: str) -> list[str]:
