@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from sampled_metrics._base.arrays import Float, Int, blocks, generator, geometric_sizes
+from sampled_metrics._base.arrays import MEMORY, Float, Int, blocks, generator, geometric_sizes
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.estimators.least_squares import rank_rule
@@ -20,7 +20,7 @@ from sampled_metrics.inference.ranges import bracket_users, difference_range
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
-from sampled_metrics.sampling.probability import pmf_at
+from sampled_metrics.sampling.probability import likely_columns, pmf_at
 from sampled_metrics.study.moments import Moments, deviations
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import EXACT, corrected_items
@@ -130,12 +130,15 @@ def _bias_variance(n: int, m: int, sampling: Sampling | str, gamma: float) -> Fl
     gram = np.zeros((m + 1, m + 1))
     target = np.zeros(m + 1)
     marginal = np.zeros(m + 1)
-    for rows in blocks(ranks.size, m + 1):
-        grid = pmf_at(ranks[rows], n, m, sampling)
-        weighted = weights[rows, np.newaxis] * grid
-        marginal += weighted.sum(axis=0)
-        target += RECALL.at(ranks[rows], n) @ weighted
-        gram += grid.T @ weighted
+    better = (ranks - 1.0) / (n - 1.0)
+    for rows in blocks(ranks.size, m + 1, MEMORY):
+        likely = likely_columns(better[rows].min(), better[rows].max(), m, sampling)
+        columns = slice(likely.start, likely.stop)
+        grid = pmf_at(ranks[rows], n, m, sampling, likely)
+        marginal[columns] += weights[rows] @ grid
+        target[columns] += (weights[rows] * RECALL.at(ranks[rows], n)) @ grid
+        grid *= np.sqrt(weights[rows])[:, np.newaxis]
+        gram[columns, columns] += grid.T @ grid
     root = np.sqrt(marginal)
     gram *= (1.0 - gamma) / np.outer(root, root)
     gram[np.diag_indices(m + 1)] += gamma
@@ -190,10 +193,13 @@ def _first(rank: Int, n: Int, m: int, count: int) -> Float:
     chances = np.zeros((count, rank.size))
     users = np.flatnonzero(fewest < count)
     chances[fewest[users], users] = np.exp((above + below - of_all)[users].astype(np.float64))
+    ratio = np.empty(rank.size)
+    places = np.empty(rank.size)
     for i in range(count - 1):
-        ratio = rank - (i + 1.0)
+        np.add(rest, i + 1.0, out=places)
+        np.subtract(rank, i + 1.0, out=ratio)
         ratio *= (m - i) / (i + 1.0)
-        ratio /= np.maximum(rest + (i + 1.0), 1.0)
+        ratio /= np.maximum(places, 1.0, out=places)
         ratio *= chances[i]
         chances[i + 1] += ratio
     return chances
