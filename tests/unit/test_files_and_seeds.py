@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.arrays import generator
-from sampled_metrics._base.asking import ask
-from sampled_metrics._base.errors import InputError, InputWarning, reading
+from sampled_metrics._base.errors import InputError, InputWarning, ask, reading
 from sampled_metrics._base.files import replacing, write_json, write_text
 from sampled_metrics._base.text import table_of
 

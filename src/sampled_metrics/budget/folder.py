@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics._base.arrays import EXACT, Float, Ids, first_duplicate
-from sampled_metrics._base.asking import collected
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError, collected, reading
 from sampled_metrics._base.files import new_folder, read_arrays, read_json, reading_as, write_json
 from sampled_metrics._base.sparse import from_structure, structure, structure_names
 from sampled_metrics.budget.candidates import Order, Proxy

@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.asking import ask, collected
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError, ask, collected, reading
 from sampled_metrics._base.files import alone_in
 from sampled_metrics._base.kinds import Kind, is_dictionary, kind_of
 from sampled_metrics.budget.candidates import Order, make_proxy

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, ranges
-from sampled_metrics._base.asking import ask
-from sampled_metrics._base.errors import reading
+from sampled_metrics._base.errors import ask, reading
 from sampled_metrics.budget.candidates import Order
 from sampled_metrics.budget.keyed import hashed, permuted, stream
 

@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from sampled_metrics._base import defaults
-from sampled_metrics._base.asking import collected
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError, collected, reading
 from sampled_metrics._base.text import text_of
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_results, emit_text, wrote

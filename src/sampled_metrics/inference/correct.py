@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import CACHE, Float, blocks, one_thread
-from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE, Names
-from sampled_metrics._base.errors import InputError, InputWarning, reading
+from sampled_metrics._base.errors import InputError, InputWarning, ask, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import (
     DECLARED,

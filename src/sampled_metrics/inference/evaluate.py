@@ -10,9 +10,8 @@ import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
-from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.population import Shape, estimate
 from sampled_metrics.inference.results import (

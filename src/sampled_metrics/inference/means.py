@@ -85,14 +85,6 @@ class Least(NamedTuple):
     value: float
     weights: Float  # of the listed extreme points, if all of them are; shape (points,)
     apart: float  # weight of the last rank alone
-    of_error: float  # what the value falls by as the error/(1 + error) doubles, at most
-
-    def at_error(self, error: float, other: float) -> float:
-        """Bound the value at another error from below: it is convex in error/(1 + error)."""
-        if error == 0.0:
-            return self.value
-        growth = other * (1.0 + error) / (error * (1.0 + other)) - 1.0
-        return self.value - growth * self.of_error
 
 
 class _UnsolvedError(InputError):
@@ -199,7 +191,6 @@ class _Programme:
             value=found.obj_val_dual - max(float(reductions.max()), 0.0),
             weights=weights,
             apart=float(self.is_apart * unknowns[n_columns]),
-            of_error=float(self.constant * prices[-2]),
         )
 
     def _solve(self, columns: Float) -> Any:

@@ -15,8 +15,7 @@ import numpy as np
 from scipy.special import chdtrc, ndtr, xlogy
 
 from sampled_metrics._base.arrays import Float, generator
-from sampled_metrics._base.asking import ask
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics._base.solvers import nearest_weights
 from sampled_metrics.inference.brackets import likely_mixture
 from sampled_metrics.inference.kernels import Kernel, kernel

@@ -8,8 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from sampled_metrics._base.arrays import Int
-from sampled_metrics._base.asking import ask
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics.inference.ranges import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
 

@@ -10,8 +10,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from sampled_metrics._base.arguments import check_arguments, wrong_type
-from sampled_metrics._base.asking import collected
 from sampled_metrics._base.defaults import BUDGET
+from sampled_metrics._base.errors import collected
 from sampled_metrics._base.text import Parts, html_of, text_of
 from sampled_metrics.metrics.measures import parse_measure
 

@@ -6,7 +6,7 @@ from weakref import WeakSet
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Floats, Ids, Int, Rows
-from sampled_metrics._base.asking import ask, collected
+from sampled_metrics._base.errors import ask, collected
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 
 _MANY = 50  # rows, of which the mean rank tells a random order from a poor one

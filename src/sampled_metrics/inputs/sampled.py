@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments, require_same
 from sampled_metrics._base.arrays import Array, Bool, Int, first_duplicate, generator
-from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import MOST_ITEMS
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.inputs.lists import by_score

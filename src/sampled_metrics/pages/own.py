@@ -8,9 +8,8 @@ from typing import Any, cast
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments, path_of
-from sampled_metrics._base.asking import collected
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError, collected, reading
 from sampled_metrics._base.files import write_text
 from sampled_metrics._base.kinds import is_dictionary
 from sampled_metrics._base.text import Rows
