@@ -54,17 +54,20 @@ class Exact:
         for mode in config["eval_args"]["mode"].values():
             if mode.startswith("pop"):
                 Sampling("popularity")  # raises an InputError that says why
-            if not mode.startswith("uni"):
-                continue
-            n_negatives = int(mode.removeprefix("uni"))
-            if self._n_negatives not in (None, n_negatives):
-                raise InputError("mode: valid and test have different numbers of negatives")
-            if self._n_items is None:
-                raise InputError(
-                    f"mode {mode} needs n_items in the configuration, the candidates of a full "
-                    "ranking; sampled_metrics.recbole.n_items(test_data) returns them"
-                )
-            self._n_negatives = n_negatives
+            if mode.startswith("uni"):
+                self._take_negatives(mode)
+
+    def _take_negatives(self, mode: str) -> None:
+        """Take the number of negatives from a mode such as uni100, the same for all."""
+        n_negatives = int(mode.removeprefix("uni"))
+        if self._n_negatives not in (None, n_negatives):
+            raise InputError("mode: valid and test have different numbers of negatives")
+        if self._n_items is None:
+            raise InputError(
+                f"mode {mode} needs n_items in the configuration, the candidates of a full "
+                "ranking; sampled_metrics.recbole.n_items(test_data) returns them"
+            )
+        self._n_negatives = n_negatives
 
     def calculate_metric(self, dataobject: DataStruct) -> dict[str, float]:
         """Return the metrics of what RecBole collected, by key."""

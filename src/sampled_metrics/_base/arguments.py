@@ -59,10 +59,15 @@ def check_arguments(**given: Any) -> None:
             raise wrong_type(name, value, *option.kinds)
         if option.known:
             require_known(name.replace("_", " "), value, option.known)
-        if name == "confidence" and not 0.0 < value < 1.0:
-            raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
-        if name == "min_relevance" and not 0.0 <= value < np.inf:
-            raise InputError(f"{name} is {value}, expected a finite number of at least 0")
+        _check_range(name, value)
+
+
+def _check_range(name: str, value: Any) -> None:
+    """Raise InputError for an argument that may be a fraction, and is outside its range."""
+    if name == "confidence" and not 0.0 < value < 1.0:
+        raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
+    if name == "min_relevance" and not 0.0 <= value < np.inf:
+        raise InputError(f"{name} is {value}, expected a finite number of at least 0")
 
 
 def whole_number(

@@ -5,7 +5,7 @@ import glob
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -251,10 +251,15 @@ def read_arrays(
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
             raise InputError(f"not {what} ({name} is no array)", path=path)
+    _require_names(path, what, names, arrays)
+    return arrays
+
+
+def _require_names(path: Path, what: str, names: Sequence[str], arrays: Collection[str]) -> None:
+    """Raise InputError for the first of these names that no array has."""
     for name in names:
         if name not in arrays:
             raise InputError(f"not {what} (it holds no {name})", path=path)
-    return arrays
 
 
 @contextmanager

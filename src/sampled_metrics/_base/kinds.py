@@ -51,17 +51,32 @@ def kind_of(data: object) -> Kind:
     kind = Kind.NUMBERS
     if isinstance(data, str | Path):
         kind = Kind.FILE_OF_ARRAYS if Path(data).suffix in (".npy", ".npz") else Kind.FILE
-    elif is_dictionary(data) or (is_series(data) and has_ids(data, "index")):
+    elif _is_by_user(data):
         kind = Kind.BY_USER
     elif is_frame(data):
         kind = Kind.FRAME
-    elif callable(data) and not isinstance(data, type):
+    elif _is_function(data):
         kind = Kind.FUNCTION
-    elif isinstance(data, tuple) and [getattr(part, "ndim", 0) for part in data] == [2, 2]:
+    elif _is_pair(data):
         kind = Kind.PAIR
     elif is_sparse(data):
         kind = Kind.SPARSE
     return kind
+
+
+def _is_by_user(data: object) -> bool:
+    """Return whether data is a dictionary, or a Series with ids."""
+    return is_dictionary(data) or (is_series(data) and has_ids(data, "index"))
+
+
+def _is_function(data: object) -> bool:
+    """Return whether data may be called and is no class."""
+    return callable(data) and not isinstance(data, type)
+
+
+def _is_pair(data: object) -> bool:
+    """Return whether data is a tuple of two matrices."""
+    return isinstance(data, tuple) and [getattr(part, "ndim", 0) for part in data] == [2, 2]
 
 
 def is_sparse(data: object) -> bool:

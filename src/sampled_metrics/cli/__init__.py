@@ -94,8 +94,7 @@ def _described(error: Exception) -> tuple[str, int]:
             message = error.format_message().replace("Value error, ", "")
             return " ".join(message.split()), WRONG_INPUT
         case OSError():
-            named = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            return named, WRONG_INPUT
+            return _of_system(error), WRONG_INPUT
         case MemoryError():
             return f"{NO_MEMORY}: {error}", WRONG_INPUT
         case typer.Abort():
@@ -103,6 +102,13 @@ def _described(error: Exception) -> tuple[str, int]:
         case ModuleNotFoundError() if not (error.name or "").startswith("sampled_metrics"):
             return f"this needs {error.name}: pip install 'sampled-metrics[study]'", WRONG_INPUT
     raise error
+
+
+def _of_system(error: OSError) -> str:
+    """Return what the system says of a file, after its name, or in general."""
+    if error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _fail(message: str, status: int) -> int:

@@ -1,7 +1,7 @@
 """Commands for sampled ranks and negatives, and names of metrics."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_columns, emit_results, wrote
 from sampled_metrics.ranks import Sampling
+
+if TYPE_CHECKING:
+    from sampled_metrics.ranks import Ranks
 
 NOT_SOUND = 1  # exit status of `check-negatives`
 app = typer.Typer()
@@ -55,11 +58,7 @@ def sample(
         problem = "the lists may be cut off; if they hold all candidates, give --complete"
         raise InputError(problem, path=file)
     ranks = ranks.binary
-    items = ranks
-    if not ranks.is_single:  # each held-out item as a user of its own
-        n_candidates = np.repeat(ranks.n_candidates, ranks.n_found)
-        items = Ranks.trusted(n_candidates, ranks.n_better, ranks.n_tied, source=ranks.source)
-    items = options.full_ranking(items, file, n_negatives)
+    items = options.full_ranking(_by_item(ranks), file, n_negatives)
     if repetitions * len(items) > MOST_ROWS:
         rows = f"{repetitions:,} repetitions of {len(items):,} ranks"
         raise InputError(f"--repetitions: {rows} are more than {MOST_ROWS:,} rows; sample fewer")
@@ -78,6 +77,14 @@ def sample(
     rest = {"n_negatives": n_negatives, "sampling": str(sampling), "sampled_rank": drawn.ravel()}
     emit_columns(columns | rest, form, output)
     wrote(output, drawn.size, "row")
+
+
+def _by_item(ranks: "Ranks") -> "Ranks":
+    """Return ranks with each held-out item as a user of its own."""
+    if ranks.is_single:
+        return ranks
+    n_candidates = ranks.n_candidates.repeat(ranks.n_found)
+    return ranks.trusted(n_candidates, ranks.n_better, ranks.n_tied, source=ranks.source)
 
 
 @app.command()
@@ -139,7 +146,20 @@ def metrics(form: options.Form = Format.TABLE, output: options.Output = None) ->
     Keys: library, theirs, ours, note; library is sampled-metrics for our own names, theirs being
     the other names that are understood.
     """
-    from sampled_metrics.metrics.measures import AT_ONE, METRICS, known_measures, synonyms
+    from sampled_metrics.metrics.measures import synonyms
+
+    rows = _own_names() + synonyms()
+    note = ""
+    if form is Format.TABLE:
+        noted = [row for row in rows if row["note"]]
+        note = "\n".join(f"{row['library']} {row['theirs']}: {row['note']}." for row in noted)
+        rows = [{key: row[key] for key in row if key != "note"} for row in rows]
+    emit(rows, form, output, note)
+
+
+def _own_names() -> list[dict[str, str]]:
+    """Return the rows of our own names."""
+    from sampled_metrics.metrics.measures import AT_ONE, METRICS, known_measures
 
     rows = []
     for name in known_measures():
@@ -148,9 +168,4 @@ def metrics(form: options.Form = Format.TABLE, output: options.Output = None) ->
     for name, same in AT_ONE.items():
         row = {"library": "sampled-metrics", "theirs": f"{name}@1", "ours": f"{same}@1", "note": ""}
         rows.append(row)
-    rows, note = rows + synonyms(), ""
-    if form is Format.TABLE:
-        noted = [row for row in rows if row["note"]]
-        note = "\n".join(f"{row['library']} {row['theirs']}: {row['note']}." for row in noted)
-        rows = [{key: row[key] for key in row if key != "note"} for row in rows]
-    emit(rows, form, output, note)
+    return rows

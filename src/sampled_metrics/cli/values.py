@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
@@ -46,17 +47,23 @@ def _plain(kind: object, about: ParameterInfo, value: object) -> Any:
         return () if origin is list else None
     if origin not in (list, tuple):
         return _plain_item(kind, about, value)
-    kinds = get_args(kind)
     if not isinstance(value, list | tuple):
         return _OTHER
+    kinds = get_args(kind)
     if origin is list:
         kinds *= len(value)
-    if len(kinds) != len(value):
-        return _OTHER
-    items = [_plain_item(each, about, item) for each, item in zip(kinds, value, strict=True)]
-    if _OTHER in items:
-        return _OTHER
-    return origin(items)
+    items = _plain_items(kinds, about, value)
+    return _OTHER if items is None else origin(items)
+
+
+def _plain_items(
+    kinds: Sequence[object], about: ParameterInfo, values: Sequence[object]
+) -> list[Any] | None:
+    """Convert values that are plainly of these types, one each; None if any is not."""
+    if len(kinds) != len(values):
+        return None
+    items = [_plain_item(kind, about, value) for kind, value in zip(kinds, values, strict=True)]
+    return None if _OTHER in items else items
 
 
 def _plain_item(kind: object, about: ParameterInfo, value: object) -> Any:
@@ -75,16 +82,24 @@ def _plain_item(kind: object, about: ParameterInfo, value: object) -> Any:
 def _of_text(kind: type, about: ParameterInfo, text: str) -> Any:
     found: Any = _OTHER
     if issubclass(kind, Enum):
-        if text in [member.value for member in kind]:
-            found = kind(text)
+        found = _member_of(kind, text)
     elif kind is Path:
-        if "\0" not in text and (os.access(text, os.R_OK) or not os.access(text, os.F_OK)):
+        if _may_be_read(text):
             found = Path(text)
     elif kind is int and _WHOLE.fullmatch(text):
         found = _within(int(text), about)
     elif kind is float and _DECIMAL.fullmatch(text):
         found = _within(float(text), about)
     return found
+
+
+def _member_of(kind: type[Enum], text: str) -> Any:
+    return kind(text) if text in [member.value for member in kind] else _OTHER
+
+
+def _may_be_read(name: str) -> bool:
+    """Return whether a file has no such name, or may be read."""
+    return "\0" not in name and (os.access(name, os.R_OK) or not os.access(name, os.F_OK))
 
 
 def _within(number: float, about: ParameterInfo) -> Any:

@@ -241,15 +241,20 @@ def rank_rule(
     while first <= n:
         count = 1
         if edge < first <= n - edge:
-            spread = _DEVIATIONS * np.sqrt(first * (n - first) / m)
-            width = int(min(first, n - first, spread))
-            until_end = min(end - first + 1 for end in ends if end >= first)
-            count = min(max(1, width), until_end)
+            count = _size_of_block(first, n, m, ends)
         nodes, weights_of_nodes = _rule(first, count)
         ranks.append(nodes)
         weights.append(weights_of_nodes)
         first += count
     return np.concatenate(ranks), np.concatenate(weights)
+
+
+def _size_of_block(first: int, n: int, m: int, ends: Sequence[int]) -> int:
+    """Return how many ranks from `first` on may be summed together, up to the next end."""
+    spread = _DEVIATIONS * np.sqrt(first * (n - first) / m)
+    width = int(min(first, n - first, spread))
+    until_end = min(end - first + 1 for end in ends if end >= first)
+    return min(max(1, width), until_end)
 
 
 def sums_up_to(ends: Int, values: Callable[[Float], Float]) -> Float:

@@ -26,20 +26,15 @@ def all_alike(
     The other of the two dictionaries is empty. Data of both kinds is an error.
     """
     found = {name: _recognised(name, value) for name, value in data.items()}
-    among = [name for name in data if _is_sampled(found[name], drawn)]
-    full = [name for name in data if name not in among]
-    if among and full:
-        raise InputError(
-            f"{full[0]} is ranked in full, {among[0]} among samples; compare like with like"
-        )
-    if full and drawn.sampling is not None:
+    is_full = _are_full(found, drawn)
+    if is_full and drawn.sampling is not None:
         raise InputError("sampling (--sampling) is for sampled rankings, these are full")
     samples = {}
     rankings = {}
     for name, value in data.items():
         with reading(name):
             given = found[name] or value
-            if full:
+            if is_full:
                 rankings[name] = as_ranks(given, ranked)
             else:
                 ranked.check("sampled ranks")
@@ -53,6 +48,17 @@ def _recognised(name: str, value: object) -> Recognised | None:
         return None
     with reading(name):
         return recognise(value, FULL)
+
+
+def _are_full(found: Mapping[str, Recognised | None], drawn: Drawn) -> bool:
+    """Return whether recommenders are ranked in full; if only some are, that is an error."""
+    among = [name for name, given in found.items() if _is_sampled(given, drawn)]
+    full = [name for name in found if name not in among]
+    if among and full:
+        raise InputError(
+            f"{full[0]} is ranked in full, {among[0]} among samples; compare like with like"
+        )
+    return bool(full)
 
 
 def _is_sampled(given: Recognised | None, drawn: Drawn) -> bool:

@@ -290,6 +290,11 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
         lists = [listed(items) for items in given]
         if shape is None or [len(items) for items in lists] != [shape[1]] * shape[0]:
             return _of_lists(lists, name, shape)
+    return _of_numbers(given, name, shape)
+
+
+def _of_numbers(given: Any, name: str, shape: Shape | None) -> Items:
+    """Take one column for each user, or the nonzeros of a matrix, of any library."""
     if isinstance(given, list | tuple):
         given = [-1 if each is None else each for each in given]
     if isinstance(given, list | np.ndarray) and np.shape(given) == (0,):
@@ -338,6 +343,16 @@ def _of_columns(columns: Array, name: str, shape: Shape | None) -> Items:
     if columns.dtype.kind not in "iu" or name in _MARKED or columns.size != n_users:
         raise _wrong(columns, name, shape)
     item = integers(name, columns)
+    _require_columns_or_none(item, name, n_items)
+    has_item = item != -1
+    start = np.append(0, np.cumsum(has_item))
+    if has_item.all():
+        name = HELD_OUT
+    return Items(start, item[has_item], n_items, name=name)
+
+
+def _require_columns_or_none(item: Int, name: str, n_items: int | None) -> None:
+    """Raise InputError unless these are columns, of which there are `n_items` if known, or -1."""
     if n_items is None and item.min() < -1:
         raise InputError(f"{name} has an item {item.min()}; expected columns from 0, or -1")
     if n_items is not None:
@@ -346,11 +361,6 @@ def _of_columns(columns: Array, name: str, shape: Shape | None) -> Items:
             row = int(np.argmin(good))
             problem = f"{item[row]}, expected 0 to {n_items - 1}"
             raise InputError(problem, row=row + 1, column=name)
-    has_item = item != -1
-    start = np.append(0, np.cumsum(has_item))
-    if has_item.all():
-        name = HELD_OUT
-    return Items(start, item[has_item], n_items, name=name)
 
 
 def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) -> Items:
@@ -360,14 +370,19 @@ def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) ->
     sizes = [len(items) for items in lists]
     item = integers(name, [item for items in lists for item in items], is_column=True)
     n_items = int(item.max(initial=-1)) + 1 if shape is None else shape[1]
+    _require_columns(item, name, n_items)
+    ask_of_rows_of_ids(name, item, sizes)
+    items = Items(np.cumsum([0, *sizes]), item, n_items)
+    return Items.of_matrix(canonical(items.matrix()), name)
+
+
+def _require_columns(item: Int, name: str, n_items: int) -> None:
+    """Raise InputError unless all items are columns."""
     if item.size and not 0 <= item.min() <= item.max() < n_items:
         raise InputError(
             f"{name}: found items {item.min()} to {item.max()}; "
             f"expected columns, 0 to {n_items - 1}"
         )
-    ask_of_rows_of_ids(name, item, sizes)
-    items = Items(np.cumsum([0, *sizes]), item, n_items)
-    return Items.of_matrix(canonical(items.matrix()), name)
 
 
 def _wrong(given: Matrix, name: str, shape: Shape | None) -> InputError:

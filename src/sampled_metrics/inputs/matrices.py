@@ -114,12 +114,7 @@ def rank(
         item_ids = array_of("items", items)
         if item_ids.ndim != 1:
             raise InputError(f"items has shape {item_ids.shape}; expected one dimension")
-    if isinstance(score, tuple) and len(score) == 2:
-        score = inner_products(score[0], score[1], ranked.n_users)
-    scores = scores_of(score, kind_of(score), "score")
-    if isinstance(scores, np.ndarray) or (scores.shape and scores.shape[0] != ranked.n_users):
-        found = f"score has shape {scores.shape}"
-        raise InputError(f"{found}; expected {ranked.n_users} rows, users x items")
+    scores = _scores_for(score, ranked.n_users)
     ranks = rank_items(
         scores.rows,
         ranked,
@@ -131,6 +126,17 @@ def rank(
     return ranks.at_least(min_relevance)
 
 
+def _scores_for(score: Any, n_users: int) -> Scores:
+    """Return the scores of so many users, by vectors too; any other number is an error."""
+    if isinstance(score, tuple) and len(score) == 2:
+        score = inner_products(score[0], score[1], n_users)
+    scores = scores_of(score, kind_of(score), "score")
+    if isinstance(scores, np.ndarray) or (scores.shape and scores.shape[0] != n_users):
+        found = f"score has shape {scores.shape}"
+        raise InputError(f"{found}; expected {n_users} rows, users x items")
+    return scores
+
+
 def _shape_beside(relevant: Any, score: Any, seen: Any, items: Any) -> Shape | None:
     """Return the numbers of users and of items: only they tell lists of columns from a matrix.
 
@@ -140,19 +146,20 @@ def _shape_beside(relevant: Any, score: Any, seen: Any, items: Any) -> Shape | N
     users = [user for user, own in enumerate(relevant) if _has_items(own)]
     if not users:
         return None
-    width = None
+    width = _width_of_scores(score, seen, users[0]) if items is None else len(items)
+    return None if width is None else (len(relevant), width)
+
+
+def _width_of_scores(score: Any, seen: Any, user: int) -> int | None:
+    """Return the number of items that vectors, seen items or scores have, these of a user."""
+    if isinstance(score, tuple) and len(score) == 2:
+        return len(score[1])
     shape: tuple[int, ...] = getattr(seen, "shape", ())
-    if items is not None:
-        width = len(items)
-    elif isinstance(score, tuple) and len(score) == 2:
-        width = len(score[1])
-    elif len(shape) != 2 and kind_of(score) is Kind.FUNCTION:
-        shape = np.shape(score(np.array(users[:1])))
+    if len(shape) != 2 and kind_of(score) is Kind.FUNCTION:
+        shape = np.shape(score(np.array([user])))
     elif len(shape) != 2:
         shape = getattr(score, "shape", None) or array_of("score", score).shape
-    if width is None and len(shape) == 2:
-        width = int(shape[1])
-    return None if width is None else (len(relevant), width)
+    return int(shape[1]) if len(shape) == 2 else None
 
 
 def _has_items(items: Any) -> bool:
@@ -163,11 +170,7 @@ def _has_items(items: Any) -> bool:
 def ranks_of_scores(scores: Scores, ranked: Ranked) -> Ranks:
     """Rank relevant items by scores, with the ids and the items beside them in their file."""
     ranked.check("scores", scores.path)
-    shape = scores.shape
-    if shape is None:
-        if ranked.relevant is None or table_of_items(ranked.relevant, RELEVANT) is not None:
-            raise InputError("a function of users needs relevant as columns or a matrix")
-        shape = scores.shape_for(items_of_arrays(ranked.relevant, RELEVANT).n_users)
+    shape = scores.shape or _shape_of_function(scores, ranked.relevant)
     if "seen_indptr" in scores.beside:
         raise InputError("compressed seen items are not read; give a file by seen (--seen)")
     require_same("n_items", ranked.n_items, "number of items", shape[1])
@@ -193,6 +196,13 @@ def ranks_of_scores(scores: Scores, ranked: Ranked) -> Ranks:
     if scores.shape is not None:  # a function may be slow
         _question_rows(scores, relevant, seen, users)
     return ranks
+
+
+def _shape_of_function(scores: Scores, relevant: OfUsers | None) -> Shape:
+    """Return users x items of a function of users, whom only relevant items by position count."""
+    if relevant is None or table_of_items(relevant, RELEVANT) is not None:
+        raise InputError("a function of users needs relevant as columns or a matrix")
+    return scores.shape_for(items_of_arrays(relevant, RELEVANT).n_users)
 
 
 def _question_rows(scores: Scores, relevant: Items, seen: Items | None, users: Int) -> None:

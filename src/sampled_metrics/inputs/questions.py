@@ -199,25 +199,9 @@ def question_samples(sampled: SampledRanks, users: Ids | None) -> None:
     below = 1.0 - (ranks - 1) / m
     _ask_of_order(below, np.full(ranks.size, m), "positive", "negatives", "in the column named")
     _ask_of_perfection(ranks - 1, "negatives")
-    small = sampled.n_items == m + 1
-    if small.all() or small.sum() >= _SEVERAL:
-        rows = "" if small.all() else f" in {small.sum():,} of {small.size:,} rows"
-        ask(
-            "n_items",
-            f"n_items (--n-items) is {m + 1}{rows}, the held-out item and its {m} negatives: is it "
-            "the number of candidates of a full ranking?",
-        )
-    largest = int(ranks.max())
-    width = min(-(-largest // 10), m + 1 - largest)
-    near = np.count_nonzero(ranks > largest - width)
-    enough = _SUSPICIOUS if largest - 1 in _USUAL and 2 * largest <= m else _ENOUGH
-    is_cut = width > 0 and largest >= _LEAST and near >= enough
-    if is_cut and sampled.sampling is not Sampling.DISTINCT:
-        ask(
-            "n_negatives",
-            f"the largest sampled rank is {largest}, and {near:,} of {ranks.size:,} rows are near "
-            f"it, but with {m} negatives ranks go up to {m + 1}: were {largest - 1} drawn?",
-        )
+    _ask_of_small_rankings(sampled.n_items, m)
+    if sampled.sampling is not Sampling.DISTINCT:
+        _ask_of_largest_rank(ranks, m)
     if users is None:
         return
     _, rows_of_users = np.unique(users, return_counts=True)
@@ -227,6 +211,32 @@ def question_samples(sampled: SampledRanks, users: Ids | None) -> None:
             f"{(rows_of_users > 1).sum():,} of {rows_of_users.size:,} users have several rows, "
             "which are averaged as repeated draws are: are they duplicates? If not, number them in "
             "a column repetition, or in item_id if they are of several held-out items",
+        )
+
+
+def _ask_of_small_rankings(n_items: Int, m: int) -> None:
+    """Ask whether a held-out item and its m negatives are all candidates of a full ranking."""
+    small = n_items == m + 1
+    if small.all() or small.sum() >= _SEVERAL:
+        rows = "" if small.all() else f" in {small.sum():,} of {small.size:,} rows"
+        ask(
+            "n_items",
+            f"n_items (--n-items) is {m + 1}{rows}, the held-out item and its {m} negatives: is it "
+            "the number of candidates of a full ranking?",
+        )
+
+
+def _ask_of_largest_rank(ranks: Int, m: int) -> None:
+    """Ask whether fewer than m negatives were drawn, by many ranks at or near the largest."""
+    largest = int(ranks.max())
+    width = min(-(-largest // 10), m + 1 - largest)
+    near = np.count_nonzero(ranks > largest - width)
+    enough = _SUSPICIOUS if largest - 1 in _USUAL and 2 * largest <= m else _ENOUGH
+    if width > 0 and largest >= _LEAST and near >= enough:
+        ask(
+            "n_negatives",
+            f"the largest sampled rank is {largest}, and {near:,} of {ranks.size:,} rows are near "
+            f"it, but with {m} negatives ranks go up to {m + 1}: were {largest - 1} drawn?",
         )
 
 
@@ -279,18 +289,25 @@ def _ask_of_filler(scores: Floats, words: str) -> None:
     shortest = padded.min()
     longest = padded.max()
     found = f"{shortest} to {longest}"
-    is_own = True
     if shortest == longest:
         found = f"{longest}"
-        # The last columns of all rows may be of items without scores.
-        is_own = longest > 2 and padded.size < users
-    if 10 * padded.size > users and is_own and 10 * elsewhere < padded.sum():
+    if _is_filler(padded, elsewhere, users):
         ask(
             "data",
             f"{padded.size:,} of {users:,} rows {words} {found} scores of {filler:g}: are rows "
             "filled up? Leave the filler out, which pairs (user_id, score, label) allow, or score "
             "as many negatives for all",
         )
+
+
+def _is_filler(padded: Int, elsewhere: int, users: int) -> bool:
+    """Return whether runs of a score, of these lengths, fill up rows, by its number elsewhere."""
+    is_own = True
+    longest = padded.max()
+    if padded.min() == longest:
+        # The last columns of all rows may be of items without scores.
+        is_own = longest > 2 and padded.size < users
+    return 10 * padded.size > users and is_own and 10 * elsewhere < padded.sum()
 
 
 def question_places(own: Float, other: Float) -> None:
@@ -367,7 +384,7 @@ def _ask_of_last_rank(worst: Int, n_items: int) -> None:
         return
     largest = int(worst.max()) + 1
     width = -(-largest // 10)
-    if largest < _LEAST or (largest + width > n_items and _FAR * largest > n_items):
+    if largest < _LEAST:
         return
     near = int(np.count_nonzero(worst >= largest - width))
     before = int(np.count_nonzero(worst >= largest - 2 * width)) - near
@@ -390,25 +407,31 @@ def _ask_of_folds(ranks: Ranks) -> None:
     Users next to each other are compared as well, because rows may be sorted.
     """
     n = ranks.n_candidates
-    better = ranks.n_better
     n_differ = np.ptp(n) > 0
     for n_folds in _FOLDS:
         lag, rest = divmod(n.size, n_folds)
         if rest or lag < _MANY:
             continue
-        is_repeated = False
-        if ranks.is_single and np.array_equal(better[lag : lag + _MANY], better[:_MANY]):
-            is_repeated = bool(np.ptp(better)) and np.array_equal(better[lag:], better[:-lag])
         alike = 0.0
         if n_differ:
             alike = _correlation(n, lag)
-        if is_repeated or (alike > _ALIKE and _correlation(n, lag + _SHIFT) < alike / 2.0):
+        if _has_repeated_ranks(ranks, lag) or (
+            alike > _ALIKE and _correlation(n, lag + _SHIFT) < alike / 2.0
+        ):
             ask(
                 "data",
                 f"rows {lag + 1:,}, {lag + 2:,} and so on look like rows 1, 2 and so on: are these "
                 f"{n_folds} folds of the same users? Then intervals are too narrow; give users ids",
             )
             return
+
+
+def _has_repeated_ranks(ranks: Ranks, lag: int) -> bool:
+    """Return whether the ranks of single items, which differ, come again some rows later."""
+    better = ranks.n_better
+    if ranks.is_single and np.array_equal(better[lag : lag + _MANY], better[:_MANY]):
+        return bool(np.ptp(better)) and np.array_equal(better[lag:], better[:-lag])
+    return False
 
 
 def _correlation(numbers: Int, lag: int) -> float:

@@ -95,14 +95,19 @@ def _kind_of(table: Table) -> Tables:
     found = table.columns
     if "sampled_rank" in found:
         return SampledColumns(table)
-    is_placed = "rank" in found or "score" in found
-    if ITEM in found and is_placed and "n_candidates" not in found:
+    if _has_places_of_items(found):
         return Lists(table)
     if set(found) == {USER, ITEM}:
         return _best_first(table)
     if "score" in found and "label" in found:
         return LabelledPairs(table)
     return RankColumns(table)
+
+
+def _has_places_of_items(columns: Mapping[str, object]) -> bool:
+    """Return whether columns are of items with a rank or a score, and not of exact ranks."""
+    is_placed = "rank" in columns or "score" in columns
+    return ITEM in columns and is_placed and "n_candidates" not in columns
 
 
 def _best_first(table: Table) -> Lists:
@@ -153,30 +158,26 @@ def _table_of_users(data: Mapping[Any, Any], name: str, value: str) -> Table:
     whose numbers have decimals. Lists get a column `rank` where `value` is `score`, as their order
     then counts. A dictionary of columns is taken as it is.
     """
-    if isinstance(data, Mapping) and _is_of_columns(data):
+    if _is_of_columns(data):
         return _table_of_columns(data, name)
-    pairs = list(data.items())  # of a Series too, where a user may come twice
-    has_numbers = _are_numbers_of_items([items for _, items in pairs])
-    if has_numbers:
-        pairs = [(user, of_user) for user, of_user in pairs if len(of_user)]
+    pairs, has_numbers = _users_with_items(data)
     is_ordered = value == "score" and not has_numbers
+    owners = []
     items = []
     numbers = []
     sizes = []
     for user, of_user in pairs:
-        if is_ordered and isinstance(of_user, set | frozenset):
-            raise InputError(
-                f"{name}: the items of user {user} are a set, which has no order; expected a list, "
-                "best first, or a dictionary of scores"
-            )
+        if is_ordered:
+            _refuse_set(of_user, user, name)
         own, own_numbers = _items_of_user(of_user, has_numbers)
+        owners.append(user)
         items += own
         numbers += own_numbers
         sizes.append(len(own))
     if not items:
         raise InputError(f"{name}: no items in the lists; expected items for each user")
     n_items = np.array(sizes)
-    users = _column([user for user, _ in pairs], f"{name}: users")
+    users = _column(owners, f"{name}: users")
     columns = {
         USER: arrow.take(users, np.repeat(np.arange(n_items.size), n_items)),
         ITEM: _column(items, f"{name}: items"),
@@ -186,6 +187,24 @@ def _table_of_users(data: Mapping[Any, Any], name: str, value: str) -> Table:
     elif is_ordered:
         columns["rank"] = as_arrow(ranges(1, n_items))
     return Table.of_columns(Path(name), columns)
+
+
+def _users_with_items(data: Mapping[Any, Any]) -> tuple[list[tuple[Any, Any]], bool]:
+    """Return users with their items, and whether these have numbers; users without are left out."""
+    pairs = list(data.items())  # of a Series too, where a user may come twice
+    has_numbers = _are_numbers_of_items([items for _, items in pairs])
+    if has_numbers:
+        pairs = [(user, of_user) for user, of_user in pairs if len(of_user)]
+    return pairs, has_numbers
+
+
+def _refuse_set(of_user: object, user: object, name: str) -> None:
+    """Raise InputError for items whose order would count, but that have none."""
+    if isinstance(of_user, set | frozenset):
+        raise InputError(
+            f"{name}: the items of user {user} are a set, which has no order; expected a list, "
+            "best first, or a dictionary of scores"
+        )
 
 
 def _items_of_user(of_user: Any, has_numbers: bool) -> tuple[list[Any], list[Any]]:
@@ -206,8 +225,8 @@ def _are_numbers_of_items(values: list[Any]) -> bool:
 
 
 def _is_of_columns(data: Mapping[Any, Any]) -> bool:
-    """Return whether the keys of a dictionary are names of columns."""
-    if not all(isinstance(key, str) for key in data):
+    """Return whether this is a dictionary, no Series, whose keys are names of columns."""
+    if not isinstance(data, Mapping) or not all(isinstance(key, str) for key in data):
         return False
     known = set(named(Path("data"), list(data), KNOWN).wanted.values())
     return {USER, ITEM} <= known or not known.isdisjoint(_OF_COLUMNS)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments, require_same
-from sampled_metrics._base.arrays import Array, Bool, Int, first_duplicate, generator
+from sampled_metrics._base.arrays import Array, Bool, Ids, Int, first_duplicate, generator
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.packages import pyarrow as pa
@@ -163,16 +163,22 @@ def _require_held_out(table: Table, drawn: Drawn) -> None:
     """Raise InputError unless there are scores, and held-out items are known."""
     columns = table.columns
     is_known = "label" in columns or drawn.relevant is not None
-    for exact in ("n_better", "rank"):
-        if exact in columns and not is_known:
-            raise InputError(
-                f"found exact ranks (column {exact}), not sampled ones; "
-                "`sampled-metrics evaluate` takes them"
-            )
+    if not is_known:
+        _refuse_exact_ranks(table)
     if "score" not in columns and "rank" not in columns:
         table.require("score" if "label" in columns else "sampled_rank")
     if not is_known:
         raise InputError("found scores; add a column label (1 or 0), or give --relevant")
+
+
+def _refuse_exact_ranks(table: Table) -> None:
+    """Raise InputError for a column of ranks among all candidates."""
+    for exact in ("n_better", "rank"):
+        if exact in table.columns:
+            raise InputError(
+                f"found exact ranks (column {exact}), not sampled ones; "
+                "`sampled-metrics evaluate` takes them"
+            )
 
 
 def _held_out(table: Table, drawn: Drawn, user: Int, user_ids: pa.Array) -> Bool:
@@ -215,20 +221,31 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
         least = 2 if most is None else int(np.max(most)) + 1
         items = table.whole("n_candidates", least, MOST_ITEMS)
     if "repetition" in columns:
-        repetition = table.whole("repetition", 0)
-        ids = [USER, *(columns.keys() & {ITEM})]
-        again = first_duplicate(repetition, *(table.codes(name)[0] for name in ids))
-        if again is not None:
-            found = ", ".join(f"{name} {columns[name][again]}" for name in ("repetition", *ids))
-            raise table.error_at(again, f"duplicate of {found}")
-    users = None
-    if USER in columns:
-        user, user_ids = table.codes(USER)
-        users = as_numpy(user_ids)[user]
+        _require_different_repetitions(table)
+    users = _users_of_rows(table)
     drawn = _agreed(drawn, items, m, sampling)
     several_items = {USER, ITEM} <= columns.keys()
     is_checked = items is not None
     return made(drawn, ranks, users, several_items, "repetition" in columns, is_checked)
+
+
+def _users_of_rows(table: Table) -> Ids | None:
+    """Return the user of each row; None without a column of them."""
+    if USER not in table.columns:
+        return None
+    user, user_ids = table.codes(USER)
+    return as_numpy(user_ids)[user]
+
+
+def _require_different_repetitions(table: Table) -> None:
+    """Raise InputError for the first row with the repetition of an earlier one of its user."""
+    repetition = table.whole("repetition", 0)
+    ids = [USER, *(table.columns.keys() & {ITEM})]
+    again = first_duplicate(repetition, *(table.codes(name)[0] for name in ids))
+    if again is not None:
+        names = ("repetition", *ids)
+        found = ", ".join(f"{name} {table.columns[name][again]}" for name in names)
+        raise table.error_at(again, f"duplicate of {found}")
 
 
 _MOST_MISSING = 0.1  # of the negatives of a row

@@ -162,13 +162,7 @@ def counts_beside(scores: Array, positive: ArrayLike, *, has_gaps: bool = False)
             "expected numbers, shape (users, 1 + negatives)"
         )
     users, width = scores.shape
-    column = array_of("positive", positive)
-    is_whole = column.dtype.kind in "iu" and column.shape in {(), (users,)}
-    if not (is_whole and ((column >= -width) & (column < width)).all()):
-        found = f"{column.dtype} of shape {column.shape}"
-        if is_whole and not column.ndim:
-            found = str(column)
-        raise InputError(f"positive is {found}; expected one of the columns 0 to {width - 1}")
+    column = _columns_of(positive, users, width)
     own = scores[np.arange(users), column][:, np.newaxis]
     is_candidate = np.isfinite(scores)
     is_known = is_candidate
@@ -183,6 +177,18 @@ def counts_beside(scores: Array, positive: ArrayLike, *, has_gaps: bool = False)
         better=(scores > own).sum(axis=1),
         tied=(scores == own).sum(axis=1) - 1,
     )
+
+
+def _columns_of(positive: ArrayLike, users: int, width: int) -> Array:
+    """Return one of `width` columns, for all users or for each; anything else is an error."""
+    column = array_of("positive", positive)
+    is_whole = column.dtype.kind in "iu" and column.shape in {(), (users,)}
+    if not (is_whole and ((column >= -width) & (column < width)).all()):
+        found = f"{column.dtype} of shape {column.shape}"
+        if is_whole and not column.ndim:
+            found = str(column)
+        raise InputError(f"positive is {found}; expected one of the columns 0 to {width - 1}")
+    return column
 
 
 def scores_of(data: Any, kind: Kind, name: str, what: str = "") -> Scores | Array:
@@ -201,18 +207,25 @@ def scores_of(data: Any, kind: Kind, name: str, what: str = "") -> Scores | Arra
             users, items = (as_array(part, name) for part in data)
             return Scores(inner_products(users, items), (len(users), len(items)))
         case Kind.SPARSE:
-            if data.ndim != 2:
-                raise InputError(f"{name} has shape {data.shape}; expected users x items")
-            require_sound(data, name)
-            matrix = scipy.sparse.csr_array(with_numbers_of_scipy(data))
-            return Scores(lambda rows: matrix[rows].toarray(), matrix.shape)
+            return _scores_of_sparse(data, name)
     array = as_array(data, name)
     if array.ndim == 1:
         return array
-    ids = {}
-    if kind is Kind.FRAME:  # whose index and columns are ids if they are no running numbers
-        ids = {key: getattr(data, axis) for key, axis in _AXES.items() if has_ids(data, axis)}
-    return Scores.of_matrix(array, ids)
+    return Scores.of_matrix(array, _ids_of_frame(data) if kind is Kind.FRAME else {})
+
+
+def _ids_of_frame(frame: Any) -> dict[str, Any]:
+    """Return the index and the columns of a DataFrame, each if it is no running numbers."""
+    return {key: getattr(frame, axis) for key, axis in _AXES.items() if has_ids(frame, axis)}
+
+
+def _scores_of_sparse(data: Any, name: str) -> Scores:
+    """Take a sparse matrix, of which what is not stored is 0."""
+    if data.ndim != 2:
+        raise InputError(f"{name} has shape {data.shape}; expected users x items")
+    require_sound(data, name)
+    matrix = scipy.sparse.csr_array(with_numbers_of_scipy(data))
+    return Scores(lambda rows: matrix[rows].toarray(), matrix.shape)
 
 
 def _scores_of_file(path: Path, what: str) -> Scores | Array:

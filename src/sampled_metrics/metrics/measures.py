@@ -98,10 +98,14 @@ class Measure:
         # A beta with more digits than a name shows would give two measures one name.
         if beta is not None and not 0.0 < beta == float(f"{beta:g}") < inf:
             raise _unknown(str(self))
-        if metric.cutoff == "required" and k is None:
+        self._check_presence_of_cutoff(metric)
+
+    def _check_presence_of_cutoff(self, metric: Metric) -> None:
+        """Raise InputError if the metric needs a cut-off and has none, or the reverse."""
+        if metric.cutoff == "required" and self.cutoff is None:
             problem = f": {self.kind} needs a cut-off, as in {self.kind}@10"
             raise _unknown(str(self), problem=problem)
-        if metric.cutoff == "none" and k is not None:
+        if metric.cutoff == "none" and self.cutoff is not None:
             raise _unknown(str(self), problem=f": {self.kind} has no cut-off")
 
     def __str__(self) -> str:
@@ -178,15 +182,20 @@ def parse_measure(text: str) -> Measure:
             problem = f": {name} is of the first place, {name}@1, which is {same}@1;"
             raise _unknown(text, problem=f"{problem} take recall@k or precision@k")
         name = same
-    beta = None
-    numbered = _BETA.fullmatch(name)
-    if numbered and name not in _KINDS:
-        name, digits = numbered.groups()
-        beta = float(digits)
+    name, beta = _split_beta(name)
     if name not in _KINDS:
         raise _unknown(text, name)
     k = None if cutoff is None else int(cutoff)
     return Measure(_KINDS[name], k, beta)
+
+
+def _split_beta(name: str) -> tuple[str, float | None]:
+    """Split the number from the end of a name that is not known with it, as from f0.5."""
+    numbered = _BETA.fullmatch(name)
+    if numbered and name not in _KINDS:
+        letters, digits = numbered.groups()
+        return letters, float(digits)
+    return name, None
 
 
 def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
@@ -216,8 +225,7 @@ def parse_list(
     parsed: list[T] = []
     for entry in entries:
         if isinstance(entry, str):
-            parts = [part.strip() for part in entry.split(",")]
-            parsed.extend(parse(part) for part in parts if part)
+            parsed.extend(map(parse, _split(entry)))
         elif isinstance(entry, kind):
             parsed.append(entry)
         else:
@@ -225,6 +233,12 @@ def parse_list(
     if not parsed:
         raise InputError(f"no {what}; expected at least one")
     return list(dict.fromkeys(parsed))
+
+
+def _split(names: str) -> list[str]:
+    """Return names that commas separate, without empty ones."""
+    parts = [part.strip() for part in names.split(",")]
+    return [part for part in parts if part]
 
 
 def similar(name: str, known: Sequence[str]) -> str:
@@ -329,12 +343,8 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
     """Raise DepthError if a list ends before all relevant items that decide the value."""
     metric = measure.metric
     k = measure.cutoff
-    if metric.needs_candidates and not ranks.n_candidates.all():
-        users = int((ranks.n_candidates == 0).sum())
-        raise DepthError(
-            f"{measure} needs n_candidates, which is 0 (not known) for {users} users; are lists "
-            "--complete (complete=True)?"
-        )
+    if metric.needs_candidates:
+        _require_candidates(measure, ranks)
     needed = "ranks of all relevant items"
     unknown = ranks.n_found < ranks.n_relevant
     if metric.first_item_decides:
@@ -352,6 +362,16 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
     if metric.cutoff == "optional" and ends.min() > 0:
         remedy = f"use {measure.name}@{ends.min()}"
     raise DepthError(f"{measure} needs the {needed}, but {lists} before that; {remedy}")
+
+
+def _require_candidates(measure: Measure, ranks: Ranks) -> None:
+    """Raise DepthError if numbers of candidates are not known."""
+    users = int((ranks.n_candidates == 0).sum())
+    if users:
+        raise DepthError(
+            f"{measure} needs n_candidates, which is 0 (not known) for {users} users; are lists "
+            "--complete (complete=True)?"
+        )
 
 
 def _ends_of_lists(ends: Int) -> str:

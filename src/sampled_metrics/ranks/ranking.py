@@ -92,11 +92,7 @@ class _Task(NamedTuple):
             if n_items is None and scores.ndim:
                 n_items = scores.shape[-1]
                 self._check_items(n_items)
-            expected = block.size, n_items
-            if scores.shape != expected:
-                raise InputError(f"scores have shape {scores.shape}, expected {expected}")
-            if scores.dtype.kind not in "fiu":
-                raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
+            _check_scores(scores, (block.size, n_items))
             if isinstance(score, Products):
                 yield self._settled(score, scores, block)
                 continue
@@ -192,6 +188,14 @@ class _Task(NamedTuple):
         if self.items is None:
             return user, item
         return user, self.items[item]
+
+
+def _check_scores(scores: Array, shape: tuple[int, int | None]) -> None:
+    """Raise InputError if scores are of another shape, or no numbers."""
+    if scores.shape != shape:
+        raise InputError(f"scores have shape {scores.shape}, expected {shape}")
+    if scores.dtype.kind not in "fiu":
+        raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
 
 
 def _count(marked: Bool) -> Int:

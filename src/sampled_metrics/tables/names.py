@@ -62,7 +62,12 @@ def _replace_aliases(bare: list[str], columns: Sequence[str]) -> None:
         if column in lacking and name not in columns:
             bare[place] = column
     if "score" in columns and not _ORDERED.intersection(bare):
-        lower = [name.lower() for name in bare]
-        alias = next((alias for alias in _SCORES if alias in lower), None)
-        if alias is not None:
-            bare[lower.index(alias)] = "score"
+        _rename_scores(bare)
+
+
+def _rename_scores(bare: list[str]) -> None:
+    """Rename the column that has the first of the other names of scores, if any has."""
+    lower = [name.lower() for name in bare]
+    alias = next((alias for alias in _SCORES if alias in lower), None)
+    if alias is not None:
+        bare[lower.index(alias)] = "score"

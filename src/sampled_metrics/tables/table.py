@@ -191,11 +191,15 @@ class Table:
         codes, names = arrow.encoded(column)
         if pa.types.is_integer(kind):
             return codes, arrow.int64(names)
+        self._refuse_no_ids(name, codes, names)
+        return codes, arrow.as_whole_numbers(names)
+
+    def _refuse_no_ids(self, name: str, codes: arrow.Codes, texts: pa.Array) -> None:
+        """Raise InputError for the first row whose text is no id."""
         for pattern, problem in _NO_IDS.items():
-            bad = arrow.matches(names, pattern)
+            bad = arrow.matches(texts, pattern)
             if bad.any():
                 raise self.error_at(int(np.argmax(bad[codes])), problem, name)
-        return codes, arrow.as_whole_numbers(names)
 
     def places(self, name: str, among: Ids, expected: str) -> Int:
         """Return the place of each id of a column in `among`; a missing one raises InputError."""

@@ -49,15 +49,15 @@ def read_text(
 ) -> Table:
     """Read a text file, which may be of the format `trec`; see `read_table`."""
     first, second = first_lines(path, what)
-    is_trec = trec is not None and _is_trec(path, first, trec)
     header = 1
+    given: list[str] | None = None  # names of columns that a file without a header has
     quote: str | bool = '"'
-    if trec is not None and is_trec:
+    if trec is not None and _is_trec(path, first, trec):
         header = 0
         quote = False
         what = trec.what
         separator = " "
-        fields = list(trec.columns)
+        fields = given = list(trec.columns)
     else:
         if separator is None:
             separator = "\t" if "\t" in first else ","
@@ -67,10 +67,10 @@ def read_text(
     if not names.wanted:
         return Table(path, {}, names.all)
     with _parsing(path, what, separator):
-        source = _with_single_blanks(path) if is_trec else str(path)
+        source = _with_single_blanks(path) if given else str(path)
         read = reader.read_csv(
             source,
-            reader.ReadOptions(column_names=fields if is_trec else None),
+            reader.ReadOptions(column_names=given),
             reader.ParseOptions(delimiter=separator, quote_char=quote),
             _conversion(path, names, ids),
         )
