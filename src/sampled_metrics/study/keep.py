@@ -13,7 +13,6 @@ import numpy as np
 from sampled_metrics._base.files import write_text
 from sampled_metrics.inputs.full import read_single
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.records import COLUMNS
 
 
 def ranks(folder: Path, *paths: Path) -> None:
@@ -33,8 +32,13 @@ def gallery(folder: Path, reference: Path) -> None:
         kept = reference / ("ranks" if len(name) == 1 else "ncf")
         full = Ranks.read(kept / f"{name}.parquet")
         sampled = SampledRanks.read(reference / f"ncf/{name}.sampled.parquet")
-        columns = {column: getattr(full, column) for column in COLUMNS}
-        rows = pd.DataFrame({**columns, "sampled_rank": sampled.sampled_ranks}).astype("int16")
+        columns = {
+            "n_candidates": full.n_candidates,
+            "n_better": full.n_better,
+            "n_tied": full.n_tied,
+            "sampled_rank": sampled.sampled_ranks,
+        }
+        rows = pd.DataFrame(columns).astype("int16")
         rows.insert(0, "recommender", name)
         parts.append(rows)
     folder.mkdir(exist_ok=True)
@@ -59,5 +63,10 @@ def schema(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    _, command, *paths = sys.argv
-    globals()[command](*map(Path, paths))
+    arguments = list(map(Path, sys.argv[2:]))
+    if sys.argv[1] == "schema":
+        schema(*arguments)
+    elif sys.argv[1] == "gallery":
+        gallery(*arguments)
+    else:
+        ranks(*arguments)
