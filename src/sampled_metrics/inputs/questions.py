@@ -384,8 +384,8 @@ def _ask_of_last_rank(worst: Int, n_items: int) -> None:
         return
     largest = int(worst.max()) + 1
     width = -(-largest // 10)
-    if largest < _LEAST:
-        return
+    if largest < _LEAST or (largest + width > n_items and _FAR * largest > n_items):
+        return  # before the ranks are counted
     near = int(np.count_nonzero(worst >= largest - width))
     before = int(np.count_nonzero(worst >= largest - 2 * width)) - near
     expected = near * min(1.0, near / max(before, 1))  # behind it, if their number falls as before
