@@ -79,6 +79,28 @@ def array_of(name: str, values: ArrayLike, kind: DTypeLike | None = None) -> NDA
         raise InputError(f"{name}: {problem}; expected an array") from None
 
 
+def as_array(data: Any, name: str = "data") -> Array:
+    """Return numbers of one or two dimensions, of any library, as an array of numpy."""
+    if hasattr(data, "detach"):  # a tensor of torch
+        data = data.detach().cpu()
+        if str(data.dtype) == "torch.bfloat16":
+            data = data.float()
+    try:
+        if hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
+            data = np.from_dlpack(data)
+        array = array_of(name, data)
+    except (BufferError, RuntimeError, TypeError) as error:
+        problem = f"found {type(data).__name__}, which is no array of numpy"
+        raise InputError(f"{name}: {problem} ({error})") from error
+    if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
+        shape = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
+        raise InputError(
+            f"{name}: found {type(data).__name__}{shape}; "
+            "expected numbers, a DataFrame, a file (docs/inputs.md)"
+        )
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
 def integers(name: str, values: ArrayLike, is_column: bool = False) -> Int:
     """Convert whole numbers, not bool, to int64; a column must have one dimension."""
     array = array_of(name, values)

@@ -6,10 +6,10 @@ That import, and its checks, take longer than a solution of a small programme.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import clarabel
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.packages import clarabel
 
 
 class _Columns(NamedTuple):

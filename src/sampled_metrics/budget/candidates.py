@@ -10,12 +10,9 @@ from scipy.sparse import csr_array, issparse
 from sampled_metrics._base.als import factors
 from sampled_metrics._base.arrays import Float, Int, blocks, ranges
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import Kind, kind_of
 from sampled_metrics.budget.problem import Grid, Problem, numbers
 from sampled_metrics.inputs.items import require_different
-from sampled_metrics.tables.arrow import places
-from sampled_metrics.tables.names import ITEM, USER
-from sampled_metrics.tables.reading import read_table
+from sampled_metrics.inputs.tables import ITEM, USER, places, read_table
 
 HEAD_ENTRIES = 1 << 25  # items of all users' heads together: 128 MB
 LEAST_HEAD = 1400  # items of a user's head, however many users there are
@@ -41,7 +38,7 @@ def make_proxy(proxy: Any, problem: Problem, seed: int) -> Proxy:
     """Make a proxy of `popularity`, `als`, a table or matrix of scores, or a function of pairs."""
     if isinstance(proxy, str | Path):
         return _by_name(proxy, problem, seed)
-    if kind_of(proxy) is Kind.FUNCTION:
+    if callable(proxy):
         score = problem.scorer("proxy", proxy)
         items = np.arange(problem.item_ids.size)
 

@@ -21,9 +21,7 @@ from sampled_metrics.budget.evaluation import Session, Settings
 from sampled_metrics.budget.problem import Problem
 from sampled_metrics.budget.result import BudgetResult
 from sampled_metrics.budget.state import Scored, State
-from sampled_metrics.tables.arrow import places
-from sampled_metrics.tables.names import ITEM, USER
-from sampled_metrics.tables.reading import read_table
+from sampled_metrics.inputs.tables import ITEM, USER, places, read_table
 
 _SMALLER = "whole numbers of at most 2^53, or decimals"
 SETTINGS = "evaluation.json"

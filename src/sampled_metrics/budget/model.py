@@ -61,7 +61,7 @@ def parse_metrics(names: str | Sequence[str | Measure], single: bool = True) -> 
 def over_ties(measures: Sequence[Measure], better: Int, tied: Int) -> Float:
     """Mean of metrics over all orders of the tied candidates and the held-out item."""
     most = int((better + tied).max(initial=0))
-    ranks = Ranks.trusted(np.full(better.size, most + 2), better, tied)
+    ranks = Ranks(np.full(better.size, most + 2), better, tied, is_checked=True)
     return np.stack([metrics.values(measure, ranks) for measure in measures])
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
@@ -13,27 +14,25 @@ from sampled_metrics._base.arrays import (
     Bool,
     Ids,
     Int,
+    as_array,
     id_column,
     ordered_floats,
     require_unique,
 )
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import is_pandas
 from sampled_metrics._base.sparse import (
     canonical,
     marked,
 )
-from sampled_metrics.inputs.held import OfUsers
 from sampled_metrics.inputs.items import (
+    ask_of_grades,
     items_by_id,
     items_by_position,
     known_items,
     table_of_items,
 )
-from sampled_metrics.inputs.questions import ask_of_grades
-from sampled_metrics.inputs.scores import as_array
-from sampled_metrics.tables.arrow import places
-from sampled_metrics.tables.names import ITEM
+from sampled_metrics.inputs.tables import ITEM, places
+from sampled_metrics.ranks.data import OfUsers
 
 Scorer = Callable[[Int, Int], Any]
 Function = Callable[[Ids, Ids], ArrayLike]  # score of each pair of a user and an item
@@ -56,7 +55,7 @@ class Grid(NamedTuple):
             values = ordered_floats(as_array(data, name))
         if values.ndim != 2 or not all(values.shape):
             raise InputError(f"{name} has shape {values.shape}; expected users x items")
-        if not is_pandas(data):
+        if not isinstance(data, pd.DataFrame):
             return cls(values)
         ids = []
         for axis, size in zip((data.index, data.columns), values.shape, strict=True):
@@ -68,8 +67,6 @@ class Grid(NamedTuple):
         """Return a table of all items, None without ids."""
         if self.item_ids is None:
             return None
-        import pandas as pd
-
         return pd.DataFrame({ITEM: self.item_ids})
 
 

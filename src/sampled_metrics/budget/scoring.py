@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.sparse import issparse
 
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
 from sampled_metrics._base.errors import InputError, ask, collected, reading
 from sampled_metrics._base.files import alone_in
-from sampled_metrics._base.kinds import Kind, is_dictionary, kind_of
 from sampled_metrics.budget.candidates import Order, make_proxy
 from sampled_metrics.budget.evaluation import Session, Settings, expectation
 from sampled_metrics.budget.folder import Folder
 from sampled_metrics.budget.problem import Function, Grid, Problem, Scorer, numbers
 from sampled_metrics.budget.result import BudgetResult
 from sampled_metrics.budget.state import Scored
-from sampled_metrics.inputs.held import OfUsers
+from sampled_metrics.ranks.data import OfUsers
 
 _SCORED_AGAIN = 8  # pairs of each recommender that a folder has scores of
 _CLOSE = 1e-3  # relative, and of the standard deviation of scores, that no training explains
@@ -114,7 +114,7 @@ def evaluate_on_budget(
     if state is not None and not isinstance(state, str | Path):
         raise InputError(f"state is a {type(state).__name__}; expected the name of a folder")
     given: Any = recommender
-    if not is_dictionary(given):
+    if not isinstance(given, Mapping) or issparse(given):
         given = {"score": recommender}
     if not given or not all(isinstance(name, str) for name in given):
         raise InputError("recommender has no names; expected at least one, each a text")
@@ -128,7 +128,7 @@ def evaluate_on_budget(
     }
     settings = Settings.of(options, "evaluate_on_budget")
     sources = {
-        name: scores if kind_of(scores) is Kind.FUNCTION else Grid.of("recommender", scores)
+        name: scores if callable(scores) else Grid.of("recommender", scores)
         for name, scores in given.items()
     }
     grids = [source for source in sources.values() if isinstance(source, Grid)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Bool, Float, Int
 from sampled_metrics._base.files import read_arrays, reading_as, replacing
-from sampled_metrics.tables.arrow import places
+from sampled_metrics.inputs.tables import places
 
 _EARLIER = "earlier_"  # prefix of the arrays of scores from a smaller budget
 

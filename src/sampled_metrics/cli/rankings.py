@@ -40,7 +40,7 @@ def evaluate(
     """
     from sampled_metrics.inference import evaluate as evaluation
     from sampled_metrics.inference.results import questions
-    from sampled_metrics.ranks import Ranks
+    from sampled_metrics.ranks.data import as_ranks
 
     given: dict[str, Any] = {"relevant": relevant, "seen": seen, "min_relevance": min_relevance}
     tests: dict[str, Any] = {"ties": ties, "seed": seed, "confidence": confidence}
@@ -50,7 +50,7 @@ def evaluate(
     asked: list[str] = []
     for path in files:
         with collected() as notes, reading(path):
-            ranks = Ranks.read(path, n_items=n_items, complete=complete, **given)
+            ranks = as_ranks(path, n_items=n_items, complete=complete, **given)
             evaluated = evaluation.evaluate(ranks, metric or defaults.METRICS, **tests)
         notes_on_grades = notes_on_grades or evaluation.relevance_notes([ranks])
         rows += [{"file": str(path), **asdict(result), "notes": notes} for result in evaluated]

@@ -10,7 +10,6 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE, Names
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.kinds import is_dictionary
 from sampled_metrics.inference import orders, ranges
 from sampled_metrics.inference.correct import (
     Solved,
@@ -35,11 +34,9 @@ from sampled_metrics.inference.evaluate import (
 from sampled_metrics.inference.pairing import Common, Paired, questioned_users
 from sampled_metrics.inference.population import Shape
 from sampled_metrics.inference.results import EXACT, UNDECIDED, Compared, Results, with_questions
-from sampled_metrics.inputs.alike import all_alike
-from sampled_metrics.inputs.held import Data, OfUsers
-from sampled_metrics.inputs.options import Drawn, Ranked
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.data import Data, OfUsers, all_alike
 
 _holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # all estimators have the same order
 
@@ -56,6 +53,7 @@ def compare(
     n_items: int | None = None,
     min_relevance: float = 0.0,
     complete: bool = False,
+    missing: str = "refuse",
     positive: ArrayLike | None = None,
     n_negatives: int | None = None,
     sampling: str | None = None,
@@ -97,15 +95,17 @@ def compare(
     >>> result.value_a, result.value_b, result.order
     (1.0, 0.025, 'a')
     """
-    if not is_dictionary(data):
+    if not isinstance(data, Mapping):
         raise InputError(f"data is of type {type(data).__name__}; expected a dictionary by name")
     if len(data) < 2:
         raise InputError(f"{len(data)} recommender to compare; give two or more")
     check_arguments(ties=ties, shape=shape, test=test, correction=correction, confidence=confidence)
     of_negatives = "random" if ties is None else ties
-    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, of_negatives, seed)
-    ranked = Ranked(n_items, relevant, seen, complete, min_relevance)
-    samples, rankings = all_alike(data, drawn, ranked)
+    drawn = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling}
+    drawn |= {"positive": positive, "relevant": relevant, "ties": of_negatives, "seed": seed}
+    full = {"n_items": n_items, "relevant": relevant, "seen": seen}
+    full |= {"complete": complete, "min_relevance": min_relevance}
+    samples, rankings = all_alike(data, full | {"missing": missing}, drawn | {"missing": missing})
     measures = parse_measures(metrics)
     solved: dict[str, Solved] = {}
     if samples:

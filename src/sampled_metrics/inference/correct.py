@@ -33,11 +33,9 @@ from sampled_metrics.inference.results import (
     with_questions,
 )
 from sampled_metrics.inference.shapes import assumed, caveat, name_of
-from sampled_metrics.inputs.held import Data, OfUsers
-from sampled_metrics.inputs.options import Drawn
-from sampled_metrics.inputs.sampled import as_sampled
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
+from sampled_metrics.ranks.data import Data, OfUsers, as_sampled
 from sampled_metrics.sampling.probability import pmf_at
 
 _ROUNDING = 1e-12
@@ -101,6 +99,7 @@ def correct(
     sampling: str | None = None,
     positive: ArrayLike | None = None,
     relevant: OfUsers | None = None,
+    missing: str = "refuse",
     prior: ArrayLike | None = None,
     ties: str = "random",
     seed: int = 0,
@@ -129,6 +128,8 @@ def correct(
         m, and how the negatives were drawn, if the data does not say.
     positive, relevant
         Of scores, the column of the held-out items; of lists and runs, the held-out items.
+    missing
+        Held-out items that are no candidates of their users: `refuse`, or `last` behind all.
     prior
         p(r) of eq. 21 and 25, for `cls` and `bv`: a weight for each true rank from 1 to n, such as
         the users of another recommender at each rank; by default uniform.
@@ -158,8 +159,17 @@ def correct(
     [0.5]
     """
     check_arguments(shape=shape, confidence=confidence)
-    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties, seed)
-    ranks = as_sampled(data, drawn)
+    ranks = as_sampled(
+        data,
+        n_items=n_items,
+        n_negatives=n_negatives,
+        sampling=sampling,
+        positive=positive,
+        relevant=relevant,
+        ties=ties,
+        seed=seed,
+        missing=missing,
+    )
     with reading(data):
         question_negatives(ranks)
     measures = parse_measures(metrics)

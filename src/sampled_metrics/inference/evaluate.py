@@ -23,13 +23,11 @@ from sampled_metrics.inference.results import (
     span,
     with_questions,
 )
-from sampled_metrics.inputs.full import as_ranks
-from sampled_metrics.inputs.held import Data, OfUsers
-from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import Data, OfUsers, as_ranks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +75,7 @@ def evaluate(
     n_items: int | None = None,
     min_relevance: float = 0.0,
     complete: bool = False,
+    missing: str = "refuse",
     ties: str = "expected",
     confidence: float = CONFIDENCE,
     seed: int = 0,
@@ -102,6 +101,8 @@ def evaluate(
         without such an item are left out.
     complete
         Whether lists hold all candidates of their users.
+    missing
+        `refuse` users without a list, or count what lists lack as not found (`last`).
     ties
         `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence
@@ -126,7 +127,15 @@ def evaluate(
     0.79
     """
     check_arguments(ties=ties, confidence=confidence, seed=seed)
-    ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete, min_relevance))
+    ranks = as_ranks(
+        data,
+        relevant=relevant,
+        seen=seen,
+        n_items=n_items,
+        complete=complete,
+        min_relevance=min_relevance,
+        missing=missing,
+    )
     n = ranks.n_candidates
     # Fewer users may have the same number of candidates by chance.
     if len(ranks) >= 10 and n[0] in _SAMPLE_SIZES and (n == n[0]).all():
@@ -172,6 +181,7 @@ def values_by_user(
     n_items: int | None = None,
     min_relevance: float = 0.0,
     complete: bool = False,
+    missing: str = "refuse",
     ties: str = "expected",
     seed: int = 0,
 ) -> "pd.DataFrame":
@@ -189,7 +199,15 @@ def values_by_user(
     import pandas as pd
 
     check_arguments(ties=ties, seed=seed)
-    ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete, min_relevance))
+    ranks = as_ranks(
+        data,
+        relevant=relevant,
+        seen=seen,
+        n_items=n_items,
+        complete=complete,
+        min_relevance=min_relevance,
+        missing=missing,
+    )
     measures = parse_measures(metrics)
     for measure in measures:
         if measure.metric.pooled:
@@ -250,13 +268,19 @@ def prior_shape(measure: Measure, n_items: int) -> Shape:
 
 def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
     """Say which metrics use grades, if any rankings have them."""
+    notes = []
+    for ranks in rankings:
+        if ranks.n_missing:
+            what = count(ranks.n_missing, "user")
+            notes.append(f"{what} without a list, or without some items in it: these are not found.")
     for ranks in rankings:
         if ranks.relevance is not None:
             least = "above 0"
             if ranks.min_relevance > 0.0:
                 least = f"of at least {ranks.min_relevance:g}"
-            return [f"ndcg takes grades as gains; for other metrics items {least} are relevant."]
-    return []
+            notes.append(f"ndcg takes grades as gains; for other metrics items {least} are relevant.")
+            break
+    return notes
 
 
 def evaluated_parts(

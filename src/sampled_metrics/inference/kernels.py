@@ -151,7 +151,9 @@ def _tabulated(n: int, m: int, sampling: Sampling, last: int, cutoff: int | None
 
     def at(ranks: Any, tied: Any = 0) -> Float:
         tied = tied + np.zeros(ranks.shape, np.int64)
-        return in_bins(Ranks.trusted(np.full(ranks.shape, n), ranks - 1 - tied, tied), m, sampling)
+        return in_bins(
+            Ranks(np.full(ranks.shape, n), ranks - 1 - tied, tied, is_checked=True), m, sampling
+        )
 
     if in_grid and sampling is not Sampling.WITH_REPLACEMENT:
         uniform = at(first, first - 1)  # an item tied with all before

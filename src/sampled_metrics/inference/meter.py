@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Ids, Int, id_column, integers, require
+from sampled_metrics._base.arrays import Ids, Int, as_array, id_column, integers, require
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.correct import Corrected, correct
 from sampled_metrics.inference.evaluate import Evaluated, evaluate
 from sampled_metrics.inference.results import Results, with_questions
-from sampled_metrics.inputs.options import Drawn
-from sampled_metrics.inputs.questions import ask_of_seen_items, question_ranks
-from sampled_metrics.inputs.sampled import ranked
-from sampled_metrics.inputs.scores import Counts, as_array, counts_beside
+from sampled_metrics.inputs.samples import Samples
+from sampled_metrics.inputs.scores import Beside as Counts
+from sampled_metrics.inputs.scores import ask_of_seen_items, counts_beside
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.questions import question_ranks, question_samples
 
 
 class RankMeter:
@@ -140,14 +140,16 @@ class RankMeter:
             return full
         ties = "random" if self._ties is None else self._ties
         check_arguments(tie_policy=ties)
-        drawn = Drawn(
+        sampled = SampledRanks.from_counts(
+            Samples(better, tied, candidates - 1, users),
             n_items=self._n_items,
             n_negatives=self._n_negatives,
             sampling=self._sampling,
             ties=ties,
             seed=self._seed,
         )
-        return ranked(drawn, better, tied, candidates - 1, users)
+        question_samples(sampled)
+        return sampled
 
     @with_questions
     def compute(self) -> Results[Evaluated] | Results[Corrected]:

@@ -9,11 +9,10 @@ import numpy as np
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.results import Results, with_questions
-from sampled_metrics.inputs.held import OfUsers
-from sampled_metrics.inputs.items import WHAT, known_items, table_of_items
-from sampled_metrics.inputs.scores import refuse_special
+from sampled_metrics.inputs.items import known_items, table_of_items
+from sampled_metrics.inputs.tables import ITEM, USER
+from sampled_metrics.ranks.data import OfUsers
 from sampled_metrics.sampling import negatives as uniform
-from sampled_metrics.tables.names import ITEM, USER
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,9 +79,8 @@ def check_negatives(
     """
     table = table_of_items(negatives, "negatives")
     if table is None:
-        refuse_special(negatives, "negatives")
         found = type(negatives).__name__
-        raise InputError(f"negatives: found {found}; expected {WHAT['negatives']} in a table")
+        raise InputError(f"negatives: found {found}; expected a table of user_id and item_id")
     known = known_items(relevant, seen, items, [table])
     user = table.places(USER, known.user_ids, "an id of the relevant items")
     item = table.places(ITEM, known.item_ids, "an id of the items")

@@ -1,7 +1,7 @@
 """Which users of several evaluations are the same: by ids, or by rows where there are none."""
 
 from collections.abc import Mapping
-from copy import copy
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -63,8 +63,7 @@ def paired_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
         notes.append("paired: by row, as there are no ids of users.")
     if without_ids:
         for name, ranks in evaluations.items():
-            found[name] = copy(ranks)
-            found[name].__dict__["users"] = np.arange(len(ranks))
+            found[name] = replace(ranks, users=np.arange(len(ranks)), is_checked=True)
     common: Common = {}
     for a, b in combinations(found, 2):
         of_a, of_b = (_different_ids(found[name]) for name in (a, b))

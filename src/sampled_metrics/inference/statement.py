@@ -13,7 +13,6 @@ from sampled_metrics._base.arguments import check_arguments, whole_number
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import is_dictionary
 from sampled_metrics.inference.averages import exact_metric, last_ranks, sampled_moments
 from sampled_metrics.inference.kernels import Extremes
 from sampled_metrics.inference.means import Least, Means, conflict, conflict_with, least
@@ -198,7 +197,7 @@ def _check(printed: Numbers, about: About) -> None:
 
 def require_printed(printed: Any) -> None:
     """Raise an InputError unless this is a dictionary of numbers."""
-    if not is_dictionary(printed) or not printed:
+    if not isinstance(printed, Mapping) or not printed:
         raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
 
 

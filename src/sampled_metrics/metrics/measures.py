@@ -145,7 +145,7 @@ class Measure:
         none = np.zeros(rank.size, np.int64)
         one = np.ones_like(none)
         levels = Levels(user=np.arange(rank.size), above=above, size=one, hits=one, hits_above=none)
-        ranks = Ranks.trusted(n.ravel(), above, none)
+        ranks = Ranks(n.ravel(), above, none, is_checked=True)
         values = self.metric.of_levels(levels, ranks, self)
         return values.reshape(rank.shape)
 

@@ -17,7 +17,7 @@ from sampled_metrics._base.files import read_table
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.ranks.records import sources
+from sampled_metrics.ranks.ranks import sources
 from sampled_metrics.sampling import (
     expected_values,
     pmf,

@@ -15,7 +15,7 @@ from sampled_metrics._base.files import read_json, read_table
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.flags import listed
-from sampled_metrics.inputs.full import read_by_name
+from sampled_metrics.study.reading import read_by_name
 from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import orders_by_ranges, range_bars, range_panel
 from sampled_metrics.ranks import Ranks

@@ -70,7 +70,7 @@ def _maybe(names: str | list[str]) -> Path | None:
 
 def _ranks(job: Job) -> "dict[str, Ranks]":
     """Read the ranks of the recommenders."""
-    from sampled_metrics.inputs.full import read_by_name
+    from sampled_metrics.study.reading import read_by_name
 
     return read_by_name(_paths(job.input.ranks))
 
@@ -213,7 +213,7 @@ def ranges(job: Job) -> None:
 
 def exact(job: Job) -> None:
     """Compute the exact metrics under each tie policy."""
-    from sampled_metrics.ranks.records import sources
+    from sampled_metrics.ranks.ranks import sources
     from sampled_metrics.study.printed import write_exact
     from sampled_metrics.study.settings import ExactSettings
     from sampled_metrics.study.tables import exact_table
@@ -281,7 +281,7 @@ def figures(job: Job) -> None:
 
 def scorecard(job: Job) -> None:
     """Compare every published cell with ours, and measure every claim."""
-    from sampled_metrics.ranks.records import sources
+    from sampled_metrics.ranks.ranks import sources
     from sampled_metrics.study import claims, departures, figures, run, starts, tables
     from sampled_metrics.study import scorecard as study
 

@@ -1,7 +1,8 @@
-"""Ranking of relevant items by the scores of all items, one block of users at a time."""
+"""Counts of better and tied candidates for each relevant item, one block of users at a time."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,18 +14,74 @@ from sampled_metrics._base.arrays import (
     Ids,
     Int,
     array_of,
+    one_thread,
     ordered_floats,
     require,
     select_rows,
 )
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.items import HELD_OUT, SEEN, Items
-from sampled_metrics.ranks.products import Products, Score
-from sampled_metrics.ranks.ranks import Ranks
+from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
+
+Score: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
 
 BLOCK_SIZE = 512
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
-_ROWS_OF_PRODUCT = 128  # of a matrix product, which is slower for fewer
+_ROWS_OF_PRODUCT = 128  # a matrix product is slower for fewer
+
+
+class Counts(NamedTuple):
+    """Fields of `Ranks` that are valid by construction, each user's items best first."""
+
+    n_candidates: Int
+    n_better: Int
+    n_tied: Int
+    n_found: Int | None = None
+    n_relevant: Int | None = None
+    depth: Int | None = None
+    relevance: Float | None = None
+    users: Ids | None = None
+    n_rows: int = 0
+    n_missing: int = 0
+
+
+# Numbers beyond the largest become infinite or NaN without a warning; ranking checks them.
+_unlimited = partial(np.errstate, over="ignore", invalid="ignore")
+
+
+class Products:
+    """Scores that are inner products of two vectors, as a function of rows of users.
+
+    The last digits of a matrix product depend on its size. So a product only tells which items
+    score clearly more or less, by `margin`; where others come closer, those of `exact` count.
+    """
+
+    def __init__(self, users: Float, items: Float) -> None:
+        self.users = users
+        self.items = items
+        # A sum of d products is within d eps / 2 of the sum of their sizes, in any order; four
+        # such errors part two differences. This is twice as much.
+        largest_sum = np.abs(items).sum(axis=1).max(initial=0.0)
+        largest = np.abs(users).max(initial=0.0)
+        with _unlimited():
+            self.is_finite = bool(largest * largest_sum < np.finfo(np.float64).max / 4.0)
+        self._relative = 4 * (items.shape[1] + 4) * np.finfo(np.float64).eps * largest_sum
+
+    @_unlimited()
+    @one_thread()  # more cost more than they save where processors are busy
+    def __call__(self, rows: Int) -> Float:
+        """Return the scores of all items for some users; the last digits depend on the others."""
+        return self.users[rows] @ self.items.T
+
+    @_unlimited()
+    def exact(self, rows: Int) -> Float:
+        """Return them the same for any other users, and equal for equal vectors."""
+        return np.einsum("uf,if->ui", self.users[rows], self.items)
+
+    @_unlimited()
+    def margin(self, rows: Int) -> Float:
+        """Return how much two products of a user may differ if their exact scores do not."""
+        largest = np.abs(self.users[rows]).max(axis=1, initial=0.0)
+        return self._relative * largest + np.finfo(np.float64).tiny
 
 
 def rank_items(
@@ -35,11 +92,8 @@ def rank_items(
     users: Ids | None = None,
     items: Array | None = None,
     block_size: int = BLOCK_SIZE,
-) -> Ranks:
-    """Rank each user's relevant items among all items that the user has not seen.
-
-    `sampled_metrics.rank` says more of the arguments, of which the scores are a function here.
-    """
+) -> Counts:
+    """Count for each user's relevant items among all items that the user has not seen."""
     sizes = np.diff(relevant.start)
     n_users = sizes.size
     empty = np.zeros(0, np.int64)
@@ -59,10 +113,10 @@ def rank_items(
     n_candidates, n_better, n_tied = map(np.concatenate, zip(*blocks, strict=True))
     if relevant.name == HELD_OUT:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
-        return Ranks.trusted(n_candidates, n_better, n_tied, users=users, n_rows=n_rows)
+        return Counts(n_candidates, n_better, n_tied, users=users, n_rows=n_rows)
     n_found = sizes[rows]
     order = np.lexsort((n_better, np.repeat(rows, n_found)))
-    return Ranks.trusted(
+    return Counts(
         n_candidates,
         n_better[order],
         n_tied[order],

@@ -1,0 +1,277 @@
+"""Ranks of whatever people hold: which constructor takes it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sampled_metrics._base.arguments import check_arguments, require_same
+from sampled_metrics._base.arrays import as_array
+from sampled_metrics._base.errors import InputError, flag, reading
+from sampled_metrics.inputs.counting import BLOCK_SIZE
+from sampled_metrics.inputs.items import ARRAYS, is_by_user, table_of
+from sampled_metrics.inputs.lists import MISSING
+from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table
+from sampled_metrics.ranks.questions import question_ranks, question_samples
+from sampled_metrics.ranks.ranks import Ranks
+from sampled_metrics.ranks.sampled import SampledRanks
+
+OfUsers: TypeAlias = Any  # items by user: a table, a file, a dictionary, an array, a sparse matrix
+Data: TypeAlias = Any  # Ranks, SampledRanks, scores, lists, tables, files
+
+_WHOLE_NUMBERS = (
+    "found rows of different whole numbers. Ids, best first? Ranks.from_top_k(ids, relevant); "
+    "scores? Give floats"
+)
+
+
+def as_ranks(
+    data: Data,
+    *,
+    relevant: OfUsers | None = None,
+    seen: OfUsers | None = None,
+    n_items: int | None = None,
+    complete: bool = False,
+    min_relevance: float = 0.0,
+    missing: str = "refuse",
+) -> Ranks:
+    """Return the ranks of relevant items in full rankings, or in lists of the best items.
+
+    Examples
+    --------
+    >>> as_ranks([[0.3, 0.9, 0.5]], relevant=[2]).best_rank
+    array([2])
+    >>> as_ranks({"anna": [7, 9]}, relevant={"anna": [9]}).best_rank
+    array([2])
+    """
+    check_arguments(n_items=n_items, complete=complete, min_relevance=min_relevance)
+    options = {"relevant": relevant, "seen": seen, "n_items": n_items, "complete": complete}
+    options |= {"min_relevance": min_relevance, "missing": missing}
+    with reading(data):
+        ranks = _ranks_of(data, options)
+        if not len(ranks):
+            raise InputError("no user has a relevant item; expected at least one who has")
+        question_ranks(ranks)
+        return ranks.at_least(min_relevance) if min_relevance > ranks.min_relevance else ranks
+
+
+def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
+    """Call the constructor for a kind of data, with the options that it takes."""
+    of_scores = ("relevant", "seen", "n_items", "min_relevance")
+    if isinstance(data, Ranks):
+        _take(options, "Ranks", "min_relevance")
+        return data
+    if isinstance(data, SampledRanks):
+        raise InputError("found sampled ranks; `correct` takes them")
+    table = table_of(data, "ranks, lists or scores", "data", "score", RUN)
+    if table is not None:
+        return _ranks_of_table(table, options)
+    if isinstance(data, tuple) and [getattr(part, "ndim", 0) for part in data] == [2, 2]:
+        return _ranks_of_tuple(data, options)
+    if callable(data):
+        return Ranks.from_function(data, **_take(options, "scores", *of_scores[:2], "min_relevance"))
+    if _is_column(data):
+        n_items = _take(options, "ranks", "n_items", "min_relevance").pop("n_items")
+        if n_items is None:
+            raise InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
+        return Ranks.from_ranks(data, n_items)
+    _refuse_whole_numbers(data)
+    taken = _take(options, "scores", *of_scores)
+    n_items = taken.pop("n_items")
+    ranks = Ranks.from_scores(data, **taken)
+    if n_items is not None and not ranks.n_items_at_most(n_items):
+        raise InputError(f"found scores of another number of items, but n_items (--n-items) is {n_items}")
+    return ranks
+
+
+def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
+    """Tell tables of lists from those of counts, of ranks and of labelled pairs."""
+    columns = table.columns.keys()
+    if "sampled_rank" in columns:
+        raise InputError("found sampled ranks; `sampled-metrics correct` takes them")
+    if {"score", "label"} <= columns and options["relevant"] is None:
+        return Ranks.from_pairs(table, **_take(options, "labelled pairs", "min_relevance"))
+    has_order = not columns.isdisjoint(("rank", "score"))
+    is_list = ITEM in columns and has_order and "n_candidates" not in columns
+    if is_list or columns == {USER, ITEM}:
+        return Ranks.from_lists(table, **options)
+    taken = _take(options, "ranks", "n_items", "min_relevance")
+    return Ranks.from_table(table, taken["n_items"])
+
+
+def _ranks_of_tuple(data: Any, options: dict[str, Any]) -> Ranks:
+    """Tell (ids, scores) and (scores, ids) of a retriever from vectors of users and items."""
+    kinds = [np.asarray(part).dtype.kind in "iu" for part in data]
+    if kinds == [False, False]:
+        return Ranks.from_factors(*data, **_take(options, "factors", "relevant", "seen", "min_relevance"))
+    if kinds == [True, True]:
+        problem = "two arrays of whole numbers; use Ranks.from_top_k(ids, relevant, scores=...)"
+        raise InputError(f"found {problem} or Ranks.from_factors")
+    ids, scores = data if kinds[0] else reversed(data)
+    taken = _take(options, "lists", "relevant", "seen", "n_items", "min_relevance", "missing")
+    return Ranks.from_top_k(ids, scores=scores, **taken)
+
+
+def _take(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
+    """Return options by name; others that are given raise InputError."""
+    unset = {"complete": False, "missing": MISSING[0], "min_relevance": 0.0}
+    for name, value in options.items():
+        if name not in names and value is not unset.get(name) and value != unset.get(name, value):
+            raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
+        if name not in names and name not in unset and value is not None:
+            raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
+    return {name: options[name] for name in names}
+
+
+def _is_column(data: Any) -> bool:
+    """Return whether data has one dimension, in memory or in a file."""
+    if isinstance(data, str | Path) and Path(data).suffix == ".npy":
+        return bool(np.load(data, mmap_mode="r").ndim == 1)
+    return not isinstance(data, str | Path) and np.ndim(data) == 1
+
+
+def _refuse_whole_numbers(data: Any) -> None:
+    """Raise InputError for rows of different whole numbers, which may be ids."""
+    if isinstance(data, str | Path) or hasattr(data, "columns") or hasattr(data, "tocsr"):
+        return
+    array = as_array(data)
+    if array.dtype.kind in "iu" and array.shape[1] > 1:
+        ordered = np.sort(array[:1000], axis=1)
+        if (np.diff(ordered, axis=1) > 0).all():
+            raise InputError(_WHOLE_NUMBERS)
+
+
+def as_sampled(
+    data: Data,
+    *,
+    n_items: ArrayLike | None = None,
+    n_negatives: int | None = None,
+    sampling: str | None = None,
+    positive: ArrayLike | None = None,
+    relevant: OfUsers | None = None,
+    ties: str = "random",
+    seed: int = 0,
+    missing: str = "refuse",
+) -> SampledRanks:
+    """Return the sampled ranks that some data gives.
+
+    Examples
+    --------
+    >>> as_sampled([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5, positive=0).sampled_ranks
+    array([1, 2])
+    """
+    check_arguments(sampling=sampling, tie_policy=ties, seed=seed, n_negatives=n_negatives)
+    with reading(data):
+        drawn = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling, "seed": seed}
+        found = _sampled_of(data, drawn, positive, relevant, ties, missing)
+        question_samples(found)
+        return found
+
+
+def _sampled_of(
+    data: Any, drawn: dict[str, Any], positive: Any, relevant: Any, ties: str, missing: str
+) -> SampledRanks:
+    """Call the constructor for a kind of data."""
+    if isinstance(data, Ranks):
+        raise InputError("found full rankings, which need no correction; `evaluate` takes them")
+    if isinstance(data, SampledRanks):
+        _leave_out("sampled ranks", positive=positive, relevant=relevant)
+        require_same("n_items", drawn["n_items"], "n_items", data.n_items)
+        require_same("n_negatives", drawn["n_negatives"], "n_negatives", data.n_negatives)
+        require_same("sampling", drawn["sampling"], "sampling", data.sampling)
+        return data
+    if isinstance(data, Mapping | list) and _are_numbers(data):
+        raise InputError("data: found printed numbers, not ranks; `reported` takes them")
+    table = table_of(data, "sampled ranks", "data", "score", RUN)
+    if table is None and _is_column(data):
+        _leave_out("ranks, not scores", positive=positive, relevant=relevant)
+        if drawn["n_negatives"] is None or drawn["n_items"] is None:
+            raise InputError("sampled ranks need n_items (--n-items) and n_negatives (--n-negatives)")
+        return SampledRanks(data, drawn["n_items"], drawn["n_negatives"], drawn["sampling"] or "without-replacement")
+    if table is None:
+        _leave_out("a matrix of scores", relevant=relevant)
+        return SampledRanks.from_scores(data, positive, ties=ties, **drawn)
+    _leave_out("a table, not a matrix", positive=positive)
+    if "sampled_rank" in table.columns:
+        _leave_out("sampled ranks", relevant=relevant)
+        return SampledRanks.from_table(table, **drawn)
+    return SampledRanks.from_pairs(table, relevant, ties=ties, missing=missing, **drawn)
+
+
+def _are_numbers(data: Any) -> bool:
+    values = list(data.values()) if isinstance(data, Mapping) else data
+    return bool(values) and all(isinstance(value, float) for value in values)
+
+
+def _leave_out(kind: str, **options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise InputError(f"found {kind}; leave {name} ({flag(name)}) out")
+
+
+def all_alike(
+    data: Mapping[str, object], full: Mapping[str, Any], drawn: Mapping[str, Any]
+) -> tuple[dict[str, SampledRanks], dict[str, Ranks]]:
+    """Return the sampled ranks of all recommenders, or their ranks in full rankings.
+
+    `full` and `drawn` are options of `as_ranks` and `as_sampled`.
+    """
+    among = [name for name, value in data.items() if _is_sampled(name, value, drawn)]
+    others = [name for name in data if name not in among]
+    if among and others:
+        raise InputError(
+            f"{others[0]} is ranked in full, {among[0]} among samples; compare like with like"
+        )
+    samples = {}
+    rankings = {}
+    for name, value in data.items():
+        with reading(name):
+            if among:
+                samples[name] = as_sampled(value, **drawn)
+            else:
+                rankings[name] = as_ranks(value, **full)
+    return samples, rankings
+
+
+def _is_sampled(name: str, value: Any, drawn: Mapping[str, Any]) -> bool:
+    """Return whether data is of sampled rankings."""
+    if isinstance(value, Ranks | SampledRanks):
+        return isinstance(value, SampledRanks)
+    if drawn.get("positive") is not None or drawn.get("n_negatives") is not None:
+        return True
+    with reading(name):
+        table = table_of(value, "ranks, lists or scores", "data", "score", RUN)
+    return table is not None and not table.columns.keys().isdisjoint(("sampled_rank", "label"))
+
+
+def rank(
+    score: Any,
+    seen: Any,
+    relevant: Any,
+    *,
+    users: ArrayLike | None = None,
+    items: ArrayLike | None = None,
+    min_relevance: float = 0.0,
+    block_size: int = BLOCK_SIZE,
+) -> Ranks:
+    """Rank each user's relevant items among all items that the user has not seen.
+
+    `score` is a matrix, users x items, a function of rows of users, or a pair of vectors of users
+    and of items; see `Ranks.from_scores`, `from_function` and `from_factors`.
+
+    Examples
+    --------
+    >>> scores = np.array([[9.0, 7, 5, 5, 5], [3, 8, 1, -np.inf, 2]])
+    >>> seen = np.array([[1, 0, 0, 0, 0], [0, 0, 0, 0, 0]], dtype=bool)
+    >>> rank(lambda users: scores[users], seen, [2, 4])
+    Ranks(n_candidates=array([4, 4]), n_better=array([1, 2]), n_tied=array([2, 0]))
+    """
+    options = {"seen": seen, "users": users, "items": items}
+    options |= {"min_relevance": min_relevance, "block_size": block_size}
+    if isinstance(score, tuple) and len(score) == 2:
+        return Ranks.from_factors(*score, relevant, **options)
+    if callable(score):
+        return Ranks.from_function(score, relevant, **options)
+    return Ranks.from_scores(score, relevant, **options)
