@@ -9,6 +9,15 @@ import pytest
 
 import sampled_metrics as sm
 from tests.conftest import ROOT
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
+
+
 
 USERS, N, M = 400, 1577, 100
 RNG = np.random.default_rng(8)
@@ -217,7 +226,7 @@ def test_few_common_ids():
 
 @pytest.mark.parametrize("name", "XYZ")
 def test_the_recommenders_of_the_paper_are_not_asked_about(name, recwarn):
-    ranks = sm.Ranks.read(ROOT / f"results/reference/ranks/{name}.parquet")
+    ranks = sm.as_ranks(ROOT / f"results/reference/ranks/{name}.parquet")
     sm.evaluate(ranks, "recall@10, ap, auc")
     for m in (10, 100, 500):
         drawn = sm.draw_sampled_ranks(ranks, m, np.random.default_rng(m)).ravel()

@@ -4,7 +4,6 @@ import inspect
 from enum import StrEnum
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.options import Drawn, Ranked
 
 DEFAULTS = {
     "seed": {0},

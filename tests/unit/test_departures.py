@@ -27,6 +27,15 @@ from sampled_metrics.study.tables import (
 )
 from tests.conftest import ROOT
 from tests.unit.test_config import STUDY, study
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
+
+
 
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
 TABLE_3 = PUBLISHED["table"] == 3
@@ -125,7 +134,7 @@ def fifty():
     changes = {"n_negatives": 50, "repetitions": 40, "metrics": ["recall@10", "ndcg@10", "auc"]}
     own = study({"experiment": changes})
     folder = ROOT / "results/reference/ranks"
-    ranks = {name: Ranks.read(folder / f"{name}.parquet") for name in "XYZ"}
+    ranks = {name: as_ranks(folder / f"{name}.parquet") for name in "XYZ"}
     experiments = {name: run_experiment(name, ranks[name], own.experiment) for name in ranks}
     cells = pd.concat([table3(experiments), table4(experiments)])
     spread = pd.read_csv(ROOT / "results/reference/spread.csv", dtype=dict.fromkeys(TEXTS, str))

@@ -21,6 +21,15 @@ from sampled_metrics.study.tables import (
     toy_tables,
 )
 from tests.conftest import ROOT
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
+
+
 
 SETTINGS = PAPERS_EXPERIMENT
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
@@ -29,7 +38,7 @@ PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
 @pytest.fixture(scope="module")
 def ranks():
     folder = ROOT / "results/reference/ranks"
-    return {name: Ranks.read(folder / f"{name}.parquet") for name in "XYZ"}
+    return {name: as_ranks(folder / f"{name}.parquet") for name in "XYZ"}
 
 
 @pytest.fixture(scope="module")

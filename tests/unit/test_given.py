@@ -8,8 +8,16 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.options import Drawn
-from sampled_metrics.inputs.sampled import as_sampled
+from sampled_metrics.ranks.data import as_sampled
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
+
+
 
 POLICIES = ("random", "optimistic", "pessimistic")
 N, M, USERS = 1571, 100, 400
@@ -100,7 +108,7 @@ class TestScoresOfAPositiveAndItsNegatives:
     @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
     def test_ties_by_policy(self):
         scores = [[0.5, 0.5, 0.5, 0.1]] * 300
-        drawn = Drawn(n_items=50, positive=0)
+        drawn = dict(n_items=50, positive=0)
         ranks = {
             ties: as_sampled(scores, drawn._replace(ties=ties)).sampled_ranks for ties in POLICIES
         }
@@ -119,7 +127,7 @@ class TestScoresOfAPositiveAndItsNegatives:
         path.write_text(
             "user_id,score,label\nu,9,1\nu,5,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\nv,2,1\nv,1,0\n"
         )
-        ranks = sm.SampledRanks.read(path, n_items=50)
+        ranks = sm.read_sampled(path, n_items=50)
         assert ranks.sampled_ranks.tolist() == [1, 2, 2, 2]
         assert ranks.several_items
         recall = sm.correct(ranks, "recall@1", "sampled", shape="none")[0]
@@ -150,14 +158,14 @@ class TestScoresOfAPositiveAndItsNegatives:
         path = tmp_path / "pairs.csv"
         path.write_text("user_id,score,label\nu,9,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\n")
         with pytest.raises(sm.InputError, match="found 1 to 2 negatives per user"):
-            sm.SampledRanks.read(path, n_items=50)
-        ranks = sm.SampledRanks.read(path, 2, 50, "distinct")
+            sm.read_sampled(path, n_items=50)
+        ranks = sm.read_sampled(path, 2, 50, "distinct")
         assert (ranks.sampled_ranks.tolist(), ranks.n_negatives) == ([1, 2], 2)
 
 
 def test_what_was_written_agrees_with_the_options(tmp_path):
     sm.SampledRanks([1, 5], [40, 50], 9, "with-replacement", ["a", "b"]).write(tmp_path / "s.pq")
-    again = sm.SampledRanks.read(tmp_path / "s.pq", 9, sampling="with-replacement")
+    again = sm.read_sampled(tmp_path / "s.pq", 9, sampling="with-replacement")
     assert (again.n_negatives, again.sampling, len(again)) == (9, "with-replacement", 2)
     for options in ({"n_negatives": 10}, {"sampling": "distinct"}, {"n_items": 60}):
         for data in (tmp_path / "s.pq", again):
@@ -174,10 +182,10 @@ def test_sampled_ranks_that_look_like_others_are_questioned(study):
     rng = np.random.default_rng(0)
     ranks = 1 + rng.binomial(10, rng.random(120))
     with pytest.warns(sm.InputWarning, match="largest sampled rank is 11.* were 10 drawn"):
-        as_sampled(ranks, Drawn(N, 100))
-    as_sampled(1 + rng.binomial(10, 0.4 * rng.random(120)), Drawn(N, 10))
+        as_sampled(ranks, N, 100)
+    as_sampled(1 + rng.binomial(10, 0.4 * rng.random(120)), n_items=N, n_negatives=10)
     for m in (20, 100, 1000):  # those of a good recommender are not
-        as_sampled(1 + rng.binomial(m, rng.beta(0.3, 6, 6000)), Drawn(5000, m))
+        as_sampled(1 + rng.binomial(m, rng.beta(0.3, 6, 6000)), n_items=5000, n_negatives=m)
 
 
 # Two users: held-out items at ranks 2 and 1 of 3.

@@ -18,6 +18,15 @@ import sampled_metrics as sm
 from sampled_metrics.cli import app
 from sampled_metrics.metrics import parse_measure, values
 from tests.unit.relevance import orders
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
+
+
 
 WORST = (1 + 2 / log2(3) + 3 / 2) / (3 + 2 / log2(3) + 1 / 2)  # grades 1, 2, 3 at places 1, 2, 3
 
@@ -295,7 +304,7 @@ class TestKept:
     def test_files_of_ranks_keep_grades(self, least, tmp_path):
         ranks = self.RANKS.at_least(least) if least else self.RANKS
         ranks.write(tmp_path / "ranks.parquet")
-        read = sm.Ranks.read(tmp_path / "ranks.parquet")
+        read = sm.as_ranks(tmp_path / "ranks.parquet")
         assert read.min_relevance == least
         for name in ("ndcg@3", "recall@2", "ap"):
             assert value(name, read).tolist() == value(name, ranks).tolist()

@@ -11,6 +11,15 @@ from hypothesis import strategies as st
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
+
+
 
 
 def relevant_items(data):
@@ -122,7 +131,7 @@ def require(error, name, row, column, words):
 @pytest.mark.parametrize(("content", "row", "column", "words"), cases(RANKS, 3))
 def test_wrong_ranks(tmp_path, content, row, column, words):
     path = made(tmp_path, "r.csv", content)
-    require(error := error_of(Ranks.read, path, n_items=3541), "r", row, column, words)
+    require(error := error_of(as_ranks, path, n_items=3541), "r", row, column, words)
     assert "secret" not in str(error).replace(str(path), "")
 
 
@@ -130,13 +139,13 @@ def test_wrong_ranks(tmp_path, content, row, column, words):
 def test_wrong_lists(tmp_path, lists, relevant, name, row, column, words):
     path = made(tmp_path, "r.csv", trec(lists))
     relevant = made(tmp_path, "t.csv", trec(relevant))
-    require(error_of(Ranks.read, path, relevant=relevant), name, row, column, words)
+    require(error_of(as_ranks, path, relevant=relevant), name, row, column, words)
 
 
 @pytest.mark.parametrize(("content", "row", "column", "words"), cases(SAMPLED, 3))
 def test_wrong_sampled_ranks(tmp_path, content, row, column, words):
     path = made(tmp_path, "s.csv", content)
-    require(error_of(SampledRanks.read, path, 99, 200), "s", row, column, words)
+    require(error_of(read_sampled, path, 99, 200), "s", row, column, words)
 
 
 RECORD = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
@@ -165,7 +174,7 @@ RECORD = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
 )
 def test_other_files(tmp_path, name, content, row, column, words):
     path = made(tmp_path, name, content)
-    error = error_of(Ranks.read, path, n_items=3541)
+    error = error_of(as_ranks, path, n_items=3541)
     require(error, "r", row, column, words)
     assert "secret" not in str(error).replace(str(path), "")
 
@@ -206,20 +215,20 @@ def test_wrong_matrices(tmp_path, scores, relevant, seen, name, row, column, wor
         None if content is None else made(tmp_path, file, content)
         for file, content in (("s.npy", scores), ("t.csv", relevant), ("seen.csv", seen))
     )
-    require(error_of(Ranks.read, path, relevant=relevant, seen=seen), name, row, column, words)
+    require(error_of(as_ranks, path, relevant=relevant, seen=seen), name, row, column, words)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "npy", "npz", "run", "csv.gz", ""])
 def test_no_file(tmp_path, suffix):
     path = tmp_path / f"missing.{suffix}"
     for read, what in (
-        (lambda path: Ranks.read(path), "ranks, lists or scores"),
+        (lambda path: as_ranks(path), "ranks, lists or scores"),
         (relevant_items, "relevant items"),
-        (lambda path: SampledRanks.read(path, 9), "sampled ranks"),
+        (lambda path: read_sampled(path, 9), "sampled ranks"),
     ):
         assert str(error_of(read, path)) == f"{path}: no such file; expected {what}"
     path.mkdir()
-    assert "a folder" in str(error_of(Ranks.read, path))
+    assert "a folder" in str(error_of(as_ranks, path))
 
 
 @pytest.mark.parametrize(
@@ -240,21 +249,21 @@ def test_options_that_do_not_go_with_the_file(tmp_path, content, relevant, optio
     path = made(tmp_path, "r.csv", content)
     if relevant:
         options = options | {"relevant": made(tmp_path, "t.csv", f"user_id,item_id|{relevant}")}
-    assert words in str(error_of(Ranks.read, path, **options))
+    assert words in str(error_of(as_ranks, path, **options))
 
 
 def test_errors_in_full(tmp_path):
     text = "\ufeff\r\nrank,x\r\n\r\n1,a\r\n\r\n\r\nx,b\r\n"  # lines that the reader skips count
     path = made(tmp_path, "a\nb.csv", text)
-    assert str(error_of(Ranks.read, path, n_items=9)) == (
+    assert str(error_of(as_ranks, path, n_items=9)) == (
         f"{tmp_path}/a b.csv, row 2 (line 7), column rank: found 'x'; "
         "expected whole numbers, 1 to 9"
     )
     path = made(tmp_path, "r.csv", 'rank,n_candidates|"' + "1,9|" * 1000 + '",9|')
-    assert len(str(error_of(Ranks.read, path))) < 250  # a value of many lines is cut short
+    assert len(str(error_of(as_ranks, path))) < 250  # a value of many lines is cut short
     # The reader guesses types from the beginning of a file: here it must change its mind.
     path = made(tmp_path, "r.csv", "|".join(["rank", *["7"] * 300_000, "oops"]))
-    error = error_of(Ranks.read, path, n_items=9)
+    error = error_of(as_ranks, path, n_items=9)
     assert (error.row, error.line, error.column) == (300_001, 300_002, "rank")
 
 
@@ -283,9 +292,9 @@ def test_damaged_files_are_read_or_refused_in_one_line(tmp_path_factory, data):
     path = made(folder, name, bytes(content))
     relevant = made(folder, "t.csv", "user_id,item_id|1,7|2,7|q1,d2")
     for read, options in (
-        (Ranks.read, {"n_items": 9}),
-        (Ranks.read, {"relevant": relevant}),
-        (SampledRanks.read, {"n_negatives": 9}),
+        (as_ranks, {"n_items": 9}),
+        (as_ranks, {"relevant": relevant}),
+        (read_sampled, {"n_negatives": 9}),
         (relevant_items, {}),
     ):
         message = ""

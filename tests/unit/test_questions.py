@@ -6,8 +6,7 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics.inputs.items import items_by_id
-from sampled_metrics.inputs.options import Drawn
-from sampled_metrics.inputs.sampled import as_sampled
+from sampled_metrics.ranks.data import as_sampled
 
 
 def relevant_items(data):
@@ -77,7 +76,7 @@ def test_rows_are_thinned_to_the_fewest_negatives():
     ranks = np.repeat([37, 41], 4000)  # 40 % of the negatives are above
     ranks[0] = 91  # ranks do not end too early
     with pytest.warns(sm.InputWarning, match="4,000 of 8,000 rows have more than 90 negatives"):
-        thinned = as_sampled(frame(ranks, n_negatives=numbers), Drawn(n_items=N))
+        thinned = as_sampled(frame(ranks, n_negatives=numbers), n_items=N)
     assert thinned.n_negatives == 90
     assert set(thinned.sampled_ranks[1:4000]) == {37}
     kept = thinned.sampled_ranks[4000:] - 1

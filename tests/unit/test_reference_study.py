@@ -22,6 +22,15 @@ from sampled_metrics.study.config import Study
 from sampled_metrics.study.departures import departures
 from sampled_metrics.study.starts import spread_table
 from tests.conftest import ROOT
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
+
+
 
 REFERENCE = ROOT / "results/reference"
 PUBLISHED = str(ROOT / "config/paper/tables.csv")
@@ -98,7 +107,7 @@ def run_study(folder):
     """Run all steps from the reference's ranks on."""
     ranks = [str(folder / f"{name}.parquet") for name in NAMES]
     for name, path in zip(NAMES, ranks, strict=True):
-        kept = Ranks.read(REFERENCE / f"ranks/{name}.parquet")
+        kept = as_ranks(REFERENCE / f"ranks/{name}.parquet")
         kept.replace(source="trained in this run").write(path)
     settings = study()
     assert departures(settings) == []
@@ -195,7 +204,7 @@ def test_only_cells_of_the_papers_settings_are_compared(results, tmp_path, monke
 def test_spread_of_the_reference():
     """That over its starts, and over the order of ties of Z by one metric."""
     numbers = pd.read_csv(REFERENCE / "starts.csv")
-    others = {name: Ranks.read(REFERENCE / f"ranks/{name}.parquet") for name in ("Y", "Z")}
+    others = {name: as_ranks(REFERENCE / f"ranks/{name}.parquet") for name in ("Y", "Z")}
     found = spread_table("X", numbers, others, study(metrics=["ap"]).experiment)
     kept = pd.read_csv(REFERENCE / "spread.csv")
     kept = kept[kept["row"].str.startswith("X") | (kept["metric"] == "AP")].reset_index(drop=True)

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.options import Drawn
-from sampled_metrics.inputs.sampled import as_sampled
-from sampled_metrics.inputs.scores import as_array, counts_beside, inner_products
+from sampled_metrics.ranks.data import as_sampled
+from sampled_metrics._base.arrays import as_array
+from sampled_metrics.inputs.scores import counts_beside, factors
 
 NUMBERS = "; expected numbers, a DataFrame, a file (docs/inputs.md)"
 
@@ -91,21 +91,21 @@ def test_gaps_are_no_candidates_but_of_the_held_out_item():
 def test_users_of_sampled_ranks_are_those_of_the_file(tmp_path):
     """An index of a DataFrame may be any; `user_ids` in a file are of users."""
     scores = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
-    drawn = Drawn(n_items=9, positive=0)
+    drawn = dict(n_items=9, positive=0)
     frame = pd.DataFrame(scores, index=["a", "b"], columns=["x", "y", "z"])
-    assert as_sampled(frame, drawn).users is None
+    assert as_sampled(frame, **drawn).users is None
     named = as_sampled(frame, drawn._replace(positive="y"))
     assert named.sampled_ranks.tolist() == [2, 1]
     np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "b"])
-    found = as_sampled(tmp_path / "s.npz", drawn)
+    found = as_sampled(tmp_path / "s.npz", **drawn)
     assert found.users.tolist() == ["a", "b"]
     assert not found.several_items
     np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "a"])
-    assert as_sampled(tmp_path / "s.npz", drawn).several_items
+    assert as_sampled(tmp_path / "s.npz", **drawn).several_items
     np.savez(tmp_path / "s.npz", scores=scores, positive=[1, 0])
-    assert as_sampled(tmp_path / "s.npz", Drawn(n_items=9)).sampled_ranks.tolist() == [2, 2]
+    assert as_sampled(tmp_path / "s.npz", n_items=9).sampled_ranks.tolist() == [2, 2]
     with pytest.raises(sm.InputError, match="positive"):
-        as_sampled(tmp_path / "s.npz", drawn)
+        as_sampled(tmp_path / "s.npz", **drawn)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_users_of_sampled_ranks_are_those_of_the_file(tmp_path):
 )
 def test_sampled_ranks_that_cannot_be(ranks, options):
     """Among 10 negatives, from 1 to 11, of 11 candidates or more."""
-    drawn = Drawn(n_items=50, n_negatives=10)
-    assert as_sampled(np.array([1, 11]), drawn).sampled_ranks.tolist() == [1, 11]
+    drawn = dict(n_items=50, n_negatives=10)
+    assert as_sampled(np.array([1, 11]), **drawn).sampled_ranks.tolist() == [1, 11]
     for data in (ranks, np.array(ranks)):
         with pytest.raises(sm.InputError):
             as_sampled(data, drawn._replace(**options))

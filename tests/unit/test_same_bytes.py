@@ -12,6 +12,15 @@ from scipy.sparse import csr_array
 
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.datasets.split import Split, save_split
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
+
+
 
 ENVIRONMENTS = [
     {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C"},
@@ -48,7 +57,7 @@ for output, (step, given, params) in json.loads(sys.argv[1]).items():
     job.threads, job.wildcards = 2, {}
     getattr(steps, step)(job)
 settings = study.ExperimentSettings(**json.loads(sys.argv[2]))
-experiment = tables.run_experiment("X", Ranks.read("X.parquet"), settings)
+experiment = tables.run_experiment("X", as_ranks("X.parquet"), settings)
 tables.save_experiment(Path("sample.npz"), experiment)
 sys.argv = "sampled-metrics correct s.csv --n-negatives 100 --n-items 3000 --output c.json".split()
 main()

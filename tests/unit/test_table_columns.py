@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.tables.names import KNOWN, named
-from sampled_metrics.tables.reading import read_table
-from sampled_metrics.tables.table import Table
-from sampled_metrics.tables.text import QRELS, RUN
+from sampled_metrics.inputs.tables import KNOWN
+from sampled_metrics.inputs.tables import read_table
+from sampled_metrics.inputs.tables import Table
+from sampled_metrics.inputs.tables import QRELS, RUN
 
 HERE = Path("t")
 COLUMNS = ("user_id", "item_id", "score", "rank", "n_tied")

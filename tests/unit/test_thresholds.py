@@ -7,6 +7,15 @@ import pytest
 import sampled_metrics as sm
 from sampled_metrics.inputs import questions
 from sampled_metrics.inputs.questions import question_ties
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
+
+
 
 M, N = 100, 3541
 
@@ -44,7 +53,7 @@ def test_held_out_items_above_55_percent_of_fifty_rows(rows, low, asks, recwarn,
     """All ranks are `low` + 1 of 101: the items are above 100 - `low` percent of the negatives."""
     path = tmp_path / "ranks.csv"
     pd.DataFrame({"sampled_rank": np.full(rows, low + 1)}).to_csv(path, index=False)
-    sm.SampledRanks.read(path, M, N)
+    sm.read_sampled(path, M, N)
     words = f"above {1 - low / M:.1%} of their negatives"
     assert any(words in each for each in asked(recwarn)) == asks
 

@@ -14,6 +14,15 @@ import pytest
 from scipy.sparse import csr_array, dok_array
 
 import sampled_metrics as sm
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
+
+
 
 warnings.simplefilter("ignore", PendingDeprecationWarning)  # np.matrix
 SCORES, HELD, SEEN = np.random.default_rng(0).random((6, 9)), list(range(6)), np.eye(6, 9, 2, bool)
@@ -47,14 +56,14 @@ CALLS: list[tuple[Any, dict[str, Any]]] = [
     (sm.Ranks, {"n_candidates": [9, 9], "n_better": [0, 1], "n_tied": [0, 0], "n_found": [1, 1]}
      | {"n_relevant": [1, 1], "depth": [9, 9], "relevance": [1, 2]}
      | {"users": ["a", "b"], "source": "x"}),
-    (sm.Ranks.read, {"path": "ranks.csv", "n_items": 9}),
+    (sm.as_ranks, {"path": "ranks.csv", "n_items": 9}),
     (FULL.take, {"rows": [0, 1]}),
     (FULL.at_least, {"min_relevance": 1}),
     (FULL.replace, {"source": "x", "users": USERS}),
     (FULL.write, {"path": "written.parquet", "items": None}),
     (sm.SampledRanks, {"sampled_ranks": [1, 2], "n_items": 9, "n_negatives": 4, "users": [3, 4]}
      | {"sampling": "distinct", "several_items": False}),
-    (sm.SampledRanks.read, {"path": "s.csv", "n_negatives": 4, "n_items": 9, **READ}),
+    (sm.read_sampled, {"path": "s.csv", "n_negatives": 4, "n_items": 9, **READ}),
     (SAMPLED.take, {"rows": [0, 1]}),
     (SAMPLED.write, {"path": "written.parquet"}),
     (sm.rank, {"score": lambda users: SCORES[users], "seen": SEEN, "relevant": HELD, "users": USERS}

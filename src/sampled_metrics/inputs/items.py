@@ -240,7 +240,7 @@ def _table_of_users(data: Any, name: str, value: str) -> Table:
 
 def items_in(own: Any) -> list[Any]:
     """Return several items, or one, or none, as a list."""
-    if isinstance(own, Mapping | SEVERAL) or (not isinstance(own, str) and np.ndim(own) == 1):
+    if isinstance(own, (Mapping, *SEVERAL)) or (not isinstance(own, str) and np.ndim(own) == 1):
         return [item for item in own if not _is_missing(item)]
     return [] if _is_missing(own) else [own]
 

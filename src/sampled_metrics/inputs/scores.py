@@ -66,8 +66,9 @@ def scores_of(data: Any) -> Scores:
     """
     if isinstance(data, Scores):
         return data
-    if isinstance(data, str | Path):
-        return _scores_of_file(Path(data))
+    data = opened(data)
+    if isinstance(data, Path):
+        return _scores_of_archive(data)
     if sparse.issparse(data):
         require_sound(data, "scores")
         table = sparse.csr_array(with_numbers_of_scipy(data))
@@ -90,12 +91,17 @@ def _of_matrix(
     return Scores(matrix.__getitem__, matrix.shape, user_ids, item_ids, beside)
 
 
-def _scores_of_file(path: Path) -> Scores:
-    """Read an `.npy` block by block, or an `.npz` with `scores` and arrays beside them."""
-    what = "ranks, lists or scores"
+def opened(data: Any, what: str = "ranks, lists or scores") -> Any:
+    """Return the array of an `.npy` file, which is read block by block; anything else as it is."""
+    if not isinstance(data, str | Path):
+        return data
+    path = Path(data)
     require_file(path, what)
-    if path.suffix == ".npy":
-        return _of_matrix(read_array(path, what, mmap_mode="r"))
+    return read_array(path, what, mmap_mode="r") if path.suffix == ".npy" else path
+
+
+def _scores_of_archive(path: Path) -> Scores:
+    """Read an `.npz` with `scores` and arrays beside them."""
     arrays = read_arrays(path, "arrays with scores", ("scores",), _BESIDE)
     if "seen_indptr" in arrays:
         raise InputError("compressed seen items are not read; give a file by seen (--seen)")
@@ -149,7 +155,7 @@ def count_scores(
     if wanted.n_users and not wanted.item.size:
         raise InputError("relevant: no user has an item; expected at least one who has")
     not_candidates = _items(SEEN, SEEN, seen, scores.beside, given)
-    counts = rank_items(
+    return rank_items(
         scores.rows,
         wanted,
         not_candidates,
@@ -157,9 +163,6 @@ def count_scores(
         items=item_ids if items is None else array_of("items", items),
         block_size=block_size,
     )
-    if not_candidates is None and (counts.n_candidates == n_items).all():
-        ask_of_seen_items(n_users, n_items)
-    return counts
 
 
 def _items(

@@ -1,20 +1,19 @@
 """Ranks of whatever people hold: which constructor takes it."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments, require_same
-from sampled_metrics._base.arrays import as_array
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics.inputs.counting import BLOCK_SIZE
-from sampled_metrics.inputs.items import ARRAYS, is_by_user, table_of
+from sampled_metrics.inputs.items import table_of
 from sampled_metrics.inputs.lists import MISSING
 from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table
-from sampled_metrics.ranks.questions import question_ranks, question_samples
+from sampled_metrics.inputs.scores import Scores, opened, scores_of
+from sampled_metrics.ranks.questions import question_ranks, question_samples, question_seen
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 
@@ -72,17 +71,20 @@ def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
         return _ranks_of_tuple(data, options)
     if callable(data):
         return Ranks.from_function(data, **_take(options, "scores", *of_scores[:2], "min_relevance"))
-    if _is_column(data):
+    data = opened(data)
+    if np.ndim(data) == 1:
         n_items = _take(options, "ranks", "n_items", "min_relevance").pop("n_items")
         if n_items is None:
             raise InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
         return Ranks.from_ranks(data, n_items)
-    _refuse_whole_numbers(data)
+    scores = scores_of(data)
+    if isinstance(data, list | tuple | np.ndarray):
+        _refuse_whole_numbers(scores)
     taken = _take(options, "scores", *of_scores)
-    n_items = taken.pop("n_items")
-    ranks = Ranks.from_scores(data, **taken)
-    if n_items is not None and not ranks.n_items_at_most(n_items):
-        raise InputError(f"found scores of another number of items, but n_items (--n-items) is {n_items}")
+    require_same("n_items", taken.pop("n_items"), "number of items", scores.shape[1])
+    ranks = Ranks.from_scores(scores, **taken)
+    if taken["seen"] is None and "seen" not in scores.beside:
+        question_seen(ranks, scores.shape[1])
     return ranks
 
 
@@ -118,29 +120,19 @@ def _take(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
     """Return options by name; others that are given raise InputError."""
     unset = {"complete": False, "missing": MISSING[0], "min_relevance": 0.0}
     for name, value in options.items():
-        if name not in names and value is not unset.get(name) and value != unset.get(name, value):
-            raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
-        if name not in names and name not in unset and value is not None:
+        is_set = value is not None
+        if name in unset:
+            is_set = value != unset[name]
+        if is_set and name not in names:
             raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
     return {name: options[name] for name in names}
 
 
-def _is_column(data: Any) -> bool:
-    """Return whether data has one dimension, in memory or in a file."""
-    if isinstance(data, str | Path) and Path(data).suffix == ".npy":
-        return bool(np.load(data, mmap_mode="r").ndim == 1)
-    return not isinstance(data, str | Path) and np.ndim(data) == 1
-
-
-def _refuse_whole_numbers(data: Any) -> None:
+def _refuse_whole_numbers(scores: Scores) -> None:
     """Raise InputError for rows of different whole numbers, which may be ids."""
-    if isinstance(data, str | Path) or hasattr(data, "columns") or hasattr(data, "tocsr"):
-        return
-    array = as_array(data)
-    if array.dtype.kind in "iu" and array.shape[1] > 1:
-        ordered = np.sort(array[:1000], axis=1)
-        if (np.diff(ordered, axis=1) > 0).all():
-            raise InputError(_WHOLE_NUMBERS)
+    some = scores.rows(np.arange(min(scores.shape[0], 1000)))
+    if some.dtype.kind in "iu" and (np.diff(np.sort(some, axis=1), axis=1) > 0).all():
+        raise InputError(_WHOLE_NUMBERS)
 
 
 def as_sampled(
@@ -185,7 +177,8 @@ def _sampled_of(
     if isinstance(data, Mapping | list) and _are_numbers(data):
         raise InputError("data: found printed numbers, not ranks; `reported` takes them")
     table = table_of(data, "sampled ranks", "data", "score", RUN)
-    if table is None and _is_column(data):
+    data = opened(data, "sampled ranks")
+    if table is None and np.ndim(data) == 1:
         _leave_out("ranks, not scores", positive=positive, relevant=relevant)
         if drawn["n_negatives"] is None or drawn["n_items"] is None:
             raise InputError("sampled ranks need n_items (--n-items) and n_negatives (--n-negatives)")

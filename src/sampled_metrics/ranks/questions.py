@@ -6,6 +6,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int, Rows
 from sampled_metrics._base.errors import ask, collected
+from sampled_metrics.inputs.scores import ask_of_seen_items
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
@@ -37,6 +38,12 @@ def question_ranks(ranks: Ranks) -> None:
             _ask_of_last_rank(worst + 1, int(n_candidates.min()), "data")
     if not asked:
         _UNSUSPICIOUS.add(ranks)
+
+
+def question_seen(ranks: Ranks, n_items: int) -> None:
+    """Ask whether seen items are candidates, if all of the items are of all users."""
+    if (ranks.n_candidates == n_items).all():
+        ask_of_seen_items(len(ranks), n_items)
 
 
 def question_samples(sampled: SampledRanks) -> None:
