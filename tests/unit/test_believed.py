@@ -226,7 +226,7 @@ def test_few_common_ids():
 
 @pytest.mark.parametrize("name", "XYZ")
 def test_the_recommenders_of_the_paper_are_not_asked_about(name, recwarn):
-    ranks = sm.as_ranks(ROOT / f"results/reference/ranks/{name}.parquet")
+    ranks = as_ranks(ROOT / f"results/reference/ranks/{name}.parquet")
     sm.evaluate(ranks, "recall@10, ap, auc")
     for m in (10, 100, 500):
         drawn = sm.draw_sampled_ranks(ranks, m, np.random.default_rng(m)).ravel()

@@ -127,7 +127,7 @@ class TestScoresOfAPositiveAndItsNegatives:
         path.write_text(
             "user_id,score,label\nu,9,1\nu,5,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\nv,2,1\nv,1,0\n"
         )
-        ranks = sm.read_sampled(path, n_items=50)
+        ranks = read_sampled(path, n_items=50)
         assert ranks.sampled_ranks.tolist() == [1, 2, 2, 2]
         assert ranks.several_items
         recall = sm.correct(ranks, "recall@1", "sampled", shape="none")[0]
@@ -158,14 +158,14 @@ class TestScoresOfAPositiveAndItsNegatives:
         path = tmp_path / "pairs.csv"
         path.write_text("user_id,score,label\nu,9,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\n")
         with pytest.raises(sm.InputError, match="found 1 to 2 negatives per user"):
-            sm.read_sampled(path, n_items=50)
-        ranks = sm.read_sampled(path, 2, 50, "distinct")
+            read_sampled(path, n_items=50)
+        ranks = read_sampled(path, 2, 50, "distinct")
         assert (ranks.sampled_ranks.tolist(), ranks.n_negatives) == ([1, 2], 2)
 
 
 def test_what_was_written_agrees_with_the_options(tmp_path):
     sm.SampledRanks([1, 5], [40, 50], 9, "with-replacement", ["a", "b"]).write(tmp_path / "s.pq")
-    again = sm.read_sampled(tmp_path / "s.pq", 9, sampling="with-replacement")
+    again = read_sampled(tmp_path / "s.pq", 9, sampling="with-replacement")
     assert (again.n_negatives, again.sampling, len(again)) == (9, "with-replacement", 2)
     for options in ({"n_negatives": 10}, {"sampling": "distinct"}, {"n_items": 60}):
         for data in (tmp_path / "s.pq", again):

@@ -304,7 +304,7 @@ class TestKept:
     def test_files_of_ranks_keep_grades(self, least, tmp_path):
         ranks = self.RANKS.at_least(least) if least else self.RANKS
         ranks.write(tmp_path / "ranks.parquet")
-        read = sm.as_ranks(tmp_path / "ranks.parquet")
+        read = as_ranks(tmp_path / "ranks.parquet")
         assert read.min_relevance == least
         for name in ("ndcg@3", "recall@2", "ap"):
             assert value(name, read).tolist() == value(name, ranks).tolist()

@@ -176,7 +176,7 @@ def test_recall_by_split():
     folders = {"leave-last-out": "ranks", "global-time": "global-time/ranks"}
     assert [row[0].split("`")[1] for row in rows] == [*folders]
     for (_, users, *quoted, decided), folder in zip(rows, folders.values(), strict=True):
-        ranks = {name: sm.as_ranks(REFERENCE / folder / f"{name}.parquet") for name in "XYZ"}
+        ranks = {name: as_ranks(REFERENCE / folder / f"{name}.parquet") for name in "XYZ"}
         assert {f"{len(of_one):,}" for of_one in ranks.values()} == {users}
         for recall, of_one in zip(quoted, ranks.values(), strict=True):
             # Of the places that the held-out item shares with those tied, some are among the first.

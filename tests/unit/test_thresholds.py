@@ -53,7 +53,7 @@ def test_held_out_items_above_55_percent_of_fifty_rows(rows, low, asks, recwarn,
     """All ranks are `low` + 1 of 101: the items are above 100 - `low` percent of the negatives."""
     path = tmp_path / "ranks.csv"
     pd.DataFrame({"sampled_rank": np.full(rows, low + 1)}).to_csv(path, index=False)
-    sm.read_sampled(path, M, N)
+    read_sampled(path, M, N)
     words = f"above {1 - low / M:.1%} of their negatives"
     assert any(words in each for each in asked(recwarn)) == asks
 

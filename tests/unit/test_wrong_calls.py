@@ -56,14 +56,14 @@ CALLS: list[tuple[Any, dict[str, Any]]] = [
     (sm.Ranks, {"n_candidates": [9, 9], "n_better": [0, 1], "n_tied": [0, 0], "n_found": [1, 1]}
      | {"n_relevant": [1, 1], "depth": [9, 9], "relevance": [1, 2]}
      | {"users": ["a", "b"], "source": "x"}),
-    (sm.as_ranks, {"path": "ranks.csv", "n_items": 9}),
+    (as_ranks, {"path": "ranks.csv", "n_items": 9}),
     (FULL.take, {"rows": [0, 1]}),
     (FULL.at_least, {"min_relevance": 1}),
     (FULL.replace, {"source": "x", "users": USERS}),
     (FULL.write, {"path": "written.parquet", "items": None}),
     (sm.SampledRanks, {"sampled_ranks": [1, 2], "n_items": 9, "n_negatives": 4, "users": [3, 4]}
      | {"sampling": "distinct", "several_items": False}),
-    (sm.read_sampled, {"path": "s.csv", "n_negatives": 4, "n_items": 9, **READ}),
+    (read_sampled, {"path": "s.csv", "n_negatives": 4, "n_items": 9, **READ}),
     (SAMPLED.take, {"rows": [0, 1]}),
     (SAMPLED.write, {"path": "written.parquet"}),
     (sm.rank, {"score": lambda users: SCORES[users], "seen": SEEN, "relevant": HELD, "users": USERS}

@@ -275,6 +275,8 @@ def items_by_id(given: object, name: str, min_relevance: float = 0.0) -> Items:
 
     Rows of label 0 are not relevant. Items given by position have its numbers as ids.
     """
+    if isinstance(given, Items):
+        return given
     table = table_of_items(given, name)
     if table is None:
         items = items_of_arrays(given, name)
@@ -451,10 +453,7 @@ def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
         raise _wrong(marked, name, shape)
     if shape is None and not sparse.issparse(marked):
         _refuse_pairs(marked, name)
-    if name == SEEN and sparse.issparse(marked):
-        marked = marked.copy()
-        marked.data = np.where(marked.data == 0, 1, marked.data)
-    table = canonical(marked, name)
+    table = canonical(marked, name, keep_zeros=name == SEEN and sparse.issparse(marked))
     bad = table.data[~np.isfinite(table.data)]
     if bad.size:
         raise InputError(f"{name} has {bad[0]}; expected finite numbers, 0 where it is not {name}")

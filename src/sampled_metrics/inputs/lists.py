@@ -6,10 +6,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import require_known
-from sampled_metrics._base.arrays import Array, Bool, Floats, Int, as_array, ranges, select_rows
+from sampled_metrics._base.arrays import (
+    Array,
+    Bool,
+    Floats,
+    Int,
+    as_array,
+    grades_of,
+    ranges,
+    select_rows,
+)
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics.inputs.counting import Counts
@@ -23,7 +33,16 @@ from sampled_metrics.inputs.items import (
     table_of,
 )
 from sampled_metrics.inputs.scores import ask_of_seen_items
-from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table, as_numpy, encoded, places
+from sampled_metrics.inputs.tables import (
+    ITEM,
+    RUN,
+    USER,
+    Table,
+    as_numpy,
+    encoded,
+    places,
+    read_table,
+)
 
 MISSING = ("refuse", "last")
 _SEVERAL = 10  # lists; fewer are in some order by chance
@@ -50,6 +69,8 @@ def lists_of(data: Any) -> Lists:
 
     The order is that of `rank`, else of `score`, else of the rows.
     """
+    if isinstance(data, Lists):
+        return data
     table = table_of(data, "ranks, lists or scores", "data", "score", RUN)
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table or a dictionary of lists")
@@ -64,6 +85,30 @@ def lists_of(data: Any) -> Lists:
     return lists
 
 
+def labelled(data: Any) -> tuple[Lists, Items]:
+    """Take a table of candidates with `score` and `label`: lists, and the items of label 1.
+
+    Rows of one user, or of one `row_id`, belong together.
+    """
+    table = read_table(data, "pairs (user_id, item_id, score, label)")
+    table.require("score", "label")
+    codes, user_ids = table.codes("row_id" if "row_id" in table.columns else USER)
+    user = codes.astype(np.int64)
+    item = np.arange(len(table))
+    if ITEM in table.columns:
+        item = table.codes(ITEM)[0].astype(np.int64)
+    ids = pa.array(np.arange(item.max() + 1))
+    lists = Lists(user, item, table.ordered("score"), user_ids, ids)
+    grade = table.finite("label")
+    own = grade > 0.0
+    items = Items.of_pairs(
+        user[own], item[own], len(user_ids), len(ids), relevance=grades_of(grade[own])
+    )
+    items = items._replace(user_ids=user_ids, item_ids=ids)
+    has_any = np.unique(user[own])
+    return lists, items.within(pc.take(user_ids, pa.array(has_any)), ids)
+
+
 def _scores_of(table: Table, user: Int) -> tuple[Floats | Int, bool]:
     """Return numbers that are higher for better items, and whether they are scores."""
     if "rank" in table.columns:
@@ -73,8 +118,8 @@ def _scores_of(table: Table, user: Int) -> tuple[Floats | Int, bool]:
         wanted[np.lexsort((rank, user))] = ranges(1, length)
         expected = "1, 2, 3 and so on, each once per user"
         table.refuse("rank", rank != wanted, rank, expected)
-        if "score" in table.columns:
-            _ask_of_contradiction(user, rank, table.ordered("score"))
+        if "score" in table.columns:  # or a distance, which rises in all rows
+            _ask_of_contradiction(user, rank, table.ordered("score"), most=0.9)
         return -rank, False
     if "score" in table.columns:
         score = table.ordered("score")
@@ -278,14 +323,14 @@ def _steps(user: Int, rank: Int, values: Array) -> Array:
     return np.diff(values[order])[np.diff(user[order]) == 0]
 
 
-def _ask_of_contradiction(user: Int, rank: Int, score: Array) -> None:
+def _ask_of_contradiction(user: Int, rank: Int, score: Array, most: float = 1.0) -> None:
     """Ask about scores that rise from a place to the next in more than a tenth of all steps."""
     steps = _steps(user, rank, score)
-    rising = np.count_nonzero(steps > 0)
-    if steps.size >= _SEVERAL and 10 * rising > steps.size:
+    rising = np.count_nonzero(steps > 0) / max(steps.size, 1)
+    if steps.size >= _SEVERAL and 0.1 < rising <= most:
         ask(
             "data",
-            f"scores rise from a place to the next in {rising / steps.size:.0%} of rows, so they "
+            f"scores rise from a place to the next in {rising:.0%} of rows, so they "
             "contradict the order; leave one of them out (a column rank, else scores, is taken)",
         )
 

@@ -122,6 +122,21 @@ def factors(users: ArrayLike, items: ArrayLike) -> Scores:
     return Scores(products, (len(left), len(right)))
 
 
+def is_column(data: Any) -> bool:
+    """Return whether data has one dimension: an array, or a list of numbers."""
+    if isinstance(data, list | tuple):
+        return not any(hasattr(row, "__len__") for row in data)
+    return len(getattr(data, "shape", ())) == 1
+
+
+def n_rows(relevant: Any) -> int:
+    """Return the number of users of relevant items by position, which a function needs."""
+    shape = getattr(relevant, "shape", None)
+    if shape or isinstance(relevant, list | tuple):
+        return int(shape[0]) if shape else len(relevant)
+    raise InputError("a function of users needs relevant by position, as columns or a matrix")
+
+
 def function(score: Score, n_users: int) -> Scores:
     """Take a function of rows of users, which is asked for the first one to learn its width."""
     first = score(np.arange(min(n_users, 1)))

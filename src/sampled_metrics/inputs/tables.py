@@ -103,7 +103,7 @@ class Table:
 
     @classmethod
     def of(cls, path: Path, read: pa.Table, columns: Sequence[str] = KNOWN) -> Table:
-        """Name the columns of a table; a row that repeats the header raises InputError."""
+        """Name the columns of a table."""
         names = tuple(read.column_names)
         known: dict[str, pa.ChunkedArray] = {}
         others: dict[str, pa.ChunkedArray] = {}
@@ -112,23 +112,8 @@ class Table:
             if own in known:
                 raise InputError(f"duplicate column {own}", path=path)
             (others if own is None else known)[own or name] = column
-        is_rating = "score" in known and "score" in found and _bare(names[found.index("score")]) == "rating"
-        table = cls(path, known, names, others, read.schema.metadata or {}, is_rating)
-        table._refuse_header_again(names, found)
-        return table
-
-    def _refuse_header_again(self, names: Sequence[str], found: Sequence[str | None]) -> None:
-        rows = None
-        for name, own in zip(names, found, strict=True):
-            if own is None:
-                continue
-            column = plain(self.columns[own])
-            if not is_text(column.type):
-                return
-            same = set(np.flatnonzero(pc.equal(column, name).fill_null(False).to_numpy()))
-            rows = same if rows is None else rows & same
-        if rows:
-            raise self.error_at(int(min(rows)), "the header again; remove this row")
+        is_rating = "score" in found and _bare(names[found.index("score")]) == "rating"
+        return cls(path, known, names, others, read.schema.metadata or {}, is_rating)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))

@@ -12,7 +12,15 @@ from sampled_metrics.inputs.counting import BLOCK_SIZE
 from sampled_metrics.inputs.items import table_of
 from sampled_metrics.inputs.lists import MISSING
 from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table
-from sampled_metrics.inputs.scores import Scores, opened, scores_of
+from sampled_metrics.inputs.scores import (
+    Scores,
+    factors,
+    function,
+    is_column,
+    n_rows,
+    opened,
+    scores_of,
+)
 from sampled_metrics.ranks.questions import question_ranks, question_samples, question_seen
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
@@ -58,7 +66,6 @@ def as_ranks(
 
 def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
     """Call the constructor for a kind of data, with the options that it takes."""
-    of_scores = ("relevant", "seen", "n_items", "min_relevance")
     if isinstance(data, Ranks):
         _take(options, "Ranks", "min_relevance")
         return data
@@ -68,19 +75,22 @@ def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
     if table is not None:
         return _ranks_of_table(table, options)
     if isinstance(data, tuple) and [getattr(part, "ndim", 0) for part in data] == [2, 2]:
-        return _ranks_of_tuple(data, options)
-    if callable(data):
-        return Ranks.from_function(data, **_take(options, "scores", *of_scores[:2], "min_relevance"))
+        kinds = [np.asarray(part).dtype.kind in "iu" for part in data]
+        if any(kinds):
+            return _ranks_of_top_k(data, kinds, options)
+        data = factors(*data)
+    elif callable(data):
+        data = function(data, n_rows(options["relevant"]))
     data = opened(data)
-    if np.ndim(data) == 1:
+    if is_column(data):
         n_items = _take(options, "ranks", "n_items", "min_relevance").pop("n_items")
         if n_items is None:
             raise InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
         return Ranks.from_ranks(data, n_items)
     scores = scores_of(data)
-    if isinstance(data, list | tuple | np.ndarray):
+    if isinstance(data, list | np.ndarray):
         _refuse_whole_numbers(scores)
-    taken = _take(options, "scores", *of_scores)
+    taken = _take(options, "scores", "relevant", "seen", "n_items", "min_relevance")
     require_same("n_items", taken.pop("n_items"), "number of items", scores.shape[1])
     ranks = Ranks.from_scores(scores, **taken)
     if taken["seen"] is None and "seen" not in scores.beside:
@@ -103,12 +113,9 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
     return Ranks.from_table(table, taken["n_items"])
 
 
-def _ranks_of_tuple(data: Any, options: dict[str, Any]) -> Ranks:
-    """Tell (ids, scores) and (scores, ids) of a retriever from vectors of users and items."""
-    kinds = [np.asarray(part).dtype.kind in "iu" for part in data]
-    if kinds == [False, False]:
-        return Ranks.from_factors(*data, **_take(options, "factors", "relevant", "seen", "min_relevance"))
-    if kinds == [True, True]:
+def _ranks_of_top_k(data: Any, kinds: list[bool], options: dict[str, Any]) -> Ranks:
+    """Tell (ids, scores) of a retriever from (scores, ids), by which are whole numbers."""
+    if all(kinds):
         problem = "two arrays of whole numbers; use Ranks.from_top_k(ids, relevant, scores=...)"
         raise InputError(f"found {problem} or Ranks.from_factors")
     ids, scores = data if kinds[0] else reversed(data)
@@ -177,8 +184,8 @@ def _sampled_of(
     if isinstance(data, Mapping | list) and _are_numbers(data):
         raise InputError("data: found printed numbers, not ranks; `reported` takes them")
     table = table_of(data, "sampled ranks", "data", "score", RUN)
-    data = opened(data, "sampled ranks")
-    if table is None and np.ndim(data) == 1:
+    data = opened(data, "sampled ranks") if table is None else data
+    if table is None and is_column(data):
         _leave_out("ranks, not scores", positive=positive, relevant=relevant)
         if drawn["n_negatives"] is None or drawn["n_items"] is None:
             raise InputError("sampled ranks need n_items (--n-items) and n_negatives (--n-negatives)")

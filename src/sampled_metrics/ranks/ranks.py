@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments, path_of, require_same
@@ -39,7 +38,6 @@ from sampled_metrics._base.errors import InputError, one_line, reading
 from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
 from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts, Score
-from sampled_metrics.inputs.items import items_by_position
 from sampled_metrics.inputs.tables import (
     USER,
     Table,
@@ -198,56 +196,33 @@ class Ranks:
         >>> Ranks.from_scores([[0.3, 0.9, 0.5]], relevant=[2])
         Ranks(n_candidates=array([3]), n_better=array([1]), n_tied=array([0]))
         """
-        taken = scores_module.scores_of(scores)
-        options = {"users": users, "items": items, "block_size": block_size}
-        return cls._ranked(taken, relevant, seen, min_relevance, options)
+        check_arguments(min_relevance=min_relevance, block_size=block_size)
+        counts = scores_module.count_scores(
+            scores_module.scores_of(scores),
+            relevant,
+            seen,
+            users=users,
+            items=items,
+            min_relevance=min_relevance,
+            block_size=block_size,
+        )
+        return cls._of(counts).at_least(min_relevance)
 
     @classmethod
     def from_factors(
-        cls,
-        user_vectors: ArrayLike,
-        item_vectors: ArrayLike,
-        relevant: Any,
-        *,
-        seen: Any = None,
-        users: ArrayLike | None = None,
-        items: ArrayLike | None = None,
-        min_relevance: float = 0.0,
-        block_size: int = BLOCK_SIZE,
+        cls, user_vectors: ArrayLike, item_vectors: ArrayLike, relevant: Any, **options: Any
     ) -> Self:
-        """Rank relevant items by inner products, of which no matrix is held; see `from_scores`."""
-        taken = scores_module.factors(user_vectors, item_vectors)
-        options = {"users": users, "items": items, "block_size": block_size}
-        return cls._ranked(taken, relevant, seen, min_relevance, options)
+        """Rank by inner products, never all at once; options are those of `from_scores`."""
+        return cls.from_scores(scores_module.factors(user_vectors, item_vectors), relevant, **options)
 
     @classmethod
-    def from_function(
-        cls,
-        score: Score,
-        relevant: Any,
-        *,
-        seen: Any = None,
-        users: ArrayLike | None = None,
-        items: ArrayLike | None = None,
-        min_relevance: float = 0.0,
-        block_size: int = BLOCK_SIZE,
-    ) -> Self:
-        """Rank relevant items by a function from rows of users, int64, to scores of all items."""
-        shape = getattr(relevant, "shape", ())
-        n_users = shape[0] if len(shape) == 2 else items_by_position(relevant, "relevant").n_users
-        options = {"users": users, "items": items, "block_size": block_size}
-        taken = scores_module.function(score, n_users)
-        return cls._ranked(taken, relevant, seen, min_relevance, options)
+    def from_function(cls, score: Score, relevant: Any, **options: Any) -> Self:
+        """Rank by a function from rows of users, int64, to the scores of all items for them.
 
-    @classmethod
-    def _ranked(
-        cls, taken: Any, relevant: Any, seen: Any, min_relevance: float, options: dict[str, Any]
-    ) -> Self:
-        check_arguments(min_relevance=min_relevance, block_size=options["block_size"])
-        counts = scores_module.count_scores(
-            taken, relevant, seen, min_relevance=min_relevance, **options
-        )
-        return cls._of(counts).at_least(min_relevance)
+        Relevant items are given by position; options are those of `from_scores`.
+        """
+        taken = scores_module.function(score, scores_module.n_rows(relevant))
+        return cls.from_scores(taken, relevant, **options)
 
     @classmethod
     def from_lists(
@@ -303,44 +278,25 @@ class Ranks:
         ids: ArrayLike,
         relevant: Any,
         scores: ArrayLike | None = None,
-        *,
-        seen: Any = None,
-        n_items: int | None = None,
-        missing: str = "refuse",
-        min_relevance: float = 0.0,
+        **options: Any,
     ) -> Self:
         """Find relevant items in the arrays of a retriever, users x K; -1 ends a list.
 
-        Scores decide the order if they are given; else the ids are best first.
+        Scores decide the order if they are given; else the ids are best first. Options are those of
+        `from_lists`.
 
         Examples
         --------
         >>> Ranks.from_top_k([[7, 9, 2]], [9], scores=[[0.1, 0.8, 0.3]]).best_rank
         array([1])
         """
-        check_arguments(n_items=n_items, min_relevance=min_relevance)
-        counts = lists.count_lists(
-            lists.lists_of_arrays(ids, scores),
-            relevant,
-            seen,
-            n_items=n_items,
-            missing=missing,
-            min_relevance=min_relevance,
-        )
-        return cls._of(counts).at_least(min_relevance)
+        return cls.from_lists(lists.lists_of_arrays(ids, scores), relevant, **options)
 
     @classmethod
     def from_pairs(cls, pairs: Any, *, min_relevance: float = 0.0) -> Self:
         """Rank labelled candidates, all of each user: user, item, score and label in a table."""
-        table = read_table(pairs, "pairs (user_id, item_id, score, label)")
-        table.require("score", "label")
-        owner = "row_id" if "row_id" in table.columns else USER
-        columns = {USER: table.columns[owner], "item_id": table.columns.get("item_id")}
-        if columns["item_id"] is None:
-            columns["item_id"] = pa.chunked_array([np.arange(len(table))])
-        candidates = Table(table.path, columns | {"score": table.columns["score"]}, table.names)
-        labels = Table(table.path, columns | {"label": table.columns["label"]}, table.names)
-        return cls.from_lists(candidates, labels, complete=True, min_relevance=min_relevance)
+        given, labels = lists.labelled(pairs)
+        return cls.from_lists(given, labels, complete=True, min_relevance=min_relevance)
 
     @classmethod
     def from_ranks(

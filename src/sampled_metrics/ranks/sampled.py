@@ -121,10 +121,7 @@ class SampledRanks:
         positive: ArrayLike | None = 0,
         *,
         n_items: ArrayLike | None,
-        sampling: str | None = None,
-        n_negatives: int | None = None,
-        ties: str = "random",
-        seed: int = 0,
+        **options: Any,
     ) -> Self:
         """Rank the score of a held-out item among those of its negatives in the same row.
 
@@ -134,12 +131,8 @@ class SampledRanks:
             Shape (rows, 1 + m), of any library, a DataFrame, or an `.npy` or `.npz` file.
         positive
             Column of the held-out item, one for all rows or one per row; or labels, 1 in it.
-        n_items, sampling
-            See `SampledRanks`.
-        n_negatives
-            m, if duplicates among m draws were dropped (sampling `distinct`).
-        ties, seed
-            Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
+        n_items
+            Candidates of a full ranking; other options are those of `from_counts`.
 
         Examples
         --------
@@ -160,7 +153,7 @@ class SampledRanks:
         column = positive_columns(positive, matrix.shape)
         counts = counts_beside(matrix, column)
         found = Samples(counts.better, counts.tied, counts.candidates - 1, taken.user_ids)
-        return cls.from_counts(found, n_items, n_negatives, sampling, ties, seed)
+        return cls.from_counts(found, n_items, **options)
 
     @classmethod
     def from_pairs(
@@ -169,11 +162,8 @@ class SampledRanks:
         relevant: Any = None,
         *,
         n_items: ArrayLike | None,
-        sampling: str | None = None,
-        n_negatives: int | None = None,
         missing: str = "refuse",
-        ties: str = "random",
-        seed: int = 0,
+        **options: Any,
     ) -> Self:
         """Rank held-out items among the other candidates of their users.
 
@@ -188,7 +178,7 @@ class SampledRanks:
             negatives (`last`).
         """
         found = samples.count_pairs(pairs, relevant, missing)
-        return cls.from_counts(found, n_items, n_negatives, sampling, ties, seed)
+        return cls.from_counts(found, n_items, **options)
 
     @classmethod
     def from_counts(
@@ -200,7 +190,17 @@ class SampledRanks:
         ties: str = "random",
         seed: int = 0,
     ) -> Self:
-        """Take the negatives above each held-out item, and level with it."""
+        """Take the negatives above each held-out item, and level with it.
+
+        Parameters
+        ----------
+        n_items, sampling
+            See `SampledRanks`.
+        n_negatives
+            m, if duplicates among m draws were dropped (sampling `distinct`).
+        ties, seed
+            Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
+        """
         check_arguments(tie_policy=ties, seed=seed, sampling=sampling)
         above = found.better
         if ties == "random":
