@@ -101,6 +101,11 @@ def as_array(data: Any, name: str = "data") -> Array:
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
+def is_table(data: object) -> bool:
+    """Return whether data is a table of any library that lends it to Arrow."""
+    return hasattr(data, "__arrow_c_stream__") and getattr(data, "ndim", 2) != 1
+
+
 def integers(name: str, values: ArrayLike, is_column: bool = False) -> Int:
     """Convert whole numbers, not bool, to int64; a column must have one dimension."""
     array = array_of(name, values)

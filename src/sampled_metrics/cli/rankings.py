@@ -27,6 +27,7 @@ def evaluate(
     seen: options.Seen = None,
     min_relevance: options.MinRelevance = 0.0,
     complete: options.Complete = False,
+    missing: options.Missing = "refuse",
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
     form: options.Form = Format.TABLE,
@@ -50,7 +51,7 @@ def evaluate(
     asked: list[str] = []
     for path in files:
         with collected() as notes, reading(path):
-            ranks = as_ranks(path, n_items=n_items, complete=complete, **given)
+            ranks = as_ranks(path, n_items=n_items, complete=complete, missing=missing, **given)
             evaluated = evaluation.evaluate(ranks, metric or defaults.METRICS, **tests)
         notes_on_grades = notes_on_grades or evaluation.relevance_notes([ranks])
         rows += [{"file": str(path), **asdict(result), "notes": notes} for result in evaluated]
@@ -74,6 +75,7 @@ def correct(
     estimator: options.Estimators = None,
     positive: options.Positive = None,
     relevant: options.Relevant = None,
+    missing: options.Missing = "refuse",
     sampling: options.KnownSampling = None,
     ties: Annotated[
         Literal["random", "optimistic", "pessimistic"],
@@ -110,6 +112,7 @@ def correct(
 
     names = metric or defaults.METRICS, estimator or defaults.ESTIMATORS
     given: Any = {"n_negatives": n_negatives, "n_items": n_items, "sampling": sampling}
+    given["missing"] = missing
     with reading(file):
         results = correction.correct(
             file,
@@ -267,6 +270,7 @@ def compare_files(
     seen: options.Seen = None,
     min_relevance: options.MinRelevance = 0.0,
     complete: options.Complete = False,
+    missing: options.Missing = "refuse",
     shape: options.Shape = defaults.SHAPE,
     test: options.Test = None,
     correction: options.Correction = "holm",
@@ -297,7 +301,7 @@ def compare_files(
         raise InputError("the only file; compare needs two or more", path=files[0])
     paths = options.by_name(files)
     given: Any = {"relevant": relevant, "seen": seen, "n_items": n_items}
-    given |= {"complete": complete, "positive": positive, "n_negatives": n_negatives}
+    given |= {"complete": complete, "missing": missing, "positive": positive, "n_negatives": n_negatives}
     given |= {"sampling": sampling, "ties": ties, "seed": seed, "shape": shape, "test": test}
     given |= {"correction": correction, "confidence": confidence, "min_relevance": min_relevance}
     with options.naming_files(paths):

@@ -21,6 +21,7 @@ from sampled_metrics._base.arrays import (
     first_duplicate,
     grades_of,
     integers,
+    is_table,
     ranges,
     select_rows,
 )
@@ -38,7 +39,6 @@ from sampled_metrics.inputs.tables import (
     as_arrow,
     as_numpy,
     encoded,
-    is_table,
     known_names,
     places,
     read_table,
@@ -467,8 +467,10 @@ def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
 
 
 def _refuse_pairs(rows: Any, name: str) -> None:
-    """Raise InputError for rows of user, item and maybe a rating in the place of a matrix."""
-    if len(rows) >= 10 and 1 < len(rows[0]) <= 5 and np.unique(rows).size > 10:
+    """Raise InputError for rows of user, item and maybe a rating, which are in order of users."""
+    table = np.asarray(rows)
+    is_long = len(table) >= 10 and 1 < table.shape[1] <= 5 and np.unique(table).size > 10
+    if is_long and (np.diff(table[:, 0]) >= 0).all():
         raise InputError(
             f"{name}: found rows of {len(rows[0])} numbers; if these are users and items, give a "
             "DataFrame with columns user_id and item_id"

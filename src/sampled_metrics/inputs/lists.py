@@ -265,19 +265,14 @@ def _counts(
     if not complete:
         _ask_of_chance(depth, n_relevant, n_found, max(n_items or 0, len(lists.item_ids)))
     better, tied = by_score(lists.user, lists.score)
-    place = np.where(found.is_found, better[found.row], better.size)
-    order = np.lexsort((place, found.owner))
+    n_better = np.where(found.is_found, better[found.row], depth[found.owner])
+    n_tied = np.where(found.is_found, tied[found.row], n_lost[found.owner] - 1)
+    order = np.lexsort((n_better, ~found.is_found, found.owner))
     is_ranked = found.is_found[order]
-    rows = found.row[order]
-    owner = found.owner[order]
-    n_better = better[rows]
-    n_tied = tied[rows]
     n_candidates = np.full_like(depth, n_items or 0)
     n_missing = int((~found.has_list).sum())
-    if complete:
+    if complete:  # items that a list lacks are tied behind all others
         n_missing = int((n_lost > 0).sum())
-        n_better = np.where(is_ranked, n_better, depth[owner])
-        n_tied = np.where(is_ranked, n_tied, n_lost[owner] - 1)
         is_ranked = np.ones_like(is_ranked)
         n_found = n_relevant
         n_candidates = depth = depth + n_lost
@@ -287,8 +282,8 @@ def _counts(
             depth = np.maximum(n_items - n_lost, found.depth)
     return Counts(
         n_candidates,
-        n_better[is_ranked],
-        n_tied[is_ranked],
+        n_better[order][is_ranked],
+        n_tied[order][is_ranked],
         n_found=n_found,
         n_relevant=n_relevant,
         depth=depth,
@@ -307,7 +302,9 @@ def by_score(users: Int, score: Floats | Int) -> tuple[Int, Int]:
     (array([1, 0, 1, 0]), array([1, 0, 1, 0]))
     """
     order = np.lexsort((-score, users))
-    differs = (np.diff(users[order]) != 0) | (np.diff(score[order]) != 0)
+    user = users[order]
+    ordered = score[order]
+    differs = (user[1:] != user[:-1]) | (ordered[1:] != ordered[:-1])
     begins = np.flatnonzero(np.append(True, differs))
     level = np.diff(begins, append=score.size)
     n_better = np.empty(score.size, np.int64)
@@ -345,7 +342,7 @@ def _ask_of_ranks(user: Int, score: Floats) -> None:
 
 def _ask_of_sorted_ids(lists: Lists) -> None:
     """Ask about lists whose items ascend, as sorting by id leaves them."""
-    if not pa.types.is_integer(lists.item_ids.type) or lists.lengths().min(initial=0) < 2:
+    if not pa.types.is_integer(lists.item_ids.type) or lists.lengths().min() < 2:
         return
     ids = as_numpy(lists.item_ids)[lists.item]
     steps = _steps(lists.user, -lists.score, ids)

@@ -20,6 +20,7 @@ from sampled_metrics._base.arrays import (
     array_of,
     as_array,
     id_column,
+    is_table,
     require_unique,
 )
 from sampled_metrics._base.errors import InputError, ask
@@ -27,7 +28,7 @@ from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
 from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts, Products, Score, rank_items
 from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, Shape, items_of_scores
-from sampled_metrics.inputs.tables import is_table, require_file
+from sampled_metrics.inputs.tables import require_file
 
 _BESIDE = ("held_out", "seen", "seen_indptr", "positive", "user_ids", "item_ids")
 _SEVERAL = 10  # users and items; fewer are complete by chance
@@ -105,7 +106,7 @@ def _scores_of_archive(path: Path) -> Scores:
     arrays = read_arrays(path, "arrays with scores", ("scores",), _BESIDE)
     if "seen_indptr" in arrays:
         raise InputError("compressed seen items are not read; give a file by seen (--seen)")
-    ids = arrays.pop("user_ids", None), arrays.pop("item_ids", None)
+    ids = arrays.get("user_ids"), arrays.get("item_ids")
     return _of_matrix(arrays.pop("scores"), *ids, arrays)
 
 

@@ -30,6 +30,7 @@ from sampled_metrics._base.arrays import (
     Floats,
     Ids,
     Int,
+    is_table,
     ordered_floats,
 )
 from sampled_metrics._base.errors import NO_MEMORY, InputError, ask
@@ -366,11 +367,6 @@ def encoded(column: Values) -> tuple[Codes, pa.Array]:
         codes = (np.cumsum(used) - 1)[codes]
         names = names.filter(pa.array(used))
     return codes.astype(np.int32, copy=False), names
-
-
-def is_table(data: object) -> bool:
-    """Return whether data is a table of any library that lends it to Arrow."""
-    return hasattr(data, "__arrow_c_stream__") and not isinstance(data, pd.Series)
 
 
 def read_table(

@@ -224,6 +224,10 @@ def all_alike(
         raise InputError(
             f"{others[0]} is ranked in full, {among[0]} among samples; compare like with like"
         )
+    if among:
+        _take(dict(full), "sampled ranks", "n_items", "relevant", "missing")
+    elif drawn.get("sampling") is not None:
+        raise InputError("sampling (--sampling) is for sampled rankings, these are full")
     samples = {}
     rankings = {}
     for name, value in data.items():

@@ -152,7 +152,8 @@ class SampledRanks:
         matrix = taken.matrix()
         column = positive_columns(positive, matrix.shape)
         counts = counts_beside(matrix, column)
-        found = Samples(counts.better, counts.tied, counts.candidates - 1, taken.user_ids)
+        users = taken.user_ids if taken.beside else None  # an index of a DataFrame may be any
+        found = Samples(counts.better, counts.tied, counts.candidates - 1, users)
         return cls.from_counts(found, n_items, **options)
 
     @classmethod
