@@ -85,6 +85,11 @@ def whole_number(
     return number
 
 
+def is_function(data: object) -> bool:
+    """Return whether data may be called and is no class."""
+    return callable(data) and not isinstance(data, type)
+
+
 def wrong_type(name: str, value: object, *kinds: type) -> InputError:
     """Make the error for a value that is of none of these types."""
     names = [kind.__name__.strip("_") for kind in kinds]

@@ -83,7 +83,7 @@ def as_array(data: Any, name: str = "data") -> Array:
     """Return numbers of one or two dimensions, of any library, as an array of numpy."""
     if hasattr(data, "detach"):  # a tensor of torch
         data = data.detach().cpu()
-        if str(data.dtype) == "torch.bfloat16":
+        if str(getattr(data, "dtype", "")) == "torch.bfloat16":
             data = data.float()
     try:
         if hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from sampled_metrics._base.als import factors
+from sampled_metrics._base.arguments import is_function
 from sampled_metrics._base.arrays import Float, Int, blocks, ranges
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget.problem import Grid, Problem, numbers
@@ -38,7 +39,7 @@ def make_proxy(proxy: Any, problem: Problem, seed: int) -> Proxy:
     """Make a proxy of `popularity`, `als`, a table or matrix of scores, or a function of pairs."""
     if isinstance(proxy, str | Path):
         return _by_name(proxy, problem, seed)
-    if callable(proxy):
+    if is_function(proxy):
         score = problem.scorer("proxy", proxy)
         items = np.arange(problem.item_ids.size)
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import issparse
 
-from sampled_metrics._base.arguments import whole_number
+from sampled_metrics._base.arguments import whole_number, is_function
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
 from sampled_metrics._base.errors import InputError, ask, collected, reading
 from sampled_metrics._base.files import alone_in
@@ -128,7 +128,7 @@ def evaluate_on_budget(
     }
     settings = Settings.of(options, "evaluate_on_budget")
     sources = {
-        name: scores if callable(scores) else Grid.of("recommender", scores)
+        name: scores if is_function(scores) else Grid.of("recommender", scores)
         for name, scores in given.items()
     }
     grids = [source for source in sources.values() if isinstance(source, Grid)]

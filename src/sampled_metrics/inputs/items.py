@@ -431,9 +431,9 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
     They are the nonzeros of a matrix, users x items; a list of columns for each user; or, those
     that are relevant, one column for each user, -1 or None without.
     """
-    if isinstance(given, pd.Series):
-        given = given.to_list()
-    if isinstance(given, list | tuple | np.ndarray) and any(isinstance(x, list | tuple | set) for x in given):
+    if isinstance(given, pd.Series) or (isinstance(given, np.ndarray) and given.dtype == object):
+        given = given.tolist()
+    if isinstance(given, list | tuple) and any(isinstance(own, SEVERAL) for own in given):
         lists = [items_in(own) for own in given]
         if shape is None or [len(own) for own in lists] != [shape[1]] * shape[0]:
             return _of_lists(lists, name, shape)

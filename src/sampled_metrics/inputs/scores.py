@@ -132,9 +132,10 @@ def is_column(data: Any) -> bool:
 
 def n_rows(relevant: Any) -> int:
     """Return the number of users of relevant items by position, which a function needs."""
-    shape = getattr(relevant, "shape", None)
-    if shape or isinstance(relevant, list | tuple):
-        return int(shape[0]) if shape else len(relevant)
+    if isinstance(relevant, list | tuple):
+        return len(relevant)
+    if hasattr(relevant, "shape") and not is_table(relevant):
+        return int(relevant.shape[0])
     raise InputError("a function of users needs relevant by position, as columns or a matrix")
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import check_arguments, require_same
+from sampled_metrics._base.arguments import check_arguments, is_function, require_same
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics.inputs.counting import BLOCK_SIZE
 from sampled_metrics.inputs.items import table_of
@@ -79,7 +79,7 @@ def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
         if any(kinds):
             return _ranks_of_top_k(data, kinds, options)
         data = factors(*data)
-    elif callable(data):
+    elif is_function(data):
         data = function(data, n_rows(options["relevant"]))
     data = opened(data)
     if is_column(data):
@@ -132,7 +132,7 @@ def _take(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
             is_set = value != unset[name]
         if is_set and name not in names:
             raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
-    return {name: options[name] for name in names}
+    return {name: options[name] for name in names if name in options}
 
 
 def _refuse_whole_numbers(scores: Scores) -> None:
@@ -276,6 +276,6 @@ def rank(
     options |= {"min_relevance": min_relevance, "block_size": block_size}
     if isinstance(score, tuple) and len(score) == 2:
         return Ranks.from_factors(*score, relevant, **options)
-    if callable(score):
+    if is_function(score):
         return Ranks.from_function(score, relevant, **options)
     return Ranks.from_scores(score, relevant, **options)

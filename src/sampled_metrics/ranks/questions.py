@@ -130,7 +130,7 @@ def _ask_of_last_rank(ranks: Int, n: int, argument: str) -> None:
     n_near = np.count_nonzero(near)
     n_before = np.count_nonzero(ranks > largest - 2 * width) - n_near
     expected = n_near * min(1.0, n_near / max(n_before, 1))  # behind it, if they fall as before
-    is_far = ranks.size >= _MANY and _FAR * largest <= n
+    is_far = argument == "data" and ranks.size >= _MANY and _FAR * largest <= n
     if expected >= _ENOUGH or is_far:
         ask(
             argument,
