@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sampled_metrics._base.kinds import is_sparse
 from scipy.sparse import coo_array, csr_array, dok_array, lil_array
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -32,7 +33,6 @@ from sampled_metrics._base.arrays import (
     starts,
 )
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import is_sparse
 from sampled_metrics._base.sparse import (
     canonical,
     from_structure,

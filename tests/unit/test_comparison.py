@@ -22,19 +22,15 @@ from sampled_metrics.inference.ranges import (
     order_p_value,
 )
 from sampled_metrics.inference.results import Compared
-from sampled_metrics.ranks.data import rank
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
+from sampled_metrics.ranks.data import as_ranks, as_sampled, rank
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from tests.conftest import ROOT
-from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 N, USERS, RECALL = 3541, 6040, (parse_measure("recall@10"),)

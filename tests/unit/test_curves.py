@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.reading import read_by_name
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from sampled_metrics.study import curves
 from sampled_metrics.study.against_samples import (
@@ -26,18 +26,15 @@ from sampled_metrics.study.against_samples import (
     smallest_from,
 )
 from sampled_metrics.study.departures import PAPERS_EXPERIMENT
+from sampled_metrics.study.reading import read_by_name
 from sampled_metrics.study.run import Run
 from sampled_metrics.study.starts import band_over_starts
 from sampled_metrics.study.tables import KEY, expected_estimates
 from tests.conftest import ROOT, difference_ranges, metric_ranges
-from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 SETTINGS = PAPERS_EXPERIMENT

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.study.departures import (
     PAPERS_EXPERIMENT,
     PAPERS_RECOMMENDERS,
@@ -27,14 +28,10 @@ from sampled_metrics.study.tables import (
 )
 from tests.conftest import ROOT
 from tests.unit.test_config import STUDY, study
-from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")

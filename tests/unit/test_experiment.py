@@ -7,6 +7,7 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.study.departures import PAPERS_EXPERIMENT
 from sampled_metrics.study.moments import Moments
 from sampled_metrics.study.settings import ToySettings
@@ -21,14 +22,10 @@ from sampled_metrics.study.tables import (
     toy_tables,
 )
 from tests.conftest import ROOT
-from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 SETTINGS = PAPERS_EXPERIMENT

@@ -9,14 +9,10 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics.ranks.data import as_sampled
-from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 POLICIES = ("random", "optimistic", "pessimistic")

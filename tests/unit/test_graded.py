@@ -17,15 +17,12 @@ from typer.testing import CliRunner
 import sampled_metrics as sm
 from sampled_metrics.cli import app
 from sampled_metrics.metrics import parse_measure, values
-from tests.unit.relevance import orders
 from sampled_metrics.ranks.data import as_ranks, as_sampled
+from tests.unit.relevance import orders
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 WORST = (1 + 2 / log2(3) + 3 / 2) / (3 + 2 / log2(3) + 1 / 2)  # grades 1, 2, 3 at places 1, 2, 3

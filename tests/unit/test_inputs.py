@@ -14,11 +14,7 @@ from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 def relevant_items(data):

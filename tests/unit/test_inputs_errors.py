@@ -10,16 +10,11 @@ from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.items import items_by_id
-from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 def relevant_items(data):

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sampled_metrics as sm
-from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.inputs.lists import by_score
-from sampled_metrics.ranks.data import as_sampled
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
@@ -165,15 +164,21 @@ def test_columns_of_sampled_ranks_that_do_not_fit(columns, row, column):
 def test_columns_of_sampled_ranks_at_their_bounds():
     columns = {"sampled_rank": [1, 11, 11], "n_negatives": 10, "n_candidates": [11, 12, 50]}
     columns |= {"sampling": "distinct", "user_id": list("aba"), "repetition": [0, 0, 1]}
-    found = as_sampled(pd.DataFrame(columns), )
+    found = as_sampled(
+        pd.DataFrame(columns),
+    )
     assert (found.n_negatives, str(found.sampling), found.several_items) == (10, "distinct", False)
     assert found.n_items.tolist() == [11, 12, 50]
     assert found.users.tolist() == list("aba")
-    found = as_sampled(pd.DataFrame(columns | {"item_id": [1, 1, 2]}), )
+    found = as_sampled(
+        pd.DataFrame(columns | {"item_id": [1, 1, 2]}),
+    )
     assert found.several_items
     with warnings.catch_warnings():
         warnings.simplefilter("error", sm.InputWarning)
-        as_sampled(pd.DataFrame(columns), )  # repetitions are numbered
+        as_sampled(
+            pd.DataFrame(columns),
+        )  # repetitions are numbered
         with pytest.raises(sm.InputWarning, match="1 of 2 users have several rows"):
             as_sampled(pd.DataFrame(columns).drop(columns="repetition"))
 
@@ -197,11 +202,15 @@ def test_draws_of_which_duplicates_were_dropped(n_negatives, m):
 
 def test_ranks_among_two_candidates_and_beyond_the_least():
     table = pd.DataFrame({"rank": [1, 2, 3], "n_candidates": [2, 2, 3]})
-    ranks = as_ranks(table, )
+    ranks = as_ranks(
+        table,
+    )
     assert ranks.n_candidates.tolist() == [2, 2, 3]
     assert ranks.n_better.tolist() == [0, 1, 2]
     with pytest.raises(sm.InputError) as caught:
-        as_ranks(table.assign(n_candidates=[2, 2, 1]), )
+        as_ranks(
+            table.assign(n_candidates=[2, 2, 1]),
+        )
     assert (caught.value.row, caught.value.column) == (3, "n_candidates")
 
 
@@ -228,4 +237,6 @@ def test_ranks_as_numbers(kind):
         with pytest.raises(sm.InputError):
             as_ranks(wrong, n_items=10)
     with pytest.raises(sm.InputError, match="n_items"):
-        as_ranks(np.array([1, 2]), )
+        as_ranks(
+            np.array([1, 2]),
+        )

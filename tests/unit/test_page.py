@@ -18,19 +18,16 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages import render
 from sampled_metrics.pages.lens import grouped, settings
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.moments import expected_moments
 from sampled_metrics.study.page import collect, read_texts
 from tests.conftest import ROOT
-from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 REFERENCE = ROOT / "results/reference"

@@ -12,14 +12,11 @@ from sampled_metrics.inference.correct import correct
 from sampled_metrics.pages import render
 from sampled_metrics.pages.own import own_sampled
 from sampled_metrics.ranks import SampledRanks
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 EVEN = [*range(1, 22)]

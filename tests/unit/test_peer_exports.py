@@ -10,16 +10,12 @@ import numpy as np
 import pytest
 
 from sampled_metrics.inference.evaluate import evaluate
-from sampled_metrics.ranks import Ranks
-from tests.conftest import ROOT
 from sampled_metrics.ranks.data import as_ranks, as_sampled
+from tests.conftest import ROOT
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 GOLDEN = ROOT / "tests/golden/peers"

@@ -10,15 +10,12 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.conftest import ROOT
 from sampled_metrics.ranks.data import as_ranks, as_sampled
+from tests.conftest import ROOT
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 REFERENCE = ROOT / "results/reference"

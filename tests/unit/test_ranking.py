@@ -10,10 +10,9 @@ from scipy.sparse import csr_array, csr_matrix
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.items import items_by_id, items_by_position
-from sampled_metrics.ranks.data import rank
-from sampled_metrics.inputs.items import Items
 from sampled_metrics.inputs.counting import rank_items
+from sampled_metrics.inputs.items import Items, items_by_id, items_by_position
+from sampled_metrics.ranks.data import rank
 
 
 def by_rows(scores):

@@ -10,18 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.reading import read_by_name, read_single
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.ranks import sources
-from tests.unit.relevance import untied
 from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.ranks import sources
+from sampled_metrics.study.reading import read_by_name, read_single
+from tests.unit.relevance import untied
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 COLUMNS = ("n_candidates", "n_better", "n_tied", "n_found", "n_relevant", "depth")

@@ -15,17 +15,14 @@ from scipy.stats import hypergeom
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.study import keep
 from sampled_metrics.study.config import Study
 from tests.conftest import ROOT
-from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 REFERENCE = ROOT / "results/reference"

@@ -16,20 +16,16 @@ import pandas as pd
 import pytest
 import yaml
 
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.study import figures, steps
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.departures import departures
 from sampled_metrics.study.starts import spread_table
 from tests.conftest import ROOT
-from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 REFERENCE = ROOT / "results/reference"

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.ranks.data import as_sampled
 from sampled_metrics._base.arrays import as_array
-from sampled_metrics.inputs.scores import counts_beside, factors
+from sampled_metrics.inputs.scores import counts_beside
+from sampled_metrics.ranks.data import as_sampled
 
 NUMBERS = "; expected numbers, a DataFrame, a file (docs/inputs.md)"
 

@@ -11,15 +11,12 @@ import pytest
 from scipy.sparse import csr_array
 
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import as_sampled
 from sampled_metrics.study.datasets.split import Split, save_split
-from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 ENVIRONMENTS = [

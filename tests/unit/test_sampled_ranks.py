@@ -3,15 +3,11 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import SampledRanks, Sampling
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 def test_by_hand(tmp_path):

@@ -11,10 +11,7 @@ import pyarrow as pa
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.tables import KNOWN
-from sampled_metrics.inputs.tables import read_table
-from sampled_metrics.inputs.tables import Table
-from sampled_metrics.inputs.tables import QRELS, RUN
+from sampled_metrics.inputs.tables import KNOWN, QRELS, RUN, Table, read_table
 
 HERE = Path("t")
 COLUMNS = ("user_id", "item_id", "score", "rank", "n_tied")

@@ -6,9 +6,9 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 import sampled_metrics as sm
+from sampled_metrics.inputs.counting import Products
 from sampled_metrics.metrics import measures
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.inputs.counting import Products
 from sampled_metrics.study import starts, tables
 from sampled_metrics.study.curves import figure_data
 from sampled_metrics.study.settings import ExactSettings, ExperimentSettings

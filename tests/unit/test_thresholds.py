@@ -3,18 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sampled_metrics.inputs.questions import question_ties
 
 import sampled_metrics as sm
 from sampled_metrics.inputs import questions
-from sampled_metrics.inputs.questions import question_ties
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 M, N = 100, 3541

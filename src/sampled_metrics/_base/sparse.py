@@ -20,9 +20,7 @@ def with_numbers_of_scipy(matrix: Any) -> Any:
     return matrix.astype(kind, copy=False)
 
 
-def canonical(
-    table: Matrix, name: str = "", *, keep_zeros: bool = False
-) -> scipy.sparse.csr_array:
+def canonical(table: Matrix, name: str = "", *, keep_zeros: bool = False) -> scipy.sparse.csr_array:
     """Return a copy whose rows are sorted, without duplicate entries and zeros."""
     require_sound(table, name)
     copy = scipy.sparse.csr_array(with_numbers_of_scipy(table), copy=True)

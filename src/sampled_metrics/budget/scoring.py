@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import issparse
 
-from sampled_metrics._base.arguments import whole_number, is_function
+from sampled_metrics._base.arguments import is_function, whole_number
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
 from sampled_metrics._base.errors import InputError, ask, collected, reading
 from sampled_metrics._base.files import alone_in

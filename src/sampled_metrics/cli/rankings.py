@@ -301,7 +301,12 @@ def compare_files(
         raise InputError("the only file; compare needs two or more", path=files[0])
     paths = options.by_name(files)
     given: Any = {"relevant": relevant, "seen": seen, "n_items": n_items}
-    given |= {"complete": complete, "missing": missing, "positive": positive, "n_negatives": n_negatives}
+    given |= {
+        "complete": complete,
+        "missing": missing,
+        "positive": positive,
+        "n_negatives": n_negatives,
+    }
     given |= {"sampling": sampling, "ties": ties, "seed": seed, "shape": shape, "test": test}
     given |= {"correction": correction, "confidence": confidence, "min_relevance": min_relevance}
     with options.naming_files(paths):

@@ -272,13 +272,17 @@ def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
     for ranks in rankings:
         if ranks.n_missing:
             what = count(ranks.n_missing, "user")
-            notes.append(f"{what} without a list, or without some items in it: these are not found.")
+            notes.append(
+                f"{what} without a list, or without some items in it: these are not found."
+            )
     for ranks in rankings:
         if ranks.relevance is not None:
             least = "above 0"
             if ranks.min_relevance > 0.0:
                 least = f"of at least {ranks.min_relevance:g}"
-            notes.append(f"ndcg takes grades as gains; for other metrics items {least} are relevant.")
+            notes.append(
+                f"ndcg takes grades as gains; for other metrics items {least} are relevant."
+            )
             break
     return notes
 

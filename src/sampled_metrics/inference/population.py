@@ -186,9 +186,7 @@ def rank_blocks(n: int) -> Ranks:
     later = np.floor(_SINGLE_RANKS * np.exp(steps / _BLOCKS_PER_E_FOLD)).astype(np.int64)
     starts = np.unique(np.concatenate([np.arange(_SINGLE_RANKS), later]))
     starts = starts[starts < n]
-    return Ranks(
-        np.full(starts.size, n), starts, np.diff(starts, append=n) - 1, is_checked=True
-    )
+    return Ranks(np.full(starts.size, n), starts, np.diff(starts, append=n) - 1, is_checked=True)
 
 
 def power_law(n: int, exponent: float) -> Population:

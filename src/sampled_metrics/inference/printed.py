@@ -19,9 +19,9 @@ import pyarrow as pa
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics.inference.statement import MOST_ITEMS, number_of
+from sampled_metrics.inputs.tables import require_file
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling
-from sampled_metrics.inputs.tables import require_file
 
 WHAT = "a table of printed metrics"
 EXACT = "exact "  # before the name of a metric over all items, as in `exact HR@10`

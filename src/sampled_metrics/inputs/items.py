@@ -360,7 +360,9 @@ def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
         if min_relevance > 0.0 or not table.is_rating:
             return table.finite("score")
         if len(table.columns["score"].unique()) > 1:
-            ask(name, "rating is not read; give min_relevance (--min-relevance) to take it as grade")
+            ask(
+                name, "rating is not read; give min_relevance (--min-relevance) to take it as grade"
+            )
     for other, values in table.others.items():
         if name == RELEVANT and _could_be_label(values):
             ask(name, f"column {other} holds 0 and 1, but is not read; call it label if it says so")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -132,7 +132,7 @@ def is_column(data: Any) -> bool:
 
 def n_rows(relevant: Any) -> int:
     """Return the number of users of relevant items by position, which a function needs."""
-    if isinstance(relevant, list | tuple):
+    if isinstance(relevant, Sequence) and not isinstance(relevant, str):
         return len(relevant)
     if hasattr(relevant, "shape") and not is_table(relevant):
         return int(relevant.shape[0])

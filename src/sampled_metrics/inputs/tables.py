@@ -212,7 +212,9 @@ class Table:
 
     def _ask_of_joined(self, name: str, names: pa.Array, is_number: Bool) -> None:
         """Ask about several ids in one cell, joined with blanks or commas."""
-        joined = pc.match_substring_regex(names, r"^\d+([ ,;|]+\d+)+$").to_numpy(zero_copy_only=False)
+        joined = pc.match_substring_regex(names, r"^\d+([ ,;|]+\d+)+$").to_numpy(
+            zero_copy_only=False
+        )
         if joined.any() and (joined | is_number).all():
             first = names[int(np.argmax(joined))]
             ask(

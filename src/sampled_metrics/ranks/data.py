@@ -11,7 +11,6 @@ from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics.inputs.counting import BLOCK_SIZE
 from sampled_metrics.inputs.items import table_of
 from sampled_metrics.inputs.lists import MISSING
-from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table
 from sampled_metrics.inputs.scores import (
     Scores,
     factors,
@@ -21,6 +20,7 @@ from sampled_metrics.inputs.scores import (
     opened,
     scores_of,
 )
+from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table
 from sampled_metrics.ranks.questions import question_ranks, question_samples, question_seen
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
@@ -188,8 +188,12 @@ def _sampled_of(
     if table is None and is_column(data):
         _leave_out("ranks, not scores", positive=positive, relevant=relevant)
         if drawn["n_negatives"] is None or drawn["n_items"] is None:
-            raise InputError("sampled ranks need n_items (--n-items) and n_negatives (--n-negatives)")
-        return SampledRanks(data, drawn["n_items"], drawn["n_negatives"], drawn["sampling"] or "without-replacement")
+            raise InputError(
+                "sampled ranks need n_items (--n-items) and n_negatives (--n-negatives)"
+            )
+        return SampledRanks(
+            data, drawn["n_items"], drawn["n_negatives"], drawn["sampling"] or "without-replacement"
+        )
     if table is None:
         _leave_out("a matrix of scores", relevant=relevant)
         return SampledRanks.from_scores(data, positive, ties=ties, **drawn)

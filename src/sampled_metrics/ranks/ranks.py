@@ -213,7 +213,9 @@ class Ranks:
         cls, user_vectors: ArrayLike, item_vectors: ArrayLike, relevant: Any, **options: Any
     ) -> Self:
         """Rank by inner products, never all at once; options are those of `from_scores`."""
-        return cls.from_scores(scores_module.factors(user_vectors, item_vectors), relevant, **options)
+        return cls.from_scores(
+            scores_module.factors(user_vectors, item_vectors), relevant, **options
+        )
 
     @classmethod
     def from_function(cls, score: Score, relevant: Any, **options: Any) -> Self:
@@ -522,9 +524,7 @@ def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
     return np.full_like(rank, most), rank - 1, np.zeros_like(rank)
 
 
-def _by_user(
-    table: Table, counts: tuple[Int, Int, Int], grades: Float | None
-) -> dict[str, Any]:
+def _by_user(table: Table, counts: tuple[Int, Int, Int], grades: Float | None) -> dict[str, Any]:
     """Put the rows of each user together."""
     n_candidates, n_better, n_tied = counts
     user, user_ids = table.codes(USER)

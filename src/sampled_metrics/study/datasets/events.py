@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, first_duplicate, select_rows
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.datasets.settings import Columns, FilterSettings
 from sampled_metrics.inputs.tables import TYPE, Codes, as_numpy, read_table
+from sampled_metrics.study.datasets.settings import Columns, FilterSettings
 from sampled_metrics.study.datasets.times import times_of
 
 _COLUMNS = ("user", "item", "timestamp", "rating")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import replacing
+from sampled_metrics.inputs.tables import require_file
 from sampled_metrics.study.datasets.archives import Ratings
 from sampled_metrics.study.datasets.catalogue import CITATION
 from sampled_metrics.study.datasets.settings import DatasetSettings
-from sampled_metrics.inputs.tables import require_file
 
 _log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from sampled_metrics._base.arrays import Int, first_duplicate, id_column, requir
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_arrays
 from sampled_metrics.inputs.counting import Score
-from sampled_metrics.study.datasets.split import Split, require_all
 from sampled_metrics.inputs.tables import ITEM, USER, places, read_table, require_file
+from sampled_metrics.study.datasets.split import Split, require_all
 
 SCORE = "score"
 WHAT = f"scores ({USER}, {ITEM}, {SCORE}), or .npz of scores, user_ids, item_ids"
