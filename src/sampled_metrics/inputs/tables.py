@@ -402,9 +402,7 @@ def read_table(
     else:
         raise InputError(f"found {type(data).__name__}; expected {what} in a table or a file")
     table = Table.of(path, read, columns)
-    if not table.columns:
-        expected = f"expected {what}: some of {', '.join(columns)}"
-        raise InputError(f"{_problem_of_names(table.names)}; {expected}", path=path)
+    _require_known(path, table.names, what, columns)
     if len(table) == 0:
         raise InputError(f"no rows; expected {what}", path=path)
     return table
@@ -474,7 +472,7 @@ def _read_text(
         options = pyarrow_csv.ReadOptions()
         layout = pyarrow_csv.ParseOptions(delimiter=separator)
     coded = pa.dictionary(pa.int32(), pa.string())
-    known = known_names(names, columns)
+    known = _require_known(path, names, what, columns)
     types = {name: coded for name, own in zip(names, known, strict=True) if own in ids}
     values = pyarrow_csv.ConvertOptions(column_types=types, null_values=[""])
     return pyarrow_csv.read_csv(source, options, layout, values)
@@ -509,6 +507,17 @@ def _is_trec(path: Path, first: str, trec: Trec) -> bool:
     if len(fields) != len(trec.columns):
         return False
     return fits(pa.array([fields[place] for place in trec.numbers]), pa.float64())
+
+
+def _require_known(
+    path: Path, names: Sequence[str], what: str, columns: Sequence[str]
+) -> list[str | None]:
+    """Return the names of columns here, or raise InputError if none is known."""
+    known = known_names(names, columns)
+    if not any(known):
+        expected = f"expected {what}: some of {', '.join(columns)}"
+        raise InputError(f"{_problem_of_names(names)}; {expected}", path=path)
+    return known
 
 
 def _problem_of_names(names: Sequence[str]) -> str:
