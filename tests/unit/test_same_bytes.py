@@ -54,7 +54,7 @@ for output, (step, given, params) in json.loads(sys.argv[1]).items():
     job.threads, job.wildcards = 2, {}
     getattr(steps, step)(job)
 settings = study.ExperimentSettings(**json.loads(sys.argv[2]))
-experiment = tables.run_experiment("X", as_ranks("X.parquet"), settings)
+experiment = tables.run_experiment("X", Ranks.read("X.parquet"), settings)
 tables.save_experiment(Path("sample.npz"), experiment)
 sys.argv = "sampled-metrics correct s.csv --n-negatives 100 --n-items 3000 --output c.json".split()
 main()

@@ -252,9 +252,10 @@ def _counts(
     n_found = np.bincount(found.owner[found.is_found], minlength=n_relevant.size)
     n_lost = n_relevant - n_found
     depth = found.depth
-    if n_items is not None and depth.max(initial=0) > n_items:
-        longest = relevant.user_ids[int(np.argmax(depth))]
-        problem = f"the list of user {longest} has {depth.max()} items"
+    lengths = lists.lengths()
+    if n_items is not None and lengths.max() > n_items:
+        longest = lists.user_ids[int(np.argmax(lengths))]
+        problem = f"the list of user {longest} has {lengths.max()} items"
         raise InputError(f"{problem}, expected at most {n_items}")
     if complete and missing == "refuse" and n_lost.any():
         user, item = relevant.pair(int(np.argmin(found.is_found)))
