@@ -51,6 +51,12 @@ def short_repr(record: object, *names: str) -> str:
     return f"{type(record).__name__}({', '.join(fields)})"
 
 
+def set_fields(record: object, **values: Any) -> None:
+    """Set fields of a frozen record while it is made."""
+    for name, value in values.items():
+        object.__setattr__(record, name, value)
+
+
 def first_duplicate(*columns: NDArray[Any]) -> int | None:
     """Return the first row with the values of an earlier row in all columns; None if all differ."""
     order = np.lexsort(columns[::-1])

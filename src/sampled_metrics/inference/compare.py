@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -101,7 +102,7 @@ def compare(
         raise InputError(f"{len(data)} recommender to compare; give two or more")
     check_arguments(ties=ties, shape=shape, test=test, correction=correction, confidence=confidence)
     of_negatives = "random" if ties is None else ties
-    drawn = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling}
+    drawn: dict[str, Any] = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling}
     drawn |= {"positive": positive, "relevant": relevant, "ties": of_negatives, "seed": seed}
     full = {"n_items": n_items, "relevant": relevant, "seen": seen}
     full |= {"complete": complete, "min_relevance": min_relevance}

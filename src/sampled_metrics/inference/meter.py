@@ -131,7 +131,7 @@ class RankMeter:
         if not self._batches:
             raise InputError("no ranks yet; call update with a batch first")
         candidates, better, tied = map(np.concatenate, zip(*self._batches, strict=True))
-        users = np.concatenate(self._users) if self._users else None
+        users: Any = np.concatenate(self._users) if self._users else None
         if self._n_negatives is None:
             if self._n_items is None and (candidates == candidates[0]).all():
                 ask_of_seen_items(candidates.size, int(candidates[0]))

@@ -63,7 +63,7 @@ def paired_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
         notes.append("paired: by row, as there are no ids of users.")
     if without_ids:
         for name, ranks in evaluations.items():
-            found[name] = replace(ranks, users=np.arange(len(ranks)), is_checked=True)
+            found[name] = replace(ranks, users=np.arange(len(ranks)))
     common: Common = {}
     for a, b in combinations(found, 2):
         of_a, of_b = (_different_ids(found[name]) for name in (a, b))

@@ -53,7 +53,7 @@ SEVERAL = (list, tuple, set, frozenset, np.ndarray)
 _MARKED = (SEEN, "candidates")  # items without grades, maybe several of each user
 _LARGEST_ID = 10_000_000  # larger numbers in the place of columns are ids or times
 _FEW = {USER: 1, ITEM: 10}  # two sets of fewer ids may be disjoint by chance
-_MOST_ITERATIONS = 10  # different second columns of qrels
+_MOST_ITERATIONS = 10  # different second columns of a file called .qrels
 Shape = tuple[int, int]
 
 
@@ -316,24 +316,27 @@ def items_of_scores(
         table = table_of_items(given, name)
         if table is None:
             return items_of_arrays(given, name, shape)
-        numbers = []
-        for column, ids, size in zip((USER, ITEM), (user_ids, item_ids), shape, strict=True):
-            if ids is None:
-                numbers.append(table.whole(column, 0, size - 1))
-            else:
-                numbers.append(table.places(column, ids, "an id of the scores"))
-        rows, grades = _counted_rows(table, name, *numbers, min_relevance)
-        user, item = (of_rows[rows] for of_rows in numbers)
-        return Items.of_pairs(user, item, *shape, relevance=grades, name=name)
+        user = _numbers_of(table, USER, user_ids, shape[0])
+        item = _numbers_of(table, ITEM, item_ids, shape[1])
+        rows, grades = _counted_rows(table, name, user, item, min_relevance)
+        return Items.of_pairs(user[rows], item[rows], *shape, relevance=grades, name=name)
+
+
+def _numbers_of(table: Table, column: str, ids: Ids | None, size: int) -> Int:
+    """Return the row or the column of the scores for each id of a table."""
+    if ids is None:
+        what = "rows" if column == USER else "columns"
+        return table.whole(column, 0, size - 1, f"{what} of the scores, 0 to {size - 1}")
+    return table.places(column, ids, "an id of the scores")
 
 
 def _counted_rows(
     table: Table, name: str, user: Codes | Int, item: Codes | Int, min_relevance: float
 ) -> tuple[Int, Float | None]:
     """Return the rows with a grade above 0, and grades of relevant items if any is not 1."""
+    relevance = _relevance(table, name, min_relevance)
     if name == RELEVANT:
         require_different(table, user, item)
-    relevance = _relevance(table, name, min_relevance)
     if relevance is None:
         return np.arange(len(table)), None
     rows = np.flatnonzero(relevance > 0.0)
@@ -346,13 +349,8 @@ def _counted_rows(
 
 def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
     """Return the grade of each row: `relevance`, a label, or ratings if there is a least one."""
-    if table.names == QRELS.columns and len(table.others["iter"].unique()) > _MOST_ITERATIONS:
-        raise InputError(
-            f"found {len(table.others['iter'].unique())} values in the second column; expected "
-            f"{QRELS.what}. If columns are user, item, rating and time, add a header: user_id, "
-            "item_id, rating, timestamp",
-            path=table.path,
-        )
+    if table.names == QRELS.columns:
+        _require_iterations(table)
     for column in ("relevance", "label"):
         if column in table.columns:
             return table.finite(column)
@@ -364,9 +362,20 @@ def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
                 name, "rating is not read; give min_relevance (--min-relevance) to take it as grade"
             )
     for other, values in table.others.items():
-        if name == RELEVANT and _could_be_label(values):
+        if _could_be_label(values):
             ask(name, f"column {other} holds 0 and 1, but is not read; call it label if it says so")
     return None
+
+
+def _require_iterations(table: Table) -> None:
+    """Raise InputError if the second column of qrels holds ids of items."""
+    found = len(table.others["iter"].unique())
+    if found > (_MOST_ITERATIONS if table.path.suffix in QRELS.suffixes else 1):
+        raise InputError(
+            f"found {found} values in the second column; expected {QRELS.what}. If columns are "
+            "user, item, rating and time, add a header: user_id, item_id, rating, timestamp",
+            path=table.path,
+        )
 
 
 def _could_be_label(values: pa.ChunkedArray) -> bool:
@@ -374,7 +383,9 @@ def _could_be_label(values: pa.ChunkedArray) -> bool:
     kind = values.type
     if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return False
-    return sorted(values.unique().to_pylist(), key=str) in ([0, 1], [-1, 1])
+    ends = pc.min_max(values).as_py()
+    is_between = ends["max"] == 1 and ends["min"] in (-1, 0)
+    return is_between and len(values.unique().drop_null()) == 2
 
 
 def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> None:

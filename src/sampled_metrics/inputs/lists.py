@@ -315,7 +315,7 @@ def by_score(users: Int, score: Floats | Int) -> tuple[Int, Int]:
     return n_better, n_tied
 
 
-def _steps(user: Int, rank: Int, values: Array) -> Array:
+def _steps(user: Int, rank: Array, values: Array) -> Array:
     """Return how numbers change from each row of a user to the next."""
     order = np.lexsort((rank, user))
     return np.diff(values[order])[np.diff(user[order]) == 0]

@@ -75,8 +75,10 @@ def scores_of(data: Any) -> Scores:
         table = sparse.csr_array(with_numbers_of_scipy(data))
         return Scores(lambda rows: table[rows].toarray(), table.shape)
     if isinstance(data, pd.DataFrame):
-        axes = [None if isinstance(x, pd.RangeIndex) else x for x in (data.index, data.columns)]
-        return _of_matrix(as_array(data, "scores"), *axes)
+        users, items = (
+            None if isinstance(axis, pd.RangeIndex) else axis for axis in (data.index, data.columns)
+        )
+        return _of_matrix(as_array(data, "scores"), users, items)
     if is_table(data):
         table = pa.table(data)
         return _of_matrix(np.column_stack(table.columns), None, table.column_names)

@@ -145,7 +145,7 @@ class Table:
             bad |= values > most
         if of_rows.ndim and bad.any():
             bound = f"{least} to {of_rows[np.argmax(bad)]}"
-        self.refuse(name, bad, values, bound)
+        self.refuse(name, bad, values, expected or bound)
         return values
 
     def marks(self, name: str) -> Bool:
@@ -200,7 +200,7 @@ class Table:
         is_number = pc.match_substring_regex(names, _CANONICAL).to_numpy(zero_copy_only=False)
         if is_number.all() and fits(names, pa.int64()):
             return codes, names.cast(pa.int64())
-        self._ask_of_joined(name, names, is_number)
+        self._ask_of_joined(name, names)
         return codes, names
 
     def _refuse_rounded(self, name: str, kind: pa.DataType) -> None:
@@ -210,13 +210,12 @@ class Table:
             values = np.abs(self.finite(name))
             self.refuse(name, values > exact, values, f"ids as integers, as {kind} rounds them")
 
-    def _ask_of_joined(self, name: str, names: pa.Array, is_number: Bool) -> None:
+    def _ask_of_joined(self, name: str, names: pa.Array) -> None:
         """Ask about several ids in one cell, joined with blanks or commas."""
-        joined = pc.match_substring_regex(names, r"^\d+([ ,;|]+\d+)+$").to_numpy(
-            zero_copy_only=False
-        )
-        if joined.any() and (joined | is_number).all():
-            first = names[int(np.argmax(joined))]
+        several = pc.match_substring_regex(names, r"^[\[(]?\d+([ ,;|]+\d+)+[\])]?$")
+        one = pc.match_substring_regex(names, r"^\d+$")
+        if pc.any(several).as_py() and pc.all(pc.or_(several, one)).as_py():
+            first = names.filter(several)[0]
             ask(
                 str(self.path),
                 f"column {name} holds {first}: are these several ids? Give each a row of its own",
@@ -411,6 +410,9 @@ def read_table(
 def _in_memory(data: Any, path: Path) -> pa.Table:
     try:
         if isinstance(data, pd.DataFrame):
+            named = [name for name in data.index.names if name is not None]
+            if named and not set(named) & set(data.columns):
+                data = data.reset_index(named)
             return pa.Table.from_pandas(data.rename(columns=str), preserve_index=False)
         return pa.table(data)
     except (pa.ArrowException, ValueError, TypeError) as error:
@@ -440,9 +442,9 @@ def _reading(path: Path, what: str) -> Any:
     """Turn what pyarrow raises into an InputError."""
     try:
         yield
-    except (pa.ArrowMemoryError, MemoryError) as error:
-        raise InputError(f"{NO_MEMORY} ({error})", path=path) from error
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+    except (OSError, MemoryError, pa.ArrowException, UnicodeDecodeError) as error:
+        if isinstance(error, MemoryError) or "malloc" in str(error):
+            raise InputError(f"{NO_MEMORY} ({error})", path=path) from error
         lengths = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
         if lengths is not None:
             problem = f"found {lengths[2]} columns; expected {lengths[1]}"
@@ -459,7 +461,7 @@ def _read_text(
     ids: Sequence[str],
     separator: str | None,
 ) -> pa.Table:
-    first = _first_line(path, what)
+    first = _first_line(path, what, trec)
     if trec is not None and _is_trec(path, first, trec):
         names = list(trec.columns)
         source = _single_blanks(path)
@@ -471,30 +473,47 @@ def _read_text(
         source = str(path)
         options = pyarrow_csv.ReadOptions()
         layout = pyarrow_csv.ParseOptions(delimiter=separator)
-    coded = pa.dictionary(pa.int32(), pa.string())
     known = _require_known(path, names, what, columns)
-    types = {name: coded for name, own in zip(names, known, strict=True) if own in ids}
+    types: dict[str, Any] = {}
+    is_hexadecimal = _holds(path, b"0x", b"0X")  # which would be read as other numbers
+    for name, own in zip(names, known, strict=True):
+        if own in ids:
+            types[name] = pa.dictionary(pa.int32(), pa.string())
+        elif is_hexadecimal and own is not None:
+            types[name] = pa.string()
     values = pyarrow_csv.ConvertOptions(column_types=types, null_values=[""])
     return pyarrow_csv.read_csv(source, options, layout, values)
 
 
-def _first_line(path: Path, what: str) -> str:
+def _first_line(path: Path, what: str, trec: Trec | None) -> str:
+    """Return the line that names the columns or, of a format of trec_eval, the first of data."""
     with pa.input_stream(str(path)) as stream:
         text = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if trec is not None:
+        text = re.sub(rb"\A(#.*\s+)+", b"", text)
     kinds = [kind for mark, kind in _FOREIGN.items() if text.startswith(mark)]
     if kinds or b"\0" in text or not text:
         problem = f"found {kinds[0]}" if kinds else "not text" if text else "empty"
         raise InputError(f"{problem}; expected {what}", path=path)
-    first = re.split(rb"[\r\n]", text, maxsplit=1)[0].decode()
-    if first.startswith("#"):
-        raise InputError("the first line is a comment (#); remove it", path=path)
-    return first
+    return re.split(rb"[\r\n]", text, maxsplit=1)[0].decode()
+
+
+def _holds(path: Path, *parts: bytes) -> bool:
+    """Return whether the text of a file holds any of some parts of two bytes."""
+    last = b""
+    with pa.input_stream(str(path)) as stream:
+        while block := stream.read(1 << 22):
+            if any(part in last + block for part in parts):
+                return True
+            last = block[-1:]
+    return False
 
 
 def _single_blanks(path: Path) -> pa.BufferReader:
-    """Return the text of a file with one blank between columns."""
+    """Return the text of a file with one blank between columns, without comments."""
     with pa.input_stream(str(path)) as stream:
         text = stream.read().removeprefix(b"\xef\xbb\xbf")
+    text = re.sub(rb"^#.*\n?", b"", text, flags=re.MULTILINE)
     text = re.sub(rb"[ \t]+", b" ", text)
     return pa.BufferReader(re.sub(rb"^ | (?=\r?$)", b"", text, flags=re.MULTILINE))
 
@@ -524,6 +543,8 @@ def _problem_of_names(names: Sequence[str]) -> str:
     """Return why a table has no column that is known."""
     if any(";" in name for name in names):
         return "columns are separated by semicolons, expected commas or tabs"
+    if names[0].startswith("#"):
+        return "the first line is a comment (#), not a header; remove it"
     if any(re.match(r"[+-]?\d", name) for name in names):  # values, not to be shown
         return "no header that names the columns"
     return f"found columns {', '.join(names)}"

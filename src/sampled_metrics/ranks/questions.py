@@ -4,7 +4,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int, Rows
+from sampled_metrics._base.arrays import Bool, Float, Int
 from sampled_metrics._base.errors import ask, collected
 from sampled_metrics.inputs.scores import ask_of_seen_items
 from sampled_metrics.ranks.ranks import Ranks
@@ -126,9 +126,9 @@ def _ask_of_last_rank(ranks: Int, n: int, argument: str) -> None:
     width = -(-largest // 10)
     if ranks.size < _SEVERAL or largest < _LEAST or largest + width > n:
         return
-    near: Rows = ranks > largest - width
-    n_near = np.count_nonzero(near)
-    n_before = np.count_nonzero(ranks > largest - 2 * width) - n_near
+    near: Bool = ranks > largest - width
+    n_near = int(np.count_nonzero(near))
+    n_before = int(np.count_nonzero(ranks > largest - 2 * width)) - n_near
     expected = n_near * min(1.0, n_near / max(n_before, 1))  # behind it, if they fall as before
     is_far = argument == "data" and ranks.size >= _MANY and _FAR * largest <= n
     if expected >= _ENOUGH or is_far:

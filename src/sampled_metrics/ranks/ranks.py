@@ -7,7 +7,7 @@ model or scores.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, InitVar, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -30,6 +30,7 @@ from sampled_metrics._base.arrays import (
     require,
     require_unique,
     select_rows,
+    set_fields,
     short_repr,
     starts,
 )
@@ -49,9 +50,10 @@ from sampled_metrics.inputs.tables import (
 COLUMNS = ("n_candidates", "n_better", "n_tied")
 RECORDS = f"rank records ({', '.join((USER, *COLUMNS))})"
 _OF_USERS = ("n_candidates", "n_found", "n_relevant", "depth")
+_LIKE = {"n_found": "n_candidates", "n_relevant": "n_found", "depth": "n_candidates"}  # by default
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Ranks:
     """Where the relevant items of some users are in their rankings.
 
@@ -108,34 +110,55 @@ class Ranks:
     array([1., 3.])
     """
 
-    n_candidates: Any
-    n_better: Any
-    n_tied: Any
-    _: KW_ONLY
-    n_found: Any = None
-    n_relevant: Any = None
-    depth: Any = None
-    relevance: Any = None
-    users: Any = None
-    source: str = "unknown"
-    n_rows: int = 0
-    min_relevance: float = 0.0
-    n_missing: int = 0
-    is_checked: InitVar[bool] = False
+    n_candidates: Int
+    n_better: Int
+    n_tied: Int
+    n_found: Int
+    n_relevant: Int
+    depth: Int
+    relevance: Float | None
+    users: Ids | None
+    source: str
+    n_rows: int
+    min_relevance: float
+    n_missing: int
 
-    def __post_init__(self, is_checked: bool) -> None:
-        is_plain = self.n_found is None and self.n_relevant is None and self.depth is None
-        if not is_checked:
-            for name in (*COLUMNS, "n_found", "n_relevant", "depth"):
-                values = getattr(self, name)
-                if values is not None or name in COLUMNS:
-                    setattr(self, name, integers(name, values, is_column=True))
-        if self.n_found is None:
-            self.n_found = np.ones_like(self.n_candidates)
-        if self.n_relevant is None:
-            self.n_relevant = self.n_found
-        if self.depth is None:
-            self.depth = self.n_candidates
+    def __init__(
+        self,
+        n_candidates: ArrayLike,
+        n_better: ArrayLike,
+        n_tied: ArrayLike,
+        *,
+        n_found: ArrayLike | None = None,
+        n_relevant: ArrayLike | None = None,
+        depth: ArrayLike | None = None,
+        relevance: ArrayLike | None = None,
+        users: ArrayLike | None = None,
+        source: str = "unknown",
+        n_rows: int = 0,
+        min_relevance: float = 0.0,
+        n_missing: int = 0,
+        is_checked: bool = False,
+    ) -> None:
+        set_fields(self, source=source, n_rows=n_rows, n_missing=n_missing)
+        set_fields(self, relevance=relevance, users=users, min_relevance=min_relevance)
+        counts: dict[str, Any] = {
+            "n_candidates": n_candidates,
+            "n_better": n_better,
+            "n_tied": n_tied,
+            "n_found": n_found,
+            "n_relevant": n_relevant,
+            "depth": depth,
+        }
+        is_plain = n_found is None and n_relevant is None and depth is None
+        for name in counts:
+            if counts[name] is None and name not in COLUMNS:
+                counts[name] = counts[_LIKE[name]]
+                if name == "n_found":
+                    counts[name] = np.ones_like(counts[name])
+            elif not is_checked:
+                counts[name] = integers(name, counts[name], is_column=True)
+        set_fields(self, **counts)
         if not is_checked:
             self._check(is_plain)
 
@@ -147,13 +170,12 @@ class Ranks:
             _require_lengths(self, *COLUMNS)
             require("n_candidates", n, n >= 2, "at least 2")
         order = _check_counts(self)
-        self.n_better = self.n_better[order]
-        self.n_tied = self.n_tied[order]
+        set_fields(self, n_better=self.n_better[order], n_tied=self.n_tied[order])
         _check_levels(self)
         if self.relevance is not None:
-            self.relevance = _checked_relevance(self, order)
+            set_fields(self, relevance=_checked_relevance(self, self.relevance, order))
         if self.users is not None:
-            self.users = id_column("users", self.users, n.size)
+            set_fields(self, users=id_column("users", self.users, n.size))
             require_unique("user_id", self.users)
 
     @classmethod
@@ -344,7 +366,8 @@ class Ranks:
         return ranks.at_least(least) if least > 0.0 else ranks
 
     def _changed(self, **changes: Any) -> Self:
-        return replace(self, **changes, is_checked=True)
+        changes["is_checked"] = True
+        return replace(self, **changes)
 
     def __repr__(self) -> str:
         return short_repr(self, *COLUMNS)
@@ -587,9 +610,9 @@ def _check_counts(ranks: Ranks) -> Int:
     return np.lexsort((better, user))
 
 
-def _checked_relevance(ranks: Ranks, order: Int) -> Float:
+def _checked_relevance(ranks: Ranks, relevance: ArrayLike, order: Int) -> Float:
     """Raise InputError unless grades fit; return them with those of the items found in order."""
-    grades = array_of("relevance", ranks.relevance, np.float64).copy()
+    grades = array_of("relevance", relevance, np.float64).copy()
     expected = (ranks.n_relevant.sum(),)
     if grades.shape != expected:
         raise InputError(f"relevance has shape {grades.shape}; expected {expected}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,7 @@ from sampled_metrics._base.arrays import (
     integers,
     require,
     select_rows,
+    set_fields,
     short_repr,
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
@@ -45,7 +46,7 @@ from sampled_metrics.ranks.sampling import Sampling
 _MOST_MISSING = 0.1  # share of the negatives of a row
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class SampledRanks:
     """Sampled ranks with what is needed to correct them.
 
@@ -69,8 +70,6 @@ class SampledRanks:
         Users and items that the ranks were made of, if known.
     n_missing
         Held-out items that were no candidates and count as behind all negatives.
-    is_checked
-        Whether the fields are valid by construction, so that they are not checked again.
     several_items
         Whether rows of one user may be of different held-out items. Their average is then a metric
         of the user for recall and AUC only, which others refuse.
@@ -81,38 +80,54 @@ class SampledRanks:
     40
     """
 
-    sampled_ranks: Any
-    n_items: Any
+    sampled_ranks: Int
+    n_items: Int
     n_negatives: int
-    sampling: Any = Sampling.WITHOUT_REPLACEMENT
-    users: Any = None
-    several_items: bool = False
-    tied: Any = field(default=None, kw_only=True)
-    pairs: Pairs | None = field(default=None, kw_only=True)
-    n_missing: int = field(default=0, kw_only=True)
-    is_checked: InitVar[bool] = False
+    sampling: Sampling
+    users: Ids | None
+    several_items: bool
+    tied: Int | None
+    pairs: Pairs | None
+    n_missing: int
+    n_rows: ClassVar[int] = 0  # as those of `Ranks`
 
-    n_rows = 0  # as those of `Ranks`
-
-    def __post_init__(self, is_checked: bool) -> None:
-        if is_checked:
-            return
-        check_arguments(sampling=self.sampling, several_items=self.several_items)
-        m = self.n_negatives
-        ranks = self.sampled_ranks = integers("sampled_ranks", self.sampled_ranks, is_column=True)
+    def __init__(
+        self,
+        sampled_ranks: ArrayLike,
+        n_items: ArrayLike,
+        n_negatives: int,
+        sampling: str = Sampling.WITHOUT_REPLACEMENT,
+        users: ArrayLike | None = None,
+        several_items: bool = False,
+        *,
+        tied: Int | None = None,
+        pairs: Pairs | None = None,
+        n_missing: int = 0,
+    ) -> None:
+        check_arguments(sampling=sampling, several_items=several_items)
+        m = n_negatives
+        ranks = integers("sampled_ranks", sampled_ranks, is_column=True)
         if not ranks.size:
             raise InputError("no sampled ranks; expected at least one")
-        items = self.n_items = integers("n_items", self.n_items)
+        items = integers("n_items", n_items)
         if items.shape not in {(), ranks.shape}:
             raise InputError(f"n_items has shape {items.shape}; expected () or {ranks.shape}")
         if int(items.min()) <= whole_number("n_negatives", m, 1):
             raise InputError(f"n_items is {items.min()}, expected more than n_negatives, {m}")
         whole_number("n_items", int(items.max()), 2, MOST_ITEMS)
         require("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
-        self.n_negatives = int(m)
-        self.sampling = Sampling(self.sampling)
-        if self.users is not None:
-            self.users = id_column("users", self.users, ranks.size)
+        set_fields(
+            self,
+            sampled_ranks=ranks,
+            n_items=items,
+            n_negatives=int(m),
+            sampling=Sampling(sampling),
+            users=None if users is None else id_column("users", users, ranks.size),
+            several_items=several_items,
+            tied=tied,
+            pairs=pairs,
+            n_missing=n_missing,
+        )
 
     @classmethod
     def from_scores(
@@ -217,9 +232,7 @@ class SampledRanks:
         users = found.users
         several = users is not None and first_duplicate(np.asarray(users)) is not None
         made = cls._thinned(above + 1, m, n_items, way, users, several, seed)
-        return replace(
-            made, tied=found.tied, pairs=found.pairs, n_missing=found.n_missing, is_checked=True
-        )
+        return replace(made, tied=found.tied, pairs=found.pairs, n_missing=found.n_missing)
 
     @classmethod
     def _thinned(
@@ -338,7 +351,6 @@ class SampledRanks:
             users=select_rows(self.users, rows),
             tied=None,
             pairs=None,
-            is_checked=True,
         )
 
     def write(self, path: Path | str) -> None:

@@ -11,7 +11,7 @@ from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.arrays import Bool, Float, Int, adjusted, generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked
-from sampled_metrics.ranks.sampled import Pairs
+from sampled_metrics.inputs.samples import Pairs
 
 LEVEL = 0.01  # probability that sound negatives fail any of the tests
 LEAST_EXPECTED = 5.0  # draws of an item; below, items next to each other are pooled
