@@ -16,6 +16,7 @@ from sampled_metrics._base.arrays import (
     array_of,
     one_thread,
     ordered_floats,
+    ranges,
     require,
     select_rows,
 )
@@ -25,6 +26,7 @@ from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
 Score: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
 
 BLOCK_SIZE = 512
+MISSING = ("refuse", "last")  # items that lists or answers leave out
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
 _ROWS_OF_PRODUCT = 128  # a matrix product is slower for fewer
 
@@ -256,3 +258,24 @@ def _count(marked: Bool) -> Int:
     """Count the true values of each row, several times as fast as `numpy.count_nonzero`."""
     narrow = np.min_scalar_type(marked.shape[1])
     return marked.view(np.uint8).sum(axis=1, dtype=narrow).astype(np.int64)
+
+
+def by_score(users: Int, score: Floats | Int) -> tuple[Int, Int]:
+    """Count, for each row, the others of the same user with a higher and with an equal score.
+
+    Examples
+    --------
+    >>> by_score(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 1.0, 2.0]))
+    (array([1, 0, 1, 0]), array([1, 0, 1, 0]))
+    """
+    order = np.lexsort((-score, users))
+    user = users[order]
+    ordered = score[order]
+    differs = (user[1:] != user[:-1]) | (ordered[1:] != ordered[:-1])
+    begins = np.flatnonzero(np.append(True, differs))
+    level = np.diff(begins, append=score.size)
+    n_better = np.empty(score.size, np.int64)
+    n_tied = np.empty(score.size, np.int64)
+    n_better[order] = np.repeat(ranges(0, np.bincount(users))[begins], level)
+    n_tied[order] = np.repeat(level - 1, level)
+    return n_better, n_tied

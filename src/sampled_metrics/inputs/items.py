@@ -30,6 +30,7 @@ from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics._base.sparse import canonical
 from sampled_metrics.inputs.tables import (
     ITEM,
+    NUMBERS,
     QRELS,
     USER,
     Codes,
@@ -361,10 +362,15 @@ def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
             ask(
                 name, "rating is not read; give min_relevance (--min-relevance) to take it as grade"
             )
+    _ask_of_labels(table, name)
+    return None
+
+
+def _ask_of_labels(table: Table, name: str) -> None:
+    """Ask about columns of zeros and ones whose name is not known."""
     for other, values in table.others.items():
         if _could_be_label(values):
             ask(name, f"column {other} holds 0 and 1, but is not read; call it label if it says so")
-    return None
 
 
 def _require_iterations(table: Table) -> None:
@@ -381,7 +387,7 @@ def _require_iterations(table: Table) -> None:
 def _could_be_label(values: pa.ChunkedArray) -> bool:
     """Return whether a column holds two values, of which one says that an item is not relevant."""
     kind = values.type
-    if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+    if not any(is_number(kind) for is_number in NUMBERS[:3]):
         return False
     ends = pc.min_max(values).as_py()
     is_between = ends["max"] == 1 and ends["min"] in (-1, 0)

@@ -22,7 +22,7 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
-from sampled_metrics.inputs.counting import Counts
+from sampled_metrics.inputs.counting import MISSING, Counts, by_score
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
@@ -44,7 +44,6 @@ from sampled_metrics.inputs.tables import (
     read_table,
 )
 
-MISSING = ("refuse", "last")
 _SEVERAL = 10  # lists; fewer are in some order by chance
 _LEAST_BY_CHANCE = 8.0  # relevant items in lists, if both were independent
 
@@ -136,7 +135,7 @@ def _scores_of(table: Table, user: Int) -> tuple[Floats | Int, bool]:
 
 
 def lists_of_arrays(ids: ArrayLike, scores: ArrayLike | None = None) -> Lists:
-    """Take ids of the best items, users x K, best first; -1 ends a list. Scores decide the order."""
+    """Take ids of the best items, users x K, best first or by scores; -1 ends a list."""
     items = np.asarray(ids)
     if items.ndim != 2 or items.dtype.kind not in "iuU":
         found = f"ids are {items.dtype} of shape {items.shape}"
@@ -292,27 +291,6 @@ def _counts(
         users=as_numpy(relevant.user_ids),
         n_missing=n_missing,
     )
-
-
-def by_score(users: Int, score: Floats | Int) -> tuple[Int, Int]:
-    """Count, for each row, the others of the same user with a higher and with an equal score.
-
-    Examples
-    --------
-    >>> by_score(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 1.0, 2.0]))
-    (array([1, 0, 1, 0]), array([1, 0, 1, 0]))
-    """
-    order = np.lexsort((-score, users))
-    user = users[order]
-    ordered = score[order]
-    differs = (user[1:] != user[:-1]) | (ordered[1:] != ordered[:-1])
-    begins = np.flatnonzero(np.append(True, differs))
-    level = np.diff(begins, append=score.size)
-    n_better = np.empty(score.size, np.int64)
-    n_tied = np.empty(score.size, np.int64)
-    n_better[order] = np.repeat(ranges(0, np.bincount(users))[begins], level)
-    n_tied[order] = np.repeat(level - 1, level)
-    return n_better, n_tied
 
 
 def _steps(user: Int, rank: Array, values: Array) -> Array:

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from sampled_metrics._base.arguments import require_known
-from sampled_metrics._base.arrays import Bool, Ids, Int
+from sampled_metrics._base.arrays import Bool, Ids, Int, select_rows
 from sampled_metrics._base.errors import InputError, ask, reading
+from sampled_metrics.inputs.counting import MISSING, by_score
 from sampled_metrics.inputs.items import RELEVANT, Items, ask_of_grades, items_by_id, table_of
-from sampled_metrics.inputs.lists import MISSING, by_score
+from sampled_metrics.inputs.scores import Beside
 from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table, as_numpy, places
 
 
@@ -33,6 +34,20 @@ class Samples(NamedTuple):
     users: Ids | None = None
     pairs: Pairs | None = None
     n_missing: int = 0
+
+    @classmethod
+    def of_rows(cls, counts: Beside, users: Ids | None) -> Samples:
+        """Take the held-out items of rows; several of a row are of one user."""
+        rows = counts.rows
+        if users is None and rows.size > counts.n_found.size:
+            users = np.arange(counts.n_found.size)
+        return cls(
+            counts.better,
+            counts.tied,
+            counts.candidates[rows] - 1,
+            select_rows(users, rows),
+            n_missing=int(np.count_nonzero(counts.lost)),
+        )
 
 
 def count_pairs(data: Any, relevant: Any = None, missing: str = "refuse") -> Samples:

@@ -13,8 +13,10 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from sampled_metrics._base.arguments import require_known
 from sampled_metrics._base.arrays import (
     Array,
+    Bool,
     Ids,
     Int,
     array_of,
@@ -26,7 +28,15 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
-from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts, Products, Score, rank_items
+from sampled_metrics.inputs.counting import (
+    BLOCK_SIZE,
+    MISSING,
+    Counts,
+    Products,
+    Score,
+    by_score,
+    rank_items,
+)
 from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, Shape, items_of_scores
 from sampled_metrics.inputs.tables import require_file
 
@@ -216,60 +226,91 @@ def ask_of_seen_items(users: int, items: int) -> None:
 
 
 class Beside(NamedTuple):
-    """Candidates of each row, and those above the held-out one and level with it."""
+    """Candidates of each row, and those above each held-out item and level with it."""
 
     candidates: Int
     better: Int
     tied: Int
+    n_found: Int  # held-out items of each row
+    lost: Int  # of them, those without a score
+
+    @property
+    def rows(self) -> Int:
+        """Row of each held-out item."""
+        return np.repeat(np.arange(self.n_found.size), self.n_found)
 
 
-def counts_beside(scores: Array, positive: ArrayLike, *, has_gaps: bool = False) -> Beside:
-    """Count the scores of each row that are above the one of the held-out item, or equal to it.
+def counts_beside(
+    scores: Array, positive: ArrayLike, *, is_full: bool = False, missing: str = MISSING[0]
+) -> Beside:
+    """Count the scores of each row that are above the one of a held-out item, or equal to it.
 
     `positive` is its column, one for all rows or one per row, negative from the end; or labels of
-    the shape of the scores, one 1 in each row. With `has_gaps` a score of -inf is no candidate.
+    the shape of the scores, 1 for held-out items. Rows of scores of all items are `is_full`, and a
+    score of -inf is no candidate; else held-out items are counted among the negatives only. With
+    `missing` = "last", held-out items with a score of -inf are behind all others.
 
     Examples
     --------
-    >>> counts_beside(np.array([[0.5, 0.7, 0.5, 0.1]]), 0)
-    Beside(candidates=array([4]), better=array([1]), tied=array([1]))
+    >>> counts_beside(np.array([[0.5, 0.7, 0.5, 0.1]]), 0)[:3]
+    (array([4]), array([1]), array([1]))
     """
+    require_known("missing", missing, MISSING)
     if scores.ndim != 2 or scores.shape[1] < 2:
         found = f"scores are {scores.dtype} of shape {scores.shape}"
         raise InputError(f"{found}; expected numbers, shape (users, 1 + negatives)")
-    users = len(scores)
-    column = positive_columns(positive, scores.shape)
-    own = scores[np.arange(users), column][:, np.newaxis]
-    is_candidate = np.isfinite(scores)
-    is_known = is_candidate
-    if has_gaps:
-        is_known = is_candidate | ((scores == -np.inf) & (own > -np.inf))
-    if not is_known.all():
-        row, bad = np.argwhere(~is_known)[0]
-        problem = f"the score in column {bad} is {scores[row, bad]}; expected finite numbers"
+    row, column = positive_places(positive, scores.shape)
+    own = scores[row, column]
+    is_lost = np.isneginf(own)
+    is_candidate = scores > -np.inf
+    is_bad = ~(scores < np.inf)
+    if missing == MISSING[0]:
+        is_bad[row[is_lost], column[is_lost]] = True
+        if not is_full:
+            is_bad |= ~is_candidate
+    _refuse_scores(scores, is_bad)
+    n_found = np.bincount(row, minlength=len(scores))
+    of_items = scores if row.size == len(scores) else scores[row]
+    better = (of_items > own[:, np.newaxis]).sum(axis=1)
+    tied = (of_items == own[:, np.newaxis]).sum(axis=1) - 1
+    lost = np.bincount(row[is_lost], minlength=len(scores))
+    candidates = is_candidate.sum(axis=1) + lost
+    tied[is_lost] = lost[row[is_lost]] - 1
+    if not is_full:
+        among_own = by_score(row, own)
+        candidates = scores.shape[1] - n_found + 1
+        better = np.where(is_lost, candidates[row] - 1, better - among_own[0])
+        tied = np.where(is_lost, 0, tied - among_own[1])
+    return Beside(candidates, better, tied, n_found, lost)
+
+
+def _refuse_scores(scores: Array, is_bad: Bool) -> None:
+    """Raise InputError for the first score that is no number, or of no candidate."""
+    if is_bad.any():
+        row, column = np.argwhere(is_bad)[0]
+        score = scores[row, column]
+        problem = f"the score in column {column} is {score}; expected finite numbers"
+        if score == -np.inf:
+            problem += ", or missing='last' (--missing last) for items that an answer leaves out"
         raise InputError(problem, row=int(row) + 1)
-    return Beside(
-        candidates=is_candidate.sum(axis=1),
-        better=(scores > own).sum(axis=1),
-        tied=(scores == own).sum(axis=1) - 1,
-    )
 
 
-def positive_columns(positive: ArrayLike, shape: Shape) -> Array:
-    """Return the column of the held-out item, for all users or for each."""
+def positive_places(positive: ArrayLike, shape: Shape) -> tuple[Int, Int]:
+    """Return rows and columns of held-out items, given by columns or by labels."""
     column = array_of("positive", positive)
     users, width = shape
     if column.shape == shape and ((column == 0) | (column == 1)).all():
-        if not (column.sum(axis=1) == 1).all():
-            raise InputError(
-                "positive has rows with several items, or with none; give a row for each held-out "
-                "item, or all scores to Ranks.from_scores"
-            )
-        return column.argmax(axis=1)
+        without = np.flatnonzero(~column.any(axis=1))
+        if without.size:
+            problem = "positive has no item; leave out rows without one"
+            raise InputError(problem, row=int(without[0]) + 1)
+        row, place = np.nonzero(column)
+        return row, place
     is_whole = column.dtype.kind in "iu" and column.shape in {(), (users,)}
     if not (is_whole and ((column >= -width) & (column < width)).all()):
         found = f"{column.dtype} of shape {column.shape}"
         if is_whole and not column.ndim:
             found = str(column)
-        raise InputError(f"positive is {found}; expected one of the columns 0 to {width - 1}")
-    return column
+        expected = f"one of the columns 0 to {width - 1}, or labels of 0 and 1, {shape}"
+        raise InputError(f"positive is {found}; expected {expected}")
+    return np.arange(users), np.broadcast_to(column, users) % width

@@ -58,6 +58,7 @@ _ORDERED = {"score", "rank", "sampled_rank", "n_better", "relevance"}  # nothing
 TYPE = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds it to the name of a column
 PARQUET = (".parquet", ".pq")
 _IDS = "whole numbers or text"
+NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
 _CANONICAL = r"^(0|-?[1-9]\d{0,18})$"  # as numbers, 007 and +7 would be the same id as 7
 _FOREIGN = {
     b"PK\x03\x04": "a spreadsheet or an archive (.xlsx, .zip); save it as CSV",
@@ -261,9 +262,8 @@ class Table:
         kind = column.type
         if is_text(kind):
             column = self._cast(name, pc.utf8_trim_whitespace(column), expected)
-        elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            if not pa.types.is_boolean(kind) and not pa.types.is_decimal(kind):
-                raise self._wrong_type(name, column, expected)
+        elif not any(is_number(kind) for is_number in NUMBERS):
+            raise self._wrong_type(name, column, expected)
         if not pa.types.is_floating(column.type) and fits(column, pa.int64()):
             return np.asarray(column.cast(pa.int64()))
         return np.asarray(column.cast(pa.float64(), safe=False))

@@ -5,12 +5,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from sampled_metrics._base.arguments import check_arguments, is_function, require_same
+from sampled_metrics._base.arrays import Array, as_array
 from sampled_metrics._base.errors import InputError, flag, reading
-from sampled_metrics.inputs.counting import BLOCK_SIZE
+from sampled_metrics.inputs.counting import BLOCK_SIZE, MISSING
 from sampled_metrics.inputs.items import table_of
-from sampled_metrics.inputs.lists import MISSING
 from sampled_metrics.inputs.scores import (
     Scores,
     factors,
@@ -31,6 +32,11 @@ Data: TypeAlias = Any  # Ranks, SampledRanks, scores, lists, tables, files
 _WHOLE_NUMBERS = (
     "found rows of different whole numbers. Ids, best first? Ranks.from_top_k(ids, relevant); "
     "scores? Give floats"
+)
+_PAIR = "use Ranks.from_top_k(ids, relevant, scores=...) or Ranks.from_factors(users, items, ...)"
+_LABELLED = (
+    "found labelled pairs. Of all candidates? complete=True (--complete), or Ranks.from_pairs; of "
+    "held-out items and sampled negatives? `correct` takes them"
 )
 
 
@@ -74,28 +80,18 @@ def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
     table = table_of(data, "ranks, lists or scores", "data", "score", RUN)
     if table is not None:
         return _ranks_of_table(table, options)
-    if isinstance(data, tuple) and [getattr(part, "ndim", 0) for part in data] == [2, 2]:
-        kinds = [np.asarray(part).dtype.kind in "iu" for part in data]
-        if any(kinds):
-            return _ranks_of_top_k(data, kinds, options)
-        data = factors(*data)
-    elif is_function(data):
-        data = function(data, n_rows(options["relevant"]))
+    if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
+        return _ranks_of_pair(data, options)
+    if is_function(data):
+        return _ranks_of_scores(function(data, n_rows(options["relevant"])), options)
     data = opened(data)
     if is_column(data):
-        n_items = _take(options, "ranks", "n_items", "min_relevance").pop("n_items")
-        if n_items is None:
-            raise InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
+        n_items = _take(options, "ranks", "n_items", "min_relevance")["n_items"]
         return Ranks.from_ranks(data, n_items)
     scores = scores_of(data)
-    if isinstance(data, list | np.ndarray):
-        _refuse_whole_numbers(scores)
-    taken = _take(options, "scores", "relevant", "seen", "n_items", "min_relevance")
-    require_same("n_items", taken.pop("n_items"), "number of items", scores.shape[1])
-    ranks = Ranks.from_scores(scores, **taken)
-    if taken["seen"] is None and "seen" not in scores.beside:
-        question_seen(ranks, scores.shape[1])
-    return ranks
+    if not issparse(data):
+        _refuse_ids(scores)
+    return _ranks_of_scores(scores, options)
 
 
 def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
@@ -104,6 +100,8 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
     if "sampled_rank" in columns:
         raise InputError("found sampled ranks; `sampled-metrics correct` takes them")
     if {"score", "label"} <= columns and options["relevant"] is None:
+        if not options["complete"]:
+            raise InputError(_LABELLED)
         return Ranks.from_pairs(table, **_take(options, "labelled pairs", "min_relevance"))
     has_order = not columns.isdisjoint(("rank", "score"))
     is_list = ITEM in columns and has_order and "n_candidates" not in columns
@@ -113,33 +111,52 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
     return Ranks.from_table(table, taken["n_items"])
 
 
-def _ranks_of_top_k(data: Any, kinds: list[bool], options: dict[str, Any]) -> Ranks:
-    """Tell (ids, scores) of a retriever from (scores, ids), by which are whole numbers."""
-    if all(kinds):
-        problem = "two arrays of whole numbers; use Ranks.from_top_k(ids, relevant, scores=...)"
-        raise InputError(f"found {problem} or Ranks.from_factors")
-    ids, scores = data if kinds[0] else reversed(data)
+def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any]) -> Ranks:
+    """Tell (ids, scores) and (scores, ids) of a retriever from vectors of users and of items."""
+    arrays = as_array(data[0]), as_array(data[1])
+    are_whole = [array.dtype.kind in "iu" for array in arrays]
+    if not any(are_whole):
+        are_ids = [_are_ids(array) and (array % 1 == 0).all() for array in arrays]
+        if arrays[0].shape == arrays[1].shape and sum(are_ids) == 1:
+            raise InputError(f"found ids as floats; give integers, or {_PAIR}")
+        return _ranks_of_scores(factors(*arrays), options)
+    if all(are_whole):
+        raise InputError(f"found two arrays of whole numbers; {_PAIR}")
+    ids, scores = arrays if are_whole[0] else reversed(arrays)
     taken = _take(options, "lists", "relevant", "seen", "n_items", "min_relevance", "missing")
     return Ranks.from_top_k(ids, scores=scores, **taken)
+
+
+def _ranks_of_scores(scores: Scores, options: dict[str, Any]) -> Ranks:
+    taken = _take(options, "scores", "relevant", "seen", "n_items", "min_relevance")
+    require_same("n_items", taken.pop("n_items"), "number of items", scores.shape[1])
+    ranks = Ranks.from_scores(scores, **taken)
+    if taken["seen"] is None and "seen" not in scores.beside:
+        question_seen(ranks, scores.shape[1])
+    return ranks
 
 
 def _take(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
     """Return options by name; others that are given raise InputError."""
     unset = {"complete": False, "missing": MISSING[0], "min_relevance": 0.0}
     for name, value in options.items():
-        is_set = value is not None
-        if name in unset:
-            is_set = value != unset[name]
-        if is_set and name not in names:
+        if name not in names and value is not None and value != unset.get(name, ...):
             raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
     return {name: options[name] for name in names if name in options}
 
 
-def _refuse_whole_numbers(scores: Scores) -> None:
+def _refuse_ids(scores: Scores) -> None:
     """Raise InputError for rows of different whole numbers, which may be ids."""
     some = scores.rows(np.arange(min(scores.shape[0], 1000)))
-    if some.dtype.kind in "iu" and (np.diff(np.sort(some, axis=1), axis=1) > 0).all():
+    if some.dtype.kind in "iu" and _are_ids(some):
         raise InputError(_WHOLE_NUMBERS)
+
+
+def _are_ids(rows: Array) -> bool:
+    """Return whether rows may be ids of items: different numbers, maybe -1 at the end of a list."""
+    ordered = np.sort(rows, axis=1)
+    is_again = (np.diff(ordered, axis=1) == 0) & (ordered[:, 1:] != -1)
+    return bool(ordered[:, 0].min() >= -1) and not is_again.any()
 
 
 def as_sampled(
@@ -196,7 +213,7 @@ def _sampled_of(
         )
     if table is None:
         _leave_out("a matrix of scores", relevant=relevant)
-        return SampledRanks.from_scores(data, positive, ties=ties, **drawn)
+        return SampledRanks.from_scores(data, positive, ties=ties, missing=missing, **drawn)
     _leave_out("a table, not a matrix", positive=positive)
     if "sampled_rank" in table.columns:
         _leave_out("sampled ranks", relevant=relevant)

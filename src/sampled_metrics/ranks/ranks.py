@@ -49,6 +49,7 @@ from sampled_metrics.inputs.tables import (
 
 COLUMNS = ("n_candidates", "n_better", "n_tied")
 RECORDS = f"rank records ({', '.join((USER, *COLUMNS))})"
+_NO_SIZE = "found ranks; give n_items (--n-items) or add a column n_candidates"
 _OF_USERS = ("n_candidates", "n_found", "n_relevant", "depth")
 _LIKE = {"n_found": "n_candidates", "n_relevant": "n_found", "depth": "n_candidates"}  # by default
 
@@ -324,9 +325,11 @@ class Ranks:
 
     @classmethod
     def from_ranks(
-        cls, ranks: ArrayLike, n_items: ArrayLike, *, users: ArrayLike | None = None
+        cls, ranks: ArrayLike, n_items: ArrayLike | None, *, users: ArrayLike | None = None
     ) -> Self:
         """Take exact ranks from 1, without ties, among `n_items` candidates."""
+        if n_items is None:
+            raise InputError(_NO_SIZE)
         given = array_of("ranks", ranks)
         if given.ndim != 1 or given.dtype.kind not in "iuf":
             found = f"{given.dtype} of shape {given.shape}"
@@ -538,7 +541,7 @@ def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
     if "n_candidates" in table.columns:
         most = table.whole("n_candidates", 2, MOST_ITEMS)
     if most is None:
-        raise InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
+        raise InputError(_NO_SIZE)
     rank = table.whole("rank", 1, most)
     if USER in table.columns:
         row = first_duplicate(table.codes(USER)[0], rank)

@@ -31,8 +31,9 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics.inputs import samples
+from sampled_metrics.inputs.counting import MISSING
 from sampled_metrics.inputs.samples import Pairs, Samples
-from sampled_metrics.inputs.scores import counts_beside, positive_columns, scores_of
+from sampled_metrics.inputs.scores import counts_beside, scores_of
 from sampled_metrics.inputs.tables import (
     ITEM,
     USER,
@@ -136,6 +137,7 @@ class SampledRanks:
         positive: ArrayLike | None = 0,
         *,
         n_items: ArrayLike | None,
+        missing: str = MISSING[0],
         **options: Any,
     ) -> Self:
         """Rank the score of a held-out item among those of its negatives in the same row.
@@ -145,9 +147,13 @@ class SampledRanks:
         scores
             Shape (rows, 1 + m), of any library, a DataFrame, or an `.npy` or `.npz` file.
         positive
-            Column of the held-out item, one for all rows or one per row; or labels, 1 in it.
+            Column of the held-out item, one for all rows or one per row; or labels of the shape of
+            the scores, 1 for the held-out items of a row.
         n_items
             Candidates of a full ranking; other options are those of `from_counts`.
+        missing
+            Items of score -inf, which an answer leaves out: `refuse` them, or take them as behind
+            all others (`last`).
 
         Examples
         --------
@@ -165,11 +171,9 @@ class SampledRanks:
         if isinstance(positive, str) and positive in names:
             positive = names.index(positive)
         matrix = taken.matrix()
-        column = positive_columns(positive, matrix.shape)
-        counts = counts_beside(matrix, column)
+        counts = counts_beside(matrix, positive, missing=missing)
         users = taken.user_ids if taken.beside else None  # an index of a DataFrame may be any
-        found = Samples(counts.better, counts.tied, counts.candidates - 1, users)
-        return cls.from_counts(found, n_items, **options)
+        return cls.from_counts(Samples.of_rows(counts, users), n_items, **options)
 
     @classmethod
     def from_pairs(
@@ -178,7 +182,7 @@ class SampledRanks:
         relevant: Any = None,
         *,
         n_items: ArrayLike | None,
-        missing: str = "refuse",
+        missing: str = MISSING[0],
         **options: Any,
     ) -> Self:
         """Rank held-out items among the other candidates of their users.
