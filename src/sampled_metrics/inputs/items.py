@@ -23,6 +23,7 @@ from sampled_metrics._base.arrays import (
     integers,
     is_table,
     ranges,
+    require,
     select_rows,
 )
 from sampled_metrics._base.errors import InputError, ask, reading
@@ -55,7 +56,7 @@ _MARKED = (SEEN, "candidates")  # items without grades, maybe several of each us
 _LARGEST_ID = 10_000_000  # larger numbers in the place of columns are ids or times
 _FEW = {USER: 1, ITEM: 10}  # two sets of fewer ids may be disjoint by chance
 _MOST_ITERATIONS = 10  # different second columns of a file called .qrels
-Shape = tuple[int, int]
+Shape = tuple[int, int | None]  # users and items; None for the width of a function
 
 
 class Items(NamedTuple):
@@ -323,11 +324,12 @@ def items_of_scores(
         return Items.of_pairs(user[rows], item[rows], *shape, relevance=grades, name=name)
 
 
-def _numbers_of(table: Table, column: str, ids: Ids | None, size: int) -> Int:
+def _numbers_of(table: Table, column: str, ids: Ids | None, size: int | None) -> Int:
     """Return the row or the column of the scores for each id of a table."""
     if ids is None:
-        what = "rows" if column == USER else "columns"
-        return table.whole(column, 0, size - 1, f"{what} of the scores, 0 to {size - 1}")
+        most = None if size is None else size - 1
+        what = "row" if column == USER else "column"
+        return table.whole(column, 0, most, f"the number of a {what} of the scores, from 0")
     return table.places(column, ids, "an id of the scores")
 
 
@@ -468,7 +470,9 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
 
 def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
     """Take the nonzeros of a matrix; stored zeros of seen items count as seen."""
-    if marked.ndim != 2 or marked.dtype.kind not in "biuf" or shape not in (None, marked.shape):
+    size = marked.shape[-1]
+    is_other = shape is not None and marked.shape != (shape[0], shape[1] or size)
+    if marked.ndim != 2 or marked.dtype.kind not in "biuf" or is_other:
         raise _wrong(marked, name, shape)
     if shape is None and not sparse.issparse(marked):
         _refuse_pairs(marked, name)
@@ -485,11 +489,11 @@ def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
     return Items(start, table.indices, table.shape[1], relevance=grades, name=name)
 
 
-def _refuse_pairs(rows: Any, name: str) -> None:
-    """Raise InputError for rows of user, item and maybe a rating, which are in order of users."""
+def _refuse_pairs(rows: Any, name: str, is_in_order: bool = False) -> None:
+    """Raise InputError for rows of user, item and maybe a rating, at times in order of users."""
     table = np.asarray(rows)
     is_long = len(table) >= 10 and 1 < table.shape[1] <= 5 and np.unique(table).size > 10
-    if is_long and (np.diff(table[:, 0]) >= 0).all():
+    if is_long and not (is_in_order and (np.diff(table[:, 0]) < 0).any()):
         raise InputError(
             f"{name}: found rows of {len(rows[0])} numbers; if these are users and items, give a "
             "DataFrame with columns user_id and item_id"
@@ -502,11 +506,7 @@ def _of_columns(columns: Any, name: str, shape: Shape | None) -> Items:
     if columns.dtype.kind not in "iu" or name in _MARKED or columns.size != n_users:
         raise _wrong(columns, name, shape)
     item = integers(name, columns)
-    good = (item >= -1) & (item < (n_items or np.inf))
-    if not good.all():
-        row = int(np.argmin(good))
-        expected = f"0 to {n_items - 1}" if n_items else "columns from 0, or -1"
-        raise InputError(f"{item[row]}, expected {expected}", row=row + 1, column=name)
+    require(name, item, item >= -1, "columns from 0, or -1 for users without")
     has_item = item != -1
     start = np.append(0, np.cumsum(has_item))
     return Items(start, item[has_item], n_items, name=HELD_OUT if has_item.all() else name)
@@ -518,14 +518,15 @@ def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) ->
         raise InputError(f"{name}: found lists of {len(lists)} users; expected {shape[0]}")
     sizes = [len(own) for own in lists]
     if shape is None and len(set(sizes)) == 1:
-        _refuse_pairs(lists, name)
+        _refuse_pairs(lists, name, is_in_order=True)
     item = integers(name, [item for own in lists for item in own], is_column=True)
-    n_items = int(item.max(initial=-1)) + 1 if shape is None else shape[1]
+    width = shape[1] if shape is not None else None
+    n_items = width or int(item.max(initial=-1)) + 1
     if item.size and not 0 <= item.min() <= item.max() < n_items:
         found = f"found items {item.min()} to {item.max()}"
         raise InputError(f"{name}: {found}; expected columns, 0 to {n_items - 1}")
-    items = Items(np.cumsum([0, *sizes]), item, n_items)
-    return _of_matrix(items.matrix(), name, None)
+    items = _of_matrix(Items(np.cumsum([0, *sizes]), item, n_items).matrix(), name, None)
+    return items if shape is None else items._replace(n_items=width)
 
 
 def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:

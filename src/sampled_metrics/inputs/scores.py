@@ -152,12 +152,8 @@ def n_rows(relevant: Any) -> int:
 
 
 def function(score: Score, n_users: int) -> Scores:
-    """Take a function of rows of users, which is asked for the first one to learn its width."""
-    first = score(np.arange(min(n_users, 1)))
-    if np.ndim(first) != 2:
-        found = f"the function returned {type(first).__name__} of shape {np.shape(first)}"
-        raise InputError(f"{found}; expected scores, users x items")
-    return Scores(score, (n_users, np.shape(first)[1]))
+    """Take a function of rows of users, which is not asked before ranking."""
+    return Scores(score, (n_users, None))
 
 
 def count_scores(
@@ -173,7 +169,7 @@ def count_scores(
     """Rank relevant items among all that their users have not seen."""
     n_users, n_items = scores.shape
     user_ids = _ids("user_ids", scores.user_ids, n_users)
-    item_ids = _ids("item_ids", scores.item_ids, n_items)
+    item_ids = _ids("item_ids", scores.item_ids, n_items or 0)
     given = [scores.shape, user_ids, item_ids, min_relevance]
     wanted = _items(RELEVANT, "held_out", relevant, scores.beside, given)
     if wanted is None:
@@ -295,7 +291,7 @@ def _refuse_scores(scores: Array, is_bad: Bool) -> None:
         raise InputError(problem, row=int(row) + 1)
 
 
-def positive_places(positive: ArrayLike, shape: Shape) -> tuple[Int, Int]:
+def positive_places(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, Int]:
     """Return rows and columns of held-out items, given by columns or by labels."""
     column = array_of("positive", positive)
     users, width = shape

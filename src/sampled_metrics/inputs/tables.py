@@ -59,6 +59,10 @@ TYPE = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds it to the name of 
 PARQUET = (".parquet", ".pq")
 _IDS = "whole numbers or text"
 NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
+_NO_IDS = {
+    r"[\x00-\x1f\x7f]": "with control characters",
+    r"^.{201}": "of more than 200 characters",
+}
 _CANONICAL = r"^(0|-?[1-9]\d{0,18})$"  # as numbers, 007 and +7 would be the same id as 7
 _FOREIGN = {
     b"PK\x03\x04": "a spreadsheet or an archive (.xlsx, .zip); save it as CSV",
@@ -146,7 +150,9 @@ class Table:
             bad |= values > most
         if of_rows.ndim and bad.any():
             bound = f"{least} to {of_rows[np.argmax(bad)]}"
-        self.refuse(name, bad, values, expected or bound)
+        if expected is not None:
+            bound = f"{expected}, {bound}"
+        self.refuse(name, bad, values, bound)
         return values
 
     def marks(self, name: str) -> Bool:
@@ -196,11 +202,15 @@ class Table:
         if pa.types.is_integer(kind):
             return codes, names.cast(pa.int64())
         names = names.cast(pa.string())
-        is_empty = pc.equal(names, "").to_numpy(zero_copy_only=False)
+        is_empty = np.asarray(pc.equal(names, ""))
         self.refuse(name, is_empty[codes], np.where(is_empty[codes], "nothing", ""), _IDS)
-        is_number = pc.match_substring_regex(names, _CANONICAL).to_numpy(zero_copy_only=False)
+        is_number = np.asarray(pc.match_substring_regex(names, _CANONICAL))
         if is_number.all() and fits(names, pa.int64()):
             return codes, names.cast(pa.int64())
+        for pattern, problem in _NO_IDS.items():
+            bad = np.asarray(pc.match_substring_regex(names, pattern))
+            if bad.any():
+                raise self.error_at(int(np.argmax(bad[codes])), f"found an id {problem}", name)
         self._ask_of_joined(name, names)
         return codes, names
 
@@ -449,6 +459,8 @@ def _reading(path: Path, what: str) -> Any:
         if lengths is not None:
             problem = f"found {lengths[2]} columns; expected {lengths[1]}"
             raise InputError(problem, path=path) from error
+        if isinstance(error, UnicodeDecodeError):
+            raise InputError(f"not text in UTF-8; expected {what}", path=path) from error
         kind = "parquet" if path.suffix.lower() in PARQUET else what
         raise InputError(f"not {kind} ({error}); expected {what}", path=path) from error
 

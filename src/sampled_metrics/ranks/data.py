@@ -86,6 +86,7 @@ def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
         return _ranks_of_scores(function(data, n_rows(options["relevant"])), options)
     data = opened(data)
     if is_column(data):
+        data = as_array(data)
         n_items = _take(options, "ranks", "n_items", "min_relevance")["n_items"]
         return Ranks.from_ranks(data, n_items)
     scores = scores_of(data)
@@ -132,7 +133,7 @@ def _ranks_of_scores(scores: Scores, options: dict[str, Any]) -> Ranks:
     require_same("n_items", taken.pop("n_items"), "number of items", scores.shape[1])
     ranks = Ranks.from_scores(scores, **taken)
     if taken["seen"] is None and "seen" not in scores.beside:
-        question_seen(ranks, scores.shape[1])
+        question_seen(ranks, scores.shape[1] or int(ranks.n_candidates[0]))
     return ranks
 
 
