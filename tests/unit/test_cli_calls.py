@@ -61,6 +61,7 @@ VALUES = {
     "candidates": ("--candidates c.csv", Path("c.csv")),
     "min_relevance": ("--min-relevance 2.5", 2.5),
     "complete": ("--complete", True),
+    "missing": ("--missing last", "last"),
     "sampling": ("--sampling distinct", Sampling.DISTINCT),
     "confidence": ("--confidence 0.8", 0.8),
     "seed": ("--seed 5", 5),

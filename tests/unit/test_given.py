@@ -104,10 +104,8 @@ class TestScoresOfAPositiveAndItsNegatives:
     @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
     def test_ties_by_policy(self):
         scores = [[0.5, 0.5, 0.5, 0.1]] * 300
-        drawn = dict(n_items=50, positive=0)
-        ranks = {
-            ties: as_sampled(scores, drawn._replace(ties=ties)).sampled_ranks for ties in POLICIES
-        }
+        drawn = {"n_items": 50, "positive": 0}
+        ranks = {ties: as_sampled(scores, ties=ties, **drawn).sampled_ranks for ties in POLICIES}
         assert set(ranks["optimistic"]) == {1}
         assert set(ranks["pessimistic"]) == {3}
         error = math.sqrt(2 / 3 / 300)  # of the mean of 1, 2 and 3
@@ -115,7 +113,7 @@ class TestScoresOfAPositiveAndItsNegatives:
         options = {"positive": 0, "n_items": 50, "shape": "none", "ties": "optimistic"}
         assert sm.correct(scores, "auc", "sampled", **options)[0].value == 1
         with pytest.raises(sm.InputError, match="unknown tie policy 'expected'"):
-            as_sampled(scores, drawn._replace(ties="expected"))
+            as_sampled(scores, ties="expected", **drawn)
 
     def test_several_positives_are_no_negatives_of_each_other(self, tmp_path):
         # u: positives 9 and 5 among 7 and 1; ranks 1 and 2. v: 3 and 2 among 4 and 1.
@@ -177,8 +175,8 @@ def test_sampled_ranks_that_look_like_others_are_questioned(study):
         )
     rng = np.random.default_rng(0)
     ranks = 1 + rng.binomial(10, rng.random(120))
-    with pytest.warns(sm.InputWarning, match="largest sampled rank is 11.* were 10 drawn"):
-        as_sampled(ranks, N, 100)
+    with pytest.warns(sm.InputWarning, match="largest rank is 11 of 101.* 10 sampled items"):
+        as_sampled(ranks, n_items=N, n_negatives=100)
     as_sampled(1 + rng.binomial(10, 0.4 * rng.random(120)), n_items=N, n_negatives=10)
     for m in (20, 100, 1000):  # those of a good recommender are not
         as_sampled(1 + rng.binomial(m, rng.beta(0.3, 6, 6000)), n_items=5000, n_negatives=m)
@@ -220,7 +218,7 @@ def test_every_form_of_full_rankings(data, options):
         (csr_array(SCORES), {}, "give relevant"),
         ({"u": []}, {"relevant": {"u": [1]}}, "no items in the lists"),
         (sm.SampledRanks([1], 9, 2), {}, "`correct` takes them"),
-        (sm.Ranks([9], [0], [0]), {"n_items": 10}, "needs ranks or scores or lists, found Ranks"),
+        (sm.Ranks([9], [0], [0]), {"n_items": 10}, "does not go with Ranks"),
         (pd.DataFrame({"rank": ["x"]}), {"n_items": 3}, "DataFrame, row 1, column rank"),
     ],
 )

@@ -218,9 +218,11 @@ def test_no_file(tmp_path, suffix):
     path = tmp_path / f"missing.{suffix}"
     for read, what in (
         (lambda path: as_ranks(path), "ranks, lists or scores"),
-        (relevant_items, "relevant items"),
+        (relevant_items, "relevant items (user_id, item_id)"),
         (lambda path: read_sampled(path, 9), "sampled ranks"),
     ):
+        if suffix in ("npy", "npz"):
+            what = what.removesuffix(" (user_id, item_id)")
         assert str(error_of(read, path)) == f"{path}: no such file; expected {what}"
     path.mkdir()
     assert "a folder" in str(error_of(as_ranks, path))
@@ -233,7 +235,12 @@ def test_no_file(tmp_path, suffix):
         ("user_id,item_id,rank|1,7,1", None, {"n_items": 1}, "n_items is 1, expected at least 2"),
         ("user_id,item_id,rank|1,7,1|1,8,2|1,9,3", "1,7", {"n_items": 2}, "user 1 has 3 items"),
         ("rank|3", None, {}, "give n_items (--n-items)"),
-        ("rank|3", None, {"n_items": 9, "complete": True}, "complete (--complete) needs lists"),
+        (
+            "rank|3",
+            None,
+            {"n_items": 9, "complete": True},
+            "complete (--complete) does not go with ranks",
+        ),
         ("rank,n_candidates|3,9|1,3", None, {"n_items": 9}, "found n_candidates 3 to 9"),
         (ONES, "0,0", {"n_items": 5}, "found number of items 4, but n_items (--n-items) is 5"),
         ("user_id,item_id,rank|1,7,1", "1,8", {"complete": True}, "not --complete"),
@@ -248,11 +255,10 @@ def test_options_that_do_not_go_with_the_file(tmp_path, content, relevant, optio
 
 
 def test_errors_in_full(tmp_path):
-    text = "\ufeff\r\nrank,x\r\n\r\n1,a\r\n\r\n\r\nx,b\r\n"  # lines that the reader skips count
+    text = "\ufeff\r\nrank,x\r\n\r\n1,a\r\n\r\n\r\nx,b\r\n"
     path = made(tmp_path, "a\nb.csv", text)
     assert str(error_of(as_ranks, path, n_items=9)) == (
-        f"{tmp_path}/a b.csv, row 2 (line 7), column rank: found 'x'; "
-        "expected whole numbers, 1 to 9"
+        f"{tmp_path}/a b.csv, row 2, column rank: found 'x'; expected whole numbers, 1 to 9"
     )
     path = made(tmp_path, "r.csv", 'rank,n_candidates|"' + "1,9|" * 1000 + '",9|')
     assert len(str(error_of(as_ranks, path))) < 250  # a value of many lines is cut short

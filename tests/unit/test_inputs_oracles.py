@@ -192,7 +192,7 @@ def test_draws_of_which_duplicates_were_dropped(n_negatives, m):
          for user, count, rank in rows for place in range(count + 1)],
         columns=["user_id", "label", "score"],
     )  # fmt: skip
-    drawn = dict(n_items=50, sampling="distinct", n_negatives=n_negatives)
+    drawn = {"n_items": 50, "sampling": "distinct", "n_negatives": n_negatives}
     if m is None:
         with pytest.raises(sm.InputError):
             as_sampled(table, **drawn)

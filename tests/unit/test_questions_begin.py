@@ -157,7 +157,7 @@ LOW = rows((1, 400))
 def test_samples_that_end_early(near, m, asks):
     ranks = np.append(LOW, near)
     found = asked("question_samples", SampledRanks(ranks, 3000, m), None)
-    words = f"the largest sampled rank is {near.max()}, and {near.size} of {ranks.size} rows"
+    words = f"the largest rank is {near.max()}, and {near.size} of {ranks.size} rows"
     assert (words in found) == asks == bool(found)
     silent = asked_of_distinct(ranks, m)
     assert not silent

@@ -158,13 +158,13 @@ class Model:
         (lambda: sm.reported(dok_array((2, 2)), **PAPER), "no printed numbers"),
         (
             lambda: sm.evaluate({0: [2]}, relevant=[-(10**12)]),
-            "has an item -1000000000000",
+            "found -1000000000000; expected columns from 0",
         ),
         (lambda: sm.negatives([10**12], [[1]], 1), "relevant has an item 1000000000000"),
         (lambda: sm.evaluate({1: [2]}, relevant={1: [3]}, seen={1: [2]}), "have seen all items"),
         (lambda: sm.evaluate(HOLES, relevant=[0] * 6), "nan"),
-        (lambda: sm.evaluate(Model, relevant=HELD), "data: found type"),
-        (lambda: sm.rank(Model, None, [[1]] * 6), "score: found type"),
+        (lambda: sm.evaluate(Model, relevant=HELD), "found type"),
+        (lambda: sm.rank(Model, None, [[1]] * 6), "found type"),
         (lambda: sm.evaluate_on_budget(Model, **BUDGET), "recommender: found type"),
         (lambda: sm.evaluate_on_budget(SCORES, proxy=Model, **BUDGET), "proxy: found type"),
     ],
@@ -187,7 +187,7 @@ def test_signatures_and_reprs_are_short():
         parameters = inspect.signature(public).parameters.values()
         assert all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters)
         assert all(parameter.default == 0 for parameter in parameters if parameter.name == "seed")
-    assert inspect.signature(sm.rank).parameters["score"].annotation == "Score | Vectors | Any"
+        assert len(str(inspect.signature(public))) <= 1000
     ones, ids = np.ones(6000, int), np.arange(6000).astype(str)
     assert len(repr(sm.SampledRanks(ones, 9, 2, users=ids))) < 300
     assert len(repr(sm.Ranks(8 + ones, ones, 0 * ones))) < 300

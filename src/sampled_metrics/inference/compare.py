@@ -34,7 +34,14 @@ from sampled_metrics.inference.evaluate import (
 )
 from sampled_metrics.inference.pairing import Common, Paired, questioned_users
 from sampled_metrics.inference.population import Shape
-from sampled_metrics.inference.results import EXACT, UNDECIDED, Compared, Results, with_questions
+from sampled_metrics.inference.results import (
+    EXACT,
+    UNDECIDED,
+    Compared,
+    Results,
+    missing_notes,
+    with_questions,
+)
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import Data, OfUsers, all_alike
@@ -156,6 +163,7 @@ def _solved(
         with reading(name):
             question_negatives(sample)
     samples, common, notes = questioned_users(samples)
+    notes += missing_notes(samples.values())
     for field in ("n_negatives", "sampling"):
         kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
         if len(kinds) > 1:

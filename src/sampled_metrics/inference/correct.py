@@ -29,6 +29,7 @@ from sampled_metrics.inference.results import (
     Row,
     count,
     likeness,
+    missing_notes,
     span,
     with_questions,
 )
@@ -212,7 +213,8 @@ def correct(
                     sampling=str(ranks.sampling),
                 )
             )
-    return Results(results, partial(_parts, confidence=confidence))
+    notes = missing_notes([ranks])
+    return Results(results, partial(_parts, confidence=confidence, notes=notes))
 
 
 def question_negatives(ranks: SampledRanks) -> None:
@@ -339,7 +341,13 @@ def _pmf_of_grid(n: int, m: int, sampling: Sampling, first: int) -> Float:
     return pmf_at(ranks[block], n, m, sampling)
 
 
-def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool = False) -> Parts:
+def _parts(
+    results: Sequence[Corrected],
+    confidence: float,
+    *,
+    notes: Sequence[str] = (),
+    intervals: bool = False,
+) -> Parts:
     """The range of each metric, and beside each estimate what it acts like."""
     rows: list[Row] = []
     random = []
@@ -365,6 +373,7 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
     lines = [
         f"{count(first.n_users, 'user')}, {count(first.n_negatives, 'negative')} drawn uniformly "
         f"{drawn} from {first.n_items - 1:,} items. Fractions.",
+        *notes,
         "range: values of the exact metric that the sampled ranks allow, at "
         f"{100 * confidence:g} %, {assumed(first.shape)}.{caveat(first.shape)}",
         "middle: geometric mean of the range, if you must quote one number.",

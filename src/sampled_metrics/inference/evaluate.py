@@ -20,6 +20,7 @@ from sampled_metrics.inference.results import (
     Row,
     count,
     extent,
+    missing_notes,
     span,
     with_questions,
 )
@@ -267,14 +268,9 @@ def prior_shape(measure: Measure, n_items: int) -> Shape:
 
 
 def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
-    """Say which metrics use grades, if any rankings have them."""
-    notes = []
-    for ranks in rankings:
-        if ranks.n_missing:
-            what = count(ranks.n_missing, "user")
-            notes.append(
-                f"{what} without a list, or without some items in it: these are not found."
-            )
+    """Say which items count as not found, and which metrics use grades, if any do."""
+    rankings = list(rankings)
+    notes = missing_notes(rankings)
     for ranks in rankings:
         if ranks.relevance is not None:
             least = "above 0"

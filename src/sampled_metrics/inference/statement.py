@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import chdtri, ndtri
 
 from sampled_metrics._base.arguments import check_arguments, whole_number
@@ -197,7 +198,7 @@ def _check(printed: Numbers, about: About) -> None:
 
 def require_printed(printed: Any) -> None:
     """Raise an InputError unless this is a dictionary of numbers."""
-    if not isinstance(printed, Mapping) or not printed:
+    if not isinstance(printed, Mapping) or issparse(printed) or not printed:
         raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
 
 

@@ -123,6 +123,7 @@ def _scores_of(table: Table, user: Int) -> tuple[Floats | Int, bool]:
     if "score" in table.columns:
         score = table.ordered("score")
         _ask_of_ranks(user, score)
+        _ask_of_distances(user, score)
         return score, True
     for name, column in table.others.items():
         if pa.types.is_floating(column.type):
@@ -263,7 +264,9 @@ def _counts(
             "missing='last' (--missing last)"
         )
     if not complete:
-        _ask_of_chance(depth, n_relevant, n_found, max(n_items or 0, len(lists.item_ids)))
+        n_others = np.count_nonzero(places(relevant.item_ids, lists.item_ids) < 0)
+        n_known = max(n_items or 0, len(lists.item_ids) + int(n_others))
+        _ask_of_chance(depth, n_relevant, n_found, n_known)
     better, tied = by_score(lists.user, lists.score)
     n_better = np.where(found.is_found, better[found.row], depth[found.owner])
     n_tied = np.where(found.is_found, tied[found.row], n_lost[found.owner] - 1)
@@ -312,11 +315,23 @@ def _ask_of_contradiction(user: Int, rank: Int, score: Array, most: float = 1.0)
 
 
 def _ask_of_ranks(user: Int, score: Floats) -> None:
-    """Ask about scores that are 1, 2, 3 and so on for each user, as ranks are."""
+    """Ask about scores that are 1, 2, 3 and so on for each user, or from 0, as ranks are."""
     length = np.bincount(user)
-    order = np.lexsort((score, user))
-    if length.size >= _SEVERAL and np.array_equal(score[order], ranges(1, length)):
+    ordered = score[np.lexsort((score, user))]
+    is_rank = np.array_equal(ordered - ordered.min(), ranges(0, length))
+    if length.size >= _SEVERAL and is_rank and ordered.min() in (0, 1):
         ask("data", "scores are 1, 2, 3 and so on for each user: are they ranks? Name them rank")
+
+
+def _ask_of_distances(user: Int, score: Floats) -> None:
+    """Ask about scores that rise from row to row in all lists, as distances do."""
+    steps = _steps(user, np.arange(user.size), score)
+    if np.unique(user).size >= _SEVERAL and steps.size and (steps > 0).all():
+        ask(
+            "data",
+            "scores rise from row to row in all lists: are they distances, of which the smallest "
+            "are best? Give them with the other sign",
+        )
 
 
 def _ask_of_sorted_ids(lists: Lists) -> None:

@@ -87,14 +87,9 @@ def count_pairs(data: Any, relevant: Any = None, missing: str = "refuse") -> Sam
             held = np.append(held, np.ones(lost.size, bool))
     n_held = np.bincount(row[held], minlength=len(row_ids))
     n_negatives = np.bincount(row[~held], minlength=len(row_ids))
-    for size, problem in (
-        (n_held, "no held-out item among the candidates of"),
-        (n_negatives, "no negatives for"),
-    ):
-        without = np.flatnonzero(size == 0)
-        if without.size:
-            first = row_ids[int(without[0])]
-            raise InputError(f"{problem} user {first} ({without.size} users have none)")
+    remedy = "" if relevant is None else "; missing='last' (--missing last) puts it behind all"
+    _require_some(n_held, row_ids, "no held-out item among the candidates of", remedy)
+    _require_some(n_negatives, row_ids, "no negatives for")
     better, tied = _among_negatives(row, score, held)
     if ITEM in table.columns and not n_missing:
         item, item_ids = table.codes(ITEM)
@@ -102,6 +97,13 @@ def count_pairs(data: Any, relevant: Any = None, missing: str = "refuse") -> Sam
     if not has_rows:
         _ask_of_rows(n_held, n_negatives)
     return Samples(better, tied, n_negatives[row[held]], users[held], pairs, n_missing)
+
+
+def _require_some(sizes: Int, row_ids: pa.Array, problem: str, remedy: str = "") -> None:
+    without = np.flatnonzero(sizes == 0)
+    if without.size:
+        first = row_ids[int(without[0])]
+        raise InputError(f"{problem} user {first} ({without.size} users have none){remedy}")
 
 
 def _lost(wanted: Items, row_ids: pa.Array, n_listed: Int) -> Int:

@@ -178,7 +178,7 @@ def count_scores(
             "and its negatives, use `correct` with positive (--positive)"
         )
     if wanted.n_users and not wanted.item.size:
-        raise InputError("relevant: no user has an item; expected at least one who has")
+        raise InputError("no user has a relevant item; expected at least one who has")
     not_candidates = _items(SEEN, SEEN, seen, scores.beside, given)
     return rank_items(
         scores.rows,

@@ -199,7 +199,7 @@ def _sampled_of(
         require_same("n_negatives", drawn["n_negatives"], "n_negatives", data.n_negatives)
         require_same("sampling", drawn["sampling"], "sampling", data.sampling)
         return data
-    if isinstance(data, Mapping | list) and _are_numbers(data):
+    if isinstance(data, Mapping | list | float) and _are_numbers(data):
         raise InputError("data: found printed numbers, not ranks; `reported` takes them")
     table = table_of(data, "sampled ranks", "data", "score", RUN)
     data = opened(data, "sampled ranks") if table is None else data
@@ -223,6 +223,8 @@ def _sampled_of(
 
 
 def _are_numbers(data: Any) -> bool:
+    if isinstance(data, float):
+        return True
     values = list(data.values()) if isinstance(data, Mapping) else data
     return bool(values) and all(isinstance(value, float) for value in values)
 
