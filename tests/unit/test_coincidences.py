@@ -52,7 +52,7 @@ def matrix(users=60):
 
 
 def test_rows_of_ids_beside_lists():
-    lists = {user: [user % 7, 7 + user % 5, 20] for user in range(12)}
+    lists = {user: [20, 7 + user % 5, user % 7] for user in range(12)}
     pairs = [[user, user % 7] for user in range(12)]
     with pytest.raises(sm.InputError, match="rows of 2 numbers; if these are users and items"):
         sm.evaluate(lists, "hr@1", relevant=pairs)

@@ -25,7 +25,6 @@ CEILINGS = {  # nodes of syntax a line, and compressed ones in 1,000 lines; peer
     "ranks": (5.6, 6),
     "sampling": (6.8, 12),
     "study": (6.3, 14),
-    "tables": (6.1, 8),
 }
 
 

@@ -329,7 +329,7 @@ class TestKept:
         assert recall["value"] == pytest.approx((1 / 2 + 1) / 2)
 
     def test_sampled_rankings_say_that_grades_are_not_used(self):
-        with pytest.warns(sm.InputWarning, match="grades, which are not used"):
+        with pytest.warns(sm.InputWarning, match="grades are not used"):
             sm.correct(LISTS[LISTS.user_id == 1], "hr@1", relevant=TABLE, n_items=50)
 
 

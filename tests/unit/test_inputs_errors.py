@@ -44,14 +44,14 @@ user_id,n_candidates,n_better,n_tied|a,5,0,0|b,5,0,0|a,6,1,0 3 n_candidates expe
 
 # Lists and relevant items; the file at fault is r or t.
 LISTS = """\
-user_id,item_id,rank|1,7,1|1,8,3      user_id,item_id|1,7         r 2 rank found 3; expected 1 to 2
+user_id,item_id,rank|1,7,1|1,8,3      user_id,item_id|1,7         r 2 rank found 3; expected 1, 2, 3
 user_id,item_id,rank|1,7,1|1,7,2      user_id,item_id|1,7         r 2 - duplicate of row 1
 user_id,item_id,rank|1,7,1            user_id,item_id|1,7|2,7     r - - no list for user 2
 user_id,item_id,rank|1,,1             user_id,item_id|1,7         r 1 item_id found nothing
 user_id,item_id,score|1,7,1|1,8,nan   user_id,item_id|1,7         r 2 score found nan
 user_id,item_id,score|1,7,high        user_id,item_id|1,7         r 1 score found 'high'
 item_id,score|1,7                     user_id,item_id|1,7         r - - lacks column user_id
-rank|1                                user_id,item_id|1,7         r - - relevant (--relevant) needs
+rank|1                                user_id,item_id|1,7         r - - does not go with ranks
 user_id,item_id,score|1,7,1           user_id,item_id|1,7|1,7     t 2 - duplicate of row 1
 user_id,item_id,score|1,7,1           user_id,item_id|a,7|,8      t 2 user_id found nothing
 user_id,item_id,score|1,7,1  user_id,item_id,relevance|1,7,0      t - - no relevance above 0
@@ -75,7 +75,7 @@ rank|1                           - - found exact ranks
 user_id,place|1,1                - - lacks column sampled_rank
 user_id,score,label|u,9,0        - - no held-out item among the candidates of user u
 user_id,score,label|u,9,1        - - no negatives for user u
-user_id,score,label|u,9,2|u,1,0  1 label found 2; expected 0 to 1
+user_id,score,label|u,9,2|u,1,0  1 label found 2; expected 1 or 0
 user_id,score|u,9                - - found scores; add a column label
 user_id,repetition,sampled_rank|a,0,1|b,0,2|a,1,1|a,0,3 4 - duplicate of repetition 0, user_id a
 user_id,item_id,repetition,sampled_rank|a,x,0,1|a,x,0,3 2 - user_id a, item_id x
@@ -155,7 +155,7 @@ RECORD = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
         ("r.xlsx", b"PK\x03\x04secret", "-", "-", "found a spreadsheet"),
         ("r.json", b'\n [{"secret": 1}]', "-", "-", "found JSON"),
         ("r.csv", b"PAR1secret", "-", "-", "found parquet"),
-        ("r.csv.gz", b"rank\n1\n", "-", "-", "not text"),
+        ("r.csv.gz", b"rank\n1\n", "-", "-", "not ranks"),
         ("r.csv.gz", gzip.compress(b"rank\n5\n0\n", mtime=0), 2, "rank", "found 0"),
         ("r.parquet", b"rank\n1\n", "-", "-", "not parquet"),
         ("r.parquet", {"rank": [5, None]}, 2, "rank", "found nothing"),
@@ -183,12 +183,12 @@ DIAGONAL = [0, 1, 2]
 @pytest.mark.parametrize(
     ("scores", "relevant", "seen", "name", "row", "column", "words"),
     [
-        (np.ones(4), DIAGONAL, None, "s", "-", "-", "scores are float64 of shape"),
+        (np.ones(4), DIAGONAL, None, "s", "-", "-", "relevant (--relevant) does not go with ranks"),
         (np.array([[None]]), DIAGONAL, None, "s", "-", "-", "not ranks, lists or scores"),
         (ONES, None, None, "s", "-", "-", "found scores; give relevant (--relevant)"),
         (NAN, [0, 0, 0], None, "s", "-", "-", "score of item 3 for user 2 is nan"),
         (MASKED, [1, 1, 1], None, "s", "-", "-", "item 1 of user 1 has score -inf"),
-        (ONES, [0, 0, 4], None, "t", 3, "relevant", "4, expected 0 to 3"),
+        (ONES, [0, 0, 4], None, "s", "-", "-", "held-out item of user 2 is 4, expected 0 to 3"),
         (ONES, [0, 0], None, "t", "-", "-", "relevant items are int64 of shape"),
         (ONES, "user_id,item_id|0,4", None, "t", 1, "item_id", "found 4"),
         (ONES, "user_id,item_id|anna,0", None, "t", 1, "user_id", "found 'anna'"),
@@ -198,7 +198,15 @@ DIAGONAL = [0, 1, 2]
         (ONES, DIAGONAL, np.zeros((3, 5), bool), "seen", "-", "-", "seen items are bool of shape"),
         ({"x": ONES}, DIAGONAL, None, "s", "-", "-", "not arrays with scores"),
         ({"scores": ONES, "held_out": DIAGONAL}, DIAGONAL, None, "s", "-", "-", "both give"),
-        ({"scores": ONES, "held_out": [0, 1, 9]}, None, None, "s", 3, "held_out", "expected 0 to"),
+        (
+            {"scores": ONES, "held_out": [0, 1, 9]},
+            None,
+            None,
+            "s",
+            "-",
+            "-",
+            "item of user 2 is 9, expected 0 to 3",
+        ),
         ({"scores": ONES, "seen": ONES > 0}, DIAGONAL, ONES, "s", "-", "-", "both give seen"),
         ({"scores": ONES, "seen": [1, 2]}, DIAGONAL, None, "s", "-", "-", "seen items are int64"),
         ({"scores": ONES, "seen_indptr": [0]}, DIAGONAL, None, "s", "-", "-", "compressed seen"),
@@ -265,7 +273,7 @@ def test_errors_in_full(tmp_path):
     # The reader guesses types from the beginning of a file: here it must change its mind.
     path = made(tmp_path, "r.csv", "|".join(["rank", *["7"] * 300_000, "oops"]))
     error = error_of(as_ranks, path, n_items=9)
-    assert (error.row, error.line, error.column) == (300_001, 300_002, "rank")
+    assert (error.row, error.column) == (300_001, "rank")
 
 
 FUZZED = {

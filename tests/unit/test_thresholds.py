@@ -59,7 +59,7 @@ def test_held_out_items_above_55_percent_of_fifty_rows(rows, low, asks, recwarn,
 @pytest.mark.parametrize(
     ("largest", "near", "asks"),
     [
-        (32, 24, True),
+        (32, 14, True),
         (32, 6, False),
         (7, 12, False),  # many users have low ranks
         (101, 9, False),  # all that can be

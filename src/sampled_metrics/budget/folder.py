@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sampled_metrics._base.arrays import EXACT, Float, Ids, first_duplicate
 from sampled_metrics._base.errors import InputError, collected, reading
@@ -164,7 +165,12 @@ class Folder:
             table.require(*columns)
             values = table.finite("score")
             is_large = (np.abs(values) > EXACT) & (np.floor(values) == values)
-            table.refuse("score", is_large & table.is_whole("score"), values, _SMALLER)
+            table.refuse(
+                "score",
+                is_large & pa.types.is_integer(table.columns["score"].type),
+                values,
+                _SMALLER,
+            )
             codes = [places(table.ids(name), ids[name]) for name in ids]
             row = places(np.ravel_multi_index(codes, sizes, mode="clip"), wanted)
             strange = np.flatnonzero(np.min([row, *codes], axis=0) < 0)

@@ -53,6 +53,7 @@ SEEN = "seen"
 ARRAYS = (".npy", ".npz")
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)
 _MARKED = (SEEN, "candidates")  # items without grades, maybe several of each user
+_AXES = {USER: "rows", ITEM: "columns"}
 _LARGEST_ID = 10_000_000  # larger numbers in the place of columns are ids or times
 _FEW = {USER: 1, ITEM: 10}  # two sets of fewer ids may be disjoint by chance
 _MOST_ITERATIONS = 10  # different second columns of a file called .qrels
@@ -327,9 +328,8 @@ def items_of_scores(
 def _numbers_of(table: Table, column: str, ids: Ids | None, size: int | None) -> Int:
     """Return the row or the column of the scores for each id of a table."""
     if ids is None:
-        most = None if size is None else size - 1
-        what = "row" if column == USER else "column"
-        return table.whole(column, 0, most, f"the number of a {what} of the scores, from 0")
+        most = size and size - 1
+        return table.whole(column, 0, most, f"numbers of {_AXES[column]} of the scores, from 0")
     return table.places(column, ids, "an id of the scores")
 
 
@@ -465,7 +465,9 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
     if np.shape(given) == (0,):
         return Items(np.zeros(1, np.int64), np.zeros(0, np.int64), name=HELD_OUT)
     array = as_array(given, name)
-    return _of_matrix(array, name, shape) if array.ndim == 2 else _of_columns(array, name, shape)
+    if array.ndim == 2:
+        return _of_matrix(array, name, shape)
+    return _of_columns(array, name, shape)
 
 
 def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
@@ -526,14 +528,20 @@ def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) ->
         found = f"found items {item.min()} to {item.max()}"
         raise InputError(f"{name}: {found}; expected columns, 0 to {n_items - 1}")
     items = _of_matrix(Items(np.cumsum([0, *sizes]), item, n_items).matrix(), name, None)
-    return items if shape is None else items._replace(n_items=width)
+    if shape is not None:
+        items = items._replace(n_items=width)
+    return items
 
 
 def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:
     """Make the error for an array that gives no items."""
     found = f"{name} items are {given.dtype} of shape {given.shape}"
-    whole = f"users x items, {shape}" if shape else "users x items"
-    one = "a list of columns per user" if name in _MARKED else "a column per user"
+    whole = "users x items"
+    if shape:
+        whole = f"users x items, {shape}"
+    one = "a column per user"
+    if name in _MARKED:
+        one = "a list of columns per user"
     return InputError(f"{found}; expected {one}, or numbers of {whole}")
 
 

@@ -73,7 +73,7 @@ def lists_of(data: Any) -> Lists:
     table = table_of(data, "ranks, lists or scores", "data", "score", RUN)
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table or a dictionary of lists")
-    codes, user_ids = table.codes("row_id" if "row_id" in table.columns else USER)
+    codes, user_ids = table.codes(table.group)
     item, item_ids = table.codes(ITEM)
     user = codes.astype(np.int64)
     require_different(table, user, item)
@@ -91,7 +91,7 @@ def labelled(data: Any) -> tuple[Lists, Items]:
     """
     table = read_table(data, "pairs (user_id, item_id, score, label)")
     table.require("score", "label")
-    codes, user_ids = table.codes("row_id" if "row_id" in table.columns else USER)
+    codes, user_ids = table.codes(table.group)
     user = codes.astype(np.int64)
     item = np.arange(len(table))
     if ITEM in table.columns:
@@ -141,7 +141,9 @@ def lists_of_arrays(ids: ArrayLike, scores: ArrayLike | None = None) -> Lists:
     if items.ndim != 2 or items.dtype.kind not in "iuU":
         found = f"ids are {items.dtype} of shape {items.shape}"
         raise InputError(f"{found}; expected whole numbers or text, users x K")
-    is_item = items != -1 if items.dtype.kind in "iu" else np.ones(items.shape, bool)
+    is_item = np.ones(items.shape, bool)
+    if items.dtype.kind in "iu":
+        is_item = items != -1
     user, place = np.nonzero(is_item)
     order: Array = -place
     if scores is not None:

@@ -63,10 +63,10 @@ def count_pairs(data: Any, relevant: Any = None, missing: str = "refuse") -> Sam
         raise InputError(f"found {type(data).__name__}; expected a table of candidates")
     _require_columns(table, relevant)
     has_rows = "row_id" in table.columns
-    codes, row_ids = table.codes("row_id" if has_rows else USER)
+    codes, row_ids = table.codes(table.group)
     row = codes.astype(np.int64)
     users = as_numpy(table.ids(USER if USER in table.columns else "row_id"))
-    score = table.ordered("score") if "score" in table.columns else -table.ordered("rank")
+    score = table.order()
     pairs = None
     n_missing = 0
     if relevant is None:
@@ -87,7 +87,9 @@ def count_pairs(data: Any, relevant: Any = None, missing: str = "refuse") -> Sam
             held = np.append(held, np.ones(lost.size, bool))
     n_held = np.bincount(row[held], minlength=len(row_ids))
     n_negatives = np.bincount(row[~held], minlength=len(row_ids))
-    remedy = "" if relevant is None else "; missing='last' (--missing last) puts it behind all"
+    remedy = ""
+    if relevant is not None:
+        remedy = "; missing='last' (--missing last) puts it behind all"
     _require_some(n_held, row_ids, "no held-out item among the candidates of", remedy)
     _require_some(n_negatives, row_ids, "no negatives for")
     better, tied = _among_negatives(row, score, held)

@@ -110,7 +110,9 @@ def opened(data: Any, what: str = "ranks, lists or scores") -> Any:
         return data
     path = Path(data)
     require_file(path, what)
-    return read_array(path, what, mmap_mode="r") if path.suffix == ".npy" else path
+    if path.suffix == ".npy":
+        return read_array(path, what, mmap_mode="r")
+    return path
 
 
 def _scores_of_archive(path: Path) -> Scores:
@@ -199,7 +201,9 @@ def _items(
         raise InputError(f"{key} and {given} both give {name} items")
     if own is not None:
         return items_of_scores(own, key, *scores)
-    return None if given is None else items_of_scores(given, name, *scores)
+    if given is None:
+        return None
+    return items_of_scores(given, name, *scores)
 
 
 def _ids(name: str, values: Any, size: int) -> Ids | None:

@@ -155,6 +155,13 @@ class Table:
         self.refuse(name, bad, values, bound)
         return values
 
+    @property
+    def group(self) -> str:
+        """Column of the ids of rows that belong together."""
+        if "row_id" in self.columns:
+            return "row_id"
+        return USER
+
     def marks(self, name: str) -> Bool:
         """Return a column of 1 or 0, or of true or false, -1 as 0."""
         values = self._numbers(name, "1 or 0")
@@ -174,9 +181,11 @@ class Table:
             return ordered_floats(values)
         return self.finite(name)
 
-    def is_whole(self, name: str) -> bool:
-        """Return whether a column holds whole numbers only, not decimals."""
-        return bool(pa.types.is_integer(self.columns[name].type))
+    def order(self) -> Floats:
+        """Return numbers that are higher for better rows, by `score` or else by `rank`."""
+        if "score" in self.columns:
+            return self.ordered("score")
+        return -self.ordered("rank")
 
     def ids(self, name: str) -> pa.Array:
         """Return a column of ids: int64 if all are whole numbers as usually written, else text."""
@@ -287,7 +296,9 @@ class Table:
         raise self.error(name, row, repr(text[row].as_py()), expected)
 
     def _wrong_type(self, name: str, column: pa.ChunkedArray, expected: str) -> InputError:
-        found = "bytes, not UTF-8" if pa.types.is_binary(column.type) else f"type {column.type}"
+        found = f"type {column.type}"
+        if pa.types.is_binary(column.type):
+            found = "bytes, not UTF-8"
         return InputError(f"found {found}; expected {expected}", path=self.path, column=name)
 
 
@@ -322,7 +333,9 @@ def is_text(kind: pa.DataType) -> bool:
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of the values of a column that may be encoded."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    return kind
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -342,7 +355,9 @@ def fits(column: Any, kind: pa.DataType) -> bool:
 
 def as_arrow(values: Values) -> Any:
     """Return an array of numbers or text as one of pyarrow."""
-    return pa.array(values) if isinstance(values, np.ndarray) else values
+    if isinstance(values, np.ndarray):
+        return pa.array(values)
+    return values
 
 
 def as_numpy(column: Values) -> Array:
@@ -438,7 +453,9 @@ def require_file(path: Path, what: str) -> None:
     except (OSError, ValueError) as error:  # too long, or with a character that no name has
         problem = f"no name of a file ({getattr(error, 'strerror', None) or error})"
         raise InputError(f"{problem}; expected {what}", path=str(path)[:80]) from None
-    problem = "" if size else "empty"
+    problem = ""
+    if not size:
+        problem = "empty"
     if path.is_dir():
         problem = "a folder"
     elif not path.is_file():
@@ -461,7 +478,9 @@ def _reading(path: Path, what: str) -> Any:
             raise InputError(problem, path=path) from error
         if isinstance(error, UnicodeDecodeError):
             raise InputError(f"not text in UTF-8; expected {what}", path=path) from error
-        kind = "parquet" if path.suffix.lower() in PARQUET else what
+        kind = what
+        if path.suffix.lower() in PARQUET:
+            kind = "parquet"
         raise InputError(f"not {kind} ({error}); expected {what}", path=path) from error
 
 
@@ -503,9 +522,15 @@ def _first_line(path: Path, what: str, trec: Trec | None) -> str:
         text = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()
     if trec is not None:
         text = re.sub(rb"\A(#.*\s+)+", b"", text)
-    kinds = [kind for mark, kind in _FOREIGN.items() if text.startswith(mark)]
-    if kinds or b"\0" in text or not text:
-        problem = f"found {kinds[0]}" if kinds else "not text" if text else "empty"
+    problem = ""
+    if not text:
+        problem = "empty"
+    elif b"\0" in text:
+        problem = "not text"
+    for mark, kind in _FOREIGN.items():
+        if text.startswith(mark):
+            problem = f"found {kind}"
+    if problem:
         raise InputError(f"{problem}; expected {what}", path=path)
     return re.split(rb"[\r\n]", text, maxsplit=1)[0].decode()
 

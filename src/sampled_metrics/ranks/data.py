@@ -25,6 +25,7 @@ from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table
 from sampled_metrics.ranks.questions import question_ranks, question_samples, question_seen
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
+from sampled_metrics.ranks.sampling import Sampling
 
 OfUsers: TypeAlias = Any  # items by user: a table, a file, a dictionary, an array, a sparse matrix
 Data: TypeAlias = Any  # Ranks, SampledRanks, scores, lists, tables, files
@@ -60,8 +61,14 @@ def as_ranks(
     array([2])
     """
     check_arguments(n_items=n_items, complete=complete, min_relevance=min_relevance)
-    options = {"relevant": relevant, "seen": seen, "n_items": n_items, "complete": complete}
-    options |= {"min_relevance": min_relevance, "missing": missing}
+    options = {
+        "relevant": relevant,
+        "seen": seen,
+        "n_items": n_items,
+        "complete": complete,
+        "min_relevance": min_relevance,
+        "missing": missing,
+    }
     with reading(data):
         ranks = _ranks_of(data, options)
         if not len(ranks):
@@ -199,20 +206,14 @@ def _sampled_of(
         require_same("n_negatives", drawn["n_negatives"], "n_negatives", data.n_negatives)
         require_same("sampling", drawn["sampling"], "sampling", data.sampling)
         return data
-    if isinstance(data, Mapping | list | float) and _are_numbers(data):
+    if _are_numbers(data):
         raise InputError("data: found printed numbers, not ranks; `reported` takes them")
     table = table_of(data, "sampled ranks", "data", "score", RUN)
-    data = opened(data, "sampled ranks") if table is None else data
-    if table is None and is_column(data):
-        _leave_out("ranks, not scores", positive=positive, relevant=relevant)
-        if drawn["n_negatives"] is None or drawn["n_items"] is None:
-            raise InputError(
-                "sampled ranks need n_items (--n-items) and n_negatives (--n-negatives)"
-            )
-        return SampledRanks(
-            data, drawn["n_items"], drawn["n_negatives"], drawn["sampling"] or "without-replacement"
-        )
     if table is None:
+        data = opened(data, "sampled ranks")
+        if is_column(data):
+            _leave_out("ranks, not scores", positive=positive, relevant=relevant)
+            return _sampled_of_column(data, drawn)
         _leave_out("a matrix of scores", relevant=relevant)
         return SampledRanks.from_scores(data, positive, ties=ties, missing=missing, **drawn)
     _leave_out("a table, not a matrix", positive=positive)
@@ -222,11 +223,19 @@ def _sampled_of(
     return SampledRanks.from_pairs(table, relevant, ties=ties, missing=missing, **drawn)
 
 
+def _sampled_of_column(ranks: ArrayLike, drawn: dict[str, Any]) -> SampledRanks:
+    if drawn["n_negatives"] is None or drawn["n_items"] is None:
+        raise InputError("sampled ranks need n_items (--n-items) and n_negatives (--n-negatives)")
+    sampling = drawn["sampling"] or Sampling.WITHOUT_REPLACEMENT
+    return SampledRanks(ranks, drawn["n_items"], drawn["n_negatives"], sampling)
+
+
 def _are_numbers(data: Any) -> bool:
-    if isinstance(data, float):
-        return True
-    values = list(data.values()) if isinstance(data, Mapping) else data
-    return bool(values) and all(isinstance(value, float) for value in values)
+    if isinstance(data, Mapping):
+        data = list(data.values())
+    if isinstance(data, list):
+        return bool(data) and all(isinstance(value, float) for value in data)
+    return isinstance(data, float)
 
 
 def _leave_out(kind: str, **options: Any) -> None:
@@ -296,8 +305,13 @@ def rank(
     >>> rank(lambda users: scores[users], seen, [2, 4])
     Ranks(n_candidates=array([4, 4]), n_better=array([1, 2]), n_tied=array([2, 0]))
     """
-    options = {"seen": seen, "users": users, "items": items}
-    options |= {"min_relevance": min_relevance, "block_size": block_size}
+    options = {
+        "seen": seen,
+        "users": users,
+        "items": items,
+        "min_relevance": min_relevance,
+        "block_size": block_size,
+    }
     if isinstance(score, tuple) and len(score) == 2:
         return Ranks.from_factors(*score, relevant, **options)
     if is_function(score):

@@ -117,13 +117,16 @@ class SampledRanks:
             raise InputError(f"n_items is {items.min()}, expected more than n_negatives, {m}")
         whole_number("n_items", int(items.max()), 2, MOST_ITEMS)
         require("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
+        ids = None
+        if users is not None:
+            ids = id_column("users", users, ranks.size)
         set_fields(
             self,
             sampled_ranks=ranks,
             n_items=items,
             n_negatives=int(m),
             sampling=Sampling(sampling),
-            users=None if users is None else id_column("users", users, ranks.size),
+            users=ids,
             several_items=several_items,
             tied=tied,
             pairs=pairs,
@@ -163,16 +166,20 @@ class SampledRanks:
         taken = scores_of(scores)
         own = taken.beside.get("positive")
         require_same("positive", positive, "an array positive,", own)
-        positive = own if own is not None else positive
+        if own is not None:
+            positive = own
         if positive is None:
             problem = "give positive (--positive), the column of held-out items"
             raise InputError(f"found scores; {problem}")
-        names = [] if taken.item_ids is None else list(taken.item_ids)
-        if isinstance(positive, str) and positive in names:
-            positive = names.index(positive)
+        if isinstance(positive, str) and taken.item_ids is not None:
+            names = list(taken.item_ids)
+            if positive in names:
+                positive = names.index(positive)
         matrix = taken.matrix()
         counts = counts_beside(matrix, positive, missing=missing)
-        users = taken.user_ids if taken.beside else None  # an index of a DataFrame may be any
+        users = None
+        if taken.beside:  # an index of a DataFrame may be any
+            users = taken.user_ids
         return cls.from_counts(Samples.of_rows(counts, users), n_items, **options)
 
     @classmethod
@@ -306,9 +313,13 @@ class SampledRanks:
             table.refuse("sampling", way > 0, table.ids("sampling"), f"{found}, as in row 1")
             require_same("sampling", sampling, "sampling", found)
             sampling = found
-        ranks = table.whole("sampled_rank", 1, None if m is None else m + 1)
+        most = None
+        least = 2
+        if m is not None:
+            most = m + 1
+            least = int(np.max(m)) + 1
+        ranks = table.whole("sampled_rank", 1, most)
         if "n_candidates" in columns:
-            least = 2 if m is None else int(np.max(m)) + 1
             items = table.whole("n_candidates", least, MOST_ITEMS)
             require_same("n_items", n_items, "n_candidates", items)
         if "repetition" in columns:

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.tables import Table, fits, is_text, plain
 
 _TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
@@ -26,6 +27,8 @@ def times_of(table: Table, name: str) -> tuple[Int | Float, str | None]:
         column = column.cast(pa.timestamp("s"))
     if pa.types.is_timestamp(column.type):
         return np.asarray(column.cast(pa.int64())), str(column.type.unit)
+    if pa.types.is_boolean(column.type):
+        raise InputError(f"found type bool; expected {_TIMES}", path=table.path, column=name)
     if pa.types.is_integer(column.type):
         return np.asarray(column.cast(pa.int64())), None
     return table.finite(name), None
