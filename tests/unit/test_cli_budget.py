@@ -236,10 +236,10 @@ class TestState:
         ("change", "message"),
         [
             (lambda t: t[:-1], "no score of user_id {user}, item_id item, {item}; 1 of 30"),
-            (lambda t: pd.concat([t, t[3:4]]), "row 31 (line 32): duplicate"),
-            (lambda t: t.assign(score=t.score.where(t.index != 4)), "row 5 (line 6), column score"),
+            (lambda t: pd.concat([t, t[3:4]]), "row 31: duplicate"),
+            (lambda t: t.assign(score=t.score.where(t.index != 4)), "row 5, column score"),
             (lambda t: t.assign(item_id="item, 3"), "was not asked"),
-            (lambda t: t.assign(user_id="nobody"), "row 1 (line 2): user_id nobody, item_id"),
+            (lambda t: t.assign(user_id="nobody"), "row 1: user_id nobody, item_id"),
         ],
     )
     def test_wrong_scores_are_refused(self, refused, table, change, message):
@@ -295,7 +295,7 @@ class TestState:
         (["--budget", 0], "budget: "),
         (["--budget", 2], "budget is 2; the first round needs"),
         (["--proxy", "few.csv"], "few.csv: no score for user_id u1"),
-        (["--proxy", "twice.csv"], "twice.csv, row 2 (line 3): duplicate"),
+        (["--proxy", "twice.csv"], "twice.csv, row 2: duplicate"),
         (["--name", "A", "--name", "A"], "names: duplicate"),
         (["--held-out", "seen.csv"], "is both seen and held out"),
     ],

@@ -59,7 +59,7 @@ def known(relevant, seen):
             evaluate({"ann": {"a": 1.0}, "bob": {"b": 1.0}}, {"x": ["a"], "y": ["b"]}),
             "no list for any relevant user; the first list is of user ann",
         ),
-        (evaluate(SCORES, [3, 4, 5]), "held-out item of user 1 is 4, expected 0 to 3"),
+        (evaluate(SCORES, [3, 4, 5]), "row 2, column relevant: found 4; expected columns 0 to 3"),
         (evaluate(SCORES, [3, -2, -3]), "row 2, column relevant: found -2; expected columns"),
         (
             lambda: sm.correct(pairs([1, 0, 0, 0, 0, 0]), "auc", n_items=9),

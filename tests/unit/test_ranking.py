@@ -198,7 +198,12 @@ PAIR = (np.ones((2, 3)), np.ones((4, 3)))
         (by_rows(INF), None, np.eye(3, 4) > 0, "score of item 501 for user 102 is inf"),
         (by_rows(ONES), SEEN, [0, 1, 3], "item 503 of user 102 is among the seen items"),
         (by_rows(MASKED), SEEN, [0, 2, 0], "item 502 of user 101 has score -inf"),
-        (by_rows(ONES), SEEN, [0, 1, 4], "held-out item of user 102 is 4, expected 0 to 3"),
+        (
+            by_rows(ONES),
+            SEEN,
+            [0, 1, 4],
+            "row 3, column relevant: found 4; expected columns",
+        ),
         (by_rows(ONES), SEEN, [0.0, 1.0, 2.0], "relevant items are float64 of shape"),
         (by_rows(np.ones((3, 5))), NOBODY, [0, 0, 0], "scores have shape .3, 5., expected .3, 4."),
         (lambda _: np.ones(4), NOBODY, [0, 0, 0], "scores have shape .4,., expected .3, 4."),
@@ -224,7 +229,7 @@ def test_refused(score, seen, relevant, problem):
 def test_more_that_is_refused_and_an_empty_ranking():
     with pytest.raises(InputError, match="block_size is 0"):
         rank(by_rows(ONES), None, [0, 0, 0], block_size=0)
-    with pytest.raises(InputError, match="held-out item of user 0 is 9, expected 0 to 3"):
+    with pytest.raises(InputError, match="row 1, column relevant: found 9; expected columns"):
         rank(PAIR, None, [9, 0])
     with pytest.raises(ZeroDivisionError):  # errors of the scorer pass
         rank(lambda _: 1 / 0, None, [0])

@@ -147,11 +147,11 @@ VECTORS = np.arange(6.0).reshape(3, 2)
             VECTORS,
             "users are bool of shape (3, 2); expected finite numbers, of shape (3, d)",
         ),
-        (VECTORS * 1j, VECTORS, "users are complex128 of shape (3, 2); expected finite"),
+        (VECTORS * 1j, VECTORS, "users: found ndarray of complex128, shape (3, 2)"),
         (
             VECTORS,
             [["a", "b"]],
-            "items are <U1 of shape (1, 2); expected finite numbers, of shape (1, d)",
+            "items: found list of <U1, shape (1, 2)",
         ),
         (
             VECTORS,
@@ -161,7 +161,7 @@ VECTORS = np.arange(6.0).reshape(3, 2)
         (
             VECTORS,
             np.ones((2, 2, 2)),
-            "items are float64 of shape (2, 2, 2); expected finite numbers, of shape",
+            "items: found ndarray of float64, shape (2, 2, 2)",
         ),
         (VECTORS[:2], VECTORS, "expected a column per user, or numbers of users x items, (2, 3)"),
     ],

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.defaults import MOST_ITEMS
-from sampled_metrics._base.errors import InputError, flag
+from sampled_metrics._base.errors import InputError, ask, flag
 
 
 class _Option(NamedTuple):
@@ -30,6 +30,7 @@ _OPTIONS = {
     "complete": _FLAG,
     "confidence": _Option(kinds=_NUMBERS),
     "correction": _Option(),
+    "effect": _Option(kinds=_NUMBERS, is_optional=True),
     "intervals": _FLAG,
     "metric": _Option(),
     "min_relevance": _Option(kinds=_NUMBERS),
@@ -44,6 +45,7 @@ _OPTIONS = {
     "test": _Option(is_optional=True, known=("t",)),
     "tie_policy": _Option(known=("random", "optimistic", "pessimistic")),  # of negatives
     "ties": _Option(is_optional=True),
+    "value": _Option(kinds=_NUMBERS, is_optional=True),
 }
 
 
@@ -64,8 +66,11 @@ def check_arguments(**given: Any) -> None:
 
 def _check_range(name: str, value: Any) -> None:
     """Raise InputError for an argument that may be a fraction, and is outside its range."""
-    if name == "confidence" and not 0.0 < value < 1.0:
-        raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
+    if name == "confidence":
+        if not 0.0 < value < 1.0:
+            raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
+        if value < 0.5:
+            ask(name, f"{value} is rare: is it the probability of an error? Then {1 - value:g}")
     if name == "min_relevance" and not 0.0 <= value < np.inf:
         raise InputError(f"{name} is {value}, expected a finite number of at least 0")
 

@@ -5,7 +5,7 @@ import glob
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -181,6 +181,17 @@ def _flush(path: Path) -> None:
             raise
     finally:
         os.close(handle)
+
+
+def require_output(path: Path, suffixes: Sequence[str], inputs: Iterable[object]) -> None:
+    """Raise InputError for a file to write whose suffix is of something else, or that is read."""
+    if path.suffix.lower() not in ("", *suffixes):
+        known = ", ".join(suffixes)
+        raise InputError(f"unknown suffix {path.suffix}; known: {known}", path=path)
+    for given in inputs:
+        is_name = isinstance(given, str | Path) and "\0" not in str(given)
+        if is_name and os.path.realpath(str(given)) == os.path.realpath(path):
+            raise InputError("both read and written; give another path", path=path)
 
 
 def write_text(path: Path, text: str) -> None:

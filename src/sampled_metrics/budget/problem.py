@@ -28,11 +28,11 @@ from sampled_metrics.inputs.items import (
     ask_of_grades,
     items_by_id,
     items_by_position,
-    known_items,
     table_of_items,
 )
 from sampled_metrics.inputs.tables import ITEM, places
 from sampled_metrics.ranks.data import OfUsers
+from sampled_metrics.sampling.catalogue import known_items
 
 Scorer = Callable[[Int, Int], Any]
 Function = Callable[[Ids, Ids], ArrayLike]  # score of each pair of a user and an item

@@ -32,7 +32,7 @@ from sampled_metrics.inference.evaluate import (
     question_ends,
     relevance_notes,
 )
-from sampled_metrics.inference.pairing import Common, Paired, questioned_users
+from sampled_metrics.inference.pairing import Common, Paired, all_alike, questioned_users
 from sampled_metrics.inference.population import Shape
 from sampled_metrics.inference.results import (
     EXACT,
@@ -44,7 +44,7 @@ from sampled_metrics.inference.results import (
 )
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import Data, OfUsers, all_alike
+from sampled_metrics.ranks.data import Data, OfUsers
 
 _holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # all estimators have the same order
 

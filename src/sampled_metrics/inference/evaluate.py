@@ -33,6 +33,7 @@ from sampled_metrics.ranks.data import Data, OfUsers, as_ranks
 if TYPE_CHECKING:
     import pandas as pd
 
+TOY = 10  # users; fewer are an example
 # Usual numbers of negatives, without and with the held-out item.
 _SAMPLE_SIZES = {m + more for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)}
 
@@ -224,6 +225,7 @@ def known_values(
     measures: list[Measure], ranks: Ranks, ties: str, seed: int
 ) -> dict[Measure, Float]:
     """Calculate metrics of each user; a question names those that lists are too short for."""
+    _question_cutoffs(measures, ranks)
     known: dict[Measure, Float] = {}
     unknown = []
     for measure in measures:
@@ -236,6 +238,15 @@ def known_values(
     for problem in unknown:
         ask("metrics", f"left out: {problem}")
     return known
+
+
+def _question_cutoffs(measures: list[Measure], ranks: Ranks) -> None:
+    """Ask about cut-offs that no candidate is below, so that all rankings have the same value."""
+    most = int(ranks.n_candidates.max())
+    for measure in measures:
+        is_whole = 0 < most <= (measure.cutoff or 0)
+        if is_whole and measure.kind in FLAT and len(ranks) >= TOY:
+            ask("metrics", f"{measure} is of all {most} candidates, the same for any ranking")
 
 
 def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
@@ -291,6 +302,7 @@ def evaluated_parts(
     interval = f"interval ({percent})"
     rows: list[Row] = []
     few: dict[str, str] = {}
+    is_toy = max(result.n_users for result in results) < TOY
     for result in results:
         row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
         row[interval] = None
@@ -298,7 +310,9 @@ def evaluated_parts(
             row[interval] = span(result.ci_low, result.ci_high)
             is_steep = parse_measure(result.metric).kind not in FLAT
             # The mean of fewer users is not near a normal distribution.
-            if is_steep and 0.0 < result.effective_users < 30.0:
+            if is_toy:
+                few[""] = f"fewer than {TOY} users: intervals say little."
+            elif is_steep and 0.0 < result.effective_users < 30.0:
                 few[result.metric] = (
                     f"{result.metric}: about {max(round(result.effective_users), 1)} of "
                     f"{count(result.n_users, 'user')} carry most of the value; its interval is too "

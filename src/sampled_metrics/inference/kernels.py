@@ -25,6 +25,7 @@ from sampled_metrics.sampling.probability import likely_columns, pmf_at
 
 ALL_POINTS = 20_000  # up to this n, every k is a point
 MOST_NEGATIVES = 100_000  # which take some GB
+MOST_RANKED = 10_000_000  # candidates, likewise
 _EDGE = 512  # beyond ALL_POINTS, the first k are points
 _STEP = 0.01  # and then k grows by this share
 _SINGLE_RANKS = 20  # sampled ranks that are bins of their own
@@ -128,6 +129,8 @@ def kernel(
     factor = factor_of(shape)
     if not 1 <= m < n:
         raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
+    if n > MOST_RANKED:
+        raise InputError(f"n_items is {n:,}; ranges take at most {MOST_RANKED:,} candidates")
     if m > MOST_NEGATIVES:
         raise InputError(f"ranges take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
     last = 0

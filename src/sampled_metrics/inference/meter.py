@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arguments import check_arguments, require_known
 from sampled_metrics._base.arrays import Ids, Int, as_array, id_column, integers, require
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.correct import Corrected, correct
 from sampled_metrics.inference.evaluate import Evaluated, evaluate
 from sampled_metrics.inference.results import Results, with_questions
+from sampled_metrics.inputs.counting import MISSING
 from sampled_metrics.inputs.samples import Samples
 from sampled_metrics.inputs.scores import Beside as Counts
 from sampled_metrics.inputs.scores import ask_of_seen_items, counts_beside
@@ -75,6 +76,15 @@ class RankMeter:
             raise InputError(
                 "n_negatives is given without n_items, the candidates of full rankings"
             )
+        check_arguments(
+            n_items=n_items,
+            n_negatives=n_negatives,
+            sampling=sampling,
+            ties=ties,
+            seed=seed,
+            confidence=confidence,
+        )
+        require_known("missing", missing, MISSING)
         self._metrics = [str(measure) for measure in parse_measures(metrics)]
         self._n_items = n_items
         self._given_negatives = n_negatives
@@ -116,6 +126,8 @@ class RankMeter:
         """
         if (scores is None) == (ranks is None):
             raise InputError("give scores or ranks to update, one of both")
+        if _is_empty(scores, ranks):
+            return  # an empty batch
         if scores is None:
             counts, n_negatives = self._of_ranks(_in_memory(ranks))
         else:
@@ -205,6 +217,11 @@ class RankMeter:
         require("ranks", values, (values >= 1) & (values <= most), f"1 to {most}")
         none = np.zeros_like(values)
         return Counts(np.full_like(values, most), values - 1, none, none + 1, none), m
+
+
+def _is_empty(*batches: Any) -> bool:
+    """Return whether a batch has no rows."""
+    return any(batch is not None and len(batch) == 0 for batch in batches)
 
 
 def _in_memory(values: Any) -> Any:

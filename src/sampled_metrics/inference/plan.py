@@ -111,6 +111,7 @@ def plan(
     100
     """
     check_arguments(n_users=n_users, sampling=sampling, shape=shape, confidence=confidence)
+    check_arguments(effect=effect, value=value)
     sizes = integers("sizes", sizes, is_column=True).tolist()
     sampling = Sampling(sampling)
     measures = parse_measures(metrics)

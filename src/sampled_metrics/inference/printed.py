@@ -8,7 +8,6 @@ import csv
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -199,10 +198,9 @@ def _numbers(texts: defaultdict[str, str], column: str, prefix: str) -> dict[str
         measure = parse_measure(name)
         if measure in numbers:
             raise InputError(f"{measure} is there twice; give it once", column=name)
-        percent = text.removesuffix("%").strip()
-        if text.endswith("%") and percent.replace(".", "", 1).isdecimal():
-            text = f"{Decimal(percent).scaleb(-2):f}"
-        number_of(name, text)
+        value, decimals = number_of(name, text)
+        if text.endswith("%"):
+            text = f"{value:.{decimals}f}"
         numbers[measure] = (name, text)
     return dict(numbers.values())
 

@@ -27,7 +27,14 @@ from sampled_metrics.inference.shapes import (
     factor_of,
     name_of,
 )
-from sampled_metrics.inference.statement import About, Numbers, require_printed, solve, state
+from sampled_metrics.inference.statement import (
+    About,
+    Numbers,
+    number_of,
+    require_printed,
+    solve,
+    state,
+)
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Sampling
 
@@ -157,7 +164,9 @@ def reported(
 def _ranges(printed: Numbers, metrics: Names | None, about: About) -> list[Reported]:
     """Range of each metric."""
     problem = state(printed, about)
-    known = {str(parse_measure(name)): float(value) for name, value in printed.items()}
+    known = {}
+    for name, number in printed.items():
+        known[str(parse_measure(name))], _ = number_of(name, number)
     results = []
     for measure in parse_measures(list(printed) if metrics is None else metrics):
         found = solve(problem, measure).range

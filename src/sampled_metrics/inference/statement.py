@@ -222,8 +222,11 @@ def solve(problem: Printed, measure: Measure) -> Ends:
 
 def number_of(name: str, number: float | str) -> tuple[float, int]:
     """Return a printed number and its decimals."""
+    text = str(number).strip()
     try:
-        decimal = Decimal(str(number).strip())
+        decimal = Decimal(text.removesuffix("%").strip())
+        if text.endswith("%"):
+            decimal = decimal.scaleb(-2)
         inside = 0 <= decimal <= 1
     except InvalidOperation:
         raise InputError(f"{name} is {number!r}; expected a number such as 0.8245") from None

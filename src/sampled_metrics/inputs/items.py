@@ -38,8 +38,6 @@ from sampled_metrics.inputs.tables import (
     Table,
     Trec,
     Values,
-    as_arrow,
-    as_numpy,
     encoded,
     known_names,
     places,
@@ -343,11 +341,17 @@ def _counted_rows(
     if relevance is None:
         return np.arange(len(table)), None
     rows = np.flatnonzero(relevance > 0.0)
-    if name not in (RELEVANT, SEEN):  # negatives are the other rows
-        return np.flatnonzero(relevance <= 0.0), None
     if not rows.size:
         raise InputError("no relevance above 0; expected relevant items", path=table.path)
     return rows, None if name == SEEN else grades_of(relevance[rows])
+
+
+def negative_rows(table: Table) -> Int:
+    """Return the rows of negatives: all, or those of label 0."""
+    relevance = _relevance(table, "negatives", 0.0)
+    if relevance is None:
+        return np.arange(len(table))
+    return np.flatnonzero(relevance <= 0.0)
 
 
 def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
@@ -446,6 +450,12 @@ def items_of_arrays(given: Any, name: str, shape: Shape | None = None) -> Items:
         raise InputError(f"not {what} ({error})", path=path) from error
 
 
+def may_be_matrix(lists: Sequence[Any]) -> bool:
+    """Return whether lists of each user all have the same length, as rows of a matrix."""
+    sizes = {len(items_in(own)) for own in lists}
+    return len(sizes) == 1 and any(isinstance(own, SEVERAL) for own in lists)
+
+
 def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Items:
     """Return items of the rows of a matrix, of `shape` if it is known.
 
@@ -508,7 +518,9 @@ def _of_columns(columns: Any, name: str, shape: Shape | None) -> Items:
     if columns.dtype.kind not in "iu" or name in _MARKED or columns.size != n_users:
         raise _wrong(columns, name, shape)
     item = integers(name, columns)
-    require(name, item, item >= -1, "columns from 0, or -1 for users without")
+    good = (item >= -1) & (item < (n_items or np.inf))
+    bound = f"0 to {n_items - 1}" if n_items else "from 0"
+    require(name, item, good, f"columns {bound}, or -1 for users without")
     has_item = item != -1
     start = np.append(0, np.cumsum(has_item))
     return Items(start, item[has_item], n_items, name=HELD_OUT if has_item.all() else name)
@@ -545,62 +557,7 @@ def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:
     return InputError(f"{found}; expected {one}, or numbers of {whole}")
 
 
-class KnownItems(NamedTuple):
-    """Items that users have seen, and those that are held out for them."""
-
-    user_ids: Ids  # users with held-out items, in ascending order
-    item_ids: Ids  # all items that any table names, likewise
-    held_out: Items
-    seen: Items
-    seen_by_others: Items  # by users without held-out items
-
-
-def known_items(
-    held_out: object,
-    seen: object | None,
-    items: object | None = None,
-    others: Sequence[Table] = (),
-) -> KnownItems:
-    """Take held-out and seen items by id; all tables, also of `items`, name the catalogue."""
-    held = items_by_id(held_out, RELEVANT)
-    ask_of_grades(held.relevance)
-    no_items = np.zeros(0, np.int64)
-    of_seen = Items(np.zeros(1, np.int64), no_items, 0, held.user_ids[:0], held.item_ids[:0])
-    if seen is not None:
-        of_seen = items_by_id(seen, SEEN)
-        with reading(seen):
-            ask_of_common(USER, SEEN, of_seen.user_ids, RELEVANT, held.user_ids)
-            ask_of_common(ITEM, SEEN, of_seen.item_ids, RELEVANT, held.item_ids)
-    named = [held.item_ids, of_seen.item_ids]
-    if items is not None:
-        others = [read_table(items, "items (item_id)"), *others]
-    named += [table.ids(ITEM) for table in others]
-    user_ids = _distinct([held.user_ids])
-    item_ids = _distinct(named)
-    mine = of_seen.within(user_ids, item_ids)
-    held = held.within(user_ids, item_ids)
-    is_both = held.has(mine.owners, mine.item)
-    if is_both.any():
-        user, item = mine.pair(int(np.argmax(is_both)))
-        with reading(seen):
-            raise InputError(
-                f"user {user}, item {item} is both seen and held out, "
-                f"{int(is_both.sum()):,} in all; leave held-out items out of seen"
-            )
-    is_other = places(of_seen.user_ids, user_ids) < 0
-    other_ids = as_arrow(of_seen.user_ids).filter(pa.array(is_other))
-    return KnownItems(user_ids, item_ids, held, mine, of_seen.within(other_ids, item_ids))
-
-
 def ask_of_grades(grades: Float | None) -> None:
     """Warn that grades are not used, if there are any."""
     if grades is not None:
         ask(RELEVANT, "grades are not used here; from full rankings `evaluate` takes them as gains")
-
-
-def _distinct(columns: Sequence[pa.Array]) -> Ids:
-    """Return the distinct ids of columns in ascending order; text where any column is."""
-    is_whole = all(pa.types.is_integer(column.type) for column in columns)
-    kind = pa.int64() if is_whole else pa.string()
-    joined = pa.chunked_array([column.cast(kind) for column in columns])
-    return np.sort(as_numpy(joined.unique()))

@@ -37,7 +37,14 @@ from sampled_metrics.inputs.counting import (
     by_score,
     rank_items,
 )
-from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, Shape, items_of_scores
+from sampled_metrics.inputs.items import (
+    RELEVANT,
+    SEEN,
+    Items,
+    Shape,
+    items_of_scores,
+    may_be_matrix,
+)
 from sampled_metrics.inputs.tables import require_file
 
 _BESIDE = ("held_out", "seen", "seen_indptr", "positive", "user_ids", "item_ids")
@@ -153,9 +160,16 @@ def n_rows(relevant: Any) -> int:
     raise InputError("a function of users needs relevant by position, as columns or a matrix")
 
 
-def function(score: Score, n_users: int) -> Scores:
-    """Take a function of rows of users, which is not asked before ranking."""
-    return Scores(score, (n_users, None))
+def function(score: Score, relevant: Any, seen: Any = None) -> Scores:
+    """Take a function of rows of users, which is asked before ranking only if lists need it.
+
+    Lists that all have one length are a matrix if the function has as many scores.
+    """
+    width = None
+    for given in (relevant, seen):
+        if isinstance(given, list | tuple) and may_be_matrix(given):
+            width = np.shape(score(np.zeros(1, np.int64)))[-1]
+    return Scores(score, (n_rows(relevant), width))
 
 
 def count_scores(

@@ -10,7 +10,7 @@ import numpy as np
 from sampled_metrics._base.arguments import check_arguments, path_of
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, collected, reading
-from sampled_metrics._base.files import write_text
+from sampled_metrics._base.files import require_output, write_text
 from sampled_metrics._base.text import Rows
 from sampled_metrics.estimators import DECLARED, parse_estimators
 from sampled_metrics.inference.compare import compare
@@ -18,13 +18,13 @@ from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
 from sampled_metrics.inference.flags import listed
 from sampled_metrics.inference.orders import order_in_words
+from sampled_metrics.inference.pairing import all_alike
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results
 from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
 from sampled_metrics.pages.words import MOST_NAMED, percent, range_bars
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import all_alike
 
 _M = 100  # negatives that the page of full rankings begins with, or all of fewer items
 
@@ -60,6 +60,7 @@ def report(
         raise InputError("data is no dictionary of recommenders by name; expected one or more")
     check_arguments(ties=ties, shape=shape, confidence=confidence)
     file = path_of(path)
+    require_output(file, (".html", ".htm"), [*data.values(), relevant, seen])
     measures = [str(measure) for measure in parse_measures(metrics)]
     drawn = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling}
     drawn |= {"positive": positive, "relevant": relevant}

@@ -17,7 +17,6 @@ from sampled_metrics.inputs.scores import (
     factors,
     function,
     is_column,
-    n_rows,
     opened,
     scores_of,
 )
@@ -80,7 +79,7 @@ def as_ranks(
 def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
     """Call the constructor for a kind of data, with the options that it takes."""
     if isinstance(data, Ranks):
-        _take(options, "Ranks", "min_relevance")
+        taken(options, "Ranks", "min_relevance")
         return data
     if isinstance(data, SampledRanks):
         raise InputError("found sampled ranks; `correct` takes them")
@@ -90,11 +89,11 @@ def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
     if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
         return _ranks_of_pair(data, options)
     if is_function(data):
-        return _ranks_of_scores(function(data, n_rows(options["relevant"])), options)
+        return _ranks_of_scores(function(data, options["relevant"], options["seen"]), options)
     data = opened(data)
     if is_column(data):
         data = as_array(data)
-        n_items = _take(options, "ranks", "n_items", "min_relevance")["n_items"]
+        n_items = taken(options, "ranks", "n_items", "min_relevance")["n_items"]
         return Ranks.from_ranks(data, n_items)
     scores = scores_of(data)
     if not issparse(data):
@@ -110,13 +109,13 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
     if {"score", "label"} <= columns and options["relevant"] is None:
         if not options["complete"]:
             raise InputError(_LABELLED)
-        return Ranks.from_pairs(table, **_take(options, "labelled pairs", "min_relevance"))
+        return Ranks.from_pairs(table, **taken(options, "labelled pairs", "min_relevance"))
     has_order = not columns.isdisjoint(("rank", "score"))
     is_list = ITEM in columns and has_order and "n_candidates" not in columns
     if is_list or columns == {USER, ITEM}:
         return Ranks.from_lists(table, **options)
-    taken = _take(options, "ranks", "n_items", "min_relevance")
-    return Ranks.from_table(table, taken["n_items"])
+    given = taken(options, "ranks", "n_items", "min_relevance")
+    return Ranks.from_table(table, given["n_items"])
 
 
 def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any]) -> Ranks:
@@ -131,20 +130,20 @@ def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any]) -> Ranks:
     if all(are_whole):
         raise InputError(f"found two arrays of whole numbers; {_PAIR}")
     ids, scores = arrays if are_whole[0] else reversed(arrays)
-    taken = _take(options, "lists", "relevant", "seen", "n_items", "min_relevance", "missing")
-    return Ranks.from_top_k(ids, scores=scores, **taken)
+    given = taken(options, "lists", "relevant", "seen", "n_items", "min_relevance", "missing")
+    return Ranks.from_top_k(ids, scores=scores, **given)
 
 
 def _ranks_of_scores(scores: Scores, options: dict[str, Any]) -> Ranks:
-    taken = _take(options, "scores", "relevant", "seen", "n_items", "min_relevance")
-    require_same("n_items", taken.pop("n_items"), "number of items", scores.shape[1])
-    ranks = Ranks.from_scores(scores, **taken)
-    if taken["seen"] is None and "seen" not in scores.beside:
+    given = taken(options, "scores", "relevant", "seen", "n_items", "min_relevance")
+    require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
+    ranks = Ranks.from_scores(scores, **given)
+    if given["seen"] is None and "seen" not in scores.beside:
         question_seen(ranks, scores.shape[1] or int(ranks.n_candidates[0]))
     return ranks
 
 
-def _take(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
+def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
     """Return options by name; others that are given raise InputError."""
     unset = {"complete": False, "missing": MISSING[0], "min_relevance": 0.0}
     for name, value in options.items():
@@ -242,45 +241,6 @@ def _leave_out(kind: str, **options: Any) -> None:
     for name, value in options.items():
         if value is not None:
             raise InputError(f"found {kind}; leave {name} ({flag(name)}) out")
-
-
-def all_alike(
-    data: Mapping[str, object], full: Mapping[str, Any], drawn: Mapping[str, Any]
-) -> tuple[dict[str, SampledRanks], dict[str, Ranks]]:
-    """Return the sampled ranks of all recommenders, or their ranks in full rankings.
-
-    `full` and `drawn` are options of `as_ranks` and `as_sampled`.
-    """
-    among = [name for name, value in data.items() if _is_sampled(name, value, drawn)]
-    others = [name for name in data if name not in among]
-    if among and others:
-        raise InputError(
-            f"{others[0]} is ranked in full, {among[0]} among samples; compare like with like"
-        )
-    if among:
-        _take(dict(full), "sampled ranks", "n_items", "relevant", "missing")
-    elif drawn.get("sampling") is not None:
-        raise InputError("sampling (--sampling) is for sampled rankings, these are full")
-    samples = {}
-    rankings = {}
-    for name, value in data.items():
-        with reading(name):
-            if among:
-                samples[name] = as_sampled(value, **drawn)
-            else:
-                rankings[name] = as_ranks(value, **full)
-    return samples, rankings
-
-
-def _is_sampled(name: str, value: Any, drawn: Mapping[str, Any]) -> bool:
-    """Return whether data is of sampled rankings."""
-    if isinstance(value, Ranks | SampledRanks):
-        return isinstance(value, SampledRanks)
-    if drawn.get("positive") is not None or drawn.get("n_negatives") is not None:
-        return True
-    with reading(name):
-        table = table_of(value, "ranks, lists or scores", "data", "score", RUN)
-    return table is not None and not table.columns.keys().isdisjoint(("sampled_rank", "label"))
 
 
 def rank(

@@ -6,7 +6,6 @@ model or scores.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -246,7 +245,7 @@ class Ranks:
 
         Relevant items are given by position; options are those of `from_scores`.
         """
-        taken = scores_module.function(score, scores_module.n_rows(relevant))
+        taken = scores_module.function(score, relevant, options.get("seen"))
         return cls.from_scores(taken, relevant, **options)
 
     @classmethod
@@ -572,12 +571,6 @@ def _by_user(table: Table, counts: tuple[Int, Int, Int], grades: Float | None) -
         "relevance": select_rows(grades, order),
         "users": as_numpy(user_ids),
     }
-
-
-def sources(texts: Iterable[str]) -> str:
-    """Join the sources of several ranks, each once, with semicolons."""
-    parts = (part for text in sorted(set(texts)) for part in text.split("; "))
-    return "; ".join(dict.fromkeys(parts))
 
 
 def _require_lengths(ranks: Ranks, *names: str) -> None:

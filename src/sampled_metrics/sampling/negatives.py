@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.stats import binom, chi2, norm, poisson, rankdata
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.arrays import Bool, Float, Int, adjusted, generator
+from sampled_metrics._base.arrays import Bool, Float, Ids, Int, adjusted, generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked
 from sampled_metrics.inputs.samples import Pairs
@@ -36,12 +36,12 @@ _REPEATED = (
 )
 
 
-def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0) -> Int:
+def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, users: Ids | None = None) -> Int:
     """Draw negatives for each user, uniformly and without replacement.
 
     The negatives of a user depend only on the seed, the user's row and its excluded items, which
     are the nonzeros of `excluded`, shape (users, items). Returns items, int64 of shape (users, m),
-    in random order.
+    in random order. Errors name users by `users`, or else by their rows.
 
     Examples
     --------
@@ -55,7 +55,8 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0) -> Int:
     size = excluded.shape[1] - np.diff(known.indptr)
     if size.size and m > size.min():
         user = size.argmin()
-        raise InputError(f"{m} negatives wanted; user {user} has {size[user]} candidates left")
+        name = user if users is None else users[user]
+        raise InputError(f"{m} negatives wanted; user {name} has {size[user]} candidates left")
     drawn = np.empty((size.size, m), dtype=np.int64)
     for user, count in enumerate(size):
         rng = generator(seed, "negatives", user)

@@ -17,12 +17,12 @@ from sampled_metrics._base.files import read_table
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.ranks.ranks import sources
 from sampled_metrics.sampling import (
     expected_values,
     pmf,
 )
 from sampled_metrics.study.against_samples import CURVES, recall_against_samples
+from sampled_metrics.study.reading import sources
 from sampled_metrics.study.settings import N_ITEMS, ExperimentSettings
 from sampled_metrics.study.tables import EXACT, METRICS, PREDICTED_RANKS
 

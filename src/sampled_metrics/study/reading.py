@@ -1,6 +1,6 @@
-"""Reading the ranks of one held-out item per user."""
+"""Reading the ranks of one held-out item per user, and where they come from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sampled_metrics._base.errors import InputError, reading
@@ -28,3 +28,9 @@ def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
         if here != first:
             raise InputError(f"{here} users, but {paths[0].name} has {first}", path=path)
     return found
+
+
+def sources(texts: Iterable[str]) -> str:
+    """Join the sources of several ranks, each once, with semicolons."""
+    parts = (part for text in sorted(set(texts)) for part in text.split("; "))
+    return "; ".join(dict.fromkeys(parts))

@@ -213,8 +213,8 @@ def ranges(job: Job) -> None:
 
 def exact(job: Job) -> None:
     """Compute the exact metrics under each tie policy."""
-    from sampled_metrics.ranks.ranks import sources
     from sampled_metrics.study.printed import write_exact
+    from sampled_metrics.study.reading import sources
     from sampled_metrics.study.settings import ExactSettings
     from sampled_metrics.study.tables import exact_table
 
@@ -281,9 +281,9 @@ def figures(job: Job) -> None:
 
 def scorecard(job: Job) -> None:
     """Compare every published cell with ours, and measure every claim."""
-    from sampled_metrics.ranks.ranks import sources
     from sampled_metrics.study import claims, departures, figures, run, starts, tables
     from sampled_metrics.study import scorecard as study
+    from sampled_metrics.study.reading import sources
 
     inputs = job.input
     changed = job.params.departures
