@@ -9,10 +9,10 @@ import numpy as np
 from paper import Paper
 from sampled_metrics._base.arrays import generator
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.ranks.data import rank
 from sampled_metrics.metrics import values
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import rank
 from sampled_metrics.study.curves import in_worst_bucket
 from sampled_metrics.study.datasets.split import leave_last_out
 from sampled_metrics.study.recommenders.factors import ALS
