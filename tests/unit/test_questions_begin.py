@@ -7,7 +7,7 @@ import pytest
 
 from sampled_metrics import InputWarning
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.questions import question_ranks, question_samples, question_seen
+from sampled_metrics.ranks.data import question_ranks, question_samples, question_seen
 
 
 def rows(*parts):

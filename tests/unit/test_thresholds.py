@@ -7,8 +7,7 @@ import pytest
 import sampled_metrics as sm
 from sampled_metrics.inputs.items import ask_of_grades
 from sampled_metrics.inputs.scores import ask_of_seen_items
-from sampled_metrics.ranks.data import as_sampled
-from sampled_metrics.ranks.questions import question_samples
+from sampled_metrics.ranks.data import as_sampled, question_samples
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):

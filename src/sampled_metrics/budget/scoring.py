@@ -1,5 +1,7 @@
 """An evaluation of recommenders that are given as functions or as matrices."""
 
+from __future__ import annotations
+
 import logging
 import time
 from collections.abc import Mapping, Sequence

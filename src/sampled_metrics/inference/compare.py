@@ -1,5 +1,7 @@
 """Comparison of recommenders: which has the higher exact metric, where that is decided."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial

@@ -1,5 +1,7 @@
 """Corrected metrics of sampled ranks, and the range of the exact ones."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

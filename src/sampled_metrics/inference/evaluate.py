@@ -1,5 +1,7 @@
 """Exact metrics of full rankings, with error bars."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -186,7 +188,7 @@ def values_by_user(
     missing: str = "refuse",
     ties: str = "expected",
     seed: int = 0,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Calculate exact metrics of each user, a column for each metric and a row for each user.
 
     Arguments are those of `evaluate`. The index holds the ids of the users, or running numbers from

@@ -20,7 +20,7 @@ from sampled_metrics.inputs.scores import Beside as Counts
 from sampled_metrics.inputs.scores import ask_of_seen_items, counts_beside
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.questions import question_ranks, question_samples
+from sampled_metrics.ranks.data import question_ranks, question_samples
 
 
 class RankMeter:

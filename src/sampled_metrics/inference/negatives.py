@@ -1,5 +1,7 @@
 """Uniform negatives for the users of tables: draws of them, and tests of given ones."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING
@@ -26,7 +28,7 @@ def negatives(
     *,
     items: OfUsers | None = None,
     seed: int = 0,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Draw negatives for each user, uniformly and without replacement: `user_id` and `item_id`.
 
     Seen and relevant items are no negatives. The same seed gives the same negatives, so that all

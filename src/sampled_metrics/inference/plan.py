@@ -1,5 +1,7 @@
 """Plans of evaluations: how likely an order is decided, by the number of negatives."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

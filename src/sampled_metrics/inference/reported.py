@@ -6,6 +6,8 @@ give these means, to the printed digits and within sampling error (see `means`).
 shape at all ranks, because a few means leave more open than sampled ranks do.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from typing import Any

@@ -27,7 +27,7 @@ from sampled_metrics._base.arrays import (
     select_rows,
 )
 from sampled_metrics._base.errors import InputError, ask, reading
-from sampled_metrics._base.files import read_array, read_arrays
+from sampled_metrics._base.files import read_array, read_arrays, require_file
 from sampled_metrics._base.sparse import canonical
 from sampled_metrics.inputs.tables import (
     ITEM,
@@ -42,7 +42,6 @@ from sampled_metrics.inputs.tables import (
     known_names,
     places,
     read_table,
-    require_file,
 )
 
 HELD_OUT = "held-out"
@@ -198,14 +197,10 @@ def table_of(data: Any, what: str, name: str, value: str, trec: Trec) -> Table |
 
 def is_wide(data: Any) -> bool:
     """Return whether a table is a matrix: numbers only, in columns without a known name."""
-    if isinstance(data, pd.DataFrame):
-        names = [str(name) for name in data.columns]
-        is_number = all(kind.kind in "biuf" for kind in data.dtypes)
-    else:
-        schema = pa.table(data).schema
-        names = schema.names
-        is_number = all(pa.types.is_floating(t) or pa.types.is_integer(t) for t in schema.types)
-    return is_number and not any(known_names(names))
+    if not isinstance(data, pd.DataFrame):
+        data = pa.table(data).slice(0, 0).to_pandas()
+    names = [str(name) for name in data.columns]
+    return all(kind.kind in "biuf" for kind in data.dtypes) and not any(known_names(names))
 
 
 def _table_of_users(data: Any, name: str, value: str) -> Table:

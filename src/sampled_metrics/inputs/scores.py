@@ -26,7 +26,7 @@ from sampled_metrics._base.arrays import (
     require_unique,
 )
 from sampled_metrics._base.errors import InputError, ask
-from sampled_metrics._base.files import read_array, read_arrays
+from sampled_metrics._base.files import read_array, read_arrays, require_file
 from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
 from sampled_metrics.inputs.counting import (
     BLOCK_SIZE,
@@ -45,7 +45,6 @@ from sampled_metrics.inputs.items import (
     items_of_scores,
     may_be_matrix,
 )
-from sampled_metrics.inputs.tables import require_file
 
 _BESIDE = ("held_out", "seen", "seen_indptr", "positive", "user_ids", "item_ids")
 _SEVERAL = 10  # users and items; fewer are complete by chance

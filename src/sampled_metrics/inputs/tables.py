@@ -34,7 +34,7 @@ from sampled_metrics._base.arrays import (
     ordered_floats,
 )
 from sampled_metrics._base.errors import NO_MEMORY, InputError, ask
-from sampled_metrics._base.files import replacing
+from sampled_metrics._base.files import require_file
 
 Codes: TypeAlias = NDArray[np.int32]
 Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
@@ -444,26 +444,6 @@ def _in_memory(data: Any, path: Path) -> pa.Table:
         raise InputError(f"not a table ({error})", path=path) from error
 
 
-def require_file(path: Path, what: str) -> None:
-    """Raise InputError unless `path` is a file that is not empty."""
-    try:
-        size = path.stat().st_size
-    except FileNotFoundError:
-        raise InputError(f"no such file; expected {what}", path=path) from None
-    except (OSError, ValueError) as error:  # too long, or with a character that no name has
-        problem = f"no name of a file ({getattr(error, 'strerror', None) or error})"
-        raise InputError(f"{problem}; expected {what}", path=str(path)[:80]) from None
-    problem = ""
-    if not size:
-        problem = "empty"
-    if path.is_dir():
-        problem = "a folder"
-    elif not path.is_file():
-        problem = "a pipe or device, which cannot be read twice"
-    if problem:
-        raise InputError(f"{problem}; expected {what}", path=path)
-
-
 @contextmanager
 def _reading(path: Path, what: str) -> Any:
     """Turn what pyarrow raises into an InputError."""
@@ -585,12 +565,3 @@ def _problem_of_names(names: Sequence[str]) -> str:
     if any(re.match(r"[+-]?\d", name) for name in names):  # values, not to be shown
         return "no header that names the columns"
     return f"found columns {', '.join(names)}"
-
-
-def write_parquet(
-    path: Path, columns: Mapping[str, Any], metadata: Mapping[bytes, bytes] | None = None
-) -> None:
-    """Write the arrays that are not None as columns of a parquet file, all or nothing."""
-    arrays = {name: values for name, values in columns.items() if values is not None}
-    with replacing(path) as temporary:
-        parquet.write_table(pa.table(arrays, metadata=metadata), temporary)

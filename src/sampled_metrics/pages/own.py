@@ -1,5 +1,7 @@
 """The contents of the page of one's own sampled ranks or full rankings."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path

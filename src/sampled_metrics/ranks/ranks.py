@@ -35,6 +35,7 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, one_line, reading
+from sampled_metrics._base.files import write_parquet
 from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
 from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts, Score
@@ -43,7 +44,6 @@ from sampled_metrics.inputs.tables import (
     Table,
     as_numpy,
     read_table,
-    write_parquet,
 )
 
 COLUMNS = ("n_candidates", "n_better", "n_tied")

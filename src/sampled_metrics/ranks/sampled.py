@@ -30,6 +30,7 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
+from sampled_metrics._base.files import write_parquet
 from sampled_metrics.inputs import samples
 from sampled_metrics.inputs.counting import MISSING
 from sampled_metrics.inputs.samples import Pairs, Samples
@@ -40,7 +41,6 @@ from sampled_metrics.inputs.tables import (
     Table,
     as_numpy,
     read_table,
-    write_parquet,
 )
 from sampled_metrics.ranks.sampling import Sampling
 

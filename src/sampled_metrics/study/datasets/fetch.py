@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import replacing
-from sampled_metrics.inputs.tables import require_file
+from sampled_metrics._base.files import replacing, require_file
 from sampled_metrics.study.datasets.archives import Ratings
 from sampled_metrics.study.datasets.catalogue import CITATION
 from sampled_metrics.study.datasets.settings import DatasetSettings
