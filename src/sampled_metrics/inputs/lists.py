@@ -6,13 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import require_known
 from sampled_metrics._base.arrays import (
     Array,
-    Bool,
     Floats,
     Int,
     as_array,
@@ -84,28 +82,31 @@ def lists_of(data: Any) -> Lists:
     return lists
 
 
-def labelled(data: Any) -> tuple[Lists, Items]:
-    """Take a table of candidates with `score` and `label`: lists, and the items of label 1.
+def count_labelled(data: Any) -> Counts:
+    """Count candidates above those of label 1, in a table with all candidates of each user.
 
     Rows of one user, or of one `row_id`, belong together.
     """
     table = read_table(data, "pairs (user_id, item_id, score, label)")
     table.require("score", "label")
     codes, user_ids = table.codes(table.group)
-    user = codes.astype(np.int64)
-    item = np.arange(len(table))
     if ITEM in table.columns:
-        item = table.codes(ITEM)[0].astype(np.int64)
-    ids = pa.array(np.arange(item.max() + 1))
-    lists = Lists(user, item, table.ordered("score"), user_ids, ids)
+        require_different(table, codes, table.codes(ITEM)[0])
+    user = codes.astype(np.int64)
     grade = table.finite("label")
-    own = grade > 0.0
-    items = Items.of_pairs(
-        user[own], item[own], len(user_ids), len(ids), relevance=grades_of(grade[own])
+    better, tied = by_score(user, table.ordered("score"))
+    held = np.flatnonzero(grade > 0.0)
+    held = held[np.lexsort((better[held], user[held]))]
+    n_found = np.bincount(user[held], minlength=len(user_ids))
+    is_taken = n_found > 0
+    return Counts(
+        np.bincount(user)[is_taken],
+        better[held],
+        tied[held],
+        n_found=n_found[is_taken],
+        relevance=grades_of(grade[held]),
+        users=as_numpy(user_ids)[is_taken],
     )
-    items = items._replace(user_ids=user_ids, item_ids=ids)
-    has_any = np.unique(user[own])
-    return lists, items.within(pc.take(user_ids, pa.array(has_any)), ids)
 
 
 def _scores_of(table: Table, user: Int) -> tuple[Floats | Int, bool]:
@@ -194,15 +195,7 @@ def count_lists(
     elif lists.has_scores and (lists.lengths() == n_known).all():
         ask_of_seen_items(len(lists.user_ids), n_known)
     ask_of_common(ITEM, RELEVANT, wanted.item_ids, "the lists", lists.item_ids)
-    return _counts(_find(wanted, lists, missing), wanted, lists, n_items, complete, missing)
-
-
-class _Found(NamedTuple):
-    owner: Int  # user of each relevant item
-    row: Int  # its row among the lists
-    is_found: Bool
-    depth: Int  # length of each user's list
-    has_list: Bool
+    return _counts(wanted, lists, n_items, complete, missing)
 
 
 def _unseen(lists: Lists, relevant: Items, seen: Items) -> Lists:
@@ -219,11 +212,11 @@ def _unseen(lists: Lists, relevant: Items, seen: Items) -> Lists:
     return lists._replace(user=lists.user[new], item=lists.item[new], score=lists.score[new])
 
 
-def _find(relevant: Items, lists: Lists, missing: str) -> _Found:
-    """Find relevant items in the lists of their users."""
-    list_of = places(relevant.user_ids, lists.user_ids)
-    without = np.flatnonzero(list_of < 0)
-    if without.size == list_of.size:
+def _lists_of(relevant: Items, lists: Lists, missing: str) -> Int:
+    """Return the number of each relevant user's list, -1 without one."""
+    number = places(relevant.user_ids, lists.user_ids)
+    without = np.flatnonzero(number < 0)
+    if without.size == number.size:
         first = lists.user_ids[0]
         raise InputError(f"no list for any relevant user; the first list is of user {first}")
     if without.size and missing == "refuse":
@@ -232,59 +225,54 @@ def _find(relevant: Items, lists: Lists, missing: str) -> _Found:
             f"no list for user {user} ({without.size} users have none); missing='last' "
             "(--missing last) counts their items as not found"
         )
-    owner = relevant.owners
-    item = places(relevant.item_ids, lists.item_ids)[relevant.item]
-    width = len(lists.item_ids)
-    pair = np.where((item < 0) | (list_of[owner] < 0), -1, list_of[owner] * width + item)
-    row = places(pair, lists.user * width + lists.item)
-    depth = np.where(list_of < 0, 0, lists.lengths()[list_of])
-    return _Found(owner, row, row >= 0, depth, list_of >= 0)
+    return number
 
 
 def _counts(
-    found: _Found,
-    relevant: Items,
-    lists: Lists,
-    n_items: int | None,
-    complete: bool,
-    missing: str,
+    relevant: Items, lists: Lists, n_items: int | None, complete: bool, missing: str
 ) -> Counts:
     """Return the ranks of each user's items that are found, best first."""
-    n_relevant = relevant.sizes
-    n_found = np.bincount(found.owner[found.is_found], minlength=n_relevant.size)
-    n_lost = n_relevant - n_found
-    depth = found.depth
+    number = _lists_of(relevant, lists, missing)
     lengths = lists.lengths()
     if n_items is not None and lengths.max() > n_items:
         longest = lists.user_ids[int(np.argmax(lengths))]
         problem = f"the list of user {longest} has {lengths.max()} items"
         raise InputError(f"{problem}, expected at most {n_items}")
+    depth = np.where(number < 0, 0, lengths[number])
+    owner = relevant.owners
+    item = places(relevant.item_ids, lists.item_ids)[relevant.item]
+    width = len(lists.item_ids)
+    is_listed = (item >= 0) & (number[owner] >= 0)
+    pair = np.where(is_listed, number[owner] * width + item, -1)
+    row = places(pair, lists.user * width + lists.item)
+    is_found = row >= 0
+    n_relevant = relevant.sizes
+    n_found = np.bincount(owner[is_found], minlength=n_relevant.size)
+    n_lost = n_relevant - n_found
     if complete and missing == "refuse" and n_lost.any():
-        user, item = relevant.pair(int(np.argmin(found.is_found)))
+        user, lost = relevant.pair(int(np.argmin(is_found)))
         raise InputError(
-            f"no relevant item {item} in the list of user {user}: not --complete, or "
+            f"no relevant item {lost} in the list of user {user}: not --complete, or "
             "missing='last' (--missing last)"
         )
     if not complete:
         n_others = np.count_nonzero(places(relevant.item_ids, lists.item_ids) < 0)
-        n_known = max(n_items or 0, len(lists.item_ids) + int(n_others))
+        n_known = max(n_items or 0, width + int(n_others))
         _ask_of_chance(depth, n_relevant, n_found, n_known)
     better, tied = by_score(lists.user, lists.score)
-    n_better = np.where(found.is_found, better[found.row], depth[found.owner])
-    n_tied = np.where(found.is_found, tied[found.row], n_lost[found.owner] - 1)
-    order = np.lexsort((n_better, ~found.is_found, found.owner))
-    is_ranked = found.is_found[order]
+    n_better = np.where(is_found, better[row], depth[owner])
+    n_tied = np.where(is_found, tied[row], n_lost[owner] - 1)
+    order = np.lexsort((n_better, ~is_found, owner))
+    is_ranked = is_found[order]
     n_candidates = np.full_like(depth, n_items or 0)
-    n_missing = int((~found.has_list).sum())
+    n_missing = np.count_nonzero(number < 0)
     if complete:  # items that a list lacks are tied behind all others
-        n_missing = int((n_lost > 0).sum())
+        n_missing = np.count_nonzero(n_lost)
         is_ranked = np.ones_like(is_ranked)
         n_found = n_relevant
         n_candidates = depth = depth + n_lost
     elif missing == "last":
-        depth = np.full_like(depth, MOST_ITEMS)
-        if n_items is not None:
-            depth = np.maximum(n_items - n_lost, found.depth)
+        depth = np.maximum((n_items or MOST_ITEMS) - n_lost, depth)
     return Counts(
         n_candidates,
         n_better[order][is_ranked],
@@ -294,7 +282,7 @@ def _counts(
         depth=depth,
         relevance=select_rows(relevant.relevance, order),
         users=as_numpy(relevant.user_ids),
-        n_missing=n_missing,
+        n_missing=int(n_missing),
     )
 
 

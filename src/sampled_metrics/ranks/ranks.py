@@ -319,8 +319,8 @@ class Ranks:
     @classmethod
     def from_pairs(cls, pairs: Any, *, min_relevance: float = 0.0) -> Self:
         """Rank labelled candidates, all of each user: user, item, score and label in a table."""
-        given, labels = lists.labelled(pairs)
-        return cls.from_lists(given, labels, complete=True, min_relevance=min_relevance)
+        counts = lists.count_labelled(pairs)
+        return cls._of(counts).at_least(min_relevance)
 
     @classmethod
     def from_ranks(
