@@ -66,7 +66,8 @@ class Products:
         largest = np.abs(users).max(initial=0.0)
         with _unlimited():
             self.is_finite = bool(largest * largest_sum < np.finfo(np.float64).max / 4.0)
-        self._relative = 4 * (items.shape[1] + 4) * np.finfo(np.float64).eps * largest_sum
+        error = np.finfo(np.float64).eps * largest_sum
+        self._relative = 4 * (items.shape[1] + 4) * error
 
     @_unlimited()
     @one_thread()  # more cost more than they save where processors are busy
@@ -229,7 +230,8 @@ class _Task(NamedTuple):
             high = own + margin[row]
         if row.size == users.size:  # one item per user
             n_better = _count(candidates > high[:, np.newaxis])
-            return n_better, _count(candidates >= low[:, np.newaxis]) - n_better - 1
+            not_below = _count(candidates >= low[:, np.newaxis])
+            return n_better, not_below - n_better - 1
         not_above = np.empty(row.size, np.int64)
         below = np.empty(row.size, np.int64)
         bounds = np.searchsorted(row, np.arange(len(candidates) + 1))
@@ -271,11 +273,13 @@ def by_score(users: Int, score: Floats | Int) -> tuple[Int, Int]:
     order = np.lexsort((-score, users))
     user = users[order]
     ordered = score[order]
-    differs = (user[1:] != user[:-1]) | (ordered[1:] != ordered[:-1])
-    begins = np.flatnonzero(np.append(True, differs))
+    is_new_user = user[1:] != user[:-1]
+    is_other_score = ordered[1:] != ordered[:-1]
+    begins = np.flatnonzero(np.append(True, is_new_user | is_other_score))
     level = np.diff(begins, append=score.size)
     n_better = np.empty(score.size, np.int64)
     n_tied = np.empty(score.size, np.int64)
-    n_better[order] = np.repeat(ranges(0, np.bincount(users))[begins], level)
+    places = ranges(0, np.bincount(users))
+    n_better[order] = np.repeat(places[begins], level)
     n_tied[order] = np.repeat(level - 1, level)
     return n_better, n_tied

@@ -133,7 +133,8 @@ class Items(NamedTuple):
         """Return whether each pair of numbers is one of these; -1 is no user and no item."""
         width = np.append(self.item, item).max(initial=-1) + 1
         is_known = (user >= 0) & (item >= 0)
-        return is_known & np.isin(user * width + item, self.owners * width + self.item)
+        own = self.owners * width + self.item
+        return is_known & np.isin(user * width + item, own)
 
     def within(self, user_ids: Values, item_ids: Values) -> Items:
         """Return the pairs with both ids among others, with the numbers of these."""
@@ -176,7 +177,9 @@ def is_by_user(data: object) -> bool:
 
 def is_columns(data: object) -> bool:
     """Return whether data is a dictionary of columns with ids of users and items, or ranks."""
-    if not isinstance(data, Mapping) or not all(isinstance(key, str) for key in data):
+    if not isinstance(data, Mapping):
+        return False
+    if not all(isinstance(key, str) for key in data):
         return False
     known = set(known_names(list(data)))
     return {USER, ITEM} <= known or not known.isdisjoint(("rank", "n_better", "sampled_rank"))
@@ -200,7 +203,8 @@ def is_wide(data: Any) -> bool:
     if not isinstance(data, pd.DataFrame):
         data = pa.table(data).slice(0, 0).to_pandas()
     names = [str(name) for name in data.columns]
-    return all(kind.kind in "biuf" for kind in data.dtypes) and not any(known_names(names))
+    is_number = all(kind.kind in "biuf" for kind in data.dtypes)
+    return is_number and not any(known_names(names))
 
 
 def _table_of_users(data: Any, name: str, value: str) -> Table:
@@ -226,7 +230,10 @@ def _table_of_users(data: Any, name: str, value: str) -> Table:
             numbers += own.values()
     if not items:
         raise InputError(f"{name}: no items in the lists; expected items for each user")
-    columns = {USER: _column(users, f"{name}: users"), ITEM: _column(items, f"{name}: items")}
+    columns = {
+        USER: _column(users, f"{name}: users"),
+        ITEM: _column(items, f"{name}: items"),
+    }
     if has_numbers:
         columns[value] = _column(numbers, f"{name}: numbers of items")
     elif value == "score":
@@ -236,7 +243,8 @@ def _table_of_users(data: Any, name: str, value: str) -> Table:
 
 def items_in(own: Any) -> list[Any]:
     """Return several items, or one, or none, as a list."""
-    if isinstance(own, (Mapping, *SEVERAL)) or (not isinstance(own, str) and np.ndim(own) == 1):
+    is_array = not isinstance(own, str) and np.ndim(own) == 1
+    if is_array or isinstance(own, (Mapping, *SEVERAL)):
         return [item for item in own if not _is_missing(item)]
     return [] if _is_missing(own) else [own]
 
@@ -400,7 +408,8 @@ def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> Non
     again = first_duplicate(user, item)
     if again is None:
         return
-    first = int(np.argmax((user == user[again]) & (item == item[again])))
+    is_same = (user == user[again]) & (item == item[again])
+    first = int(np.argmax(is_same))
     user_id, item_id = (table.ids(name)[again] for name in (USER, ITEM))
     problem = f"duplicate of row {first + 1} (user {user_id}, item {item_id})"
     raise table.error_at(again, problem)
@@ -457,18 +466,21 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
     They are the nonzeros of a matrix, users x items; a list of columns for each user; or, those
     that are relevant, one column for each user, -1 or None without.
     """
-    if isinstance(given, pd.Series) or (isinstance(given, np.ndarray) and given.dtype == object):
+    is_object = isinstance(given, np.ndarray) and given.dtype == object
+    if is_object or isinstance(given, pd.Series):
         given = given.tolist()
     if isinstance(given, list | tuple) and any(isinstance(own, SEVERAL) for own in given):
         lists = [items_in(own) for own in given]
-        if shape is None or [len(own) for own in lists] != [shape[1]] * shape[0]:
+        sizes = [len(own) for own in lists]
+        if shape is None or sizes != [shape[1]] * shape[0]:
             return _of_lists(lists, name, shape)
     if isinstance(given, list | tuple):
         given = [-1 if each is None else each for each in given]
     if sparse.issparse(given):
         return _of_matrix(given, name, shape)
     if np.shape(given) == (0,):
-        return Items(np.zeros(1, np.int64), np.zeros(0, np.int64), name=HELD_OUT)
+        none = np.zeros(0, np.int64)
+        return Items(np.zeros(1, np.int64), none, name=HELD_OUT)
     array = as_array(given, name)
     if array.ndim == 2:
         return _of_matrix(array, name, shape)
@@ -499,8 +511,10 @@ def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
 def _refuse_pairs(rows: Any, name: str, is_in_order: bool = False) -> None:
     """Raise InputError for rows of user, item and maybe a rating, at times in order of users."""
     table = np.asarray(rows)
-    is_long = len(table) >= 10 and 1 < table.shape[1] <= 5 and np.unique(table).size > 10
-    if is_long and not (is_in_order and (np.diff(table[:, 0]) < 0).any()):
+    is_narrow = 1 < table.shape[1] <= 5
+    is_long = len(table) >= 10 and np.unique(table).size > 10
+    falls = (np.diff(table[:, 0]) < 0).any()
+    if is_narrow and is_long and not (is_in_order and falls):
         raise InputError(
             f"{name}: found rows of {len(rows[0])} numbers; if these are users and items, give a "
             "DataFrame with columns user_id and item_id"
@@ -534,7 +548,8 @@ def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) ->
     if item.size and not 0 <= item.min() <= item.max() < n_items:
         found = f"found items {item.min()} to {item.max()}"
         raise InputError(f"{name}: {found}; expected columns, 0 to {n_items - 1}")
-    items = _of_matrix(Items(np.cumsum([0, *sizes]), item, n_items).matrix(), name, None)
+    start = np.cumsum([0, *sizes])
+    items = _of_matrix(Items(start, item, n_items).matrix(), name, None)
     if shape is not None:
         items = items._replace(n_items=width)
     return items

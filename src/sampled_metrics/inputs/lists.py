@@ -209,7 +209,9 @@ def _unseen(lists: Lists, relevant: Items, seen: Items) -> Lists:
     new = ~seen.within(lists.user_ids, lists.item_ids).has(lists.user, lists.item)
     if not new.any():
         raise InputError("users have seen all items of the lists; expected some that are new")
-    return lists._replace(user=lists.user[new], item=lists.item[new], score=lists.score[new])
+    user = lists.user[new]
+    item = lists.item[new]
+    return lists._replace(user=user, item=item, score=lists.score[new])
 
 
 def _lists_of(relevant: Items, lists: Lists, missing: str) -> Int:
@@ -326,7 +328,8 @@ def _ask_of_distances(user: Int, score: Floats) -> None:
 
 def _ask_of_sorted_ids(lists: Lists) -> None:
     """Ask about lists whose items ascend, as sorting by id leaves them."""
-    if not pa.types.is_integer(lists.item_ids.type) or lists.lengths().min() < 2:
+    is_whole = pa.types.is_integer(lists.item_ids.type)
+    if not is_whole or lists.lengths().min() < 2:
         return
     ids = as_numpy(lists.item_ids)[lists.item]
     steps = _steps(lists.user, -lists.score, ids)

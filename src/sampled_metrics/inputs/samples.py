@@ -122,7 +122,9 @@ def _among_negatives(row: Int, score: Any, held: Bool) -> tuple[Int, Int]:
     of_all = by_score(row, score)
     _, of_row = np.unique(row[held], return_inverse=True)
     of_held = by_score(of_row, score[held])
-    return of_all[0][held] - of_held[0], of_all[1][held] - of_held[1]
+    better = of_all[0][held] - of_held[0]
+    tied = of_all[1][held] - of_held[1]
+    return better, tied
 
 
 def _require_columns(table: Table, relevant: Any) -> None:

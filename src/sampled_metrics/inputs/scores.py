@@ -136,7 +136,8 @@ def factors(users: ArrayLike, items: ArrayLike) -> Scores:
     right = np.atleast_1d(as_array(items, "items"))
     for name, vectors in (("users", left), ("items", right)):
         is_finite = vectors.dtype.kind in "fiu" and np.isfinite(vectors).all()
-        if not is_finite or vectors.ndim != 2 or vectors.shape[1] != left.shape[-1]:
+        is_table = vectors.ndim == 2 and vectors.shape[1] == left.shape[-1]
+        if not (is_finite and is_table):
             found = f"vectors of {name} are {vectors.dtype} of shape {vectors.shape}"
             raise InputError(f"{found}; expected finite numbers, of shape ({len(vectors)}, d)")
     products = Products(np.ascontiguousarray(left, float), np.ascontiguousarray(right, float))

@@ -165,7 +165,8 @@ class Table:
     def marks(self, name: str) -> Bool:
         """Return a column of 1 or 0, or of true or false, -1 as 0."""
         values = self._numbers(name, "1 or 0")
-        self.refuse(name, ~np.isin(values, (-1, 0, 1)), values, "1 or 0")
+        is_mark = np.isin(values, (-1, 0, 1))
+        self.refuse(name, ~is_mark, values, "1 or 0")
         return values > 0
 
     def finite(self, name: str) -> Float:
@@ -203,7 +204,8 @@ class Table:
         if pa.types.is_floating(kind):
             self._refuse_rounded(name, kind)
         if pa.types.is_floating(kind) or kind == pa.uint64():
-            column = pa.chunked_array([self.whole(name, -(2**63), expected=_IDS)])
+            numbers = self.whole(name, -(2**63), expected=_IDS)
+            column = pa.chunked_array([numbers])
             kind = pa.int64()
         if not (is_text(kind) or pa.types.is_integer(kind)):
             raise self._wrong_type(name, column, _IDS)
@@ -212,14 +214,16 @@ class Table:
             return codes, names.cast(pa.int64())
         names = names.cast(pa.string())
         is_empty = np.asarray(pc.equal(names, ""))
-        self.refuse(name, is_empty[codes], np.where(is_empty[codes], "nothing", ""), _IDS)
+        nothing = np.full(len(codes), "nothing")
+        self.refuse(name, is_empty[codes], nothing, _IDS)
         is_number = np.asarray(pc.match_substring_regex(names, _CANONICAL))
         if is_number.all() and fits(names, pa.int64()):
             return codes, names.cast(pa.int64())
         for pattern, problem in _NO_IDS.items():
             bad = np.asarray(pc.match_substring_regex(names, pattern))
             if bad.any():
-                raise self.error_at(int(np.argmax(bad[codes])), f"found an id {problem}", name)
+                row = int(np.argmax(bad[codes]))
+                raise self.error_at(row, f"found an id {problem}", name)
         self._ask_of_joined(name, names)
         return codes, names
 
@@ -234,7 +238,8 @@ class Table:
         """Ask about several ids in one cell, joined with blanks or commas."""
         several = pc.match_substring_regex(names, r"^[\[(]?\d+([ ,;|]+\d+)+[\])]?$")
         one = pc.match_substring_regex(names, r"^\d+$")
-        if pc.any(several).as_py() and pc.all(pc.or_(several, one)).as_py():
+        is_all = pc.all(pc.or_(several, one)).as_py()
+        if is_all and pc.any(several).as_py():
             first = names.filter(several)[0]
             ask(
                 str(self.path),
@@ -259,7 +264,9 @@ class Table:
 
     def error(self, name: str, row: int, found: object, expected: str) -> InputError:
         """Make the error for a value; `row` counts from 0."""
-        shown = f"{found:.15g}" if isinstance(found, np.floating) else str(found)
+        shown = str(found)
+        if isinstance(found, np.floating):
+            shown = f"{found:.15g}"
         return self.error_at(row, f"found {shown[:80]}; expected {expected}", name)
 
     def error_at(self, row: int, problem: str, column: str | None = None) -> InputError:
@@ -291,8 +298,8 @@ class Table:
         """Cast text to float64, or raise InputError for the first value that is no number."""
         if fits(text, pa.float64()):
             return text.cast(pa.float64())
-        rows = range(len(text))
-        row = bisect_left(rows, True, key=lambda row: not fits(text[: row + 1], pa.float64()))
+        rows = range(1, len(text) + 1)
+        row = bisect_left(rows, True, key=lambda end: not fits(text[:end], pa.float64()))
         raise self.error(name, row, repr(text[row].as_py()), expected)
 
     def _wrong_type(self, name: str, column: pa.ChunkedArray, expected: str) -> InputError:
@@ -542,7 +549,8 @@ def _is_trec(path: Path, first: str, trec: Trec) -> bool:
     fields = first.split()
     if len(fields) != len(trec.columns):
         return False
-    return fits(pa.array([fields[place] for place in trec.numbers]), pa.float64())
+    numbers = [fields[place] for place in trec.numbers]
+    return fits(pa.array(numbers), pa.float64())
 
 
 def _require_known(
