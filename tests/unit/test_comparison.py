@@ -66,6 +66,7 @@ class TestExact:
     a, b = (1, 2, 4, 50), (2, 1, 1, 10)
     ap = 1 / np.array([a, b])
 
+    @pytest.mark.filterwarnings("ignore:confidence")  # of 0.4
     def test_paired_by_hand(self):
         a, b = ranks_of(self.a, users=[1, 2, 3, 4]), ranks_of(self.b[::-1], users=[4, 3, 2, 1])
         (found,), (back,) = compare(named(a, b), "ap"), compare(named(b, a), "ap")
@@ -297,6 +298,7 @@ class TestOrder:
                 wrong += one.ci_low > 0 if right == "a" else one.ci_high < 0
         assert wrong  # sampled metrics are, with certainty
 
+    @pytest.mark.filterwarnings("ignore:.*have the same ranks")
     def test_decided_orders_hold_up_to_a_factor(self):
         rng = np.random.default_rng(7)
         samples = []
@@ -380,6 +382,7 @@ def test_refused_with_the_statistic(case):
     assert caught.value.path == "second"
 
 
+@pytest.mark.filterwarnings("ignore:.*have the same ranks")
 def test_users_that_would_decide_an_order():
     # Of 100 users, 10 are right by b alone and 5 by a alone: mean .05, variance .15 - .05^2.
     a, b, none = np.zeros((3, 100), int)

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.items import items_by_id, known_items
+from sampled_metrics.inputs.items import items_by_id
+from sampled_metrics.sampling.catalogue import known_items
 
 LISTS = {"ann": ["a", "b", "c"], "bob": ["a", "d", "c"], "eve": ["d", "b", "a"]}
 SCORES = np.arange(12.0).reshape(3, 4)

@@ -228,6 +228,7 @@ def test_full_rankings_refused_in_one_line(data, options, words):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.filterwarnings("ignore:.*have the same ranks")
 @pytest.mark.filterwarnings("ignore:.*held-out items are above")  # b is random
 def test_comparison_of_every_kind(study, tmp_path):
     noise = np.random.default_rng(1).normal(size=study["all"].shape)

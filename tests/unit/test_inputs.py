@@ -304,6 +304,7 @@ def test_seen_items_and_complete_lists(study):
         found(study["filtered"], relevant=relevant, seen=relevant)
 
 
+@pytest.mark.filterwarnings("ignore:.*have the same ranks")
 def test_cut_lists_give_the_metrics_that_they_know(study):
     top, relevant = study["filtered"][study["filtered"]["rank"] <= 10], study["relevant"]
     with pytest.warns(sm.InputWarning, match="left out: a") as caught:

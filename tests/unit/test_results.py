@@ -57,6 +57,7 @@ def test_numbers_that_do_not_exist_are_dashes():
     assert "nan" not in str(sm.evaluate(sm.Ranks([100], [3], [0]), "ap"))
 
 
+@pytest.mark.filterwarnings("ignore:.*have the same ranks")
 def test_many_orders_are_a_row_for_each_pair():
     data, metrics = {"A": SCORES, "B": SCORES[::-1], "C": SCORES}, [f"hr@{k}" for k in range(1, 12)]
     orders, _, _, ranges = sm.compare(data, metrics, "sampled", **ITEMS).parts()

@@ -70,7 +70,10 @@ def _check_range(name: str, value: Any) -> None:
         if not 0.0 < value < 1.0:
             raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
         if value < 0.5:
-            ask(name, f"{value} is rare: is it the probability of an error? Then {1 - value:g}")
+            ask(
+                name,
+                f"{value} is below a half: is it the probability of an error? Give {1 - value:g}",
+            )
     if name == "min_relevance" and not 0.0 <= value < np.inf:
         raise InputError(f"{name} is {value}, expected a finite number of at least 0")
 

@@ -126,7 +126,7 @@ class RankMeter:
         """
         if (scores is None) == (ranks is None):
             raise InputError("give scores or ranks to update, one of both")
-        if _is_empty(scores, ranks):
+        if _is_empty(scores) or _is_empty(ranks):
             return  # an empty batch
         if scores is None:
             counts, n_negatives = self._of_ranks(_in_memory(ranks))
@@ -219,9 +219,11 @@ class RankMeter:
         return Counts(np.full_like(values, most), values - 1, none, none + 1, none), m
 
 
-def _is_empty(*batches: Any) -> bool:
+def _is_empty(batch: Any) -> bool:
     """Return whether a batch has no rows."""
-    return any(batch is not None and len(batch) == 0 for batch in batches)
+    if isinstance(batch, list | tuple):
+        return not batch
+    return tuple(getattr(batch, "shape", ()))[:1] == (0,)
 
 
 def _in_memory(values: Any) -> Any:
