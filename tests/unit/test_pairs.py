@@ -121,4 +121,4 @@ def test_two_recommenders_are_asked_about_by_name():
     data = {"good": pairs(uniform(8)), "bad": pairs(of_popularity())}
     with pytest.warns(sm.InputWarning, match="bad, data: negatives fail"):
         found = sm.compare(data, "auc", "sampled", n_items=ITEMS - SEEN, shape="none")
-    assert [note.partition(":")[0] for note in found.notes] == ["bad, data"]
+    assert [note.partition(":")[0] for note in found.notes] == ["bad, data", "data"]

@@ -511,10 +511,10 @@ def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
 def _refuse_pairs(rows: Any, name: str, is_in_order: bool = False) -> None:
     """Raise InputError for rows of user, item and maybe a rating, at times in order of users."""
     table = np.asarray(rows)
-    is_narrow = 1 < table.shape[1] <= 5
-    is_long = len(table) >= 10 and np.unique(table).size > 10
+    if len(table) < 10 or not 1 < table.shape[1] <= 5:
+        return
     falls = (np.diff(table[:, 0]) < 0).any()
-    if is_narrow and is_long and not (is_in_order and falls):
+    if np.unique(table).size > 10 and not (is_in_order and falls):
         raise InputError(
             f"{name}: found rows of {len(rows[0])} numbers; if these are users and items, give a "
             "DataFrame with columns user_id and item_id"
