@@ -153,9 +153,5 @@ class ScorecardSettings(Settings):
     """The published cells, CSV."""
     spread: FileName = "results/reference/spread.csv"
     """How far each cell moves with what the paper leaves open, CSV."""
-    by_start: FileName = "results/reference/starts.csv"
-    """Tables of every start, CSV."""
     band: FileName = "results/reference/band.csv"
     """Lowest and highest curve of Figure 6 over the starts, CSV."""
-    starts: Annotated[int, Field(ge=2, le=10_000)] = 20
-    """Initialisations of the first als recommender that the spread is measured over."""

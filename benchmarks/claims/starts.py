@@ -164,13 +164,6 @@ def spread_table(
     return pd.concat([part for part in parts if len(part)])
 
 
-def uniform_ties(records: Mapping[str, Ranks], settings: ExperimentSettings) -> pd.DataFrame:
-    """Expect Tables 3 and 4 as if all orders of tied samples were equally likely: `uniform`."""
-    cells = pd.concat(of_data(records, settings.replaced(ties="random", repetitions=2)))
-    cells["uniform"] = expected_of_hundred(cells)
-    return cells[[*KEY, "uniform"]]
-
-
 def means_over_orders(
     measure: Measure, records: Ranks, generators: Iterable[np.random.Generator]
 ) -> Float:

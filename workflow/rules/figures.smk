@@ -1,0 +1,66 @@
+rule theory:
+    input:
+        published=get_published,
+    output:
+        cells=expand("<results>/cells/table{n}.csv", n=[1, 2]),
+        csv=expand("<results>/tables/table{n}.csv", n=[1, 2]),
+        tex=expand("<results>/tables/table{n}.tex", n=[1, 2]),
+        md=report(
+            expand("<results>/tables/table{n}.md", n=[1, 2]),
+            caption="../report/toys.rst",
+            category="Tables",
+        ),
+        svg=report(
+            expand("<results>/figures/figure{n}.svg", n=[1, 2, 3, 4]),
+            caption="../report/theory.rst",
+            category="Figures",
+        ),
+        others=expand("<results>/figures/figure{n}.{form}", n=[1, 2, 3, 4], form=["pdf", "png", "csv"]),
+    log:
+        "<results>/logs/theory.log",
+    conda:
+        "../envs/study.yaml"
+    resources:
+        mem_mb=scaled(1500, 0),
+        runtime=scaled(10, 0),
+    params:
+        code=CODE,
+        toy=config["toy"],
+    message:
+        "Compute what needs no data: Tables 1 and 2, Figures 1 to 4."
+    script:
+        "../scripts/theory.py"
+
+
+rule figures:
+    input:
+        ranks=get_ranks,
+        band=get_band,
+    output:
+        figure5=report(
+            "<results>/figures/figure5.svg",
+            caption="../report/figure5.rst",
+            category="Figures",
+            labels={"figure": "5"},
+        ),
+        figure6=report(
+            "<results>/figures/figure6.svg",
+            caption="../report/figure6.rst",
+            category="Figures",
+            labels={"figure": "6"},
+        ),
+        others=expand("<results>/figures/figure{n}.{form}", n=[5, 6], form=["pdf", "png", "csv"]),
+    log:
+        "<results>/logs/figures.log",
+    conda:
+        "../envs/study.yaml"
+    resources:
+        mem_mb=scaled(1500, 400),
+        runtime=scaled(15, 10),
+    params:
+        code=CODE,
+        experiment=config["experiment"],
+    message:
+        "Compute and draw Figures 5 and 6."
+    script:
+        "../scripts/figures.py"

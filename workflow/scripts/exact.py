@@ -1,0 +1,22 @@
+"""Compute the exact metrics under each tie policy, and the ranges of them that samples allow."""
+
+from pathlib import Path
+
+from sampled_metrics._base.files import write_table
+from sampled_metrics.inputs.full import read_by_name
+from sampled_metrics.ranks.records import sources
+from sampled_metrics.study.against_samples import allowed_ranges
+from sampled_metrics.study.printed import write_exact
+from sampled_metrics.study.scripts import logged
+from sampled_metrics.study.settings import ExactSettings, ExperimentSettings
+from sampled_metrics.study.tables import exact_table
+
+output = snakemake.output
+with logged(snakemake.log[0]):
+    ranks = read_by_name([Path(path) for path in snakemake.input.ranks])
+    table = exact_table(ranks, ExactSettings(**snakemake.params.exact))
+    source = sources(records.source for records in ranks.values())
+    write_exact(table, source, Path(output.csv), Path(output.md))
+    experiment = ExperimentSettings(**snakemake.params.experiment)
+    ranges = allowed_ranges(ranks, experiment.metrics, experiment.seed)
+    write_table(ranges, Path(output.ranges), "%.6f")
