@@ -43,7 +43,9 @@ except InputError as error:
 config.update(STUDY.model_dump(mode="json", by_alias=True))
 
 # A parameter of all rules: changed code of the package makes its results again.
-SOURCES = sorted(path for path in Path(sampled_metrics.__file__).parent.rglob("*.*") if path.suffix != ".pyc")
+SOURCES = sorted(
+    path for path in Path(sampled_metrics.__file__).parent.rglob("*.*") if path.suffix != ".pyc"
+)
 CODE = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:12]
 
 # Settings that are not the paper's; with any, no published number stands beside ours.

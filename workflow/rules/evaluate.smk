@@ -52,9 +52,9 @@ rule tables:
         "<results>/logs/tables.log",
     benchmark:
         "<results>/benchmarks/tables.tsv"
+    priority: 1  # takes longest
     conda:
         "../envs/study.yaml"
-    priority: 1  # takes longest
     resources:
         mem_mb=scaled(1500, 400),
         runtime=scaled(15, 10),

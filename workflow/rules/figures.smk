@@ -15,7 +15,9 @@ rule theory:
             caption="../report/theory.rst",
             category="Figures",
         ),
-        others=expand("<results>/figures/figure{n}.{form}", n=[1, 2, 3, 4], form=["pdf", "png", "csv"]),
+        others=expand(
+            "<results>/figures/figure{n}.{form}", n=[1, 2, 3, 4], form=["pdf", "png", "csv"]
+        ),
     log:
         "<results>/logs/theory.log",
     conda:

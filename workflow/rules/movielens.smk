@@ -6,9 +6,9 @@ rule fetch:
         source="<results>/data/source.json",
     log:
         "<results>/logs/fetch.log",
+    localrule: True  # because nodes of a cluster often have no network
     conda:
         "../envs/study.yaml"
-    localrule: True  # because nodes of a cluster often have no network
     params:
         code=CODE,
         dataset=config["dataset"],

@@ -5,9 +5,9 @@ rule describe:
         source="<results>/data/source.json",
     log:
         "<results>/logs/fetch.log",
+    localrule: True
     conda:
         "../envs/study.yaml"
-    localrule: True
     params:
         code=CODE,
         dataset=config["dataset"],

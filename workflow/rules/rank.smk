@@ -8,9 +8,9 @@ rule rank:
         "<results>/logs/rank/{recommender}.log",
     benchmark:
         "<results>/benchmarks/rank/{recommender}.tsv"
+    priority: 2
     conda:
         "../envs/study.yaml"
-    priority: 2
     resources:
         mem_mb=scaled(700, 25),
         runtime=scaled(10, 1.5),
