@@ -10,7 +10,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help verify reproduce test test-long test-cluster test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes power plans proxies verdicts audit price future literature kills fuzz mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
+.PHONY: help verify reproduce test test-long test-cluster test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes power plans proxies verdicts audit claims price future literature kills fuzz mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -32,24 +32,12 @@ $(STAMP): $(STUDY) requirements.lock
 # Written if the publisher's server cannot be reached, and on no other failure.
 UNREACHABLE := results/logs/fetch.log.unreachable
 
-# A run after one that was killed makes again what that left unfinished.
+# A run after one that was killed makes again what that left unfinished, after `snakemake --unlock`.
 # On a terminal it shows its steps and a bar; all details are in .snakemake/log.
 SNAKEMAKE = snakemake $$(test -t 2 && echo --logger=rich) --profile workflow/profiles/local --cores $(CORES)
 
-# Snakemake holds this file while it runs, so that only the lock of a killed run is cleared. A killed
-# process may take a moment to go.
-define IDLE
-import fcntl, os, signal, sys
-os.makedirs(".snakemake", exist_ok=True)
-signal.signal(signal.SIGALRM, lambda *_: sys.exit("A run is active in this folder. Wait for it, or end it."))
-signal.alarm(3)
-fcntl.flock(open(".snakemake/active", "w"), fcntl.LOCK_EX)
-endef
-export IDLE
-
 reproduce: $(STUDY) ## run the study on config/config.yaml
-	@python -c "$$IDLE"
-	@rm -f $(UNREACHABLE); test -z "$(wildcard .snakemake/locks/*.lock)" || snakemake --unlock
+	@rm -f $(UNREACHABLE)
 	@$(SNAKEMAKE) $(TARGETS) || { test -e $(UNREACHABLE) \
 	  && echo && echo 'GroupLens could not be reached: going on with the ranks of the reference run; nothing is trained.' && echo \
 	  && $(SNAKEMAKE) $(TARGETS) --config ranks=reference; }
@@ -211,7 +199,7 @@ literature: $(STAMP) ## compute the ranges of the numbers in config/literature.c
 
 ARCHIVE ?= # of MovieLens 1M
 .PHONY: verify
-verify: $(STUDY) ## say in one line whether the study of ARCHIVE gives the tables, figures and claims of the reference run
+verify: $(STUDY) ## say in one line whether the study of ARCHIVE gives the tables, figures and scorecard of the reference run
 	@test -f '$(strip $(ARCHIVE))' || { echo 'name the archive of MovieLens 1M: make verify ARCHIVE=ml-1m.zip'; exit 2; }
 	@rm -rf results/verify
 	@MOVIELENS_ARCHIVE='$(abspath $(strip $(ARCHIVE)))' snakemake --cores $(CORES) --config results=results/verify \
@@ -219,14 +207,18 @@ verify: $(STUDY) ## say in one line whether the study of ARCHIVE gives the table
 	@python benchmarks/verify.py results/verify results/reference
 
 reference: $(STAMP) ## run the study and keep its results in results/reference
-	snakemake --cores $(CORES) spread
-	cp results/spread.csv results/starts.csv results/band.csv results/reference/
+	snakemake --cores $(CORES) results/ranks/X.parquet results/ranks/Y.parquet results/ranks/Z.parquet
+	python -m benchmarks.claims.spread results results/reference
 	snakemake --cores $(CORES)
 	python -m sampled_metrics.study.keep ranks results/reference/ranks results/ranks/*.parquet
 	rm -rf results/reference/tables results/reference/figures
 	cp -r results/tables results/figures results/reference/
 	$(MAKE) picture
-	cp results/scorecard.* results/claims.* results/ranges.csv results/provenance.json results/reference/
+	cp results/scorecard.* results/ranges.csv results/provenance.json results/reference/
+	$(MAKE) claims
+
+claims: $(STAMP) ## measure the sentences of the paper on the study in results, for docs/measured/claims.md
+	python -m benchmarks.claims.measure results results/reference docs/measured/claims.md
 
 reference-ml-100k: $(STAMP) ## the same for the study on MovieLens 100K
 	snakemake --cores $(CORES) --configfile config/ml-100k.yaml

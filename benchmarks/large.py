@@ -27,10 +27,10 @@ import psutil
 import pyarrow as pa
 import yaml
 from pyarrow import csv
+from sampled_metrics.study.resources import memory_of, minutes_of
 
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
-from sampled_metrics.study.resources import memory_of, minutes_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/measured/scale.md"

@@ -7,6 +7,7 @@ starts is what varies between two runs of the study.
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,6 @@ from sampled_metrics.study.against_samples import (
     sample_sizes,
     smallest_from,
 )
-from sampled_metrics.study.config import Entry
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.recommenders import create
 from sampled_metrics.study.settings import ExperimentSettings
@@ -46,11 +46,13 @@ TOP = "top 100"
 HALF = "bottom half"
 
 
-def ranks_by_start(entry: Entry, split: Split, starts: int, threads: int) -> list[Ranks]:
+def ranks_by_start(
+    settings: dict[str, Any], split: Split, starts: int, threads: int
+) -> list[Ranks]:
     """Return the ranks of an als recommender for each of the seeds 0, 1 ... it is trained from."""
     ranks = []
     for seed in range(starts):
-        model = create(entry.kind, {**entry.settings, "seed": seed}).fit(split.train, threads)
+        model = create("als", {**settings, "seed": seed}).fit(split.train, threads)
         ranks.append(rank(model.scorer, split.train, split.held_out))
         _log.info("spread: start %d of %d", seed + 1, starts)
     return ranks

@@ -82,7 +82,6 @@ def test_the_papers_study():
     assert paper.is_papers_data
     assert (paper.tables, paper.figures) == ((1, 2, 3, 4), (1, 2, 3, 4, 5, 6))
     assert paper.names == [*"XYZ"]
-    assert paper.restarted.name == "X"
     assert paper.events == ["results/data/ml-1m.zip"]
     for entry in paper.recommenders:
         create(entry.kind, entry.settings.model_dump(by_alias=True))

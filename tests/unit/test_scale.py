@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
+from sampled_metrics.study.resources import memory_of, minutes_of
 
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.datasets.archives import read_ratings
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.datasets.events import apply_filters
-from sampled_metrics.study.resources import memory_of, minutes_of
 from tests.conftest import ROOT
 
 LINES = (ROOT / "docs/measured/scale.md").read_text("utf-8").splitlines()

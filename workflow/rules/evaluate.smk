@@ -20,7 +20,8 @@ rule exact:
     params:
         code=CODE,
         exact=config["exact"],
-        experiment=config["experiment"],
+        metrics=config["experiment"]["metrics"],
+        seed=config["experiment"]["seed"],
     message:
         "Compute the exact metrics, and the ranges of them that samples allow."
     script:

@@ -8,7 +8,7 @@ from sampled_metrics.ranks.records import sources
 from sampled_metrics.study.against_samples import allowed_ranges
 from sampled_metrics.study.printed import write_exact
 from sampled_metrics.study.scripts import logged
-from sampled_metrics.study.settings import ExactSettings, ExperimentSettings
+from sampled_metrics.study.settings import ExactSettings
 from sampled_metrics.study.tables import exact_table
 
 output = snakemake.output
@@ -17,6 +17,5 @@ with logged(snakemake.log[0]):
     table = exact_table(ranks, ExactSettings(**snakemake.params.exact))
     source = sources(records.source for records in ranks.values())
     write_exact(table, source, Path(output.csv), Path(output.md))
-    experiment = ExperimentSettings(**snakemake.params.experiment)
-    ranges = allowed_ranges(ranks, experiment.metrics, experiment.seed)
+    ranges = allowed_ranges(ranks, snakemake.params.metrics, snakemake.params.seed)
     write_table(ranges, Path(output.ranges), "%.6f")

@@ -16,6 +16,8 @@ LISTS = {"metrics", "estimators"}  # to which a study may add
 def departures(study: Study, papers: Study) -> list[str]:
     """Name each setting that is not the paper's, with both values."""
     found = []
+    if study.dataset.name != papers.dataset.name:
+        found.append(f"dataset.name is {study.dataset.name}, the paper's {papers.dataset.name}")
     for group in ("filters", "split", "toy", "experiment"):
         found += _different(f"{group}.{{}}", getattr(study, group), getattr(papers, group))
     for name in sorted(LISTS):

@@ -44,9 +44,7 @@ PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "mat
 PRICE, _FEWEST = 100, 10  # scores per user; runs, with fewer of which a share says little
 
 
-def provenance(
-    ranks: str, origin: Sequence[Path], identity: Mapping[str, Any]
-) -> dict[str, Any]:
+def provenance(ranks: str, origin: Sequence[Path], identity: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `provenance.json` says of a run: data, settings, versions, machine.
 
     `origin` are the records of earlier steps, or of the run that the ranks are from.

@@ -2,8 +2,7 @@
 
 `_RULES` states them. What the paper leaves open moves the published number and ours: one start of X
 each, and one order of Z's ties for the published exact metric beside our expectation; and the order
-of tied samples. `benchmarks/claims/starts.py` measures them. No verdict has a seed: ours is in closed
-form.
+of tied samples. `benchmarks/claims` measures them. No verdict has a seed: ours is in closed form.
 """
 
 from collections.abc import Iterable
