@@ -23,7 +23,7 @@ from sampled_metrics.study.departures import departures
 
 def own(path):
     """The file of this folder, or else the one that comes with the workflow."""
-    shipped = str(path).startswith(("config/", "results/reference/"))
+    shipped = str(path).startswith(("config/paper/", "results/reference/"))
     if not shipped or Path(path).exists():
         return path
     return str(ROOT / path) if ROOT.is_dir() else workflow.source_path(f"../../{path}")
