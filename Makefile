@@ -85,7 +85,7 @@ test-lowest: ## the library's tests in an environment of the lowest versions (Py
 	  tests/golden $$(grep -L 'sampled_metrics[.]study' tests/unit/test_*.py tests/contract/test_*.py)
 
 # Ways that take too long for the tests, or need more than they have. The table of all is tests/ways/ways.tsv.
-WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes power plans proxies audit price future literature verdicts kills fuzz mutants test-lowest test-dist test-recbole
+WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes power plans proxies audit claims price future literature verdicts kills fuzz mutants test-lowest test-dist test-recbole
 ways: $(STAMP) ## run the ways that the tests leave out, one after another
 	@failed=; for way in $(WAYS); do echo "== make $$way"; $(MAKE) --no-print-directory $$way || failed="$$failed $$way"; done; \
 	  if test -n "$$failed"; then echo "failed:$$failed"; exit 1; fi
@@ -217,7 +217,8 @@ reference: $(STAMP) ## run the study and keep its results in results/reference
 	cp results/scorecard.* results/ranges.csv results/provenance.json results/reference/
 	$(MAKE) claims
 
-claims: $(STAMP) ## measure the sentences of the paper on the study in results, for docs/measured/claims.md
+claims: $(STAMP) ## measure the sentences of the paper on the study, for docs/measured/claims.md (MOVIELENS_ARCHIVE)
+	snakemake --cores $(CORES)
 	python -m benchmarks.claims.measure results results/reference docs/measured/claims.md
 
 reference-ml-100k: $(STAMP) ## the same for the study on MovieLens 100K

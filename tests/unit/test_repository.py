@@ -86,9 +86,17 @@ def test_dependencies_are_what_is_imported():
     library = names_of(PROJECT["dependencies"])
     # plots and the proxy als say what to install where their library is missing
     assert imported(everything - study) - {"matplotlib", "implicit"} == library
-    used = imported(study) | imported([ROOT / "workflow/scripts/step.py"])
+    used = imported(study) | imported((ROOT / "workflow/scripts").glob("*.py"))
     assert used | {"pyyaml", "snakemake"} <= library | names_of(EXTRAS["study"])
-    assert names_of(EXTRAS["study"]) <= used | {"pyyaml", "snakemake"}  # common.smk, the command
+    assert names_of(EXTRAS["study"]) <= used | {"pyyaml", "snakemake"}  # config.py, the command
+
+
+def test_the_environment_of_scripts_has_the_same_versions():
+    whole, scripts = (
+        set(yaml.safe_load(text_of(name))["dependencies"])
+        for name in ("environment.yml", "workflow/envs/study.yaml")
+    )
+    assert scripts < whole
 
 
 def test_the_schema_and_the_page_describe_the_configuration(tmp_path):

@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import time
+from pathlib import PurePath
+from zipfile import ZipFile
 
 import pytest
 
@@ -78,6 +80,30 @@ def test_a_change_runs_only_what_depends_on_it(finished, path, values, expected)
 
 
 @pytest.mark.long
+def test_changed_code_makes_its_results_again(finished):
+    module = finished.folder / "src/sampled_metrics/study/tables.py"
+    before = module.read_text()
+    try:
+        module.write_text(f"{before}# changed\n")
+        assert {*SPLIT, *RANKS, *SAMPLES, *BELOW_RANKS, *THEORY} <= finished.planned()
+        finished.snakemake("--touch")
+        assert finished.planned() == set()
+    finally:
+        module.write_text(before)
+        finished.snakemake("--touch")
+
+
+@pytest.mark.long
+def test_a_report_holds_the_results(finished):
+    finished.snakemake("--report", "report.zip")
+    with ZipFile(finished.folder / "report.zip") as report:
+        names = {PurePath(name).name for name in report.namelist()}
+    figures = {f"figure{n}.svg" for n in range(1, 7)}
+    tables = {f"table{n}.md" for n in range(1, 5)}
+    assert {*figures, *tables, "exact.md", "scorecard.md", "z.svg"} < names
+
+
+@pytest.mark.long
 def test_only_a_change_of_content_runs_anything(finished):
     ranks, other = (finished.results / f"ranks/{name}.parquet" for name in "YZ")
     for path in (finished.folder / "config/config.yaml", ranks):
@@ -99,6 +125,7 @@ def test_kills_pieces_and_cores_do_not_change_a_byte(finished, make_project, sma
     command = ["make", "reproduce", f"TARGETS={' '.join(f'results/{n}' for n in names)}"]
     split = project.results / "split/split.npz"
     assert project.killed([*command, "CORES=2"], lambda _: project.hidden() or split.exists())
+    project.run("snakemake", "--unlock")
     running = project.start(*command, "CORES=2")
     while not (project.results / "models/X.npz").exists():
         assert running.poll() is None
