@@ -12,6 +12,7 @@ rule exact:
         ranges="<results>/ranges.csv",
     log:
         "<results>/logs/exact.log",
+    priority: 1  # of the longest steps, or it ends alone
     conda:
         "../envs/study.yaml"
     resources:
@@ -53,7 +54,7 @@ rule tables:
         "<results>/logs/tables.log",
     benchmark:
         "<results>/benchmarks/tables.tsv"
-    priority: 1  # takes longest
+    priority: 1
     conda:
         "../envs/study.yaml"
     resources:
