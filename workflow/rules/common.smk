@@ -8,6 +8,11 @@ from pathlib import Path
 import yaml
 from snakemake.utils import update_config
 
+if " " in sys.executable:
+    sys.exit(
+        f"{sys.executable}: Snakemake starts no script by a path with a blank; move this folder"
+    )
+
 # The workflow runs the package of its own checkout; used as a module from afar, the installed one.
 ROOT = Path(workflow.current_basedir, "../..").resolve()
 if Path(ROOT, "src").is_dir():
@@ -46,7 +51,7 @@ config.update(STUDY.model_dump(mode="json", by_alias=True))
 SOURCES = sorted(
     path for path in Path(sampled_metrics.__file__).parent.rglob("*.*") if path.suffix != ".pyc"
 )
-CODE = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:12]
+CODE = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()
 
 # Settings that are not the paper's; with any, no published number stands beside ours.
 DEPARTURES = departures(STUDY, Study.of(PAPERS, "config"))

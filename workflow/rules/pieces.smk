@@ -8,7 +8,7 @@ rule train:
     output:
         "<results>/models/{recommender}.npz",
     log:
-        "<results>/logs/train/{recommender}.log",
+        "<results>/logs/train-{recommender}.log",
     benchmark:
         "<results>/benchmarks/train/{recommender}.tsv"
     conda:
@@ -32,7 +32,7 @@ rule rank:
     output:
         temp("<results>/ranks/{recommender}.{piece}.parquet"),
     log:
-        "<results>/logs/rank/{recommender}.{piece}.log",
+        "<results>/logs/rank-{recommender}.{piece}.log",
     benchmark:
         "<results>/benchmarks/rank/{recommender}.{piece}.tsv"
     conda:
@@ -57,7 +57,7 @@ rule gather:
     output:
         "<results>/ranks/{recommender}.parquet",
     log:
-        "<results>/logs/rank/{recommender}.log",
+        "<results>/logs/rank-{recommender}.log",
     conda:
         "../envs/study.yaml"
     resources:

@@ -5,7 +5,7 @@ rule rank:
     output:
         "<results>/ranks/{recommender}.parquet",
     log:
-        "<results>/logs/rank/{recommender}.log",
+        "<results>/logs/rank-{recommender}.log",
     benchmark:
         "<results>/benchmarks/rank/{recommender}.tsv"
     priority: 2

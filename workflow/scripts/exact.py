@@ -7,12 +7,12 @@ from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.ranks.records import sources
 from sampled_metrics.study.against_samples import allowed_ranges
 from sampled_metrics.study.printed import write_exact
-from sampled_metrics.study.scripts import logged
+from sampled_metrics.study.scripts import step
 from sampled_metrics.study.settings import ExactSettings
 from sampled_metrics.study.tables import exact_table
 
 output = snakemake.output
-with logged(snakemake.log[0]):
+with step(snakemake):
     ranks = read_by_name([Path(path) for path in snakemake.input.ranks])
     table = exact_table(ranks, ExactSettings(**snakemake.params.exact))
     source = sources(records.source for records in ranks.values())

@@ -7,10 +7,10 @@ from sampled_metrics._base.errors import UnreachableError
 from sampled_metrics._base.files import write_json, write_text
 from sampled_metrics.study.datasets.fetch import fetch
 from sampled_metrics.study.datasets.settings import DatasetSettings
-from sampled_metrics.study.scripts import logged
+from sampled_metrics.study.scripts import step
 
 log = snakemake.log[0]
-with logged(log):
+with step(snakemake):
     settings = DatasetSettings(**snakemake.params.dataset)
     if snakemake.input.archive:
         settings = settings.replaced(archive=snakemake.input.archive)

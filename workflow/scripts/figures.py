@@ -6,10 +6,10 @@ from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.ranks.records import sources
 from sampled_metrics.study.curves import recommenders
 from sampled_metrics.study.figures import write_figure
-from sampled_metrics.study.scripts import logged
+from sampled_metrics.study.scripts import step
 from sampled_metrics.study.settings import ExperimentSettings
 
-with logged(snakemake.log[0]):
+with step(snakemake):
     ranks = read_by_name([Path(path) for path in snakemake.input.ranks])
     settings = ExperimentSettings(**snakemake.params.experiment)
     band = None

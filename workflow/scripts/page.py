@@ -5,13 +5,14 @@ from pathlib import Path
 from sampled_metrics._base.files import write_json, write_text
 from sampled_metrics.pages import render
 from sampled_metrics.study.page import collect, provenance
-from sampled_metrics.study.scripts import logged
+from sampled_metrics.study.scripts import step
 
 inputs = snakemake.input
 study = snakemake.params.study
-with logged(snakemake.log[0]):
+with step(snakemake):
     origin = [Path(path) for path in inputs.origin]
-    record = provenance(study["ranks"], origin, snakemake.params.identity)
+    identity = {**snakemake.params.identity, "code_sha256": snakemake.params.code}
+    record = provenance(study["ranks"], origin, identity)
     write_json(Path(snakemake.output.provenance), record)
     page = Path(snakemake.output.page)
     content = collect(

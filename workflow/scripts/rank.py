@@ -7,9 +7,9 @@ from sampled_metrics.study.datasets.split import load_split, require_candidates
 from sampled_metrics.study.pieces import rank_piece, read_aligned, users_of_piece
 from sampled_metrics.study.recommenders import create, load_recommender
 from sampled_metrics.study.recommenders.external import read_scores
-from sampled_metrics.study.scripts import logged
+from sampled_metrics.study.scripts import step
 
-with logged(snakemake.log[0]) as logger:
+with step(snakemake) as logger:
     split = load_split(Path(snakemake.input.split))
     require_candidates(split, snakemake.input.split)
     kind = snakemake.params.recommender["kind"]

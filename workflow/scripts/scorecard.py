@@ -8,11 +8,11 @@ from sampled_metrics.ranks.records import sources
 from sampled_metrics.study import tables
 from sampled_metrics.study.figures import draw
 from sampled_metrics.study.scorecard import scorecard, write_scorecard, z_scores
-from sampled_metrics.study.scripts import logged
+from sampled_metrics.study.scripts import step
 from sampled_metrics.study.settings import ExperimentSettings
 
 output = snakemake.output
-with logged(snakemake.log[0]) as logger:
+with step(snakemake) as logger:
     ours = tables.read_cells([Path(path) for path in snakemake.input.cells])
     published = tables.read_published(Path(snakemake.input.published))
     spread = read_table(Path(snakemake.input.spread), tables.SPREAD_COLUMNS, tables.TEXTS)

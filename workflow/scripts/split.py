@@ -6,9 +6,9 @@ from sampled_metrics._base.files import write_json
 from sampled_metrics.study.datasets.prepare import split_of
 from sampled_metrics.study.datasets.settings import DatasetSettings, FilterSettings, SplitSettings
 from sampled_metrics.study.datasets.split import save_split
-from sampled_metrics.study.scripts import logged
+from sampled_metrics.study.scripts import step
 
-with logged(snakemake.log[0]):
+with step(snakemake):
     split, record = split_of(
         [Path(path) for path in snakemake.input],
         DatasetSettings(**snakemake.params.dataset),

@@ -5,11 +5,11 @@ from pathlib import Path
 from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.study import tables
 from sampled_metrics.study.printed import write_tables
-from sampled_metrics.study.scripts import logged
+from sampled_metrics.study.scripts import step
 from sampled_metrics.study.settings import ExperimentSettings
 
 output = snakemake.output
-with logged(snakemake.log[0]):
+with step(snakemake):
     settings = ExperimentSettings(**snakemake.params.experiment)
     experiments = {}
     for name, ranks in read_by_name([Path(path) for path in snakemake.input.ranks]).items():

@@ -5,12 +5,12 @@ from pathlib import Path
 from sampled_metrics.study.curves import theory
 from sampled_metrics.study.figures import write_figure
 from sampled_metrics.study.printed import write_tables
-from sampled_metrics.study.scripts import logged
+from sampled_metrics.study.scripts import step
 from sampled_metrics.study.settings import ToySettings
 from sampled_metrics.study.tables import read_published, toy_tables
 
 output = snakemake.output
-with logged(snakemake.log[0]):
+with step(snakemake):
     made = toy_tables(ToySettings(**snakemake.params.toy))
     published = None
     if snakemake.input.published:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from sampled_metrics.study.datasets.split import load_split
 from sampled_metrics.study.recommenders import create, save_recommender
-from sampled_metrics.study.scripts import logged
+from sampled_metrics.study.scripts import step
 
-with logged(snakemake.log[0]):
+with step(snakemake):
     split = load_split(Path(snakemake.input.split))
     recommender = snakemake.params.recommender
     model = create(recommender["kind"], recommender["settings"])

@@ -2,6 +2,7 @@
 
 import errno
 import glob
+import hashlib
 import json
 import os
 import shutil
@@ -181,6 +182,12 @@ def _flush(path: Path) -> None:
             raise
     finally:
         os.close(handle)
+
+
+def checksum(path: str | Path, kind: str = "sha256") -> str:
+    """Return the hash of a file, of a kind that `hashlib` knows, in hexadecimal."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()
 
 
 def write_text(path: Path, text: str) -> None:
