@@ -210,7 +210,7 @@ reference: $(STAMP) ## run the study and keep its results in results/reference
 	snakemake --cores $(CORES) results/ranks/X.parquet results/ranks/Y.parquet results/ranks/Z.parquet
 	python -m benchmarks.claims.spread results results/reference
 	snakemake --cores $(CORES)
-	python -m sampled_metrics.study.keep ranks results/reference/ranks results/ranks/*.parquet
+	python -m benchmarks.keep ranks results/reference/ranks results/ranks/*.parquet
 	rm -rf results/reference/tables results/reference/figures
 	cp -r results/tables results/figures results/reference/
 	$(MAKE) picture
@@ -223,21 +223,21 @@ claims: $(STAMP) ## measure the sentences of the paper on the study, for docs/me
 
 reference-ml-100k: $(STAMP) ## the same for the study on MovieLens 100K
 	snakemake --cores $(CORES) --configfile config/ml-100k.yaml
-	python -m sampled_metrics.study.keep ranks results/reference/ml-100k/ranks results/ml-100k/ranks/*.parquet
+	python -m benchmarks.keep ranks results/reference/ml-100k/ranks results/ml-100k/ranks/*.parquet
 	rm -rf results/reference/ml-100k/tables
 	cp -r results/ml-100k/tables results/ml-100k/provenance.json results/reference/ml-100k/
 
 reference-global-time: $(STAMP) ## the same for the split of MovieLens 1M at one time
 	snakemake --cores $(CORES) --configfile config/global-time.yaml
-	python -m sampled_metrics.study.keep ranks results/reference/global-time/ranks results/global-time/ranks/*.parquet
+	python -m benchmarks.keep ranks results/reference/global-time/ranks results/global-time/ranks/*.parquet
 
 NCF ?= # folder of the published weights and negatives, see config/ncf.yaml
 reference-ncf: $(STAMP) ## the same for the models of Neural Collaborative Filtering; NCF=FOLDER, MOVIELENS_ARCHIVE
 	python benchmarks/ncf.py '$(NCF)' "$$MOVIELENS_ARCHIVE"
 	snakemake --cores $(CORES) --configfile config/ncf.yaml
-	python -m sampled_metrics.study.keep ranks results/reference/ncf results/ncf/ranks/GMF.parquet results/ncf/ranks/MLP.parquet
+	python -m benchmarks.keep ranks results/reference/ncf results/ncf/ranks/GMF.parquet results/ncf/ranks/MLP.parquet
 	python benchmarks/gallery.py
-	python -m sampled_metrics.study.keep gallery src/sampled_metrics/study/gallery results/reference
+	python -m benchmarks.keep gallery src/sampled_metrics/study/gallery results/reference
 
 dist: $(STAMP) ## build the wheel and the source archive in dist/
 	@mkdir -p dist
@@ -275,7 +275,7 @@ picture: $(STAMP) ## take the picture of the page in the README (needs Chromium)
 	python -m tests.browser.picture results/report.html results/reference/report.png
 
 schema: $(STAMP) ## generate the schema of the configuration
-	python -m sampled_metrics.study.keep schema workflow/schemas/config.schema.yaml
+	python -m benchmarks.keep schema workflow/schemas/config.schema.yaml
 
 lock: ## pin all dependencies again (needs uv); then update environment.yml
 	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --all-extras \

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +16,7 @@ from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.study.datasets import download
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.page import provenance
-from sampled_metrics.study.scripts import logged
+from sampled_metrics.study.scripts import step
 from tests.conftest import as_ratings, run_script, synthetic_interactions, write_archive
 
 
@@ -27,6 +28,11 @@ def handlers():
         if type(handler) in (logging.StreamHandler, logging.FileHandler):
             logging.getLogger().removeHandler(handler)
             handler.close()
+
+
+def job(log, input=(), output=()):  # noqa: A002, as Snakemake calls it
+    files = ([str(path) for path in paths] for paths in (input, output))
+    return SimpleNamespace(log=[str(log)], **dict(zip(("input", "output"), files, strict=True)))
 
 
 @pytest.fixture
@@ -43,23 +49,47 @@ def log(tmp_path):
     ],
 )
 def test_errors_of_data_and_machine_have_status_2_and_a_line(log, capsys, error, words):
-    with pytest.raises(SystemExit) as ended, logged(str(log)):
+    with pytest.raises(SystemExit) as ended, step(job(log)):
         raise error
     assert ended.value.code == 2
     assert log.read_text() == capsys.readouterr().err == words
 
 
 def test_mistakes_of_the_program_are_raised(log):
-    with pytest.raises(ZeroDivisionError), logged(str(log)):
+    with pytest.raises(ZeroDivisionError), step(job(log)):
         raise ZeroDivisionError
 
 
 def test_messages_are_in_the_log_and_on_the_screen(log, capsys):
     log.write_text("of the last run\n")
-    with logged(str(log)) as logger:
+    with step(job(log)) as logger:
         logger.info("%d users", 7)
         logger.debug("nobody asks for it")
     assert log.read_text() == capsys.readouterr().err == "7 users\n"
+
+
+def test_a_file_that_was_edited_is_refused_by_name_until_it_is_made_again(tmp_path, capsys):
+    made, foreign = tmp_path / "made.csv", tmp_path / "foreign.csv"
+    first, second = tmp_path / "first.log", tmp_path / "second.log"
+    for text in ("a\n", "b\n"):  # also where the step runs again
+        with step(job(first, output=[made])):
+            made.write_text(text)
+    # as printed by sha256sum for "b\n"
+    digest = "0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f"
+    assert first.with_suffix(".sha256").read_text() == f"{digest}  {made}\n"
+    foreign.write_text("not of a step\n")
+    with step(job(second, input=[made, foreign])):
+        made.write_text("c\n")
+    with pytest.raises(SystemExit) as ended, step(job(second, input=[foreign, made])):
+        raise AssertionError("begun")
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"ERROR: {made}: edited")
+    assert "remove it" in line
+    with step(job(first, output=[made])):
+        made.write_text("d\n")
+    with step(job(second, input=[made, foreign])):
+        pass
 
 
 def files_of_fetch(folder):

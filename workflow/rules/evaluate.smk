@@ -22,7 +22,6 @@ rule exact:
         code=CODE,
         exact=config["exact"],
         metrics=config["experiment"]["metrics"],
-        seed=config["experiment"]["seed"],
     message:
         "Compute the exact metrics, and the ranges of them that samples allow."
     script:

@@ -14,8 +14,9 @@ from sampled_metrics.study.tables import exact_table
 output = snakemake.output
 with step(snakemake):
     ranks = read_by_name([Path(path) for path in snakemake.input.ranks])
-    table = exact_table(ranks, ExactSettings(**snakemake.params.exact))
+    settings = ExactSettings(**snakemake.params.exact)
+    table = exact_table(ranks, settings)
     source = sources(records.source for records in ranks.values())
     write_exact(table, source, Path(output.csv), Path(output.md))
-    ranges = allowed_ranges(ranks, snakemake.params.metrics, snakemake.params.seed)
+    ranges = allowed_ranges(ranks, snakemake.params.metrics, settings.seed)
     write_table(ranges, Path(output.ranges), "%.6f")

@@ -237,6 +237,9 @@ class Study(Settings):
         if self.ranks == "reference":
             ranks = Path(own(f"{REFERENCE}/provenance.json")).with_name("ranks")
             kept = sorted(file.stem for file in ranks.glob("*.parquet"))
+            if not kept:
+                problem = f"no ranks of the reference run in {ranks}; set ranks: trained"
+                raise InputError(problem, path="config")
             for name in [name for name in self.names if name not in kept]:
                 problem = f"the reference run has no {name}; it has {', '.join(kept)}"
                 raise InputError(f"recommenders: {problem}", path="config")

@@ -2,12 +2,13 @@
 
 import logging
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics._base.files import checksum, write_text
 
 _log = logging.getLogger("sampled_metrics")
@@ -18,7 +19,8 @@ def step(job: Any) -> Iterator[logging.Logger]:
     """Run the body of a script; `job` is its object `snakemake`.
 
     Messages go to the log of the rule and to the terminal, expected errors in one line. Inputs that
-    were edited are refused, and the checksums of outputs are kept beside the log.
+    were edited are refused, and the checksums of outputs are kept beside the log. Questions about
+    ranks are those of the step that makes them.
     """
     log = Path(job.log[0])
     file = logging.FileHandler(log, "w", encoding="utf-8")
@@ -26,7 +28,8 @@ def step(job: Any) -> Iterator[logging.Logger]:
     logging.basicConfig(format="%(message)s", handlers=handlers, level=logging.INFO, force=True)
     try:
         refuse_edited(job.input, log.parent)
-        yield _log
+        with warnings.catch_warnings(action="ignore", category=InputWarning):
+            yield _log
         lines = [f"{checksum(path)}  {path}\n" for path in job.output]
         write_text(log.with_suffix(".sha256"), "".join(lines))
     except (InputError, OSError, MemoryError) as error:

@@ -76,7 +76,7 @@ class ExactSettings(Settings):
     ties: TiePolicies = ("expected",)
     """Tie policies, each of which gives rows of its own."""
     seed: Seed = 0
-    """Seed of tie policy random."""
+    """Seed of tie policy random, and of the samples of results/ranges.csv."""
 
 
 class ToySettings(Settings):
