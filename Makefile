@@ -186,7 +186,7 @@ llm: $(STAMP) ## compute what few candidates and small budgets leave, for docs/l
 	python -m benchmarks.llm
 
 audit: $(STAMP) ## measure which reading of the paper gives which of its numbers (MOVIELENS_ARCHIVE)
-	python benchmarks/audit.py
+	python -m benchmarks.audit
 
 price: $(STAMP) ## count right orders of X, Y and Z by 100 scores per user (MOVIELENS_ARCHIVE)
 	python benchmarks/price.py

@@ -25,6 +25,7 @@ from sampled_metrics.study.against_samples import (
     sample_sizes,
     smallest_from,
 )
+from sampled_metrics.study.curves import BUCKET, users_by_bucket
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.recommenders import create
 from sampled_metrics.study.settings import ExperimentSettings
@@ -80,6 +81,12 @@ def table_of_starts(
             tables.append(table.assign(start=start))
     sizes = smallest_sizes(name, starts, others, settings)
     return pd.concat([*tables, sizes], ignore_index=True)[[*COLUMNS]]
+
+
+def in_worst_bucket(ranks: Ranks, ties: str, width: int = BUCKET) -> int:
+    """Count, to the nearest whole user, those in the last `width` ranks, as Figure 5 does."""
+    last = int(ranks.n_candidates.max())
+    return round(float(users_by_bucket(ranks, [last - width, last], ties)[0]))
 
 
 def users_by_rank(ranks: Ranks) -> dict[str, int]:

@@ -63,7 +63,6 @@ pathvars:
 
 wildcard_constraints:
     recommender="|".join(map(re.escape, STUDY.names)),
-    piece="[0-9]+-of-[0-9]+",
 
 
 def scaled(base, per_mb):

@@ -2,6 +2,10 @@
 PIECES = [f"{n + 1}-of-{STUDY.ranking.pieces}" for n in range(STUDY.ranking.pieces)]
 
 
+wildcard_constraints:
+    piece="|".join(PIECES),
+
+
 rule train:
     input:
         split=rules.split.output.split,

@@ -173,9 +173,3 @@ def users_by_bucket(ranks: Ranks, edges: Int | Sequence[int], ties: str) -> Floa
     places = ranks.worst_rank - first + 1
     up_to = np.clip(np.asarray(edges)[:, None] - first + 1, 0, places) / places
     return np.diff(up_to.sum(axis=1))
-
-
-def in_worst_bucket(ranks: Ranks, ties: str, width: int = BUCKET) -> int:
-    """Count, to the nearest whole user, those in the last `width` ranks, as Figure 5 does."""
-    last = int(ranks.n_candidates.max())
-    return round(float(users_by_bucket(ranks, [last - width, last], ties)[0]))

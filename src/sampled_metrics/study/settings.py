@@ -34,20 +34,6 @@ def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _one_size(value: object) -> object:
-    """Refuse several numbers of negatives, and say what has them."""
-    if isinstance(value, list | tuple):
-        example = 50
-        if value:
-            example = value[-1]
-        raise InputError(
-            f"one number of negatives, not {value}; Figure 6 and ranges.csv have others, and "
-            "tables of others are a study with its own folder of results: --config "
-            f"'experiment={{n_negatives: {example}}}' results=results/other"
-        )
-    return value
-
-
 _LIST = (Field(strict=False, min_length=1), AfterValidator(_no_duplicates))
 Metrics = Annotated[tuple[Annotated[str, AfterValidator(_canonical(parse_measure))], ...], *_LIST]
 Estimators = Annotated[
@@ -101,7 +87,7 @@ class ExperimentSettings(Settings):
         "sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001",
     )  # fmt: skip
     """Estimators; gamma of eq. 25 follows the colon."""
-    n_negatives: Annotated[Count, BeforeValidator(_one_size)] = 100
+    n_negatives: Count = 100
     """Negatives sampled for each user, m."""
     repetitions: Annotated[int, Field(ge=2, le=1_000_000)] = 100
     """How often the sampled evaluation is repeated."""
