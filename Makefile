@@ -32,7 +32,8 @@ $(STAMP): $(STUDY) requirements.lock
 # Written if the publisher's server cannot be reached, and on no other failure.
 UNREACHABLE := results/logs/fetch.log.unreachable
 
-# A run after one that was killed makes again what that left unfinished, after `snakemake --unlock`.
+# A run that was killed leaves a lock. Only who started it can say that it is over.
+LOCKED = echo 'If no run is active in this folder: $(VENV)/bin/snakemake --unlock; then make reproduce again.'
 # On a terminal it shows its steps and a bar; all details are in .snakemake/log.
 SNAKEMAKE = snakemake $$(test -t 2 && echo --logger=rich) --profile workflow/profiles/local --cores $(CORES)
 
@@ -40,7 +41,8 @@ reproduce: $(STUDY) ## run the study on config/config.yaml
 	@rm -f $(UNREACHABLE)
 	@$(SNAKEMAKE) $(TARGETS) || { test -e $(UNREACHABLE) \
 	  && echo && echo 'GroupLens could not be reached: going on with the ranks of the reference run; nothing is trained.' && echo \
-	  && $(SNAKEMAKE) $(TARGETS) --config ranks=reference; }
+	  && $(SNAKEMAKE) $(TARGETS) --config ranks=reference; } \
+	  || { test -z "$$(ls .snakemake/locks 2>/dev/null)" || $(LOCKED); exit 1; }
 	@$(if $(TARGETS),:,echo; cat results/tables/exact.md; echo; sed -n 1$(comma)12p results/scorecard.md)
 
 # Compiled modules are kept, or each of the commands that the tests start would compile its own.
@@ -152,7 +154,7 @@ mutants: $(STAMP) .venv-mutants/.installed ## change the package in SAMPLE place
 	python -m tests.mutants .venv-mutants/bin/python --sample $(SAMPLE) --seed $(SEED) \
 	  $(if $(strip $(MODULE)),--modules $(MODULE)) $(if $(strip $(TESTS)),--tests $(TESTS))
 
-kills: $(STAMP) ## kill 25 small runs, finish each by one command, and compare the results
+kills: $(STAMP) ## kill 25 small runs, unlock and finish each, and compare the results
 	python -m benchmarks.kills
 
 CALLS ?= 30000 # of the API
