@@ -16,7 +16,7 @@ from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.study.datasets import download
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.page import provenance
-from sampled_metrics.study.scripts import step
+from sampled_metrics.study.scripts import refuse_edited, step
 from tests.conftest import as_ratings, run_script, synthetic_interactions, write_archive
 
 
@@ -30,9 +30,8 @@ def handlers():
             handler.close()
 
 
-def job(log, input=(), output=()):  # noqa: A002, as Snakemake calls it
-    files = ([str(path) for path in paths] for paths in (input, output))
-    return SimpleNamespace(log=[str(log)], **dict(zip(("input", "output"), files, strict=True)))
+def job(log, output=()):
+    return SimpleNamespace(log=[str(log)], output=[str(path) for path in output])
 
 
 @pytest.fixture
@@ -68,28 +67,30 @@ def test_messages_are_in_the_log_and_on_the_screen(log, capsys):
     assert log.read_text() == capsys.readouterr().err == "7 users\n"
 
 
-def test_a_file_that_was_edited_is_refused_by_name_until_it_is_made_again(tmp_path, capsys):
+def test_a_file_that_was_edited_is_refused_by_name(tmp_path, log):
     made, foreign = tmp_path / "made.csv", tmp_path / "foreign.csv"
-    first, second = tmp_path / "first.log", tmp_path / "second.log"
     for text in ("a\n", "b\n"):  # also where the step runs again
-        with step(job(first, output=[made])):
+        with step(job(log, output=[made])):
             made.write_text(text)
     # as printed by sha256sum for "b\n"
     digest = "0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f"
-    assert first.with_suffix(".sha256").read_text() == f"{digest}  {made}\n"
+    assert log.with_suffix(".sha256").read_text() == f"{digest}  {made}\n"
     foreign.write_text("not of a step\n")
-    with step(job(second, input=[made, foreign])):
-        made.write_text("c\n")
-    with pytest.raises(SystemExit) as ended, step(job(second, input=[foreign, made])):
-        raise AssertionError("begun")
-    assert ended.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"ERROR: {made}: edited")
-    assert "remove it" in line
-    with step(job(first, output=[made])):
-        made.write_text("d\n")
-    with step(job(second, input=[made, foreign])):
-        pass
+    refuse_edited([str(made), str(foreign)], tmp_path)
+    made.write_text("c\n")
+    refuse_edited([str(foreign)], tmp_path)
+    with pytest.raises(InputError, match=r"made\.csv: edited .* remove it"):
+        refuse_edited([str(foreign), str(made)], tmp_path)
+
+
+def test_the_checksum_of_the_last_step_counts(tmp_path):
+    """The same file may have been made by another step before, such as one with other pieces."""
+    made = tmp_path / "made.csv"
+    for number, name in enumerate(("z", "a")):
+        with step(job(tmp_path / f"{name}.log", output=[made])):
+            made.write_text(name)
+        os.utime(tmp_path / f"{name}.sha256", (number, number))
+    refuse_edited([str(made)], tmp_path)
 
 
 def files_of_fetch(folder):

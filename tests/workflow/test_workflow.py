@@ -1,10 +1,12 @@
 """The paper's study on small synthetic data, and what a change to it runs again."""
 
+import hashlib
 import json
 import os
 import signal
+import sys
 import time
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from zipfile import ZipFile
 
 import pytest
@@ -54,6 +56,16 @@ def test_everything_is_there(finished):
     assert "60 users" in finished.result("report.html").decode()
 
 
+def test_the_provenance_has_a_digest_of_the_code(finished):
+    package = finished.folder / "src/sampled_metrics"
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.*")):
+        if path.suffix != ".pyc":
+            digest.update(path.read_bytes())
+    record = json.loads(finished.result("provenance.json"))
+    assert record["code_sha256"] == digest.hexdigest()
+
+
 CHANGES = [
     (
         ("recommenders", 0, "settings"),
@@ -63,6 +75,7 @@ CHANGES = [
     (("exact",), {"metrics": ["auc"]}, {*EXACT, *PAGE}),
     (("toy",), {"repetitions": 30}, {*THEORY, *CARD, *PAGE}),
     (("experiment",), {"repetitions": 30}, {*SAMPLES, *BELOW_RANKS} - EXACT),
+    (("experiment",), {"seed": 7}, {*SAMPLES, *BELOW_RANKS} - EXACT),
     (("split",), {"tie_break": "first"}, {*SPLIT, *RANKS, *SAMPLES, *BELOW_RANKS}),
 ]
 
@@ -91,6 +104,39 @@ def test_changed_code_makes_its_results_again(finished):
     finally:
         module.write_text(before)
         finished.snakemake("--touch")
+
+
+EDITED = ("tables/exact.md", "ranks/Y.parquet", "cells/table3.csv", "split/split.npz")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", EDITED)
+def test_an_edited_result_is_refused_by_name_until_it_is_removed(finished, name):
+    path = finished.results / name
+    folders = ("cells", "figures", "ranks", "samples", "split", "tables")
+    paths = [found for folder in folders for found in (finished.results / folder).iterdir()]
+    before = {found: found.read_bytes() for found in paths}
+    path.write_bytes(before[path] + b" ")
+    refused = finished.run("snakemake", "--cores", "2", "--rerun-incomplete")
+    assert refused.returncode != 0
+    (error,) = [line for line in refused.stdout.splitlines() if line.startswith("ERROR: ")]
+    assert error.startswith(f"ERROR: results/{name}: edited")
+    assert "remove it" in error
+    path.unlink()
+    finished.snakemake()
+    assert {found: found.read_bytes() for found in before} == before
+
+
+@pytest.mark.long
+def test_a_python_in_a_folder_with_a_blank_is_refused_in_a_line(finished, tmp_path):
+    """Snakemake would start each script by a path that is cut at the blank."""
+    place = tmp_path / "a b"
+    place.symlink_to(Path(sys.prefix))
+    words = ["-m", "snakemake", "--dry-run"]
+    refused = finished.run(str(place / "bin/python"), *words)
+    assert refused.returncode != 0
+    (line,) = [line for line in refused.stdout.splitlines() if "blank" in line]
+    assert line.startswith(str(place))
 
 
 @pytest.mark.long
@@ -136,14 +182,15 @@ def test_kills_pieces_and_cores_do_not_change_a_byte(finished, make_project, sma
     running.wait()
     assert refused.returncode != 0
     assert "cannot be locked" in refused.stdout
+    assert "snakemake --unlock" in refused.stdout
+    assert project.run(*command).returncode != 0  # it clears nothing itself
     project.run("snakemake", "--unlock")
     done = project.run(*command, "CORES=1")
     assert done.returncode == 0, done.stdout
     assert all(project.result(name) == finished.result(name) for name in names)
-    assert [path.name for path in (project.results / "ranks").iterdir()] == ["X.parquet"]
-    logs = [path.read_text() for path in sorted(project.results.glob("logs/rank/X.*-of-2.log"))]
+    assert [path.name for path in (project.results / "ranks").glob("[!.]*")] == ["X.parquet"]
+    logs = [path.read_text() for path in sorted(project.results.glob("logs/rank-X.*-of-2.log"))]
     assert [text.split()[1] for text in logs] == ["30", "30"]
-    assert not project.hidden()
 
 
 @pytest.mark.long

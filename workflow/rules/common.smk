@@ -116,6 +116,19 @@ def get_figures(wildcards):
     return expand("<results>/figures/figure{n}.{form}", n=STUDY.figures, form=["svg", "pdf", "csv"])
 
 
+def get_chain(wildcards):
+    """What results were computed from, so that an edited file is refused, and a removed one made."""
+    chain = [*rules.tables.output.cells]
+    if STUDY.is_papers_data:
+        chain += rules.theory.output.cells
+    if STUDY.ranks == "trained":
+        chain += [*STUDY.events, *rules.split.output]
+        if STUDY.ranking.pieces > 1:
+            trained = [one.name for one in STUDY.recommenders if one.kind != "external"]
+            chain += expand("<results>/models/{name}.npz", name=trained)
+    return chain
+
+
 def get_scorecard(wildcards):
     """The scorecard and its figure, for a study on the paper's data."""
     return rules.scorecard.output if STUDY.is_papers_data else []

@@ -8,6 +8,7 @@ rule page:
         audit=[own(path) for path in STUDY.audit],
         orders=[own(path) for path in STUDY.orders],
         origin=[own(path) for path in STUDY.origin],
+        chain=get_chain,
     output:
         page="<results>/report.html",
         provenance="<results>/provenance.json",

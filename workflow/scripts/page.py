@@ -5,11 +5,12 @@ from pathlib import Path
 from sampled_metrics._base.files import write_json, write_text
 from sampled_metrics.pages import render
 from sampled_metrics.study.page import collect, provenance
-from sampled_metrics.study.scripts import step
+from sampled_metrics.study.scripts import refuse_edited, step
 
 inputs = snakemake.input
 study = snakemake.params.study
 with step(snakemake):
+    refuse_edited(inputs, Path(snakemake.log[0]).parent)
     origin = [Path(path) for path in inputs.origin]
     identity = {**snakemake.params.identity, "code_sha256": snakemake.params.code}
     record = provenance(study["ranks"], origin, identity)

@@ -18,16 +18,15 @@ _log = logging.getLogger("sampled_metrics")
 def step(job: Any) -> Iterator[logging.Logger]:
     """Run the body of a script; `job` is its object `snakemake`.
 
-    Messages go to the log of the rule and to the terminal, expected errors in one line. Inputs that
-    were edited are refused, and the checksums of outputs are kept beside the log. Questions about
-    ranks are those of the step that makes them.
+    Messages go to the log of the rule and to the terminal, expected errors in one line. The
+    checksums of outputs are kept beside the log. Questions about ranks are those of the step that
+    makes them.
     """
     log = Path(job.log[0])
     file = logging.FileHandler(log, "w", encoding="utf-8")
     handlers: list[logging.Handler] = [logging.StreamHandler(), file]
     logging.basicConfig(format="%(message)s", handlers=handlers, level=logging.INFO, force=True)
     try:
-        refuse_edited(job.input, log.parent)
         with warnings.catch_warnings(action="ignore", category=InputWarning):
             yield _log
         lines = [f"{checksum(path)}  {path}\n" for path in job.output]
