@@ -128,6 +128,25 @@ def test_an_edited_result_is_refused_by_name_until_it_is_removed(finished, name)
 
 
 @pytest.mark.long
+def test_results_from_the_future_are_given_the_present_time(finished):
+    """All are of next year but one that was made again now, which Snakemake takes for skew."""
+    later = time.time() + 3e7
+    ranks = finished.results / "ranks/Y.parquet"
+    for path in finished.results.rglob("*"):
+        if path.is_file() and path != ranks:
+            os.utime(path, (later, later))
+    ranks.unlink()
+    words = ("snakemake", "--cores", "2", "results/tables/exact.csv")
+    refused = finished.run(*words)
+    assert refused.returncode != 0
+    assert "clock skew" in refused.stdout
+    finished.run("find", "results", "-newermt", "now", "-exec", "touch", "{}", "+")
+    done = finished.run(*words)
+    assert done.returncode == 0, done.stdout
+    finished.snakemake()
+
+
+@pytest.mark.long
 def test_a_python_in_a_folder_with_a_blank_is_refused_in_a_line(finished, tmp_path):
     """Snakemake would start each script by a path that is cut at the blank."""
     place = tmp_path / "a b"
