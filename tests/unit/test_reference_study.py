@@ -91,7 +91,7 @@ def run_study(folder):
         {
             "csv": files(folder, "tables/table", (1, 2), ["csv"]),
             "cells": files(folder, "cells/table", (1, 2), ["csv"]),
-            "svg": files(folder, "figures/figure", (1, 2, 3, 4), ["svg"]),
+            "figure1": str(folder / "figures/figure1.svg"),
         },
         toy=plain(settings.toy),
     )
@@ -110,8 +110,8 @@ def run_study(folder):
     run_script("figures", log, given, figure5, experiment=experiment)
     exact = {name: str(folder / f"tables/exact.{name}") for name in ("csv", "md")}
     exact["ranges"] = str(folder / "ranges.csv")
-    options = {name: experiment[name] for name in ("metrics", "seed")}
-    run_script("exact", log, given, exact, exact=plain(settings.exact), **options)
+    metrics = experiment["metrics"]
+    run_script("exact", log, given, exact, exact=plain(settings.exact), metrics=metrics)
     scored(folder, ranks, folder, settings)
 
 

@@ -106,17 +106,22 @@ def test_changed_code_makes_its_results_again(finished):
         finished.snakemake("--touch")
 
 
-EDITED = ("tables/exact.md", "ranks/Y.parquet", "cells/table3.csv", "split/split.npz")
+EDITS = {  # to files that can still be read
+    "tables/exact.md": lambda content, _: content + b" ",
+    "ranks/Y.parquet": lambda _, results: (results / "ranks/Z.parquet").read_bytes(),
+    "cells/table3.csv": lambda content, _: content.replace(b"0.", b"1.", 1),
+    "split/split.npz": lambda content, _: content + b" ",
+}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", EDITED)
+@pytest.mark.parametrize("name", EDITS)
 def test_an_edited_result_is_refused_by_name_until_it_is_removed(finished, name):
     path = finished.results / name
     folders = ("cells", "figures", "ranks", "samples", "split", "tables")
     paths = [found for folder in folders for found in (finished.results / folder).iterdir()]
     before = {found: found.read_bytes() for found in paths}
-    path.write_bytes(before[path] + b" ")
+    path.write_bytes(EDITS[name](before[path], finished.results))
     refused = finished.run("snakemake", "--cores", "2", "--rerun-incomplete")
     assert refused.returncode != 0
     (error,) = [line for line in refused.stdout.splitlines() if line.startswith("ERROR: ")]

@@ -5,15 +5,41 @@ rule theory:
         cells=expand("<results>/cells/table{n}.csv", n=[1, 2]),
         csv=expand("<results>/tables/table{n}.csv", n=[1, 2]),
         tex=expand("<results>/tables/table{n}.tex", n=[1, 2]),
-        md=report(
-            expand("<results>/tables/table{n}.md", n=[1, 2]),
+        table1=report(
+            "<results>/tables/table1.md",
             caption="../report/toys.rst",
             category="Tables",
+            labels={"table": "1"},
         ),
-        svg=report(
-            expand("<results>/figures/figure{n}.svg", n=[1, 2, 3, 4]),
+        table2=report(
+            "<results>/tables/table2.md",
+            caption="../report/toys.rst",
+            category="Tables",
+            labels={"table": "2"},
+        ),
+        figure1=report(
+            "<results>/figures/figure1.svg",
             caption="../report/theory.rst",
             category="Figures",
+            labels={"figure": "1"},
+        ),
+        figure2=report(
+            "<results>/figures/figure2.svg",
+            caption="../report/theory.rst",
+            category="Figures",
+            labels={"figure": "2"},
+        ),
+        figure3=report(
+            "<results>/figures/figure3.svg",
+            caption="../report/theory.rst",
+            category="Figures",
+            labels={"figure": "3"},
+        ),
+        figure4=report(
+            "<results>/figures/figure4.svg",
+            caption="../report/theory.rst",
+            category="Figures",
+            labels={"figure": "4"},
         ),
         others=expand(
             "<results>/figures/figure{n}.{form}", n=[1, 2, 3, 4], form=["pdf", "png", "csv"]

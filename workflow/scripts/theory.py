@@ -17,4 +17,4 @@ with step(snakemake):
         published = read_published(Path(snakemake.input.published))
     write_tables(made, published, Path(output.csv[0]).parent, Path(output.cells[0]).parent)
     for number, table in theory().items():
-        write_figure(number, table, Path(output.svg[0]).parent)
+        write_figure(number, table, Path(output.figure1).parent)

@@ -44,7 +44,7 @@ TiePolicies = Annotated[
 ]
 
 
-def _sampling(value: object) -> SamplingEnum:
+def _sampling(value: str) -> SamplingEnum:
     return SamplingEnum(value)
 
 
