@@ -258,7 +258,6 @@ def test_output_is_what_would_be_printed(run, folder):
 # Wrong use, and words of the message.
 WRONG_USE = """
 evaluat | No such command 'evaluat'
-budget | Missing command
 evaluate \udcff.csv | is not UTF-8; rename the file
 correct s.csv -m 5 | No such option: -m
 evaluate r.csv --n-items 1 | '--n-items'
@@ -318,7 +317,7 @@ def test_too_little_memory_is_one_line(refused, folder, monkeypatch):
 
 
 def test_help_and_version(run):
-    for arguments in ([], ["--help"], ["budget", "--help"], ["evaluate", "--help"]):
+    for arguments in ([], ["--help"], ["evaluate", "--help"]):
         done = run(*arguments)
         assert (done.returncode, done.stderr) == (0, "")
         assert "Usage" in done.stdout

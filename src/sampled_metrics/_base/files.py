@@ -37,49 +37,6 @@ def replacing(path: Path) -> Iterator[Path]:
             yield temporary
 
 
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder; on success it takes the place of `path`, else it is removed."""
-    path = Path(path)
-    with _naming(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        sweep(path)
-        temporary = _temporary_name(path)
-        temporary.mkdir()
-        handle = os.open(temporary, os.O_RDONLY)
-        try:
-            _lock(handle)
-            yield temporary
-            for file in temporary.iterdir():
-                _flush(file)
-            _flush(temporary)
-            temporary.replace(path)
-            _flush(path.parent)
-        finally:
-            os.close(handle)
-            shutil.rmtree(temporary, ignore_errors=True)
-
-
-@contextmanager
-def alone_in(path: Path) -> Iterator[None]:
-    """Keep other processes that ask for the same out of a folder; InputError if one is inside."""
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        try:
-            _lock(handle)
-        except BlockingIOError:
-            problem = "another process is using this folder; wait for it, or end it"
-            raise InputError(problem, path=path) from None
-        except OSError:  # some file systems have no locks
-            pass
-        yield
-    finally:
-        os.close(handle)
-
-
 def sweep(path: Path) -> None:
     """Remove temporary files and folders of `path` that a killed process has left."""
     for left in path.parent.glob(f".????????.{glob.escape(path.name)}"):

@@ -48,15 +48,12 @@ class BudgetResult(Shown):
         `Estimate` of each recommender and metric; of pairs (a, b) of running numbers, b minus a.
     n_asked
         Pairs asked of each recommender, held-out items not counted.
-    n_unused
-        Pairs asked before the budget was enlarged that the result does not use.
     n_held_out, n_users, n_audited
         Held-out items, users, and users drawn for the audit.
     n_candidates
         Pairs that a full ranking of one recommender scores, held-out items not counted.
-    confidence, level
-        Coverage asked for, and that of the intervals by themselves, which is higher where the
-        evaluation might have stopped before.
+    confidence
+        Coverage of the intervals.
     proxy, depth
         Name of the proxy; position in its order before which 90 % of the better items of users
         with few of them lie, by the audit; NaN where too few users were ranked fully.
@@ -79,11 +76,9 @@ class BudgetResult(Shown):
     n_audited: int
     n_candidates: int
     confidence: float
-    level: float
     proxy: str
     depth: tuple[float, ...]
     proxy_helps: tuple[bool, ...]
-    n_unused: tuple[int, ...] = ()
     seconds_per_score: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -142,7 +137,6 @@ class BudgetResult(Shown):
 
     def _pairs(self) -> Iterator[Compared]:
         """Compare pairs, orders open."""
-        looks = (1.0 - self.confidence) / (1.0 - self.level)  # at which it might have stopped
         n_items = round((self.n_candidates + self.n_held_out) / self.n_users)
         for (a, b), leads in self.differences.items():
             rows = zip(self.metrics, leads, self.estimates[a], self.estimates[b], strict=True)
@@ -160,7 +154,7 @@ class BudgetResult(Shown):
                     ci_high=lead.high,
                     range_low=lead.low,
                     range_high=lead.high,
-                    p_value=min(1.0, p_value(lead, self.level) * looks),
+                    p_value=p_value(lead, self.confidence),
                     paired=True,
                     n_users=self.n_users,
                     n_items=n_items,
@@ -203,10 +197,6 @@ class BudgetResult(Shown):
         """Say what the numbers are, what they cost, how the proxy fits, and what to do."""
         import jinja2
 
-        # A budget that pays for enough full lists in the audit, rounded up to two digits.
-        lists = SURER * LEAST_CONFIRMED / (1.0 - MODEL_SHARE)
-        budget = lists * self.n_candidates / self.n_users**2
-        unit = 10.0 ** max(math.floor(math.log10(budget)) - 1, 0)
         n_scores = self.n_candidates + self.n_held_out
         seconds = n_scores * sum(self.seconds_per_score)
         differences = [x.difference - (x.value_b - x.value_a) for x in orders]
@@ -222,12 +212,19 @@ class BudgetResult(Shown):
             correction=correction,
             moved=any(abs(difference) > ROUNDING for difference in differences),
             undecided=any(x.order == UNDECIDED for x in orders),
-            enough=math.ceil(budget / unit) * unit,
+            enough=self._enough(),
             n_scores=n_scores,
             seconds=float(f"{seconds:.2g}"),
             is_soon=seconds < SOON,
         )
         return notes.rstrip()
+
+    def _enough(self) -> float:
+        """Return a budget that pays for enough full lists in the audit, with two digits."""
+        lists = SURER * LEAST_CONFIRMED / (1.0 - MODEL_SHARE)
+        budget = max(lists * self.n_candidates / self.n_users**2, 1.0)
+        unit = 10.0 ** max(math.floor(math.log10(budget)) - 1, 0)
+        return math.ceil(budget / unit) * unit
 
 
 def depth_of(audit: Audit) -> float:

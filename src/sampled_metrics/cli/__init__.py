@@ -13,7 +13,6 @@ import typer
 
 import sampled_metrics
 from sampled_metrics._base.errors import NO_MEMORY, InputError, InputWarning, one_line
-from sampled_metrics.cli.budget import app as budget
 from sampled_metrics.cli.draws import app as draws
 from sampled_metrics.cli.files import Group, guard
 from sampled_metrics.cli.rankings import app as rankings
@@ -32,13 +31,13 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for commands in (rankings, draws, budget):
+for commands in (rankings, draws):
     guard(commands)
     for command in commands.registered_commands:
         # Paragraphs flow: their lines end where the terminal does, not where the source does.
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
         command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    app.add_typer(commands, name="budget" if commands is budget else None, cls=Group)
+    app.add_typer(commands, cls=Group)
 
 
 def _print_version(wanted: bool) -> None:

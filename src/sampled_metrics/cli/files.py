@@ -15,8 +15,6 @@ from sampled_metrics.cli.values import take_plain_values
 if TYPE_CHECKING:
     from typer._click.core import Context
 
-_OF_EVALUATIONS = ("evaluation.json", "problem.npz", "state.npz")  # in the folder of a budget
-
 
 class Command(TyperCommand):
     """A command that compares the names of its files before it runs."""
@@ -61,14 +59,12 @@ def require_different_files(parameters: Mapping[str, Any]) -> None:
 
 
 def _paths(values: Iterable[Any]) -> Iterator[Path]:
-    """Yield the files that values of parameters name, and those of folders of evaluations."""
+    """Yield the files that values of parameters name."""
     for value in values:
         if isinstance(value, list | tuple):
             yield from _paths(value)
         elif isinstance(value, str | Path) and "\0" not in str(value):
             yield Path(value)
-            for name in _OF_EVALUATIONS:
-                yield Path(value, name)
 
 
 def _is_same(a: Path, b: Path) -> bool:

@@ -177,7 +177,9 @@ def reported(
     if advice:
         results: Any = reports.advice(numbers, metric or list(numbers), About(**about))
     else:
-        other = None if against is None else _printed(against.split())
+        other = None
+        if against is not None:
+            other = _printed(against.split())
         results = reports.reported(numbers, metric, against=other, **about)
     emit_results(results, form, output)
 

@@ -27,7 +27,7 @@ UNDECIDED = "undecided"
 FLAT = ("f", "hit", "precision", "recall", "recall-micro")  # the same credit down to the cut-off
 INSTEAD = (
     "To know more, rank fully where scores are cheap (`evaluate`); where each is expensive, "
-    f"`budget` estimates exact metrics from about {BUDGET:g} scores per user."
+    f"`evaluate_on_budget` estimates exact metrics from about {BUDGET:g} scores per user."
 )
 
 
