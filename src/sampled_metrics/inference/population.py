@@ -24,13 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 from scipy.special import stdtrit
 
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.solvers import root_between
 from sampled_metrics.estimators import em_step
 from sampled_metrics.inference.brackets import likely_mixture
 from sampled_metrics.inference.kernels import bins_of, in_bins, kernel
@@ -214,7 +214,7 @@ def power_law_with(measure: Measure, value: float, n: int) -> Population:
             f"{least:.4g}, and {most:.6g}; give another value (--value), or a smaller effect "
             "(--effect)"
         )
-    return power_law(n, math.exp(root_between(above, low, high)))
+    return power_law(n, math.exp(brentq(above, low, high)))
 
 
 class Shape(NamedTuple):
