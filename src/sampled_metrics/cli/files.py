@@ -1,44 +1,22 @@
 """Commands that refuse to write over a file that they read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.cli.values import take_plain_values
-
-if TYPE_CHECKING:
-    from typer._click.core import Context
 
 
 class Command(TyperCommand):
     """A command that compares the names of its files before it runs."""
 
-    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """Parse words of the command line; values that are plain without typer's conversion."""
-        for parameter in self.get_params(ctx):
-            take_plain_values(parameter)
-        return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: Context) -> Any:
+    def invoke(self, ctx: typer.Context) -> Any:
         """Run the command, unless it would overwrite a file that it reads."""
         require_different_files(ctx.params)
         return super().invoke(ctx)
-
-
-class Group(TyperGroup):
-    """The commands, whose own options are taken without typer's conversion too."""
-
-    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """Parse words of the command line up to the name of a command."""
-        for parameter in self.get_params(ctx):
-            take_plain_values(parameter)
-        return super().parse_args(ctx, args)
 
 
 def guard(app: typer.Typer) -> None:

@@ -137,7 +137,8 @@ def reported(
     ] = None,
     metric: options.Metrics = None,
     against: Annotated[
-        str | None, options.option("NUMBERS", "Numbers of another paper: which is higher?")
+        list[str] | None,
+        options.option("NUMBERS", "Numbers of another paper, in quotes: which is higher?"),
     ] = None,
     advice: Annotated[
         bool,
@@ -178,8 +179,8 @@ def reported(
         results: Any = reports.advice(numbers, metric or list(numbers), About(**about))
     else:
         other = None
-        if against is not None:
-            other = _printed(against.split())
+        if against:
+            other = _printed(" ".join(against).split())
         results = reports.reported(numbers, metric, against=other, **about)
     emit_results(results, form, output)
 
