@@ -8,13 +8,14 @@ import shutil
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
+
+import numpy as np
+import pandas as pd
 
 from sampled_metrics._base.errors import NO_MEMORY, InputError
 
-if TYPE_CHECKING:
-    import pandas as pd
 try:
     import fcntl
 except ImportError:  # Windows, where the files of killed processes are not swept
@@ -159,17 +160,15 @@ def read_json(path: Path) -> Any:
         raise InputError(f"not JSON ({error})", path=path) from error
 
 
-def write_table(table: "pd.DataFrame", path: Path, number_format: str | None = None) -> None:
+def write_table(table: pd.DataFrame, path: Path, number_format: str | None = None) -> None:
     """Write a table as CSV with Unix line ends; `number_format` is for floats, such as `%.4f`."""
     write_text(path, table.to_csv(index=False, float_format=number_format, lineterminator="\n"))
 
 
 def read_table(
     path: Path, columns: Sequence[str], texts: Sequence[str] = (), **options: Any
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Read a CSV file with at least `columns`, of which `texts` are not parsed as numbers."""
-    import pandas as pd
-
     with reading_as(path, "CSV"):
         table = pd.read_csv(path, converters=dict.fromkeys(texts, str), **options)
     for name in columns:
@@ -180,8 +179,6 @@ def read_table(
 
 def read_array(path: Path, what: str, **options: Any) -> Any:
     """Read the array of an `.npy` file without pickle; errors call it `what`."""
-    import numpy as np  # here, because the command line must start fast
-
     with reading_as(path, what):
         return np.load(path, allow_pickle=False, **options)
 
@@ -193,8 +190,6 @@ def read_arrays(
 
     All arrays are read without `others`. Errors call the file `what`.
     """
-    import numpy as np
-
     arrays: dict[str, Any] = {}
     # numpy leaves a file open that it finds to be damaged, so it does not open it.
     with (

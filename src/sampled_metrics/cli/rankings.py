@@ -8,7 +8,6 @@ import typer
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError, collected, reading
-from sampled_metrics._base.text import text_of
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_results, emit_text, wrote
 from sampled_metrics.ranks import Sampling
@@ -38,6 +37,7 @@ def evaluate(
     (few where a handful of users carry the value), notes (questions about the file); values are
     fractions.
     """
+    from sampled_metrics._base.text import text_of
     from sampled_metrics.inference import evaluate as evaluation
     from sampled_metrics.inference.results import questions
     from sampled_metrics.ranks import Ranks
@@ -216,6 +216,7 @@ def check(
     sampling, metric, range_low, range_high, range_middle, flags, and of the exact
     metric in the table measured and standing. Exit status 1 if a row has a flag.
     """
+    from sampled_metrics._base.text import text_of
     from sampled_metrics.inference import check as checking
 
     checks = checking.check(
