@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -426,7 +425,18 @@ def test_numbers_of_two_papers(run):
 
 
 def test_numbers_of_another_paper_in_quotes_or_by_repeated_options(run):
-    about = "reported HR@10=0.9 --n-items 100 --n-negatives 20 --metric HR@10 --format json".split()
+    about = [
+        "reported",
+        "HR@10=0.9",
+        "--n-items",
+        "100",
+        "--n-negatives",
+        "20",
+        "--metric",
+        "HR@10",
+        "--format",
+        "json",
+    ]
     quoted = run(*about, "--against", "HR@10=0.6 HR@5=0.4").stdout
     assert run(*about, "--against", "HR@10=0.6", "--against", "HR@5=0.4").stdout == quoted
     assert quoted != run(*about, "--against", "HR@10=0.6").stdout

@@ -37,11 +37,12 @@ def make_proxy(proxy: Any, problem: Problem) -> Proxy:
         raise InputError(f"unknown proxy {proxy!r}; expected popularity, or scores of all items")
     scores = all_scores("proxy", proxy)
     row, column = problem.places("proxy", proxy, scores.shape)
+    _, width = scores.shape or problem.seen.shape
 
     def rows(users: Int) -> Any:
         found = as_array(scores.rows(row[users]), "proxy")
-        if found.ndim != 2 or found.shape[1] <= column.max():
-            raise InputError(f"proxy has shape {found.shape}; expected users x items")
+        if found.shape != (users.size, width):
+            raise InputError(f"proxy has shape {found.shape}; expected {(users.size, width)}")
         return found[:, column]
 
     return Proxy("scores", rows)

@@ -86,12 +86,12 @@ class Problem(NamedTuple):
             raise InputError(f"{problem}; expected some for each user with a held-out item")
         return self._replace(candidates=others)
 
-    def places(self, name: str, scores: Any, shape: Shape | None) -> tuple[Ids, Ids]:
+    def places(self, name: str, scores: Any, shape: Shape | None) -> tuple[Int, Int]:
         """Return the rows and columns of scores that users and items have."""
         if self.shape is not None:
             if shape not in (None, self.shape):
                 raise InputError(f"{name} has shape {shape}; expected {self.shape}, as seen has")
-            return self.user_ids, self.item_ids
+            return self.user_ids.astype(np.int64), self.item_ids.astype(np.int64)
         if not is_pandas(scores):
             raise InputError(f"{name} has no ids; expected a DataFrame with index and columns")
         found = []

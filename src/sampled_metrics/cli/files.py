@@ -1,28 +1,29 @@
 """Commands that refuse to write over a file that they read."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
 
 from sampled_metrics._base.errors import InputError
 
 
-class Command(TyperCommand):
-    """A command that compares the names of its files before it runs."""
-
-    def invoke(self, ctx: typer.Context) -> Any:
-        """Run the command, unless it would overwrite a file that it reads."""
-        require_different_files(ctx.params)
-        return super().invoke(ctx)
-
-
 def guard(app: typer.Typer) -> None:
-    """Make every command of an application one that compares the names of its files."""
+    """Make every command of an application compare the names of its files before it runs."""
     for command in app.registered_commands:
-        command.cls = Command
+        if command.callback is not None:
+            command.callback = _guarded(command.callback)
+
+
+def _guarded(command: Callable[..., None]) -> Callable[..., None]:
+    @wraps(command)
+    def run(**parameters: Any) -> None:
+        require_different_files(parameters)
+        command(**parameters)
+
+    return run
 
 
 def require_different_files(parameters: Mapping[str, Any]) -> None:

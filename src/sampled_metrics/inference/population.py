@@ -18,7 +18,7 @@ suggests otherwise. `make coverage` measures how often the interval covers the e
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -72,12 +72,12 @@ class Population:
     share
         Share of users of each kind; float64, shape (kinds,), summing to 1.
     kind
-        Index of the kind of each user of an evaluation; None if only shares are known.
+        Index of the kind of each user of an evaluation; empty if only shares are known.
     """
 
     ranks: Ranks
     share: Float
-    kind: Int | None = None
+    kind: Int = field(default_factory=lambda: np.arange(0))
 
     @classmethod
     def of_users(cls, ranks: Ranks) -> "Population":
