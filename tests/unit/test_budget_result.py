@@ -57,7 +57,7 @@ def test_orders_are_corrected_for_several_pairs() -> None:
     assert [one.order for one in alone] == ["b", "b", "undecided"]
     assert [one.order for one in corrected] == ["undecided", "b", "undecided"]
     assert corrected[1].verdict == "C is above A"
-    assert "put B above C" in corrected[2].verdict
+    assert corrected[2].verdict == "undecided after 20 scores per user"
     assert (alone[0].value_a, alone[0].value_b, alone[0].n_items) == (0.1, 0.19, 101)
 
 
@@ -135,8 +135,6 @@ def test_each_note_is_there_where_it_is_true() -> None:
     assert has(unknown, "proxy: als. A, B, C: too few users")
     same = [[estimate(0.1)], [estimate(0.2)], [estimate(0.3)]]
     assert has(notes(0.1, 0.2, 0.1, estimates=same), "value: from the model.")
-    assert not has(notes(0.1, 0.2, 0.1, estimates=same), "b - a: order recommenders by it")
-    assert has(notes(0.1, 0.2, 0.10002, estimates=same), "b - a: order recommenders by it")
     for seconds, is_soon in ((59.0, True), (61.0, False)):
         time = notes(0.1, 0.2, 0.1, seconds_per_score=(seconds / 5050, 0.0, 0.0))
         assert has(time, f"full ranking: 3 x 5,050 scores, about {seconds:.2g} s.")
@@ -158,6 +156,7 @@ def test_notes_of_one_recommender() -> None:
     assert has(lines, "are among the 10 highest by it.")
     assert has(lines, "full ranking: 5,050 scores, about 5,000 s.")
     assert not has(lines, "order:")
+    assert not has(lines, "b - a:")
     assert not has(lines, "That is soon")
     exact = str(BudgetResult(**{**result([0, 0, 0]).__dict__, **one, "n_asked": (5000,)}))
     assert "because all candidates were scored" in exact
@@ -172,13 +171,6 @@ def test_notes_judge_the_proxy_apart_from_the_model() -> None:
     rows = result([0.1, 0.2, 0.1], proxy_helps=(True, False, False)).rows()
     assert [row["proxy_helps"] for row in rows] == [True, False, False]
     assert [row["weak_proxy"] for row in rows] == [False, True, None]
-
-
-def test_undecided_orders_say_what_the_estimates_put_first() -> None:
-    a_first, b_first, neither = result([-1e-4, 1e-4, 0.0]).compare()
-    assert a_first.verdict.endswith("20 scores per user; the estimates put A above B")
-    assert b_first.verdict.endswith("20 scores per user; the estimates put C above A")
-    assert neither.verdict == "undecided after 20 scores per user"
 
 
 def test_rows_have_a_weakness_where_it_shows_or_a_depth_is_known() -> None:

@@ -27,6 +27,7 @@ _NUMBERS = (int, float, np.integer, np.floating)
 _FLAG = _Option(kinds=(bool, np.bool_))
 _OPTIONS = {
     "budget": _Option(kinds=_NUMBERS),
+    "batch_size": _Option(least=1, is_optional=True),
     "block_size": _Option(least=1, most=MOST_ITEMS),
     "complete": _FLAG,
     "confidence": _Option(kinds=_NUMBERS),

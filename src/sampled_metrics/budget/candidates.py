@@ -1,7 +1,8 @@
 """The order in which a proxy puts the candidates of each user, cut into strata."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,35 +18,30 @@ LEAST_HEAD = 1400  # items of a user's head, however many users there are
 EDGES = (0, 5, 15, 40, 100, 250, 600, 1400)
 GROWTH = 2.4  # of the edges beyond
 LAST = 0.9  # share of the candidates below which edges lie
-
-
-class Proxy(NamedTuple):
-    """Cheap scores; larger is asked earlier."""
-
-    name: str
-    rows: Callable[[Int], Any]  # from users to scores of all items, shape (users, items)
+# From users to cheap scores of all items, shape (users, items); larger is asked earlier.
+Proxy: TypeAlias = Callable[[Int], Any]
 
 
 def make_proxy(proxy: Any, problem: Problem) -> Proxy:
     """Make a proxy of `popularity` or of scores of all items."""
-    if isinstance(proxy, str) and proxy == "popularity":
+    if isinstance(proxy, str):
+        if proxy != "popularity":
+            raise InputError(f"unknown proxy {proxy!r}; expected popularity or scores of all items")
         counts = problem.events
         if not counts.any() and problem.candidates is not None:
             raise InputError("proxy popularity needs seen items; or give scores as proxy")
-        return Proxy("popularity", lambda users: np.tile(counts, (users.size, 1)))
-    if isinstance(proxy, str):
-        raise InputError(f"unknown proxy {proxy!r}; expected popularity, or scores of all items")
-    scores = all_scores("proxy", proxy)
-    row, column = problem.places("proxy", proxy, scores.shape)
-    _, width = scores.shape or problem.seen.shape
+        return lambda users: np.tile(counts, (users.size, 1))
+    scores = all_scores("proxy", proxy, problem)
+    row = problem.rows
 
     def rows(users: Int) -> Any:
         found = as_array(scores.rows(row[users]), "proxy")
-        if found.shape != (users.size, width):
-            raise InputError(f"proxy has shape {found.shape}; expected {(users.size, width)}")
-        return found[:, column]
+        expected = (users.size, problem.seen.shape[1])
+        if found.shape != expected:
+            raise InputError(f"proxy has shape {found.shape}; expected {expected}")
+        return found
 
-    return Proxy("scores", rows)
+    return rows
 
 
 def edges(n_largest: int) -> Int:
@@ -81,7 +77,6 @@ class Strata:
     def __init__(self, problem: Problem, proxy: Proxy, seed: int) -> None:
         n_users, n_items = problem.seen.shape
         self.problem = problem
-        self.proxy = proxy
         self.seed = seed
         self.owner = problem.owner
         self.n_candidates = problem.n_candidates()
@@ -95,7 +90,7 @@ class Strata:
         self._length = np.minimum(self.n_candidates, whole)
         self._first = np.append(0, np.cumsum(self._length))
         rng = generator(seed, "budget", "order")
-        self._head, self.own = self._heads(rng)
+        self._head, self.own = self._heads(proxy, rng)
         self._common = rng.permutation(n_items)
         n_tail = self.n_candidates - self._length
         self._turn = rng.integers(0, np.maximum(n_tail, 1))
@@ -107,66 +102,65 @@ class Strata:
         n_absent = np.diff(self._first_absent)
         self._gaps = absent - ranges(0, n_absent)  # tail items before each absent one
 
-    def _heads(self, rng: np.random.Generator) -> tuple[NDArray[np.int32], Float]:
+    def _heads(self, proxy: Proxy, rng: np.random.Generator) -> tuple[NDArray[np.int32], Float]:
         """First items of each user, and the place of each held-out item among the others."""
         problem = self.problem
-        is_held = problem.held_out
         head = np.empty(self._first[-1], np.int32)
-        own = np.empty(self.owner.size)
+        own = []
         for block in blocks(*problem.seen.shape):
             users = np.arange(self.n_candidates.size)[block]
-            scores = np.array(self.proxy.rows(users), dtype=np.float64)
+            scores = np.array(proxy(users), dtype=np.float64)
             is_nan = np.isnan(scores).any(axis=1)
             if is_nan.any():
                 raise InputError(f"the proxy's scores of user {users[is_nan][0]} have NaN")
             np.nan_to_num(scores, copy=False)  # infinite ones as the largest numbers
-            row, item = is_held[users].nonzero()
+            row, item = problem.held_out[users].nonzero()
             held_score = scores[row, item, np.newaxis]
             scores[~problem.is_candidate(users)] = -np.inf
             scores[row, item] = -np.inf
             better = (scores[row] > held_score).sum(axis=1)
             tied = (scores[row] == held_score).sum(axis=1)
-            n_candidates = self.n_candidates[users[row]]
-            first = self._first_row[users[0]]
-            own[first : first + row.size] = (better + 0.5 * tied) / np.maximum(n_candidates, 1)
+            before = better + 0.5 * tied
+            own.append(before / np.maximum(self.n_candidates[users[row]], 1))
             for user, loss in zip(users, -scores, strict=True):
                 best = _least(loss, self._length[user])
-                for first, end in zip(self.edges[:-1], self.edges[1:], strict=True):
+                for first, end in pairwise(self.edges):
                     rng.shuffle(best[first:end])
-                head[self._first[user] : self._first[user + 1]] = best
-        return head, own
+                place = self._first[user]
+                head[place : place + best.size] = best
+        return head, np.concatenate(own)
 
     def _absent(self) -> Int:
         """Keys of places in the common order that are not in a user's tail, sorted."""
-        problem = self.problem
+        user, item = (self.problem.seen + self.problem.held_out).nonzero()
+        of_head = np.repeat(np.arange(self.n_candidates.size), self._length)
+        users = np.concatenate([user, of_head])
+        items = np.concatenate([item, self._head])
         place = np.argsort(self._common)
-        keys = []
-        for taken in (problem.seen, problem.held_out):
-            user, item = taken.nonzero()
-            keys.append(user * self._width + place[item])
-        users = np.repeat(np.arange(self.n_candidates.size), self._length)
-        keys.append(users * self._width + place[self._head])
-        return np.sort(np.concatenate(keys))
+        return np.sort(users * self._width + place[items])
 
     def items(self, user: Int, stratum: Int, index: Int) -> Int:
         """Items by their place in the random order within a stratum."""
         position = self.edges[stratum] + index
         inside = position < self._length[user]
+        outside = ~inside
         items = np.empty(user.size, np.int64)
         place = self._first[user] + position
         items[inside] = self._head[place[inside]]
-        items[~inside] = self._tail_items(user[~inside], position[~inside])
+        items[outside] = self._tail_items(user[outside], position[outside])
         return items
 
     def _tail_items(self, user: Int, position: Int) -> Int:
         """Items beyond the head, from the user's start on."""
         length = self._length[user]
         n_tail = self.n_candidates[user] - length
-        place = (position - length + self._turn[user]) % n_tail
+        position = position - length + self._turn[user]
+        place = position % n_tail
         key = user * self._width + place
         n_absent = np.searchsorted(self._gaps, key, side="right")
         n_absent -= self._first_absent[user]
-        return self._common[place + n_absent]
+        place += n_absent
+        return self._common[place]
 
     def rows_of(self, user: Int) -> tuple[Int, Int]:
         """Pairs (place within `user`, held-out row) for the rows of some users."""
@@ -181,8 +175,6 @@ class Strata:
 
 
 def _least(values: Float, count: int) -> Int:
-    """Places of the least values, ties in their order."""
-    near = np.arange(values.size)
-    if count < values.size // 4:  # sort only what may be among them
-        near = np.flatnonzero(values <= np.partition(values, count)[count])
-    return near[np.argsort(values[near], kind="stable")[:count]]
+    """Places of the least values in ascending order, ties by their places."""
+    least = np.sort(np.argpartition(values, count - 1)[:count])
+    return least[np.argsort(values[least], kind="stable")]

@@ -6,22 +6,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sampled_metrics._base.arguments import check_arguments, whole_number
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
 from sampled_metrics._base.errors import InputError, ask, collected, reading
-from sampled_metrics._base.kinds import Kind, is_dictionary, kind_of
 from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.candidates import Strata, make_proxy
 from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.model import Model, parse_metrics
-from sampled_metrics.budget.problem import (
-    Recommender,
-    all_scores,
-    by_pairs,
-    items_of_frame,
-    read_problem,
-)
+from sampled_metrics.budget.problem import Recommender, by_pairs, read_problem
 from sampled_metrics.budget.result import LEAST_CONFIRMED, MODEL_SHARE, BudgetResult, depth_of
 from sampled_metrics.budget.strata import Counts, proxy_helps, question_scores
 from sampled_metrics.inputs.held import OfUsers
@@ -112,23 +105,16 @@ def evaluate_on_budget(
     >>> bool(np.isclose(result.estimates[0][0].value, exact))
     True
     """
-    check_arguments(budget=budget, confidence=confidence, seed=seed)
-    if batch_size is not None:
-        whole_number("batch_size", batch_size, 1)
-    parse_metrics(metrics)
-    given = recommender if is_dictionary(recommender) else {"score": recommender}
+    check_arguments(budget=budget, confidence=confidence, seed=seed, batch_size=batch_size)
+    given = recommender if isinstance(recommender, Mapping) else {"score": recommender}
     if not given or not all(isinstance(name, str) for name in given):
         raise InputError("recommender has no names; expected at least one, each a text")
-    tables = [scores for scores in given.values() if kind_of(scores) is not Kind.FUNCTION]
-    shapes = [all_scores("recommender", scores).shape for scores in tables]
-    for scores in tables:
-        items = items_of_frame(scores) if items is None else items
     with collected() as notes:
-        problem = read_problem(relevant, seen, candidates, items, next(iter(shapes), None))
-        recommenders = {}
-        for name, scores in given.items():
-            score = by_pairs("recommender", scores, problem)
-            recommenders[name] = Recommender(score, problem, batch_size)
+        problem = read_problem(relevant, seen, candidates, items, list(given.values()))
+        recommenders = {
+            name: Recommender(by_pairs("recommender", scores, problem), problem, batch_size)
+            for name, scores in given.items()
+        }
         frame = Strata(problem, make_proxy(proxy, problem), seed)
         limit = _limit(frame, budget)
         measures = parse_metrics(metrics, single=frame.owner.size == frame.n_candidates.size)
@@ -151,10 +137,10 @@ def evaluate_on_budget(
         n_audited=np.unique(np.concatenate([audit.users for audit in audits])).size,
         n_candidates=int(frame.n.sum()),
         confidence=confidence,
-        proxy=frame.proxy.name,
+        proxy=proxy if isinstance(proxy, str) else "scores",
         depth=tuple(map(depth_of, audits)),
         proxy_helps=tuple(audit.model.proxy_helps for audit in audits),
-        seconds_per_score=tuple(one.seconds_per_score for one in recommenders.values()),
+        seconds_per_score=tuple(x.seconds / x.n_scored for x in recommenders.values()),
         notes=tuple(notes),
     )
 
@@ -163,49 +149,42 @@ def _limit(frame: Strata, budget: float) -> int:
     """Return how many scores may be asked, without controls; log what can be expected of them."""
     n_users = frame.n_candidates.size
     n_candidates = int(frame.n_candidates.sum())
-    limit = int(budget * n_users)
-    if limit >= n_candidates:
-        level = logging.WARNING if budget * n_users > n_candidates else logging.INFO
-        _log.log(
-            level,
+    most = int(budget * n_users)
+    if most > n_candidates:
+        _log.warning(
             f"a budget of {budget:g} scores for each of {n_users:,} users pays for all "
-            f"{n_candidates:,} candidates, which are all scored: the metrics will be exact",
+            f"{n_candidates:,} candidates, which are all scored: the metrics will be exact"
         )
-        return limit
-    _log.log(*_expectation(limit, n_users, n_candidates))
-    limit -= CONTROLS
-    first_round = n_users * int(np.count_nonzero(frame.n.any(0)))
+    if most >= n_candidates:
+        return most
+    limit = most - CONTROLS
+    first_round = n_users * np.count_nonzero(frame.n.any(0))
     if MODEL_SHARE * limit < first_round:
         needed = np.ceil((first_round / MODEL_SHARE + CONTROLS) / n_users)
         raise InputError(f"budget is {budget:g}; the first round needs {needed:.0f}")
+    lists = float(f"{(1.0 - MODEL_SHARE) * most * n_users / n_candidates:.2g}")
+    fits, hides = (100.0 * width / np.sqrt(lists) for width in WIDTHS)
+    text = (
+        f"at most {most:,} scores per recommender; the audit pays for full lists of about "
+        f"{lists:,g} users: expect intervals of about ±{fits:.0f} % of a metric where the proxy "
+        f"fits, ±{hides:.0f} % where not"
+    )
+    if lists < LEAST_CONFIRMED:
+        _log.warning(f"{text}; with so few lists the result cannot tell which")
+    else:
+        _log.info(text)
     return limit
 
 
-def _expectation(most: int, n_users: int, n_candidates: int) -> tuple[int, str]:
-    """Return a level of the log, and what a budget costs and can be expected to give."""
-    lists = (1.0 - MODEL_SHARE) * most * n_users / n_candidates
-    fits, hides = (100.0 * width / np.sqrt(max(lists, 0.01)) for width in WIDTHS)
-    users = f"{lists:,.0f} users" if lists >= 1.5 else f"{lists:.1g} users"
-    text = (
-        f"at most {most:,} scores per recommender; the audit pays for full lists of about {users}: "
-        f"expect intervals of about ±{fits:.0f} % of a metric where the proxy fits, ±{hides:.0f} % "
-        "where not"
-    )
-    if lists < LEAST_CONFIRMED:
-        return logging.WARNING, f"{text}; with so few lists the result cannot tell which"
-    return logging.INFO, text
-
-
-def _ask(model: Model, asked: Recommender, limit: int) -> None:
+def _ask(model: Model, recommender: Recommender, limit: int) -> None:
     """Ask for the scores of the model: for all if there are no more, else in rounds."""
     counts = model.counts
-    n_candidates = int(counts.frame.n.sum())
-    if n_candidates <= limit:
-        counts.ask(counts.left)
-        _question_again(asked, min(CONTROLS, limit - n_candidates), counts.frame.seed)
+    n_unpaid = limit - int(counts.left.sum())
+    if n_unpaid >= 0:
+        _question_again(recommender, *counts.ask(counts.left), min(CONTROLS, n_unpaid))
         return
-    counts.ask(np.minimum(1, counts.left))
-    _question_again(asked, CONTROLS, counts.frame.seed)
+    first_round = counts.ask(np.minimum(1, counts.left))
+    _question_again(recommender, *first_round, CONTROLS)
     model.fit(FIRST_STEPS)
     # Without a relation of the orders of proxy and recommender the audit ranks users more fully.
     model.proxy_helps = proxy_helps(counts)
@@ -213,14 +192,13 @@ def _ask(model: Model, asked: Recommender, limit: int) -> None:
         explore(model, int(MODEL_SHARE * limit))
 
 
-def _question_again(asked: Recommender, count: int, seed: int) -> None:
-    """Ask for some scores again, in another order and beside others, and compare."""
-    users, items, scores = (np.concatenate(parts) for parts in zip(*asked.asked, strict=True))
-    rng = generator(seed, "budget", "again")
+def _question_again(
+    recommender: Recommender, users: Int, items: Int, scores: Float, count: int
+) -> None:
+    """Ask for the scores of some pairs again, in another order and beside others, and compare."""
+    rng = generator(0, "budget", "again")
     some = rng.choice(users.size, min(count, users.size), replace=False)
-    if not some.size:
-        return
-    again = asked.score(users[some], items[some])
+    again = recommender.score(users[some], items[some])
     n_others = differing(scores[some], again, scores)
     if n_others:
         ask(
@@ -243,13 +221,10 @@ def explore(model: Model, total: int) -> None:
     counts = model.counts
     n_users, n_strata = counts.m.shape
     fewest = np.array([*BATCHES, *[BATCH] * n_strata][:n_strata])
-    first = counts.n_asked / n_users + 3.0
-    limits = [total / n_users]
-    if limits[0] > first:
-        rounds = max(LEAST_ROUNDS, int(ROUNDS_PER_E * np.log(limits[0] / first)))
-        limits = np.geomspace(first, limits[0], rounds).tolist()
-    for limit in limits:
-        more = _most_telling(model, fewest, min(int(limit * n_users), total) - counts.n_asked)
+    first = min(counts.n_asked + 3 * n_users, total)
+    rounds = max(LEAST_ROUNDS, int(ROUNDS_PER_E * np.log(total / first)))
+    for limit in np.geomspace(first, total, rounds).astype(int):
+        more = _most_telling(model, fewest, limit - counts.n_asked)
         if more.any():
             counts.ask(more)
             model.fit(ROUND_STEPS)

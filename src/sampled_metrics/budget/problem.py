@@ -1,27 +1,26 @@
 """What is evaluated: held-out items of users and their other candidates, and scores of both."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array
 
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.arrays import EXACT, Bool, Float, Ids, Int
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import Kind, is_pandas, kind_of
+from sampled_metrics._base.kinds import Kind, kind_of
 from sampled_metrics._base.sparse import canonical, marked
 from sampled_metrics.inputs.held import OfUsers
 from sampled_metrics.inputs.items import items_by_id, items_of_arrays, known_items, table_of_items
 from sampled_metrics.inputs.questions import ask_of_grades
 from sampled_metrics.inputs.scores import Scores, as_array, scores_of
 from sampled_metrics.ranks.items import RELEVANT, SEEN
-from sampled_metrics.tables.arrow import places
 from sampled_metrics.tables.names import ITEM
 
 CANDIDATES = "candidates"
-_TABLES = (Kind.FILE, Kind.BY_USER)  # that are no scores of all items
 Shape = tuple[int, int]
 Scorer = Callable[[Int, Int], Any]  # of pairs, by running numbers of users and items
 
@@ -86,20 +85,12 @@ class Problem(NamedTuple):
             raise InputError(f"{problem}; expected some for each user with a held-out item")
         return self._replace(candidates=others)
 
-    def places(self, name: str, scores: Any, shape: Shape | None) -> tuple[Int, Int]:
-        """Return the rows and columns of scores that users and items have."""
-        if self.shape is not None:
-            if shape not in (None, self.shape):
-                raise InputError(f"{name} has shape {shape}; expected {self.shape}, as seen has")
-            return self.user_ids.astype(np.int64), self.item_ids.astype(np.int64)
-        if not is_pandas(scores):
-            raise InputError(f"{name} has no ids; expected a DataFrame with index and columns")
-        found = []
-        for ids, axis in ((self.user_ids, scores.index), (self.item_ids, scores.columns)):
-            found.append(places(ids, np.asarray(axis)))
-            if (found[-1] < 0).any():
-                raise InputError(f"{name} lacks {ids[np.argmin(found[-1])]}, an id of the others")
-        return found[0], found[1]
+    @property
+    def rows(self) -> Int:
+        """Rows of the users in scores of all items."""
+        if self.shape is None:
+            return np.arange(self.user_ids.size)
+        return self.user_ids.astype(np.int64)
 
 
 def read_problem(
@@ -107,11 +98,11 @@ def read_problem(
     seen: OfUsers | None,
     candidates: OfUsers | None = None,
     items: OfUsers | None = None,
-    shape: Shape | None = None,
+    scores: Sequence[Any] = (),
 ) -> Problem:
     """Take tables of ids, or matrices and lists by position; see `evaluate_on_budget`.
 
-    `shape` is that of scores by position, if they are a matrix.
+    `scores` of all items say which items there are, if nothing else does.
     """
     given: dict[str, Any] = {RELEVANT: relevant}
     for name, items_of in ((SEEN, seen), (CANDIDATES, candidates)):
@@ -121,52 +112,48 @@ def read_problem(
         raise InputError("neither seen nor candidates; give one")
     tables = {name: table_of_items(items_of, name) for name, items_of in given.items()}
     has_ids = [table is not None for table in tables.values()]
-    if not any(has_ids):
-        return _by_position(given, items, shape)
-    if not all(has_ids):
+    if all(has_ids):
+        frames = [frame for frame in scores if isinstance(frame, pd.DataFrame)]
+        if frames and items is None:
+            items = frames[0].columns.to_frame(index=False, name=ITEM)
+        return _by_id(tables, items)
+    if any(has_ids):
         raise InputError(f"one of {' and '.join(given)} has ids; give all as tables, or none")
-    return _by_id(tables, items)
+    return _by_position(given, items, scores)
 
 
 def _by_id(tables: dict[str, Any], items: OfUsers | None) -> Problem:
     """Number the users with held-out items, and the items of all tables."""
-    listed = tables.get(CANDIDATES)
-    named = [] if listed is None else [listed]
-    known = known_items(tables[RELEVANT], tables.get(SEEN), items, named)
-    held_out = known.held_out.matrix()
+    listed = [tables[CANDIDATES]] if CANDIDATES in tables else []
+    known = known_items(tables[RELEVANT], tables.get(SEEN), items, listed)
     seen = known.seen.matrix()
-    problem = Problem(
-        held_out,
-        seen,
-        _events(seen) + _events(known.seen_by_others.matrix()),
-        known.user_ids,
-        known.item_ids,
-    )
-    if listed is None:
-        return problem
-    return problem.among(items_by_id(listed, CANDIDATES).within(*problem[3:5]).matrix())
+    events = _events(seen) + _events(known.seen_by_others.matrix())
+    ids = (known.user_ids, known.item_ids)
+    problem = Problem(known.held_out.matrix(), seen, events, *ids)
+    for table in listed:
+        problem = problem.among(items_by_id(table, CANDIDATES).within(*ids).matrix())
+    return problem
 
 
-def _by_position(given: dict[str, Any], items: Any, shape: Shape | None) -> Problem:
+def _by_position(given: dict[str, Any], items: Any, scores: Sequence[Any]) -> Problem:
     """Number the users with held-out items by their rows, and items by columns."""
-    shape = _shape_of(given, items, shape)
+    shape = _shape_of(given, items, scores)
     found = {name: items_of_arrays(part, name, shape) for name, part in given.items()}
     ask_of_grades(found[RELEVANT].relevance)
     users = np.flatnonzero(found[RELEVANT].sizes)
     if not users.size:
         raise InputError("relevant has no items; expected at least one")
-    none = csr_array(shape, dtype=bool)
     rows = {name: part._replace(n_items=shape[1]).matrix() for name, part in found.items()}
-    seen = rows.get(SEEN, none)
+    all_seen = rows.get(SEEN, csr_array(shape, dtype=bool))
     held_out = rows[RELEVANT][users]
-    user, item = held_out.multiply(seen[users]).nonzero()
+    seen = all_seen[users]
+    user, item = held_out.multiply(seen).nonzero()
     if user.size:
         raise InputError(f"relevant: held-out item {item[0]} of user {users[user[0]]} is seen")
-    columns = np.arange(shape[1])
-    problem = Problem(held_out, seen[users], _events(seen), users, columns, shape)
-    if CANDIDATES not in rows:
-        return problem
-    return problem.among(rows[CANDIDATES][users])
+    problem = Problem(held_out, seen, _events(all_seen), users, np.arange(shape[1]), shape)
+    if CANDIDATES in rows:
+        problem = problem.among(rows[CANDIDATES][users])
+    return problem
 
 
 def _events(seen: csr_array) -> Int:
@@ -174,34 +161,34 @@ def _events(seen: csr_array) -> Int:
     return np.bincount(seen.indices, minlength=seen.shape[1])
 
 
-def _shape_of(given: dict[str, Any], items: Any, shape: Shape | None) -> Shape:
+def _shape_of(given: dict[str, Any], items: Any, scores: Sequence[Any]) -> Shape:
     """Return the number of users and of items of what is given by position."""
-    found = [np.shape(part) for part in given.values() if len(getattr(part, "shape", ())) == 2]
-    if not found and shape is not None:
-        found = [shape]
-    if found:
-        if items is not None and whole_number("items", items, 1) != found[0][1]:
-            raise InputError(f"items is {items}; expected {found[0][1]}, the number of all items")
-        return found[0]
+    for part in (*given.values(), *scores):
+        if len(getattr(part, "shape", ())) == 2:
+            n_items = part.shape[1]
+            if items is not None and whole_number("items", items, 1) != n_items:
+                raise InputError(f"items is {items}; expected {n_items}, the number of all items")
+            return part.shape
     if items is None:
         raise InputError("relevant and seen are lists; give items, the number of all items")
     return items_of_arrays(given[RELEVANT], RELEVANT).n_users, whole_number("items", items, 1)
 
 
 class Recommender:
-    """A function that scores pairs, with the time that it took, and all that it was asked."""
+    """A function that scores pairs, and the time that it took.
+
+    Attributes
+    ----------
+    seconds, n_scored
+        Time of all calls, and the number of pairs.
+    """
 
     def __init__(self, score: Scorer, problem: Problem, batch_size: int | None) -> None:
         self.seconds = 0.0
-        self.asked: list[tuple[Int, Int, Float]] = []  # users, items and scores of each call
+        self.n_scored = 0
         self._score = score
         self._problem = problem
         self._batch_size = batch_size
-
-    @property
-    def seconds_per_score(self) -> float:
-        """Mean time of a pair."""
-        return self.seconds / max(sum(users.size for users, _, _ in self.asked), 1)
 
     def score(self, users: Int, items: Int) -> Float:
         """Score pairs of running numbers of users and items."""
@@ -213,7 +200,7 @@ class Recommender:
             found = self._score(users[part], items[part])
             self.seconds += time.perf_counter() - began
             scores[part] = self._checked(found, users[part], items[part])
-        self.asked.append((users, items, scores))
+        self.n_scored += users.size
         return scores
 
     def _checked(self, scores: Any, users: Int, items: Int) -> Float:
@@ -227,21 +214,29 @@ class Recommender:
         is_wrong = np.isnan(array) | (array == np.inf)
         if is_wrong.any():
             row = int(np.argmax(is_wrong))
-            item_id = self._problem.item_ids[items[row]]
-            pair = f"item {item_id} for user {self._problem.user_ids[users[row]]}"
-            problem = f"score of {pair} is {array[row]}; expected a finite number"
-            raise InputError(problem, row=row + 1)
+            item = self._problem.item_ids[items[row]]
+            user = self._problem.user_ids[users[row]]
+            problem = f"score of item {item} for user {user} is {array[row]}"
+            raise InputError(f"{problem}; expected a finite number")
         return array.astype(np.float64)
 
 
-def all_scores(name: str, given: Any) -> Scores:
-    """Take scores of all items: a DataFrame, a matrix, factors, or a function of users."""
+def all_scores(name: str, given: Any, problem: Problem) -> Scores:
+    """Take scores of all items: a DataFrame, a matrix, factors, or a function of users.
+
+    With ids the rows and columns are put into the order of the problem's users and items.
+    """
+    if problem.shape is None:
+        if not isinstance(given, pd.DataFrame):
+            raise InputError(f"{name} has no ids; expected a DataFrame with index and columns")
+        if not (given.index.is_unique and given.columns.is_unique):
+            raise InputError(f"{name} has an id twice; expected one row a user, one column an item")
+        given = given.reindex(problem.user_ids, columns=problem.item_ids)
     kind = kind_of(given)
-    if kind in _TABLES:
-        raise InputError(f"{name}: found {type(given).__name__}; expected scores, users x items")
-    found = scores_of(given, kind, name)
-    if not isinstance(found, Scores):
-        raise InputError(f"{name} has shape {np.shape(found)}; expected users x items")
+    found = None if kind is Kind.FILE else scores_of(given, kind, name)
+    shape = problem.shape or problem.seen.shape
+    if not isinstance(found, Scores) or found.shape not in (None, shape):
+        raise InputError(f"{name} has shape {np.shape(given)}; expected {shape}, users x items")
     return found
 
 
@@ -249,14 +244,6 @@ def by_pairs(name: str, given: Any, problem: Problem) -> Scorer:
     """Return a function of running numbers, given one of ids, or scores of all items."""
     if kind_of(given) is Kind.FUNCTION:
         return lambda users, items: given(problem.user_ids[users], problem.item_ids[items])
-    scores = all_scores(name, given)
-    row, column = problem.places(name, given, scores.shape)
-    matrix = scores.matrix()
-    return lambda users, items: matrix[row[users], column[items]]
-
-
-def items_of_frame(given: Any) -> Any:
-    """Return a table of the items of scores in a DataFrame, None for other scores."""
-    if is_pandas(given):
-        return given.columns.to_frame(index=False, name=ITEM)
-    return None
+    matrix = all_scores(name, given, problem).matrix()
+    row = problem.rows
+    return lambda users, items: matrix[row[users], items]

@@ -32,8 +32,6 @@ DEPTH_SHARE = 0.9  # of the better items lie before the depth
 MODEL_SHARE = 0.75  # of the budget; the rest is the audit's
 SURER = 1.3  # times the budget that pays for the least lists on average
 LEAST_CONFIRMED = 15  # audited users with all candidates scored, for a depth
-ROUNDING = 1e-5  # of the numbers in a table
-SOON = 60.0  # seconds; a full ranking that takes less is worth more than any estimate
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,10 @@ class BudgetResult(Shown):
         """
         results = []
         for result in decided(list(self._pairs()), correction, self.confidence):
-            results.append(replace(result, verdict=self._verdict(result)))
+            verdict = f"undecided after {max(self.scores_per_user):.4g} scores per user"
+            if result.order != UNDECIDED:
+                verdict = is_above(result, result.order)
+            results.append(replace(result, verdict=verdict))
         return Results(results, partial(_order_parts, confidence=self.confidence))
 
     def _pairs(self) -> Iterator[Compared]:
@@ -160,16 +161,6 @@ class BudgetResult(Shown):
                     n_items=n_items,
                 )
 
-    def _verdict(self, result: Compared) -> str:
-        if result.order != UNDECIDED:
-            return is_above(result, result.order)
-        words = f"undecided after {max(self.scores_per_user):.4g} scores per user"
-        if result.difference > 0.0:
-            return f"{words}; the estimates put {result.b} above {result.a}"
-        if result.difference < 0.0:
-            return f"{words}; the estimates put {result.a} above {result.b}"
-        return words
-
     def parts(self, correction: str = "holm", **_: Any) -> Parts:
         """Return tables of metrics and orders, and what the numbers mean and cost."""
         table = []
@@ -179,9 +170,7 @@ class BudgetResult(Shown):
             table.append(shown)
         orders = self.compare(correction)
         notes = [self._notes(orders, correction), *questions(self.notes)]
-        if not orders:
-            return [table, *notes]
-        return [table, *orders.parts(), *notes]
+        return [table, *(orders.parts() if orders else []), *notes]
 
     @property
     def scores_per_user(self) -> tuple[float, ...]:
@@ -198,8 +187,8 @@ class BudgetResult(Shown):
         import jinja2
 
         n_scores = self.n_candidates + self.n_held_out
+        lists = SURER * LEAST_CONFIRMED / (1.0 - MODEL_SHARE)
         seconds = n_scores * sum(self.seconds_per_score)
-        differences = [x.difference - (x.value_b - x.value_a) for x in orders]
         environment = jinja2.Environment(  # noqa: S701 - of plain text
             loader=jinja2.PackageLoader("sampled_metrics.budget"),
             trim_blocks=True,
@@ -210,21 +199,12 @@ class BudgetResult(Shown):
             recommenders=self.rows()[:: len(self.metrics)],
             users=count(self.n_users, "user"),
             correction=correction,
-            moved=any(abs(difference) > ROUNDING for difference in differences),
-            undecided=any(x.order == UNDECIDED for x in orders),
-            enough=self._enough(),
+            orders=orders,
+            enough=lists * self.n_candidates / self.n_users**2,
             n_scores=n_scores,
             seconds=float(f"{seconds:.2g}"),
-            is_soon=seconds < SOON,
         )
         return notes.rstrip()
-
-    def _enough(self) -> float:
-        """Return a budget that pays for enough full lists in the audit, with two digits."""
-        lists = SURER * LEAST_CONFIRMED / (1.0 - MODEL_SHARE)
-        budget = max(lists * self.n_candidates / self.n_users**2, 1.0)
-        unit = 10.0 ** max(math.floor(math.log10(budget)) - 1, 0)
-        return math.ceil(budget / unit) * unit
 
 
 def depth_of(audit: Audit) -> float:

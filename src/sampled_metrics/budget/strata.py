@@ -35,13 +35,17 @@ class Counts:
         self.above = np.empty(order.size, np.int64)
         self.above[order] = np.arange(order.size) - first
 
-    def ask(self, more: Int) -> None:
-        """Ask for and count the next `more` scores, shape (users, strata)."""
+    def ask(self, more: Int) -> tuple[Int, Int, Float]:
+        """Ask for and count the next `more` scores, shape (users, strata).
+
+        Returns users, items and scores of the pairs.
+        """
         some = np.nonzero(more)
         count = more[some]
         index = ranges(self.m[some], count)
         user, stratum = (np.repeat(part, count) for part in some)
-        scores = self._score(user, self.frame.items(user, stratum, index))
+        items = self.frame.items(user, stratum, index)
+        scores = self._score(user, items)
         self.m += more
         # Each score is compared with that of every held-out item of its user.
         place, row = self.frame.rows_of(user)
@@ -50,6 +54,7 @@ class Counts:
         held_score = self._held_scores[row]
         np.add.at(self.better, cell, score > held_score)
         np.add.at(self.tied, cell, score == held_score)
+        return user, items, scores
 
     @property
     def left(self) -> Int:
