@@ -102,11 +102,9 @@ def _parts(checks: Sequence[uniform.Check]) -> Parts:
 
 
 def _found(check: uniform.Check) -> str:
-    """Write what was counted, or measured and expected: mean places in an order in percent."""
+    """Write the number counted, or the chi-square and its expectation."""
     if isnan(check.p_value):
         return f"{check.found:,.0f}" if check.found else "none"
     if check.passed:
         return "as expected"
-    if check.expected > 1.0:
-        return f"{check.found:,.0f}, expected {check.expected:,.0f}"
-    return f"{check.found:.1%}, expected {check.expected:.1%}"
+    return f"{check.found:,.0f}, expected {check.expected:,.0f}"
