@@ -28,7 +28,7 @@ BATCHES = (5, 10, 10, 12, 15, 20)  # fewest scores asked at once of a user in ea
 BATCH = 25  # ... and beyond the sixth
 WIDTHS = 0.2, 1.5  # half an interval, as a share of the metric, for a full list; rules of thumb
 CONTROLS = 20  # pairs that are scored again
-CLOSE = 0.01  # of the standard deviation of scores, that rounding explains
+CLOSE = 0.002  # share of a score, and of the range of scores, that rounding explains
 _log = logging.getLogger("sampled_metrics")
 Scores: TypeAlias = Any  # a function of arrays of users and items, or scores of all items
 
@@ -148,7 +148,7 @@ def evaluate_on_budget(
 def _limit(frame: Strata, budget: float) -> int:
     """Return how many scores may be asked, without controls; log what can be expected of them."""
     n_users = frame.n_candidates.size
-    n_candidates = int(frame.n_candidates.sum())
+    n_candidates = frame.n_candidates.sum()
     most = int(budget * n_users)
     if most > n_candidates:
         _log.warning(
@@ -179,7 +179,7 @@ def _limit(frame: Strata, budget: float) -> int:
 def _ask(model: Model, recommender: Recommender, limit: int) -> None:
     """Ask for the scores of the model: for all if there are no more, else in rounds."""
     counts = model.counts
-    n_unpaid = limit - int(counts.left.sum())
+    n_unpaid = limit - counts.left.sum()
     if n_unpaid >= 0:
         _question_again(recommender, *counts.ask(counts.left), min(CONTROLS, n_unpaid))
         return
@@ -212,8 +212,8 @@ def _question_again(
 def differing(before: Float, now: Float, scores: Float) -> int:
     """Count scores that changed by more than rounding explains."""
     finite = scores[np.isfinite(scores)]
-    margin = CLOSE * (finite.std() if finite.size else 0.0)
-    return int((~np.isclose(now, before, rtol=CLOSE / 10.0, atol=margin)).sum())
+    margin = CLOSE * (np.ptp(finite) if finite.size else 0.0)
+    return int((~np.isclose(now, before, rtol=CLOSE, atol=margin)).sum())
 
 
 def explore(model: Model, total: int) -> None:
@@ -228,7 +228,7 @@ def explore(model: Model, total: int) -> None:
         if more.any():
             counts.ask(more)
             model.fit(ROUND_STEPS)
-            _log.info("%s scores so far", f"{counts.n_asked:,}")
+            _log.info(f"{counts.n_asked:,} scores so far")
     model.fit(LAST_STEPS)
 
 

@@ -213,11 +213,12 @@ class Recommender:
             raise InputError(f"{name} has whole numbers above 2^53, which are not exact as floats")
         is_wrong = np.isnan(array) | (array == np.inf)
         if is_wrong.any():
-            row = int(np.argmax(is_wrong))
+            row = np.argmax(is_wrong)
             item = self._problem.item_ids[items[row]]
             user = self._problem.user_ids[users[row]]
-            problem = f"score of item {item} for user {user} is {array[row]}"
-            raise InputError(f"{problem}; expected a finite number")
+            raise InputError(
+                f"score of item {item} for user {user} is {array[row]}; expected a finite number"
+            )
         return array.astype(np.float64)
 
 

@@ -120,7 +120,7 @@ def question_scores(counts: Counts) -> None:
     candidates = counts.frame.n[counts.frame.owner] * (asked > 0)
     share = counts.expected_better / np.maximum(asked, 1)
     n_better = (share * candidates).sum(axis=1)
-    below = 1.0 - n_better / candidates.sum(axis=1)
+    below = 1.0 - n_better / np.maximum(candidates.sum(axis=1), 1)
     if below.mean() < POOR and (below >= TOP).mean() < AT_TOP:
         ask(
             "recommender",
