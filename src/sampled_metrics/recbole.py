@@ -74,10 +74,10 @@ class Exact:
         self.ranks = self._ranks(dataobject.get("rec.meanrank").numpy().astype(np.float64))
         found: dict[str, float] = {}
         if isinstance(self.ranks, SampledRanks):
-            for one in correct(self.ranks, self._metrics, "sampled"):
+            for one in correct(self.ranks, self._metrics, "likely"):
                 key = f"{NAME}_{one.metric}"
                 found[f"{key}_low"] = one.range_low
-                found[key] = np.nan if one.range_middle is None else one.range_middle
+                found[key] = one.value
                 found[f"{key}_high"] = one.range_high
         else:
             for exact in evaluate(self.ranks, self._metrics):

@@ -102,9 +102,9 @@ def correct(
     and its interval (--intervals, and in CSV and JSON) covers its expectation, not the exact
     metric. Rows of one user_id are averaged first.
 
-    Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high,
-    range_middle, shape, behaves_like, n_users, n_items, n_negatives, sampling, notes (questions
-    about the file); values are fractions.
+    Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high, shape,
+    behaves_like, n_users, n_items, n_negatives, sampling, notes (questions about the file); values
+    are fractions. The estimate to quote is that of likely.
     """
     from sampled_metrics.inference import correct as correction
 

@@ -42,6 +42,7 @@ from sampled_metrics.sampling.probability import pmf_at
 
 _ROUNDING = 1e-12
 _MOST_BY_DEFAULT = 1500  # negatives, beyond which cls takes more than 2 s and bv not much less
+_FAST = 2  # of the default estimators are fast for all m
 _SMOOTHING = 30  # steps of the fit that smooths sampled ranks, stopped early as regularisation
 _vectors = lru_cache(maxsize=32)(estimator_matrix)  # recommenders compared have the same
 
@@ -59,10 +60,9 @@ class Corrected:
     std_error, ci_low, ci_high
         Of the expectation of this estimate, which is not the exact metric, over users and over
         the negatives drawn for them; nan for one user.
-    range_low, range_high, range_middle, shape
-        Values of the exact metric that the sampled ranks allow, the same for all estimators; their
-        geometric mean, the number to quote, None where the lowest is 0; and the assumption about
-        the distribution of true ranks.
+    range_low, range_high, shape
+        Values of the exact metric that the sampled ranks allow, the same for all estimators, and
+        the assumption about the distribution of true ranks.
     behaves_like
         Resolution of the estimate: the true rank at which its expected credit has fallen to half
         of that at rank 1; None for AUC, which sampling does not distort.
@@ -80,7 +80,6 @@ class Corrected:
     ci_high: float
     range_low: float
     range_high: float
-    range_middle: float | None
     shape: str
     behaves_like: int | None
     n_users: int
@@ -110,8 +109,9 @@ def correct(
     """Correct sampled metrics (section 5), and compute the range of the exact ones.
 
     An estimate is the mean over users of an estimator's vector; its interval is not about the exact
-    metric. `em:ITERATIONS` is fitted to the ranks; its interval ignores that. One result for
-    each metric and estimator, metrics outermost.
+    metric. `likely`, the number to quote, and `em:ITERATIONS` are fitted to the ranks; their
+    intervals take that into account to first order. One result for each metric and estimator,
+    metrics outermost.
 
     Parameters
     ----------
@@ -121,8 +121,8 @@ def correct(
     metrics
         Names, several with commas or in a list; by default recall@10, ndcg@10, ap and auc.
     estimators
-        Likewise; by default sampled, cls, bv:0.1 and bv:0.01, of more than 1,500 negatives sampled
-        only, because the others take long.
+        Likewise; by default likely, sampled, cls, bv:0.1 and bv:0.01, of more than 1,500 negatives
+        likely and sampled only, because the others take long.
     n_items
         n: candidates of a full ranking, the held-out item included, if the data does not say.
     n_negatives, sampling
@@ -194,7 +194,6 @@ def correct(
                     n_users=mean.n_users,
                     range_low=ranges[i].low,
                     range_high=ranges[i].high,
-                    range_middle=ranges[i].middle,
                     shape=name_of(shape),
                     behaves_like=solved.behaves_like(i, j),
                     n_items=n,
@@ -222,10 +221,10 @@ def question_negatives(ranks: SampledRanks) -> None:
 def chosen_estimators(names: Names, m: int) -> list[Estimator]:
     """Return the estimators of these names; of the default ones those that are fast for m."""
     if names is ESTIMATORS and m > _MOST_BY_DEFAULT:
-        left_out = ", ".join(ESTIMATORS[1:])
+        left_out = ", ".join(ESTIMATORS[_FAST:])
         problem = f"left out: {left_out}, which take long for {m:,} negatives"
         warnings.warn(f"{problem}; name them to have them", InputWarning, stacklevel=4)
-        names = ESTIMATORS[:1]
+        names = ESTIMATORS[:_FAST]
     return parse_estimators(names)
 
 
@@ -334,12 +333,9 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
     rows: list[Row] = []
     random = []
     for result in results:
-        row: Row = {"metric": result.metric, "range": "", "middle": ""}
+        row: Row = {"metric": result.metric, "range": ""}
         if not rows or rows[-1]["metric"] != result.metric:
             row["range"] = span(result.range_low, result.range_high)
-            row["middle"] = "-"
-            if result.range_middle is not None:
-                row["middle"] = f"{result.range_middle:.4f}"
             value = _of_random_order(result.metric, result.n_items)
             if result.range_low <= value <= result.range_high:
                 words = f"the range includes {value:.4f}, the value of a random order."
@@ -357,11 +353,15 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
         f"{drawn} from {first.n_items - 1:,} items. Fractions.",
         "range: values of the exact metric that the sampled ranks allow, at "
         f"{100 * confidence:g} %, {assumed(first.shape)}.{caveat(first.shape)}",
-        "middle: geometric mean of the range, if you must quote one number.",
         *random,
         'value: what the estimator gives. It measures the metric under "acts like", so it may '
         "lie outside the range.",
     ]
+    if any(result.estimator == ESTIMATORS[0] for result in results):
+        lines.append(
+            f"{ESTIMATORS[0]}: the number to quote with the range, if you must quote one. What "
+            "sampled ranks leave open it fills in by a smooth distribution of true ranks."
+        )
     if intervals:
         lines.append("interval: of the expectation of the estimate, which is not the exact metric.")
     return [rows, "\n".join(lines)]
