@@ -11,6 +11,7 @@ METRICS = ("recall@10", "ndcg@10", "ap", "auc")
 ESTIMATORS = ("likely", "sampled", "cls", "bv:0.1", "bv:0.01")  # the first is to be quoted
 CHECKED = "hit@10"  # exact metric of ranges and orders of a table of printed ones
 SHAPE: Final = "non-increasing"
+UNSCORED = 0.95  # share of held-out items at most that come last, whatever the shape
 CONFIDENCE = 0.95  # nominal coverage of an interval or a range
 MOST_ITEMS = 10**9  # candidates of a user
 MOST_NEGATIVES = 10**7  # drawn for a user

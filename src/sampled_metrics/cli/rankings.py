@@ -150,7 +150,7 @@ def reported(
     unscored: Annotated[
         float,
         options.option("SHARE", "Users at most whose held-out item is last, because not scored."),
-    ] = 0.0,
+    ] = defaults.UNSCORED,
     runs: Annotated[
         int, options.option("R", "Runs over the same users whose means are printed.", min=1)
     ] = 1,
@@ -163,7 +163,7 @@ def reported(
     Example: sampled-metrics reported HR@10=0.8245 NDCG@10=0.5905 --n-items 3416 --n-negatives 100
     --n-users 6040 --metric HR@10
 
-    Keys: metric, reported, range_low, range_high, range_middle, shape, n_items, n_negatives,
+    Keys: metric, reported, range_low, range_high, likely, shape, n_items, n_negatives,
     n_users, sampling, printed, notes; with --against: metric, a_low, a_high, b_low, b_high,
     range_low, range_high (of b - a), order (a, b or undecided). Values are fractions.
     """
@@ -210,7 +210,7 @@ def check(
     ranks gives (ranks), or not with the metrics over all items (exact).
 
     Keys: row, source, data_set, model, printed, exact, n_items, n_negatives, n_users, runs,
-    sampling, metric, range_low, range_high, range_middle, flags, and of the exact
+    sampling, metric, range_low, range_high, likely, flags, and of the exact
     metric in the table measured and standing. Exit status 1 if a row has a flag.
     """
     from sampled_metrics.inference import check as checking

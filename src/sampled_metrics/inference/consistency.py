@@ -334,10 +334,14 @@ def course_of(
 ) -> Course:
     """Expectations of sampled and exact metrics, and of products, under some extreme points.
 
-    Those are the first k, others in equal proportions, and cut-offs.
+    Those are the first k, others in equal proportions, and cut-offs; and the last rank alone, where
+    any share of users may be (see `reported`).
     """
     cutoffs = [measure.cutoff or 1 for measure in exact]
     points = np.union1d(spread(n, _SINGLY, _WIDE), np.minimum(cutoffs, n))
     alone = shape != NON_INCREASING
-    found = moments(sampled, exact, n, m, Sampling(sampling), alone, points)
+    kind = Sampling(sampling)
+    of_points = moments(sampled, exact, n, m, kind, alone, points)
+    of_last = moments(sampled, exact, n, m, kind, True, np.array([n]))
+    found = (np.concatenate(both, axis=-1) for both in zip(of_points, of_last, strict=True))
     return Course(*found)
