@@ -63,7 +63,7 @@ def test_range_is_that_of_reported():
     (result,) = check([{"model": "A", **PAPER, **ABOUT}])
     (expected,) = reported(PAPER, "HR@10", **ABOUT)
     assert (result.range_low, result.range_high) == (expected.range_low, expected.range_high)
-    assert result.range_middle == expected.range_middle
+    assert result.likely == expected.likely
     assert result.flags == ()
 
 
@@ -380,7 +380,7 @@ def test_command_prints_text_csv_and_json(tmp_path):
     command = ["check", str(tmp_path / "sound.csv"), "--format", "csv", "--metric", "NDCG@10"]
     sound = CliRunner().invoke(app, command)
     assert sound.exit_code == 0
-    assert sound.stdout.splitlines()[0].endswith("range_middle,flags,measured,standing")
+    assert sound.stdout.splitlines()[0].endswith("likely,flags,measured,standing")
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4])
