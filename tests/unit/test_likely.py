@@ -1,6 +1,7 @@
 """One number beside a range: the estimator `likely`, the tilt of printed means, ends in order."""
 
 import math
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 import sampled_metrics as sm
+from sampled_metrics._base.errors import InputWarning
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference import tilt
 from sampled_metrics.inference.ranges import Range
@@ -103,6 +105,7 @@ def test_is_inside_the_range_and_close_to_the_exact_metric():
 @pytest.mark.parametrize(("n", "ranks"), [(2, [1] * 6 + [2] * 5), (40, [1, 2] * 9 + [2] * 3)])
 def test_ends_are_in_order_at_any_confidence(n, ranks, confidence):
     about = {"n_items": n, "n_negatives": 1, "confidence": confidence}
+    warnings.simplefilter("ignore", InputWarning)  # two candidates are few
     for shape in ("non-increasing", 2):
         for one in sm.correct(ranks, "hit@1, ap", "sampled", shape=shape, **about):
             assert one.range_low <= one.range_high

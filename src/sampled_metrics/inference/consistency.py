@@ -341,7 +341,9 @@ def course_of(
     points = np.union1d(spread(n, _SINGLY, _WIDE), np.minimum(cutoffs, n))
     alone = shape != NON_INCREASING
     kind = Sampling(sampling)
-    of_points = moments(sampled, exact, n, m, kind, alone, points)
-    of_last = moments(sampled, exact, n, m, kind, True, np.array([n]))
-    found = (np.concatenate(both, axis=-1) for both in zip(of_points, of_last, strict=True))
-    return Course(*found)
+    means, products = moments(sampled, exact, n, m, kind, alone, points)
+    if not alone:
+        of_last = moments(sampled, exact, n, m, kind, True, np.array([n]))
+        means = np.append(means, of_last[0], axis=-1)
+        products = np.append(products, of_last[1], axis=-1)
+    return Course(means, products)

@@ -110,8 +110,8 @@ def correct(
 
     An estimate is the mean over users of an estimator's vector; its interval is not about the exact
     metric. `likely`, the number to quote, and `em:ITERATIONS` are fitted to the ranks; their
-    intervals take that into account to first order. One result for each metric and estimator,
-    metrics outermost.
+    intervals take that into account to first order. That of `likely` is kept in the range. One
+    result for each metric and estimator, metrics outermost.
 
     Parameters
     ----------
@@ -183,6 +183,9 @@ def correct(
                 of_users = Shape.of(vector, counts)
                 smooth = Shape.of(vector, likely)
             mean = estimate(of_users, n_users, Shape.of(vector), confidence, smooth)
+            if str(estimator) == ESTIMATORS[0]:
+                inside = min(max(mean.value, ranges[i].low), ranges[i].high)
+                mean = mean._replace(value=inside)
             results.append(
                 Corrected(
                     metric=str(measure),
