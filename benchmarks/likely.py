@@ -7,6 +7,7 @@ drawn from those of a recommender with replacement, and their negatives without.
 
 import sys
 import zlib
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,22 +16,27 @@ import pandas as pd
 
 import sampled_metrics as sm
 from sampled_metrics import metrics
-from sampled_metrics.estimators import estimator_matrix, parse_estimators
+from sampled_metrics.estimators import em_step, estimator_matrix, parse_estimators
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Sampling
+from sampled_metrics.sampling.probability import pmf
 
 REFERENCE = Path(__file__).parents[1] / "results" / "reference"
 CHOSEN_ON = ("ranks", "ml-1m/ranks")
 SHOWN_ON = ("ml-100k/ranks", "global-time/ranks", "ncf")
 MEASURES = [parse_measure(name) for name in ("recall@10", "ndcg@10", "ap")]
-ESTIMATORS = parse_estimators("likely, em:50, bv:0.01, bv:0.1, cls, sampled")
+FITTED = parse_estimators("likely")
+FIXED = parse_estimators("bv:0.01, bv:0.1, cls, sampled")
+EM_STEPS = 50
+NAMES = [*map(str, FITTED), f"em:{EM_STEPS}", *map(str, FIXED), "full ranking"]
 SIZES = (10, 20, 50, 100, 200, 500)
 USERS = (300, 1000, 3000, 6040)
+KIND = Sampling.WITHOUT_REPLACEMENT
 LEAST_DIFFERENCE = 0.02  # of exact metrics whose order counts
 
 
 class Drawn(NamedTuple):
-    """Estimates from one draw, shape (estimators + 1, measures), the last from full rankings."""
+    """Estimates from one draw, shape (estimators, measures), the last from full rankings."""
 
     folder: str
     m: int
@@ -43,6 +49,26 @@ class Drawn(NamedTuple):
 def exact(ranks: sm.Ranks) -> np.ndarray:
     """Calculate the metrics of full rankings; shape (measures,)."""
     return np.array([metrics.values(measure, ranks).mean() for measure in MEASURES])
+
+
+@lru_cache
+def fixed(n: int, m: int) -> np.ndarray:
+    """Vectors of the estimators that are not fitted, shape (measures, estimators, m + 1)."""
+    return estimator_matrix(FIXED, MEASURES, n, m, sampling=KIND)
+
+
+@lru_cache
+def chances(n: int, m: int) -> np.ndarray:
+    """Probability of every sampled rank given the true rank, shape (n, m + 1)."""
+    return pmf(np.arange(1, n + 1), n, m, KIND)
+
+
+def em(shares: np.ndarray, n: int, m: int) -> np.ndarray:
+    """Estimate by expectation maximisation, without the vectors of `em`; shape (measures,)."""
+    ranks = np.full(n, 1.0 / n)
+    for _ in range(EM_STEPS):
+        ranks = em_step(chances(n, m), ranks, shares)
+    return np.array([ranks @ measure.at(np.arange(1, n + 1), n) for measure in MEASURES])
 
 
 def draws(folder: str, path: Path, repeats: int):
@@ -60,14 +86,16 @@ def draws(folder: str, path: Path, repeats: int):
                 place = better + rng.integers(0, tied + 1)
                 sampled = rng.hypergeometric(place, candidates - 1 - place, m)
                 histogram = np.bincount(sampled, minlength=m + 1)
-                vectors = estimator_matrix(
-                    *(ESTIMATORS, MEASURES, n, m),
-                    sampling=Sampling.WITHOUT_REPLACEMENT,
-                    histogram=histogram,
+                fitted = estimator_matrix(
+                    *(FITTED, MEASURES, n, m), sampling=KIND, histogram=histogram
                 )
-                estimates = (vectors @ histogram / users).T
-                full = exact(sm.Ranks(candidates, better, tied))
-                yield Drawn(folder, m, users, repeat, np.vstack([estimates, full]), truth)
+                values = [
+                    *(fitted @ histogram / users).T,
+                    em(histogram / users, n, m),
+                    *(fixed(n, m) @ histogram / users).T,
+                    exact(sm.Ranks(candidates, better, tied)),
+                ]
+                yield Drawn(folder, m, users, repeat, np.array(values), truth)
 
 
 def errors(found: list[Drawn]) -> np.ndarray:
@@ -91,7 +119,6 @@ def orders(found: list[Drawn]) -> np.ndarray:
 
 def main(repeats: int) -> None:
     """Print a table for each set of recommenders."""
-    names = [*map(str, ESTIMATORS), "full ranking"]
     for title, folders in (("chosen on", CHOSEN_ON), ("shown on", SHOWN_ON)):
         found = [
             drawn
@@ -104,7 +131,7 @@ def main(repeats: int) -> None:
         for users in USERS:
             table[f"{users} users"] = errors([d for d in found if d.users == users])
         table["right orders"] = orders(found)
-        table.index = pd.Index(names)
+        table.index = pd.Index(NAMES)
         print(f"\n{title} {', '.join(folders)}\n{table.round(3).to_string()}")
 
 

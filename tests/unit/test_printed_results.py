@@ -125,8 +125,11 @@ def test_checks_of_a_table():
     wide = [
         sm.reported(
             {name: table[i][name] for name in ("HR@5", "HR@1") if name in table[i]},
-            "HR@5", **ABOUT, n_users=500, confidence=level,
-        )[0]  # fmt: skip
+            "HR@5",
+            **ABOUT,
+            n_users=500,
+            confidence=level,
+        )[0]
         for i in (0, 1, 3)
     ]
     decided = {

@@ -90,8 +90,14 @@ def test_ends_are_those_of_all_columns(shape, names, n, m, replacement):
     low = {name: max(value - 0.0005, 0) for name, value in printed.items()}
     high = {name: min(value + 0.0005, 1) for name, value in printed.items()}
     sampling = "with-replacement" if replacement else "without-replacement"
-    about = {"n_items": n, "n_negatives": m, "sampling": sampling, "shape": shape, "digits": 3,
-             "unscored": 0.0}
+    about = {
+        "n_items": n,
+        "n_negatives": m,
+        "sampling": sampling,
+        "shape": shape,
+        "digits": 3,
+        "unscored": 0.0,
+    }
     for exact in ("HR@10", "MRR"):
         found = reported(printed, exact, **about)[0]
         ends = dense(low, high, exact, shape, n, m, replacement=replacement)

@@ -38,7 +38,7 @@ class Problem:
     n: int  # number of candidates, the held-out item included
     m: int  # number of negatives
     sampling: Sampling | str  # how all but `sampled` and `rank-estimate` take them to be drawn
-    histogram: ArrayLike | None = None  # users at every sampled rank, shape (m + 1,), for `em` and `likely`
+    histogram: ArrayLike | None = None  # users at every sampled rank, for fitted estimators
     prior: ArrayLike | None = None  # p(r) of eq. 21 and 25, for `cls` and `bv`; shape (n,)
     # Options of the paper's Table 3: whether entries of `cls` must be at least 0, and the rank of
     # `rank-estimate`: `linear` interpolates between whole ranks; `m` is as eq. 20 is printed.
@@ -54,7 +54,7 @@ class Problem:
     @cached_property
     def n_users(self) -> float:
         """Users of the histogram; not whole where users have several rows."""
-        return float(np.sum(self.histogram))
+        return float(np.asarray(self.histogram, dtype=np.float64).sum())
 
     @cached_property
     def shares(self) -> Float:
