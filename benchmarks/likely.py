@@ -7,6 +7,7 @@ drawn from those of a recommender with replacement, and their negatives without.
 
 import sys
 import zlib
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -71,7 +72,7 @@ def em(shares: np.ndarray, n: int, m: int) -> np.ndarray:
     return np.array([ranks @ measure.at(np.arange(1, n + 1), n) for measure in MEASURES])
 
 
-def draws(folder: str, path: Path, repeats: int):
+def draws(folder: str, path: Path, repeats: int) -> Iterator[Drawn]:
     """Draw users and negatives of one recommender, and estimate."""
     table = pd.read_parquet(path)
     columns = [table[name].to_numpy(np.int64) for name in ("n_candidates", "n_better", "n_tied")]
