@@ -283,7 +283,7 @@ def _likely(problem: Problem) -> Float:
     n = problem.n
     m = problem.m
     points, widths = _spread_points(n)
-    tied = Ranks.trusted(np.full(points.size, n), np.zeros_like(points), points - 1)
+    tied = Ranks(np.full(points.size, n), np.zeros_like(points), points - 1)
     given = sampled_rank_distribution(tied, m, problem.sampling)
     values = np.column_stack([mean_up_to(points, measure, n) for measure in problem.measures])
     steps = max(round(math.sqrt(problem.n_users) / _USERS_OF_A_STEP), 1)

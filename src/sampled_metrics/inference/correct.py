@@ -11,8 +11,16 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import CACHE, Float, blocks, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE, Names
-from sampled_metrics._base.errors import InputError, InputWarning, ask, reading
+from sampled_metrics._base.defaults import (
+    CONFIDENCE,
+    ESTIMATORS,
+    METRICS,
+    MOST_WIDTH,
+    QUOTED,
+    SHAPE,
+    Names,
+)
+from sampled_metrics._base.errors import InputError, InputWarning, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import (
     DECLARED,
@@ -21,8 +29,9 @@ from sampled_metrics.estimators import (
     parse_estimators,
 )
 from sampled_metrics.estimators.least_squares import rank_rule
+from sampled_metrics.inference.drawn import question_negatives, rankings_meant
 from sampled_metrics.inference.kernels import rank_grid
-from sampled_metrics.inference.population import Population, Shape, estimate
+from sampled_metrics.inference.population import Estimate, Population, Shape, estimate
 from sampled_metrics.inference.ranges import Bracketed, Range, checked_ranges
 from sampled_metrics.inference.results import (
     Results,
@@ -56,7 +65,8 @@ class Corrected:
     metric, estimator
         What was estimated and how.
     value
-        The estimate, as a fraction.
+        The estimate, as a fraction; that of `likely` is nan, and so is its error, where the range
+        is too wide to quote a number (high end more than 30 times the low one).
     std_error, ci_low, ci_high
         Of the expectation of this estimate, which is not the exact metric, over users and over
         the negatives drawn for them; nan for one user.
@@ -110,8 +120,8 @@ def correct(
 
     An estimate is the mean over users of an estimator's vector; its interval is not about the exact
     metric. `likely`, the number to quote, and `em:ITERATIONS` are fitted to the ranks; their
-    intervals take that into account to first order. That of `likely` is kept in the range. One
-    result for each metric and estimator, metrics outermost.
+    intervals take that into account to first order. That of `likely` is kept in the range, and none
+    is given where the range is wide. One result for each metric and estimator, metrics outermost.
 
     Parameters
     ----------
@@ -183,9 +193,8 @@ def correct(
                 of_users = Shape.of(vector, counts)
                 smooth = Shape.of(vector, likely)
             mean = estimate(of_users, n_users, Shape.of(vector), confidence, smooth)
-            if str(estimator) == ESTIMATORS[0]:
-                inside = min(max(mean.value, ranges[i].low), ranges[i].high)
-                mean = mean._replace(value=inside)
+            if str(estimator) == QUOTED:
+                mean = quoted(mean, ranges[i])
             results.append(
                 Corrected(
                     metric=str(measure),
@@ -204,21 +213,15 @@ def correct(
                     sampling=str(ranks.sampling),
                 )
             )
-    return Results(results, partial(_parts, confidence=confidence))
+    meant = rankings_meant([ranks])
+    return Results(results, partial(_parts, confidence=confidence, meant=meant))
 
 
-def question_negatives(ranks: SampledRanks) -> None:
-    """Ask about each property of negatives that corrections assume and these pairs do not have."""
-    if ranks.pairs is None:
-        return
-    # scipy.stats takes long to import.
-    from sampled_metrics.sampling.negatives import check_pairs
-
-    with_replacement = ranks.sampling is Sampling.WITH_REPLACEMENT
-    for check in check_pairs(ranks.pairs, int(ranks.n_items.min())):
-        if check.passed or (check.name == "duplicates" and with_replacement):
-            continue
-        ask("data", f"negatives fail the check {check.name!r}: {check.remark}")
+def quoted(mean: Estimate, allowed: Range) -> Estimate:
+    """Keep an estimate in the range of its metric; nan, errors too, if the range is too wide."""
+    if allowed.is_wide:
+        return mean._replace(value=np.nan, std_error=np.nan, ci_low=np.nan, ci_high=np.nan)
+    return mean._replace(value=allowed.nearest(mean.value))
 
 
 def chosen_estimators(names: Names, m: int) -> list[Estimator]:
@@ -250,6 +253,14 @@ class Solved(NamedTuple):
             of_users[user] = values
             return of_users
         return np.bincount(user, values) / np.bincount(user)
+
+    def value(self, measure: int, estimator: int) -> float:
+        """Mean estimate of one metric; that to be quoted is in its range, see `quoted`."""
+        value = float(self.user_values(measure, estimator).mean())
+        if str(self.estimators[estimator]) != QUOTED:
+            return value
+        allowed = self.ranges[str(self.measures[measure])]
+        return np.nan if allowed.is_wide else allowed.nearest(value)
 
     def behaves_like(self, measure: int, estimator: int) -> int | None:
         """Resolution of an estimate, see `behaves_like`; None for AUC."""
@@ -331,7 +342,9 @@ def _pmf_of_grid(n: int, m: int, sampling: Sampling, first: int) -> Float:
     return pmf_at(ranks[block], n, m, sampling)
 
 
-def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool = False) -> Parts:
+def _parts(
+    results: Sequence[Corrected], confidence: float, meant: str, *, intervals: bool = False
+) -> Parts:
     """The range of each metric, and beside each estimate what it acts like."""
     rows: list[Row] = []
     random = []
@@ -345,6 +358,7 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
                 random.append(f"{result.metric}: {words}")
         row["estimator"] = result.estimator
         row["value"] = result.value
+        row["error"] = result.std_error
         if intervals:
             row["interval"] = span(result.ci_low, result.ci_high)
         row["acts like"] = str(likeness(result.metric, result.behaves_like, result.n_items))
@@ -357,14 +371,19 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
         "range: values of the exact metric that the sampled ranks allow, at "
         f"{100 * confidence:g} %, {assumed(first.shape)}.{caveat(first.shape)}",
         *random,
-        'value: what the estimator gives. It measures the metric under "acts like", so it may '
-        "lie outside the range.",
+        meant,
     ]
-    if any(result.estimator == ESTIMATORS[0] for result in results):
+    if any(result.estimator == QUOTED for result in results):
         lines.append(
-            f"{ESTIMATORS[0]}: the number to quote with the range, if you must quote one. What "
-            "sampled ranks leave open it fills in by a smooth distribution of true ranks."
+            f"{QUOTED}: the number to quote with the range, if you must quote one. What sampled "
+            "ranks leave open it fills in by a smooth distribution of true ranks. None is quoted "
+            f"where the high end of the range is more than {MOST_WIDTH:g} times the low one."
         )
+    lines.append(
+        'value: what the estimator gives. It measures the metric under "acts like", so it may lie '
+        "outside the range. error: its standard error; how far it is from the exact metric, the "
+        "range says."
+    )
     if intervals:
         lines.append("interval: of the expectation of the estimate, which is not the exact metric.")
     return [rows, "\n".join(lines)]

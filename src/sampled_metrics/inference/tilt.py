@@ -28,17 +28,17 @@ def likely(problem: Printed, measure: Measure, allowed: Range) -> float | None:
     """Calculate an exact metric under the distribution of greatest entropy, within its range.
 
     None with one printed number, if one is not above that of a random order, which is at the edge
-    of the class, and if true ranks may have any distribution.
+    of the class, if true ranks may have any distribution, and if the range is too wide.
     """
     means = problem.means
     of_random = means.moments[:, -1]
     if len(problem.names) < _FEWEST or not np.isfinite(means.extremes.factor):
         return None
-    if (of_random <= 0.0).any():
+    if (of_random <= 0.0).any() or allowed.is_wide:
         return None
     weights = _tilted(problem)
     value = float(exact_metric_of(problem, measure) @ weights)
-    return min(max(value, allowed.low), allowed.high)
+    return allowed.nearest(value)
 
 
 def _tilted(problem: Printed) -> Float:

@@ -110,7 +110,7 @@ def check_negatives(
     if not is_seen.any():
         excluded = marked(seen_items + held_out_items)
     draws = _Draws(user[~is_held], item[~is_held], excluded)
-    n_shared, is_shared = draws.shared()
+    n_shared, is_shared = draws.shared(draws.size)
     n_items = seen.shape[1]
     n_seen_expected = draws.counts @ np.diff(seen.indptr) / n_items
     number = np.bincount(user, minlength=seen.shape[0])
@@ -165,7 +165,7 @@ def check_pairs(pairs: Pairs, n_items: int) -> list[Check]:
     shape = (pairs.user.max() + 1, width)
     draws = _Draws(user, item, csr_array((np.ones(held.size), np.divmod(held, width)), shape))
     again = np.concatenate([pairs.user[is_own], held[times > 1] // width])
-    n_shared, is_shared = draws.shared()
+    n_shared, is_shared = draws.shared(n_items - 1)
     if not is_shared:
         n_shared = 0
     checks = [
@@ -295,13 +295,16 @@ class _Draws:
             # Draws without replacement vary less, by the share of candidates not drawn.
             self.share -= (self.counts - 1) / np.maximum(self.size - 1, 1)
 
-    def shared(self) -> tuple[int, bool]:
-        """Count users whose set another one has, and whether most have that could differ."""
+    def shared(self, size: Int | int) -> tuple[int, bool]:
+        """Count users whose set another one has, and whether most have that could differ.
+
+        `size` is the number of candidates of each user, or the least.
+        """
         key = generator(0, "sets").integers(1 << 62, size=self.item.max(initial=0) + 1)
         sets = np.zeros(self.counts.size, dtype=np.int64)
         # Compared by the sum of a random number of each item.
         np.add.at(sets, self.user, key[self.item])
-        choice = sets[(self.counts > 0) & (2 * self.counts < self.size)]
+        choice = sets[(self.counts > 0) & (2 * self.counts < size)]
         n_shared = choice.size - np.unique(choice).size
         return n_shared, 2 * n_shared >= choice.size >= 2
 
