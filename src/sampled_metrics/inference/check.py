@@ -19,9 +19,13 @@ from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import Results, Row, count, span
 from sampled_metrics.inference.shapes import BEFORE_LAST, NONE, assumed, name_of
 from sampled_metrics.inference.statement import About, Printed, solve, state
-from sampled_metrics.inference.tilt import likely
+from sampled_metrics.inference.tilt import NONE_QUOTED, likely
 from sampled_metrics.metrics.measures import Measure, parse_measure
 
+_ONE_NUMBER = (
+    "One number a row orders nothing: print HR@1, HR@5 and HR@10 (`reported --advice` says how "
+    "much narrower ranges would be)."
+)
 _MOST_SHOWN = 20  # decided orders of one table
 _QUESTIONS = (
     "A flag asks a question: its numbers do not go together as the table describes them. It does "
@@ -297,6 +301,8 @@ def _orders(results: list[Checked], strict: list[Range | None]) -> list[Orders]:
 def _parts(results: list[Checked], orders: list[Orders], question: _Question) -> Parts:
     """A table of the rows, their flags, and the orders decided."""
     lines = []
+    if len(results) > 1 and all(" " not in result.printed for result in results):
+        lines.append(_ONE_NUMBER)
     for result in results:
         lines += [f"{result.name}: {flag}" for flag in result.flags]
     flagged = sum(1 for result in results if result.flags)
@@ -310,6 +316,8 @@ def _parts(results: list[Checked], orders: list[Orders], question: _Question) ->
         assumption += "; the shape none assumes nothing"
     level = f"{100 * question.confidence:g} %"
     lines.append(f"Ranges of {question.measure} over all items at {level}, {assumption}.")
+    if any(result.likely is not None for result in results):
+        lines.append(f"likely: the number to quote with a range; -, {NONE_QUOTED}")
     return [list(map(_row, results)), "\n".join(lines)]
 
 

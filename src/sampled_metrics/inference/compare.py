@@ -22,7 +22,7 @@ from sampled_metrics.inference.decisions import (
     strict_level,
     users_needed,
 )
-from sampled_metrics.inference.drawn import question_negatives, rankings_meant
+from sampled_metrics.inference.drawn import question_negatives
 from sampled_metrics.inference.evaluate import (
     known_values,
     prior_shape,
@@ -168,7 +168,6 @@ def _solved(
         with reading(name):
             checked = ranges.checked_ranges(measures, sample, shape, confidence)
         solved[name] = solve(sample, measures, parsed, *checked)
-    notes.append(rankings_meant([of_name.ranks for of_name in solved.values()], ordered=True))
     if shared:
         notes.append(f"undecided by {listed(shared)}, whose users share their negatives.")
     return solved, common, notes, shared

@@ -7,6 +7,7 @@ from operator import attrgetter
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.correct import Solved
 from sampled_metrics.inference.deciding import deciding_differences
+from sampled_metrics.inference.drawn import rankings_meant
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import (
     EXACT,
@@ -121,7 +122,8 @@ def order_parts(
     rule = _rule(pairs, correction, "range" if solved else "interval")
     if solved:
         rule += f", {assumed(shape)}"
-        notes = [*notes, *_advice(pairs, solved, shape, confidence)]
+        meant = rankings_meant([of_name.ranks for of_name in solved.values()], ordered=True)
+        notes = [*notes, *_advice(pairs, solved, shape, confidence), meant]
     elif not is_long and any(map(_needs_users, pairs)):
         rule += "; in brackets the users that would decide it"
     lines = [f"{rule}.", *notes]

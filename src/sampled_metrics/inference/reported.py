@@ -30,7 +30,7 @@ from sampled_metrics.inference.shapes import (
     name_of,
 )
 from sampled_metrics.inference.statement import About, Numbers, require_printed, solve, state
-from sampled_metrics.inference.tilt import likely
+from sampled_metrics.inference.tilt import NONE_QUOTED, likely
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Sampling
 
@@ -134,7 +134,7 @@ def reported(
     >>> paper = {"HR@10": 0.8245, "NDCG@10": 0.5905}
     >>> result = reported(paper, "HR@10", n_items=3416, n_negatives=100, n_users=6040)[0]
     >>> round(result.range_low, 3), round(result.range_high, 3)
-    (0.1, 0.457)
+    (0.098, 0.457)
     """
     about = About(
         n_items=n_items,
@@ -195,9 +195,9 @@ def advice(printed: Numbers, metrics: Names, about: About) -> Results[Reported]:
     >>> for row in advice(paper, "HR@10", about)[:3]:
     ...     names = [pair.partition("=")[0] for pair in row.printed.split()]
     ...     print(row.n_negatives, *names, f"{row.range_low:.3f} to {row.range_high:.3f}")
-    100 HR@10 NDCG@10 0.100 to 0.457
-    100 HR@10 NDCG@10 HR@1 HR@5 MRR NDCG@5 0.170 to 0.305
-    100 HR@1 HR@5 HR@10 0.138 to 0.360
+    100 HR@10 NDCG@10 0.098 to 0.457
+    100 HR@10 NDCG@10 HR@1 HR@5 MRR NDCG@5 0.171 to 0.303
+    100 HR@1 HR@5 HR@10 0.136 to 0.357
     """
     typical = about
     if np.isfinite(factor_of(about.shape)):
@@ -269,16 +269,14 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
         }
         for result in results
     ]
-    lines = [
-        _assumptions(results[0], confidence),
-    ]
-    if results[0].likely is None:
-        lines.append("likely: none, because the printed numbers say too little about it.")
-    else:
+    lines = [_assumptions(results[0], confidence)]
+    if any(result.likely is not None for result in results):
         lines.append(
             "likely: the number to quote with the range, if you must quote one; in 80 % of "
             "published cases the exact metric was .7 to 1.25 times as much."
         )
+    if any(result.likely is None for result in results):
+        lines.append(f"likely: -, {NONE_QUOTED}")
     if low:
         lines.append(
             f"{' and '.join(low)}: a random order has as much, or more. Are many held-out items "

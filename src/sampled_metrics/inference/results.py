@@ -82,7 +82,7 @@ class Results(Shown, list[Result]):
     >>> print(str(results).partition("\n\n")[0])
     metric     range             estimator      value    error  acts like
     ---------  ----------------  -----------  -------  -------  -----------
-    recall@10  0.0000 to 0.9020  cls          0.19742  0.11975  recall@26
+    recall@10  0.0000 to 0.9020  cls          0.19742  0.12089  recall@26
     """
 
     def __init__(self, results: Iterable[Result], show: Callable[..., Parts]) -> None:

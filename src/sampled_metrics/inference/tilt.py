@@ -16,10 +16,15 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.defaults import MOST_WIDTH
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.statement import Printed, exact_metric_of
 from sampled_metrics.metrics.measures import Measure
 
+NONE_QUOTED = (
+    "as one printed number says too little, and so does one no better than a random order's, the "
+    f"shape none, or a range whose high end is more than {MOST_WIDTH:g} times the low one."
+)
 _FEWEST = 2  # printed numbers
 _MANY_USERS = 1e6  # where their number is not known
 
