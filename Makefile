@@ -10,7 +10,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help verify reproduce test test-long test-cluster test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm estimators shapes power plans proxies verdicts audit price future literature kills fuzz mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
+.PHONY: help verify reproduce test test-long test-cluster test-pythons test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm estimators shapes power plans proxies verdicts audit price future literature kills fuzz mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -97,10 +97,13 @@ test-lowest: ## the library's tests in an environment of the lowest versions (Py
 	  tests/golden $$(grep -L 'sampled_metrics[.]study' tests/unit/test_*.py tests/contract/test_*.py)
 
 # Ways that take too long for the tests, or need more than they have. The table of all is tests/ways/ways.tsv.
-WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm estimators shapes power plans proxies audit price future literature verdicts kills fuzz mutants test-lowest test-dist test-recbole
+WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm estimators shapes power plans proxies audit price future literature verdicts kills fuzz mutants test-pythons test-lowest test-dist test-recbole
 ways: $(STAMP) ## run the ways that the tests leave out, one after another
 	@failed=; for way in $(WAYS); do echo "== make $$way"; $(MAKE) --no-print-directory $$way || failed="$$failed $$way"; done; \
 	  if test -n "$$failed"; then echo "failed:$$failed"; exit 1; fi
+
+test-pythons: $(STAMP) ## `make reproduce` and `make test` under each Python that is found, in copies of the files
+	python -m tests.pythons
 
 test-cluster: $(STAMP) ## the study on a SLURM started on this machine (Debian, root)
 	python -m tests.cluster

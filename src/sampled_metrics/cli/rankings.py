@@ -48,16 +48,20 @@ def evaluate(
     rows = []
     notes_on_grades: list[str] = []
     asked: list[str] = []
+    several_items = False
     for path in files:
         with collected() as notes, reading(path):
             ranks = Ranks.read(path, n_items=n_items, complete=complete, **given)
             evaluated = evaluation.evaluate(ranks, metric or defaults.METRICS, **tests)
         notes_on_grades = notes_on_grades or evaluation.relevance_notes([ranks])
+        several_items = several_items or evaluation.has_several_items(ranks)
         rows += [{"file": str(path), **asdict(result), "notes": notes} for result in evaluated]
         results += evaluated
         asked += notes
     if form is Format.TABLE:
-        table, note = evaluation.evaluated_parts(results, confidence, notes_on_grades)
+        table, note = evaluation.evaluated_parts(
+            results, confidence, notes_on_grades, several_items
+        )
         names = options.short_names(files)
         named = [{"file": names[of["file"]], **row} for of, row in zip(rows, table, strict=True)]
         emit_text(text_of([named, note, *questions(asked)]), output)

@@ -25,13 +25,13 @@ from sampled_metrics.inference.decisions import (
 from sampled_metrics.inference.drawn import question_negatives
 from sampled_metrics.inference.evaluate import (
     known_values,
-    prior_shape,
     question_ends,
     relevance_notes,
 )
 from sampled_metrics.inference.flags import listed
 from sampled_metrics.inference.pairing import Common, Paired, questioned_users
 from sampled_metrics.inference.population import Shape
+from sampled_metrics.inference.priors import prior_shapes
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import EXACT, UNDECIDED, Compared, Results, with_questions
 from sampled_metrics.inputs.alike import all_alike
@@ -208,12 +208,13 @@ def _by_rankings(
     for name, ranks in rankings.items():
         with reading(name):
             question_ends(ranks, known[name])
+    priors = {name: prior_shapes(known[name], ranks) for name, ranks in rankings.items()}
     for pair, rows in users.common.items():
         a, b = (rankings[name] for name in pair)
-        largest = max(a.mean_candidates, b.mean_candidates)
+        larger = max(pair, key=lambda name: rankings[name].mean_candidates)
         n_items = None
         if a.mean_candidates == b.mean_candidates > 0:
-            n_items = largest
+            n_items = a.mean_candidates
         for measure in measures:
             if not all(measure in values for values in known.values()):
                 continue
@@ -224,7 +225,7 @@ def _by_rankings(
             else:
                 of_a, of_b = of_common(of_a, of_b, rows)
             paired = rows is not None
-            prior = prior_shape(measure, largest)
+            prior = priors[larger][measure]
             p = p_value(of_a, of_b, paired)
             compared = _compared(pair, measure, EXACT, (of_a, of_b), paired, prior, p, confidence)
             yield replace(compared, n_items=n_items)

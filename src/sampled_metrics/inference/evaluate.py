@@ -12,8 +12,8 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask
-from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.population import Shape, estimate
+from sampled_metrics.inference.priors import prior_shapes
 from sampled_metrics.inference.results import (
     FLAT,
     Results,
@@ -139,9 +139,9 @@ def evaluate(
     results = []
     known = known_values(parse_measures(metrics), ranks, ties, seed)
     question_ends(ranks, known)
+    priors = prior_shapes(known, ranks)
     for measure, values in known.items():
-        prior = prior_shape(measure, ranks.mean_candidates)
-        mean = estimate(Shape.of(values), values.size, prior, confidence)
+        mean = estimate(Shape.of(values), values.size, priors[measure], confidence)
         squares = float(np.square(values).sum())
         effective_users = 0.0
         if squares > 0.0:
@@ -159,8 +159,13 @@ def evaluate(
                 effective_users=effective_users,
             )
         )
-    notes = relevance_notes([ranks])
-    return Results(results, partial(evaluated_parts, confidence=confidence, notes=notes))
+    parts = partial(
+        evaluated_parts,
+        confidence=confidence,
+        notes=relevance_notes([ranks]),
+        several_items=has_several_items(ranks),
+    )
+    return Results(results, parts)
 
 
 def values_by_user(
@@ -241,11 +246,9 @@ def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
         )
 
 
-def prior_shape(measure: Measure, n_items: int) -> Shape:
-    """Calculate the shape of a metric of one relevant item at a uniformly random rank."""
-    n = n_items or 1000  # if the size of the catalogue is not known
-    places, weights = rank_rule([measure], n, 1)
-    return Shape.of(measure.at(places, n), weights)
+def has_several_items(ranks: Ranks) -> bool:
+    """Whether some user has several relevant items, so that recall is no share of users."""
+    return bool((ranks.n_relevant > 1).any())
 
 
 def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
@@ -260,9 +263,13 @@ def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
 
 
 def evaluated_parts(
-    results: list[Evaluated], confidence: float, notes: list[str]
+    results: list[Evaluated], confidence: float, notes: list[str], several_items: bool
 ) -> tuple[list[Row], str]:
-    """Return a row for each result, and say what they are of and where intervals are too narrow."""
+    """Return a row for each result, and a text that says where intervals are too narrow.
+
+    That of a share of users, as recall is of users with one item, is right for few users too.
+    """
+    shares = ("hit",) if several_items else FLAT
     percent = f"{100 * confidence:g} %"
     interval = f"interval ({percent})"
     rows: list[Row] = []
@@ -272,9 +279,9 @@ def evaluated_parts(
         row[interval] = None
         if not isnan(result.ci_low):
             row[interval] = span(result.ci_low, result.ci_high)
-            is_steep = parse_measure(result.metric).kind not in FLAT
             # The mean of fewer users is not near a normal distribution.
-            if is_steep and 0.0 < result.effective_users < 30.0:
+            is_share = parse_measure(result.metric).kind in shares
+            if not is_share and 0.0 < result.effective_users < 30.0:
                 few[result.metric] = (
                     f"{result.metric}: about {max(round(result.effective_users), 1)} of "
                     f"{count(result.n_users, 'user')} carry most of the value; its interval is too "

@@ -56,7 +56,13 @@ Estimators = Annotated[
 TiePolicies = Annotated[
     tuple[Literal["expected", "optimistic", "pessimistic", "random"], ...], *_LIST
 ]
-Sampling = Annotated[SamplingEnum, BeforeValidator(SamplingEnum)]
+
+
+def _sampling(value: object) -> SamplingEnum:
+    return SamplingEnum(value)
+
+
+Sampling = Annotated[SamplingEnum, BeforeValidator(_sampling)]
 
 
 class RankingSettings(Settings):
