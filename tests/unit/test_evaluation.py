@@ -1,5 +1,6 @@
 """Exact metrics with error bars, by hand."""
 
+import itertools
 import json
 import math
 from dataclasses import asdict
@@ -9,7 +10,8 @@ import pandas as pd
 import pytest
 
 from sampled_metrics._base.errors import InputError, InputWarning
-from sampled_metrics.inference.evaluate import evaluate, prior_shape
+from sampled_metrics.inference.evaluate import evaluate
+from sampled_metrics.inference.priors import prior_shapes
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 from tests.unit.relevance import by_user
@@ -55,14 +57,36 @@ def test_several_relevant_items_and_lists_of_an_unknown_catalogue():
         evaluate(ranks, ["auc"])
 
 
+def prior_of(name, ranks):
+    (shape,) = prior_shapes([parse_measure(name)], ranks).values()
+    return shape
+
+
 def test_prior_is_a_uniform_rank():
     values = 1 / np.arange(1, 41)
-    shape = prior_shape(parse_measure("ap"), 40)
+    shape = prior_of("ap", ranks_of(40, [3]))
     fourth = ((values - values.mean()) ** 4).mean()
     assert (shape.mean, shape.fourth) == pytest.approx((values.mean(), fourth))
     assert (shape.low, shape.high) == (1 / 40, 1.0)
-    large = prior_shape(parse_measure("recall@10"), 10**6)
+    large = prior_of("recall@10", ranks_of(10**6, [3]))
     assert (large.mean, large.second) == pytest.approx((1e-5, 1e-5 * (1 - 1e-5)))
+
+
+def test_prior_of_several_items_is_a_random_order():
+    """Of all orders of five candidates, of which two are relevant, drawn by an own program."""
+    pairs = list(itertools.combinations(range(1, 6), 2))
+    dcg = [sum((rank <= 3) / math.log2(rank + 1) for rank in pair) for pair in pairs]
+    ideal = sum(1 / math.log2(rank + 1) for rank in (1, 2, 3))
+    hits = [sum(rank <= 3 for rank in pair) / 3 for pair in pairs]
+    two = Ranks([5] * 500, [1, 3] * 500, [0] * 1000, n_found=[2] * 500)
+    for name, values in (("precision@3", hits), ("ndcg-by-k@3", np.array(dcg) / ideal)):
+        shape = prior_of(name, two)
+        assert (shape.low, shape.high) == pytest.approx((min(values), max(values)))
+    wide = Ranks([2000] * 500, [1, 3] * 500, [0] * 1000, n_found=[2] * 500)
+    shape = prior_of("precision@10", wide)
+    assert shape.mean == pytest.approx(2 / 2000, rel=0.1)  # two items of 2,000 at random places
+    assert shape.second == pytest.approx(2 / 2000 / 10, rel=0.15)
+    assert (shape.low, shape.high) == (0.0, 0.2)
 
 
 @pytest.mark.filterwarnings("ignore:.*held-out items are above")  # of random scores

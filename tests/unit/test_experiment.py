@@ -7,10 +7,10 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.data import as_ranks, as_sampled
-from sampled_metrics.study.departures import PAPERS_EXPERIMENT
+from sampled_metrics.ranks.data import as_ranks
+from sampled_metrics.study.config import PAPERS_CHOICES
 from sampled_metrics.study.moments import Moments
-from sampled_metrics.study.settings import ToySettings
+from sampled_metrics.study.settings import ExperimentSettings, ToySettings
 from sampled_metrics.study.tables import (
     Experiment,
     as_printed,
@@ -23,12 +23,7 @@ from sampled_metrics.study.tables import (
 )
 from tests.conftest import ROOT
 
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
-
-
-SETTINGS = PAPERS_EXPERIMENT
+SETTINGS = ExperimentSettings(**PAPERS_CHOICES)
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
 
 

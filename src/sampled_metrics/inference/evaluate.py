@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask
-from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.population import Shape, estimate
+from sampled_metrics.inference.priors import prior_shapes
 from sampled_metrics.inference.results import (
     FLAT,
     Results,
@@ -31,9 +31,6 @@ from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import Data, OfUsers, as_ranks
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TOY = 10  # users; fewer are an example
 # Usual numbers of negatives, without and with the held-out item.
@@ -152,9 +149,9 @@ def evaluate(
     results = []
     known = known_values(parse_measures(metrics), ranks, ties, seed)
     question_ends(ranks, known)
+    priors = prior_shapes(known, ranks)
     for measure, values in known.items():
-        prior = prior_shape(measure, ranks.mean_candidates)
-        mean = estimate(Shape.of(values), values.size, prior, confidence)
+        mean = estimate(Shape.of(values), values.size, priors[measure], confidence)
         squares = float(np.square(values).sum())
         effective_users = 0.0
         if squares > 0.0:
@@ -172,8 +169,13 @@ def evaluate(
                 effective_users=effective_users,
             )
         )
-    notes = relevance_notes([ranks])
-    return Results(results, partial(evaluated_parts, confidence=confidence, notes=notes))
+    parts = partial(
+        evaluated_parts,
+        confidence=confidence,
+        notes=relevance_notes([ranks]),
+        several_items=has_several_items(ranks),
+    )
+    return Results(results, parts)
 
 
 def values_by_user(
@@ -200,8 +202,6 @@ def values_by_user(
     >>> values_by_user(scores, "hr@1, rr", relevant=[1, 2])["rr"].tolist()
     [1.0, 0.5]
     """
-    import pandas as pd
-
     check_arguments(ties=ties, seed=seed)
     ranks = as_ranks(
         data,
@@ -273,11 +273,9 @@ def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
         )
 
 
-def prior_shape(measure: Measure, n_items: int) -> Shape:
-    """Calculate the shape of a metric of one relevant item at a uniformly random rank."""
-    n = n_items or 1000  # if the size of the catalogue is not known
-    places, weights = rank_rule([measure], n, 1)
-    return Shape.of(measure.at(places, n), weights)
+def has_several_items(ranks: Ranks) -> bool:
+    """Whether some user has several relevant items, so that recall is no share of users."""
+    return bool((ranks.n_relevant > 1).any())
 
 
 def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
@@ -297,9 +295,13 @@ def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
 
 
 def evaluated_parts(
-    results: list[Evaluated], confidence: float, notes: list[str]
+    results: list[Evaluated], confidence: float, notes: list[str], several_items: bool
 ) -> tuple[list[Row], str]:
-    """Return a row for each result, and say what they are of and where intervals are too narrow."""
+    """Return a row for each result, and a text that says where intervals are too narrow.
+
+    That of a share of users, as recall is of users with one item, is right for few users too.
+    """
+    shares = ("hit",) if several_items else FLAT
     percent = f"{100 * confidence:g} %"
     interval = f"interval ({percent})"
     rows: list[Row] = []
@@ -310,11 +312,11 @@ def evaluated_parts(
         row[interval] = None
         if not isnan(result.ci_low):
             row[interval] = span(result.ci_low, result.ci_high)
-            is_steep = parse_measure(result.metric).kind not in FLAT
             # The mean of fewer users is not near a normal distribution.
+            is_share = parse_measure(result.metric).kind in shares
             if is_toy:
                 few[""] = f"fewer than {TOY} users: intervals say little."
-            elif is_steep and 0.0 < result.effective_users < 30.0:
+            elif not is_share and 0.0 < result.effective_users < 30.0:
                 few[result.metric] = (
                     f"{result.metric}: about {max(round(result.effective_users), 1)} of "
                     f"{count(result.n_users, 'user')} carry most of the value; its interval is too "

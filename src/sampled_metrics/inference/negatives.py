@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isnan
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import Parts
@@ -16,9 +16,6 @@ from sampled_metrics.inputs.tables import ITEM, USER
 from sampled_metrics.ranks.data import OfUsers
 from sampled_metrics.sampling import negatives as uniform
 from sampled_metrics.sampling.catalogue import known_items
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def negatives(
@@ -53,8 +50,6 @@ def negatives(
     0    anna        4
     1    anna        5
     """
-    import pandas as pd
-
     known = known_items(relevant, seen, items)
     taken = known.seen.matrix() + known.held_out.matrix()
     with reading(relevant):
@@ -110,11 +105,9 @@ def _parts(checks: Sequence[uniform.Check]) -> Parts:
 
 
 def _found(check: uniform.Check) -> str:
-    """Write what was counted, or measured and expected: mean places in an order in percent."""
+    """Write the number counted, or the chi-square and its expectation."""
     if isnan(check.p_value):
         return f"{check.found:,.0f}" if check.found else "none"
     if check.passed:
         return "as expected"
-    if check.expected > 1.0:
-        return f"{check.found:,.0f}, expected {check.expected:,.0f}"
-    return f"{check.found:.1%}, expected {check.expected:.1%}"
+    return f"{check.found:,.0f}, expected {check.expected:,.0f}"

@@ -1,0 +1,147 @@
+"""How often intervals of exact metrics hold the value of the population: all metrics, any items."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sampled_metrics as sm
+from sampled_metrics.metrics.measures import METRICS
+
+N_ITEMS = 200
+POPULATION = 3000
+
+
+def names_of_all_metrics():
+    """Every registered metric, at cut-off 10 and over the whole ranking, where it has such."""
+    for kind, metric in METRICS.items():
+        name = f"{kind}2" if metric.has_beta else kind
+        if metric.cutoff != "none":
+            yield f"{name}@10"
+        if metric.cutoff != "required":
+            yield name
+
+
+NAMES = list(names_of_all_metrics())
+
+
+def population(rng, several, tied, graded, skill):
+    """Ranks of relevant items whose scores exceed those of other items by a user's skill."""
+    n_relevant = rng.integers(1, 9, POPULATION) if several else np.ones(POPULATION, int)
+    user = np.repeat(np.arange(POPULATION), n_relevant)
+    column = np.concatenate([np.arange(n) for n in n_relevant])
+    scores = rng.normal(size=(POPULATION, N_ITEMS))
+    scores[user, column] += skill * rng.gamma(1.5, 1.0, POPULATION)[user]
+    if tied:
+        scores = np.round(scores * 2) / 2
+    own = scores[user, column]
+    better = np.empty(user.size, int)
+    level = np.empty(user.size, int)
+    for rows in np.array_split(np.arange(user.size), 50):
+        better[rows] = (scores[user[rows]] > own[rows, None]).sum(axis=1)
+        level[rows] = (scores[user[rows]] == own[rows, None]).sum(axis=1)
+    grades = rng.integers(1, 4, user.size) if graded else None
+    n = np.full(POPULATION, N_ITEMS)
+    return sm.Ranks(n, better, level - 1, n_found=n_relevant, relevance=grades)
+
+
+KINDS = [(False, False, False), (False, True, False), (True, False, False), (True, True, True)]
+questions = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+
+
+@questions
+@pytest.mark.parametrize("kind", KINDS)
+def test_interval_is_near_that_of_student(kind):
+    """Of 400 users, whose means are nearly normal; its ends are on both sides of the value."""
+    rng = np.random.default_rng(1)
+    ranks = population(rng, *kind, skill=1.5).take(np.arange(400))
+    values = sm.values_by_user(ranks, [name for name in NAMES if "micro" not in name])
+    for result in sm.evaluate(ranks, NAMES):
+        of_users = values.get(result.metric.replace("-micro", ""))
+        error = of_users.std(ddof=1) / np.sqrt(400)
+        half = stats.t.ppf(0.975, 399) * error
+        if "micro" not in result.metric:
+            assert result.value == pytest.approx(of_users.mean(), abs=1e-12)
+        assert result.value - result.ci_low == pytest.approx(half, rel=0.25)
+        assert result.ci_high - result.value == pytest.approx(half, rel=0.25)
+
+
+@questions
+def test_precision_of_several_items_is_as_wide_as_recall():
+    """With three relevant items each, precision@10 is recall@10 times 3/10, and so is its error."""
+    rng = np.random.default_rng(2)
+    better = np.sort(rng.permuted(np.tile(np.arange(30), (300, 1)), axis=1)[:, :3], axis=1)
+    ranks = sm.Ranks([30] * 300, better.ravel(), [0] * 900, n_found=[3] * 300)
+    recall, precision, by_k = sm.evaluate(ranks, ["recall@10", "precision@10", "ndcg-by-k@10"])
+    for field in ("value", "std_error", "ci_low", "ci_high"):
+        assert getattr(precision, field) == pytest.approx(0.3 * getattr(recall, field), rel=1e-9)
+    assert by_k.ci_low < by_k.value < by_k.ci_high
+    worse = sm.Ranks([30] * 300, ((better + 9) % 30).ravel(), [0] * 900, n_found=[3] * 300)
+    of_recall, of_precision = sm.compare({"a": ranks, "b": worse}, ["recall@10", "precision@10"])
+    for field in ("difference", "ci_low", "ci_high"):
+        scaled = 0.3 * getattr(of_recall, field)
+        assert getattr(of_precision, field) == pytest.approx(scaled, rel=1e-9)
+
+
+@questions
+def test_the_few_users_who_carry_a_precision_are_counted():
+    """Three relevant items each, which 8 of 300 users have at the top and the others at the end."""
+    better = np.tile([97, 98, 99], (300, 1))
+    better[:8] = [0, 1, 2]
+    ranks = sm.Ranks([100] * 300, better.ravel(), [0] * 900, n_found=[3] * 300)
+    words = " ".join(str(sm.evaluate(ranks, "precision@10, recall@10, f1@10, hit@10")).split())
+    for metric in ("precision@10", "recall@10", "f1@10"):
+        assert f"{metric}: about 8 of 300 users" in words
+    assert "hit@10: about" not in words  # the interval of a share is right for any number of users
+
+
+@questions
+def test_nobody_with_a_hit_leaves_room_above():
+    """As for a share of successes, of which none of 50 was one: about 4/50 at most."""
+    better = np.tile([97, 98, 99], (50, 1))
+    ranks = sm.Ranks([100] * 50, better.ravel(), [0] * 150, n_found=[3] * 50)
+    for result in sm.evaluate(ranks, "precision@10, recall@10, hit@10, ndcg-by-k@10"):
+        assert result.value == result.ci_low == 0.0
+        assert 0.001 < result.ci_high < 0.1
+
+
+def shares_that_hold(kind, n_users, n_samples):
+    """Shares of samples of users whose intervals hold the values of the whole population.
+
+    Of `evaluate` and of `compare`, shape (2, metrics); the second recommender has other ranks of
+    the same items.
+    """
+    a = population(np.random.default_rng(3), *kind, skill=1.5)
+    b = population(np.random.default_rng(3), *kind, skill=1.0)
+    values = {result.metric: result.value for result in sm.evaluate(a, NAMES)}
+    apart = {result.metric: result.difference for result in sm.compare({"a": a, "b": b}, NAMES)}
+    rng = np.random.default_rng(4)
+    held = np.zeros((2, len(NAMES)))
+    for _ in range(n_samples):
+        rows = rng.integers(0, POPULATION, n_users)
+        sample = {"a": a.take(rows), "b": b.take(rows)}
+        alone = [(each, values[each.metric]) for each in sm.evaluate(sample["a"], NAMES)]
+        pairs = [(each, apart[each.metric]) for each in sm.compare(sample, NAMES)]
+        for row, found in enumerate((alone, pairs)):
+            held[row] += [x.ci_low - 1e-12 <= true <= x.ci_high + 1e-12 for x, true in found]
+    return held / n_samples
+
+
+@questions
+@pytest.mark.parametrize(("kind", "n_users"), [(KINDS[0], 100), (KINDS[2], 100), (KINDS[3], 60)])
+def test_intervals_of_all_metrics_hold_the_value_of_the_population(kind, n_users):
+    """In 20 samples 19 are expected; fewer than 14 have a chance of 3e-6 if 95 % hold the value."""
+    assert shares_that_hold(kind, n_users, 20).min() >= 14 / 20
+
+
+@questions
+@pytest.mark.long
+@pytest.mark.parametrize(("kind", "n_users"), list(product(KINDS, (10, 100, 1000))))
+def test_coverage_of_intervals_of_all_metrics(kind, n_users):
+    """Within 1.5 points of 95 % from 100 users on, and three standard errors of 150 samples."""
+    shares = shares_that_hold(kind, n_users, 150)
+    chance = 3 * np.sqrt(0.95 * 0.05 / 150)
+    least, most = (0.90, 1.0) if n_users < 100 else (0.935, 0.965)
+    assert shares.min() >= least - chance
+    assert shares.max() <= most + chance
