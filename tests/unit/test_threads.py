@@ -7,7 +7,9 @@ from threadpoolctl import ThreadpoolController
 
 import sampled_metrics as sm
 from benchmarks.claims import starts
-from sampled_metrics.inputs.counting import Products
+from sampled_metrics.inputs.counting import rank_items
+from sampled_metrics.inputs.items import items_by_position
+from sampled_metrics.inputs.products import Products
 from sampled_metrics.metrics import measures
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study import tables
@@ -120,6 +122,7 @@ def test_products_of_vectors_are_taken_on_one_thread():
     users = np.array([[1.0, 2.0], [3.0, 4.0]])
     products = Products(users.view(Vectors), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
     with LIBRARIES.limit(limits=2):
-        scores = products(np.array([1, 0]))
+        ranks = rank_items(products, items_by_position([0, 1], "relevant"), n_jobs=2)
+        assert threads() == {2}
     assert found == {1}
-    assert scores.tolist() == [[3, 4, 7], [1, 2, 3]]
+    assert ranks.n_better.tolist() == [2, 1]

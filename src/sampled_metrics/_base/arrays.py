@@ -90,8 +90,8 @@ def as_array(data: Any, name: str = "data") -> Array:
     """Return numbers of one or two dimensions, of any library, as an array of numpy."""
     if hasattr(data, "detach"):  # a tensor of torch
         data = data.detach().cpu()
-        if str(getattr(data, "dtype", "")) == "torch.bfloat16":
-            data = data.float()
+    if "bfloat16" in str(getattr(data, "dtype", "")):  # all of which float32 holds
+        data = data.float() if hasattr(data, "float") else np.asarray(data).astype(np.float32)
     try:
         if hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
             data = np.from_dlpack(data)

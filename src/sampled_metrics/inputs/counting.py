@@ -1,6 +1,6 @@
 """Counts of better and tied candidates for each relevant item, one block of users at a time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,14 +21,13 @@ from sampled_metrics._base.arrays import (
     select_rows,
 )
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.threads import ALL_CORES, in_threads, threads_of
 from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
-
-Score: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
+from sampled_metrics.inputs.products import USERS_AT_A_TIME, Products, Score, count
 
 BLOCK_SIZE = 512
 MISSING = ("refuse", "last")  # items that lists or answers leave out
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
-_ROWS_OF_PRODUCT = 128  # a matrix product is slower for fewer
 
 
 class Counts(NamedTuple):
@@ -46,47 +45,6 @@ class Counts(NamedTuple):
     n_missing: int = 0
 
 
-# Numbers beyond the largest become infinite or NaN without a warning; ranking checks them.
-_unlimited = partial(np.errstate, over="ignore", invalid="ignore")
-
-
-class Products:
-    """Scores that are inner products of two vectors, as a function of rows of users.
-
-    The last digits of a matrix product depend on its size. So a product only tells which items
-    score clearly more or less, by `margin`; where others come closer, those of `exact` count.
-    """
-
-    def __init__(self, users: Float, items: Float) -> None:
-        self.users = users
-        self.items = items
-        # A sum of d products is within d eps / 2 of the sum of their sizes, in any order; four
-        # such errors part two differences. This is twice as much.
-        largest_sum = np.abs(items).sum(axis=1).max(initial=0.0)
-        largest = np.abs(users).max(initial=0.0)
-        with _unlimited():
-            self.is_finite = bool(largest * largest_sum < np.finfo(np.float64).max / 4.0)
-        error = np.finfo(np.float64).eps * largest_sum
-        self._relative = 4 * (items.shape[1] + 4) * error
-
-    @_unlimited()
-    @one_thread()  # more cost more than they save where processors are busy
-    def __call__(self, rows: Int) -> Float:
-        """Return the scores of all items for some users; the last digits depend on the others."""
-        return self.users[rows] @ self.items.T
-
-    @_unlimited()
-    def exact(self, rows: Int) -> Float:
-        """Return them the same for any other users, and equal for equal vectors."""
-        return np.einsum("uf,if->ui", self.users[rows], self.items)
-
-    @_unlimited()
-    def margin(self, rows: Int) -> Float:
-        """Return how much two products of a user may differ if their exact scores do not."""
-        largest = np.abs(self.users[rows]).max(axis=1, initial=0.0)
-        return self._relative * largest + np.finfo(np.float64).tiny
-
-
 def rank_items(
     score: Score,
     relevant: Items,
@@ -95,6 +53,7 @@ def rank_items(
     users: Ids | None = None,
     items: Array | None = None,
     block_size: int = BLOCK_SIZE,
+    n_jobs: int = ALL_CORES,
 ) -> Counts:
     """Count for each user's relevant items among all items that the user has not seen."""
     sizes = np.diff(relevant.start)
@@ -108,11 +67,10 @@ def rank_items(
     if users is None:
         users = np.arange(n_users)
         n_rows = n_users
-    if isinstance(score, Products):
-        block_size = min(block_size, _ROWS_OF_PRODUCT)
     rows = np.flatnonzero(sizes)
     task = _Task(relevant, seen, users, items)
-    blocks = [(empty, empty, empty), *task.counts(score, rows, block_size)]
+    counted = task.counts(score, rows, block_size, threads_of(n_jobs))
+    blocks = [(empty, empty, empty), *counted]
     n_candidates, n_better, n_tied = map(np.concatenate, zip(*blocks, strict=True))
     if relevant.name == HELD_OUT:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
@@ -130,6 +88,9 @@ def rank_items(
     )
 
 
+_Counts: TypeAlias = tuple[Int, Int, Int]  # candidates per user; better and tied per item
+
+
 class _Task(NamedTuple):
     """What to rank, what to leave out, and the names of users and items in errors."""
 
@@ -138,8 +99,23 @@ class _Task(NamedTuple):
     users: Ids
     items: Array | None
 
-    def counts(self, score: Score, users: Int, block_size: int) -> Iterator[tuple[Int, Int, Int]]:
+    def counts(self, score: Score, users: Int, block_size: int, threads: int) -> Iterator[_Counts]:
         """Yield candidates per user, and better and tied candidates per item to rank."""
+        if not (isinstance(score, Products) and score.is_finite):
+            scored = self._scored(score, users, block_size)
+            yield from in_threads(self._by_scores, scored, threads)
+            return
+        n_items = self._n_items()
+        if n_items not in (None, len(score.items)):
+            raise InputError(f"scores of {len(score.items)} items, expected {n_items}")
+        self._check_items(len(score.items))
+        size = min(block_size, USERS_AT_A_TIME)
+        parts = (users[first : first + size] for first in range(0, users.size, size))
+        with one_thread():  # of linear algebra, in each thread that multiplies
+            yield from in_threads(partial(self._by_products, score), parts, threads)
+
+    def _scored(self, score: Score, users: Int, block_size: int) -> Iterator[tuple[Floats, Int]]:
+        """Yield checked scores of some users, and these; only this thread calls the function."""
         n_items = self._n_items()
         if n_items is not None:
             self._check_items(n_items)
@@ -150,12 +126,9 @@ class _Task(NamedTuple):
                 n_items = scores.shape[-1]
                 self._check_items(n_items)
             _check_scores(scores, (block.size, n_items))
-            if isinstance(score, Products):
-                yield self._settled(score, scores, block)
-                continue
             for row in range(0, block.size, _ROWS):
                 part = slice(row, row + _ROWS)
-                yield self._count(scores[part], block[part])
+                yield scores[part], block[part]
 
     def _n_items(self) -> int | None:
         if self.items is not None:
@@ -174,28 +147,23 @@ class _Task(NamedTuple):
                     f"expected 0 to {n_items - 1}"
                 )
 
-    def _settled(self, score: Products, scores: Floats, users: Int) -> tuple[Int, Int, Int]:
-        """Count by a matrix product, and again by exact scores where others come close."""
-        if score.is_finite:  # and a new array
-            candidates = scores
-            candidates[self.seen.select(users)] = -np.inf
-            n_candidates = scores.shape[1] - self.seen.sizes_of(users)
-        else:
-            candidates = self._candidates(scores, users)
-            n_candidates = _count(candidates > -np.inf)
-        n_better, n_close = self._compare(candidates, users, score.margin(users))
-        row, _ = self.relevant.select(users)
-        unsure = np.unique(row[n_close != 0])
-        if unsure.size:
-            again = np.isin(row, unsure)
-            chosen = users[unsure]
-            _, n_better[again], n_close[again] = self._count(score.exact(chosen), chosen)
-        return n_candidates, n_better, n_close
+    def _by_products(self, score: Products, users: Int) -> _Counts:
+        """Count by inner products."""
+        seen = self.seen.select(users)
+        row, item = self.relevant.select(users)
+        width = len(score.items)
+        pairs = row * width + item
+        seen_pairs = seen[0] * width + seen[1]
+        is_seen = np.isin(pairs, seen_pairs[_among(seen_pairs, pairs)])
+        self._refuse(users, row, item, is_seen)
+        n_better, n_tied = score.counts(users, (row, item), seen)
+        return width - self.seen.sizes_of(users), n_better, n_tied
 
-    def _count(self, scores: Floats, users: Int) -> tuple[Int, Int, Int]:
-        """Count candidates of each user, and better and tied ones of each item to rank."""
-        candidates = self._candidates(scores, users)
-        return _count(candidates > -np.inf), *self._compare(candidates, users)
+    def _by_scores(self, scored: tuple[Floats, Int]) -> _Counts:
+        """Count by scores of some users."""
+        candidates = self._candidates(*scored)
+        n_better, n_tied = self._compare(candidates, scored[1])
+        return count(candidates > -np.inf), n_better, n_tied
 
     def _candidates(self, scores: Floats, users: Int) -> Floats:
         """Return a copy of checked scores, -inf where an item is no candidate."""
@@ -210,36 +178,34 @@ class _Task(NamedTuple):
         candidates[self.seen.select(users)] = -np.inf
         return candidates
 
-    def _compare(
-        self, candidates: Floats, users: Int, margin: Float | None = None
-    ) -> tuple[Int, Int]:
-        """Count for each item to rank those above it, and the others within its user's margin."""
+    def _compare(self, candidates: Floats, users: Int) -> tuple[Int, Int]:
+        """Count for each item to rank those above it, and the others level with it."""
         row, item = self.relevant.select(users)
         own = candidates[row, item]
-        if np.isneginf(own).any():
-            first = int(np.argmin(own))
-            why = "has score -inf"
-            if item[first] in self.seen.select(users[row[[first]]])[1]:
-                why = "is among the seen items"
-            names = "item {1} of user {0}".format(*self._names(users, row[first], item[first]))
-            raise InputError(f"{self.relevant.name} {names} {why}, so it is no candidate")
-        low = own
-        high = own
-        if margin is not None:
-            low = own - margin[row]
-            high = own + margin[row]
+        self._refuse(users, row, item, np.isneginf(own))
         if row.size == users.size:  # one item per user
-            n_better = _count(candidates > high[:, np.newaxis])
-            not_below = _count(candidates >= low[:, np.newaxis])
+            n_better = count(candidates > own[:, np.newaxis])
+            not_below = count(candidates >= own[:, np.newaxis])
             return n_better, not_below - n_better - 1
         not_above = np.empty(row.size, np.int64)
         below = np.empty(row.size, np.int64)
         bounds = np.searchsorted(row, np.arange(len(candidates) + 1))
         for user, in_order in enumerate(np.sort(candidates, axis=1)):
             mine = slice(bounds[user], bounds[user + 1])
-            not_above[mine] = in_order.searchsorted(high[mine], "right")
-            below[mine] = in_order.searchsorted(low[mine])
+            not_above[mine] = in_order.searchsorted(own[mine], "right")
+            below[mine] = in_order.searchsorted(own[mine])
         return candidates.shape[1] - not_above, not_above - below - 1
+
+    def _refuse(self, users: Int, row: Int, item: Int, is_none: Bool) -> None:
+        """Raise InputError for the first item to rank that is no candidate."""
+        if not is_none.any():
+            return
+        first = int(np.argmax(is_none))
+        why = "has score -inf"
+        if item[first] in self.seen.select(users[row[[first]]])[1]:
+            why = "is among the seen items"
+        names = "item {1} of user {0}".format(*self._names(users, row[first], item[first]))
+        raise InputError(f"{self.relevant.name} {names} {why}, so it is no candidate")
 
     def _names(self, users: Int, row: int, item: int) -> tuple[Any, Any]:
         user = self.users[users[row]]
@@ -248,18 +214,19 @@ class _Task(NamedTuple):
         return user, self.items[item]
 
 
+def _among(numbers: Int, wanted: Int) -> Bool:
+    """Return which numbers are among a few others, faster than `numpy.isin`."""
+    ordered = np.sort(wanted)
+    place = np.minimum(ordered.searchsorted(numbers), ordered.size - 1)
+    return ordered[place] == numbers
+
+
 def _check_scores(scores: Array, shape: tuple[int, int | None]) -> None:
     """Raise InputError if scores are of another shape, or no numbers."""
     if scores.shape != shape:
         raise InputError(f"scores have shape {scores.shape}, expected {shape}")
     if scores.dtype.kind not in "fiu":
         raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
-
-
-def _count(marked: Bool) -> Int:
-    """Count the true values of each row, several times as fast as `numpy.count_nonzero`."""
-    narrow = np.min_scalar_type(marked.shape[1])
-    return marked.view(np.uint8).sum(axis=1, dtype=narrow).astype(np.int64)
 
 
 def by_score(users: Int, score: Floats | Int) -> tuple[Int, Int]:

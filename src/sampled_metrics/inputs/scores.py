@@ -28,12 +28,11 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics._base.files import read_array, read_arrays, require_file
 from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
+from sampled_metrics._base.threads import ALL_CORES
 from sampled_metrics.inputs.counting import (
     BLOCK_SIZE,
     MISSING,
     Counts,
-    Products,
-    Score,
     by_score,
     rank_items,
 )
@@ -45,6 +44,7 @@ from sampled_metrics.inputs.items import (
     items_of_scores,
     may_be_matrix,
 )
+from sampled_metrics.inputs.products import Products, Score
 
 _BESIDE = ("held_out", "seen", "seen_indptr", "positive", "user_ids", "item_ids")
 _SEVERAL = 10  # users and items; fewer are complete by chance
@@ -131,7 +131,10 @@ def _scores_of_archive(path: Path) -> Scores:
 
 
 def factors(users: ArrayLike, items: ArrayLike) -> Scores:
-    """Take vectors of users and of items, whose inner products are the scores."""
+    """Take vectors of users and of items, whose inner products are the scores.
+
+    Numbers of 32 bits or fewer are multiplied in float32, and close ones compared in float64.
+    """
     left = np.atleast_1d(as_array(users, "users"))
     right = np.atleast_1d(as_array(items, "items"))
     for name, vectors in (("users", left), ("items", right)):
@@ -140,7 +143,9 @@ def factors(users: ArrayLike, items: ArrayLike) -> Scores:
         if not (is_finite and is_table):
             found = f"vectors of {name} are {vectors.dtype} of shape {vectors.shape}"
             raise InputError(f"{found}; expected finite numbers, of shape ({len(vectors)}, d)")
-    products = Products(np.ascontiguousarray(left, float), np.ascontiguousarray(right, float))
+    is_short = np.result_type(left, right, np.float16).itemsize <= 4
+    kind = np.float32 if is_short else np.float64
+    products = Products(np.ascontiguousarray(left, kind), np.ascontiguousarray(right, kind))
     return Scores(products, (len(left), len(right)))
 
 
@@ -181,6 +186,7 @@ def count_scores(
     items: ArrayLike | None = None,
     min_relevance: float = 0.0,
     block_size: int = BLOCK_SIZE,
+    n_jobs: int = ALL_CORES,
 ) -> Counts:
     """Rank relevant items among all that their users have not seen."""
     n_users, n_items = scores.shape
@@ -203,6 +209,7 @@ def count_scores(
         users=user_ids if users is None else _ids("users", users, n_users),
         items=item_ids if items is None else array_of("items", items),
         block_size=block_size,
+        n_jobs=n_jobs,
     )
 
 

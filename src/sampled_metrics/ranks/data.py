@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sampled_metrics._base.arguments import check_arguments, is_function, require_same
 from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array
 from sampled_metrics._base.errors import InputError, ask, collected, flag, reading
+from sampled_metrics._base.threads import ALL_CORES
 from sampled_metrics.inputs.counting import BLOCK_SIZE, MISSING
 from sampled_metrics.inputs.items import table_of
 from sampled_metrics.inputs.scores import (
@@ -61,6 +62,7 @@ def as_ranks(
     complete: bool = False,
     min_relevance: float = 0.0,
     missing: str = "refuse",
+    n_jobs: int = ALL_CORES,
 ) -> Ranks:
     """Return the ranks of relevant items in full rankings, or in lists of the best items.
 
@@ -81,14 +83,14 @@ def as_ranks(
         "missing": missing,
     }
     with reading(data):
-        ranks = _ranks_of(data, options)
+        ranks = _ranks_of(data, options, n_jobs)
         if not len(ranks):
             raise InputError("no user has a relevant item; expected at least one who has")
         question_ranks(ranks)
         return ranks.at_least(min_relevance) if min_relevance > ranks.min_relevance else ranks
 
 
-def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
+def _ranks_of(data: Any, options: dict[str, Any], n_jobs: int) -> Ranks:
     """Call the constructor for a kind of data, with the options that it takes."""
     if isinstance(data, Ranks):
         taken(options, "Ranks", "min_relevance")
@@ -99,9 +101,10 @@ def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
     if table is not None:
         return _ranks_of_table(table, options)
     if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
-        return _ranks_of_pair(data, options)
+        return _ranks_of_pair(data, options, n_jobs)
     if is_function(data):
-        return _ranks_of_scores(function(data, options["relevant"], options["seen"]), options)
+        scores = function(data, options["relevant"], options["seen"])
+        return _ranks_of_scores(scores, options, n_jobs)
     data = opened(data)
     if is_column(data):
         data = as_array(data)
@@ -110,7 +113,7 @@ def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
     scores = scores_of(data)
     if not issparse(data):
         _refuse_ids(scores)
-    return _ranks_of_scores(scores, options)
+    return _ranks_of_scores(scores, options, n_jobs)
 
 
 def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
@@ -131,7 +134,7 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
     return Ranks.from_table(table, given["n_items"])
 
 
-def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any]) -> Ranks:
+def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], n_jobs: int) -> Ranks:
     """Tell (ids, scores) and (scores, ids) of a retriever from vectors of users and of items."""
     arrays = as_array(data[0]), as_array(data[1])
     are_whole = [array.dtype.kind in "iu" for array in arrays]
@@ -139,7 +142,7 @@ def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any]) -> Ranks:
         are_ids = [_are_ids(array) and (array % 1 == 0).all() for array in arrays]
         if arrays[0].shape == arrays[1].shape and sum(are_ids) == 1:
             raise InputError(f"found ids as floats; give integers, or {_PAIR}")
-        return _ranks_of_scores(factors(*arrays), options)
+        return _ranks_of_scores(factors(*arrays), options, n_jobs)
     if all(are_whole):
         raise InputError(f"found two arrays of whole numbers; {_PAIR}")
     ids, scores = arrays if are_whole[0] else reversed(arrays)
@@ -147,10 +150,10 @@ def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any]) -> Ranks:
     return Ranks.from_top_k(ids, scores=scores, **given)
 
 
-def _ranks_of_scores(scores: Scores, options: dict[str, Any]) -> Ranks:
+def _ranks_of_scores(scores: Scores, options: dict[str, Any], n_jobs: int) -> Ranks:
     given = taken(options, "scores", "relevant", "seen", "n_items", "min_relevance")
     require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
-    ranks = Ranks.from_scores(scores, **given)
+    ranks = Ranks.from_scores(scores, n_jobs=n_jobs, **given)
     if given["seen"] is None and "seen" not in scores.beside:
         question_seen(ranks, scores.shape[1] or int(ranks.n_candidates[0]))
     return ranks
@@ -265,6 +268,7 @@ def rank(
     items: ArrayLike | None = None,
     min_relevance: float = 0.0,
     block_size: int = BLOCK_SIZE,
+    n_jobs: int = ALL_CORES,
 ) -> Ranks:
     """Rank each user's relevant items among all items that the user has not seen.
 
@@ -284,6 +288,7 @@ def rank(
         "items": items,
         "min_relevance": min_relevance,
         "block_size": block_size,
+        "n_jobs": n_jobs,
     }
     if isinstance(score, tuple) and len(score) == 2:
         return Ranks.from_factors(*score, relevant, **options)

@@ -36,9 +36,11 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, one_line, reading
 from sampled_metrics._base.files import write_parquet
+from sampled_metrics._base.threads import ALL_CORES
 from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
-from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts, Score
+from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts
+from sampled_metrics.inputs.products import Score
 from sampled_metrics.inputs.tables import (
     USER,
     Table,
@@ -193,6 +195,7 @@ class Ranks:
         items: ArrayLike | None = None,
         min_relevance: float = 0.0,
         block_size: int = BLOCK_SIZE,
+        n_jobs: int = ALL_CORES,
     ) -> Self:
         """Rank relevant items by scores of all items.
 
@@ -212,6 +215,9 @@ class Ranks:
             Least grade of an item that is relevant for metrics other than NDCG.
         block_size
             Users counted at a time, which bounds the memory.
+        n_jobs
+            Threads that multiply and count, as in joblib; -1 for one per core. The result does not
+            depend on it, and a function is called by this thread alone.
 
         Examples
         --------
@@ -227,6 +233,7 @@ class Ranks:
             items=items,
             min_relevance=min_relevance,
             block_size=block_size,
+            n_jobs=n_jobs,
         )
         return cls._of(counts).at_least(min_relevance)
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.arrays import Int, first_duplicate, id_column, require_unique
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_arrays, require_file
-from sampled_metrics.inputs.counting import Score
+from sampled_metrics.inputs.products import Score
 from sampled_metrics.inputs.tables import ITEM, USER, places, read_table
 from sampled_metrics.study.datasets.split import Split, require_all
 

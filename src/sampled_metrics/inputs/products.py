@@ -1,0 +1,192 @@
+"""Counts of items by inner products of vectors of users and of items."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from sampled_metrics._base.arrays import MEMORY, Bool, Float, Floats, Int, blocks
+
+Score: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
+Pairs: TypeAlias = tuple[Int, Int]  # places of users within some rows, and items
+
+USERS_AT_A_TIME = 512  # with the items of a tile few enough that scores stay in the cache
+TILE_ITEMS = 1024
+_MANY = 8  # a row with more than 1 / 8 of the items of a tile close is multiplied as a whole
+
+# Numbers beyond the largest become infinite or NaN without a warning; ranking checks them.
+_unlimited = partial(np.errstate, over="ignore", under="ignore", invalid="ignore")
+
+
+class _Tile(NamedTuple):
+    """Some items of about the same length, multiplied by a power of two."""
+
+    vectors: Floats  # shape (items, d)
+    items: Int
+    exponent: int  # of the power of two that gives back the vectors
+    length: float  # of the longest vector, Euclidean
+
+
+class Products:
+    """Scores that are inner products of two vectors, float32 or float64, as a function of users.
+
+    A score is the sum of the products in float64. Most scores are not needed: a matrix product in
+    the type of the vectors tells which items are above another one by more than its error, and
+    only close ones are compared by their scores. So neither the type of the product, nor the block
+    or the processor changes a count. In any order of addition a sum of d products is within
+
+        |fl(u.v) - u.v| <= g |u| |v|,   g = d e / (1 - d e),   e half of the type's epsilon,
+
+    see Higham, Accuracy and Stability of Numerical Algorithms, 3.1. The vectors of a product in
+    float32 are multiplied by powers of two, so that no product is too large or too small for it.
+    """
+
+    def __init__(self, users: Floats, items: Floats) -> None:
+        self.users = users
+        self.items = items
+        self._lengths = _lengths(users)
+        lengths = _lengths(items)
+        with _unlimited():
+            largest = self._lengths.max(initial=0.0) * lengths.max(initial=0.0)
+        self.is_finite = bool(largest < np.finfo(np.float64).max / 4.0)
+        d = items.shape[1]
+        self._relative = _growth(d, items.dtype) + _growth(d, np.float64)
+        self._least = 4.0 * d * float(np.finfo(items.dtype).tiny)
+        in_order = np.argsort(lengths, kind="stable")
+        self._place = np.empty_like(in_order)
+        self._place[in_order] = np.arange(in_order.size)
+        parts = blocks(in_order.size, 1, TILE_ITEMS)
+        self._tiles = [self._tile(in_order[part], lengths) for part in parts]
+
+    def _tile(self, items: Int, lengths: Float) -> _Tile:
+        longest = lengths[items[-1:]]
+        exponents = self._exponents(longest)
+        vectors = self._scaled(self.items[items], exponents)
+        length = np.ldexp(longest, -exponents)
+        return _Tile(vectors, items, int(exponents[0]), float(length[0]))
+
+    @_unlimited()
+    def __call__(self, rows: Int, items: Int | slice = slice(None)) -> Float:
+        """Return scores in float64, the same for any other users, and equal for equal vectors."""
+        users = self.users[rows].astype(np.float64)
+        return np.einsum("uf,if->ui", users, self.items[items].astype(np.float64))
+
+    def of_pairs(self, rows: Int, items: Int) -> Float:
+        """Return the same scores of single pairs."""
+        scores = np.empty(rows.size)
+        for some in blocks(rows.size, self.items.shape[1], MEMORY):
+            users = self.users[rows[some]].astype(np.float64)
+            vectors = self.items[items[some]].astype(np.float64)
+            scores[some] = np.einsum("pf,pf->p", users, vectors)
+        return scores
+
+    @_unlimited()
+    def counts(self, rows: Int, pairs: Pairs, left_out: Pairs) -> Pairs:
+        """Count the items above each of some pairs, and the others level with it.
+
+        Pairs are a place in `rows`, ascending, and an item; every row has one. Those that are left
+        out are no candidates, and none of the others.
+        """
+        row, item = pairs
+        user = rows[row]
+        own = self.of_pairs(user, item)
+        exponents = self._exponents(self._lengths[rows])
+        vectors = self._scaled(self.users[rows], exponents)
+        lengths = np.ldexp(self._lengths[rows], -exponents)
+        better = np.zeros(row.size, np.int64)
+        tied = np.full(row.size, -1)  # without the item itself
+        buffer = np.empty(rows.size * TILE_ITEMS, self.items.dtype)
+        for tile, out in zip(self._tiles, self._in_tiles(left_out), strict=True):
+            n_items = tile.items.size
+            scores = buffer[: rows.size * n_items].reshape(rows.size, n_items)
+            np.matmul(vectors, tile.vectors.T, out=scores)
+            scores[out] = -np.inf
+            margin = self._relative * lengths * tile.length + self._least
+            scaled = np.ldexp(own, -exponents[row] - tile.exponent)
+            low, high = self._bounds(scaled, margin[row])
+            for some in blocks(row.size, n_items, USERS_AT_A_TIME * TILE_ITEMS):
+                part = scores
+                if row.size != rows.size:
+                    part = scores[row[some]]
+                above = part > high[some, np.newaxis]
+                close = part >= low[some, np.newaxis]
+                close ^= above
+                settled = self._settled(user[some], own[some], tile.items, close)
+                better[some] += count(above) + settled[0]
+                tied[some] += settled[1]
+        return better, tied
+
+    def _in_tiles(self, pairs: Pairs) -> Iterator[Pairs]:
+        """Yield the pairs of each tile, items by their places within it."""
+        row = pairs[0]
+        place = self._place[pairs[1]]
+        order = np.argsort(place)
+        ends = np.arange(len(self._tiles) + 1) * TILE_ITEMS
+        bounds = place[order].searchsorted(ends)
+        for number in range(len(self._tiles)):
+            some = order[bounds[number] : bounds[number + 1]]
+            yield row[some], place[some] - ends[number]
+
+    def _settled(self, user: Int, own: Float, items: Int, close: Bool) -> Pairs:
+        """Count by scores, for each user, the close items that are above its own and level."""
+        n_close = count(close)
+        is_whole = n_close * _MANY > items.size
+        single = np.flatnonzero((n_close > 0) & ~is_whole)
+        place, column = np.nonzero(close[single])
+        row = single[place]
+        difference = self.of_pairs(user[row], items[column]) - own[row]
+        better = np.bincount(row[difference > 0.0], minlength=user.size)
+        tied = np.bincount(row[difference == 0.0], minlength=user.size)
+        whole = np.flatnonzero(is_whole)
+        if whole.size:
+            scores = self(user[whole], items)
+            of_whole = own[whole, np.newaxis]
+            better[whole] = count(close[whole] & (scores > of_whole))
+            tied[whole] = count(close[whole] & (scores == of_whole))
+        return better, tied
+
+    def _exponents(self, lengths: Float) -> Int:
+        """Return by which powers of two vectors are divided; float64 holds all products."""
+        if self.items.dtype == np.float64:
+            return np.zeros(lengths.size, np.int64)
+        return np.frexp(lengths)[1].astype(np.int64)
+
+    def _scaled(self, vectors: Floats, exponents: Int) -> Floats:
+        if self.items.dtype == np.float64:
+            return vectors
+        powers = np.ldexp(1.0, -exponents)[:, np.newaxis]
+        scaled: Floats = vectors * powers
+        return scaled.astype(self.items.dtype)
+
+    def _bounds(self, own: Float, margin: Float) -> tuple[Floats, Floats]:
+        """Return what a product is surely below and above, rounded outwards to its type."""
+        kind = self.items.dtype.type
+        low = np.nextafter((own - margin).astype(kind), kind(-np.inf))
+        high = np.nextafter((own + margin).astype(kind), kind(np.inf))
+        return np.maximum(low, np.finfo(kind).min), high
+
+
+def count(marked: Bool) -> Int:
+    """Count the true values of each row, several times as fast as `numpy.count_nonzero`."""
+    if marked.shape[1] == TILE_ITEMS:  # eight values at a time, none of more than 128
+        marked = marked.view(np.uint64).sum(axis=1).view(np.bool_).reshape(len(marked), 8)
+    narrow = np.min_scalar_type(marked.shape[1])
+    return marked.view(np.uint8).sum(axis=1, dtype=narrow).astype(np.int64)
+
+
+def _lengths(vectors: Floats) -> Float:
+    """Return the Euclidean lengths of vectors, float64, also where squares are too large."""
+    lengths = np.empty(len(vectors))
+    for rows in blocks(len(vectors), vectors.shape[1], MEMORY):
+        some = vectors[rows].astype(np.float64)
+        largest = np.abs(some).max(axis=1, initial=0.0)
+        some /= np.where(largest > 0.0, largest, 1.0)[:, np.newaxis]
+        lengths[rows] = largest * np.sqrt(np.square(some).sum(axis=1))
+    return lengths
+
+
+def _growth(d: int, kind: Any) -> float:
+    """Return the bound of the relative error of a sum of d products, and of some steps more."""
+    error = (d + 4) * float(np.finfo(kind).eps) / 2.0
+    return error / (1.0 - error)

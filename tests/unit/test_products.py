@@ -1,0 +1,212 @@
+"""Ranks by vectors in float32 are those of the exact scores, on any number of threads."""
+
+import operator
+import threading
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import sampled_metrics as sm
+from sampled_metrics.inputs import products
+
+USERS, ITEMS, D = 70, 300, 9
+
+
+def by_float64(users, items, relevant, seen):
+    """Better and tied candidates of each relevant item by scores in float64, best first."""
+    scores = np.einsum("uf,if->ui", users.astype(np.float64), items.astype(np.float64))
+    found = []
+    for user, item in zip(*np.nonzero(relevant), strict=True):
+        others = ~seen[user]
+        others[item] = False
+        own = scores[user, item]
+        row = scores[user, others]
+        found.append((user, int((row > own).sum()), int((row == own).sum())))
+    return [(better, tied) for _, better, tied in sorted(found)]
+
+
+def counts(ranks):
+    return list(zip(ranks.n_better.tolist(), ranks.n_tied.tolist(), strict=True))
+
+
+def planted(rng, kind):
+    """Vectors of which many items are equal, and as many differ in the last bits."""
+    users = rng.normal(size=(USERS, D)).astype(kind)
+    items = np.repeat(rng.normal(size=(ITEMS // 10, D)), 10, axis=0).astype(kind)
+    steps = (rng.integers(-2, 3, items.shape) * (rng.random(items.shape) < 0.2)).astype(kind)
+    items += steps * np.spacing(items)
+    items[::10] = items[1::10]
+    return users, items
+
+
+SCALES = {
+    "1": lambda _, rows: np.ones(rows),
+    "1e-20": lambda _, rows: np.full(rows, 1e-20),
+    "1e20": lambda _, rows: np.full(rows, 1e20),
+    "smallest": lambda _, rows: np.full(rows, 2.0**-140),
+    "mixed": lambda rng, rows: 10.0 ** rng.integers(-20, 21, rows),
+    "two sizes": lambda rng, rows: np.where(rng.random(rows) < 0.5, 1e-20, 1e20),
+}
+
+
+@pytest.fixture(params=[(512, 1024), (16, 37)], ids=["one tile", "many tiles"])
+def _tiles(request, monkeypatch):
+    users, items = request.param
+    monkeypatch.setattr(products, "TILE_ITEMS", items)
+    monkeypatch.setattr("sampled_metrics.inputs.counting.USERS_AT_A_TIME", users)
+
+
+@pytest.mark.usefixtures("_tiles")
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("of_items", SCALES)
+@pytest.mark.parametrize("of_users", SCALES)
+def test_near_ties_in_float32_are_ranked_as_in_float64(of_users, of_items, several):
+    rng = np.random.default_rng(list(map(ord, of_users + of_items)))
+    users, items = planted(rng, np.float32)
+    users = (users * SCALES[of_users](rng, USERS)[:, None]).astype(np.float32)
+    of_alike = np.repeat(SCALES[of_items](rng, ITEMS // 10), 10)
+    items = (items * of_alike[:, None]).astype(np.float32)
+    relevant = np.equal.outer(rng.integers(0, ITEMS, USERS), np.arange(ITEMS))
+    if several:
+        relevant |= rng.random(relevant.shape) < 0.01
+    seen = (rng.random(relevant.shape) < 0.05) & ~relevant
+    expected = by_float64(users, items, relevant, seen)
+    given = relevant if several else relevant.argmax(axis=1)
+    ranks = sm.rank((users, items), csr_array(seen), given)
+    assert counts(ranks) == expected
+    assert max(ranks.n_tied) > 0
+    of_float64 = sm.rank((users.astype(float), items.astype(float)), seen, given)
+    assert counts(of_float64) == expected
+
+
+@pytest.mark.usefixtures("_tiles")
+def test_vectors_of_mixed_numbers():
+    """Within a vector numbers may differ by any factor."""
+    rng = np.random.default_rng(3)
+    users, items = planted(rng, np.float32)
+    users = (users * 10.0 ** rng.integers(-18, 19, users.shape)).astype(np.float32)
+    items = (items * 10.0 ** rng.integers(-18, 19, items.shape)).astype(np.float32)
+    items[50:90] = items[:40]
+    held_out = rng.integers(0, 100, USERS)
+    relevant = np.equal.outer(held_out, np.arange(ITEMS))
+    ranks = sm.rank((users, items), None, held_out)
+    assert counts(ranks) == by_float64(users, items, relevant, np.zeros_like(relevant))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whole_numbers_in_float32_are_ranked_as_exact_arithmetic_does(seed):
+    """The sums need up to 46 bits: a product in float32 has 24."""
+    rng = np.random.default_rng(seed)
+    users = (2**20 + rng.integers(0, 9, (12, 8))).astype(np.float32)
+    items = (2**20 + rng.integers(0, 9, (90, 8))).astype(np.float32)
+    items[60:] = rng.permuted(items[30:60], axis=1)
+    held_out = rng.integers(0, 90, 12)
+    ranks = sm.rank((users, items), None, held_out)
+    exact = [
+        [sum(map(operator.mul, map(Fraction, u), map(Fraction, v))) for v in items.tolist()]
+        for u in users.tolist()
+    ]
+    expected = []
+    for row, item in zip(exact, held_out, strict=True):
+        expected.append((sum(x > row[item] for x in row), sum(x == row[item] for x in row) - 1))
+    assert counts(ranks) == expected
+    plain = users @ items.T
+    own = plain[np.arange(12), held_out][:, None]
+    assert (plain > own).sum(axis=1).tolist() != ranks.n_better.tolist()
+
+
+def test_numbers_of_16_bits_are_exact():
+    rng = np.random.default_rng(7)
+    users, items = (part.astype(np.float16) for part in planted(rng, np.float32))
+    held_out = rng.integers(0, ITEMS, USERS)
+    relevant = np.equal.outer(held_out, np.arange(ITEMS))
+    ranks = sm.rank((users, items), None, held_out)
+    assert counts(ranks) == by_float64(users, items, relevant, np.zeros_like(relevant))
+
+
+def test_bfloat16_is_exact():
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    rng = np.random.default_rng(8)
+    users, items = (part.astype(bfloat16) for part in planted(rng, np.float32))
+    held_out = rng.integers(0, ITEMS, USERS)
+    relevant = np.equal.outer(held_out, np.arange(ITEMS))
+    expected = by_float64(users, items, relevant, np.zeros_like(relevant))
+    assert counts(sm.rank((users, items), None, held_out)) == expected
+    torch = pytest.importorskip("torch")
+    tensors = tuple(
+        torch.from_numpy(part.astype(np.float32)).to(torch.bfloat16) for part in (users, items)
+    )
+    assert counts(sm.rank(tensors, None, held_out)) == expected
+
+
+FORMS = {
+    "float32": lambda users, items: (users, items),
+    "float64": lambda users, items: (users.astype(float), items.astype(float)),
+    "function": lambda users, items: lambda rows: users[rows] @ items.T,
+    "matrix": lambda users, items: users @ items.T,
+    "sparse": lambda users, items: csr_array(users @ items.T),
+}
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("form", FORMS)
+def test_threads_do_not_matter(form, several):
+    rng = np.random.default_rng(1)
+    users = rng.integers(-4, 5, (1300, D)).astype(np.float32)
+    items = rng.integers(-4, 5, (ITEMS, D)).astype(np.float32)
+    relevant = rng.random((1300, ITEMS)) < 0.02 if several else rng.integers(0, ITEMS, 1300)
+    found = [
+        counts(sm.rank(FORMS[form](users, items), None, relevant, n_jobs=n_jobs, block_size=200))
+        for n_jobs in (1, 2, 4, -1)
+    ]
+    assert found[0] == found[1] == found[2] == found[3]
+
+
+def test_functions_are_called_by_the_caller_alone_and_in_order():
+    threads, rows = set(), []
+
+    def score(users):
+        threads.add(threading.get_ident())
+        rows.extend(users.tolist())
+        return np.ones((users.size, 5))
+
+    sm.rank(score, None, np.zeros(1000, int), n_jobs=4, block_size=64)
+    assert threads == {threading.get_ident()}
+    assert rows == list(range(1000))
+
+
+def test_errors_of_a_block_come_out_of_its_thread():
+    scores = np.ones((1000, 5))
+    scores[700, 3] = np.nan
+    with pytest.raises(sm.InputError, match="score of item 3 for user 700 is nan"):
+        sm.rank(scores, None, np.zeros(1000, int), n_jobs=4)
+    vectors = np.ones((1000, 2), np.float32), np.ones((5, 2), np.float32)
+    seen = np.zeros((1000, 5), bool)
+    seen[900, 0] = True
+    with pytest.raises(sm.InputError, match="item 0 of user 900 is among the seen items"):
+        sm.rank(vectors, seen, np.zeros(1000, int), n_jobs=4)
+    with pytest.raises(sm.InputError, match="n_jobs"):
+        sm.rank(vectors, None, np.zeros(1000, int), n_jobs=0)
+    with pytest.raises(sm.InputError, match="5 items, expected 4"):
+        sm.rank(vectors, None, np.zeros(1000, int), items=list("abcd"))
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2, 0.5, 1.0])
+@pytest.mark.parametrize("several", [False, True])
+def test_rows_with_many_close_items_are_compared_as_single_pairs_are(share, several):
+    """Items near a tie are compared one by one where they are few, else whole rows of a tile."""
+    rng = np.random.default_rng(11)
+    users, items = planted(rng, np.float32)
+    alike = rng.random(ITEMS) < share
+    items[alike] = items[0]
+    items[alike, 0] += (rng.integers(-1, 2, alike.sum()) * np.spacing(items[0, 0])).astype("f4")
+    relevant = np.equal.outer(rng.choice(np.flatnonzero(alike), USERS), np.arange(ITEMS))
+    if several:
+        relevant |= rng.random(relevant.shape) < 0.02
+    seen = (rng.random(relevant.shape) < 0.05) & ~relevant
+    expected = by_float64(users, items, relevant, seen)
+    ranks = sm.rank((users, items), seen, relevant if several else relevant.argmax(axis=1))
+    assert counts(ranks) == expected
+    assert max(ranks.n_tied) > share * ITEMS / 6
