@@ -456,6 +456,14 @@ def test_percent_is_read_as_printed():
     assert found.reported == 0.8245
 
 
+def test_numbers_that_no_share_of_the_users_is_are_asked_about():
+    """5/17 is .2941 and 6/17 is .3529."""
+    about = {"n_items": 3416, "n_negatives": 100}
+    for n_users, is_asked in ((17, True), (100, False), (6040, False)):
+        call = partial(sm.reported, {"HR@10": "0.3200"}, "HR@10", n_users=n_users, **about)
+        assert ("is no share of" in outcome(call)[1]) == is_asked
+
+
 def test_users_are_named_by_their_ids():
     held, seen = {"anna": ["y"], "bert": ["x"]}, {"anna": ["x"], "bert": ["y"]}
     assert "user anna" in refused(lambda: sm.negatives(held, seen, 1))

@@ -26,7 +26,6 @@ from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
 Score: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
 
 BLOCK_SIZE = 512
-MISSING = ("refuse", "last")  # items that lists or answers leave out
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
 _ROWS_OF_PRODUCT = 128  # a matrix product is slower for fewer
 

@@ -478,7 +478,7 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
         given = [-1 if each is None else each for each in given]
     if sparse.issparse(given):
         return _of_matrix(given, name, shape)
-    if np.shape(given) == (0,):
+    if np.shape(given) == (0,) and (shape is None or not shape[0]):
         none = np.zeros(0, np.int64)
         return Items(np.zeros(1, np.int64), none, name=HELD_OUT)
     array = as_array(given, name)

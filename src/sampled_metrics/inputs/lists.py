@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import require_known
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import (
     Array,
     Floats,
@@ -20,7 +20,7 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
-from sampled_metrics.inputs.counting import MISSING, Counts, by_score
+from sampled_metrics.inputs.counting import Counts, by_score
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
@@ -181,7 +181,7 @@ def count_lists(
     users without a list, items below its end and, of complete lists, items that it lacks count as
     behind all others.
     """
-    require_known("missing", missing, MISSING)
+    check_arguments(missing=missing)
     if relevant is None:
         raise InputError("lists need the relevant items; give relevant (--relevant)")
     if complete and n_items is not None:
