@@ -301,6 +301,15 @@ def test_rows_of_users_with_negatives_of_their_own():
     assert "row_id" in asked
 
 
+def test_impressions_stand_for_users():
+    """As in MIND: a row for each candidate of an impression, clicked or not."""
+    data = LISTS.rename(columns={"user_id": "impression_id"}).assign(clicked=LABEL)
+    expected = pytest.approx([NDCG, 0.5])
+    by_relevant = partial(sm.evaluate, data.drop(columns="clicked"), relevant=data)
+    for call in (by_relevant, partial(sm.evaluate, data, complete=True)):
+        assert outcome(partial(call, "ndcg@3, recall@1"))[0] == expected
+
+
 def test_labels_of_rows_instead_of_columns():
     one_hot = np.zeros(SCORES.shape, int)
     one_hot[np.arange(USERS), HELD] = 1

@@ -268,7 +268,7 @@ def table_of_items(given: object, name: str) -> Table | None:
     """Return a table with columns `user_id` and `item_id`; None for items given by position."""
     table = table_of(given, f"{name} items (user_id, item_id)", name, "relevance", QRELS)
     if table is not None:
-        table.require(USER, ITEM)
+        table.require(table.group(), ITEM)
     elif is_table(given):
         raise InputError(f"{name}: found a matrix with ids; expected columns user_id and item_id")
     return table
@@ -290,7 +290,8 @@ def items_by_id(given: object, name: str, min_relevance: float = 0.0) -> Items:
         user_ids = pa.array(np.arange(items.n_users))
         item_ids = pa.array(np.arange(items.n_items or largest + 1))
         return items._replace(user_ids=user_ids, item_ids=item_ids, name=name)
-    user, user_ids = table.codes(USER)
+    group = table.group()
+    user, user_ids = table.codes(group)
     item, item_ids = table.codes(ITEM)
     rows, grades = _counted_rows(table, name, user, item, min_relevance)
     user = user[rows]

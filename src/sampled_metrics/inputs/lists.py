@@ -71,7 +71,8 @@ def lists_of(data: Any) -> Lists:
     table = table_of(data, "ranks, lists or scores", "data", "score", RUN)
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table or a dictionary of lists")
-    codes, user_ids = table.codes(table.group)
+    group = table.group()
+    codes, user_ids = table.codes(group)
     item, item_ids = table.codes(ITEM)
     user = codes.astype(np.int64)
     require_different(table, user, item)
@@ -89,7 +90,8 @@ def count_labelled(data: Any) -> Counts:
     """
     table = read_table(data, "pairs (user_id, item_id, score, label)")
     table.require("score", "label")
-    codes, user_ids = table.codes(table.group)
+    group = table.group(by_row=True)
+    codes, user_ids = table.codes(group)
     if ITEM in table.columns:
         require_different(table, codes, table.codes(ITEM)[0])
     user = codes.astype(np.int64)

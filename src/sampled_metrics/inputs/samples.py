@@ -62,8 +62,9 @@ def count_pairs(data: Any, relevant: Any = None, missing: str = "refuse") -> Sam
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table of candidates")
     _require_columns(table, relevant)
-    has_rows = "row_id" in table.columns
-    codes, row_ids = table.codes(table.group)
+    has_rows = "row_id" in table.columns and relevant is None
+    group = table.group(by_row=relevant is None)
+    codes, row_ids = table.codes(group)
     row = codes.astype(np.int64)
     users = as_numpy(table.ids(USER if USER in table.columns else "row_id"))
     score = table.order()
