@@ -268,7 +268,8 @@ def table_of_items(given: object, name: str) -> Table | None:
     """Return a table with columns `user_id` and `item_id`; None for items given by position."""
     table = table_of(given, f"{name} items (user_id, item_id)", name, "relevance", QRELS)
     if table is not None:
-        table.require(table.group(), ITEM)
+        group = table.group()
+        table.require(group, ITEM)
     elif is_table(given):
         raise InputError(f"{name}: found a matrix with ids; expected columns user_id and item_id")
     return table
@@ -435,7 +436,8 @@ def ask_of_common(
         )
     if 10 * n_common < n_ids:
         found = f"{n_common:,} of {n_ids:,} ids of {what} and {others_name} are in both"
-        example = f"such as {ids[0].as_py()!r} and {others[0].as_py()!r}"
+        mine = ids[0].as_py()
+        example = f"such as {mine!r} and {others[0].as_py()!r}"
         ask(name, f"{found}, {example}: are these ids of the same things?")
 
 

@@ -157,7 +157,8 @@ class Table:
 
     def group(self, by_row: bool = False) -> str:
         """Return the column of ids of rows that belong together, of users or else of `row_id`."""
-        if "row_id" in self.columns and (by_row or USER not in self.columns):
+        is_by_row = by_row or USER not in self.columns
+        if is_by_row and "row_id" in self.columns:
             return "row_id"
         return USER
 
