@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
 
-import yaml
 from pydantic import AfterValidator, Field, create_model, model_validator
 
 from sampled_metrics._base.errors import InputError
@@ -126,30 +125,6 @@ else:
         Union[tuple(_entry(kind, settings) for kind, settings in RECOMMENDERS.items())],  # noqa: UP007
         Field(discriminator="kind"),
     ]
-
-
-def with_numbers(value: Any) -> Any:
-    """Return settings with texts that are numbers read as numbers, but for names and columns.
-
-    Snakemake leaves numbers within `--config 'experiment={n_negatives: 50}'` as texts.
-
-    Examples
-    --------
-    >>> with_numbers({"split": {"users": "100"}, "name": "7"})
-    {'split': {'users': 100}, 'name': '7'}
-    """
-    if isinstance(value, dict):
-        return {
-            key: part if key in ("name", "columns") else with_numbers(part)
-            for key, part in value.items()
-        }
-    if isinstance(value, list):
-        return [with_numbers(part) for part in value]
-    if isinstance(value, str):
-        read = yaml.safe_load(value)
-        if read is None or isinstance(read, bool | int | float):
-            return read
-    return value
 
 
 def _require_file(key: str, path: str | None, remedy: str = "") -> None:
@@ -294,21 +269,6 @@ class Study(Settings):
         if self.ranks == "reference":
             return [f"{REFERENCE}/provenance.json"]
         return [f"{self.results}/data/source.json", f"{self.results}/split/split.json"]
-
-    @property
-    def audit(self) -> list[str]:
-        """Readings of the paper, as benchmarks/audit.py measured them."""
-        return [f"{REFERENCE}/audit.csv"] if self.is_papers_data else []
-
-    @property
-    def orders(self) -> list[str]:
-        """Right orders by other methods of evaluation, as a reference run measured them."""
-        return [f"{REFERENCE}/beyond/orders.csv"] if self.is_papers_data else []
-
-    @property
-    def archive(self) -> str:
-        """The local archive, from the configuration or the environment; empty without one."""
-        return self.dataset.archive or os.environ.get("MOVIELENS_ARCHIVE") or ""
 
     def identity(self) -> dict[str, Any]:
         """What was asked for: source of the ranks, hash of the configuration, seeds."""
