@@ -79,7 +79,7 @@ def column(rows, *keys):
     [
         (EVALUATE, {"file": "r.csv", "metric": "recall@10", "ties": "expected", "n_users": 3}),
         ("evaluate list.csv --relevant q.qrels --metric ap@2", {"value": 1.0}),
-        (CORRECT, {"estimator": "sampled", "value": 2 / 3, "n_items": 100, "n_negatives": 10}),
+        (f"{CORRECT} --estimator sampled", {"value": 2 / 3, "n_items": 100, "n_negatives": 10}),
         (f"{CORRECT} --sampling distinct --estimator cls", {"sampling": "distinct"}),
         (COMPARE, {"a": "r", "b": "r2", "paired": True, "order": "undecided", "n_items": 100}),
         ("compare r.csv other/r.csv --n-items 100",

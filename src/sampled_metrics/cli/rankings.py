@@ -106,9 +106,9 @@ def correct(
     and its interval (--intervals, and in CSV and JSON) covers its expectation, not the exact
     metric. Rows of one user_id are averaged first.
 
-    Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high,
-    range_middle, shape, behaves_like, n_users, n_items, n_negatives, sampling, notes (questions
-    about the file); values are fractions.
+    Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high, shape,
+    behaves_like, n_users, n_items, n_negatives, sampling, notes (questions about the file); values
+    are fractions. The estimate to quote is that of likely.
     """
     from sampled_metrics.inference import correct as correction
 
@@ -155,7 +155,7 @@ def reported(
     unscored: Annotated[
         float,
         options.option("SHARE", "Users at most whose held-out item is last, because not scored."),
-    ] = 0.0,
+    ] = defaults.UNSCORED,
     runs: Annotated[
         int, options.option("R", "Runs over the same users whose means are printed.", min=1)
     ] = 1,
@@ -168,7 +168,7 @@ def reported(
     Example: sampled-metrics reported HR@10=0.8245 NDCG@10=0.5905 --n-items 3416 --n-negatives 100
     --n-users 6040 --metric HR@10
 
-    Keys: metric, reported, range_low, range_high, range_middle, shape, n_items, n_negatives,
+    Keys: metric, reported, range_low, range_high, likely, shape, n_items, n_negatives,
     n_users, sampling, printed, notes; with --against: metric, a_low, a_high, b_low, b_high,
     range_low, range_high (of b - a), order (a, b or undecided). Values are fractions.
     """
@@ -217,7 +217,7 @@ def check(
     ranks gives (ranks), or not with the metrics over all items (exact).
 
     Keys: row, source, data_set, model, printed, exact, n_items, n_negatives, n_users, runs,
-    sampling, metric, range_low, range_high, range_middle, flags, and of the exact
+    sampling, metric, range_low, range_high, likely, flags, and of the exact
     metric in the table measured and standing. Exit status 1 if a row has a flag.
     """
     from sampled_metrics._base.text import text_of

@@ -271,6 +271,12 @@ def sums_up_to(ends: Int, values: Callable[[Float], Float]) -> Float:
     return np.cumsum(sums, axis=0)
 
 
+def mean_up_to(ends: Int, measure: Measure, n: int) -> Float:
+    """Mean of a metric over the ranks 1 ... k, for each k of some ends in increasing order."""
+    credited = ends if measure.cutoff is None else np.minimum(ends, measure.cutoff)
+    return sums_up_to(credited, lambda ranks: measure.at(ranks, n)) / ends
+
+
 def _rule(first: int, count: int) -> tuple[Float, Float]:
     """Gauss rule for sums over `count` whole numbers from `first` on (Golub and Welsch 1969)."""
     if count <= _NODES:

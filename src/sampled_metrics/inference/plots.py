@@ -68,7 +68,7 @@ def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
     lines are, range or interval; and the columns that name a line, none of a single recommender.
     """
     if "printed" in table:  # a result of `reported`
-        table = table.assign(estimator="middle", value=table["range_middle"].astype(float))
+        table = table.assign(estimator="likely", value=table["likely"].astype(float))
     value = "difference" if "difference" in table else "value"
     if value not in table:
         raise InputError("these results have no values to plot")

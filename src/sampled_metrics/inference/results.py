@@ -79,9 +79,9 @@ class Results(Shown, list[Result]):
     >>> from sampled_metrics import correct
     >>> results = correct([1, 1, 5, 40, 90], "recall@10", "cls", n_items=3541, n_negatives=100)
     >>> print(str(results).partition("\n\n")[0])
-    metric     range             middle    estimator      value  acts like
-    ---------  ----------------  --------  -----------  -------  -----------
-    recall@10  0.0000 to 0.9020  -         cls          0.19742  recall@26
+    metric     range             estimator      value    error  acts like
+    ---------  ----------------  -----------  -------  -------  -----------
+    recall@10  0.0000 to 0.9020  cls          0.19742  0.12089  recall@26
     """
 
     def __init__(self, results: Iterable[Result], show: Callable[..., Parts]) -> None:
@@ -135,7 +135,8 @@ class Compared:
     estimator
         `exact` from full rankings.
     value_a, value_b, difference
-        Values as fractions, over the common users if users are paired, and value_b - value_a.
+        Values as fractions, over the common users if users are paired, and value_b - value_a; of
+        `likely` in the range of the difference, or nan where a range is too wide to quote a number.
     std_error, ci_low, ci_high
         Of the expectation of this difference. That of estimates from sampled ranks is not the
         difference of the exact metrics.

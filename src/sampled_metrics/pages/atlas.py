@@ -21,7 +21,7 @@ _PAPER = ("paper", "year", "source")
 # Columns of a row in the numbers of the page; those of SHARED are places in lists of texts.
 SHARED = ("paper", "data", "note", "way")
 COLUMNS = (
-    *("id", "model", "metric", "value", "low", "high", "measured", "standing"),
+    *("id", "model", "metric", "value", "low", "high", "likely", "measured", "standing"),
     *("n", "m", "users", "runs", "printed", "exact", "remark"),
     *SHARED,
 )
@@ -66,7 +66,7 @@ def _shown(row: PrintedRow, checked: Checked) -> dict[str, Any]:
     """Numbers and texts of one row, by the names of their columns."""
     metric = next((name for name in SHOWN if name in row.printed), next(iter(row.printed)))
     standing = {placed.metric: placed.standing for placed in checked.placed}.get(metric)
-    low, high = _range_of(metric, row, checked)
+    low, high, likely = _range_of(metric, row, checked)
     measured = None
     if metric in row.exact:
         measured = float(row.exact[metric])
@@ -77,6 +77,7 @@ def _shown(row: PrintedRow, checked: Checked) -> dict[str, Any]:
         "value": row.printed[metric],
         "low": low,
         "high": high,
+        "likely": likely,
         "measured": measured,
         "standing": standing,
         "n": row.n_items,
@@ -93,14 +94,11 @@ def _shown(row: PrintedRow, checked: Checked) -> dict[str, Any]:
     }
 
 
-def _range_of(
-    metric: str, row: PrintedRow, checked: Checked
-) -> tuple[float, float] | tuple[None, None]:
-    """Range of a metric over all items; None if the row has none."""
-    low = checked.range_low
-    high = checked.range_high
-    if low is None or high is None:
-        return None, None
+def _range_of(metric: str, row: PrintedRow, checked: Checked) -> list[float | None]:
+    """Range of a metric over all items and the number to quote; None if the row has none."""
+    numbers = [checked.range_low, checked.range_high, checked.likely]
+    if None in numbers[:2]:
+        return [None, None, None]
     if str(parse_measure(metric)) != checked.metric:
         (found,) = reported(
             row.printed,
@@ -111,9 +109,8 @@ def _range_of(
             runs=row.runs,
             sampling=str(row.sampling),
         )
-        low = found.range_low
-        high = found.range_high
-    return round(low, _DIGITS), round(high, _DIGITS)
+        numbers = [found.range_low, found.range_high, found.likely]
+    return [number if number is None else round(number, _DIGITS) for number in numbers]
 
 
 def _remark(row: PrintedRow, has_no_range: bool, standing: str | None) -> str:

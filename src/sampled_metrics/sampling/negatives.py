@@ -21,6 +21,8 @@ _REMARKS = {
     "items are drawn: n is then {n_items:,}, and the corrected metric ranks among seen items too",
     "duplicates": "{found:,} repeat an item of the user, {expected:,.0f} expected with "
     "replacement: {remedy}",
+    "shared": "{found:,} users have the negatives of another one, so that intervals and ranges are "
+    "too narrow, and orders open; draw for each user",
 }
 _REPEATED = (
     "{found:,} repeat an item of the user, so the range is of another way of drawing; give "
@@ -75,7 +77,7 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0) -> Int:
 class Check:
     """One property of negatives."""
 
-    name: str  # held-out item, seen items, duplicates or uniformity
+    name: str  # held-out item, seen items, duplicates, uniformity or shared
     passed: bool  # whether it is as corrections assume
     found: float  # what was counted or measured
     expected: float  # its mean for sound negatives
@@ -151,11 +153,26 @@ def check_pairs(pairs: Pairs, n_items: int) -> list[Check]:
     item = pairs.item[is_drawn]
     n_repeated = user.size - np.unique(user * width + item).size
     again = np.concatenate([pairs.user[is_own], held[times > 1] // width])
+    n_shared = _count_shared(user, item, n_items - 1)
+    last = _counted("shared", n_shared)
+    if last.passed:
+        last = _check_most_drawn(user, item, pairs, n_items)
     return [
         _counted("held-out item", np.unique(again).size),
         _counted("duplicates", n_repeated, _REPEATED),
-        _check_most_drawn(user, item, pairs, n_items),
+        last,
     ]
+
+
+def _count_shared(user: Int, item: Int, n_candidates: int) -> int:
+    """Count users whose negatives another user has too, if most have; sets that may differ."""
+    counts = np.bincount(user)
+    key = generator(0, "sets").integers(1 << 62, size=item.max(initial=0) + 1)
+    sets = np.zeros(counts.size, dtype=np.int64)  # compared by sums of random numbers of items
+    np.add.at(sets, user, key[item])
+    chosen = sets[(counts > 0) & (2 * counts < n_candidates)]
+    n_shared = chosen.size - np.unique(chosen).size
+    return n_shared if 2 * n_shared >= chosen.size >= 2 else 0
 
 
 def _check_most_drawn(user: Int, item: Int, pairs: Pairs, n_items: int) -> Check:
