@@ -50,7 +50,7 @@ def copied(folder):
     """Copy what the page reads of the reference run."""
     for name in ("tables", "figures"):
         shutil.copytree(REFERENCE / name, folder / name)
-    for name in ("scorecard.csv", "claims.csv", "ranges.csv", "provenance.json"):
+    for name in ("scorecard.csv", "ranges.csv", "provenance.json"):
         shutil.copy(REFERENCE / name, folder / name)
     return folder
 
@@ -185,7 +185,21 @@ def test_cells_of_other_data_have_no_verdicts():
         for lines in table["groups"].values():
             for cell in [cell for columns in lines.values() for cell in columns.values()]:
                 assert (cell["verdict"], cell["ours"]) == ("", cell["value"])
-    assert (own["cells"], own["of_other_settings"], own["claims"]) == ([], [], [])
+    assert (own["cells"], own["of_other_settings"]) == ([], [])
+
+
+def test_the_page_explains_the_metric_that_it_opens_with(page, tmp_path):
+    explained = "is the share of users whose held-out item is among the best"
+    assert f"Recall@10 {explained} 10." in " ".join(page.split())
+    folder = copied(tmp_path)
+    ranges = folder / "ranges.csv"
+    ranges.write_text(ranges.read_text().replace("recall@10", "recall@5"))
+    own = config()
+    for metrics in (["recall@5"], ["auc"]):
+        own["experiment"]["metrics"] = metrics
+        words = " ".join(render(collect(**sources(folder, config=own))).split())
+        assert (f"Recall@5 {explained} 5." in words) == (metrics == ["recall@5"])
+        assert f"Recall@10 {explained}" not in words
 
 
 def test_lens_asks_where_uncorrected_pairs_are_ordered_only(content):

@@ -427,6 +427,6 @@ def test_command(run):
     wider = json.loads(run(*paper, *about, "--shape", 2, "--format", "json").stdout)[0]
     assert (wider["shape"], wider["range_low"] < found.range_low) == ("2", True)
     assert "number of at least 1" in run(*paper, *about, "--shape", "round").stderr
-    other = ("--against", "HR@10=0.7886", "NDCG@10=0.5538", "--format", "json")
+    other = ("--against", "HR@10=0.7886 NDCG@10=0.5538", "--format", "json")
     assert json.loads(run(*paper, *about, *other).stdout)[0]["order"] == "undecided"
     assert "HR@1 HR@5 HR@10" in run(*paper, *about, "--advice").stdout

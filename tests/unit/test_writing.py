@@ -1,10 +1,9 @@
-"""Where results are written: flushed to disk, beside no leftovers, and never over an input."""
+"""Where results are written: flushed to disk, all or nothing, and never over an input."""
 
 import errno
 import importlib.util
 import json
 import os
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +15,6 @@ import pytest
 from sampled_metrics._base import files
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import (
-    new_folder,
     read_array,
     read_arrays,
     read_json,
@@ -30,13 +28,6 @@ from sampled_metrics._base.files import (
 SAMPLED = "user_id,sampled_rank\nanna,1\nbert,3\n"
 RANKS = "user_id,rank,n_candidates\nanna,1,50\nbert,3,50\n"
 CORRECT = ["correct", "--n-negatives", 10, "--n-items", 100, "--metric", "ap", "--format", "csv"]
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from sampled_metrics._base import files
-with getattr(files, sys.argv[1])(Path(sys.argv[2])) as temporary:
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
 
 
 @pytest.fixture
@@ -59,8 +50,7 @@ def test_data_is_on_disk_before_a_file_gets_its_name(tmp_path, monkeypatch):
 
     def noted(name, function):
         def call(*arguments):
-            is_folder = name == "fsync" and stat.S_ISDIR(os.fstat(arguments[0]).st_mode)
-            done.append("fsync of the folder" if is_folder else name)
+            done.append(name)
             return function(*arguments)
 
         return call
@@ -69,17 +59,7 @@ def test_data_is_on_disk_before_a_file_gets_its_name(tmp_path, monkeypatch):
     for name in ("replace", "rename"):
         monkeypatch.setattr(os, name, noted("rename", getattr(os, name)))
     write_text(tmp_path / "a.csv", "new\n")
-    assert done == ["fsync", "rename", "fsync of the folder"]
-
-
-@pytest.mark.parametrize("writer", ["replacing", "new_folder"])
-def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path, writer):
-    path = tmp_path / "a[b].csv"
-    subprocess.run([sys.executable, "-c", KILLED, writer, path], check=False)
-    assert len(list(tmp_path.iterdir())) == 1
-    (tmp_path / ".mine.a[b].csv").touch()  # not a name of ours
-    write_text(path, "new\n")
-    assert {file.name for file in tmp_path.iterdir()} == {"a[b].csv", ".mine.a[b].csv"}
+    assert done == ["fsync", "rename"]
 
 
 def test_what_a_living_process_writes_is_left_alone(tmp_path):
@@ -90,12 +70,6 @@ def test_what_a_living_process_writes_is_left_alone(tmp_path):
         assert path.read_text() == "quick\n"
     assert path.read_text() == "slow\n"
     assert list(tmp_path.iterdir()) == [path]
-    folder = tmp_path / "folder"
-    with new_folder(folder) as slow:
-        (slow / "inside").touch()
-        with new_folder(folder):
-            pass
-    assert [file.name for file in folder.iterdir()] == ["inside"]
 
 
 def test_a_link_to_itself_is_refused(tmp_path):
@@ -149,21 +123,6 @@ def test_no_command_writes_over_an_input(ranks, refused, line):
     before = {path: path.read_bytes() for path in ranks.parent.iterdir()}
     assert "both read and written" in refused(*line.split())
     assert {path: path.read_bytes() for path in ranks.parent.iterdir()} == before
-
-
-def test_no_command_writes_over_an_evaluation_on_a_budget(sampled, run, refused):
-    pd.DataFrame({"user_id": [1, 2], "item_id": [1, 2]}).to_csv("rel.csv", index=False)
-    seen = pd.DataFrame({"user_id": [1, 1, 2, 2], "item_id": [3, 4, 5, 6]})
-    seen.to_csv("seen.csv", index=False)
-    start = "budget start E --relevant rel.csv --seen seen.csv"
-    assert run(*start.split()).returncode == 0
-    kept = sampled.with_name("E") / "evaluation.json"
-    before = kept.read_bytes()
-    for command in ("ask", "result"):
-        refused("budget", command, "E", "--output", "E/evaluation.json")
-    assert kept.read_bytes() == before
-    assert run("budget", "ask", "E", "--output", "E/pairs.csv").returncode == 0
-    assert run("budget", "ask", "E", "--output", "E/pairs.csv").returncode == 0
 
 
 def test_a_new_file_and_a_device_are_outputs(sampled, run):
@@ -264,16 +223,6 @@ def test_tables_and_json_come_back(tmp_path):
         read_json(path)
 
 
-def test_a_new_folder_in_folders_that_are_missing(tmp_path):
-    for path in (tmp_path / "a/b/c", tmp_path / "d"):
-        with new_folder(path) as folder:
-            (folder / "x").touch()
-        assert [file.name for file in path.iterdir()] == ["x"]
-    with pytest.raises(ZeroDivisionError), new_folder(tmp_path / "e") as folder:
-        raise ZeroDivisionError
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["a", "d"]
-
-
 def test_files_are_written_where_folders_cannot_be_opened_and_locks_do_not_exist(
     tmp_path, monkeypatch
 ):
@@ -294,5 +243,4 @@ def test_files_are_written_where_folders_cannot_be_opened_and_locks_do_not_exist
     for text in ("one", "two"):
         of_windows.write_text(path, text)
         assert path.read_text() == text
-    with of_windows.alone_in(tmp_path):
-        assert [file.name for file in tmp_path.iterdir()] == ["some.txt"]
+    assert [file.name for file in tmp_path.iterdir()] == ["some.txt"]

@@ -1,32 +1,28 @@
 """Writing files so that a name never holds half a result, reading them with one-line errors."""
 
 import errno
-import glob
+import hashlib
 import json
 import os
 import shutil
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
-from sampled_metrics._base.errors import NO_MEMORY, InputError
+import numpy as np
+import pandas as pd
 
-if TYPE_CHECKING:
-    import pandas as pd
-try:
-    import fcntl
-except ImportError:  # Windows, where the files of killed processes are not swept
-    fcntl = None  # type: ignore[assignment]
+from sampled_metrics._base.errors import NO_MEMORY, InputError
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path; on success the file takes the place of `path`, else it is removed.
 
-    The data is flushed to disk before the file gets its name, so that also a power failure leaves
-    the old file or the new one. A link stays a link; a device or a pipe is appended to.
+    The data is flushed to disk before the file gets its name. A killed process may leave the
+    temporary file, whose name is hidden. A link stays a link; a device or a pipe is appended to.
     """
     path = Path(path)
     with _naming(path):
@@ -38,84 +34,21 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder; on success it takes the place of `path`, else it is removed."""
-    path = Path(path)
-    with _naming(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        sweep(path)
-        temporary = _temporary_name(path)
-        temporary.mkdir()
-        handle = os.open(temporary, os.O_RDONLY)
-        try:
-            _lock(handle)
-            yield temporary
-            for file in temporary.iterdir():
-                _flush(file)
-            _flush(temporary)
-            temporary.replace(path)
-            _flush(path.parent)
-        finally:
-            os.close(handle)
-            shutil.rmtree(temporary, ignore_errors=True)
-
-
-@contextmanager
-def alone_in(path: Path) -> Iterator[None]:
-    """Keep other processes that ask for the same out of a folder; InputError if one is inside."""
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        try:
-            _lock(handle)
-        except BlockingIOError:
-            problem = "another process is using this folder; wait for it, or end it"
-            raise InputError(problem, path=path) from None
-        except OSError:  # some file systems have no locks
-            pass
-        yield
-    finally:
-        os.close(handle)
-
-
-def sweep(path: Path) -> None:
-    """Remove temporary files and folders of `path` that a killed process has left."""
-    for left in path.parent.glob(f".????????.{glob.escape(path.name)}"):
-        with suppress(OSError):  # locked by a process that is still writing it
-            handle = os.open(left, os.O_RDONLY)
-            try:
-                _lock(handle)
-                if left.is_dir():
-                    shutil.rmtree(left)
-                else:
-                    left.unlink()
-            finally:
-                os.close(handle)
-
-
-@contextmanager
 def _renaming(path: Path) -> Iterator[Path]:
     """Write to a temporary file beside `path`, flush it and rename it."""
     target = Path(os.path.realpath(path))
     if target.is_symlink():
         raise InputError("a link that leads back to itself", path=path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    sweep(target)
     temporary = _temporary_name(target)
-    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        with suppress(OSError):  # some file systems have no locks
-            _lock(handle)
+        temporary.touch(exist_ok=False)
         yield temporary
         if target.exists():
             shutil.copymode(target, temporary)
         _flush(temporary)
         temporary.replace(target)
-        _flush(target.parent)
     finally:
-        os.close(handle)
         temporary.unlink(missing_ok=True)
 
 
@@ -162,25 +95,20 @@ def _temporary_name(path: Path) -> Path:
     return path.with_name(f".{uuid4().hex[:8]}.{path.name}")
 
 
-def _lock(handle: int) -> None:
-    """Lock an open file until it is closed; OSError if another process has done so."""
-    if fcntl is not None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
 def _flush(path: Path) -> None:
-    """Have the system write a file, or the names in a folder, to disk."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
-        return
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # not possible here
-            raise
-    finally:
-        os.close(handle)
+    """Have the system write a file to disk."""
+    with path.open("rb") as file:
+        try:
+            os.fsync(file.fileno())
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # not possible here
+                raise
+
+
+def checksum(path: str | Path, kind: str = "sha256") -> str:
+    """Return the hash of a file, of a kind that `hashlib` knows, in hexadecimal."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()
 
 
 def write_text(path: Path, text: str) -> None:
@@ -202,17 +130,15 @@ def read_json(path: Path) -> Any:
         raise InputError(f"not JSON ({error})", path=path) from error
 
 
-def write_table(table: "pd.DataFrame", path: Path, number_format: str | None = None) -> None:
+def write_table(table: pd.DataFrame, path: Path, number_format: str | None = None) -> None:
     """Write a table as CSV with Unix line ends; `number_format` is for floats, such as `%.4f`."""
     write_text(path, table.to_csv(index=False, float_format=number_format, lineterminator="\n"))
 
 
 def read_table(
     path: Path, columns: Sequence[str], texts: Sequence[str] = (), **options: Any
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Read a CSV file with at least `columns`, of which `texts` are not parsed as numbers."""
-    import pandas as pd
-
     with reading_as(path, "CSV"):
         table = pd.read_csv(path, converters=dict.fromkeys(texts, str), **options)
     for name in columns:
@@ -223,8 +149,6 @@ def read_table(
 
 def read_array(path: Path, what: str, **options: Any) -> Any:
     """Read the array of an `.npy` file without pickle; errors call it `what`."""
-    import numpy as np  # here, because the command line must start fast
-
     with reading_as(path, what):
         return np.load(path, allow_pickle=False, **options)
 
@@ -236,8 +160,6 @@ def read_arrays(
 
     All arrays are read without `others`. Errors call the file `what`.
     """
-    import numpy as np
-
     arrays: dict[str, Any] = {}
     # numpy leaves a file open that it finds to be damaged, so it does not open it.
     with (

@@ -8,7 +8,6 @@ import typer
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError, collected, reading
-from sampled_metrics._base.text import text_of
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_results, emit_text, wrote
 from sampled_metrics.ranks import Sampling
@@ -38,6 +37,7 @@ def evaluate(
     (few where a handful of users carry the value), notes (questions about the file); values are
     fractions.
     """
+    from sampled_metrics._base.text import text_of
     from sampled_metrics.inference import evaluate as evaluation
     from sampled_metrics.inference.results import questions
     from sampled_metrics.ranks import Ranks
@@ -141,7 +141,8 @@ def reported(
     ] = None,
     metric: options.Metrics = None,
     against: Annotated[
-        str | None, options.option("NUMBERS", "Numbers of another paper: which is higher?")
+        list[str] | None,
+        options.option("NUMBERS", "Numbers of another paper, in quotes: which is higher?"),
     ] = None,
     advice: Annotated[
         bool,
@@ -181,7 +182,9 @@ def reported(
     if advice:
         results: Any = reports.advice(numbers, metric or list(numbers), About(**about))
     else:
-        other = None if against is None else _printed(against.split())
+        other = None
+        if against:
+            other = _printed(" ".join(against).split())
         results = reports.reported(numbers, metric, against=other, **about)
     emit_results(results, form, output)
 
@@ -217,6 +220,7 @@ def check(
     sampling, metric, range_low, range_high, likely, flags, and of the exact
     metric in the table measured and standing. Exit status 1 if a row has a flag.
     """
+    from sampled_metrics._base.text import text_of
     from sampled_metrics.inference import check as checking
 
     checks = checking.check(

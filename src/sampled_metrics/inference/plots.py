@@ -31,7 +31,7 @@ _EDGES = {True: (1.0, ">", 1.02), False: (0.0, "<", 0.015)}  # right and left: a
 _FAR = 0.6  # of the width of all else, beyond which an uncorrected value is drawn at the edge
 
 
-def draw(table: pd.DataFrame, exact: "pd.DataFrame | Mapping[Any, float]", axes: Any) -> Any:
+def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: Any) -> Any:
     """Draw results in a style of its own, also on axes of the caller; see `Shown.plot`."""
     try:
         import matplotlib as mpl
@@ -157,7 +157,7 @@ def _verdict(metric: str, rows: pd.DataFrame) -> str:
 
 
 def _exact_values(
-    exact: "pd.DataFrame | Mapping[Any, float]", names: list[str], value: str
+    exact: pd.DataFrame | Mapping[Any, float], names: list[str], value: str
 ) -> dict[tuple[Any, ...], float]:
     """Return exact values by the names of a line and of a metric."""
     if not isinstance(exact, Mapping):
