@@ -301,6 +301,15 @@ def test_rows_of_users_with_negatives_of_their_own():
     assert "row_id" in asked
 
 
+def test_impressions_stand_for_users():
+    """As in MIND: a row for each candidate of an impression, clicked or not."""
+    data = LISTS.rename(columns={"user_id": "impression_id"}).assign(clicked=LABEL)
+    expected = pytest.approx([NDCG, 0.5])
+    by_relevant = partial(sm.evaluate, data.drop(columns="clicked"), relevant=data)
+    for call in (by_relevant, partial(sm.evaluate, data, complete=True)):
+        assert outcome(partial(call, "ndcg@3, recall@1"))[0] == expected
+
+
 def test_labels_of_rows_instead_of_columns():
     one_hot = np.zeros(SCORES.shape, int)
     one_hot[np.arange(USERS), HELD] = 1
@@ -454,6 +463,14 @@ def test_percent_is_read_as_printed():
     found = sm.reported({"HR@10": "82.45 %"}, "HR@10", **about)[0]
     assert (found.range_low, found.range_high) == (as_share.range_low, as_share.range_high)
     assert found.reported == 0.8245
+
+
+def test_numbers_that_no_share_of_the_users_is_are_asked_about():
+    """5/17 is .2941 and 6/17 is .3529."""
+    about = {"n_items": 3416, "n_negatives": 100}
+    for n_users, is_asked in ((17, True), (100, False), (6040, False)):
+        call = partial(sm.reported, {"HR@10": "0.3200"}, "HR@10", n_users=n_users, **about)
+        assert ("is no share of" in outcome(call)[1]) == is_asked
 
 
 def test_users_are_named_by_their_ids():

@@ -36,6 +36,7 @@ _OPTIONS = {
     "intervals": _FLAG,
     "metric": _Option(),
     "min_relevance": _Option(kinds=_NUMBERS),
+    "missing": _Option(known=("refuse", "last")),
     "n_items": _Option(least=2, most=MOST_ITEMS, is_optional=True),
     "n_negatives": _Option(least=1, is_optional=True),
     "n_users": _Option(least=1, most=MOST_ITEMS, is_optional=True),

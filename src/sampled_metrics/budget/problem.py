@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.sparse import csr_array
 
 from sampled_metrics._base.arguments import is_function, whole_number
 from sampled_metrics._base.arrays import EXACT, Bool, Float, Ids, Int, as_array
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.sparse import canonical, marked
 from sampled_metrics.inputs.items import (
     RELEVANT,
@@ -241,11 +242,14 @@ def all_scores(name: str, given: Any, problem: Problem) -> Scores:
     shape = problem.shape or problem.seen.shape
     if is_function(given):
         return Scores(given, shape)
-    if isinstance(given, tuple):
-        given = factors(*given)
-    found = scores_of(given)
-    if found.shape != shape:
-        raise InputError(f"{name} has shape {found.shape}; expected {shape}, users x items")
+    with reading(name):
+        if isinstance(given, str | Path):
+            raise InputError("found the name of a file; expected scores, users x items")
+        if isinstance(given, tuple):
+            given = factors(*given)
+        found = scores_of(given)
+        if found.shape != shape:
+            raise InputError(f"shape {found.shape}; expected {shape}, users x items")
     return found
 
 

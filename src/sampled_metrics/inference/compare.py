@@ -109,6 +109,7 @@ def compare(
     if len(data) < 2:
         raise InputError(f"{len(data)} recommender to compare; give two or more")
     check_arguments(ties=ties, shape=shape, test=test, correction=correction, confidence=confidence)
+    check_arguments(complete=complete, min_relevance=min_relevance, missing=missing)
     of_negatives = "random" if ties is None else ties
     drawn: dict[str, Any] = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling}
     drawn |= {"positive": positive, "relevant": relevant, "ties": of_negatives, "seed": seed}

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import check_arguments, require_known
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Ids, Int, as_array, id_column, integers, require
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.correct import Corrected, correct
 from sampled_metrics.inference.evaluate import Evaluated, evaluate
 from sampled_metrics.inference.results import Results, with_questions
-from sampled_metrics.inputs.counting import MISSING
 from sampled_metrics.inputs.samples import Samples
 from sampled_metrics.inputs.scores import Beside as Counts
 from sampled_metrics.inputs.scores import ask_of_seen_items, counts_beside
@@ -80,11 +79,11 @@ class RankMeter:
             n_items=n_items,
             n_negatives=n_negatives,
             sampling=sampling,
+            missing=missing,
             ties=ties,
             seed=seed,
             confidence=confidence,
         )
-        require_known("missing", missing, MISSING)
         self._metrics = [str(measure) for measure in parse_measures(metrics)]
         self._n_items = n_items
         self._given_negatives = n_negatives

@@ -26,7 +26,6 @@ from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
 from sampled_metrics.inputs.products import USERS_AT_A_TIME, Products, Score, count
 
 BLOCK_SIZE = 512
-MISSING = ("refuse", "last")  # items that lists or answers leave out
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
 
 

@@ -268,7 +268,8 @@ def table_of_items(given: object, name: str) -> Table | None:
     """Return a table with columns `user_id` and `item_id`; None for items given by position."""
     table = table_of(given, f"{name} items (user_id, item_id)", name, "relevance", QRELS)
     if table is not None:
-        table.require(USER, ITEM)
+        group = table.group()
+        table.require(group, ITEM)
     elif is_table(given):
         raise InputError(f"{name}: found a matrix with ids; expected columns user_id and item_id")
     return table
@@ -290,7 +291,8 @@ def items_by_id(given: object, name: str, min_relevance: float = 0.0) -> Items:
         user_ids = pa.array(np.arange(items.n_users))
         item_ids = pa.array(np.arange(items.n_items or largest + 1))
         return items._replace(user_ids=user_ids, item_ids=item_ids, name=name)
-    user, user_ids = table.codes(USER)
+    group = table.group()
+    user, user_ids = table.codes(group)
     item, item_ids = table.codes(ITEM)
     rows, grades = _counted_rows(table, name, user, item, min_relevance)
     user = user[rows]
@@ -434,7 +436,8 @@ def ask_of_common(
         )
     if 10 * n_common < n_ids:
         found = f"{n_common:,} of {n_ids:,} ids of {what} and {others_name} are in both"
-        example = f"such as {ids[0].as_py()!r} and {others[0].as_py()!r}"
+        mine = ids[0].as_py()
+        example = f"such as {mine!r} and {others[0].as_py()!r}"
         ask(name, f"{found}, {example}: are these ids of the same things?")
 
 
@@ -478,7 +481,7 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
         given = [-1 if each is None else each for each in given]
     if sparse.issparse(given):
         return _of_matrix(given, name, shape)
-    if np.shape(given) == (0,):
+    if np.shape(given) == (0,) and (shape is None or not shape[0]):
         none = np.zeros(0, np.int64)
         return Items(np.zeros(1, np.int64), none, name=HELD_OUT)
     array = as_array(given, name)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import require_known
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import (
     Array,
     Floats,
@@ -20,7 +20,7 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
-from sampled_metrics.inputs.counting import MISSING, Counts, by_score
+from sampled_metrics.inputs.counting import Counts, by_score
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
@@ -71,7 +71,8 @@ def lists_of(data: Any) -> Lists:
     table = table_of(data, "ranks, lists or scores", "data", "score", RUN)
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table or a dictionary of lists")
-    codes, user_ids = table.codes(table.group)
+    group = table.group()
+    codes, user_ids = table.codes(group)
     item, item_ids = table.codes(ITEM)
     user = codes.astype(np.int64)
     require_different(table, user, item)
@@ -89,7 +90,8 @@ def count_labelled(data: Any) -> Counts:
     """
     table = read_table(data, "pairs (user_id, item_id, score, label)")
     table.require("score", "label")
-    codes, user_ids = table.codes(table.group)
+    group = table.group(by_row=True)
+    codes, user_ids = table.codes(group)
     if ITEM in table.columns:
         require_different(table, codes, table.codes(ITEM)[0])
     user = codes.astype(np.int64)
@@ -181,7 +183,7 @@ def count_lists(
     users without a list, items below its end and, of complete lists, items that it lacks count as
     behind all others.
     """
-    require_known("missing", missing, MISSING)
+    check_arguments(missing=missing)
     if relevant is None:
         raise InputError("lists need the relevant items; give relevant (--relevant)")
     if complete and n_items is not None:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sampled_metrics._base.arguments import require_known
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Bool, Ids, Int, select_rows
 from sampled_metrics._base.errors import InputError, ask, reading
-from sampled_metrics.inputs.counting import MISSING, by_score
+from sampled_metrics.inputs.counting import by_score
 from sampled_metrics.inputs.items import RELEVANT, Items, ask_of_grades, items_by_id, table_of
 from sampled_metrics.inputs.scores import Beside
 from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table, as_numpy, places
@@ -57,13 +57,14 @@ def count_pairs(data: Any, relevant: Any = None, missing: str = "refuse") -> Sam
     user are no negatives. With `missing` = "last", relevant items that are no candidates of their
     users are behind all negatives.
     """
-    require_known("missing", missing, MISSING)
+    check_arguments(missing=missing)
     table = table_of(data, "sampled ranks", "data", "score", RUN)
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table of candidates")
     _require_columns(table, relevant)
-    has_rows = "row_id" in table.columns
-    codes, row_ids = table.codes(table.group)
+    has_rows = "row_id" in table.columns and relevant is None
+    group = table.group(by_row=relevant is None)
+    codes, row_ids = table.codes(group)
     row = codes.astype(np.int64)
     users = as_numpy(table.ids(USER if USER in table.columns else "row_id"))
     score = table.order()

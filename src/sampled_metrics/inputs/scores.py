@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sampled_metrics._base.arguments import require_known
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import (
     Array,
     Bool,
@@ -31,7 +31,6 @@ from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
 from sampled_metrics._base.threads import ALL_CORES
 from sampled_metrics.inputs.counting import (
     BLOCK_SIZE,
-    MISSING,
     Counts,
     by_score,
     rank_items,
@@ -202,12 +201,17 @@ def count_scores(
     if wanted.n_users and not wanted.item.size:
         raise InputError("no user has a relevant item; expected at least one who has")
     not_candidates = _items(SEEN, SEEN, seen, scores.beside, given)
+    if users is not None:
+        user_ids = _ids("users", users, n_users)
+    names: Any = item_ids
+    if items is not None:
+        names = np.atleast_1d(array_of("items", items))
     return rank_items(
         scores.rows,
         wanted,
         not_candidates,
-        users=user_ids if users is None else _ids("users", users, n_users),
-        items=item_ids if items is None else array_of("items", items),
+        users=user_ids,
+        items=names,
         block_size=block_size,
         n_jobs=n_jobs,
     )
@@ -262,7 +266,7 @@ class Beside(NamedTuple):
 
 
 def counts_beside(
-    scores: Array, positive: ArrayLike, *, is_full: bool = False, missing: str = MISSING[0]
+    scores: Array, positive: ArrayLike, *, is_full: bool = False, missing: str = "refuse"
 ) -> Beside:
     """Count the scores of each row that are above the one of a held-out item, or equal to it.
 
@@ -276,7 +280,7 @@ def counts_beside(
     >>> counts_beside(np.array([[0.5, 0.7, 0.5, 0.1]]), 0)[:3]
     (array([4]), array([1]), array([1]))
     """
-    require_known("missing", missing, MISSING)
+    check_arguments(missing=missing)
     if scores.ndim != 2 or scores.shape[1] < 2:
         found = f"scores are {scores.dtype} of shape {scores.shape}"
         raise InputError(f"{found}; expected numbers, shape (users, 1 + negatives)")
@@ -285,7 +289,7 @@ def counts_beside(
     is_lost = np.isneginf(own)
     is_candidate = scores > -np.inf
     is_bad = ~(scores < np.inf)
-    if missing == MISSING[0]:
+    if missing == "refuse":
         is_bad[row[is_lost], column[is_lost]] = True
         if not is_full:
             is_bad |= ~is_candidate

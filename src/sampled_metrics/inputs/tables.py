@@ -155,10 +155,10 @@ class Table:
         self.refuse(name, bad, values, bound)
         return values
 
-    @property
-    def group(self) -> str:
-        """Column of the ids of rows that belong together."""
-        if "row_id" in self.columns:
+    def group(self, by_row: bool = False) -> str:
+        """Return the column of ids of rows that belong together, of users or else of `row_id`."""
+        is_by_row = by_row or USER not in self.columns
+        if is_by_row and "row_id" in self.columns:
             return "row_id"
         return USER
 

@@ -1,7 +1,19 @@
-"""Ranks of relevant items, in full rankings and among sampled negatives, and how they are made."""
+"""Ranks of relevant items, in full rankings and among sampled negatives."""
 
-from sampled_metrics.ranks.ranks import Ranks
-from sampled_metrics.ranks.sampled import SampledRanks
-from sampled_metrics.ranks.sampling import Sampling
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sampled_metrics.ranks.ranks import Ranks
+    from sampled_metrics.ranks.sampled import SampledRanks
+    from sampled_metrics.ranks.sampling import Sampling
 
 __all__ = ["Ranks", "SampledRanks", "Sampling"]
+_HOME = {"Ranks": "ranks", "SampledRanks": "sampled", "Sampling": "sampling"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used: `Sampling` needs no numpy."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -14,7 +14,7 @@ from sampled_metrics._base.arguments import check_arguments, is_function, requir
 from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array
 from sampled_metrics._base.errors import InputError, ask, collected, flag, reading
 from sampled_metrics._base.threads import ALL_CORES
-from sampled_metrics.inputs.counting import BLOCK_SIZE, MISSING
+from sampled_metrics.inputs.counting import BLOCK_SIZE
 from sampled_metrics.inputs.items import table_of
 from sampled_metrics.inputs.scores import (
     Scores,
@@ -73,7 +73,9 @@ def as_ranks(
     >>> as_ranks({"anna": [7, 9]}, relevant={"anna": [9]}).best_rank
     array([2])
     """
-    check_arguments(n_items=n_items, complete=complete, min_relevance=min_relevance)
+    check_arguments(
+        n_items=n_items, complete=complete, min_relevance=min_relevance, missing=missing
+    )
     options = {
         "relevant": relevant,
         "seen": seen,
@@ -161,7 +163,7 @@ def _ranks_of_scores(scores: Scores, options: dict[str, Any], n_jobs: int) -> Ra
 
 def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
     """Return options by name; others that are given raise InputError."""
-    unset = {"complete": False, "missing": MISSING[0], "min_relevance": 0.0}
+    unset = {"complete": False, "missing": "refuse", "min_relevance": 0.0}
     for name, value in options.items():
         if name not in names and value is not None and value != unset.get(name, ...):
             raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
@@ -201,7 +203,9 @@ def as_sampled(
     >>> as_sampled([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5, positive=0).sampled_ranks
     array([1, 2])
     """
-    check_arguments(sampling=sampling, tie_policy=ties, seed=seed, n_negatives=n_negatives)
+    check_arguments(
+        sampling=sampling, tie_policy=ties, seed=seed, n_negatives=n_negatives, missing=missing
+    )
     with reading(data):
         drawn = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling, "seed": seed}
         found = _sampled_of(data, drawn, positive, relevant, ties, missing)

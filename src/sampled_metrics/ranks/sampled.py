@@ -32,7 +32,6 @@ from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.files import write_parquet
 from sampled_metrics.inputs import samples
-from sampled_metrics.inputs.counting import MISSING
 from sampled_metrics.inputs.samples import Pairs, Samples
 from sampled_metrics.inputs.scores import counts_beside, scores_of
 from sampled_metrics.inputs.tables import (
@@ -140,7 +139,7 @@ class SampledRanks:
         positive: ArrayLike | None = 0,
         *,
         n_items: ArrayLike | None,
-        missing: str = MISSING[0],
+        missing: str = "refuse",
         **options: Any,
     ) -> Self:
         """Rank the score of a held-out item among those of its negatives in the same row.
@@ -189,7 +188,7 @@ class SampledRanks:
         relevant: Any = None,
         *,
         n_items: ArrayLike | None,
-        missing: str = MISSING[0],
+        missing: str = "refuse",
         **options: Any,
     ) -> Self:
         """Rank held-out items among the other candidates of their users.

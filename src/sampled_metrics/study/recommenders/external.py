@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from sampled_metrics._base.arrays import Int, first_duplicate, id_column, require_unique
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.files import read_arrays, require_file
+from sampled_metrics._base.files import read_arrays
 from sampled_metrics.inputs.products import Score
 from sampled_metrics.inputs.tables import ITEM, USER, places, read_table
 from sampled_metrics.study.datasets.split import Split, require_all
@@ -31,7 +31,6 @@ def read_scores(path: Path, split: Split) -> Score:
     out, and counted in the log. A candidate without a score is an InputError of the function,
     because a partial list cannot give a rank.
     """
-    require_file(path, WHAT)
     rows = (_of_matrix if path.suffix == ".npz" else _of_table)(path, split)
 
     def score(users: Int) -> Scores:
