@@ -14,6 +14,7 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask
+from sampled_metrics._base.threads import ALL_CORES
 from sampled_metrics.inference.population import Shape, estimate
 from sampled_metrics.inference.priors import prior_shapes
 from sampled_metrics.inference.results import (
@@ -66,7 +67,6 @@ class Evaluated:
 
 
 @with_questions
-@one_thread()
 def evaluate(
     data: Data,
     metrics: Names = METRICS,
@@ -80,6 +80,7 @@ def evaluate(
     ties: str = "expected",
     confidence: float = CONFIDENCE,
     seed: int = 0,
+    n_jobs: int = ALL_CORES,
 ) -> Results[Evaluated]:
     """Average exact metrics over users.
 
@@ -108,6 +109,9 @@ def evaluate(
         `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence
         Nominal coverage of the intervals.
+    n_jobs
+        Threads that rank scores, as in joblib; -1 for one per core. The result does not depend
+        on it.
 
     Examples
     --------
@@ -136,7 +140,15 @@ def evaluate(
         complete=complete,
         min_relevance=min_relevance,
         missing=missing,
+        n_jobs=n_jobs,
     )
+    return _averages(ranks, parse_measures(metrics), ties, confidence, seed)
+
+
+@one_thread()
+def _averages(
+    ranks: Ranks, measures: list[Measure], ties: str, confidence: float, seed: int
+) -> Results[Evaluated]:
     n = ranks.n_candidates
     # Fewer users may have the same number of candidates by chance.
     if len(ranks) >= 10 and n[0] in _SAMPLE_SIZES and (n == n[0]).all():
@@ -147,7 +159,7 @@ def evaluate(
             "and its negatives (--positive), or sampled ranks",
         )
     results = []
-    known = known_values(parse_measures(metrics), ranks, ties, seed)
+    known = known_values(measures, ranks, ties, seed)
     question_ends(ranks, known)
     priors = prior_shapes(known, ranks)
     for measure, values in known.items():

@@ -11,9 +11,11 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Ids, Int, as_array, id_column, integers, require
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.threads import ALL_CORES
 from sampled_metrics.inference.correct import Corrected, correct
 from sampled_metrics.inference.evaluate import Evaluated, evaluate
 from sampled_metrics.inference.results import Results, with_questions
+from sampled_metrics.inputs.devices import in_memory, is_elsewhere
 from sampled_metrics.inputs.samples import Samples
 from sampled_metrics.inputs.scores import Beside as Counts
 from sampled_metrics.inputs.scores import ask_of_seen_items, counts_beside
@@ -49,6 +51,8 @@ class RankMeter:
         with `seed`, among negatives.
     confidence
         Nominal coverage of intervals and ranges.
+    n_jobs
+        Threads that count, as in joblib; -1 for one per core. The result does not depend on it.
 
     Examples
     --------
@@ -70,6 +74,7 @@ class RankMeter:
         ties: str | None = None,
         seed: int = 0,
         confidence: float = CONFIDENCE,
+        n_jobs: int = ALL_CORES,
     ) -> None:
         if n_negatives is not None and n_items is None:
             raise InputError(
@@ -92,6 +97,7 @@ class RankMeter:
         self._ties = ties
         self._seed = seed
         self._confidence = confidence
+        self._n_jobs = n_jobs
         self.reset()
 
     def reset(self) -> None:
@@ -128,9 +134,9 @@ class RankMeter:
         if _is_empty(scores) or _is_empty(ranks):
             return  # an empty batch
         if scores is None:
-            counts, n_negatives = self._of_ranks(_in_memory(ranks))
+            counts, n_negatives = self._of_ranks(in_memory(ranks))
         else:
-            counts, n_negatives = self._of_scores(_in_memory(scores), _in_memory(positive))
+            counts, n_negatives = self._of_scores(scores, in_memory(positive))
         if self._batches and n_negatives != self._n_negatives:
             raise InputError(
                 f"found {_kind(n_negatives)}, but {_kind(self._n_negatives)} in earlier batches"
@@ -139,7 +145,7 @@ class RankMeter:
         if self._batches and (users is None) == bool(self._users):
             raise InputError("users are given with some batches only; expected with all or none")
         if users is not None:
-            self._users.append(id_column("users", _in_memory(users), rows))
+            self._users.append(id_column("users", in_memory(users), rows))
         self._batches.append(counts)
         self._n_negatives = n_negatives
 
@@ -191,7 +197,9 @@ class RankMeter:
 
     def _of_scores(self, scores: ArrayLike, positive: ArrayLike) -> tuple[Counts, int | None]:
         """Return the counts of scores, and the number of negatives, None of full rankings."""
-        matrix = as_array(scores, "scores")
+        matrix: Any = scores
+        if not is_elsewhere(scores):
+            matrix = as_array(scores, "scores")
         width = matrix.shape[-1]
         m = self._given_negatives
         if m is not None and width != m + 1:
@@ -204,7 +212,10 @@ class RankMeter:
                 )
             if width < self._n_items:
                 m = width - 1
-        return counts_beside(matrix, positive, is_full=m is None, missing=self._missing), m
+        counts = counts_beside(
+            matrix, positive, is_full=m is None, missing=self._missing, n_jobs=self._n_jobs
+        )
+        return counts, m
 
     def _of_ranks(self, ranks: ArrayLike) -> tuple[Counts, int | None]:
         """Return the counts of ranks without ties, likewise."""
@@ -223,13 +234,6 @@ def _is_empty(batch: Any) -> bool:
     if isinstance(batch, list | tuple):
         return not batch
     return tuple(getattr(batch, "shape", ()))[:1] == (0,)
-
-
-def _in_memory(values: Any) -> Any:
-    """Return a tensor of torch without its device and its gradients; anything else as it is."""
-    if hasattr(values, "detach") and hasattr(values, "cpu"):
-        return values.detach().cpu()
-    return values
 
 
 def _kind(n_negatives: int | None) -> str:

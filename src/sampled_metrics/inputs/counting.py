@@ -22,8 +22,9 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.threads import ALL_CORES, in_threads, threads_of
+from sampled_metrics.inputs.devices import counted, in_memory, is_elsewhere, without
 from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
-from sampled_metrics.inputs.products import USERS_AT_A_TIME, Products, Score, count
+from sampled_metrics.inputs.products import USERS_AT_A_TIME, Pairs, Products, Score, count
 
 BLOCK_SIZE = 512
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
@@ -120,11 +121,17 @@ class _Task(NamedTuple):
             self._check_items(n_items)
         for first in range(0, users.size, block_size):
             block = users[first : first + block_size]
-            scores = array_of("scores", score(block))
+            scores = score(block)
+            is_there = is_elsewhere(scores)
+            if not is_there:
+                scores = array_of("scores", scores)
             if n_items is None and scores.ndim:
                 n_items = scores.shape[-1]
                 self._check_items(n_items)
             _check_scores(scores, (block.size, n_items))
+            if is_there:
+                yield scores, block
+                continue
             for row in range(0, block.size, _ROWS):
                 part = slice(row, row + _ROWS)
                 yield scores[part], block[part]
@@ -149,20 +156,37 @@ class _Task(NamedTuple):
     def _by_products(self, score: Products, users: Int) -> _Counts:
         """Count by inner products."""
         seen = self.seen.select(users)
-        row, item = self.relevant.select(users)
-        width = len(score.items)
-        pairs = row * width + item
-        seen_pairs = seen[0] * width + seen[1]
-        is_seen = np.isin(pairs, seen_pairs[_among(seen_pairs, pairs)])
-        self._refuse(users, row, item, is_seen)
-        n_better, n_tied = score.counts(users, (row, item), seen)
-        return width - self.seen.sizes_of(users), n_better, n_tied
+        pairs = self.relevant.select(users)
+        self._refuse(users, *pairs, self._is_seen(pairs, seen))
+        n_better, n_tied = score.counts(users, pairs, seen)
+        return len(score.items) - self.seen.sizes_of(users), n_better, n_tied
 
     def _by_scores(self, scored: tuple[Floats, Int]) -> _Counts:
         """Count by scores of some users."""
+        if is_elsewhere(scored[0]):
+            return self._on_device(*scored)
         candidates = self._candidates(*scored)
         n_better, n_tied = self._compare(candidates, scored[1])
         return count(candidates > -np.inf), n_better, n_tied
+
+    def _on_device(self, scores: Any, users: Int) -> _Counts:
+        """Count by scores of some users where they are."""
+        pairs = self.relevant.select(users)
+        seen = self.seen.select(users)
+        found = counted(scores, pairs)
+        for user in np.flatnonzero(found.bad)[:1]:  # whose row the check of arrays refuses
+            row = in_memory(scores[int(user) : int(user) + 1, :])
+            self._candidates(row, users[[user]])
+        self._refuse(users, *pairs, self._is_seen(pairs, seen) | np.isneginf(found.own))
+        return without(found, scores, pairs, seen)
+
+    def _is_seen(self, pairs: Pairs, seen: Pairs) -> Bool:
+        """Return which pairs are among those seen; few of these are compared."""
+        both = np.append(pairs[1], seen[1])
+        width = both.max(initial=0) + 1
+        wanted = pairs[0] * width + pairs[1]
+        known = seen[0] * width + seen[1]
+        return np.isin(wanted, known[_among(known, wanted)])
 
     def _candidates(self, scores: Floats, users: Int) -> Floats:
         """Return a copy of checked scores, -inf where an item is no candidate."""
@@ -220,11 +244,11 @@ def _among(numbers: Int, wanted: Int) -> Bool:
     return ordered[place] == numbers
 
 
-def _check_scores(scores: Array, shape: tuple[int, int | None]) -> None:
+def _check_scores(scores: Any, shape: tuple[int, int | None]) -> None:
     """Raise InputError if scores are of another shape, or no numbers."""
-    if scores.shape != shape:
+    if tuple(scores.shape) != shape:
         raise InputError(f"scores have shape {scores.shape}, expected {shape}")
-    if scores.dtype.kind not in "fiu":
+    if isinstance(scores, np.ndarray) and scores.dtype.kind not in "fiu":
         raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,7 +17,6 @@ from scipy import sparse
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import (
     Array,
-    Bool,
     Ids,
     Int,
     array_of,
@@ -28,13 +28,14 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics._base.files import read_array, read_arrays, require_file
 from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
-from sampled_metrics._base.threads import ALL_CORES
+from sampled_metrics._base.threads import ALL_CORES, threads_of
 from sampled_metrics.inputs.counting import (
     BLOCK_SIZE,
     Counts,
     by_score,
     rank_items,
 )
+from sampled_metrics.inputs.devices import counted, in_memory, is_elsewhere, rows_of
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
@@ -86,18 +87,26 @@ def scores_of(data: Any) -> Scores:
     if isinstance(data, Path):
         return _scores_of_archive(data)
     if sparse.issparse(data):
-        require_sound(data, "scores")
-        table = sparse.csr_array(with_numbers_of_scipy(data))
-        return Scores(lambda rows: table[rows].toarray(), table.shape)
+        return _of_sparse(data)
     if isinstance(data, pd.DataFrame):
         users, items = (
             None if isinstance(axis, pd.RangeIndex) else axis for axis in (data.index, data.columns)
         )
         return _of_matrix(as_array(data, "scores"), users, items)
+    item_ids = None
     if is_table(data):
         table = pa.table(data)
-        return _of_matrix(np.column_stack(table.columns), None, table.column_names)
-    return _of_matrix(as_array(data, "scores"))
+        item_ids = table.column_names
+        data = np.column_stack(table.columns)
+    if is_elsewhere(data) and data.ndim == 2:
+        return Scores(partial(rows_of, data), tuple(data.shape))
+    return _of_matrix(as_array(data, "scores"), None, item_ids)
+
+
+def _of_sparse(data: Any) -> Scores:
+    require_sound(data, "scores")
+    table = sparse.csr_array(with_numbers_of_scipy(data))
+    return Scores(lambda rows: table[rows].toarray(), table.shape)
 
 
 def _of_matrix(
@@ -266,7 +275,12 @@ class Beside(NamedTuple):
 
 
 def counts_beside(
-    scores: Array, positive: ArrayLike, *, is_full: bool = False, missing: str = "refuse"
+    scores: Any,
+    positive: ArrayLike,
+    *,
+    is_full: bool = False,
+    missing: str = "refuse",
+    n_jobs: int = ALL_CORES,
 ) -> Beside:
     """Count the scores of each row that are above the one of a held-out item, or equal to it.
 
@@ -282,42 +296,45 @@ def counts_beside(
     """
     check_arguments(missing=missing)
     if scores.ndim != 2 or scores.shape[1] < 2:
-        found = f"scores are {scores.dtype} of shape {scores.shape}"
-        raise InputError(f"{found}; expected numbers, shape (users, 1 + negatives)")
+        shape = f"scores are {scores.dtype} of shape {scores.shape}"
+        raise InputError(f"{shape}; expected numbers, shape (users, 1 + negatives)")
     row, column = positive_places(positive, scores.shape)
-    own = scores[row, column]
-    is_lost = np.isneginf(own)
-    is_candidate = scores > -np.inf
-    is_bad = ~(scores < np.inf)
+    users, width = scores.shape
+    found = counted(scores, (row, column), threads_of(n_jobs))
+    is_lost = np.isneginf(found.own)
+    lost = np.bincount(row[is_lost], minlength=users)
+    n_refused = found.bad
     if missing == "refuse":
-        is_bad[row[is_lost], column[is_lost]] = True
-        if not is_full:
-            is_bad |= ~is_candidate
-    _refuse_scores(scores, is_bad)
-    n_found = np.bincount(row, minlength=len(scores))
-    of_items = scores if row.size == len(scores) else scores[row]
-    better = (of_items > own[:, np.newaxis]).sum(axis=1)
-    tied = (of_items == own[:, np.newaxis]).sum(axis=1) - 1
-    lost = np.bincount(row[is_lost], minlength=len(scores))
-    candidates = is_candidate.sum(axis=1) + lost
+        n_refused = found.bad + (lost if is_full else found.gaps)
+    for user in np.flatnonzero(n_refused)[:1]:
+        _refuse_scores(scores, int(user), row, column, is_full and missing == "refuse")
+    n_found = np.bincount(row, minlength=users)
+    better = found.better
+    tied = found.tied
+    candidates = width - found.gaps + lost
     tied[is_lost] = lost[row[is_lost]] - 1
     if not is_full:
-        among_own = by_score(row, own)
-        candidates = scores.shape[1] - n_found + 1
+        among_own = by_score(row, found.own)
+        candidates = width - n_found + 1
         better = np.where(is_lost, candidates[row] - 1, better - among_own[0])
         tied = np.where(is_lost, 0, tied - among_own[1])
     return Beside(candidates, better, tied, n_found, lost)
 
 
-def _refuse_scores(scores: Array, is_bad: Bool) -> None:
-    """Raise InputError for the first score that is no number, or of no candidate."""
-    if is_bad.any():
-        row, column = np.argwhere(is_bad)[0]
-        score = scores[row, column]
-        problem = f"the score in column {column} is {score}; expected finite numbers"
-        if score == -np.inf:
-            problem += ", or missing='last' (--missing last) for items that an answer leaves out"
-        raise InputError(problem, row=int(row) + 1)
+def _refuse_scores(scores: Any, user: int, row: Int, column: Int, is_full: bool) -> None:
+    """Raise InputError for the first score of a row that is no number, or of no candidate."""
+    values = in_memory(scores[user : user + 1, :])[0]
+    is_bad = ~(values < np.inf)
+    if is_full:  # other items may be no candidates
+        own = column[row == user]
+        is_bad[own] |= values[own] == -np.inf
+    else:
+        is_bad |= values == -np.inf
+    place = int(np.argmax(is_bad))
+    problem = f"the score in column {place} is {values[place]}; expected finite numbers"
+    if values[place] == -np.inf:
+        problem += ", or missing='last' (--missing last) for items that an answer leaves out"
+    raise InputError(problem, row=user + 1)
 
 
 def positive_places(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, Int]:

@@ -15,6 +15,7 @@ from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array
 from sampled_metrics._base.errors import InputError, ask, collected, flag, reading
 from sampled_metrics._base.threads import ALL_CORES
 from sampled_metrics.inputs.counting import BLOCK_SIZE
+from sampled_metrics.inputs.devices import in_memory
 from sampled_metrics.inputs.items import table_of
 from sampled_metrics.inputs.scores import (
     Scores,
@@ -173,6 +174,9 @@ def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
 def _refuse_ids(scores: Scores) -> None:
     """Raise InputError for rows of different whole numbers, which may be ids."""
     some = scores.rows(np.arange(min(scores.shape[0], 1000)))
+    if "float" in str(some.dtype):
+        return
+    some = in_memory(some)
     if some.dtype.kind in "iu" and _are_ids(some):
         raise InputError(_WHOLE_NUMBERS)
 

@@ -1,0 +1,139 @@
+"""Scores of other array libraries are counted where they are, as numpy counts them."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import sampled_metrics as sm
+from sampled_metrics.inputs import devices
+
+pytest.importorskip("array_api_compat")
+pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+METRICS = "hr@3, ndcg@5, rr, auc"
+RNG = np.random.default_rng(4)
+USERS, ITEMS = 57, 80
+SCORES = RNG.integers(-6, 7, (USERS, ITEMS)).astype(np.float32)  # with ties
+HELD_OUT = RNG.integers(0, ITEMS, USERS)
+ROWS = np.arange(USERS)
+SEEN = RNG.random(SCORES.shape) < 0.1
+SEEN[ROWS, HELD_OUT] = False
+SCORES[RNG.random(SCORES.shape) < 0.1] = -np.inf
+SCORES[ROWS, HELD_OUT] = RNG.integers(-6, 7, USERS)
+SEVERAL = np.equal.outer(HELD_OUT, np.arange(ITEMS)) | ((RNG.random(SCORES.shape) < 0.05) & ~SEEN)
+SEVERAL &= np.isfinite(SCORES)
+
+
+def strict(values, kind="float32"):
+    return pytest.importorskip("array_api_strict").asarray(values.astype(kind))
+
+
+def torch_tensor(values, kind="float32"):
+    torch = pytest.importorskip("torch")
+    return torch.from_numpy(values).to(getattr(torch, kind))
+
+
+def torch_with_gradients(values, kind="float32"):
+    return torch_tensor(values, kind).requires_grad_()
+
+
+LIBRARIES = {"strict": strict, "torch": torch_tensor, "gradients": torch_with_gradients}
+
+
+@pytest.fixture(params=[1 << 26, 300], ids=["one block", "small blocks"])
+def _elsewhere(request, monkeypatch):
+    """Tensors of torch in main memory are counted as those on a device."""
+    monkeypatch.setattr(devices, "_ENTRIES", request.param)
+    real = devices.is_elsewhere
+
+    def is_elsewhere(scores):
+        return real(scores) or type(scores).__module__.startswith("torch")
+
+    for module in ("counting", "scores", "devices"):
+        monkeypatch.setattr(f"sampled_metrics.inputs.{module}.is_elsewhere", is_elsewhere)
+    monkeypatch.setattr("sampled_metrics.inference.meter.is_elsewhere", is_elsewhere)
+
+
+def no_copies(monkeypatch):
+    """Have arrays larger than single scores refused on the way to main memory."""
+    real = devices._in_memory
+
+    def small(xp, values):
+        assert values.ndim == 1
+        return real(xp, values)
+
+    monkeypatch.setattr(devices, "_in_memory", small)
+
+
+def counts(ranks):
+    return [ranks.n_candidates.tolist(), ranks.n_better.tolist(), ranks.n_tied.tolist()]
+
+
+@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("seen", [None, SEEN, csr_array(SEEN)], ids=["none", "bool", "sparse"])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_ranks_are_those_of_numpy(monkeypatch, library, seen, several):
+    no_copies(monkeypatch)
+    relevant = SEVERAL if several else HELD_OUT
+    expected = sm.rank(SCORES, seen, relevant)
+    scores = LIBRARIES[library](SCORES)
+    assert counts(sm.rank(scores, seen, relevant, block_size=20)) == counts(expected)
+    of_function = sm.rank(lambda rows: devices.rows_of(scores, rows), seen, relevant)
+    assert counts(of_function) == counts(expected)
+
+
+@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float64", "int32", "int64"])
+def test_types_of_torch(kind):
+    finite = np.where(np.isfinite(SCORES), SCORES, -9.0)
+    expected = sm.rank(finite, SEEN, HELD_OUT)
+    assert counts(sm.rank(torch_tensor(finite, kind), SEEN, HELD_OUT)) == counts(expected)
+
+
+@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_meters_and_evaluate(library):
+    scores = LIBRARIES[library](SCORES)
+    expected = list(sm.evaluate(SCORES, METRICS, relevant=HELD_OUT))
+    assert list(sm.evaluate(scores, METRICS, relevant=HELD_OUT)) == expected
+    meter = sm.RankMeter(METRICS)
+    for rows in (slice(0, 30), slice(30, USERS)):
+        meter.update(scores[rows, :], positive=HELD_OUT[rows] - ITEMS)
+    assert list(meter.compute()) == expected
+    finite = np.where(np.isfinite(SCORES), SCORES, -9.0)
+    among = sm.RankMeter(METRICS, n_items=400)
+    among.update(LIBRARIES[library](finite), positive=HELD_OUT)
+    assert list(among.compute()) == list(
+        sm.correct(finite, METRICS, positive=HELD_OUT, n_items=400)
+    )
+
+
+@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_wrong_scores_are_refused_as_those_of_numpy(library):
+    nan, inf, none = SCORES.copy(), SCORES.copy(), SCORES.copy()
+    nan[50, 3], inf[50, 3], none[9, HELD_OUT[9]] = np.nan, np.inf, -np.inf
+    taken = SEEN.copy()
+    taken[9, HELD_OUT[9]] = True
+    for scores, seen in ((nan, SEEN), (inf, SEEN), (none, SEEN), (SCORES, taken)):
+        with pytest.raises(sm.InputError) as expected:
+            sm.rank(scores, seen, HELD_OUT)
+        with pytest.raises(sm.InputError) as found:
+            sm.rank(LIBRARIES[library](scores), seen, HELD_OUT)
+        assert str(found.value) == str(expected.value)
+    for scores, options in ((nan, {}), (inf, {}), (none, {}), (SCORES, {"n_items": 400})):
+        errors = []
+        for given in (scores, LIBRARIES[library](scores)):
+            with pytest.raises(sm.InputError) as raised:
+                sm.RankMeter(METRICS, **options).update(given, positive=HELD_OUT)
+            errors.append(str(raised.value))
+        assert errors[0] == errors[1]
+    with pytest.raises(sm.InputError, match="scores have shape"):
+        sm.rank(LIBRARIES[library](SCORES), None, HELD_OUT, items=range(ITEMS + 1))
+
+
+def test_tensors_in_main_memory_are_left_to_numpy():
+    assert not devices.is_elsewhere(torch_tensor(SCORES))
+    assert not devices.is_elsewhere(SCORES)
+    assert not devices.is_elsewhere([[0.5]])
+    assert devices.is_elsewhere(strict(SCORES))
