@@ -148,6 +148,15 @@ def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
     return integers(name, array)
 
 
+def kind_of_ids(ids: Ids | None) -> str:
+    """Return `numbers`, `text`, or `none` of ids that are not known."""
+    if ids is None:
+        return "none"
+    if ids.dtype.kind == "U":
+        return "text"
+    return "numbers"
+
+
 def require_unique(name: str, ids: Ids) -> None:
     """Raise InputError for the first row that repeats an id."""
     row = first_duplicate(ids)

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Ids, Int, as_array, id_column, integers, require
+from sampled_metrics._base.arrays import (
+    Ids,
+    Int,
+    as_array,
+    id_column,
+    integers,
+    kind_of_ids,
+    ranges,
+    require,
+    select_rows,
+    starts,
+)
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics._base.threads import ALL_CORES
 from sampled_metrics.inference.correct import Corrected, correct
 from sampled_metrics.inference.evaluate import Evaluated, evaluate
@@ -23,13 +36,56 @@ from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import question_ranks, question_samples
 
+_SETTINGS = (
+    *("metrics", "n_items", "given_negatives", "sampling", "missing"),
+    *("ties", "seed", "confidence"),
+)
+
+
+class _Rows(NamedTuple):
+    """Counts of some rows, and the ids of their users if there are any."""
+
+    counts: Counts
+    users: Ids | None
+
+    @classmethod
+    def of(cls, parts: list[_Rows]) -> _Rows:
+        """Put rows one after the other."""
+        counts = Counts(*map(np.concatenate, zip(*(part.counts for part in parts), strict=True)))
+        users: Any = None
+        if parts[0].users is not None:
+            users = np.concatenate([part.users for part in parts])
+        return cls(counts, users)
+
+    def take(self, rows: Int) -> _Rows:
+        """Return some rows."""
+        n_found = self.counts.n_found
+        items = ranges(starts(n_found)[rows], n_found[rows])
+        counts = Counts(
+            candidates=self.counts.candidates[rows],
+            better=self.counts.better[items],
+            tied=self.counts.tied[items],
+            n_found=n_found[rows],
+            lost=self.counts.lost[rows],
+        )
+        users: Any = select_rows(self.users, rows)
+        return _Rows(counts, users)
+
+    def sums(self) -> Int:
+        """Return numbers of each row that are the same where its counts are, a row for each."""
+        counts = self.counts
+        first = starts(counts.n_found)
+        of_items = [np.add.reduceat(values, first) for values in (counts.better, counts.tied)]
+        return np.column_stack([counts.candidates, counts.n_found, counts.lost, *of_items])
+
 
 class RankMeter:
     """Metrics of held-out items whose scores come in batches, as those of torchmetrics.
 
     Scores of all items, or exact ranks, give exact metrics. Scores of a held-out item and sampled
     negatives, or ranks among them, give what `correct` returns, if `n_items` is given. The result
-    does not depend on how rows are cut into batches.
+    does not depend on how rows are cut into batches. Meters can be pickled; those of several
+    processes are put together by `sync`, `merge` or `+`.
 
     Parameters
     ----------
@@ -102,9 +158,10 @@ class RankMeter:
 
     def reset(self) -> None:
         """Forget all batches."""
-        self._batches: list[Counts] = []
-        self._users: list[Ids] = []
+        self._batches: list[_Rows] = []
+        self._others: list[_Rows] = []  # rows of each of the other meters
         self._n_negatives: int | None = None
+        self._is_whole = False  # whether the rows of other processes are here
 
     def update(
         self,
@@ -137,25 +194,85 @@ class RankMeter:
             counts, n_negatives = self._of_ranks(in_memory(ranks))
         else:
             counts, n_negatives = self._of_scores(scores, in_memory(positive))
-        if self._batches and n_negatives != self._n_negatives:
-            raise InputError(
-                f"found {_kind(n_negatives)}, but {_kind(self._n_negatives)} in earlier batches"
-            )
-        rows = counts.candidates.size
-        if self._batches and (users is None) == bool(self._users):
-            raise InputError("users are given with some batches only; expected with all or none")
+        ids = None
         if users is not None:
-            self._users.append(id_column("users", in_memory(users), rows))
-        self._batches.append(counts)
+            ids = id_column("users", in_memory(users), counts.candidates.size)
+        rows = _Rows(counts, ids)
+        self._check(rows, n_negatives, "batches")
+        self._batches.append(rows)
         self._n_negatives = n_negatives
+
+    def merge(self, *others: Self) -> Self:
+        """Take the rows of other meters too, as those of other processes, and return this one.
+
+        Users in several meters, as a DistributedSampler of torch repeats some to fill up the last
+        batches, count once, which needs their ids; rows are then in order of users.
+        """
+        for other in others:
+            for name in _SETTINGS:
+                mine = getattr(self, f"_{name}")
+                theirs = getattr(other, f"_{name}")
+                if mine != theirs:
+                    name = name.replace("given", "n")
+                    raise InputError(f"meters differ in {name}: {mine} and {theirs}")
+            for rows in other._parts():
+                self._check(rows, other._n_negatives, "meters")
+                self._others.append(rows)
+                self._n_negatives = other._n_negatives
+        self._is_whole = True
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        """Return a meter with the rows of both."""
+        return self._copy().merge(other)
+
+    def sync(self, group: Any = None) -> Self:
+        """Return a meter with the rows of all processes of torch.distributed, which all call this.
+
+        This meter stays as it is; without several processes a copy is returned. Give ids of users
+        to `update`, so that rows that a sampler repeats count once.
+        """
+        distributed = _distributed()
+        if distributed is None:
+            return self._copy()
+        meters: list[Any] = [None] * distributed.get_world_size(group)
+        distributed.all_gather_object(meters, self, group=group)
+        return meters[0].merge(*meters[1:])
+
+    def _copy(self) -> Self:
+        made = copy(self)
+        made._batches = [*self._batches]
+        made._others = [*self._others]
+        return made
+
+    def _check(self, rows: _Rows, n_negatives: int | None, what: str) -> None:
+        """Raise InputError for rows unlike those that are here."""
+        known = [*self._batches[:1], *self._others[:1]]
+        if not known:
+            return
+        if n_negatives != self._n_negatives:
+            raise InputError(
+                f"found {_kind(n_negatives)}, but {_kind(self._n_negatives)} in earlier {what}"
+            )
+        if kind_of_ids(rows.users) != kind_of_ids(known[0].users):
+            raise InputError(
+                f"users are given with some {what} only, or numbers with some and text with "
+                "others; expected ids of one kind with all or none"
+            )
+
+    def _parts(self) -> list[_Rows]:
+        """Return the rows of each meter that has any."""
+        if not self._batches:
+            return self._others
+        return [_Rows.of(self._batches), *self._others]
 
     def ranks(self) -> Ranks | SampledRanks:
         """Return the ranks of all batches, which `compare` and `report` take too."""
-        if not self._batches:
+        parts = self._parts()
+        if not parts:
             raise InputError("no ranks yet; call update with a batch first")
-        counts = Counts(*map(np.concatenate, zip(*self._batches, strict=True)))
+        counts, users = _together(parts)
         candidates = counts.candidates
-        users: Any = np.concatenate(self._users) if self._users else None
         if self._n_negatives is None:
             if self._n_items is None and (candidates == candidates[0]).all():
                 ask_of_seen_items(candidates.size, int(candidates[0]))
@@ -181,8 +298,21 @@ class RankMeter:
         return sampled
 
     @with_questions
-    def compute(self) -> Results[Evaluated] | Results[Corrected]:
-        """Return what `evaluate` or `correct` returns for all batches together."""
+    def compute(self, *, sync: bool = False) -> Results[Evaluated] | Results[Corrected]:
+        """Return what `evaluate` or `correct` returns for all batches together.
+
+        With `sync` the batches are those of all processes of torch.distributed, which all call it.
+        """
+        if sync:
+            return self.sync().compute()
+        distributed = _distributed()
+        if distributed is not None and not self._is_whole:
+            ask(
+                "update",
+                f"this process saw {len(self):,} rows, and is one of "
+                f"{distributed.get_world_size()} of torch.distributed: its result is of these rows "
+                "alone; for those of all call compute(sync=True) in each process",
+            )
         ranks = self.ranks()
         if isinstance(ranks, SampledRanks):
             return correct(ranks, self._metrics, confidence=self._confidence)
@@ -193,7 +323,7 @@ class RankMeter:
 
     def __len__(self) -> int:
         """Return the number of rows of all batches."""
-        return sum(batch.candidates.size for batch in self._batches)
+        return sum(rows.counts.candidates.size for rows in [*self._batches, *self._others])
 
     def _of_scores(self, scores: ArrayLike, positive: ArrayLike) -> tuple[Counts, int | None]:
         """Return the counts of scores, and the number of negatives, None of full rankings."""
@@ -234,6 +364,33 @@ def _is_empty(batch: Any) -> bool:
     if isinstance(batch, list | tuple):
         return not batch
     return tuple(getattr(batch, "shape", ()))[:1] == (0,)
+
+
+def _together(parts: list[_Rows]) -> _Rows:
+    """Return the rows of several meters by user, without users that an earlier meter has."""
+    rows = _Rows.of(parts)
+    if len(parts) == 1 or rows.users is None:
+        return rows
+    meter = np.repeat(np.arange(len(parts)), [part.counts.candidates.size for part in parts])
+    users, user = np.unique(rows.users, return_inverse=True)
+    first = np.full(users.size, len(parts))
+    np.minimum.at(first, user, meter)
+    is_again = meter > first[user]
+    of_rows = np.column_stack([user, rows.sums()])
+    _, row = np.unique(of_rows, axis=0, return_inverse=True)
+    differs = is_again & ~np.isin(row, row[~is_again])
+    if differs.any():
+        raise InputError(f"user {users[user[np.argmax(differs)]]} has other ranks in two meters")
+    kept = np.flatnonzero(~is_again)
+    return rows.take(kept[np.argsort(user[kept], kind="stable")])
+
+
+def _distributed() -> Any:
+    """Return torch.distributed if several processes are running, without an import of torch."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return None
+    return distributed if distributed.get_world_size() > 1 else None
 
 
 def _kind(n_negatives: int | None) -> str:

@@ -6,6 +6,7 @@ model or scores.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import check_arguments, path_of, require_same
+from sampled_metrics._base.arguments import check_arguments, path_of, require_same, wrong_type
 from sampled_metrics._base.arrays import (
     Float,
     Ids,
@@ -25,6 +26,7 @@ from sampled_metrics._base.arrays import (
     grades_of,
     id_column,
     integers,
+    kind_of_ids,
     ranges,
     require,
     require_unique,
@@ -374,6 +376,49 @@ class Ranks:
         least = float(table.metadata.get(b"min_relevance", b"0"))
         return ranks.at_least(least) if least > 0.0 else ranks
 
+    @classmethod
+    def concatenate(cls, parts: Iterable[Self]) -> Self:
+        """Put the users of several ranks after each other, each user once.
+
+        Users without ids are numbered on, as the rows of matrices below each other.
+
+        Examples
+        --------
+        >>> parts = [Ranks([9], [0], [0], users=["ann"]), Ranks([9], [3], [0], users=["bob"])]
+        >>> Ranks.concatenate(parts).best_rank
+        array([1, 4])
+        """
+        given = list(parts)
+        for part in given:
+            if not isinstance(part, cls):
+                raise wrong_type("part", part, cls)
+        if len({(kind_of_ids(x.users), x.n_rows > 0, x.min_relevance) for x in given}) != 1:
+            raise InputError(
+                "expected ranks, one or more, with ids of users of one kind in all or in none, and "
+                "of the same min_relevance"
+            )
+        names = (*_OF_USERS, "n_better", "n_tied")
+        joined = {name: np.concatenate([getattr(part, name) for part in given]) for name in names}
+        relevance = None
+        if any(part.relevance is not None for part in given):
+            relevance = np.concatenate([_grades(part) for part in given])
+        n_rows = np.array([part.n_rows for part in given])
+        users: Any = given[0].users
+        if users is not None:
+            ids: list[Any] = [part.users for part in given]
+            if n_rows.any():
+                ids = [own + before for own, before in zip(ids, starts(n_rows), strict=True)]
+            users = np.concatenate(ids)
+            require_unique("user_id", users)
+        return given[0]._changed(
+            **joined,
+            relevance=relevance,
+            users=users,
+            source="; ".join(dict.fromkeys(part.source for part in given)),
+            n_rows=int(n_rows.sum()),
+            n_missing=sum(part.n_missing for part in given),
+        )
+
     def _changed(self, **changes: Any) -> Self:
         changes["is_checked"] = True
         return replace(self, **changes)
@@ -525,6 +570,13 @@ class Ranks:
         if self.min_relevance > 0.0:
             metadata[b"min_relevance"] = repr(self.min_relevance).encode()
         write_parquet(path_of(path), columns, metadata)
+
+
+def _grades(ranks: Ranks) -> Float:
+    """Return the grades of relevant items, 1 without any."""
+    if ranks.relevance is None:
+        return np.ones(int(ranks.n_relevant.sum()))
+    return ranks.relevance
 
 
 def counts_of(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int]:
