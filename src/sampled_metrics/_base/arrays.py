@@ -17,6 +17,7 @@ Array: TypeAlias = NDArray[Any]  # of any type
 Float: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]  # of any width
 Int: TypeAlias = NDArray[np.int64]
+Codes: TypeAlias = NDArray[np.int32]  # of ids, from 0
 Bool: TypeAlias = NDArray[np.bool_]
 Ids: TypeAlias = NDArray[np.integer] | NDArray[np.str_]
 Rows: TypeAlias = Int | NDArray[np.bool_] | slice  # as arrays are indexed
@@ -70,6 +71,24 @@ def first_duplicate(*columns: NDArray[Any]) -> int | None:
     if not again.size:
         return None
     return int(again.min())
+
+
+def pairs_of(first: Int | Codes, second: Int | Codes, width: int) -> Int:
+    """Return a number for each pair of numbers from 0, the second ones below `width`."""
+    pairs = first.astype(np.int64)
+    pairs *= width
+    pairs += second
+    return pairs
+
+
+def best_first(users: Int | Codes, score: Floats | Int) -> Int | slice:
+    """Return the rows of each user, best first; rows in this order are not sorted."""
+    is_next = score[1:] <= score[:-1]
+    is_next &= users[1:] == users[:-1]
+    is_next |= users[1:] > users[:-1]
+    if is_next.all():
+        return slice(None)
+    return np.lexsort((-score, users))
 
 
 def array_of(name: str, values: ArrayLike, kind: DTypeLike | None = None) -> NDArray[Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ import pandas as pd
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
-from sampled_metrics._base.errors import InputError, ask
+from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.threads import ALL_CORES
 from sampled_metrics.inference.population import Shape, estimate
 from sampled_metrics.inference.priors import prior_shapes
@@ -31,8 +32,10 @@ from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.data import Data, OfUsers, as_ranks
+from sampled_metrics.ranks.data import Data, OfUsers, as_ranks, question_ranks
+from sampled_metrics.ranks.parts import RankFile
 
+ROWS_QUESTIONED = 1_048_576  # of a large file, that questions are about
 TOY = 10  # users; fewer are an example
 # Usual numbers of negatives, without and with the held-out item.
 _SAMPLE_SIZES = {m + more for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)}
@@ -132,6 +135,12 @@ def evaluate(
     0.79
     """
     check_arguments(ties=ties, confidence=confidence, seed=seed)
+    measures = parse_measures(metrics)
+    is_plain = relevant is None and seen is None and not complete and missing == "refuse"
+    if is_plain and min_relevance == 0.0 and not any(each.metric.pooled for each in measures):
+        file = RankFile.of(data, n_items)
+        if file is not None:
+            return _results(_by_parts(file, measures, ties, seed), ties, confidence)
     ranks = as_ranks(
         data,
         relevant=relevant,
@@ -142,32 +151,92 @@ def evaluate(
         missing=missing,
         n_jobs=n_jobs,
     )
-    return _averages(ranks, parse_measures(metrics), ties, confidence, seed)
+    return _results(_at_once(ranks, measures, ties, seed), ties, confidence)
+
+
+class _Averages(NamedTuple):
+    """Shapes of metrics over users, and those of users with random ranks."""
+
+    shapes: dict[Measure, Shape]
+    priors: dict[Measure, Shape]
+    n_users: int
+    n_items: int  # mean, 0 if not known
+    notes: list[str]
+    several_items: bool
 
 
 @one_thread()
-def _averages(
-    ranks: Ranks, measures: list[Measure], ties: str, confidence: float, seed: int
-) -> Results[Evaluated]:
+def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Averages:
+    """Average metrics over the users of ranks in memory."""
     n = ranks.n_candidates
-    # Fewer users may have the same number of candidates by chance.
-    if len(ranks) >= 10 and n[0] in _SAMPLE_SIZES and (n == n[0]).all():
+    _question_candidates(len(ranks), int(n.min()), int(n.max()))
+    known = known_values(measures, ranks, ties, seed)
+    question_ends(ranks, known)
+    return _Averages(
+        shapes={measure: Shape.of(values) for measure, values in known.items()},
+        priors=prior_shapes(known, ranks),
+        n_users=len(ranks),
+        n_items=ranks.mean_candidates,
+        notes=relevance_notes([ranks]),
+        several_items=has_several_items(ranks),
+    )
+
+
+@one_thread()
+def _by_parts(file: RankFile, measures: list[Measure], ties: str, seed: int) -> _Averages:
+    """Average metrics over the users of a large file; questions are about some of its rows."""
+    shapes: dict[Measure, list[Shape]] = {measure: [] for measure in measures}
+    draws = {measure: generator(seed, "ties") for measure in measures}
+    step = -(-file.n_rows // ROWS_QUESTIONED)
+    some = []
+    sizes: list[int] = []
+    candidates = []
+    for ranks in file.parts():
+        for measure in measures:
+            values = exact_values(measure, ranks, ties, draws[measure])
+            shapes[measure].append(Shape.of(values))
+        some.append(ranks.take(slice(-sum(sizes) % step, None, step)))
+        sizes.append(len(ranks))
+        n = ranks.n_candidates
+        candidates.append((int(n.min()), int(n.max()), int(n.sum())))
+    fewest, most, total = zip(*candidates, strict=True)
+    n_items = round(sum(total) / file.n_rows)
+    sample = Ranks.concatenate(some)
+    place = f"{file.path}, 1 of {step} rows" if step > 1 else file.path
+    with reading(place):
+        question_ranks(sample)
+        _question_candidates(file.n_rows, min(fewest), max(most))
+        question_ends(sample, known_values(measures, sample, ties, seed))
+    return _Averages(
+        shapes={measure: Shape.joined(parts, sizes) for measure, parts in shapes.items()},
+        priors=prior_shapes(measures, Ranks([n_items], [0], [0])),
+        n_users=file.n_rows,
+        n_items=n_items,
+        notes=[],
+        several_items=False,
+    )
+
+
+def _question_candidates(n_users: int, fewest: int, most: int) -> None:
+    """Ask whether candidates are sampled; fewer users may have the same number by chance."""
+    if n_users >= TOY and fewest == most and most in _SAMPLE_SIZES:
         ask(
             "data",
-            f"all {len(ranks):,} users have {n[0]} candidates: these look like sampled candidates, "
+            f"all {n_users:,} users have {most} candidates: these look like sampled candidates, "
             "and metrics among them are not exact; `correct` takes the scores of a held-out item "
             "and its negatives (--positive), or sampled ranks",
         )
+
+
+def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluated]:
+    """Estimate the mean of each metric, with its interval."""
     results = []
-    known = known_values(measures, ranks, ties, seed)
-    question_ends(ranks, known)
-    priors = prior_shapes(known, ranks)
-    for measure, values in known.items():
-        mean = estimate(Shape.of(values), values.size, priors[measure], confidence)
-        squares = float(np.square(values).sum())
+    for measure, shape in found.shapes.items():
+        mean = estimate(shape, found.n_users, found.priors[measure], confidence)
+        square = shape.second + shape.mean**2
         effective_users = 0.0
-        if squares > 0.0:
-            effective_users = float(values.sum()) ** 2 / squares
+        if square > 0.0:
+            effective_users = found.n_users * shape.mean**2 / square
         results.append(
             Evaluated(
                 metric=str(measure),
@@ -177,15 +246,15 @@ def _averages(
                 ci_low=mean.ci_low,
                 ci_high=mean.ci_high,
                 n_users=mean.n_users,
-                n_items=ranks.mean_candidates or None,
+                n_items=found.n_items or None,
                 effective_users=effective_users,
             )
         )
     parts = partial(
         evaluated_parts,
         confidence=confidence,
-        notes=relevance_notes([ranks]),
-        several_items=has_several_items(ranks),
+        notes=found.notes,
+        several_items=found.several_items,
     )
     return Results(results, parts)
 

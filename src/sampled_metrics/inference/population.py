@@ -18,6 +18,7 @@ suggests otherwise. `make coverage` measures how often the interval covers the e
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -239,6 +240,18 @@ class Shape(NamedTuple):
         powers = (square, square * deviation, np.square(square))
         second, third, fourth = (float(share @ power / total) for power in powers)
         return cls(mean, second, third, fourth, float(flat.min()), float(flat.max()))
+
+    @classmethod
+    def joined(cls, parts: Sequence["Shape"], sizes: Sequence[int]) -> "Shape":
+        """Return the shape of all values of several parts of these sizes."""
+        if len(parts) == 1:
+            return parts[0]
+        mean = float(np.average([part.mean for part in parts], weights=sizes))
+        about = [part.about(mean) for part in parts]
+        second, third, fourth = np.average(about, axis=0, weights=sizes).tolist()
+        low = min(part.low for part in parts)
+        high = max(part.high for part in parts)
+        return cls(mean, second, third, fourth, low, high)
 
     @classmethod
     def of_means(cls, a: "Shape", n_a: int, b: "Shape", n_b: int) -> tuple["Shape", int]:

@@ -9,11 +9,13 @@ import numpy as np
 from sampled_metrics._base.arrays import (
     Array,
     Bool,
+    Codes,
     Float,
     Floats,
     Ids,
     Int,
     array_of,
+    best_first,
     one_thread,
     ordered_floats,
     ranges,
@@ -252,7 +254,7 @@ def _check_scores(scores: Any, shape: tuple[int, int | None]) -> None:
         raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
 
 
-def by_score(users: Int, score: Floats | Int) -> tuple[Int, Int]:
+def by_score(users: Int | Codes, score: Floats | Int) -> tuple[Int, Int]:
     """Count, for each row, the others of the same user with a higher and with an equal score.
 
     Examples
@@ -260,7 +262,7 @@ def by_score(users: Int, score: Floats | Int) -> tuple[Int, Int]:
     >>> by_score(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 1.0, 2.0]))
     (array([1, 0, 1, 0]), array([1, 0, 1, 0]))
     """
-    order = np.lexsort((-score, users))
+    order = best_first(users, score)
     user = users[order]
     ordered = score[order]
     is_new_user = user[1:] != user[:-1]

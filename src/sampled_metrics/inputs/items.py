@@ -14,6 +14,7 @@ from scipy import sparse
 
 from sampled_metrics._base.arrays import (
     Bool,
+    Codes,
     Float,
     Ids,
     Int,
@@ -22,6 +23,7 @@ from sampled_metrics._base.arrays import (
     grades_of,
     integers,
     is_table,
+    pairs_of,
     ranges,
     require,
     select_rows,
@@ -34,7 +36,6 @@ from sampled_metrics.inputs.tables import (
     NUMBERS,
     QRELS,
     USER,
-    Codes,
     Table,
     Trec,
     Values,
@@ -49,6 +50,7 @@ RELEVANT = "relevant"
 SEEN = "seen"
 ARRAYS = (".npy", ".npz")
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)
+_SHORT_LIST = 20  # rows, up to which comparing all is faster than sorting
 _MARKED = (SEEN, "candidates")  # items without grades, maybe several of each user
 _AXES = {USER: "rows", ITEM: "columns"}
 _LARGEST_ID = 10_000_000  # larger numbers in the place of columns are ids or times
@@ -407,14 +409,28 @@ def _could_be_label(values: pa.ChunkedArray) -> bool:
 
 def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> None:
     """Raise InputError for the first row with the pair of an earlier one."""
-    again = first_duplicate(user, item)
-    if again is None:
+    if _are_different(user, item):
         return
+    again = first_duplicate(user, item) or 0
     is_same = (user == user[again]) & (item == item[again])
     first = int(np.argmax(is_same))
     user_id, item_id = (table.ids(name)[again] for name in (USER, ITEM))
     problem = f"duplicate of row {first + 1} (user {user_id}, item {item_id})"
     raise table.error_at(again, problem)
+
+
+def _are_different(user: Codes | Int, item: Codes | Int) -> bool:
+    """Return whether all pairs differ; rows of a user's short list are compared with each other."""
+    longest = int(np.bincount(user).max(initial=0))
+    if longest <= _SHORT_LIST and (user[1:] >= user[:-1]).all():
+        for lag in range(1, longest):
+            same = item[lag:] == item[:-lag]
+            same &= user[lag:] == user[:-lag]
+            if same.any():
+                return False
+        return True
+    pairs = np.sort(pairs_of(user, item, int(item.max(initial=0)) + 1))
+    return bool((pairs[1:] != pairs[:-1]).all())
 
 
 def ask_of_common(

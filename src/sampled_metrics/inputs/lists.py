@@ -11,12 +11,16 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import (
     Array,
+    Codes,
     Floats,
     Int,
     as_array,
+    best_first,
     grades_of,
+    pairs_of,
     ranges,
     select_rows,
+    starts,
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
@@ -49,12 +53,13 @@ _LEAST_BY_CHANCE = 8.0  # relevant items in lists, if both were independent
 class Lists(NamedTuple):
     """Users, items and scores of the rows of all lists, users and items by number."""
 
-    user: Int
-    item: Int
+    user: Codes | Int
+    item: Codes | Int
     score: Floats | Int  # higher is better
     user_ids: pa.Array
     item_ids: pa.Array
     has_scores: bool = True
+    has_ranks: bool = False  # whether scores are -1, -2, -3 and so on for each user
 
     def lengths(self) -> Int:
         """Return the number of items of each user."""
@@ -72,12 +77,12 @@ def lists_of(data: Any) -> Lists:
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table or a dictionary of lists")
     group = table.group()
-    codes, user_ids = table.codes(group)
+    user, user_ids = table.codes(group)
     item, item_ids = table.codes(ITEM)
-    user = codes.astype(np.int64)
     require_different(table, user, item)
     score, has_scores = _scores_of(table, user)
-    lists = Lists(user, item.astype(np.int64), score, user_ids, item_ids, has_scores)
+    has_ranks = "rank" in table.columns
+    lists = Lists(user, item, score, user_ids, item_ids, has_scores, has_ranks)
     if not has_scores:
         _ask_of_sorted_ids(lists)
     return lists
@@ -111,15 +116,11 @@ def count_labelled(data: Any) -> Counts:
     )
 
 
-def _scores_of(table: Table, user: Int) -> tuple[Floats | Int, bool]:
+def _scores_of(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
     """Return numbers that are higher for better items, and whether they are scores."""
     if "rank" in table.columns:
         rank = table.whole("rank", 1)
-        length = np.bincount(user)
-        wanted = np.empty_like(rank)
-        wanted[np.lexsort((rank, user))] = ranges(1, length)
-        expected = "1, 2, 3 and so on, each once per user"
-        table.refuse("rank", rank != wanted, rank, expected)
+        _require_places(table, user, rank)
         if "score" in table.columns:  # or a distance, which rises in all rows
             _ask_of_contradiction(user, rank, table.ordered("score"), most=0.9)
         return -rank, False
@@ -136,6 +137,20 @@ def _scores_of(table: Table, user: Int) -> tuple[Floats | Int, bool]:
                 path=table.path,
             )
     return -np.arange(len(table)), False
+
+
+def _require_places(table: Table, user: Codes | Int, rank: Int) -> None:
+    """Raise InputError unless the ranks of each user are 1, 2, 3 and so on, in any order."""
+    length = np.bincount(user)
+    if (rank <= length.astype(np.int32)[user]).all():
+        has_item = np.zeros(rank.size, bool)
+        first = starts(length).astype(np.int32)[user]
+        has_item[first + (rank - 1).astype(np.int32)] = True
+        if has_item.all():
+            return
+    wanted = np.empty_like(rank)
+    wanted[np.lexsort((rank, user))] = ranges(1, length)
+    table.refuse("rank", rank != wanted, rank, "1, 2, 3 and so on, each once per user")
 
 
 def lists_of_arrays(ids: ArrayLike, scores: ArrayLike | None = None) -> Lists:
@@ -208,12 +223,13 @@ def _unseen(lists: Lists, relevant: Items, seen: Items) -> Lists:
     if both.any():
         user, item = relevant.pair(int(np.argmax(both)))
         raise InputError(f"item {item} of user {user} is both relevant and seen")
-    new = ~seen.within(lists.user_ids, lists.item_ids).has(lists.user, lists.item)
+    of_lists = seen.within(lists.user_ids, lists.item_ids)
+    new = ~of_lists.has(lists.user.astype(np.int64), lists.item.astype(np.int64))
     if not new.any():
         raise InputError("users have seen all items of the lists; expected some that are new")
     user = lists.user[new]
     item = lists.item[new]
-    return lists._replace(user=user, item=item, score=lists.score[new])
+    return lists._replace(user=user, item=item, score=lists.score[new], has_ranks=False)
 
 
 def _lists_of(relevant: Items, lists: Lists, missing: str) -> Int:
@@ -244,11 +260,8 @@ def _counts(
         raise InputError(f"{problem}, expected at most {n_items}")
     depth = np.where(number < 0, 0, lengths[number])
     owner = relevant.owners
-    item = places(relevant.item_ids, lists.item_ids)[relevant.item]
-    width = len(lists.item_ids)
-    is_listed = (item >= 0) & (number[owner] >= 0)
-    pair = np.where(is_listed, number[owner] * width + item, -1)
-    row = places(pair, lists.user * width + lists.item)
+    of_item = places(relevant.item_ids, lists.item_ids)
+    row = _rows_of(lists, number[owner], of_item[relevant.item])
     is_found = row >= 0
     n_relevant = relevant.sizes
     n_found = np.bincount(owner[is_found], minlength=n_relevant.size)
@@ -260,12 +273,19 @@ def _counts(
             "missing='last' (--missing last)"
         )
     if not complete:
-        n_others = np.count_nonzero(places(relevant.item_ids, lists.item_ids) < 0)
-        n_known = max(n_items or 0, width + int(n_others))
+        n_others = np.count_nonzero(of_item < 0)
+        n_known = max(n_items or 0, len(lists.item_ids) + int(n_others))
         _ask_of_chance(depth, n_relevant, n_found, n_known)
-    better, tied = by_score(lists.user, lists.score)
-    n_better = np.where(is_found, better[row], depth[owner])
-    n_tied = np.where(is_found, tied[row], n_lost[owner] - 1)
+    n_better = depth[owner]
+    n_tied = n_lost[owner] - 1
+    rows = row[is_found]
+    if lists.has_ranks:
+        n_better[is_found] = -1 - lists.score[rows]
+        n_tied[is_found] = 0
+    else:
+        better, tied = by_score(lists.user, lists.score)
+        n_better[is_found] = better[rows]
+        n_tied[is_found] = tied[rows]
     order = np.lexsort((n_better, ~is_found, owner))
     is_ranked = is_found[order]
     n_candidates = np.full_like(depth, n_items or 0)
@@ -290,15 +310,37 @@ def _counts(
     )
 
 
-def _steps(user: Int, rank: Array, values: Array) -> Array:
-    """Return how numbers change from each row of a user to the next."""
-    order = np.lexsort((rank, user))
-    return np.diff(values[order])[np.diff(user[order]) == 0]
+def _rows_of(lists: Lists, number: Int, item: Int) -> Int:
+    """Return the row of each pair of a list and an item, each once; -1 where it is missing."""
+    wanted = np.flatnonzero((number >= 0) & (item >= 0))
+    row = np.full(number.size, -1)
+    n_lists = len(lists.user_ids)
+    if np.bincount(number[wanted], minlength=n_lists).max(initial=0) <= 1:  # an item of each list
+        of_list = np.full(n_lists, -1, np.int32)
+        of_list[number[wanted]] = item[wanted]
+        found = np.flatnonzero(of_list[lists.user] == lists.item)
+        of_list[number[wanted]] = wanted
+        row[of_list[lists.user[found]]] = found
+        return row
+    width = len(lists.item_ids)
+    pair = pairs_of(number[wanted], item[wanted], width)
+    of_row = places(pairs_of(lists.user, lists.item, width), pair)
+    found = np.flatnonzero(of_row >= 0)
+    row[wanted[of_row[found]]] = found
+    return row
 
 
-def _ask_of_contradiction(user: Int, rank: Int, score: Array, most: float = 1.0) -> None:
+def _steps(user: Codes | Int, score: Array, values: Array) -> Array:
+    """Return how numbers change from each row of a user to the next best one."""
+    order = best_first(user, score)
+    ordered = values[order]
+    owner = user[order]
+    return (ordered[1:] - ordered[:-1])[owner[1:] == owner[:-1]]
+
+
+def _ask_of_contradiction(user: Codes | Int, rank: Int, score: Array, most: float = 1.0) -> None:
     """Ask about scores that rise from a place to the next in more than a tenth of all steps."""
-    steps = _steps(user, rank, score)
+    steps = _steps(user, -rank, score)
     rising = np.count_nonzero(steps > 0) / max(steps.size, 1)
     if steps.size >= _SEVERAL and 0.1 < rising <= most:
         ask(
@@ -308,7 +350,7 @@ def _ask_of_contradiction(user: Int, rank: Int, score: Array, most: float = 1.0)
         )
 
 
-def _ask_of_ranks(user: Int, score: Floats) -> None:
+def _ask_of_ranks(user: Codes | Int, score: Floats) -> None:
     """Ask about scores that are 1, 2, 3 and so on for each user, or from 0, as ranks are."""
     length = np.bincount(user)
     ordered = score[np.lexsort((score, user))]
@@ -317,9 +359,9 @@ def _ask_of_ranks(user: Int, score: Floats) -> None:
         ask("data", "scores are 1, 2, 3 and so on for each user: are they ranks? Name them rank")
 
 
-def _ask_of_distances(user: Int, score: Floats) -> None:
+def _ask_of_distances(user: Codes | Int, score: Floats) -> None:
     """Ask about scores that rise from row to row in all lists, as distances do."""
-    steps = _steps(user, np.arange(user.size), score)
+    steps = _steps(user, -np.arange(user.size), score)
     if np.unique(user).size >= _SEVERAL and steps.size and (steps > 0).all():
         ask(
             "data",
@@ -333,9 +375,12 @@ def _ask_of_sorted_ids(lists: Lists) -> None:
     is_whole = pa.types.is_integer(lists.item_ids.type)
     if not is_whole or lists.lengths().min() < 2:
         return
-    ids = as_numpy(lists.item_ids)[lists.item]
-    steps = _steps(lists.user, -lists.score, ids)
-    if len(lists.user_ids) >= _SEVERAL and (steps > 0).all():
+    ids = as_numpy(lists.item_ids)
+    for rows in (slice(1000), slice(None)):  # all of them, if some ascend
+        steps = _steps(lists.user[rows], lists.score[rows], ids[lists.item[rows]])
+        if (steps <= 0).any():
+            return
+    if len(lists.user_ids) >= _SEVERAL:
         ask("data", "the items of all lists ascend: were they sorted by id? Their order counts")
 
 

@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pyarrow import csv as pyarrow_csv
 from pyarrow import parquet
 
@@ -26,6 +25,7 @@ from sampled_metrics._base.arrays import (
     EXACT,
     Array,
     Bool,
+    Codes,
     Float,
     Floats,
     Ids,
@@ -36,7 +36,6 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import NO_MEMORY, InputError, ask
 from sampled_metrics._base.files import require_file
 
-Codes: TypeAlias = NDArray[np.int32]
 Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
 Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
 
@@ -58,6 +57,7 @@ _ORDERED = {"score", "rank", "sampled_rank", "n_better", "relevance"}  # nothing
 TYPE = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds it to the name of a column
 PARQUET = (".parquet", ".pq")
 _IDS = "whole numbers or text"
+_MANY = 10_000  # numbers, from which on other ways to encode them are faster
 NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
 _NO_IDS = {
     r"[\x00-\x1f\x7f]": "with control characters",
@@ -388,8 +388,16 @@ def places(ids: Values, among: Values) -> Int:
 
 
 def encoded(column: Values) -> tuple[Codes, pa.Array]:
-    """Encode ids: int32 codes, and the distinct ids by first appearance."""
+    """Encode ids: int32 codes, and the distinct ids by first appearance.
+
+    Numbers close to each other are looked up by their places; of numbers that follow themselves,
+    as the users of lists, each run is encoded once.
+    """
     column = as_arrow(column)
+    if pa.types.is_integer(column.type) and len(column) >= _MANY and fits(column, pa.int64()):
+        found = _encoded_numbers(as_numpy(column))
+        if found is not None:
+            return found
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     if isinstance(column, pa.ChunkedArray):
@@ -400,6 +408,28 @@ def encoded(column: Values) -> tuple[Codes, pa.Array]:
         codes = (np.cumsum(used) - 1)[codes]
         names = names.filter(pa.array(used))
     return codes.astype(np.int32, copy=False), names
+
+
+def _encoded_numbers(ids: Int) -> tuple[Codes, pa.Array] | None:
+    """Encode numbers by runs or by their places; None if they are neither in runs nor close."""
+    is_new = np.append(True, ids[1:] != ids[:-1])
+    begins = np.flatnonzero(is_new)
+    if 2 * begins.size <= ids.size:
+        codes, names = encoded(ids[begins])
+        lengths = np.diff(begins, append=ids.size)
+        return np.repeat(codes, lengths), names
+    least = int(ids.min())
+    if int(ids.max()) - least >= ids.size:
+        return None
+    place = np.subtract(ids, least, out=np.empty(ids.size, np.int32), casting="unsafe")
+    first = np.full(int(place.max()) + 1, ids.size, np.int32)
+    rows = np.arange(ids.size, dtype=np.int32)
+    first[place[::-1]] = rows[::-1]  # the last one written stays
+    known = np.flatnonzero(first < ids.size)
+    known = known[np.argsort(first[known])]
+    first[known] = np.arange(known.size)
+    names = pa.array((known + least).astype(ids.dtype))
+    return first[place], names
 
 
 def read_table(

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int, first_duplicate, select_rows
+from sampled_metrics._base.arrays import Codes, Float, Int, first_duplicate, select_rows
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.tables import TYPE, Codes, as_numpy, read_table
+from sampled_metrics.inputs.tables import TYPE, as_numpy, read_table
 from sampled_metrics.study.datasets.settings import Columns, FilterSettings
 from sampled_metrics.study.datasets.times import times_of
 

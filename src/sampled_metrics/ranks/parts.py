@@ -1,0 +1,130 @@
+"""Large files of ranks, some rows at a time, so that memory does not grow with the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from sampled_metrics._base.arrays import Array
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics.inputs.tables import ITEM, PARQUET, USER, Table, is_text, known_names
+from sampled_metrics.ranks.ranks import COLUMNS, Ranks
+
+ROWS = 262_144  # read at a time
+LARGE = 2 * ROWS  # from which on a file is read in parts
+IDS = 4_194_304  # ids that are compared at a time: 32 MB
+_REFUSED = r"^$|[\x00-\x1f\x7f]|^.{201}"  # ids that the common reader refuses
+
+
+class RankFile(NamedTuple):
+    """A large parquet file with a row for each user: its ranks, each user once."""
+
+    path: Path
+    columns: dict[str, str]  # their names in the file, by those here
+    n_rows: int
+    n_items: int | None
+
+    @classmethod
+    def of(cls, data: object, n_items: int | None = None) -> RankFile | None:
+        """Return the file if data is such a file, else None."""
+        if not isinstance(data, str | Path) or Path(data).suffix.lower() not in PARQUET:
+            return None
+        path = Path(data)
+        opened = _opened(path)
+        if opened is None or opened.metadata.num_rows < LARGE:
+            return None
+        schema = opened.schema_arrow
+        known = known_names(schema.names)
+        columns = {own: name for own, name in zip(known, schema.names, strict=True) if own}
+        is_counts = columns.keys() >= {*COLUMNS}
+        is_ranks = "rank" in columns and ITEM not in columns
+        others = columns.keys() & {"relevance", "sampled_rank", "score", "label", "row_id"}
+        is_graded = b"min_relevance" in (schema.metadata or {})
+        is_twice = len(columns) < len(known) - known.count(None)
+        if others or is_graded or is_twice or not (is_counts or is_ranks):
+            return None
+        file = cls(path, columns, opened.metadata.num_rows, n_items)
+        return None if file._has_users_again() else file
+
+    def parts(self) -> Iterator[Ranks]:
+        """Yield the ranks of some rows after the other, without ids of users."""
+        first = 0
+        for columns in self._batches(*COLUMNS, "rank"):
+            table = Table.of(self.path, pa.table(columns))
+            try:
+                with reading(self.path):
+                    yield Ranks.from_table(table, self.n_items)
+            except InputError as error:
+                if error.row is not None:
+                    error.row += first
+                raise
+            first += len(table)
+
+    def _batches(self, *wanted: str) -> Iterator[dict[str, Any]]:
+        """Yield columns of some rows by their names here."""
+        names = {own: self.columns[own] for own in wanted if own in self.columns}
+        with parquet.ParquetFile(self.path) as opened:
+            for batch in opened.iter_batches(ROWS, columns=list(names.values())):
+                yield {own: batch.column(theirs) for own, theirs in names.items()}
+
+    def _has_users_again(self) -> bool:
+        """Return whether a user has several rows, or the column of ids needs the common reader.
+
+        Ids in ascending order are compared with their neighbours alone. Others are compared in
+        several groups by their remainder, for each of which the column is read again.
+        """
+        if USER not in self.columns:
+            return False
+        last = None
+        for ids in self._ids():
+            if ids is None:
+                return True
+            joined = ids if last is None else np.append(last, ids)
+            if (joined[1:] <= joined[:-1]).any():
+                break
+            last = ids[-1:]
+        else:
+            return False
+        n_groups = -(-self.n_rows // IDS)
+        return any(self._has_again(group, n_groups) for group in range(n_groups))
+
+    def _has_again(self, group: int, n_groups: int) -> bool:
+        found = []
+        for ids in self._ids():
+            if ids is None:
+                return True
+            found.append(ids[ids % n_groups == group])
+        ordered = np.sort(np.concatenate(found))
+        return bool((ordered[1:] == ordered[:-1]).any())
+
+    def _ids(self) -> Iterator[Array | None]:
+        return (_numbers(columns[USER]) for columns in self._batches(USER))
+
+
+def _opened(path: Path) -> Any:
+    """Open a parquet file, None if it is none."""
+    try:
+        return parquet.ParquetFile(path)
+    except (OSError, pa.ArrowException):
+        return None
+
+
+def _numbers(ids: pa.Array) -> Array | None:
+    """Return ids as numbers, texts as hashes of 64 bits; None if the common reader has to see."""
+    if ids.null_count:
+        return None
+    if pa.types.is_integer(ids.type):
+        return np.asarray(ids)
+    if not is_text(ids.type):
+        return None
+    text = ids.cast(pa.large_string())
+    if pc.any(pc.match_substring_regex(text, _REFUSED)).as_py():
+        return None
+    return pd.util.hash_array(text.to_numpy(zero_copy_only=False))

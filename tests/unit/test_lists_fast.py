@@ -1,0 +1,101 @@
+"""Ways that lists of many users are joined by are those of few users, and refuse the same."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sampled_metrics as sm
+from sampled_metrics.inputs import items, tables
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+USERS, K, ITEMS = 60, 5, 40
+METRICS = "hr@3, ndcg@5, precision@4"
+
+
+@pytest.fixture(params=[0, 10**9], ids=["many", "few"])
+def _many(request, monkeypatch):
+    monkeypatch.setattr(tables, "_MANY", request.param)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(-3, 30), min_size=1, max_size=60), st.integers(1, 3))
+def test_encoded_numbers(ids, run):
+    column = np.repeat(ids, run)
+    expected_codes, expected = tables.encoded(column)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_MANY", 0)
+        for kind in (np.int64, np.int16):
+            codes, names = tables.encoded(column.astype(kind))
+            assert codes.dtype == np.int32
+            assert codes.tolist() == expected_codes.tolist()
+            assert names.to_pylist() == expected.to_pylist()
+        chunks = pa.chunked_array([column[:1], column[1:]])
+        assert tables.encoded(chunks)[0].tolist() == expected_codes.tolist()
+
+
+def lists_and_relevant(rng, several):
+    listed = np.array([rng.permutation(ITEMS)[:K] for _ in range(USERS)])
+    frame = pd.DataFrame(
+        {
+            "user_id": np.repeat(rng.permutation(USERS) + 7, K),
+            "item_id": listed.ravel(),
+            "rank": np.tile(np.arange(1, K + 1), USERS),
+        }
+    )
+    n = 3 if several else 1
+    own = np.array([rng.permutation(ITEMS)[:n] for _ in range(USERS)])
+    relevant = pd.DataFrame({"user_id": np.repeat(np.arange(USERS) + 7, n), "item_id": own.ravel()})
+    return frame, relevant
+
+
+def by_hand(frame, relevant):
+    """Hits in the first three places of each user."""
+    first = frame[frame["rank"] <= 3]
+    pairs = set(zip(relevant.user_id, relevant.item_id, strict=True))
+    hits = {user for user, item in zip(first.user_id, first.item_id, strict=True)
+            if (user, item) in pairs}  # fmt: skip
+    return len(hits) / USERS
+
+
+@pytest.mark.usefixtures("_many")
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_order_of_rows_and_kind_of_places_do_not_matter(seed, several):
+    rng = np.random.default_rng(seed)
+    frame, relevant = lists_and_relevant(rng, several)
+    expected = list(sm.evaluate(frame, METRICS, relevant=relevant))
+    assert expected[0].value == by_hand(frame, relevant)
+    scores = frame.assign(score=-1.5 * frame["rank"]).drop(columns="rank")
+    for other in (frame, scores):
+        for table in (other, other.sample(frac=1.0, random_state=seed)):
+            assert list(sm.evaluate(table, METRICS, relevant=relevant)) == expected
+    text = frame.assign(user_id="u" + frame.user_id.astype(str))
+    of_text = relevant.assign(user_id="u" + relevant.user_id.astype(str))
+    assert list(sm.evaluate(text, METRICS, relevant=of_text)) == expected
+
+
+@pytest.mark.usefixtures("_many")
+@pytest.mark.parametrize("short", [0, 20])
+def test_wrong_lists_are_refused_alike(monkeypatch, short):
+    monkeypatch.setattr(items, "_SHORT_LIST", short)
+    frame, relevant = lists_and_relevant(np.random.default_rng(1), False)
+    again = frame.copy()
+    again.loc[23, "item_id"] = again.loc[21, "item_id"]
+    gap = frame.copy()
+    gap.loc[24, "rank"] = 7
+    twice = frame.copy()
+    twice.loc[24, "rank"] = 1
+    for wrong, words in (
+        (again, "row 24: duplicate of row 22"),
+        (gap, "row 25, column rank: found 7; expected 1, 2, 3 and so on"),
+        (twice, "column rank: found .*; expected 1, 2, 3 and so on"),
+    ):
+        with pytest.raises(sm.InputError, match=words):
+            sm.evaluate(wrong, METRICS, relevant=relevant)
+    with pytest.raises(sm.InputError, match="duplicate of row 3"):
+        sm.evaluate(frame, METRICS, relevant=pd.concat([relevant, relevant[2:3]]))
+    with pytest.raises(sm.InputError, match="no list for user"):
+        sm.evaluate(frame[K:], METRICS, relevant=relevant)
