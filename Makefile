@@ -100,6 +100,7 @@ test-cluster: $(STAMP) ## the study on a SLURM started on this machine (Debian, 
 
 bench: $(STAMP) ## write docs/measured/speed.md: time and memory of functions and commands
 	python benchmarks/speed.py
+	python benchmarks/cores.py
 
 bench-large: $(STAMP) ## time and memory of the workflow at the size of MovieLens 1M, 10M and 20M
 	python benchmarks/large.py

@@ -1,0 +1,204 @@
+"""Ranking on several cores, and large files; `make bench` writes docs/measured/cores.md.
+
+Two sides of a ratio are measured in turn, each the least processor seconds of several runs. Files
+are read in processes of their own, whose greatest resident memory is compared with that after
+imports. A join is polars' where polars is installed, else pyarrow's.
+"""
+
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from conditions import conditions
+from scipy import sparse
+
+import sampled_metrics as sm
+from sampled_metrics._base.arrays import one_thread
+
+PAGE = Path(__file__).resolve().parents[1] / "docs/measured/cores.md"
+USERS, ITEMS, D, SEEN = 2000, 50_000, 64, 50
+RUNS = 5
+SIZES = (10**6, 10**7)  # rows of files of ranks
+LISTS, K = 500_000, 10
+HEADER = """\
+# Several cores, and large files
+
+`make bench` writes this page. {} users, {} items, vectors of {} numbers, {} items seen by each
+user; processor seconds, the least of {} runs, beside a matrix product in the same type on one
+thread, whose result is thrown away. `n_jobs` does not change a count. Wall seconds depend on other
+work on the machine, so they are not here.
+
+| vectors | items | n_jobs | CPU s | of the product | ratio |
+| :-- | :-- | --: | --: | --: | --: |
+"""
+FILES = """
+## Files
+
+A file of ranks has a row for each user, and four metrics are evaluated; lists of {} items for {}
+users are evaluated by two metrics, beside a join that finds the hits and checks nothing. Memory is
+the greatest during the call above that before it.
+
+| file | CPU s | MiB |
+| :-- | --: | --: |
+"""
+
+
+def least(*sides: Callable[[], object]) -> list[float]:
+    """Return the least processor seconds of each side, run in turn."""
+    best = [np.inf] * len(sides)
+    for _ in range(RUNS):
+        for number, side in enumerate(sides):
+            start = time.process_time()
+            side()
+            best[number] = min(best[number], time.process_time() - start)
+    return best
+
+
+def product_rows() -> list[str]:
+    """Measure ranking by vectors beside their product."""
+    rng = np.random.default_rng(0)
+    users = rng.normal(size=(USERS, D))
+    items = rng.normal(size=(ITEMS, D))
+    half, equal = items.copy(), items.copy()
+    half[::2] = items[0]
+    equal[:] = items[0]
+    held_out = rng.integers(0, ITEMS // 2, USERS) * 2
+    seen = rng.integers(0, ITEMS // 2, (USERS, SEEN)) * 2 + 1
+    of_users = np.repeat(np.arange(USERS), SEEN)
+    marked = sparse.coo_array((np.ones(seen.size), (of_users, seen.ravel()))).tocsr()
+    marked.resize((USERS, ITEMS))
+    rows = []
+    for kind in ("float32", "float64"):
+        left = users.astype(kind)
+        for what, some in (("random", items), ("half equal", half), ("all equal", equal)):
+            right = some.astype(kind)
+
+            def product(left: np.ndarray = left, right: np.ndarray = right) -> None:
+                with one_thread():
+                    for first in range(0, USERS, 128):
+                        left[first : first + 128] @ right.T
+
+            def ranked(n_jobs: int, left: np.ndarray = left, right: np.ndarray = right) -> None:
+                sm.rank((left, right), marked, held_out, n_jobs=n_jobs)
+
+            seconds = least(product, lambda: ranked(1), lambda: ranked(2))
+            for n_jobs in (1, 2):
+                row = [kind, what, n_jobs, f"{seconds[n_jobs]:.2f}", f"{seconds[0]:.2f}"]
+                rows.append(f"| {' | '.join(map(str, row))} | {seconds[n_jobs] / seconds[0]:.2f} |")
+                print(rows[-1], flush=True)
+    return rows
+
+
+def write_ranks(path: Path, n: int) -> None:
+    """Write ranks of n users, with ids."""
+    rng = np.random.default_rng(0)
+    rank = np.minimum(1 + rng.pareto(0.3, n) * 20, 1_000_000).astype(np.int32)
+    sizes = np.full(n, 1_000_000, np.int32)
+    table = {"user_id": np.arange(n), "rank": rank, "n_candidates": sizes}
+    pq.write_table(pa.table(table), path)
+
+
+def write_lists(folder: Path) -> None:
+    """Write lists, and a relevant item of each user, in the list of three of ten users."""
+    rng = np.random.default_rng(0)
+    item = rng.integers(0, 190_000, (LISTS, 1)) + 1000 * rng.permuted(
+        np.tile(np.arange(K), (LISTS, 1)), axis=1
+    )
+    users = np.arange(LISTS)
+    rank = np.tile(np.arange(1, K + 1), LISTS)
+    lists = {"user_id": np.repeat(users, K), "item_id": item.ravel(), "rank": rank}
+    listed = item[users, rng.integers(0, K, LISTS)]
+    own = np.where(rng.random(LISTS) < 0.3, listed, rng.integers(0, 200_000, LISTS))
+    pq.write_table(pa.table(lists), folder / "lists.parquet")
+    pq.write_table(pa.table({"user_id": users, "item_id": own}), folder / "relevant.parquet")
+
+
+def join(folder: Path) -> None:
+    """Find the hits of lists, and nothing else."""
+    paths = folder / "relevant.parquet", folder / "lists.parquet"
+    try:
+        import polars as pl
+    except ModuleNotFoundError:
+        tables = [pq.read_table(path) for path in paths]
+        tables[0].join(tables[1], ["user_id", "item_id"], join_type="inner")
+        return
+    left, right = map(pl.scan_parquet, paths)
+    hits = left.join(right, on=["user_id", "item_id"])
+    hits.select(pl.len(), (1 / (pl.col("rank") + 1).log(2)).sum()).collect()
+
+
+def memory(name: str) -> float:
+    """Return VmHWM or VmRSS in MiB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(name)).split()[1]) / 1024
+
+
+def measure(what: str, path: str) -> None:
+    """Print the processor seconds and the memory of one call in this process."""
+    sm.evaluate(np.arange(1, 30), "hr@10", n_items=1000)  # imports
+    calls = {
+        "ranks": lambda: sm.evaluate(path, "hr@10, ndcg@10, ap, auc"),
+        "lists": lambda: sm.evaluate(
+            f"{path}/lists.parquet", "hr@10, ndcg@10", relevant=f"{path}/relevant.parquet"
+        ),
+        "join": lambda: join(Path(path)),
+    }
+    if what == "join":  # import its library
+        importlib.import_module("polars" if importlib.util.find_spec("polars") else "pyarrow")
+    Path("/proc/self/clear_refs").write_text("5")
+    before = memory("VmRSS")
+    start = time.process_time()
+    calls[what]()
+    print(json.dumps([time.process_time() - start, memory("VmHWM") - before]))
+
+
+def file_rows(folder: Path) -> list[str]:
+    """Measure files, each call in a process of its own."""
+
+    def child(what: str, path: Path) -> list[float]:
+        command = [sys.executable, "-W", "ignore", __file__, what, str(path)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return json.loads(done.stdout)
+
+    write_lists(folder)
+    cases = {}
+    for n in SIZES:
+        path = folder / f"{n}.parquet"
+        write_ranks(path, n)
+        cases[f"ranks, {n:,} rows with ids"] = ("ranks", path)
+    cases["lists"] = ("lists", folder)
+    cases["a join of the same lists"] = ("join", folder)
+    found: dict[str, list[list[float]]] = {name: [] for name in cases}
+    for _ in range(3):
+        for name, case in cases.items():
+            found[name].append(child(*case))
+    rows = []
+    for name, runs in found.items():
+        seconds, size = np.min(runs, axis=0)
+        rows.append(f"| {name} | {seconds:.2f} | {size:.0f} |")
+        print(rows[-1], flush=True)
+    return rows
+
+
+def main() -> None:
+    """Write the page."""
+    if len(sys.argv) == 3:
+        measure(*sys.argv[1:])
+        return
+    text = HEADER.format(f"{USERS:,}", f"{ITEMS:,}", D, SEEN, RUNS)
+    text += "\n".join(product_rows()) + "\n" + FILES.format(K, f"{LISTS:,}")
+    with tempfile.TemporaryDirectory() as folder:
+        text += "\n".join(file_rows(Path(folder))) + "\n"
+    PAGE.write_text(f"{text}\n{conditions()}\n")
+
+
+if __name__ == "__main__":
+    main()
