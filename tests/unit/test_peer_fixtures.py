@@ -128,6 +128,41 @@ def test_trec_eval_itself_agrees_to_all_digits():
     assert ours == pytest.approx(of_all, abs=1e-12)
 
 
+CUT_NAMES = {
+    "recip_rank": "rr",
+    "P_5": "precision@5",
+    "recall_5": "recall@5",
+    "success_5": "hit@5",
+    "ndcg_cut_5": "ndcg@5",
+    "map_cut_5": "ap-by-relevant@5",
+}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_lists_that_are_short_empty_or_absent(seed):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    rng = np.random.default_rng(seed)
+    topics = [f"q{number}" for number in range(8)]
+    qrels = {}
+    run = {topics[0]: {"d12": 1.0}}
+    for topic in topics:
+        judged = rng.choice(12, 6, replace=False)
+        grades = rng.integers(0, 4, 6)
+        qrels[topic] = {f"d{item}": int(own) for item, own in zip(judged, grades, strict=True)}
+        qrels[topic]["d12"] = 1
+        if rng.random() < 0.8:
+            listed = rng.choice(14, rng.integers(0, 9), replace=False)
+            run[topic] = {f"d{item}": float(place) for place, item in enumerate(listed)}
+    full = {topic: scores for topic, scores in run.items() if scores}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(CUT_NAMES)).evaluate(full)
+    of_all = {
+        ours: np.mean([theirs.get(topic, {}).get(name, 0.0) for topic in topics])
+        for name, ours in CUT_NAMES.items()
+    }
+    ours = means(run, ",".join(of_all), relevant=qrels, missing="last")
+    assert ours == pytest.approx(of_all, abs=1e-12)
+
+
 def test_example_of_pytrec_eval():
     pytrec_eval = pytest.importorskip("pytrec_eval")
     qrels = {"q1": {"d1": 0, "d2": 1, "d3": 0}, "q2": {"d2": 1, "d3": 1}}
