@@ -395,6 +395,7 @@ def write_report(
     ties: options.Ties = "expected",
     relevant: options.Relevant = None,
     seen: options.Seen = None,
+    missing: options.Missing = "refuse",
     shape: options.Shape = defaults.SHAPE,
     confidence: options.Confidence = defaults.CONFIDENCE,
 ) -> None:
@@ -410,7 +411,7 @@ def write_report(
     paths = options.by_name(files)
     given: Any = {"relevant": relevant, "seen": seen, "n_items": n_items, "positive": positive}
     given |= {"n_negatives": n_negatives, "sampling": sampling, "ties": ties, "shape": shape}
-    given |= {"confidence": confidence}
+    given |= {"confidence": confidence, "missing": missing}
     names = metric or defaults.METRICS[:1], estimator or defaults.ESTIMATORS
     with options.naming_files(paths):
         report(paths, output, *names, **given)
