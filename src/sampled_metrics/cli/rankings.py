@@ -50,18 +50,20 @@ def evaluate(
     notes_on_grades: list[str] = []
     asked: list[str] = []
     several_items = False
+    is_mean = False
     for path in files:
         with collected() as notes, reading(path):
             ranks = as_ranks(path, n_items=n_items, complete=complete, missing=missing, **given)
             evaluated = evaluation.evaluate(ranks, metric or defaults.METRICS, **tests)
         notes_on_grades = notes_on_grades or evaluation.relevance_notes([ranks])
         several_items = several_items or evaluation.has_several_items(ranks)
+        is_mean = is_mean or ranks.n_candidates.min() < ranks.n_candidates.max()
         rows += [{"file": str(path), **asdict(result), "notes": notes} for result in evaluated]
         results += evaluated
         asked += notes
     if form is Format.TABLE:
         table, note = evaluation.evaluated_parts(
-            results, confidence, notes_on_grades, several_items
+            results, confidence, notes_on_grades, several_items, is_mean
         )
         names = options.short_names(files)
         named = [{"file": names[of["file"]], **row} for of, row in zip(rows, table, strict=True)]

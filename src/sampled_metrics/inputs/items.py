@@ -305,30 +305,23 @@ def items_by_id(given: object, name: str, min_relevance: float = 0.0) -> Items:
     table = table_of_items(given, name)
     if table is None:
         items = items_of_arrays(given, name)
-        largest = int(items.item.max(initial=-1))
+        item, grades = items.item, items.relevance
+        largest = int(item.max(initial=-1))
         if largest >= _LARGEST_ID:
             raise InputError(f"{name} has an item {largest}; expected columns below {_LARGEST_ID}")
-        sizes = items.sizes
-        users = np.flatnonzero(sizes)
-        return Items(
-            np.append(0, np.cumsum(sizes[users])),
-            items.item,
-            items.n_items,
-            pa.array(users),
-            pa.array(np.arange(items.n_items or largest + 1)),
-            items.relevance,
-            name,
-        )
-    group = table.group()
-    user, user_ids = table.codes(group)
-    item, item_ids = table.codes(ITEM)
-    rows, grades = _counted_rows(table, name, user, item, min_relevance)
-    user = user[rows]
-    if rows.size < item.size:  # some users may have no rows left
-        user, user_ids = encoded(pc.take(user_ids, pa.array(user)))
+        user, user_ids = encoded(items.owners)
+        item_ids = pa.array(np.arange(items.n_items or largest + 1))
+    else:
+        user, user_ids = table.codes(table.group())
+        codes, item_ids = table.codes(ITEM)
+        rows, grades = _counted_rows(table, name, user, codes, min_relevance)
+        item = codes[rows].astype(np.int64)
+        user = user[rows]
+        if rows.size < codes.size:  # some users may have no rows left
+            user, user_ids = encoded(pc.take(user_ids, pa.array(user)))
     items = Items.of_pairs(
         user.astype(np.int64),
-        item[rows].astype(np.int64),
+        item,
         len(user_ids),
         len(item_ids),
         relevance=grades,

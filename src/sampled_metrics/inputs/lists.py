@@ -144,15 +144,19 @@ def _scores_of(table: Table, user: Int) -> tuple[Floats | Int, bool]:
 
 
 def _is_order(user: Int, column: pa.ChunkedArray) -> bool:
-    """Return whether numbers are 1 to K, or 0 to K - 1, for each user, in another order of rows."""
+    """Return whether whole numbers are those of places, in another order of rows."""
     if not pa.types.is_integer(column.type) or column.null_count:
         return False
     values = np.asarray(column)
-    ordered = values[np.lexsort((values, user))] - values.min()
-    by_row = values[np.argsort(user, kind="stable")] - values.min()
-    in_order = ranges(0, np.bincount(user))
-    is_permuted = values.min() in (0, 1) and np.array_equal(ordered, in_order)
-    return is_permuted and not np.array_equal(by_row, in_order)
+    is_by_row = (_steps(user, np.arange(user.size), values) > 0).all()
+    return _are_places(user, values) and not is_by_row
+
+
+def _are_places(user: Int, values: Array) -> bool:
+    """Return whether numbers are 1 to K for each user, or 0 to K - 1, in any order."""
+    least = values.min()
+    ordered = values[np.lexsort((values, user))] - least
+    return least in (0, 1) and np.array_equal(ordered, ranges(0, np.bincount(user)))
 
 
 def _rows_of(rows: Any, filler: Any) -> Array:
@@ -364,10 +368,7 @@ def _ask_of_contradiction(user: Int, rank: Int, score: Array, most: float = 1.0)
 
 def _ask_of_ranks(user: Int, score: Floats) -> None:
     """Ask about scores that are 1, 2, 3 and so on for each user, or from 0, as ranks are."""
-    length = np.bincount(user)
-    ordered = score[np.lexsort((score, user))]
-    is_rank = np.array_equal(ordered - ordered.min(), ranges(0, length))
-    if length.size >= _SEVERAL and is_rank and ordered.min() in (0, 1):
+    if np.unique(user).size >= _SEVERAL and _are_places(user, score):
         ask("data", "scores are 1, 2, 3 and so on for each user: are they ranks? Name them rank")
 
 
