@@ -53,7 +53,7 @@ CALLS: list[tuple[Any, dict[str, Any]]] = [
     (sm.Ranks, {"n_candidates": [9, 9], "n_better": [0, 1], "n_tied": [0, 0], "n_found": [1, 1]}
      | {"n_relevant": [1, 1], "depth": [9, 9], "relevance": [1, 2]}
      | {"users": ["a", "b"], "source": "x"}),
-    (as_ranks, {"path": "ranks.csv", "n_items": 9}),
+    (as_ranks, {"data": "ranks.csv", "n_items": 9}),
     (FULL.take, {"rows": [0, 1]}),
     (FULL.at_least, {"min_relevance": 1}),
     (FULL.replace, {"source": "x", "users": USERS}),
@@ -165,8 +165,8 @@ class Model:
         (lambda: sm.evaluate(HOLES, relevant=[0] * 6), "nan"),
         (lambda: sm.evaluate(Model, relevant=HELD), "found type"),
         (lambda: sm.rank(Model, None, [[1]] * 6), "found type"),
-        (lambda: sm.evaluate_on_budget(Model, **BUDGET), "recommender: found type"),
-        (lambda: sm.evaluate_on_budget(SCORES, proxy=Model, **BUDGET), "proxy: found type"),
+        (lambda: sm.evaluate_on_budget(Model, **BUDGET), "recommender: scores: found type"),
+        (lambda: sm.evaluate_on_budget(SCORES, proxy=Model, **BUDGET), "proxy: scores: found type"),
     ],
 )
 def test_odd_values_are_named(call, words):

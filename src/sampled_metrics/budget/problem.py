@@ -248,8 +248,8 @@ def all_scores(name: str, given: Any, problem: Problem) -> Scores:
         if isinstance(given, tuple):
             given = factors(*given)
         found = scores_of(given)
-        if found.shape != shape:
-            raise InputError(f"shape {found.shape}; expected {shape}, users x items")
+    if found.shape != shape:
+        raise InputError(f"{name} has shape {found.shape}; expected {shape}, users x items")
     return found
 
 

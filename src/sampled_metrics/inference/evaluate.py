@@ -163,6 +163,7 @@ class _Averages(NamedTuple):
     n_items: int  # mean, 0 if not known
     notes: list[str]
     several_items: bool
+    is_mean: bool  # whether users differ in candidates
 
 
 @one_thread()
@@ -179,6 +180,7 @@ def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Av
         n_items=ranks.mean_candidates,
         notes=relevance_notes([ranks]),
         several_items=has_several_items(ranks),
+        is_mean=bool(np.ptp(n)),
     )
 
 
@@ -214,6 +216,7 @@ def _by_parts(file: RankFile, measures: list[Measure], ties: str, seed: int) -> 
         n_items=n_items,
         notes=[],
         several_items=False,
+        is_mean=min(fewest) < max(most),
     )
 
 
@@ -255,6 +258,7 @@ def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluate
         confidence=confidence,
         notes=found.notes,
         several_items=found.several_items,
+        is_mean=found.is_mean,
     )
     return Results(results, parts)
 
@@ -376,11 +380,16 @@ def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
 
 
 def evaluated_parts(
-    results: list[Evaluated], confidence: float, notes: list[str], several_items: bool
+    results: list[Evaluated],
+    confidence: float,
+    notes: list[str],
+    several_items: bool,
+    is_mean: bool = False,
 ) -> tuple[list[Row], str]:
     """Return a row for each result, and a text that says where intervals are too narrow.
 
     That of a share of users, as recall is of users with one item, is right for few users too.
+    `is_mean` tells whether users differ in candidates, of which results hold the mean.
     """
     shares = ("hit",) if several_items else FLAT
     percent = f"{100 * confidence:g} %"
@@ -408,6 +417,6 @@ def evaluated_parts(
     words = extent([result.n_users for result in results], "user")
     items = extent([result.n_items for result in results if result.n_items], "candidate")
     if items:
-        words += f", {items}"
+        words += f", {'a mean of ' if is_mean else ''}{items}"
     words += f". Fractions, ties {results[0].ties}. The interval covers the variation over users."
     return rows, "\n".join([words, *notes, *few.values()])

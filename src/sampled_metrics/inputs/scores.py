@@ -168,7 +168,7 @@ def n_rows(relevant: Any) -> int:
     """Return the number of users of relevant items by position, which a function needs."""
     if isinstance(relevant, Sequence) and not isinstance(relevant, str):
         return len(relevant)
-    if hasattr(relevant, "shape") and not is_table(relevant):
+    if len(getattr(relevant, "shape", ())) > 0 and not is_table(relevant):
         return int(relevant.shape[0])
     raise InputError("a function of users needs relevant by position, as columns or a matrix")
 

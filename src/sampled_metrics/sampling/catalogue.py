@@ -87,9 +87,9 @@ def item_ids_of(items: Any) -> pa.Array:
     """
     if isinstance(items, str | Path | Mapping | Table) or is_table(items):
         return read_table(items, "items (item_id)").ids(ITEM)
-    if np.ndim(items) == 0:
-        return pa.array(np.arange(whole_number("items", items, 1, MOST_ITEMS)))
     column = array_of("items", items)
+    if column.ndim == 0:
+        return pa.array(np.arange(whole_number("items", items, 1, MOST_ITEMS)))
     if column.ndim != 1:
         raise InputError(f"items has shape {column.shape}; expected one id for each item")
     return pa.array(id_column("items", column, column.size))
