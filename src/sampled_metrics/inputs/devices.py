@@ -57,12 +57,15 @@ def counted(scores: Any, pairs: Pairs, threads: int = 1) -> Counted:
         first, last = row.searchsorted((some.start, some.stop))
         mine = slice(first, last)
         if is_floating:
+            is_good = part < np.inf
             gaps[some] = count(part == -np.inf)
-            bad[some] = count(~(part < np.inf))
+            bad[some] = width - count(is_good)
         if last - first != len(part):
-            part = part[row[mine] - some.start]
-        better[mine] = count(part > own[mine, np.newaxis])
-        level[mine] = count(part == own[mine, np.newaxis])
+            place = row[mine] - some.start
+            part = part[place]
+        of_pairs = own[mine, np.newaxis]
+        better[mine] = count(part > of_pairs)
+        level[mine] = count(part == of_pairs)
 
     for _ in in_threads(count_some, blocks(users, width, CACHE), threads):
         pass
@@ -82,12 +85,17 @@ def _on_device(scores: Any, pairs: Pairs) -> Counted:
     if xp.isdtype(scores.dtype, "real floating"):
         for some in blocks(users, width, _ENTRIES):
             part = scores[some, :]
-            gaps[some] = _count(xp, part == -xp.inf)
-            bad[some] = _count(xp, ~(part < xp.inf))
+            is_gap = part == -xp.inf
+            gaps[some] = _count(xp, is_gap)
+            is_good = part < xp.inf
+            bad[some] = width - _count(xp, is_good)
     for some in blocks(row.size, width, _ENTRIES):
         part = scores[some, :] if row.size == users else rows_of(scores, row[some])
-        better[some] = _count(xp, part > own[some, None])
-        level[some] = _count(xp, part == own[some, None])
+        of_pairs = own[some, None]
+        is_above = part > of_pairs
+        better[some] = _count(xp, is_above)
+        is_level = part == of_pairs
+        level[some] = _count(xp, is_level)
     return Counted(gaps, bad, _in_memory(xp, own), better, level - 1)
 
 
@@ -101,15 +109,20 @@ def without(found: Counted, scores: Any, pairs: Pairs, left_out: Pairs) -> tuple
     out_row = left_out[0]
     xp = compat.array_namespace(scores)
     out: Float = _in_memory(xp, _gathered(xp, scores, *left_out))
-    is_out = out > -np.inf
-    candidates = width - found.gaps - np.bincount(out_row[is_out], minlength=users)
+    finite = out_row[out > -np.inf]
+    n_gone = np.bincount(finite, minlength=users)
+    candidates = width - found.gaps - n_gone
     first = out_row.searchsorted(row)
-    n_out = out_row.searchsorted(row, "right") - first
+    last = out_row.searchsorted(row, "right")
+    n_out = last - first
     pair = np.repeat(np.arange(row.size), n_out)
-    difference = out[ranges(first, n_out)] - found.own[pair]
-    n_better = found.better - np.bincount(pair[difference > 0.0], minlength=row.size)
-    n_tied = found.tied - np.bincount(pair[difference == 0.0], minlength=row.size)
-    return candidates, n_better, n_tied
+    gone = out[ranges(first, n_out)]
+    own = found.own[pair]
+    above = pair[gone > own]
+    level = pair[gone == own]
+    n_above = np.bincount(above, minlength=row.size)
+    n_level = np.bincount(level, minlength=row.size)
+    return candidates, found.better - n_above, found.tied - n_level
 
 
 def rows_of(scores: Any, rows: Int) -> Any:
@@ -133,13 +146,16 @@ def _count(xp: Any, marked: Any) -> Int:
 
 def _gathered(xp: Any, scores: Any, row: Int, item: Int) -> Any:
     """Return single scores."""
-    place = _there(xp, row * scores.shape[1] + item, scores)
-    return xp.take(xp.reshape(scores, (-1,)), place, axis=0)
+    place = row * scores.shape[1]
+    flat = xp.reshape(scores, (-1,))
+    return xp.take(flat, _there(xp, place + item, scores), axis=0)
 
 
 def _there(xp: Any, values: Int, scores: Any) -> Any:
     """Return numbers on the device of the scores."""
-    return xp.asarray(np.ascontiguousarray(values, np.int64), device=compat.device(scores))
+    whole = np.ascontiguousarray(values, np.int64)
+    device = compat.device(scores)
+    return xp.asarray(whole, device=device)
 
 
 def _in_memory(xp: Any, values: Any) -> Array:
@@ -149,4 +165,6 @@ def _in_memory(xp: Any, values: Any) -> Array:
         values = xp.astype(values, xp.float32)
     if compat.is_cupy_array(values):
         return values.get()
-    return np.asarray(values) if hasattr(values, "__array__") else np.from_dlpack(values)
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    return np.from_dlpack(values)

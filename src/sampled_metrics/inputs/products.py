@@ -47,12 +47,18 @@ class Products:
         self.items = items
         self._lengths = _lengths(users)
         lengths = _lengths(items)
+        longest_user = self._lengths.max(initial=0.0)
+        longest_item = lengths.max(initial=0.0)
         with _unlimited():
-            largest = self._lengths.max(initial=0.0) * lengths.max(initial=0.0)
-        self.is_finite = bool(largest < np.finfo(np.float64).max / 4.0)
+            largest = longest_user * longest_item
+        limit = np.finfo(np.float64).max
+        self.is_finite = bool(largest < limit / 4.0)
         d = items.shape[1]
-        self._relative = _growth(d, items.dtype) + _growth(d, np.float64)
-        self._least = 4.0 * d * float(np.finfo(items.dtype).tiny)
+        of_product = _growth(d, items.dtype)
+        of_scores = _growth(d, np.float64)
+        self._relative = of_product + of_scores
+        smallest = float(np.finfo(items.dtype).tiny)
+        self._least = 4.0 * d * smallest
         in_order = np.argsort(lengths, kind="stable")
         self._place = np.empty_like(in_order)
         self._place[in_order] = np.arange(in_order.size)
@@ -69,16 +75,26 @@ class Products:
     @_unlimited()
     def __call__(self, rows: Int, items: Int | slice = slice(None)) -> Float:
         """Return scores in float64, the same for any other users, and equal for equal vectors."""
-        users = self.users[rows].astype(np.float64)
-        return np.einsum("uf,if->ui", users, self.items[items].astype(np.float64))
+        users = self.users[rows]
+        vectors = self.items[items]
+        return np.einsum(
+            "uf,if->ui",
+            users.astype(np.float64),
+            vectors.astype(np.float64),
+        )
 
     def of_pairs(self, rows: Int, items: Int) -> Float:
         """Return the same scores of single pairs."""
         scores = np.empty(rows.size)
-        for some in blocks(rows.size, self.items.shape[1], MEMORY):
-            users = self.users[rows[some]].astype(np.float64)
-            vectors = self.items[items[some]].astype(np.float64)
-            scores[some] = np.einsum("pf,pf->p", users, vectors)
+        d = self.items.shape[1]
+        for some in blocks(rows.size, d, MEMORY):
+            users = self.users[rows[some]]
+            vectors = self.items[items[some]]
+            scores[some] = np.einsum(
+                "pf,pf->p",
+                users.astype(np.float64),
+                vectors.astype(np.float64),
+            )
         return scores
 
     @_unlimited()
@@ -91,29 +107,43 @@ class Products:
         row, item = pairs
         user = rows[row]
         own = self.of_pairs(user, item)
-        exponents = self._exponents(self._lengths[rows])
+        lengths = self._lengths[rows]
+        exponents = self._exponents(lengths)
+        lengths = np.ldexp(lengths, -exponents)
         vectors = self._scaled(self.users[rows], exponents)
-        lengths = np.ldexp(self._lengths[rows], -exponents)
         better = np.zeros(row.size, np.int64)
         tied = np.full(row.size, -1)  # without the item itself
-        buffer = np.empty(rows.size * TILE_ITEMS, self.items.dtype)
-        for tile, out in zip(self._tiles, self._in_tiles(left_out), strict=True):
+        n_rows = rows.size
+        buffer = np.empty(n_rows * TILE_ITEMS, self.items.dtype)
+        most = USERS_AT_A_TIME * TILE_ITEMS
+        of_tiles = self._in_tiles(left_out)
+        for tile, out in zip(self._tiles, of_tiles, strict=True):
             n_items = tile.items.size
-            scores = buffer[: rows.size * n_items].reshape(rows.size, n_items)
+            flat = buffer[: n_rows * n_items]
+            scores = flat.reshape(n_rows, n_items)
             np.matmul(vectors, tile.vectors.T, out=scores)
             scores[out] = -np.inf
-            margin = self._relative * lengths * tile.length + self._least
-            scaled = np.ldexp(own, -exponents[row] - tile.exponent)
+            margin = self._relative * lengths
+            margin *= tile.length
+            margin += self._least
+            shift = exponents[row] + tile.exponent
+            scaled = np.ldexp(own, -shift)
             low, high = self._bounds(scaled, margin[row])
-            for some in blocks(row.size, n_items, USERS_AT_A_TIME * TILE_ITEMS):
+            for some in blocks(row.size, n_items, most):
                 part = scores
-                if row.size != rows.size:
+                if row.size != n_rows:
                     part = scores[row[some]]
                 above = part > high[some, np.newaxis]
                 close = part >= low[some, np.newaxis]
                 close ^= above
-                settled = self._settled(user[some], own[some], tile.items, close)
-                better[some] += count(above) + settled[0]
+                settled = self._settled(
+                    user[some],
+                    own[some],
+                    tile.items,
+                    close,
+                )
+                better[some] += count(above)
+                better[some] += settled[0]
                 tied[some] += settled[1]
         return better, tied
 
@@ -122,28 +152,37 @@ class Products:
         row = pairs[0]
         place = self._place[pairs[1]]
         order = np.argsort(place)
-        ends = np.arange(len(self._tiles) + 1) * TILE_ITEMS
-        bounds = place[order].searchsorted(ends)
+        ordered = place[order]
+        first = 0
         for number in range(len(self._tiles)):
-            some = order[bounds[number] : bounds[number + 1]]
-            yield row[some], place[some] - ends[number]
+            begin = number * TILE_ITEMS
+            last = int(ordered.searchsorted(begin + TILE_ITEMS))
+            some = order[first:last]
+            yield row[some], place[some] - begin
+            first = last
 
     def _settled(self, user: Int, own: Float, items: Int, close: Bool) -> Pairs:
         """Count by scores, for each user, the close items that are above its own and level."""
         n_close = count(close)
         is_whole = n_close * _MANY > items.size
-        single = np.flatnonzero((n_close > 0) & ~is_whole)
+        is_single = n_close > 0
+        is_single &= ~is_whole
+        single = np.flatnonzero(is_single)
         place, column = np.nonzero(close[single])
         row = single[place]
-        difference = self.of_pairs(user[row], items[column]) - own[row]
-        better = np.bincount(row[difference > 0.0], minlength=user.size)
-        tied = np.bincount(row[difference == 0.0], minlength=user.size)
+        scores = self.of_pairs(user[row], items[column])
+        of_row = own[row]
+        above = row[scores > of_row]
+        level = row[scores == of_row]
+        better = np.bincount(above, minlength=user.size)
+        tied = np.bincount(level, minlength=user.size)
         whole = np.flatnonzero(is_whole)
         if whole.size:
             scores = self(user[whole], items)
             of_whole = own[whole, np.newaxis]
-            better[whole] = count(close[whole] & (scores > of_whole))
-            tied[whole] = count(close[whole] & (scores == of_whole))
+            near = close[whole]
+            better[whole] = count(near & (scores > of_whole))
+            tied[whole] = count(near & (scores == of_whole))
         return better, tied
 
     def _exponents(self, lengths: Float) -> Int:
@@ -155,16 +194,19 @@ class Products:
     def _scaled(self, vectors: Floats, exponents: Int) -> Floats:
         if self.items.dtype == np.float64:
             return vectors
-        powers = np.ldexp(1.0, -exponents)[:, np.newaxis]
-        scaled: Floats = vectors * powers
+        powers = np.ldexp(1.0, -exponents)
+        scaled: Floats = vectors * powers[:, np.newaxis]
         return scaled.astype(self.items.dtype)
 
     def _bounds(self, own: Float, margin: Float) -> tuple[Floats, Floats]:
         """Return what a product is surely below and above, rounded outwards to its type."""
         kind = self.items.dtype.type
-        low = np.nextafter((own - margin).astype(kind), kind(-np.inf))
-        high = np.nextafter((own + margin).astype(kind), kind(np.inf))
-        return np.maximum(low, np.finfo(kind).min), high
+        low = own - margin
+        high = own + margin
+        below = np.nextafter(low.astype(kind), kind(-np.inf))
+        above = np.nextafter(high.astype(kind), kind(np.inf))
+        least = np.finfo(kind).min
+        return np.maximum(below, least), above
 
 
 def count(marked: Bool) -> Int:
@@ -182,13 +224,17 @@ def _lengths(vectors: Floats) -> Float:
     lengths = np.empty(len(vectors))
     for rows in blocks(len(vectors), vectors.shape[1], MEMORY):
         some = vectors[rows].astype(np.float64)
-        largest = np.abs(some).max(axis=1, initial=0.0)
-        some /= np.where(largest > 0.0, largest, 1.0)[:, np.newaxis]
-        lengths[rows] = largest * np.sqrt(np.square(some).sum(axis=1))
+        sizes = np.abs(some)
+        largest = sizes.max(axis=1, initial=0.0)
+        divisor = np.where(largest > 0.0, largest, 1.0)
+        some /= divisor[:, np.newaxis]
+        squares = np.square(some)
+        lengths[rows] = largest * np.sqrt(squares.sum(axis=1))
     return lengths
 
 
 def _growth(d: int, kind: Any) -> float:
     """Return the bound of the relative error of a sum of d products, and of some steps more."""
-    error = (d + 4) * float(np.finfo(kind).eps) / 2.0
+    half = float(np.finfo(kind).eps) / 2.0
+    error = (d + 4) * half
     return error / (1.0 - error)
