@@ -84,8 +84,8 @@ def test_dependencies_are_what_is_imported():
     package = ROOT / "src/sampled_metrics"
     everything, study = (set(folder.rglob("*.py")) for folder in (package, package / "study"))
     library = names_of(PROJECT["dependencies"])
-    # plots and the proxy als say what to install where their library is missing
-    assert imported(everything - study) - {"matplotlib", "implicit"} == library
+    # plots, bars and the proxy als say what to install where their library is missing
+    assert imported(everything - study) - {"matplotlib", "implicit", "tqdm"} == library
     used = imported(study) | imported((ROOT / "workflow/scripts").glob("*.py"))
     assert used | {"pyyaml", "snakemake", "tqdm"} <= library | names_of(EXTRAS["study"])
     # the command, the progress bar of pooch, and config.py

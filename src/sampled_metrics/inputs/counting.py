@@ -23,6 +23,7 @@ from sampled_metrics._base.arrays import (
     select_rows,
 )
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.progress import with_bar
 from sampled_metrics._base.threads import ALL_CORES, in_threads, threads_of
 from sampled_metrics.inputs.devices import counted, in_memory, is_elsewhere, without
 from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
@@ -56,6 +57,7 @@ def rank_items(
     items: Array | None = None,
     block_size: int = BLOCK_SIZE,
     n_jobs: int = ALL_CORES,
+    progress: bool | None = None,
 ) -> Counts:
     """Count for each user's relevant items among all items that the user has not seen."""
     sizes = np.diff(relevant.start)
@@ -72,7 +74,8 @@ def rank_items(
     rows = np.flatnonzero(sizes)
     task = _Task(relevant, seen, users, items)
     counted = task.counts(score, rows, block_size, threads_of(n_jobs))
-    blocks = [(empty, empty, empty), *counted]
+    shown = with_bar(counted, rows.size, lambda part: part[0].size, "users", progress)
+    blocks = [(empty, empty, empty), *shown]
     n_candidates, n_better, n_tied = map(np.concatenate, zip(*blocks, strict=True))
     if relevant.name == HELD_OUT:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")

@@ -195,6 +195,7 @@ def count_scores(
     min_relevance: float = 0.0,
     block_size: int = BLOCK_SIZE,
     n_jobs: int = ALL_CORES,
+    progress: bool | None = None,
 ) -> Counts:
     """Rank relevant items among all that their users have not seen."""
     n_users, n_items = scores.shape
@@ -223,6 +224,7 @@ def count_scores(
         items=names,
         block_size=block_size,
         n_jobs=n_jobs,
+        progress=progress,
     )
 
 

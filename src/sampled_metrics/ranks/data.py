@@ -279,6 +279,7 @@ def rank(
     min_relevance: float = 0.0,
     block_size: int = BLOCK_SIZE,
     n_jobs: int = ALL_CORES,
+    progress: bool | None = None,
 ) -> Ranks:
     """Rank each user's relevant items among all items that the user has not seen.
 
@@ -299,6 +300,7 @@ def rank(
         "min_relevance": min_relevance,
         "block_size": block_size,
         "n_jobs": n_jobs,
+        "progress": progress,
     }
     if isinstance(score, tuple) and len(score) == 2:
         return Ranks.from_factors(*score, relevant, **options)

@@ -198,6 +198,7 @@ class Ranks:
         min_relevance: float = 0.0,
         block_size: int = BLOCK_SIZE,
         n_jobs: int = ALL_CORES,
+        progress: bool | None = None,
     ) -> Self:
         """Rank relevant items by scores of all items.
 
@@ -220,6 +221,9 @@ class Ranks:
         n_jobs
             Threads that multiply and count, as in joblib; -1 for one per core. The result does not
             depend on it, and a function is called by this thread alone.
+        progress
+            Whether a bar of tqdm shows how many users are ranked; by default if standard error is a
+            terminal and tqdm is installed.
 
         Examples
         --------
@@ -236,6 +240,7 @@ class Ranks:
             min_relevance=min_relevance,
             block_size=block_size,
             n_jobs=n_jobs,
+            progress=progress,
         )
         return cls._of(counts).at_least(min_relevance)
 

@@ -1,0 +1,39 @@
+"""Bars of progress, where a terminal shows them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from sampled_metrics._base.errors import InputError
+
+Made = TypeVar("Made")
+
+
+def with_bar(
+    parts: Iterable[Made],
+    total: int,
+    size: Callable[[Made], int],
+    what: str,
+    progress: bool | None = None,
+) -> Iterator[Made]:
+    """Yield parts of some work, and show on standard error how much of the total is done.
+
+    By default there is a bar if standard error is a terminal and tqdm is installed.
+    """
+    is_shown = sys.stderr.isatty() if progress is None else progress
+    if not is_shown:
+        yield from parts
+        return
+    try:
+        from tqdm import tqdm
+    except ModuleNotFoundError:
+        if progress:
+            raise InputError("progress needs tqdm; install sampled-metrics[progress]") from None
+        yield from parts
+        return
+    with tqdm(total=total, desc=what, unit_scale=True, mininterval=0.5) as bar:
+        for part in parts:
+            yield part
+            bar.update(size(part))
