@@ -73,9 +73,9 @@ class Declaration:
     """An estimator as `register` knows it."""
 
     label: str  # its name in tables
-    vectors: Callable[..., Float]  # of all measures of a `Problem`, shape (measures, m + 1)
+    vectors: Callable[..., Float]  # for a `Problem`, shape (measures, m + 1)
     parameter: str | None = None  # second argument of `vectors`
-    values: str = ""  # of the parameter, in words
+    values: str = ""  # which a parameter may have, in words
     allows: Callable[[float], bool] = bool  # whether a number is one of them
     fitted: bool = False  # whether the vectors depend on `Problem.histogram`
 
@@ -165,7 +165,7 @@ def estimator_matrix(
 
     An estimate is the mean of its vector over users' sampled ranks: histogram @ vector / users.
     Returns float64 of shape (measures, estimators, m + 1); the last axis is sampled rank - 1.
-    `options` are the other attributes of `Problem`, of which `sampling` is required.
+    `options` are further attributes of `Problem`; `sampling` is required.
 
     Examples
     --------

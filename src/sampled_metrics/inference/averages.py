@@ -1,6 +1,6 @@
 """Averages of functions of the true rank under the extreme points of a class.
 
-The class is that of `kernels` with its shape at all ranks: the ranks 1 ... k, equally likely, or
+The class is as in `kernels`, with its shape at all ranks: the ranks 1 ... k, equally likely, or
 rank k alone. Among more than 200,000 candidates, ranks further than 100,000 from both ends are
 taken in steps of a 50,000th of that distance.
 """
@@ -21,7 +21,7 @@ from sampled_metrics.sampling.probability import pmf_at
 
 _EDGE = 512  # single ranks at both ends
 _RATIO = 1.25  # growth of panels
-_NODES = 40  # of each panel
+_NODES = 40  # in each panel
 _EULER_MACLAURIN = ((1, 1 / 12), (3, -1 / 720), (5, 1 / 30240))  # derivatives and their factors
 _FINE = 50_000  # steps in the distance of a rank from the nearer end, at least
 
@@ -152,7 +152,7 @@ def _of_polynomials(
 
 
 def last_ranks(n: int) -> Int:
-    """Ranks k of the extreme points, all but those far from both ends."""
+    """Ranks k of the extreme points: all near both ends, and some far from them."""
     half = (n + 1) // 2
     near = [np.arange(1, min(_FINE, half) + 1)]
     for step in range(1, half // _FINE + 1):

@@ -11,9 +11,8 @@ have. Of all such vectors, the one with the least expected upper end,
     f.u + z sqrt(Var_f(u) / D),
 
 is a second-order cone programme; f is the likely distribution of sampled ranks, D the number of
-users. The programme is solved for some extreme points; those that turn out violated join until none
-is, and what remains of a violation is added to the vector, so that it is valid however badly f is
-known.
+users. The programme is solved for some extreme points; violated ones join until none is left, and a
+remaining violation is added to the vector, so that it is valid however badly f is known.
 """
 
 from typing import NamedTuple
@@ -28,22 +27,22 @@ from sampled_metrics.metrics.measures import Measure
 
 LOWER, UPPER = -1.0, 1.0  # signs of vectors; lower ones are upper ones of the negative
 
-_OF_PROGRAMME = (30, 60)  # points from which it starts: small k singly, and larger ones
+_OF_PROGRAMME = (30, 60)  # points at the start: small k singly, and larger ones
 _OF_FACTOR = (12, 40)  # the same where others must join in any case
 _OF_FIT = (100, 100)
-_ACCURACY = 1e-6  # of the solver
+_SOLVER_ACCURACY = 1e-6
 _NEGLIGIBLE = 1e-14  # probabilities that the solver takes as 0
-_TOLERANCE = 2e-5  # of the metric's span; violations up to it are added to the vector
-_ROUNDS = 20  # of cutting planes
-_ITERATIONS = 400  # of a fit
+_TOLERANCE = 2e-5  # violations, by the metric's span, that are added to the vector
+_CUTTING_ROUNDS = 20
+_FIT_ITERATIONS = 400
 _PSEUDO_USERS = 0.5
 
 
 class Mixture(NamedTuple):
     """The mixture of extreme points that is likeliest for some sampled ranks."""
 
-    rows: Int  # of its extreme points in a kernel
-    weights: Float  # of each of them; shape (..., points)
+    rows: Int  # in a kernel, one for each extreme point
+    weights: Float  # shape (..., points)
     shares: Float  # probability of every bin, with half a user of a uniform rank; all positive
 
 
@@ -59,7 +58,7 @@ def likely_mixture(counts: Float, table: Kernel) -> Mixture:
     observed = counts + uniform
     observed /= observed.sum(axis=-1, keepdims=True)
     weights = np.full((*counts.shape[:-1], rows.size), 1.0 / rows.size)
-    for _ in range(_ITERATIONS):
+    for _ in range(_FIT_ITERATIONS):
         weights *= (observed / (weights @ given)) @ given.T
     weights /= weights.sum(axis=-1, keepdims=True)
     fitted = counts.sum(axis=-1, keepdims=True) * (weights @ given) + uniform
@@ -72,8 +71,9 @@ def vectors(
     """Compute the lower or the upper vectors of a metric, shape (rows, m + 1).
 
     Each row of `shares`, likely distributions of sampled ranks in the bins of `table`, has a vector
-    of its own, to be averaged over `n_users`; `z` is the weight of the standard error. The upper
-    vectors have the least expected upper ends among those with expectations above the metric.
+    of its own, to be averaged over `n_users`; `z` is the weight of the standard error. Among
+    vectors whose expectation is never below the metric, an upper one has the smallest expected
+    upper end.
     """
     low, high = measure.at(np.array([table.n, 1]), table.n).tolist()
     if high <= low:
@@ -93,14 +93,14 @@ class _Programme:
     def __init__(self, target: Float, table: Kernel, cutoff: int | None) -> None:
         first = _OF_PROGRAMME if table.is_complete else _OF_FACTOR
         self.table = table
-        self.rows = spread_rows(table, *first, cutoff)  # of the k of each point
+        self.rows = spread_rows(table, *first, cutoff)
         self.points = np.column_stack([table.given, target])  # bins, and the metric
         self.stated = self.points[self.rows]
 
     def vector(self, shares: Float, weight: float) -> Float:
         """Solve for an upper vector in the bins by cutting planes."""
         table = self.table
-        for _ in range(_ROUNDS):
+        for _ in range(_CUTTING_ROUNDS):
             vector = _solve(self.stated, shares, weight)
             lacking = self.points @ np.append(-vector, 1.0)
             added = peaks(table.heaviest(lacking), _TOLERANCE)
@@ -143,29 +143,32 @@ def _solve(stated: Float, shares: Float, weight: float) -> Float:
     right = np.concatenate([-target, np.zeros(1 + bins)])
     cones = [clarabel.NonnegativeConeT(points), clarabel.SecondOrderConeT(bins + 1)]
     cost = np.concatenate([shares, [0.0, weight]])
-    vector = np.array(cone_programme(cost, matrix, right, cones, _ACCURACY, refinements=1).x)[:bins]
+    vector = np.array(
+        cone_programme(cost, matrix, right, cones, _SOLVER_ACCURACY, refinements=1).x
+    )[:bins]
     return vector if np.isfinite(vector).all() else np.full(bins, target.max())
 
 
 def _between(lacking: Float, table: Kernel) -> Float:
-    """Bound how much a violation grows between a point and the next, where k is of a grid.
+    """Bound how much a violation grows between neighbouring points of a grid.
 
-    A quarter of the second derivative times the squared step, twice that of a parabola. On both
-    sides of a cut-off, neighbouring k are points, so no second difference spans it that counts.
+    A quarter of the second derivative times the squared step, twice as much as for a
+    parabola. On both sides of a cut-off, neighbouring k are points, so that no second difference
+    that counts spans it.
     """
     step = np.diff(table.points).astype(np.float64)
     bend = 2.0 * np.abs(np.diff(np.diff(lacking) / step)) / (step[1:] + step[:-1])
     bend = np.pad(bend, 1, mode="edge")
     growth = np.where(step > 1, np.square(step) * np.maximum(bend[:-1], bend[1:]) / 4.0, 0.0)
     growth = np.append(growth, 0.0)
-    growth[1:-1] = np.maximum(growth[1:-1], growth[:-2])  # of both sides
+    growth[1:-1] = np.maximum(growth[1:-1], growth[:-2])
     return growth
 
 
 def _within_blocks(lacking: Float, table: Kernel) -> Float:
     """Bound how much more is lacking where the weight changes within a block of ranks.
 
-    By twice what it is for a straight line through 0 in the middle of the block.
+    Twice the bound for a straight line through 0 in the middle of the block.
     """
     found = np.zeros(lacking.size)
     sums, sizes = table.block_sums(lacking)

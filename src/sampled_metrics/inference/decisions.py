@@ -12,7 +12,7 @@ from sampled_metrics.inference.population import Estimate, Shape, estimate
 from sampled_metrics.inference.results import UNDECIDED, Compared
 
 _ROUNDING = 1e-13
-_LEAST_RATIO = 1e-5  # of a difference to its error, so that users needed fit into int64
+_LEAST_RATIO = 1e-5  # difference by error, so that users needed fit into int64
 
 
 def of_common(a: Float, b: Float, common: tuple[Int, Int] | None) -> tuple[Float, Float]:

@@ -31,20 +31,20 @@ _SINGLE_RANKS = 20  # sampled ranks that are bins of their own
 _RATIO = 1.2  # growth of the other bins
 _MONOTONE = 5  # sampled ranks down to whose rank a class has its shape
 _BEYOND = 3  # cut-offs, likewise
-_STEPS = 50  # to the greatest mean, of which about five are needed
-_ROUNDING = 1e-14  # of means
+_STEPS = 50  # to the greatest mean; about five are needed
+_ROUNDING = 1e-14  # by which means may differ
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Extremes:
     """Extreme points of a class of distributions of the true rank.
 
-    Listed are those that are uniform on ranks 1 ... k, or k alone. With a factor above 1 there are
-    others, which have the weight of the factor on some ranks; they are found where a function of
-    the rank has its greatest mean.
+    Listed are the distributions that are uniform on ranks 1 ... k, or k alone. A factor above 1
+    adds distributions that have the weight of the factor on some ranks; they are found where a function
+    of the rank has its greatest mean.
     """
 
-    factor: float  # of the class
+    factor: float  # the class's
     last: int  # rank down to which the class has its shape; beyond, k alone
     points: Int  # k of the listed extreme points, increasing from 1 to n; shape (points,)
 
@@ -79,9 +79,9 @@ class Extremes:
         return found
 
     def greatest(self, means: Float) -> float:
-        """Greatest mean under any extreme point, from the means under those listed.
+        """Greatest mean under any extreme point, from the means under the listed ones.
 
-        Newton's method on the greatest sum of what exceeds a number, which is 0 at this mean.
+        Newton's method on the greatest sum of excesses over a number, which is 0 at this mean.
         """
         greatest = float(means.max())
         for _ in range(_STEPS):
@@ -203,7 +203,7 @@ def in_bins(ranks: Ranks, m: int, sampling: Sampling) -> Float:
 
 
 def peaks(values: Float, above: float) -> Int:
-    """Places of values above a number that are as great as those beside them."""
+    """Places of values above a number that are as great as their neighbours."""
     beside = np.pad(values, 1, constant_values=-np.inf)
     return np.flatnonzero((values > above) & (values >= beside[:-2]) & (values >= beside[2:]))
 

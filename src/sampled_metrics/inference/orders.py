@@ -24,7 +24,7 @@ from sampled_metrics.inference.shapes import MOST_FACTOR, NONE, assumed
 from sampled_metrics.metrics.measures import parse_measure
 
 _MANY_USERS = 10_000_000
-_MOST_ROWS = 30  # of a table of pairs and metrics; more are in a row for each pair
+_MOST_ROWS = 30  # in a table of pairs and metrics; more are in a row for each pair
 _SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
 _OF_FACTORS = (
     "holds up to: the order is wrong only if some rank near the top is at least this many times as "
@@ -35,7 +35,7 @@ _OF_SIGNS = "<, >: b or a has the higher exact metric; ?: undecided. JSON and CS
 
 
 def better_first(result: Compared, order: str) -> tuple[str, str]:
-    """Name the better recommender of a pair, and the other one, if this is the order."""
+    """Return the names of a pair, the better one in this order first."""
     if order == "b":
         return result.b, result.a
     return result.a, result.b
@@ -49,7 +49,7 @@ def order_in_words(result: Compared) -> str:
 
 
 def is_above(result: Compared, order: str) -> str:
-    """Say who is above whom if this is the order, such as B is above A."""
+    """Describe an order, such as B is above A."""
     return " is above ".join(better_first(result, order))
 
 
@@ -66,7 +66,7 @@ def exact_verdict(result: Compared) -> str:
 
 
 def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
-    """Put the order of the exact metrics in words, or what ranges and estimates say of it."""
+    """Describe the order of the exact metrics, or what is known about it if it is open."""
     if result.order != UNDECIDED:
         return f"{is_above(result, result.order)}{_unless(result)}"
     leaves = f"{result.n_negatives:,} uniform negatives leave"
@@ -115,7 +115,7 @@ def order_parts(
     shape: str | float = NONE,
     solved: dict[str, Solved] | None = None,
 ) -> Parts:
-    """Orders, and what would decide open ones; of sampled ranks also the ranges and estimates."""
+    """Orders and how open ones can be decided; ranges and estimates of sampled ranks."""
     by_pair = groupby(results, key=attrgetter("a", "b", "metric"))
     pairs = [next(of_pair) for _, of_pair in by_pair]  # all estimators have the same order
     is_long = len(pairs) > _MOST_ROWS
@@ -205,7 +205,7 @@ def _advice(
     shape: str | float,
     confidence: float,
 ) -> list[str]:
-    """Say which differences the negatives drawn decide, and what decides smaller ones."""
+    """Say which differences the negatives drawn decide, and how smaller ones are decided."""
     undecided = [pair for pair in pairs if pair.order == UNDECIDED]
     if not undecided:
         return []
@@ -237,7 +237,7 @@ def _ranges(solved: dict[str, Solved]) -> list[Row]:
 
 
 def _estimates(solved: dict[str, Solved]) -> list[Row]:
-    """One row for each metric and recommender, and below them what the estimates act like."""
+    """One row for each metric and recommender, and below them how the estimates act."""
     rows: list[Row] = []
     first = next(iter(solved.values()))
     for i, measure in enumerate(first.measures):

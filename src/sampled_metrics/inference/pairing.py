@@ -36,7 +36,7 @@ class Paired(NamedTuple, Generic[Evaluation]):
 def questioned_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
     """Find common users, and ask about pairs that may not be of the same data.
 
-    Those are pairs whose numbers of candidates differ by more than 1 %, or with few common users.
+    Such pairs have numbers of candidates that differ by more than 1 %, or with few common users.
     """
     paired = paired_users(evaluations)
     for (a, b), rows in paired.common.items():

@@ -44,7 +44,7 @@ _BLOCKS_PER_E_FOLD = 200  # beyond, a block of ranks is half a percent wide
 _ITERATIONS = 100
 _PRIOR_USERS = 0.5
 _LIKELY_USERS = 50.0
-_LOG_EXPONENTS = (-12.0, 0.0)  # of power laws, natural; exponent 1 is a random order of the items
+_LOG_EXPONENTS = (-12.0, 0.0)  # natural, of power laws; exponent 1 is a random order of the items
 _LEAST_CURVATURE = -2.0  # that of a share of successes, V(mu) = mu (1 - mu)
 
 
@@ -199,7 +199,7 @@ def power_law(n: int, exponent: float) -> Population:
 def power_law_with(measure: Measure, value: float, n: int) -> Population:
     """Return the power law with a value of an exact metric.
 
-    The metric falls from 1 to that of a random order while the exponent rises from 0 to 1.
+    The metric falls from 1 to its value in a random order while the exponent rises from 0 to 1.
     """
 
     def above(log_exponent: float) -> float:
@@ -245,7 +245,7 @@ class Shape(NamedTuple):
         """Return shape and number of values whose mean varies like mean(b) - mean(a).
 
         For independent samples. The cumulants of the difference of the means, k2 = v_a/n_a +
-        v_b/n_b and so on, are those of a mean of as many values as the smaller sample has.
+        v_b/n_b and so on, belong to a mean of as many values as the smaller sample has.
         """
         n = min(n_a, n_b)
         second = n * (b.second / n_b + a.second / n_a)

@@ -4,11 +4,11 @@ Sampled ranks determine the distribution of true ranks in part only, so they all
 values of an exact metric. Its ends are bracketing vectors (see `brackets`) averaged over users,
 plus or minus the error of that average: whichever distribution of the class the true ranks have,
 each end is on the right side of the exact metric with a probability of about (1 + confidence)/2 or
-more. The exact metric is that of the population from which the users are drawn.
+more. The exact metric is the population's from which the users are drawn.
 
-Users are split in two folds at random, and the vectors for either come from the sampled ranks of
-the other: a vector that suits the chance deviations of a sample is biased on it. AUC is linear in
-the sampled rank, so its range is the interval of an unbiased estimate.
+Users are split in two folds at random, and the vectors for each fold come from the sampled ranks
+of the second: a vector that suits the chance deviations of a sample is biased on it. AUC is linear
+in the sampled rank, so its range is the interval of an unbiased estimate.
 """
 
 from bisect import bisect_left
@@ -34,14 +34,14 @@ from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.probability import distinct_items
 
-_GROUPS = 3  # of rows with about the same n
+_GROUPS = 3  # groups of rows with about the same n
 _SAME_N = 0.02  # share of it by which n must differ for that
 _INVERSION = 0.99  # least confidence of ends that are inverted
 _ROUNDING = 1e-9
 _LEAST_P = 1e-6
 _MOST_P = 1.0 - 1e-3
 
-_FACTOR_ERROR = 0.05  # of the factors that an order holds up to
+_FACTOR_ERROR = 0.05  # relative, of a factor that an order holds up to
 _OF_ITEMS = ("recall", "auc")  # the mean over a user's items is the metric of the user
 
 
@@ -112,8 +112,8 @@ class Grouped:
     users: Any  # different ids in order; None without ids, where each row is a user
     user: Int  # place of each row's user among them
     fold: Int  # 0 or 1, of each row
-    group: Int  # of each row, of those with about the same n
-    kind: Int  # of each user
+    group: Int  # for each row, by about the same n
+    kind: Int  # for each user
     sizes: list[int]  # mean n of each group
     counts: Float  # users of the other fold at every sampled rank; shape (folds, m + 1)
     likely: dict[tuple[int, int], Float]  # shares of users, by n and last rank of a class
@@ -185,7 +185,7 @@ def bracket_users(
 ) -> Bracketed:
     """Solve for the bracketing vectors of some metrics, and average them for each user.
 
-    Rows of one user are averaged first, and the exact metric is that of the average user. `shape`
+    Rows of one user are averaged first, and the exact metric is the average user's. `shape`
     is the assumption about the distribution of true ranks, see `shapes`.
     """
     if not 0.0 < confidence < 1.0:
@@ -226,7 +226,7 @@ def checked_ranges(
 
 
 def _contradicted(shape: str | float) -> str:
-    """Say what may be wrong with a shape, to be followed by other causes."""
+    """Name the shape as a cause of a misfit, to be followed by further causes."""
     if name_of(shape) == NONE:
         return ""
     return "the top ranks are less likely than assumed (try shape 3 or none, --shape), or "
@@ -247,7 +247,7 @@ def _difference(a: Bracketed, b: Bracketed, place: int) -> Callable[[float], tup
     of_a = a.ends[place]
     of_b = b.ends[place]
     low = _least(of_a.upper, of_b.lower, common)
-    high = _least(-of_a.lower, -of_b.upper, common)  # of the negative metric
+    high = _least(-of_a.lower, -of_b.upper, common)
     return lambda level: (low(level), -high(level))
 
 
@@ -360,7 +360,7 @@ class _Common(NamedTuple):
 
     of_a: Int
     of_b: Int
-    users: Int  # of each pair of kinds
+    users: Int  # number of each pair of kinds
 
 
 @lru_cache(maxsize=8)

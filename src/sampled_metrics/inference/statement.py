@@ -1,4 +1,4 @@
-"""What printed means of sampled metrics allow: their checks, and the programmes of their ranges."""
+"""Constraints of printed means of sampled metrics: checks, and the programmes of their ranges."""
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
@@ -28,7 +28,7 @@ _exact_metric = lru_cache(maxsize=2)(exact_metric)  # rows of a table have the s
 
 
 class About(NamedTuple):
-    """What is known of an evaluation whose means are printed, and what is assumed."""
+    """Known facts of an evaluation whose means are printed, and assumptions."""
 
     n_items: int
     n_negatives: int
@@ -42,7 +42,7 @@ class About(NamedTuple):
 
 
 class Printed(NamedTuple):
-    """Printed numbers, and what their means allow."""
+    """Printed numbers, and the distributions that their means allow."""
 
     names: list[str]  # for errors
     about: About
@@ -69,7 +69,7 @@ class Ends(NamedTuple):
 
 
 def state(printed: Numbers, about: About) -> Printed:
-    """State what the printed numbers allow, or raise an InputError where they allow nothing."""
+    """State the distributions that printed numbers allow, or raise InputError if there are none."""
     _check(printed, about)
     n = about.n_items
     m = about.n_negatives
@@ -153,7 +153,7 @@ def _conflict(problem: Printed, what: str, remedy: str) -> float:
 
     def most(means: Means) -> float:
         if n_users is None:
-            return 1e-6  # of the sum of differences
+            return 1e-6  # on the sum of differences
         return float(chdtri(means.values.size, 0.005)) / n_users
 
     found = conflict(problem.means)
@@ -172,7 +172,7 @@ def _conflict(problem: Printed, what: str, remedy: str) -> float:
 
 
 def _check(printed: Numbers, about: About) -> None:
-    """Raise an InputError for what cannot have been printed."""
+    """Raise an InputError for numbers that cannot have been printed."""
     check_arguments(
         n_users=about.n_users,
         shape=about.shape,

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 _MANY = 10_000  # users, from which on values are looked up by place
-_MOST_PLACES = 1_048_576  # of such a table
+_MOST_PLACES = 1_048_576  # in the table of values by place
 _PLACES_AT_A_TIME = 8192  # few enough to stay in the processor's cache
 
 
@@ -153,7 +153,7 @@ class Measure:
 def parse_measure(text: str) -> Measure:
     """Return the measure of a name; an unknown one raises InputError with the known names.
 
-    Names are those of the registry and their aliases, in upper or lower case, with `_` for `-`; a
+    Names are registered ones and their aliases, in upper or lower case, with `_` for `-`; a
     cut-off follows `@`, `_` or `-`.
 
     Examples
@@ -214,7 +214,7 @@ def parse_list(
 ) -> list[T]:
     """Parse one name, several separated by commas, or a sequence of either; at least one.
 
-    Entries of the kind that `parse` returns are kept. `what` names the names in errors.
+    Entries of the kind that `parse` returns are kept. Errors call the names `what`.
     """
     if isinstance(names, str):
         names = [names]
@@ -272,7 +272,7 @@ def values(
     ----------
     ranks
         Ranks of the relevant items, whose grades only NDCG uses. In a list that is cut, candidates
-        below the cut count as not tied with those above; one that ends too early to know the value
+        below the cut count as not tied with any above; one that ends too early to know the value
         raises InputError.
     ties
         `expected` (mean over a uniformly random order of candidates with equal scores, relevant

@@ -31,7 +31,7 @@ def draw_sampled_ranks(
     """Draw the sampled rank of every user, in one experiment or in several.
 
     `rng` gives one uniform number per user. Of several generators, such as `rng.spawn(100)`, each
-    is for one experiment. The other parameters are those of `sampled_rank_distribution`. Returns
+    is for one experiment. Further parameters are as for `sampled_rank_distribution`. Returns
     int64 of shape (users,), or (generators, users) for several.
 
     Examples
