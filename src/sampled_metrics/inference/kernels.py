@@ -40,8 +40,8 @@ class Extremes:
     """Extreme points of a class of distributions of the true rank.
 
     Listed are the distributions that are uniform on ranks 1 ... k, or k alone. A factor above 1
-    adds distributions that have the weight of the factor on some ranks; they are found where a function
-    of the rank has its greatest mean.
+    adds some with the weight of the factor on a few ranks; they are found where a function of the
+    rank has its greatest mean.
     """
 
     factor: float  # the class's

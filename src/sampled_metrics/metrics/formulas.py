@@ -67,10 +67,10 @@ def _recall(levels: Levels, users: Ranks, measure: Measure) -> Float:
 
 @register("recall-micro", "Recall (micro)", pooled=True)
 def _recall_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    """Values whose mean is the quotient of two sums, and whose spread is its spread.
+    """Values with the mean and, to the first order, the spread of the quotient of two sums.
 
     Of hits H and items L, the quotient q = mean H / mean L varies as the mean of (H - q L) / mean L
-    does, to the first order.
+    does.
     """
     hits = _hits(levels, users, measure)
     if (users.n_relevant == 1).all():

@@ -210,18 +210,18 @@ def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
 
 
 def parse_list(
-    names: str | Sequence[str | T], what: str, parse: Callable[[str], T], kind: type[T]
+    names: str | Sequence[str | T], noun: str, parse: Callable[[str], T], kind: type[T]
 ) -> list[T]:
     """Parse one name, several separated by commas, or a sequence of either; at least one.
 
-    Entries of the kind that `parse` returns are kept. Errors call the names `what`.
+    Entries of the kind that `parse` returns are kept. Errors call a name a `noun`.
     """
     if isinstance(names, str):
         names = [names]
     try:
         entries = list(names)
     except TypeError:
-        raise InputError(f"{what} are {names!r}; expected names") from None
+        raise InputError(f"{noun} are {names!r}; expected names") from None
     parsed: list[T] = []
     for entry in entries:
         if isinstance(entry, str):
@@ -229,9 +229,9 @@ def parse_list(
         elif isinstance(entry, kind):
             parsed.append(entry)
         else:
-            raise InputError(f"{what} hold an entry of type {type(entry).__name__}; expected names")
+            raise InputError(f"{noun} hold an entry of type {type(entry).__name__}; expected names")
     if not parsed:
-        raise InputError(f"no {what}; expected at least one")
+        raise InputError(f"no {noun}; expected at least one")
     return list(dict.fromkeys(parsed))
 
 
