@@ -35,7 +35,7 @@ def read_dataset(path: Path, settings: DatasetSettings, with_rating: bool = Fals
 
 @dataclass(frozen=True)
 class Ratings:
-    """The ratings file in an archive of MovieLens, of which nothing is unpacked."""
+    """The ratings file in an archive of MovieLens, read without unpacking."""
 
     archive: Path
     dataset: MovieLens
@@ -56,9 +56,9 @@ class Ratings:
 
     @contextmanager
     def open(self) -> Iterator[tuple[IO[bytes], int]]:
-        """Open the file, of which the size is returned too; damage in the archive is an InputError.
+        """Open the file and return it with its size; a damaged archive is an InputError.
 
-        So are two files of the name and one much larger than the published one.
+        So are two files of this name, and one much larger than the published file.
         """
         member = self.dataset.member
         most = self.dataset.largest_member
@@ -92,7 +92,7 @@ class Ratings:
 def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = False) -> Interactions:
     """Read the events of an archive of MovieLens; `with_rating` keeps the ratings.
 
-    A line that is not as in its dataset is an InputError with its number and content.
+    A line that breaks the dataset's layout is an InputError with its number and content.
     """
     ratings = Ratings(path, dataset)
     layout = dataset.layout
@@ -127,7 +127,7 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
 
 def _parse(content: bytes, layout: Layout) -> pa.Table | None:
     """Read the columns; None if a line is not as in the layout, or the last one has no end."""
-    # pyarrow takes more for numbers than the publisher writes: blanks, signs, hexadecimals.
+    # pyarrow also reads numbers that the publisher never writes: blanks, signs, hexadecimals.
     if content.translate(None, layout.characters) or not content.endswith(b"\n"):
         return None
     types = {"user": pa.int32(), "item": pa.int32(), "timestamp": pa.int64()}

@@ -27,8 +27,8 @@ def last_events(
 ) -> tuple[Int, int]:
     """Return the place of each user's last event, and how many users have several.
 
-    Events are in order of users, those of user u from bounds[u] to bounds[u + 1], and in file order
-    for each user.
+    Events are in order of users, from bounds[u] to bounds[u + 1] for user u, and in file order for
+    each user.
     """
     begin = bounds[:-1]
     latest = np.repeat(np.maximum.reduceat(timestamp, begin), np.diff(bounds))
