@@ -5,8 +5,8 @@ rule page:
         figures=get_figures,
         exact=rules.exact.output,
         scorecard=get_scorecard,
-        audit=[own(path) for path in STUDY.audit],
-        orders=[own(path) for path in STUDY.orders],
+        audit=get_audit,
+        orders=get_orders,
         origin=[own(path) for path in STUDY.origin],
         chain=get_chain,
     output:
