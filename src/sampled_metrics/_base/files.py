@@ -173,15 +173,10 @@ def read_arrays(
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
             raise InputError(f"not {noun} ({name} is no array)", path=path)
-    _require_names(path, noun, names, arrays)
-    return arrays
-
-
-def _require_names(path: Path, noun: str, names: Sequence[str], arrays: Collection[str]) -> None:
-    """Raise InputError for the first of these names that no array has."""
     for name in names:
         if name not in arrays:
             raise InputError(f"not {noun} (it holds no {name})", path=path)
+    return arrays
 
 
 @contextmanager

@@ -6,7 +6,7 @@ class of true ranks (see `kernels`), a vector u with
     sum over s of u(s) Q_k(s) >= M_k   for all k
 
 has an expectation of at least the exact metric, whatever distribution of the class the true ranks
-have. Of all such vectors, the one with the least expected upper end,
+have. Among all such vectors, the one with the least expected upper end,
 
     f.u + z sqrt(Var_f(u) / D),
 
@@ -27,9 +27,9 @@ from sampled_metrics.metrics.measures import Measure
 
 LOWER, UPPER = -1.0, 1.0  # signs of vectors; lower ones are upper ones of the negative
 
-_OF_PROGRAMME = (30, 60)  # points at the start: small k singly, and larger ones
-_OF_FACTOR = (12, 40)  # the same where others must join in any case
-_OF_FIT = (100, 100)
+_STARTING_POINTS = (30, 60)  # points at the start: small k singly, and larger ones
+_STARTING_POINTS_OF_FACTOR = (12, 40)  # the same for a factor, where some join in any case
+_FIT_POINTS = (100, 100)
 _SOLVER_ACCURACY = 1e-6
 _NEGLIGIBLE = 1e-14  # probabilities that the solver takes as 0
 _TOLERANCE = 2e-5  # violations, by the metric's span, that are added to the vector
@@ -52,7 +52,7 @@ def likely_mixture(counts: Float, table: Kernel) -> Mixture:
     Maximum likelihood by expectation maximisation, with half a user of a uniformly random rank.
     Counts of several samples, shape (..., bins), are fitted each on its own.
     """
-    rows = spread_rows(table, *_OF_FIT)
+    rows = spread_rows(table, *_FIT_POINTS)
     uniform = _PSEUDO_USERS * table.widths / (table.m + 1)
     given = table.given[rows]
     observed = counts + uniform
@@ -65,15 +65,15 @@ def likely_mixture(counts: Float, table: Kernel) -> Mixture:
     return Mixture(rows, weights, fitted / fitted.sum(axis=-1, keepdims=True))
 
 
-def vectors(
+def bracketing_vectors(
     measure: Measure, table: Kernel, shares: Float, n_users: int, z: float, sign: float
 ) -> Float:
-    """Compute the lower or the upper vectors of a metric, shape (rows, m + 1).
+    """Compute one bracketing vector for each row of `shares`, shape (rows, m + 1).
 
-    Each row of `shares`, likely distributions of sampled ranks in the bins of `table`, has a vector
-    of its own, to be averaged over `n_users`; `z` is the weight of the standard error. Among
-    vectors whose expectation is never below the metric, an upper one has the smallest expected
-    upper end.
+    An upper vector (`sign` is `UPPER`) never has an expectation below the metric, a lower one never
+    above; among these it has the smallest expected upper, or the largest expected lower, end. A row
+    of `shares` is a likely distribution of sampled ranks in the bins of `table`. `z` is the weight
+    of the standard error of means over `n_users`.
     """
     low, high = measure.at(np.array([table.n, 1]), table.n).tolist()
     if high <= low:
@@ -91,7 +91,7 @@ class _Programme:
     """The programme of upper vectors, stated for some extreme points; violated ones join."""
 
     def __init__(self, target: Float, table: Kernel, cutoff: int | None) -> None:
-        first = _OF_PROGRAMME if table.is_complete else _OF_FACTOR
+        first = _STARTING_POINTS if table.is_complete else _STARTING_POINTS_OF_FACTOR
         self.table = table
         self.rows = spread_rows(table, *first, cutoff)
         self.points = np.column_stack([table.given, target])  # bins, and the metric
@@ -115,7 +115,7 @@ class _Programme:
 
 
 def _most_lacking(lacking: Float, table: Kernel) -> float:
-    """Greatest violation of any extreme point, or a bound of it where k is of a grid."""
+    """Greatest violation at any extreme point, or a bound on it where the points are a grid."""
     most = table.greatest(lacking)
     if table.points.size == table.n:
         return most
@@ -125,7 +125,7 @@ def _most_lacking(lacking: Float, table: Kernel) -> float:
     if table.is_complete:
         return most + float(bound.max())
     bound += _within_blocks(left, table)
-    # Of a weighted mean, by a mean with weights that are a factor larger at most.
+    # A weighted mean is bounded by one whose weights are larger by the factor at most.
     return most + max(table.factor * float(bound.max()), 0.0)
 
 

@@ -11,13 +11,13 @@ From the strictest to the weakest:
 - exact: one distribution of true ranks has the sampled metrics and the metrics over all
   items: a score test of means that the same users have.
 
-They find numbers; `flags` has the words.
+The tests return numbers; `flags` writes sentences about them.
 
 In the score test, a user's values are functions of the true rank, and of the sampled rank, whose
 distribution given the true rank is known. So their means and their covariance are linear in the
 distribution of true ranks, apart from the square of the means, and the least distance of the
-printed means from those of a distribution of a class is found by least squares with weights of at
-least 0 on its extreme points: the ranks 1 ... k, equally likely, if no rank is likelier than a
+printed means from the means of a distribution of a class is found by least squares with weights of
+at least 0 on its extreme points: the ranks 1 ... k, equally likely, if no rank is likelier than a
 better one, and any rank k for all other shapes.
 """
 
@@ -41,7 +41,7 @@ from sampled_metrics.inference.statement import number_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling
 
-_OF_HITS = ("hit", "recall")  # with one held-out item a user, a share of users
+_SHARES_OF_USERS = ("hit", "recall")  # with one held-out item a user
 _ROUNDING = 1e-9
 _VIOLATED = 1e-7  # sum of differences that is a contradiction
 _MOST_RUNS = 20
@@ -69,7 +69,7 @@ class NoShare:
 
 @dataclass(frozen=True)
 class Allowed:
-    """Values of a metric that are consistent with the other printed numbers."""
+    """Values of a metric that the rest of the printed numbers allows."""
 
     name: str
     printed: str
@@ -144,9 +144,9 @@ def no_share(row: PrintedRow) -> NoShare | None:
     shares = {}
     for numbers in (row.printed, row.exact):
         for name, text in numbers.items():
-            if parse_measure(name).kind in _OF_HITS:
+            if parse_measure(name).kind in _SHARES_OF_USERS:
                 shares[f"{name}={text}"] = number_of(name, text)
-    wrong = [name for name, share in shares.items() if not _is_share(*share, units)]
+    wrong = [name for name, share in shares.items() if not _can_be_share(*share, units)]
     if not wrong:
         return None
     value, decimals = shares[wrong[0]]
@@ -179,7 +179,7 @@ def contradictions(row: PrintedRow) -> list[Contradiction]:
 
 
 def higher_over_all(row: PrintedRow) -> list[Higher]:
-    """Find metrics over all items above those among a few: a rank among few is never worse."""
+    """Find metrics that are higher over all items than among a few, where no rank is worse."""
     sampled = {parse_measure(name): (name, text) for name, text in row.printed.items()}
     found = []
     for name, text in row.exact.items():
@@ -226,7 +226,7 @@ def place(name: str, row: PrintedRow, low: float, high: float, confidence: float
 
 
 def _likely_runs(shares: Sequence[tuple[float, int]], n_users: int) -> int | None:
-    """Least number of runs whose means the shares can be, if so few numbers can be by chance."""
+    """Least number of runs with which all shares can be, unless chance explains it as well."""
     for runs in range(2, _MOST_RUNS + 1):
         units = n_users * runs
         chance = 1.0
@@ -234,16 +234,16 @@ def _likely_runs(shares: Sequence[tuple[float, int]], n_users: int) -> int | Non
             chance *= min(1.5 * units * 10.0**-decimals, 1.0)
         if chance > _MOST_CHANCE:
             return None
-        if all(_is_share(*share, units) for share in shares):
+        if all(_can_be_share(*share, units) for share in shares):
             return runs
     return None
 
 
-def _is_share(value: float, decimals: int, units: int) -> bool:
-    """Whether a whole number of `units`, cut off or rounded, gives a number."""
+def _can_be_share(printed: float, decimals: int, units: int) -> bool:
+    """Whether k / units, rounded or cut off to the decimals, is `printed` for a whole k."""
     step = 10.0**-decimals
-    least = (value - step / 2.0) * units
-    most = (value + step) * units
+    least = (printed - step / 2.0) * units
+    most = (printed + step) * units
     return ceil(least - _ROUNDING * units) <= floor(most + _ROUNDING * units)
 
 
@@ -323,7 +323,7 @@ def distance(values: Float, steps: Float, course: Course, n_users: int) -> float
     return found
 
 
-@lru_cache(maxsize=4)  # rows of a table have the same
+@lru_cache(maxsize=4)  # often the same for all rows of a table
 def course_of(
     sampled: tuple[Measure, ...],
     exact: tuple[Measure, ...],

@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
-from sampled_metrics.inference.brackets import LOWER, UPPER, likely_mixture, vectors
+from sampled_metrics.inference.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
 from sampled_metrics.inference.kernels import bins_of, kernel
 from sampled_metrics.inference.population import Moments, Population
 from sampled_metrics.inference.ranges import least_difference, unbiased_auc
@@ -176,7 +176,7 @@ def _fixed_vector(
     expected = pair.n_users * population.share @ population.in_bins(m, pair.sampling)
     likely = likely_mixture(expected[np.newaxis], table).shares
     z = float(ndtri((1.0 + confidence) / 2.0))
-    return vectors(measure, table, likely, pair.n_users, z, sign)[0]
+    return bracketing_vectors(measure, table, likely, pair.n_users, z, sign)[0]
 
 
 def deciding_differences(

@@ -30,7 +30,7 @@ class Flag:
     Attributes
     ----------
     test
-        The test that they do not pass: granularity, bounds, ranks or exact.
+        The test that failed: granularity, bounds, ranks or exact.
     problem
         The finding, in words.
     causes

@@ -56,7 +56,7 @@ class Extremes:
     def block_sums(self, means: Float) -> tuple[Float, Float]:
         """Sums over the ranks after one point and up to the next, from the means over 1 ... k.
 
-        Of the points down to the last rank. Also returns the number of ranks in each block.
+        Covers the points down to the last rank. Also returns the number of ranks in each block.
         """
         top = self.points[self.points <= self.last].astype(np.float64)
         sums = (means[: top.size].T * top).T
@@ -65,7 +65,7 @@ class Extremes:
     def heaviest(self, means: Float, values: Float | None = None) -> Float:
         """Weighted mean over 1 ... k, at each k, if ranks above 0 have the weight of the factor.
 
-        Of the means, or of other values, shape (points, ...), with the weights by the means.
+        The mean is of the means, or of other values, shape (points, ...), with the same weights.
         """
         if values is None:
             values = means
@@ -119,8 +119,8 @@ def kernel(
 ) -> Kernel:
     """Tabulate the distributions of the sampled rank under the extreme points of a class.
 
-    Of all k up to n = 20,000, else of a grid, which has the ranks beside a metric's cut-off. The
-    class has its shape down to rank `down_to` at least.
+    Points are all k up to n = 20,000, else a grid, which has the ranks beside a metric's cut-off.
+    The class has its shape down to rank `down_to` at least.
     """
     factor = factor_of(shape)
     if not 1 <= m < n:

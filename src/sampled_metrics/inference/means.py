@@ -29,7 +29,7 @@ from sampled_metrics._base.cones import cone_programme
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.kernels import Extremes, peaks, spread
 
-_SPREADS = 40, 200  # columns to start with; more where those allow no distribution
+_SPREADS = 40, 200  # columns at the start; more where these allow no distribution
 _ADDED, _ROUNDS = 20, 150  # best columns at most in each round; rounds
 _BESIDE = 0.94, 0.98, 1.02, 1.06  # points beside a best one, which may be columns as well
 _FIRST = 9  # points that are columns from the start
@@ -166,7 +166,7 @@ class _Programme:
         self.is_apart = is_free[0]
 
     def least(self, number: int) -> Least:
-        """Solve for the columns of some extreme points, and add others until none is cheaper."""
+        """Solve for the columns of some extreme points, and add columns until none is cheaper."""
         size = self.extremes.points.size
         rows = np.union1d(spread(size, 1, number), spread(size, _FIRST, 1)) - 1
         columns = self.of_points[:, rows]
@@ -229,9 +229,9 @@ def _columns(condition: Float, share: float = 0.0, cost: Float | float = 0.0) ->
 def _condition(means: Means, moments: Float, seconds: Float) -> Float:
     """State the quantities that are linear in a distribution, by its columns.
 
-    That delta = 0, or that the matrix [[T, delta], [delta', error/(1 + error)]] is positive: of its
-    upper triangle, scaled to unit variances, the columns one after another; the last entry is
-    constant.
+    They say that delta = 0, or that the matrix [[T, delta], [delta', error/(1 + error)]] is
+    positive: of its upper triangle, scaled to unit variances, the columns one after another; the
+    last entry is constant.
     """
     if means.error == 0.0:
         return moments

@@ -1,4 +1,4 @@
-"""Tests of sampled ranks, which look for errors in how they were made.
+"""Tests of sampled ranks that look for errors in how they were drawn.
 
 Ranges assume a shape near the top only. Nearly all recommenders have true ranks that are in order
 everywhere, none likelier than a better one, so sampled ranks that no such distribution explains
@@ -163,11 +163,11 @@ def rise(counts: Float) -> float:
     return min(1.0, lengths.size * smallest)
 
 
-@lru_cache(maxsize=8)  # both tests need them
+@lru_cache(maxsize=8)  # shared by both tests
 def users_by_rank(sample: SampledRanks) -> Float:
     """Count users by sampled rank; shape (n_negatives + 1,).
 
-    Of several rows of a user, one is taken at random (with a fixed seed), because they are not
+    If a user has several rows, one is taken at random (with a fixed seed), because they are not
     independent.
     """
     ranks = sample.sampled_ranks

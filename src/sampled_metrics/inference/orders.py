@@ -26,7 +26,7 @@ from sampled_metrics.metrics.measures import parse_measure
 _MANY_USERS = 10_000_000
 _MOST_ROWS = 30  # in a table of pairs and metrics; more are in a row for each pair
 _SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
-_OF_FACTORS = (
+_ABOUT_FACTORS = (
     "holds up to: the order is wrong only if some rank near the top is at least this many times as "
     "likely as a better one. Sampled ranks cannot show whether it is. Below 2, the order proves "
     "little."
@@ -66,7 +66,7 @@ def exact_verdict(result: Compared) -> str:
 
 
 def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
-    """Describe the order of the exact metrics, or what is known about it if it is open."""
+    """Describe the order of the exact metrics, or the known facts about it if it is open."""
     if result.order != UNDECIDED:
         return f"{is_above(result, result.order)}{_unless(result)}"
     leaves = f"{result.n_negatives:,} uniform negatives leave"
@@ -129,7 +129,7 @@ def order_parts(
     lines = [f"{rule}.", *notes]
     is_any_held = any(pair.holds_up_to is not None for pair in pairs)
     if is_any_held:
-        lines.insert(1, _OF_FACTORS)
+        lines.insert(1, _ABOUT_FACTORS)
     if is_long:
         lines.insert(0, _OF_SIGNS)
         rows = _signs(pairs)
@@ -186,7 +186,7 @@ def _signs(pairs: list[Compared]) -> list[Row]:
 
 
 def _rule(results: list[Compared], correction: str, kind: str) -> str:
-    """Say of how many users and pairs orders are, and when they are decided."""
+    """Say how many users and pairs the orders are about, and when they are decided."""
     words = extent([result.n_users for result in results], "user")
     if all(result.paired for result in results):
         words += ", paired"

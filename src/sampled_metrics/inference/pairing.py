@@ -23,7 +23,7 @@ class Paired(NamedTuple, Generic[Evaluation]):
     Attributes
     ----------
     common
-        Rows of the users that both of a pair have, by their names; None without such users.
+        Rows of the users in common, by the names of a pair; None without such users.
     notes
         How users are paired, or how many of each pair have no partner.
     """

@@ -24,7 +24,7 @@ from scipy.special import stdtrit
 from sampled_metrics._base.arrays import Float, Int, first_duplicate, generator
 from sampled_metrics._base.defaults import CONFIDENCE, MOST_WIDTH
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.brackets import LOWER, UPPER, likely_mixture, vectors
+from sampled_metrics.inference.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
 from sampled_metrics.inference.kernels import kernel
 from sampled_metrics.inference.likelihood import End, bound_of_sum, upper_bound
 from sampled_metrics.inference.misfit import CAUSES, refuse_unexplained
@@ -95,7 +95,7 @@ def _in_order(low: float, high: float, least: float, most: float) -> tuple[float
 
     Each end is the mean of a vector of its own, and these are in order in expectation, under a
     distribution of the class. Users who by chance are just outside of it invert them if the
-    margins are small, as at a low confidence. The range is then what lies between.
+    margins are small, as at a low confidence. The range is then the values between them.
     """
     first, last = np.sort(np.clip([low, high], least, most)).tolist()
     return first, last
@@ -164,7 +164,7 @@ def end_of_users(
         key = (size, table.last)
         if key not in rows.likely:
             rows.likely[key] = likely_mixture(table.binned(rows.counts), table).shares
-        of_groups.append(vectors(measure, table, rows.likely[key], n_users, z, sign))
+        of_groups.append(bracketing_vectors(measure, table, rows.likely[key], n_users, z, sign))
         limit += sign * share * table.greatest(sign * table.metric(measure))
     entries = np.stack(of_groups)
     extreme = sign * float((sign * entries).max())
