@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from sampled_metrics.ranks.data import rank
     from sampled_metrics.sampling import draw_sampled_ranks
 
-_HOME = {  # of names that are no module of inference
+_HOME = {  # module of each name that is in no module of its own
     "InputError": "_base.errors",
     "InputWarning": "_base.errors",
     "RankMeter": "inference.meter",

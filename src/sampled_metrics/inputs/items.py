@@ -1,4 +1,4 @@
-"""Items of users: those that are relevant, seen or held out, and how they are given."""
+"""Items of users, relevant, seen or held out, and the forms in which they are given."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ Shape = tuple[int, int | None]  # users and items; None for the width of a funct
 
 
 class Items(NamedTuple):
-    """Items of users, both numbered from 0; those of user u are item[start[u] : start[u + 1]].
+    """Items of users, both numbered from 0; user u has item[start[u] : start[u + 1]].
 
     Attributes
     ----------
     start, item
         int64, shapes (users + 1,) and (pairs,).
     n_items
-        Number of all items, also of those that no user has; None if it is not known.
+        Number of all items, also without a user; None if it is not known.
     user_ids, item_ids
         Ids of the numbers, arrays of pyarrow; None for rows and columns of a matrix.
     relevance
@@ -106,7 +106,7 @@ class Items(NamedTuple):
 
     @property
     def n_users(self) -> int:
-        """Number of users, also of those without items."""
+        """Number of users, also without items."""
         return self.start.size - 1
 
     @property
@@ -352,7 +352,7 @@ def _counted_rows(
 
 
 def negative_rows(table: Table) -> Int:
-    """Return the rows of negatives: all, or those of label 0."""
+    """Return the rows of negatives: all, or the rows of label 0."""
     relevance = _relevance(table, "negatives", 0.0)
     if relevance is None:
         return np.arange(len(table))
@@ -396,7 +396,7 @@ def _require_iterations(table: Table) -> None:
 
 
 def _could_be_label(values: pa.ChunkedArray) -> bool:
-    """Return whether a column holds two values, of which one says that an item is not relevant."""
+    """Return whether a column holds two values, one of them for items that are not relevant."""
     kind = values.type
     if not any(is_number(kind) for is_number in NUMBERS[:3]):
         return False
@@ -420,7 +420,7 @@ def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> Non
 def ask_of_common(
     column: str, name: str, ids: pa.Array, others_name: str, others: pa.Array
 ) -> None:
-    """Ask about ids of users, or of items, of which few are in both.
+    """Ask about ids of users, or of items, if few are in both.
 
     Relevant items without a common one are refused.
     """
@@ -466,8 +466,8 @@ def may_be_matrix(lists: Sequence[Any]) -> bool:
 def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Items:
     """Return items of the rows of a matrix, of `shape` if it is known.
 
-    They are the nonzeros of a matrix, users x items; a list of columns for each user; or, those
-    that are relevant, one column for each user, -1 or None without.
+    They are the nonzeros of a matrix, users x items; a list of columns for each user; or, if
+    relevant, one column for each user, -1 or None without.
     """
     is_object = isinstance(given, np.ndarray) and given.dtype == object
     if is_object or isinstance(given, pd.Series):

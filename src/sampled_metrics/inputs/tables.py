@@ -103,7 +103,7 @@ class Table:
     path: Path
     columns: dict[str, pa.ChunkedArray]  # all of one length
     names: tuple[str, ...]  # all columns, as the table calls them
-    others: dict[str, pa.ChunkedArray] = field(default_factory=dict)  # of unknown names
+    others: dict[str, pa.ChunkedArray] = field(default_factory=dict)  # with unknown names
     metadata: dict[bytes, bytes] = field(default_factory=dict)
     is_rating: bool = False  # whether the column `score` was called rating
 
@@ -254,7 +254,7 @@ class Table:
         return place
 
     def refuse(self, name: str, bad: Bool, values: Values, expected: Expected) -> None:
-        """Raise InputError for the first bad row; what is expected may depend on the row."""
+        """Raise InputError for the first bad row; the expectation may depend on it."""
         if not bad.any():
             return
         row = int(np.argmax(bad))
@@ -414,8 +414,8 @@ def read_table(
     """Read a file, or take a table with `__arrow_c_stream__` or a dictionary of columns.
 
     Files are parquet if they are named so, else text, which may be compressed: with a header and
-    tabs or commas, or of the format `trec`. At least one of `columns` must be present; those of
-    `ids` are kept as text. Errors call the table `what`.
+    tabs or commas, or of the format `trec`. At least one of `columns` must be present; `ids`
+    are kept as text. Errors call the table by its `what`.
     """
     if isinstance(data, Table):
         return data
@@ -453,7 +453,7 @@ def _in_memory(data: Any, path: Path) -> pa.Table:
 
 @contextmanager
 def _reading(path: Path, what: str) -> Any:
-    """Turn what pyarrow raises into an InputError."""
+    """Turn any error of pyarrow into an InputError."""
     try:
         yield
     except (OSError, MemoryError, pa.ArrowException, UnicodeDecodeError) as error:
