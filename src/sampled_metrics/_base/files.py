@@ -133,15 +133,15 @@ def write_json(path: Path, content: object) -> None:
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
-def require_file(path: Path, what: str) -> None:
+def require_file(path: Path, noun: str) -> None:
     """Raise InputError unless `path` is a file that is not empty."""
     try:
         size = path.stat().st_size
     except FileNotFoundError:
-        raise InputError(f"no such file; expected {what}", path=path) from None
+        raise InputError(f"no such file; expected {noun}", path=path) from None
     except (OSError, ValueError) as error:  # too long, or with a character that no name has
         problem = f"no name of a file ({getattr(error, 'strerror', None) or error})"
-        raise InputError(f"{problem}; expected {what}", path=str(path)[:80]) from None
+        raise InputError(f"{problem}; expected {noun}", path=str(path)[:80]) from None
     problem = ""
     if not size:
         problem = "empty"
@@ -150,7 +150,7 @@ def require_file(path: Path, what: str) -> None:
     elif not path.is_file():
         problem = "a pipe or device, which cannot be read twice"
     if problem:
-        raise InputError(f"{problem}; expected {what}", path=path)
+        raise InputError(f"{problem}; expected {noun}", path=path)
 
 
 def write_parquet(

@@ -103,7 +103,7 @@ def evaluate(
     complete
         Whether lists hold all candidates of their users.
     missing
-        `refuse` users without a list, or count what lists lack as not found (`last`).
+        `refuse` users without a list, or count items that lists lack as not found (`last`).
     ties
         `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence

@@ -76,9 +76,9 @@ def state(printed: Numbers, about: About) -> Printed:
     measures = tuple(map(parse_measure, printed))
     ranks = np.arange(1, about.n_negatives + 2)
     credit = np.stack([measure.at(ranks, ranks.size) for measure in measures])
-    of_sampled_ranks = Means.of_any_rank(numbers[0], numbers[1], ranks, credit)
-    without_users = about._replace(n_users=None)
-    _conflict(Printed(names, without_users, of_sampled_ranks), "no sampled ranks have", "")
+    of_any = Means.of_any_rank(numbers[0], numbers[1], ranks, credit)
+    possible = Printed(names, about._replace(n_users=None), of_any)
+    _conflict(possible, "no sampled ranks have", "")
     problem = Printed(names, about, _of_class(numbers, measures, credit[:, -1:], about))
     found = _conflict(problem, "no distribution of true ranks gives", _remedy(about))
     if about.n_users is None:
@@ -106,8 +106,9 @@ def _of_class(numbers: Float, measures: tuple[Measure, ...], last: Float, about:
     n = about.n_items
     factor = factor_of(about.shape)
     alone = factor == np.inf
-    kind = Sampling(about.sampling)
-    given, products = sampled_moments(measures, n, about.n_negatives, kind, alone, about.runs)
+    given, products = sampled_moments(
+        measures, n, about.n_negatives, Sampling(about.sampling), alone, about.runs
+    )
     given = np.append(given, last, axis=1)
     products = np.append(products, np.outer(last, last)[..., None], axis=2)
     moments = values[:, None] - given

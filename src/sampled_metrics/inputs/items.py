@@ -185,7 +185,7 @@ def is_columns(data: object) -> bool:
     return {USER, ITEM} <= known or not known.isdisjoint(("rank", "n_better", "sampled_rank"))
 
 
-def table_of(data: Any, what: str, name: str, value: str, trec: Trec) -> Table | None:
+def table_of(data: Any, noun: str, name: str, value: str, trec: Trec) -> Table | None:
     """Return data with ids as a table; None for arrays, matrices and files of them.
 
     `value` is the column of the numbers that dictionaries hold by item.
@@ -194,7 +194,7 @@ def table_of(data: Any, what: str, name: str, value: str, trec: Trec) -> Table |
         return _table_of_users(data, name, value)
     is_named = isinstance(data, str | Path) and Path(data).suffix not in ARRAYS
     if isinstance(data, Table | Mapping) or is_named or (is_table(data) and not is_wide(data)):
-        return read_table(data, what, trec=trec)
+        return read_table(data, noun, trec=trec)
     return None
 
 
@@ -428,14 +428,14 @@ def ask_of_common(
     if not n_ids or (ids.type == others.type and n_ids < _FEW[column]):
         return
     n_common = int(np.count_nonzero(places(ids, others) >= 0))
-    what = f"the {column.removesuffix('_id')}s of {name}"
+    noun = f"the {column.removesuffix('_id')}s of {name}"
     if not n_common and name == RELEVANT:
         raise InputError(
-            f"no id of {what} is one of {others_name}: found {ids[0].as_py()!r}, and "
+            f"no id of {noun} is one of {others_name}: found {ids[0].as_py()!r}, and "
             f"{others[0].as_py()!r} in {others_name}; expected the same ids"
         )
     if 10 * n_common < n_ids:
-        found = f"{n_common:,} of {n_ids:,} ids of {what} and {others_name} are in both"
+        found = f"{n_common:,} of {n_ids:,} ids of {noun} and {others_name} are in both"
         mine = ids[0].as_py()
         example = f"such as {mine!r} and {others[0].as_py()!r}"
         ask(name, f"{found}, {example}: are these ids of the same things?")
@@ -446,15 +446,15 @@ def items_of_arrays(given: Any, name: str, shape: Shape | None = None) -> Items:
     if not isinstance(given, str | Path):
         return items_by_position(given, name, shape)
     path = Path(given)
-    what = f"{name} items"
-    require_file(path, what)
+    noun = f"{name} items"
+    require_file(path, noun)
     if path.suffix == ".npy":
-        return items_by_position(read_array(path, what), name, shape)
-    read_arrays(path, f"{what}, as scipy.sparse.save_npz writes", ("format",), ())
+        return items_by_position(read_array(path, noun), name, shape)
+    read_arrays(path, f"{noun}, as scipy.sparse.save_npz writes", ("format",), ())
     try:
         return items_by_position(sparse.load_npz(path), name, shape)
     except ValueError as error:
-        raise InputError(f"not {what} ({error})", path=path) from error
+        raise InputError(f"not {noun} ({error})", path=path) from error
 
 
 def may_be_matrix(lists: Sequence[Any]) -> bool:

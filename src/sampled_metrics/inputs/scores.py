@@ -109,14 +109,14 @@ def _of_matrix(
     return Scores(matrix.__getitem__, matrix.shape, user_ids, item_ids, beside)
 
 
-def opened(data: Any, what: str = "ranks, lists or scores") -> Any:
+def opened(data: Any, noun: str = "ranks, lists or scores") -> Any:
     """Return the array of an `.npy` file, which is read block by block; anything else as it is."""
     if not isinstance(data, str | Path):
         return data
     path = Path(data)
-    require_file(path, what)
+    require_file(path, noun)
     if path.suffix == ".npy":
-        return read_array(path, what, mmap_mode="r")
+        return read_array(path, noun, mmap_mode="r")
     return path
 
 

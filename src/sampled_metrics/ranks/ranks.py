@@ -58,7 +58,7 @@ class Ranks:
     """Where the relevant items of some users are in their rankings.
 
     `Ranks(n_candidates, n_better, n_tied)` with arrays of one length holds one held-out item per
-    user, fully ranked. The other arguments are for several relevant items per user, and for
+    user, fully ranked. Further arguments are for several relevant items per user, and for
     rankings that are known down to some depth only, as a list of the top K is.
 
     Attributes

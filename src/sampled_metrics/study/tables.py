@@ -173,8 +173,7 @@ def run_experiment(
 
 def _generators(name: str, stream: str, settings: ExperimentSettings) -> list[np.random.Generator]:
     """Return one generator for each repetition."""
-    numbers = range(settings.repetitions)
-    return [generator(settings.seed, name, stream, number) for number in numbers]
+    return [generator(settings.seed, name, stream, i) for i in range(settings.repetitions)]
 
 
 def _shared_histograms(name: str, ranks: Ranks, settings: ExperimentSettings) -> Int:

@@ -126,8 +126,8 @@ def read_interactions(
         if name is not None:
             names[role] = TYPE.sub("", name.strip())
     ids = [names["user"], names["item"]]
-    what = "a table of interactions"
-    table = read_table(path, what, [*names.values()], ids=ids, separator=separator)
+    noun = "a table of interactions"
+    table = read_table(path, noun, [*names.values()], ids=ids, separator=separator)
     table.require(*ids, *(name for role, name in names.items() if name != role))
     rating = timestamp = unit = None
     # A column is freed as soon as it is an array, because long tables are to fit in memory.
