@@ -389,7 +389,7 @@ def _require_iterations(table: Table) -> None:
     found = len(table.others["iter"].unique())
     if found > (_MOST_ITERATIONS if table.path.suffix in QRELS.suffixes else 1):
         raise InputError(
-            f"found {found} values in the second column; expected {QRELS.what}. If columns are "
+            f"found {found} values in the second column; expected {QRELS.noun}. If columns are "
             "user, item, rating and time, add a header: user_id, item_id, rating, timestamp",
             path=table.path,
         )
