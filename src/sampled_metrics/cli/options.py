@@ -166,7 +166,7 @@ Confidence = Annotated[
     float,
     option("LEVEL", "Nominal coverage of intervals and ranges.", callback=_valid_confidence),
 ]
-Seed = Annotated[int, option("SEED", "Seed of what is drawn.", min=0)]
+Seed = Annotated[int, option("SEED", "Random seed.", min=0)]
 _FORM = "table, json or csv; by default by the suffix of --output, or table."
 Form = Annotated[Format, option("FORM", _FORM, "--format", callback=_by_suffix, show_default=False)]
 Output = Annotated[

@@ -157,7 +157,7 @@ def reported(
     shape: options.Shape = defaults.SHAPE,
     unscored: Annotated[
         float,
-        options.option("SHARE", "Users at most whose held-out item is last, because not scored."),
+        options.option("SHARE", "Largest share of users whose held-out item has no score."),
     ] = defaults.UNSCORED,
     runs: Annotated[
         int, options.option("R", "Runs over the same users whose means are printed.", min=1)
@@ -328,10 +328,10 @@ def plan(
         tuple[Path, Path] | None, options.option("A B", "Exact ranks of two recommenders.")
     ] = None,
     effect: Annotated[
-        float | None, options.option("D", "Without --ranks: the difference to be decided.")
+        float | None, options.option("D", "Without --ranks: the difference to detect.")
     ] = None,
     value: Annotated[
-        float | None, options.option("V", "Without --ranks: the metric of the one with less.")
+        float | None, options.option("V", "Without --ranks: metric of the weaker one.")
     ] = None,
     n_items: options.Items = None,
     metric: options.Metrics = None,

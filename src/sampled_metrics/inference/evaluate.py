@@ -83,7 +83,7 @@ def evaluate(
 ) -> Results[Evaluated]:
     """Average exact metrics over users.
 
-    Metrics that lists are too short for are left out with a warning, if others are known.
+    Metrics that need longer lists are skipped with a warning, unless none remains.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def values_by_user(
 def known_values(
     measures: list[Measure], ranks: Ranks, ties: str, seed: int
 ) -> dict[Measure, Float]:
-    """Calculate metrics of each user; a question names metrics that lists are too short for."""
+    """Calculate metrics of each user; a question names metrics that need longer lists."""
     _question_cutoffs(measures, ranks)
     known: dict[Measure, Float] = {}
     unknown = []

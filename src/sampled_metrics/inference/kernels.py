@@ -27,11 +27,11 @@ ALL_POINTS = 20_000  # up to this n, every k is a point
 MOST_NEGATIVES = 100_000  # which take some GB
 MOST_RANKED = 10_000_000  # candidates, likewise
 _EDGE = 512  # beyond ALL_POINTS, the first k are points
-_STEP = 0.01  # and then k grows by this share
+_STEP = 0.01  # share by which k grows from there on
 _SINGLE_RANKS = 20  # sampled ranks that are bins of their own
-_RATIO = 1.2  # growth of the other bins
-_MONOTONE = 5  # sampled ranks down to whose rank a class has its shape
-_BEYOND = 3  # cut-offs, likewise
+_RATIO = 1.2  # growth of wider bins
+_MONOTONE = 5  # times n/m, the rank down to which a class has its shape
+_BEYOND = 3  # times the cut-off, likewise
 _STEPS = 50  # to the greatest mean; about five are needed
 _ROUNDING = 1e-14  # by which means may differ
 

@@ -84,7 +84,7 @@ def plan(
     metrics, n_items
         See `evaluate`.
     effect, value
-        The difference to be decided, and the exact metric of the recommender with less. Then the
+        The difference to detect, and the exact metric of the weaker recommender. Then the
         share of users with a rank of at most k is taken to be (k/n)^e in both, with the exponents
         e that give these metrics, and the ranks of both to be independent. That is cautious:
         recommenders that rank alike for the same users need fewer negatives.

@@ -203,8 +203,8 @@ def checked_ranges(
 ) -> tuple[Bracketed, list[Range]]:
     """Compute the range of each metric, or raise an InputError where there is none.
 
-    That is if a metric is no mean over the held-out items of a user, or if no distribution of the
-    class explains the sampled ranks: misfit with p < 0.005, or inverted ends.
+    There is none if a metric is no mean over the held-out items of a user, or if no distribution of
+    the class explains the sampled ranks: misfit with p < 0.005, or inverted ends.
     """
     wrong = [str(measure) for measure in measures if measure.kind not in _OF_ITEMS]
     users = sample.users if sample.several_items else None

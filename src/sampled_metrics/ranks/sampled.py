@@ -235,7 +235,7 @@ class SampledRanks:
             above = above + found.tied
         m: Any = found.n_negatives
         way = Sampling(sampling or Sampling.WITHOUT_REPLACEMENT)
-        # Of draws whose duplicates are dropped, fewer remain.
+        # Fewer draws remain if duplicates are dropped.
         if way is Sampling.DISTINCT and m.max() <= (n_negatives or 0):
             m = n_negatives
         require_same("n_negatives", n_negatives, "n_negatives", m)

@@ -82,7 +82,7 @@ def last_sorted(keys: Sequence[Any]) -> int:
 def _partition(keys: Sequence[Any], order: list[int], first: int) -> int:
     """Partition all after `first` around the median of three, moved there; return the cut."""
     last = len(order)
-    # Of equal keys, the one that libstdc++ takes: a stable sort from the last place on.
+    # Among equal keys, the one that libstdc++ takes: a stable sort from the last place on.
     middle = first + (last - first) // 2
     three = sorted((last - 1, middle, first + 1), key=lambda place: keys[order[place]])
     median = three[1]
