@@ -229,7 +229,7 @@ def _split(
 ) -> Split:
     """Hold out the last event of each user, or the first event that is not trained on.
 
-    Events not trained on are `is_later`. Of several at one time, or without times, `tie_break`
+    Events not trained on are `is_later`. If several have one time, or without times, `tie_break`
     takes one; `ncf`, which orders last events, is `first` for first ones.
     """
     user_ids, code = np.unique(interactions.user, return_inverse=True)
