@@ -77,9 +77,7 @@ class Audit:
         self._scores_left = scores_left
         self._rng = generator(seed, "budget", "users")  # the same for all recommenders
         self._first_places = FirstPlaces(model.counts, generator(seed, "budget", "draws"))
-        rates = (
-            model.posterior @ model.share
-        )  # share of better candidates in each stratum, before the audit
+        rates = model.posterior @ model.share  # better candidates by stratum, before the audit
         self._rates = model.frame.by_user(rates.T, np.minimum).T
 
     def run(self) -> "Audit":

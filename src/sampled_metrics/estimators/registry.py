@@ -37,9 +37,7 @@ class Problem:
     measures: Sequence[Measure]
     n: int  # number of candidates, the held-out item included
     m: int  # number of negatives
-    sampling: (
-        Sampling | str
-    )  # how they are drawn; `sampled` and `rank-estimate` do not depend on it
+    sampling: Sampling | str  # how they are drawn; not for `sampled` and `rank-estimate`
     histogram: ArrayLike | None = None  # users at every sampled rank, for fitted estimators
     prior: ArrayLike | None = None  # p(r) of eq. 21 and 25, for `cls` and `bv`; shape (n,)
     # Options of the paper's Table 3: whether entries of `cls` must be at least 0, and the rank of

@@ -178,9 +178,9 @@ def _generators(name: str, stream: str, settings: ExperimentSettings) -> list[np
 
 def _shared_histograms(name: str, ranks: Ranks, settings: ExperimentSettings) -> Int:
     """Draw histograms of estimators that share their samples and, if so set, the order of ties."""
-    orders: Sequence[str] = settings.estimators
+    orders = settings.estimators
     if settings.shared_ties:
-        orders = ["ties"]
+        orders = ("ties",)
     return shared_histograms(
         ranks,
         settings.n_negatives,
@@ -196,14 +196,13 @@ def _independent_histograms(
 ) -> Int:
     """Draw histograms of sampled ranks, shape (streams, repetitions, m + 1)."""
     # All at once, because the distribution of sampled ranks is the same for every stream.
-    drawn = histograms(
+    return histograms(
         ranks,
         settings.n_negatives,
         generators=[x for stream in streams for x in _generators(name, stream, settings)],
         sampling=settings.sampling,
         ties=settings.ties,
-    )
-    return drawn.reshape(len(streams), settings.repetitions, -1)
+    ).reshape(len(streams), settings.repetitions, -1)
 
 
 def save_experiment(path: Path, experiment: Experiment) -> None:
