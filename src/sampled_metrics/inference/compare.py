@@ -214,7 +214,7 @@ def _by_rankings(
     seed: int,
     confidence: float,
 ) -> Iterator[Compared]:
-    """Compare pairs by their full rankings, orders open."""
+    """Compare pairs by their full rankings, without a verdict."""
     rankings = users.evaluations
     known = {name: known_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
     for name, ranks in rankings.items():
@@ -246,7 +246,7 @@ def _by_rankings(
 def _by_samples(
     solved: dict[str, Solved], common: Common, shared: list[str], confidence: float
 ) -> Iterator[Compared]:
-    """Compare pairs by their sampled ranks, orders open.
+    """Compare pairs by their sampled ranks, without a verdict.
 
     Where users share their negatives, `shared`, their ranks are not independent, and p-values of 1
     leave orders undecided.
@@ -298,7 +298,7 @@ def _compared(
     p: float,
     confidence: float,
 ) -> Compared:
-    """Compare means over users by the interval of their difference, the order open."""
+    """Compare means over users by the interval of their difference, without a verdict."""
     mean = mean_difference(*values, paired, prior, confidence)
     value_a, value_b = (float(of_users.mean()) for of_users in values)
     return Compared(

@@ -607,7 +607,7 @@ def _check_counts(ranks: Ranks) -> Int:
 
 
 def _checked_relevance(ranks: Ranks, relevance: ArrayLike, order: Int) -> Float:
-    """Raise InputError unless grades fit; return them with the items found in order."""
+    """Raise InputError unless grades fit; put the grades of items found in order."""
     grades = array_of("relevance", relevance, np.float64).copy()
     expected = (ranks.n_relevant.sum(),)
     if grades.shape != expected:

@@ -32,7 +32,7 @@ MOST_KEPT = 1 << 14
 class Neighbours(Recommender):
     """Scores are the sums of the rows of `weights` that belong to the items of a user's history.
 
-    `weights[j, i]` is the share of item j of the history in the score of item i; float64.
+    `weights[j, i]` is the contribution of item j of the history to the score of item i; float64.
     """
 
     histories: scipy.sparse.csr_array  # training events, shape (users, items)
