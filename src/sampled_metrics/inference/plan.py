@@ -103,7 +103,7 @@ def plan(
     >>> a, b = (np.ceil(1000 * users**power).astype(int) for power in (3, 4))
     >>> for row in plan(a, b, "recall@10", n_items=1000, sizes=[10, 100]):
     ...     print(row.n_negatives, round(row.probability, 2), round(row.decides_above, 2))
-    10 0.0 0.24
+    10 0.0 0.28
     100 1.0 0.06
     None 1.0 0.01
     >>> about = {"n_items": 3000, "n_users": 6000, "sizes": [50, 100]}
