@@ -20,7 +20,7 @@ from mkdocs.structure.files import File, Files
 from sampled_metrics._base import defaults
 from sampled_metrics.cli import app
 from sampled_metrics.pages import render
-from sampled_metrics.study.config import Study
+from sampled_metrics.study.config import KEPT, Study
 from sampled_metrics.study.page import collect
 
 ROOT = Path(__file__).parents[2]
@@ -103,6 +103,7 @@ def study_page() -> str:
         is_paper=True,
         audit=REFERENCE / "audit.csv",
         orders=REFERENCE / "beyond/orders.csv",
+        kept=[REFERENCE / f"{name}.parquet" for name in KEPT],
     )
     return render(content)
 

@@ -19,7 +19,7 @@ from sampled_metrics.pages import render
 from sampled_metrics.pages.lens import grouped, settings
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics.study.config import Study
+from sampled_metrics.study.config import KEPT, Study
 from sampled_metrics.study.moments import expected_moments
 from sampled_metrics.study.page import collect, read_texts
 from tests.conftest import ROOT
@@ -40,6 +40,7 @@ def sources(folder=REFERENCE, **changed):
         "ranks": [REFERENCE / f"ranks/{name}.parquet" for name in "XYZ"],
         "audit": REFERENCE / "audit.csv",
         "orders": REFERENCE / "beyond/orders.csv",
+        "kept": [REFERENCE / f"{name}.parquet" for name in KEPT],
         "config": config(),
         "is_paper": True,
     }

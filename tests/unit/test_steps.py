@@ -147,7 +147,7 @@ def test_a_page_is_of_the_files_of_its_job_and_says_where_they_are_from(tmp_path
     for name, content in (("source", {"origin": "table"}), ("split", {"users": 3})):
         origins.append(str(tmp_path / f"{name}.json"))
         Path(origins[-1]).write_text(json.dumps(content))
-    given = {"ranks": ["a.parquet", "b.parquet"], "origin": origins}
+    given = {"ranks": ["a.parquet", "b.parquet"], "origin": origins, "kept": ["k.parquet"]}
     collected = []
 
     def collect(folder, **options):
@@ -174,6 +174,7 @@ def test_a_page_is_of_the_files_of_its_job_and_says_where_they_are_from(tmp_path
             "is_paper": bool(optional["scorecard"]),
             "audit": paths["audit"],
             "orders": paths["orders"],
+            "kept": [Path("k.parquet")],
         }
         assert (tmp_path / "p.html").read_text() == "page of {'title': 'all'}"
         record = json.loads((tmp_path / "p.json").read_text())

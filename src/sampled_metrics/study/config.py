@@ -33,6 +33,15 @@ ALL_FIGURES = (1, 2, 3, 4, 5, 6)
 FIGURES_OF_DATA = (5, 6)
 
 REFERENCE = Path("results/reference")
+KEPT = {  # recommenders by their file in results/reference
+    "ncf/GMF": "GMF (NCF)",
+    "ncf/MLP": "MLP (NCF)",
+    "ml-1m/ranks/BM25": "item-kNN, BM25",
+    "ml-1m/ranks/BPR": "BPR",
+    "ml-1m/ranks/Factors32": "ALS 32",
+    "ml-1m/ranks/Popularity": "Popularity",
+    "ml-1m/ranks/TwentyNeighbours": "item-kNN, 20",
+}
 _IN_USE = ("benchmarks", "config", "docs", "resources", "src", "tests", "workflow")
 
 
@@ -288,6 +297,11 @@ class Study(Settings):
     def orders(self) -> list[str]:
         """Right orders by other methods of evaluation, as a reference run measured them."""
         return [f"{REFERENCE}/beyond/orders.csv"] if self.is_papers_data else []
+
+    @property
+    def kept(self) -> list[str]:
+        """Ranks of further recommenders on the paper's data, for the leaderboard."""
+        return [f"{REFERENCE}/{name}.parquet" for name in KEPT] if self.is_papers_data else []
 
     @property
     def archive(self) -> str:

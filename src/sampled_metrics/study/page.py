@@ -16,12 +16,14 @@ from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.flags import listed
 from sampled_metrics.inputs.full import read_by_name
+from sampled_metrics.pages.leaderboard import leaderboard
 from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import orders_by_ranges, range_bars, range_panel
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study import config as study
 from sampled_metrics.study.against_samples import CURVES, RANGES
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
+from sampled_metrics.study.leaderboards import contenders
 from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, groups, heads
 from sampled_metrics.study.scorecard import NOT_COMPARABLE, SCORECARD, VERDICTS, z_scores
 from sampled_metrics.study.settings import ExperimentSettings
@@ -48,19 +50,23 @@ def collect(
     is_paper: bool = False,
     audit: Path | None = None,
     orders: Path | None = None,
+    kept: Sequence[Path] = (),
 ) -> dict[str, Any]:
     """Read the folder of a run; return the texts, numbers, lists and dictionaries of the page.
 
     Where the data is not the paper's (`is_paper`), there are only Tables 3 and 4 and Figures 5 and
     6, and no scorecard, claims and `audit`. No pair of `orders`, the orders by further methods,
-    need be of this run.
+    need be of this run. Recommenders whose ranks are `kept` stand on the leaderboard, if they
+    ranked the same users among the same candidates.
     """
     users = read_by_name(ranks)
+    settings = ExperimentSettings(**config.get("experiment", {}))
+    board = _board(contenders(users, kept, is_paper), settings)
     curves = read_table(results / "figures/figure6.csv", CURVES)
     ordered = curves[curves["kind"] == "ordered"]
     sizes = curves.loc[curves["kind"] == "curve", "n_negatives"]
     wanted = ordered.loc[ordered["estimator"] == SAMPLED, "n_negatives"]
-    shown = _lens(users, ExperimentSettings(**config.get("experiment", {})), wanted)
+    shown = _lens(users, settings, wanted)
     card = pd.DataFrame(columns=SCORECARD)
     claims = pd.DataFrame(columns=CLAIM)
     tables: Sequence[int] = study.TABLES_OF_DATA
@@ -81,7 +87,8 @@ def collect(
         "who": _who(users, config, run),
         "users": max(map(len, users.values())),
         "lens": shown,
-        "numbers": {"lens": shown},
+        "board": board,
+        "numbers": {"lens": shown, "board": board},
         "ordered": ordered.to_dict("records"),
         "grid": sizes.agg(["min", "max"]).to_dict(),
         "ranges": _ranges(results / "ranges.csv", shown),
@@ -103,6 +110,14 @@ def collect(
         "run": run,
         "facts": list(pd.json_normalize(origin, sep=": ").iloc[0].items()),
     }
+
+
+def _board(records: Mapping[str, Ranks], settings: ExperimentSettings) -> dict[str, Any] | None:
+    """Compute the leaderboard by the metrics with a cut-off; None of a single recommender."""
+    measures = [measure for measure in settings.measures if measure.cutoff]
+    if len(records) < 2 or not measures:
+        return None
+    return leaderboard(records, measures[:2], settings.sampling)
 
 
 def _lens(

@@ -361,5 +361,6 @@ def page(job: Job) -> None:
         is_paper=bool(job.input.scorecard),
         audit=_maybe(job.input.audit),
         orders=_maybe(job.input.orders),
+        kept=_paths(job.input.kept),
     )
     write_text(path, render(content))

@@ -1,0 +1,199 @@
+"""The leaderboard: places of recommenders against m random items, and over all items."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.inference.compare import compare
+from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.results import UNDECIDED, count
+from sampled_metrics.metrics import Measure
+from sampled_metrics.pages.words import percent
+from sampled_metrics.ranks import Ranks, Sampling
+from sampled_metrics.sampling.probability import likely_columns
+
+ROUND = (20, 50, 100, 200, 500, 1000)  # sizes that are always shown
+FEWEST = 15
+STEPS = 20  # sizes from the fewest to the most
+MOST_CUTOFF = 100
+SHARES = [i / 100 for i in range(101)]  # of better items, of which one is the last within reach
+EQUAL = 1e-9  # values that are equal up to rounding
+
+
+def leaderboard(
+    records: Mapping[str, Ranks],
+    measures: Sequence[Measure],
+    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
+) -> dict[str, Any]:
+    """Compute the board of recommenders that ranked the same users among the same candidates.
+
+    Returns `names`, `n_users`, the mean `n_items`, the `sizes` of samples and, by the label of
+    each metric, its board: expected `values` and `places` of each recommender at each size and last
+    over all items, how many pairs full rankings have `decided`, how many of these are in the
+    `wrong` order at each size, the worst of them, `shown`, and what there is to say: `headline`,
+    `pair` and `leaders`.
+    """
+    first, *others = records.values()
+    for name, ranks in zip(list(records)[1:], others, strict=True):
+        if not np.array_equal(first.n_candidates, ranks.n_candidates):
+            raise InputError(f"{name} has other users or candidates than {next(iter(records))}")
+    sizes = sizes_of_board(int(first.n_candidates.min()) - 1)
+    values = expected(records, measures, sizes, sampling)
+    known = decided(records, measures)
+    boards = {}
+    for measure, of_metric in zip(measures, values, strict=True):
+        orders = known[str(measure)]
+        boards[measure.label] = board(measure.label, list(records), sizes, of_metric, orders)
+    return {
+        "names": list(records),
+        "n_users": len(first),
+        "n_items": round(float(first.n_candidates.mean())),
+        "sizes": sizes,
+        "metrics": boards,
+    }
+
+
+def sizes_of_board(most: int) -> list[int]:
+    """Choose numbers of random items, up to the most that every user has."""
+    even = np.geomspace(min(FEWEST, most), most, STEPS).round().astype(int)
+    far = [m for m in even if min(abs(np.log(m / size)) for size in ROUND) > 0.05 or m == most]
+    return sorted({int(m) for m in [*far, *ROUND] if m <= most})
+
+
+def expected(
+    records: Mapping[str, Ranks],
+    measures: Sequence[Measure],
+    sizes: Sequence[int],
+    sampling: Sampling | str,
+) -> Float:
+    """Expected metrics over draws of random items, ties in random order.
+
+    Returns fractions of shape (metrics, recommenders, sizes + 1), the last of each over all items.
+    """
+    for measure in measures:
+        if not measure.cutoff or measure.cutoff > MOST_CUTOFF:
+            raise InputError(f"{measure} has no cut-off of at most {MOST_CUTOFF}, as boards need")
+    values = np.empty((len(measures), len(records), len(sizes) + 1))
+    for row, ranks in enumerate(records.values()):
+        users = Population.of_users(ranks)
+        for column, m in enumerate(sizes):
+            credit = np.stack([measure.at(np.arange(1, m + 2), m + 1) for measure in measures])
+            reaching = within_reach(users, max(measure.cutoff for measure in measures), m, sampling)
+            values[:, row, column] = reaching.binned_moments(credit, sampling).mean
+        values[:, row, -1] = [users.exact(measure) for measure in measures]
+    return values
+
+
+def within_reach(users: Population, cutoff: int, m: int, sampling: Sampling | str) -> Population:
+    """Leave out users whose sampled rank is within a cut-off with a probability below 1e-20."""
+    better = users.ranks.n_better / (users.ranks.n_candidates - 1)
+    first = [likely_columns(share, share, m, sampling).start for share in SHARES]
+    kept = better <= SHARES[min(bisect_left(first, cutoff), len(SHARES) - 1)]
+    return Population(users.ranks.take(np.flatnonzero(kept)), users.share[kept])
+
+
+def decided(
+    records: Mapping[str, Ranks], measures: Sequence[Measure]
+) -> dict[str, list[tuple[int, int]]]:
+    """Pairs (better, worse) whose order full rankings decide at 95 % (Holm), by metric."""
+    place = {name: i for i, name in enumerate(records)}
+    found: dict[str, list[tuple[int, int]]] = {str(measure): [] for measure in measures}
+    for pair in compare(records, list(found)):
+        if pair.order != UNDECIDED:
+            ends = place[pair.a], place[pair.b]
+            found[pair.metric].append(ends if pair.order == "a" else ends[::-1])
+    return found
+
+
+def places(values: Float) -> Int:
+    """Places of recommenders at each size, from 1; of equal values the first named is above."""
+    order = np.argsort(-values.round(9), axis=0, kind="stable")
+    return np.argsort(order, axis=0) + 1
+
+
+def board(
+    label: str,
+    names: Sequence[str],
+    sizes: Sequence[int],
+    values: Float,
+    orders: Sequence[tuple[int, int]],
+) -> dict[str, Any]:
+    """Lay out one metric, see `leaderboard`; `orders` are pairs (better, worse)."""
+    found: dict[str, list[Any]] = {
+        name: [] for name in ("wrong", "shown", "headline", "pair", "leaders")
+    }
+    for column, m in enumerate([*sizes, None]):
+        here = values[:, column]
+        leads = [(here[worse] - here[better], better, worse) for better, worse in orders]
+        reversed_ = [lead for lead in leads if lead[0] > EQUAL]
+        _, *worst = max(reversed_, default=(0.0,))
+        found["wrong"].append(len(reversed_))
+        found["shown"].append([int(i) for i in worst])
+        found["headline"].append(headline(m, len(reversed_), len(orders)))
+        found["pair"].append(of_pair(names, here, values[:, -1], worst))
+        found["leaders"].append(of_leaders(label, names, here, values[:, -1], orders, m))
+    return {
+        "values": values.round(6).tolist(),
+        "places": places(values).tolist(),
+        "decided": len(orders),
+        **found,
+    }
+
+
+def against(m: int | None) -> str:
+    """Name what an item is ranked among."""
+    if m is None:
+        return "Over all items"
+    return f"Against {count(m, 'random item')}"
+
+
+def headline(m: int | None, n_wrong: int, n_decided: int) -> str:
+    """Say how many of the pairs that full rankings decide are in the wrong order."""
+    if m is None:
+        return f"Over all items, the orders of {count(n_decided, 'pair')} are decided."
+    if n_wrong == 0:
+        return f"{against(m)}, no decided pair of recommenders is in the wrong order."
+    verb = "is" if n_wrong == 1 else "are"
+    pairs = f"{n_wrong} of {n_decided} pairs of recommenders"
+    return f"{against(m)}, {pairs} {verb} in the wrong order."
+
+
+def of_pair(names: Sequence[str], here: Float, exact: Float, pair: Sequence[int]) -> str:
+    """Say how a pair (better, worse) looks, and how it is; nothing without a pair."""
+    if not pair:
+        return ""
+    better, worse = pair
+    return (
+        f"{names[worse]} looks better than {names[better]} ({percent(here[worse])} against "
+        f"{percent(here[better])}). Over all items it is worse ({percent(exact[worse])} against "
+        f"{percent(exact[better])})."
+    )
+
+
+def of_leaders(
+    label: str,
+    names: Sequence[str],
+    here: Float,
+    exact: Float,
+    orders: Sequence[tuple[int, int]],
+    m: int | None,
+) -> str:
+    """Name who leads here and over all items, and whether full rankings tell the two apart."""
+    leader = int(places(here[:, np.newaxis])[:, 0].argmin())
+    best = int(places(exact[:, np.newaxis])[:, 0].argmin())
+    text = f"{against(m)}, {names[leader]} leads with {label} = {percent(here[leader])}"
+    if m is None:
+        return f"{text}."
+    if leader == best:
+        return f"{text}, as over all items with {percent(exact[best])}."
+    told = "full rankings leave undecided which of the two is better"
+    if (best, leader) in orders:
+        told = "full rankings decide this order"
+    return (
+        f"{text} (over all items {percent(exact[leader])}); over all items {names[best]} leads "
+        f"with {percent(exact[best])}: {told}."
+    )
