@@ -69,9 +69,9 @@ def test_two_numbers_name_the_command_whose_range_is_narrower(fresh):
 
 def test_controls_rewrite_the_headline_and_the_address(fresh):
     page, head = fresh.page, "You asked for Recall@10. Against 100 random items"
-    assert page.inner_text("h1").startswith(f"{head} you measured about Recall@3")
+    assert page.inner_text("#headline").startswith(f"{head} you measured about Recall@3")
     page.check("#correct")
-    assert page.inner_text("h1").startswith(f"{head}, by BV 0.1, you measured about Recall@1")
+    assert page.inner_text("#headline").startswith(f"{head}, by BV 0.1, you measured about Recall@1")
     assert page.inner_text("#verdict").startswith("2 of 2 decided orders are right")
     assert page.get_attribute("#down", "d")
     page.uncheck("#correct")
@@ -258,7 +258,7 @@ def test_without_javascript_the_result_and_the_evidence_stand(browser, report):
     page.goto(report.as_uri())
     page.click("#guess summary")
     assert "X is last of 3" in page.inner_text("#guess")
-    assert page.inner_text("h1").startswith("You asked for Recall@10.")
+    assert page.inner_text("#headline").startswith("You asked for Recall@10.")
     assert page.inner_text("#verdict").startswith("0 of 2 decided orders are right")
     assert page.locator(".slope svg line").count() == page.locator(".chart .line").count() == 3
     assert page.locator("table.cells").count() == 4

@@ -163,7 +163,7 @@ def test_texts_of_several_rows_are_there_once_and_rows_name_them():
     assert [row["id"] for row in rows] == ["s.d.m", "s.d.m.2", "s.e.m", "t.d.m", "s.d.m.3"]
     assert [row["note"] for row in rows] == ["one", "two", "one", "two", "one"]
     assert [row["data"] for row in rows] == ["D", "D", "E", "D", "D"]
-    (head,) = re.findall(r"<p>[^<]*published[^<]*</p>", page)
+    (head,) = re.findall(r"<p>[^<]*printed results[^<]*</p>", page)
     assert re.findall(r" (\d+) ", head) == ["5", "2"]  # rows and sources
     with pytest.raises(ValueError, match="nowhere"):
         atlas(read_printed(table), check(table), "nowhere")
@@ -216,3 +216,30 @@ def test_rows_of_the_literature_name_their_source():
         key = (row.source, row.data_set, row.model, tuple(row.printed.items()))
         assert key not in seen, row.row
         seen.add(key)
+
+
+def test_other_metrics_of_a_row_and_kinds_of_sources():
+    table = [{**ROW, "kind": "paper"}, {**ROW, "source_id": "t", "kind": "log", "HR@5": "0.7"}]
+    page = atlas(read_printed(table), check(table))
+    numbers = numbers_of(page)
+    further = [
+        dict(zip(["row", *numbers["of_metric"]], x, strict=True)) for x in numbers["further"]
+    ]
+    assert [(x["row"], x["metric"]) for x in further] == [
+        (0, "NDCG@10"),
+        (1, "NDCG@10"),
+        (1, "HR@5"),
+    ]
+    (expected,) = reported(
+        {"HR@10": "0.8245", "NDCG@10": "0.5905"}, "NDCG@10",
+        n_items=3416, n_negatives=100, n_users=6040,
+    )  # fmt: skip
+    assert further[0]["high"] == pytest.approx(expected.range_high, abs=1e-5)
+    assert [row["kind"] for row in rows_of(page)] == ["paper", "log"]
+    assert "1 of them printed in 1 paper<" in page
+    assert 'id="kind"' in page
+
+
+def test_without_kinds_there_is_nothing_to_choose(small):
+    assert 'id="kind"' not in small
+    assert "of them printed in" not in small

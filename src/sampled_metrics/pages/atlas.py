@@ -13,15 +13,17 @@ from sampled_metrics.metrics import parse_measure
 from sampled_metrics.pages import render
 
 SHOWN = ("HR@10", "NDCG@10", "HR@5", "NDCG@5")  # the first of them that a row has is drawn
+OF_METRIC = ("metric", "value", "low", "high", "measured", "standing")
+PAPER = "paper"  # kind of source that is drawn darker than others
 SCRIPTS = ("base", "paper", "take", "atlas")
 STYLES = ("page", "atlas")
 _DIGITS = 5
 _BY_POPULARITY = "by popularity"
 _PAPER = ("paper", "year", "source")
 # Columns of a row in the numbers of the page; those of SHARED are places in lists of texts.
-SHARED = ("paper", "data", "note", "way")
+SHARED = ("paper", "data", "note", "way", "kind")
 COLUMNS = (
-    *("id", "model", "metric", "value", "low", "high", "measured", "standing"),
+    *("id", "model", *OF_METRIC),
     *("n", "m", "users", "runs", "printed", "exact", "remark"),
     *SHARED,
 )
@@ -31,13 +33,21 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
     """Return the page of rows of published tables and their checks, which loads no other file.
 
     Each row shows the first metric of `SHOWN` that it has, with the range of the same metric over
-    all items, if it was checked. `start` names the row to begin with, as in the address.
+    all items, if it was checked, and the others where one of them is asked for. Rows may name the
+    kind of their source; papers are drawn darker. `start` names the row to begin with, as in the
+    address.
     """
     texts: dict[str, dict[str, int]] = {name: {} for name in SHARED}
     names: Counter[str] = Counter()
     table = {}
+    further = []
     for row, checked in zip(rows, checks, strict=True):
-        shown = _shown(row, checked)
+        metric, *others = [name for name in SHOWN if name in row.printed] or row.printed
+        shown = _shown(row, checked, metric)
+        for other in others:
+            if other in SHOWN:
+                of_metric = _of_metric(other, row, checked)
+                further.append([len(table), *(of_metric[column] for column in OF_METRIC)])
         for name, places in texts.items():
             shown[name] = places.setdefault(shown[name], len(places))
         name = _slug(row)
@@ -48,13 +58,22 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
     begin = 0
     if start:
         begin = list(table).index(start)
+    kinds: dict[str, set[str]] = {}
+    for row in rows:
+        kinds.setdefault(row.about.get("kind", ""), set()).add(row.source)
+    shown_metrics = [columns[COLUMNS.index("metric")] for columns in table.values()]
     content = {
         "n_rows": len(table),
         "n_sources": len({row.source for row in rows}),
+        "metrics": Counter([*shown_metrics, *(metric for _, metric, *_ in further)]),
+        "kinds": {kind: len(sources) for kind, sources in sorted(kinds.items()) if kind},
+        "n_of_papers": sum(row.about.get("kind") == PAPER for row in rows),
         "data_sets": sorted(texts["data"]),
         "numbers": {
             "columns": COLUMNS,
             "rows": list(table.values()),
+            "further": further,
+            "of_metric": OF_METRIC,
             "texts": {name: list(places) for name, places in texts.items()},
             "start": begin,
         },
@@ -62,34 +81,42 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
     return render(content, "atlas.html", SCRIPTS, STYLES)
 
 
-def _shown(row: PrintedRow, checked: Checked) -> dict[str, Any]:
+def _shown(row: PrintedRow, checked: Checked, metric: str) -> dict[str, Any]:
     """Numbers and texts of one row, by the names of their columns."""
-    metric = next((name for name in SHOWN if name in row.printed), next(iter(row.printed)))
-    standing = {placed.metric: placed.standing for placed in checked.placed}.get(metric)
-    low, high = _range_of(metric, row, checked)
-    measured = None
-    if metric in row.exact:
-        measured = float(row.exact[metric])
     about = row.about
+    of_metric = _of_metric(metric, row, checked)
+    has_no_range = of_metric["low"] is None
     return {
         "model": row.model,
-        "metric": metric,
-        "value": row.printed[metric],
-        "low": low,
-        "high": high,
-        "measured": measured,
-        "standing": standing,
+        **of_metric,
         "n": row.n_items,
         "m": row.n_negatives,
         "users": row.n_users,
         "runs": row.runs,
         "printed": checked.printed,
         "exact": checked.exact,
-        "remark": _remark(row, low is None, standing),
+        "remark": _remark(row, has_no_range, of_metric["standing"]),
         "paper": "\n".join([row.source, *(about.get(name, "") for name in _PAPER)]),
         "data": row.data_set,
         "note": about.get("note", ""),
         "way": row.sampling or _BY_POPULARITY,
+        "kind": about.get("kind", ""),
+    }
+
+
+def _of_metric(metric: str, row: PrintedRow, checked: Checked) -> dict[str, Any]:
+    """Printed value of a metric of a row, its range over all items, and the measured value."""
+    low, high = _range_of(metric, row, checked)
+    measured = None
+    if metric in row.exact:
+        measured = float(row.exact[metric])
+    return {
+        "metric": metric,
+        "value": row.printed[metric],
+        "low": low,
+        "high": high,
+        "measured": measured,
+        "standing": {placed.metric: placed.standing for placed in checked.placed}.get(metric),
     }
 
 
