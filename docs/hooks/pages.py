@@ -131,6 +131,8 @@ def sections(group: Any, prefix: str) -> list[str]:
         parts.append(f"## {path.removeprefix('sampled-metrics ')}\n")
         parts.append(f"```sh\n{usage_of(command, path)}\n```\n")
         parts.append(f"{command.help or ''}\n")
+        example = (command.epilog or "").removeprefix("Example: ")
+        parts.append(f"For example `{example}`.\n")
         parts += [
             "| option | meaning | default |",
             "| :-- | :-- | :-- |",

@@ -16,6 +16,7 @@ from sampled_metrics._base.errors import NO_MEMORY, InputError, InputWarning, on
 from sampled_metrics.cli.budget import app as budget
 from sampled_metrics.cli.draws import app as draws
 from sampled_metrics.cli.files import Group, guard
+from sampled_metrics.cli.options import option
 from sampled_metrics.cli.rankings import app as rankings
 
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -50,7 +51,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     _: Annotated[
-        bool, typer.Option("--version", callback=_print_version, help="Print the version.")
+        bool, option("", "Print the version.", "--version", callback=_print_version)
     ] = False,
 ) -> None:
     pass

@@ -35,12 +35,14 @@ _CANDIDATES = (
 )
 _METRICS = "recall@k, ndcg@k or ap; by default recall@10, ndcg@10 and ap."
 
-State = Annotated[Path, typer.Argument(help="Folder of the evaluation.")]
+State = Annotated[Path, options.argument("FOLDER", "Folder of the evaluation.")]
 Names = Annotated[list[str] | None, options.option("NAME", "Recommender; repeat to compare.")]
 UntilDecided = Annotated[bool, options.option("", "Stop once decided.", "--until-decided")]
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics budget start FOLDER --relevant test.csv --seen train.csv"
+)
 def start(
     folder: State,
     relevant: options.HeldOut,
@@ -93,7 +95,7 @@ def start(
     )
 
 
-@app.command()
+@app.command(epilog="Example: sampled-metrics budget ask FOLDER --output pairs.csv")
 def ask(folder: State, output: options.Output = None) -> None:
     """Write the pairs to score next as CSV; the same ones until their scores are told.
 
@@ -112,14 +114,15 @@ def ask(folder: State, output: options.Output = None) -> None:
     emit_columns(opened.pairs, Format.CSV, output)
 
 
-@app.command()
+@app.command(epilog="Example: sampled-metrics budget tell FOLDER scores.csv")
 def tell(
     folder: State,
     scores: Annotated[
         list[Path],
-        typer.Argument(
-            help="Tables with the columns that `ask` wrote and score, larger is better; rows in "
-            "any order, each pair once."
+        options.argument(
+            "FILE",
+            "Tables with the columns that `ask` wrote and score, larger is better; rows in any "
+            "order, each pair once.",
         ),
     ],
 ) -> None:
@@ -134,7 +137,7 @@ def tell(
         typer.echo(opened.tell(scores))
 
 
-@app.command()
+@app.command(epilog="Example: sampled-metrics budget result FOLDER")
 def result(
     folder: State,
     pairs: Annotated[bool, options.option("", "Pairs, in JSON and CSV.", "--pairs")] = False,

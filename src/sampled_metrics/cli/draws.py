@@ -18,7 +18,9 @@ NOT_SOUND = 1  # exit status of `check-negatives`
 app = typer.Typer()
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics sample ranks.parquet --n-negatives 100 --output sampled.csv"
+)
 def sample(
     file: options.RankFile,
     n_negatives: options.Negatives,
@@ -87,7 +89,10 @@ def _by_item(ranks: "Ranks") -> "Ranks":
     return ranks.trusted(n_candidates, ranks.n_better, ranks.n_tied, source=ranks.source)
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics negatives --seen train.csv --relevant test.csv "
+    "--n-negatives 100 --output negatives.csv"
+)
 def negatives(
     relevant: options.HeldOut,
     seen: options.SeenPairs,
@@ -111,9 +116,13 @@ def negatives(
     wrote(output, len(drawn["item_id"]), "negative")
 
 
-@app.command("check-negatives")
+@app.command(
+    "check-negatives",
+    epilog="Example: sampled-metrics check-negatives negatives.csv --seen train.csv "
+    "--relevant test.csv",
+)
 def check_negatives(
-    file: Annotated[Path, typer.Argument(help="Negatives: a table of user_id and item_id.")],
+    file: Annotated[Path, options.argument("FILE", "Negatives: a table of user_id and item_id.")],
     relevant: options.HeldOut,
     seen: options.SeenPairs,
     items: options.AllItems = None,
@@ -137,7 +146,7 @@ def check_negatives(
         raise typer.Exit(NOT_SOUND)
 
 
-@app.command()
+@app.command(epilog="Example: sampled-metrics metrics")
 def metrics(form: options.Form = Format.TABLE, output: options.Output = None) -> None:
     """Print the names of all metrics, and what other libraries call them.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli.values import take_plain_values
@@ -27,6 +27,18 @@ class Command(TyperCommand):
             take_plain_values(parameter)
         return super().parse_args(ctx, args)
 
+    def get_params(self, ctx: Context) -> list[Any]:
+        """Return the parameters, whose help names no types of Python."""
+        params = super().get_params(ctx)
+        for param in params:
+            if isinstance(param, TyperArgument):  # for which typer has no setting
+                param.display_type_rich = _no_type  # type: ignore[method-assign]
+        return params
+
+    def get_help_option(self, ctx: Context) -> TyperOption | None:
+        """Return the option --help, which takes no value."""
+        return _without_value(super().get_help_option(ctx))
+
     def invoke(self, ctx: Context) -> Any:
         """Run the command, unless it would overwrite a file that it reads."""
         require_different_files(ctx.params)
@@ -36,11 +48,25 @@ class Command(TyperCommand):
 class Group(TyperGroup):
     """The commands, whose own options are taken without typer's conversion too."""
 
+    def get_help_option(self, ctx: Context) -> TyperOption | None:
+        """Return the option --help, which takes no value."""
+        return _without_value(super().get_help_option(ctx))
+
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Parse words of the command line up to the name of a command."""
         for parameter in self.get_params(ctx):
             take_plain_values(parameter)
         return super().parse_args(ctx, args)
+
+
+def _no_type(**_: Context) -> str:
+    return ""
+
+
+def _without_value(option: TyperOption | None) -> TyperOption | None:
+    if option is not None:
+        option.metavar = ""
+    return option
 
 
 def guard(app: typer.Typer) -> None:

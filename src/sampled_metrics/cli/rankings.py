@@ -17,7 +17,10 @@ FLAGGED = 1  # exit status of `check`
 app = typer.Typer()
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics evaluate scores.npy --relevant test.csv --seen "
+    "train.csv --metric HR@10,NDCG@10"
+)
 def evaluate(
     files: options.RankFiles,
     metric: options.Metrics = None,
@@ -69,7 +72,9 @@ def evaluate(
         emit(rows, form, output)
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics correct scores.npy --positive 0 --n-items 3541 --metric HR@10"
+)
 def correct(
     file: options.SampledFile,
     n_negatives: options.SampledNegatives = None,
@@ -97,8 +102,6 @@ def correct(
     output: options.Output = None,
 ) -> None:
     """Compute the range of exact metrics that sampled ranks allow, and corrected estimates.
-
-    Example: sampled-metrics correct scores.npy --positive 0 --n-items 3541 --metric HR@10
 
     The range holds the exact metric of the users' population with the confidence asked for,
     whatever their true ranks are as long as --shape holds. An estimate is precise, but of another
@@ -129,10 +132,14 @@ def correct(
     emit_results(results, form, output, intervals=intervals)
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics reported HR@10=0.8245 NDCG@10=0.5905 --n-items 3416 "
+    "--n-negatives 100 --n-users 6040"
+)
 def reported(
     printed: Annotated[
-        list[str], typer.Argument(help="Printed sampled metrics, such as HR@10=0.8245.")
+        list[str],
+        options.argument("METRIC=VALUE", "Printed sampled metrics, such as HR@10=0.8245."),
     ],
     n_items: Annotated[int, options.option("N", "n: candidates of a full ranking.", min=2)],
     n_negatives: options.Negatives,
@@ -164,9 +171,6 @@ def reported(
 ) -> None:
     """Compute the range of exact metrics that the sampled metrics printed in a paper allow.
 
-    Example: sampled-metrics reported HR@10=0.8245 NDCG@10=0.5905 --n-items 3416 --n-negatives 100
-    --n-users 6040 --metric HR@10
-
     Keys: metric, reported, range_low, range_high, range_middle, shape, n_items, n_negatives,
     n_users, sampling, printed, notes; with --against: metric, a_low, a_high, b_low, b_high,
     range_low, range_high (of b - a), order (a, b or undecided). Values are fractions.
@@ -186,9 +190,11 @@ def reported(
     emit_results(results, form, output)
 
 
-@app.command()
+@app.command(epilog="Example: sampled-metrics check table.csv")
 def check(
-    file: Annotated[Path, typer.Argument(help="Table of printed metrics, a row for each model.")],
+    file: Annotated[
+        Path, options.argument("FILE", "Table of printed metrics, a row for each model.")
+    ],
     metric: Annotated[
         str, options.option("NAME", "Exact metric of ranges and orders.")
     ] = defaults.CHECKED,
@@ -250,7 +256,11 @@ def _printed(numbers: list[str]) -> dict[str, Any]:
     return values
 
 
-@app.command("compare")
+@app.command(
+    "compare",
+    epilog="Example: sampled-metrics compare A.csv B.csv --n-negatives 100 --n-items 3541 "
+    "--metric HR@10",
+)
 def compare_files(
     files: options.RankFiles,
     n_negatives: options.SampledNegatives = None,
@@ -281,8 +291,6 @@ def compare_files(
 ) -> None:
     """Decide, where possible, which recommender of each pair has the higher exact metric.
 
-    Example: sampled-metrics compare A.csv B.csv --n-negatives 100 --n-items 3541 --metric HR@10
-
     From full rankings, or from sampled ranks or scores of held-out items and their negatives, which
     --n-negatives, --positive or a column sampled_rank or label tell. From those the order is that
     of the exact metrics and decided if the range of their difference excludes 0; the estimates
@@ -309,7 +317,7 @@ def compare_files(
     emit_results(results, form, output)
 
 
-@app.command()
+@app.command(epilog="Example: sampled-metrics plan --ranks A.parquet B.parquet --metric HR@10")
 def plan(
     ranks: Annotated[
         tuple[Path, Path] | None, options.option("A B", "Exact ranks of two recommenders.")
@@ -334,8 +342,6 @@ def plan(
     """Calculate how many negatives are needed to decide between two recommenders.
 
     The table says how likely 1 to 1,000 negatives, and full rankings, decide their order.
-
-    Example: sampled-metrics plan --ranks A.parquet B.parquet --metric HR@10
 
     For two recommenders whose full rankings are known, with the same users, or with --n-users as
     many users like them. An order is decided if the range of the exact difference excludes 0.
@@ -369,7 +375,9 @@ def plan(
     emit_results(results, form, output)
 
 
-@app.command("report")
+@app.command(
+    "report", epilog="Example: sampled-metrics report A.parquet B.parquet --output page.html"
+)
 def write_report(
     files: options.RankFiles,
     output: options.Page,
