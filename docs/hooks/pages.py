@@ -31,8 +31,11 @@ NO_SUBJECT = ("make ", "Ranks:", "Commit ")  # of what a page is about
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the study's page and that of the command line."""
+    """Add the study's page, that of the command line, and the picture of the home."""
     made = {"report.html": study_page(), "cli.md": command_line()}
+    made["leaderboard.svg"] = (
+        REFERENCE / "leaderboard.svg"
+    ).read_text("utf-8")
     for name, content in made.items():
         files.append(File.generated(config, name, content=content))
     return files

@@ -32,7 +32,7 @@ class Command(TyperCommand):
         params = super().get_params(ctx)
         for param in params:
             if isinstance(param, TyperArgument):  # for which typer has no setting
-                param.display_type_rich = _no_type  # type: ignore[method-assign]
+                param.display_type_rich = _no_type  # type: ignore[assignment,method-assign]
         return params
 
     def get_help_option(self, ctx: Context) -> TyperOption | None:

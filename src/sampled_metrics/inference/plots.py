@@ -61,7 +61,7 @@ def draw(table: pd.DataFrame, exact: "pd.DataFrame | Mapping[Any, float]", axes:
             raise InputError(f"axes must be {len(metrics)} axes of Matplotlib, one for each metric")
         for panel, (metric, rows) in zip(panels, metrics, strict=True):
             of_metric = {key[:-1]: number for key, number in known.items() if key[-1] == metric}
-            panel.set_xlim(ends[metric])
+            panel.set_xlim(ends[str(metric)])
             _draw_metric(panel, rows, value, line, names, of_metric)
             panel.set_title(_verdict(str(metric), rows))
         panels[-1].set_xlabel(f"{value} (fraction)")
@@ -101,7 +101,7 @@ def _axes_of(
     from all else do not count.
     """
     by_all = table["metric"].map(lambda name: parse_measure(str(name)).metric.needs_candidates)
-    ends = {}
+    ends: dict[str, tuple[float, float]] = {}
     for _, rows in table.groupby(by_all):
         names = list(rows["metric"].unique())
         known = [number for key, number in exact.items() if key[-1] in names]
@@ -169,7 +169,7 @@ def _draw_legend(panels: NDArray[Any], labels: list[str], own: bool) -> None:
     names = [name for name in labels if name in drawn]
     lines = [drawn[name] for name in names]
     if own:
-        panels[0].figure.legend(lines, names, loc="outside upper left", ncols=5)
+        panels[0].figure.legend(lines, names, loc="outside upper left", ncols=6, columnspacing=1)
     else:
         panels[0].legend(lines, names)
 

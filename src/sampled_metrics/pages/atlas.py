@@ -39,7 +39,7 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
     """
     texts: dict[str, dict[str, int]] = {name: {} for name in SHARED}
     names: Counter[str] = Counter()
-    table = {}
+    table: dict[str, list[Any]] = {}
     further = []
     for row, checked in zip(rows, checks, strict=True):
         metric, *others = [name for name in SHOWN if name in row.printed] or row.printed

@@ -17,6 +17,7 @@ from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling.probability import likely_columns
 
 ROUND = (20, 50, 100, 200, 500, 1000)  # sizes that are always shown
+NEAR = 0.05  # relative difference to one of them, at which other sizes are left out
 FEWEST = 15
 STEPS = 20  # sizes from the fewest to the most
 MOST_CUTOFF = 100
@@ -37,19 +38,22 @@ def leaderboard(
     `wrong` order at each size, the worst of them, `shown`, and what there is to say: `headline`,
     `pair` and `leaders`.
     """
-    first, *others = records.values()
-    for name, ranks in zip(list(records)[1:], others, strict=True):
+    names = list(records)
+    first = records[names[0]]
+    for name, ranks in records.items():
         if not np.array_equal(first.n_candidates, ranks.n_candidates):
-            raise InputError(f"{name} has other users or candidates than {next(iter(records))}")
-    sizes = sizes_of_board(int(first.n_candidates.min()) - 1)
+            raise InputError(f"{name} has other users or candidates than {names[0]}")
+    fewest = int(first.n_candidates.min())
+    sizes = sizes_of_board(fewest - 1)
     values = expected(records, measures, sizes, sampling)
     known = decided(records, measures)
     boards = {}
     for measure, of_metric in zip(measures, values, strict=True):
         orders = known[str(measure)]
-        boards[measure.label] = board(measure.label, list(records), sizes, of_metric, orders)
+        label = measure.label
+        boards[label] = board(label, names, sizes, of_metric, orders)
     return {
-        "names": list(records),
+        "names": names,
         "n_users": len(first),
         "n_items": round(float(first.n_candidates.mean())),
         "sizes": sizes,
@@ -59,9 +63,14 @@ def leaderboard(
 
 def sizes_of_board(most: int) -> list[int]:
     """Choose numbers of random items, up to the most that every user has."""
-    even = np.geomspace(min(FEWEST, most), most, STEPS).round().astype(int)
-    far = [m for m in even if min(abs(np.log(m / size)) for size in ROUND) > 0.05 or m == most]
-    return sorted({int(m) for m in [*far, *ROUND] if m <= most})
+    sizes = {m for m in ROUND if m <= most}
+    sizes.add(most)
+    rounded = np.array(ROUND)
+    for m in np.geomspace(min(FEWEST, most), most, STEPS).round():
+        distance = np.abs(np.log(m / rounded)).min()
+        if distance > NEAR:
+            sizes.add(int(m))
+    return sorted(sizes)
 
 
 def expected(
@@ -74,15 +83,19 @@ def expected(
 
     Returns fractions of shape (metrics, recommenders, sizes + 1), the last of each over all items.
     """
+    last = 0
     for measure in measures:
-        if not measure.cutoff or measure.cutoff > MOST_CUTOFF:
+        cutoff = measure.cutoff
+        if cutoff is None or cutoff > MOST_CUTOFF:
             raise InputError(f"{measure} has no cut-off of at most {MOST_CUTOFF}, as boards need")
+        last = max(last, cutoff)
     values = np.empty((len(measures), len(records), len(sizes) + 1))
     for row, ranks in enumerate(records.values()):
         users = Population.of_users(ranks)
         for column, m in enumerate(sizes):
-            credit = np.stack([measure.at(np.arange(1, m + 2), m + 1) for measure in measures])
-            reaching = within_reach(users, max(measure.cutoff for measure in measures), m, sampling)
+            ranks_in_sample = np.arange(1, m + 2)
+            credit = np.stack([measure.at(ranks_in_sample, m + 1) for measure in measures])
+            reaching = within_reach(users, last, m, sampling)
             values[:, row, column] = reaching.binned_moments(credit, sampling).mean
         values[:, row, -1] = [users.exact(measure) for measure in measures]
     return values
@@ -104,8 +117,11 @@ def decided(
     found: dict[str, list[tuple[int, int]]] = {str(measure): [] for measure in measures}
     for pair in compare(records, list(found)):
         if pair.order != UNDECIDED:
-            ends = place[pair.a], place[pair.b]
-            found[pair.metric].append(ends if pair.order == "a" else ends[::-1])
+            better = place[pair.a]
+            worse = place[pair.b]
+            if pair.order == "b":
+                better, worse = worse, better
+            found[pair.metric].append((better, worse))
     return found
 
 
@@ -128,12 +144,19 @@ def board(
     }
     for column, m in enumerate([*sizes, None]):
         here = values[:, column]
-        leads = [(here[worse] - here[better], better, worse) for better, worse in orders]
-        reversed_ = [lead for lead in leads if lead[0] > EQUAL]
-        _, *worst = max(reversed_, default=(0.0,))
-        found["wrong"].append(len(reversed_))
-        found["shown"].append([int(i) for i in worst])
-        found["headline"].append(headline(m, len(reversed_), len(orders)))
+        n_wrong = 0
+        most = EQUAL
+        worst: list[int] = []
+        for better, worse in orders:
+            lead = here[worse] - here[better]
+            if lead > EQUAL:
+                n_wrong += 1
+            if lead > most:
+                most = lead
+                worst = [better, worse]
+        found["wrong"].append(n_wrong)
+        found["shown"].append(worst)
+        found["headline"].append(headline(m, n_wrong, len(orders)))
         found["pair"].append(of_pair(names, here, values[:, -1], worst))
         found["leaders"].append(of_leaders(label, names, here, values[:, -1], orders, m))
     return {

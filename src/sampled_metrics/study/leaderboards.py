@@ -106,7 +106,7 @@ def main(reference: Path) -> None:
     records = contenders(own, kept, is_paper=True)
     (measure,) = parse_measures(PICTURE)
     content = leaderboard(records, [measure])
-    style = {"svg.hashsalt": "sampled-metrics", "svg.fonttype": "path", "font.size": 10}
+    style: Any = {"svg.hashsalt": "sampled-metrics", "svg.fonttype": "path", "font.size": 10}
     with mpl.rc_context(style):
         figure = picture(content, PICTURE, SHOWN)
         figure.savefig(reference / "leaderboard.svg", metadata={"Date": None})
