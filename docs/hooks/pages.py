@@ -31,7 +31,7 @@ NO_SUBJECT = ("make ", "Ranks:", "Commit ")  # of what a page is about
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the study's page, that of the command line, and the picture of the home."""
+    """Add the study's page, the command line's, and the picture."""
     made = {"report.html": study_page(), "cli.md": command_line()}
     made["leaderboard.svg"] = (
         REFERENCE / "leaderboard.svg"

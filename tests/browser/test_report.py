@@ -194,7 +194,7 @@ def test_page_of_ones_own_sampled_ranks(browser, tmp_path):
     path = tmp_path / "report.html"
     path.write_text(render(content, "own.html"), encoding="utf-8")
     found = Opened(browser.new_context(viewport={"width": 320, "height": 640}), path)
-    assert "It suggests X > Y > Z." in found.page.inner_text("#headline")
+    assert "It suggests X > Y > Z." in found.page.inner_text("h1")
     found.page.check("#correct")
     assert ", by BV 0.1, you measured" in found.page.inner_text("#headline")
     assert found.page.evaluate("document.documentElement.scrollWidth") <= 320

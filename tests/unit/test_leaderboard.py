@@ -88,6 +88,15 @@ def test_headlines_say_what_was_counted():
     json.dumps(content)
 
 
+def test_leaders_that_full_rankings_do_not_tell_apart_are_named(content):
+    board = content["metrics"]["Hit@10"]
+    at = content["sizes"].index(100)
+    assert board["leaders"][at].startswith("Against 100 random items, ALS 32 leads")
+    assert board["leaders"][at].endswith("undecided which of the two is better.")
+    assert "do not tell it from item-kNN" in board["leaders"][-1]
+    assert "ALS 32" in board["leaders"][-1]
+
+
 def test_equal_values_share_no_place_and_keep_their_order():
     assert places(np.array([[0.5], [0.7], [0.5]])).ravel().tolist() == [2, 1, 3]
 

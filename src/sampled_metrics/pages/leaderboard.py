@@ -9,6 +9,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.compare import compare
+from sampled_metrics.inference.flags import listed
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.results import UNDECIDED, count
 from sampled_metrics.metrics import Measure
@@ -209,10 +210,14 @@ def of_leaders(
     leader = int(places(here[:, np.newaxis])[:, 0].argmin())
     best = int(places(exact[:, np.newaxis])[:, 0].argmin())
     text = f"{against(m)}, {names[leader]} leads with {label} = {percent(here[leader])}"
+    beside = [name for i, name in enumerate(names) if i != best and (best, i) not in orders]
+    untold = "."
+    if beside:
+        untold = f"; full rankings do not tell it from {listed(beside)}."
     if m is None:
-        return f"{text}."
+        return f"{text}{untold}"
     if leader == best:
-        return f"{text}, as over all items with {percent(exact[best])}."
+        return f"{text}, as over all items with {percent(exact[best])}{untold}"
     told = "full rankings leave undecided which of the two is better"
     if (best, leader) in orders:
         told = "full rankings decide this order"
