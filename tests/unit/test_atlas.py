@@ -1,13 +1,15 @@
 """The atlas of published results: what it holds, and that the committed one is of today's table."""
 
+import csv
 import json
 import re
+from collections import Counter
 
 import pytest
 
 from sampled_metrics import check, reported
 from sampled_metrics.inference.printed import read_printed
-from sampled_metrics.pages.atlas import COLUMNS, SHARED, atlas
+from sampled_metrics.pages.atlas import COLUMNS, KINDS, SHARED, atlas
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs/atlas.html"
@@ -218,6 +220,21 @@ def test_rows_of_the_literature_name_their_source():
         seen.add(key)
 
 
+def test_kinds_of_sources_are_those_of_their_evidence():
+    """Each source has one kind, and a row in config/sources.csv that says how it is known."""
+    with (ROOT / "config/sources.csv").open(encoding="utf-8") as file:
+        sources = {source["source_id"]: source for source in csv.DictReader(file)}
+    rows = read_printed(TABLE)
+    assert {row.source for row in rows} == set(sources)
+    for row in rows:
+        assert row.about["kind"] == sources[row.source]["kind"] in KINDS, row.row
+    assert all(source["evidence"] for source in sources.values())
+    counts = Counter(row.about["kind"] for row in rows)
+    assert counts == {"paper": 74, "authors": 15, "reproduction": 92, "other": 267}
+    head = PAGE.read_text(encoding="utf-8").split("</header>")[0]
+    assert "74 of 6 papers, 15 of 3 authors&#39; logs, 92 of 13 reproductions, 267 of 21" in head
+
+
 def test_other_metrics_of_a_row_and_kinds_of_sources():
     table = [{**ROW, "kind": "paper"}, {**ROW, "source_id": "t", "kind": "log", "HR@5": "0.7"}]
     page = atlas(read_printed(table), check(table))
@@ -236,10 +253,10 @@ def test_other_metrics_of_a_row_and_kinds_of_sources():
     )  # fmt: skip
     assert further[0]["high"] == pytest.approx(expected.range_high, abs=1e-5)
     assert [row["kind"] for row in rows_of(page)] == ["paper", "log"]
-    assert "1 of them printed in 1 paper<" in page
+    assert "2 sources: 1 of 1 paper, 1 of 1 log</p>" in page
     assert 'id="kind"' in page
 
 
 def test_without_kinds_there_is_nothing_to_choose(small):
     assert 'id="kind"' not in small
-    assert "of them printed in" not in small
+    assert "sources:" not in small

@@ -1,4 +1,4 @@
-"""The atlas: one page of published sampled metrics and what each allows over all items."""
+"""The atlas: one page of printed sampled metrics and what each allows over all items."""
 
 import re
 from collections import Counter
@@ -9,12 +9,18 @@ from sampled_metrics.inference.check import Checked, Checks
 from sampled_metrics.inference.consistency import OUTSIDE
 from sampled_metrics.inference.printed import PrintedRow
 from sampled_metrics.inference.reported import reported
+from sampled_metrics.inference.results import count
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.pages import render
 
 SHOWN = ("HR@10", "NDCG@10", "HR@5", "NDCG@5")  # the first of them that a row has is drawn
 OF_METRIC = ("metric", "value", "low", "high", "measured", "standing")
-PAPER = "paper"  # kind of source that is drawn darker than others
+KINDS = {  # of sources, and what one is called; papers are drawn darker than the others
+    "paper": "paper",
+    "authors": "authors' log",
+    "reproduction": "reproduction",
+    "other": "other source",
+}
 SCRIPTS = ("base", "paper", "take", "atlas")
 STYLES = ("page", "atlas")
 _DIGITS = 5
@@ -30,12 +36,11 @@ COLUMNS = (
 
 
 def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
-    """Return the page of rows of published tables and their checks, which loads no other file.
+    """Return the page of rows of printed tables and their checks, which loads no other file.
 
     Each row shows the first metric of `SHOWN` that it has, with the range of the same metric over
     all items, if it was checked, and the others where one of them is asked for. Rows may name the
-    kind of their source; papers are drawn darker. `start` names the row to begin with, as in the
-    address.
+    kind of their source, see `KINDS`. `start` names the row to begin with, as in the address.
     """
     texts: dict[str, dict[str, int]] = {name: {} for name in SHARED}
     names: Counter[str] = Counter()
@@ -58,16 +63,12 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
     begin = 0
     if start:
         begin = list(table).index(start)
-    kinds: dict[str, set[str]] = {}
-    for row in rows:
-        kinds.setdefault(row.about.get("kind", ""), set()).add(row.source)
     shown_metrics = [columns[COLUMNS.index("metric")] for columns in table.values()]
     content = {
         "n_rows": len(table),
         "n_sources": len({row.source for row in rows}),
         "metrics": Counter([*shown_metrics, *(metric for _, metric, *_ in further)]),
-        "kinds": {kind: len(sources) for kind, sources in sorted(kinds.items()) if kind},
-        "n_of_papers": sum(row.about.get("kind") == PAPER for row in rows),
+        "kinds": _kinds(rows),
         "data_sets": sorted(texts["data"]),
         "numbers": {
             "columns": COLUMNS,
@@ -79,6 +80,19 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
         },
     }
     return render(content, "atlas.html", SCRIPTS, STYLES)
+
+
+def _kinds(rows: Sequence[PrintedRow]) -> dict[str, str]:
+    """Count results and sources of each kind of source, in words."""
+    results = Counter(row.about["kind"] for row in rows if "kind" in row.about)
+    named = {(row.about["kind"], row.source) for row in rows if "kind" in row.about}
+    sources = Counter(kind for kind, _ in named)
+    order = [*KINDS, *sorted(set(results) - set(KINDS))]
+    return {
+        kind: f"{results[kind]} of {count(sources[kind], KINDS.get(kind, kind))}"
+        for kind in order
+        if kind in results
+    }
 
 
 def _shown(row: PrintedRow, checked: Checked, metric: str) -> dict[str, Any]:
