@@ -1,6 +1,5 @@
 """The leaderboard: places of recommenders against m random items, and over all items."""
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,14 +14,13 @@ from sampled_metrics.inference.results import UNDECIDED, count
 from sampled_metrics.metrics import Measure
 from sampled_metrics.pages.words import percent
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling.probability import likely_columns
+from sampled_metrics.sampling.probability import top_of_samples
 
 ROUND = (20, 50, 100, 200, 500, 1000)  # sizes that are always shown
 NEAR = 0.05  # relative difference to one of them, at which other sizes are left out
 FEWEST = 15
 STEPS = 20  # sizes from the fewest to the most
 MOST_CUTOFF = 100
-SHARES = [i / 100 for i in range(101)]  # of better items, of which one is the last within reach
 EQUAL = 1e-9  # values that are equal up to rounding
 
 
@@ -94,20 +92,12 @@ def expected(
     for row, ranks in enumerate(records.values()):
         users = Population.of_users(ranks)
         for column, m in enumerate(sizes):
-            ranks_in_sample = np.arange(1, m + 2)
-            credit = np.stack([measure.at(ranks_in_sample, m + 1) for measure in measures])
-            reaching = within_reach(users, last, m, sampling)
-            values[:, row, column] = reaching.binned_moments(credit, sampling).mean
+            chances = users.share @ top_of_samples(users.ranks, m, last, sampling)
+            ranks_in_sample = np.arange(1, chances.size + 1)
+            credit = [measure.at(ranks_in_sample, m + 1) for measure in measures]
+            values[:, row, column] = credit @ chances
         values[:, row, -1] = [users.exact(measure) for measure in measures]
     return values
-
-
-def within_reach(users: Population, cutoff: int, m: int, sampling: Sampling | str) -> Population:
-    """Leave out users whose sampled rank is within a cut-off with a probability below 1e-20."""
-    better = users.ranks.n_better / (users.ranks.n_candidates - 1)
-    first = [likely_columns(share, share, m, sampling).start for share in SHARES]
-    kept = better <= SHARES[min(bisect_left(first, cutoff), len(SHARES) - 1)]
-    return Population(users.ranks.take(np.flatnonzero(kept)), users.share[kept])
 
 
 def decided(
