@@ -9,7 +9,14 @@ from scipy.stats import hypergeom
 
 from sampled_metrics import InputError, compare, evaluate
 from sampled_metrics.metrics import parse_measures
-from sampled_metrics.pages.leaderboard import leaderboard, places, sizes_of_board
+from sampled_metrics.pages.leaderboard import (
+    board_of,
+    brackets,
+    leaderboard,
+    places,
+    sizes_of_board,
+    together,
+)
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling.draws import draw_sampled_ranks
 from sampled_metrics.study.config import KEPT
@@ -116,8 +123,47 @@ def test_metrics_need_a_small_cut_off(records, names):
         leaderboard(records, parse_measures(names))
 
 
-def test_other_candidates_are_refused():
-    few = Ranks([50, 50], [1, 2], [0, 0])
-    many = Ranks([60, 50], [1, 2], [0, 0])
-    with pytest.raises(InputError, match="B has other"):
-        leaderboard({"A": few, "B": many}, parse_measures("hr@10"))
+def test_there_is_a_board_of_several_recommenders_with_the_same_candidates():
+    few = Ranks([50, 60], [1, 2], [0, 0])
+    others = Ranks([60, 50], [2, 1], [0, 0])
+    many = Ranks([60, 60], [1, 2], [0, 0])
+    measures = parse_measures("ap, hr@200, hr@10, hr@5, hr@1")
+    assert list(board_of({"A": few, "B": others}, measures)["metrics"]) == ["Hit@10", "Hit@5"]
+    assert board_of({"A": few, "B": many}, measures) is None
+    assert board_of({"A": few}, measures) is None
+    assert board_of({"A": few, "B": others}, parse_measures("ap, hr@200")) is None
+
+
+def test_brackets_join_what_no_pair_of_which_is_decided():
+    """The places 1 to 5 are of d, b, e, a, c; decided are d > a, d > c, b > c, e > c."""
+    best_first = [3, 1, 4, 0, 2]
+    orders = [(3, 0), (3, 2), (1, 2), (4, 2)]
+    assert together(best_first, orders) == [[1, 3], [2, 4], [4, 5]]
+    assert together(best_first, list(combinations(best_first, 2))) == []
+    assert together(best_first, []) == [[1, 5]]
+    assert brackets([[1, 3], [2, 4], [4, 5]]) == [[1, 3, 0], [2, 4, 1], [4, 5, 0]]
+
+
+def test_brackets_of_the_study_are_undecided_pairs_of_compare(records, content):
+    names = list(records)
+    open_pairs = {
+        frozenset((pair.a, pair.b))
+        for pair in compare(records, "hr@10")
+        if pair.order == "undecided"
+    }
+    board = content["metrics"]["Hit@10"]
+    last = [row[-1] for row in board["places"]]
+    at = dict(zip(last, names, strict=True))
+    for first, end, _ in board["together"]:
+        for pair in combinations(range(first, end + 1), 2):
+            assert frozenset(at[place] for place in pair) in open_pairs
+    assert board["together"][0][0] == 1  # the first are not told apart
+    assert board["decided"] == 45 - len(open_pairs)
+
+
+def test_nothing_is_said_of_orders_where_none_is_decided():
+    few = Ranks([50] * 4, [1, 2, 30, 40], [0] * 4)
+    board = leaderboard({"A": few, "B": few}, parse_measures("hr@10"))["metrics"]["Hit@10"]
+    assert board["decided"] == 0
+    assert all("decide the order of no pair" in headline for headline in board["headline"])
+    assert board["together"] == [[1, 2, 0]]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.flags import listed
@@ -24,28 +25,44 @@ MOST_CUTOFF = 100
 EQUAL = 1e-9  # values that are equal up to rounding
 
 
+def board_of(
+    records: Mapping[str, Ranks],
+    measures: Sequence[Measure],
+    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
+    confidence: float = CONFIDENCE,
+) -> dict[str, Any] | None:
+    """Compute the board by the first two metrics with a small cut-off, see `leaderboard`.
+
+    None where there is none: of a single recommender, of different candidates, of other metrics.
+    """
+    chosen = [measure for measure in measures if (measure.cutoff or np.inf) <= MOST_CUTOFF][:2]
+    first, *others = (np.sort(ranks.n_candidates) for ranks in records.values())
+    if not chosen or not others or any(not np.array_equal(first, other) for other in others):
+        return None
+    return leaderboard(records, chosen, sampling, confidence)
+
+
 def leaderboard(
     records: Mapping[str, Ranks],
     measures: Sequence[Measure],
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
+    confidence: float = CONFIDENCE,
 ) -> dict[str, Any]:
-    """Compute the board of recommenders that ranked the same users among the same candidates.
+    """Compute the board of recommenders that ranked items for the same users.
 
     Returns `names`, `n_users`, the mean `n_items`, the `sizes` of samples and, by the label of
     each metric, its board: expected `values` and `places` of each recommender at each size and last
-    over all items, how many pairs full rankings have `decided`, how many of these are in the
-    `wrong` order at each size, the worst of them, `shown`, and what there is to say: `headline`,
-    `pair` and `leaders`.
+    over all items, how many pairs full rankings have `decided` (in percent, at a `level`), how many
+    of these are in the `wrong` order at each size, the worst of them, `shown`, the places that are
+    `together`, see `brackets`, and what there is to say: `headline`, `pair`
+    and `leaders`.
     """
     names = list(records)
     first = records[names[0]]
-    for name, ranks in records.items():
-        if not np.array_equal(first.n_candidates, ranks.n_candidates):
-            raise InputError(f"{name} has other users or candidates than {names[0]}")
     fewest = int(first.n_candidates.min())
     sizes = sizes_of_board(fewest - 1)
     values = expected(records, measures, sizes, sampling)
-    known = decided(records, measures)
+    known = decided(records, measures, confidence)
     boards = {}
     for measure, of_metric in zip(measures, values, strict=True):
         orders = known[str(measure)]
@@ -55,6 +72,7 @@ def leaderboard(
         "names": names,
         "n_users": len(first),
         "n_items": round(float(first.n_candidates.mean())),
+        "level": f"{100 * confidence:g}",
         "sizes": sizes,
         "metrics": boards,
     }
@@ -101,12 +119,12 @@ def expected(
 
 
 def decided(
-    records: Mapping[str, Ranks], measures: Sequence[Measure]
+    records: Mapping[str, Ranks], measures: Sequence[Measure], confidence: float
 ) -> dict[str, list[tuple[int, int]]]:
-    """Pairs (better, worse) whose order full rankings decide at 95 % (Holm), by metric."""
+    """Pairs (better, worse) whose order full rankings decide (Holm), by metric."""
     place = {name: i for i, name in enumerate(records)}
     found: dict[str, list[tuple[int, int]]] = {str(measure): [] for measure in measures}
-    for pair in compare(records, list(found)):
+    for pair in compare(records, list(found), confidence=confidence):
         if pair.order != UNDECIDED:
             better = place[pair.a]
             worse = place[pair.b]
@@ -120,6 +138,36 @@ def places(values: Float) -> Int:
     """Places of recommenders at each size, from 1; of equal values the first named is above."""
     order = np.argsort(-values.round(9), axis=0, kind="stable")
     return np.argsort(order, axis=0) + 1
+
+
+def together(best_first: Sequence[int], orders: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Longest runs of places, first and last, of which no pair of recommenders is decided."""
+    told = {frozenset(pair) for pair in orders}
+    runs: list[list[int]] = []
+    last = 0
+    for first in range(len(best_first)):
+        before = last
+        while last + 1 < len(best_first):
+            beside = best_first[last + 1]
+            if any({above, beside} in told for above in best_first[first : last + 1]):
+                break
+            last += 1
+        if last > before:
+            runs.append([first + 1, last + 1])
+        last = max(last, first + 1)
+    return runs
+
+
+def brackets(runs: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Place runs of `together` beside each other: first and last place, and the lane of each."""
+    ends: list[int] = []
+    placed = []
+    for first, last in runs:
+        free = [lane for lane, end in enumerate(ends) if end < first]
+        lane = free[0] if free else len(ends)
+        ends[lane : lane + 1] = [last]
+        placed.append([first, last, lane])
+    return placed
 
 
 def board(
@@ -154,6 +202,7 @@ def board(
         "values": values.round(6).tolist(),
         "places": places(values).tolist(),
         "decided": len(orders),
+        "together": brackets(together(np.argsort(places(values)[:, -1]).tolist(), orders)),
         **found,
     }
 
@@ -167,6 +216,8 @@ def against(m: int | None) -> str:
 
 def headline(m: int | None, n_wrong: int, n_decided: int) -> str:
     """Say how many of the pairs that full rankings decide are in the wrong order."""
+    if n_decided == 0:
+        return "Full rankings decide the order of no pair of recommenders."
     if m is None:
         return f"Over all items, the orders of {count(n_decided, 'pair')} are decided."
     if n_wrong == 0:

@@ -25,6 +25,7 @@ from sampled_metrics.inputs.options import Drawn, Ranked
 from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
+from sampled_metrics.pages.leaderboard import board_of
 from sampled_metrics.pages.words import MOST_NAMED, percent, range_bars
 from sampled_metrics.ranks import Ranks, SampledRanks
 
@@ -161,8 +162,13 @@ def own_full(
         group["bars"] = [(result.ci_low, result.ci_high, result.value) for result in results]
         group["most"] = min(1.01 * max(result.ci_high for result in results), 1.0)
         bars.append(group)
+    page = _page(evaluated, compared, shown)
+    page["board"] = None
+    if ties == "expected":
+        page["board"] = board_of(rankings, measures, confidence=confidence)
+    page["numbers"]["board"] = page["board"]
     return {
-        **_page(evaluated, compared, shown),
+        **page,
         "level": f"{100 * confidence:g}",
         "exact_bars": bars,
         "users": max(map(len, rankings.values())),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sampled_metrics.inference.results import count
 from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.pages.leaderboard import ROUND, leaderboard
@@ -21,7 +22,8 @@ OF_PAPER = {"X": "ALS 16 (X)", "Y": "item-kNN, all (Y)", "Z": "item-kNN, 10 (Z)"
 PICTURE = "HR@10"
 SHOWN = 100  # random items of the picture
 GAP = 1.7  # factor from the largest sample to all items on the axis
-COLUMNS = ((1.02, "left"), (1.47, "right"), (1.66, "right"))  # texts at the right: place, alignment
+COLUMNS = ((1.04, "left"), (1.48, "right"), (1.66, "right"))  # texts at the right: place, alignment
+LANE = 0.013  # share of the axes' width between brackets
 RED, BLUE, GREY, GREY_TEXT, INK = "#b3261e", "#0b5cad", "#9aa1aa", "#59616c", "#1b1e23"
 
 
@@ -82,6 +84,11 @@ def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
             )
     for text, (x, align) in zip((f"m = {m:,}", "all items"), COLUMNS[1:], strict=True):
         axes.text(x, 0.25, text, transform=beside, ha=align, va="center", color=GREY_TEXT)
+    for first, last, lane in board["together"]:
+        outer = 1.01 + LANE * lane
+        inner = outer - 0.005
+        corners = ([inner, outer, outer, inner], [first - 0.2] * 2 + [last + 0.2] * 2)
+        axes.plot(*corners, transform=beside, color=INK, linewidth=1.0, clip_on=False)
     axes.axvline(m, color=INK, linewidth=1.2, linestyle=(0, (1, 2)))
     ticks = [size for size in ROUND if size in sizes]
     axes.set(xscale="log", xlim=(sizes[0], end), ylim=(len(content["names"]) + 0.5, 0.5))
@@ -94,6 +101,10 @@ def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
         axes.spines[side].set_visible(False)
     figure.text(0.065, 0.93, board["headline"][at], fontsize=12, fontweight="bold", color=INK)
     figure.text(0.065, 0.875, f"{label}: {board['pair'][at]}", fontsize=8.8, color=INK)
+    users = count(content["n_users"], "user")
+    level = f"({content['level']} %, Holm)"
+    below = f"Brackets join recommenders that full rankings of {users} do not tell apart {level}."
+    figure.text(0.62, 0.03, below, fontsize=7.5, color=GREY_TEXT, ha="center")
     return figure
 
 

@@ -16,7 +16,7 @@ from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.flags import listed
 from sampled_metrics.inputs.full import read_by_name
-from sampled_metrics.pages.leaderboard import leaderboard
+from sampled_metrics.pages.leaderboard import board_of
 from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import orders_by_ranges, range_bars, range_panel
 from sampled_metrics.ranks import Ranks
@@ -61,7 +61,8 @@ def collect(
     """
     users = read_by_name(ranks)
     settings = ExperimentSettings(**config.get("experiment", {}))
-    board = _board(contenders(users, kept, is_paper), settings)
+    all_users = contenders(users, kept, is_paper)
+    board = board_of(all_users, settings.measures, settings.sampling)
     curves = read_table(results / "figures/figure6.csv", CURVES)
     ordered = curves[curves["kind"] == "ordered"]
     sizes = curves.loc[curves["kind"] == "curve", "n_negatives"]
@@ -110,14 +111,6 @@ def collect(
         "run": run,
         "facts": list(pd.json_normalize(origin, sep=": ").iloc[0].items()),
     }
-
-
-def _board(records: Mapping[str, Ranks], settings: ExperimentSettings) -> dict[str, Any] | None:
-    """Compute the leaderboard by the metrics with a cut-off; None of a single recommender."""
-    measures = [measure for measure in settings.measures if measure.cutoff]
-    if len(records) < 2 or not measures:
-        return None
-    return leaderboard(records, measures[:2], settings.sampling)
 
 
 def _lens(

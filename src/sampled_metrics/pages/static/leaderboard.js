@@ -10,6 +10,7 @@ if (numbers.board) {
   const STEP = matchMedia("(prefers-reduced-motion: reduce)").matches ? 1000 : 350; // milliseconds
   const GAP = 1.7; // from the largest sample to all items, as a factor
   const NARROW = 600; // pixels
+  const LANE = 7; // pixels from one bracket to the next
   let pinned = counts.indexOf(usual.items);
   let by = usual.by;
   let timer = null;
@@ -31,7 +32,8 @@ if (numbers.board) {
     const width = svg.parentElement.clientWidth;
     const narrow = width < NARROW;
     const row = narrow ? 38 : 34;
-    const right = narrow ? 146 : 330;
+    const lanes = Math.max(0, ...metrics[by].together.map(([, , lane]) => lane + 1));
+    const right = (narrow ? 146 : 330) + LANE * lanes;
     const left = 26;
     const [first, last] = [Math.log(counts[0]), Math.log(GAP * counts.at(-1))];
     const x = (i) => {
@@ -39,7 +41,8 @@ if (numbers.board) {
       return left + ((width - right - left) * (place - first)) / (last - first);
     };
     const bottom = 30 + row * titles.length;
-    return { width, narrow, row, x, y: (place) => 30 + row * (place - 0.5), bottom };
+    const y = (place) => 30 + row * (place - 0.5);
+    return { width, narrow, x, y, bottom, names: x(all) + 12 + LANE * lanes };
   }
 
   function drawAxis() {
@@ -68,16 +71,20 @@ if (numbers.board) {
       const points = [...counts, 0].map((_, j) => `${x(j).toFixed(1)} ${y(places[k][j])}`);
       add("path", { class: `line ${look(k)}`, d: `M${points.join("L")}` });
       const at = y(places[k][all]);
-      const name = add("text", { class: `name ${look(k)}`, x: x(all) + 12, y: narrow ? at - 2 : at + 4 });
+      const name = add("text", { class: `name ${look(k)}`, x: chart.names, y: narrow ? at - 2 : at + 4 });
       name.textContent = titles[k];
       const [here, exact] = [share(values[k][i]), share(values[k][all])];
       if (narrow) {
-        add("text", { class: look(k), x: x(all) + 12, y: at + 13 }, `${here} → ${exact}`);
+        add("text", { class: look(k), x: chart.names, y: at + 13 }, `${here} → ${exact}`);
       } else {
         add("text", { class: look(k), x: width - 84, y: at + 4, "text-anchor": "end" }, here);
         add("text", { class: look(k), x: width - 4, y: at + 4, "text-anchor": "end" }, exact);
       }
       add("circle", { class: `dot ${look(k)}`, cx: x(i), cy: y(places[k][i]), r: look(k) ? 5 : 3 });
+    }
+    for (const [first, last, lane] of metrics[by].together) {
+      const [at, top, end] = [x(all) + 9 + LANE * lane, y(first) - 7, y(last) + 7];
+      add("path", { class: "bracket", d: `M${at - 3} ${top}h3V${end}h-3` });
     }
     add("line", { class: "here", x1: x(i), x2: x(i), y1: 22, y2: bottom });
     const head = { y: 14, "text-anchor": "end" };
@@ -92,6 +99,7 @@ if (numbers.board) {
     element("board-head").textContent = board.headline[i];
     element("board-pair").textContent = board.pair[i] || "\u00a0";
     element("board-leaders").textContent = board.leaders[i];
+    element("board-pairs").textContent = board.decided;
     element("board-m-value").textContent = i === all ? "all" : counts[i].toLocaleString("en");
     drawAxis();
     drawLines(i);
@@ -149,6 +157,7 @@ if (numbers.board) {
   });
   element("board-metric").addEventListener("input", ({ target }) => {
     by = target.value;
+    chart = measureChart();
     pin(pinned);
   });
   element("board-play").addEventListener("click", play);
