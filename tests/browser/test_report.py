@@ -153,23 +153,6 @@ def test_figures_are_saved_as_they_are_drawn(browser, report, tmp_path, kind, he
     page.context.close()
 
 
-def test_every_figure_is_saved_as_pdf(browser, report, tmp_path):
-    # The page stands alone in its folder, so the files come out of it.
-    context = browser.new_context(accept_downloads=True)
-    page = Opened(context, report).page
-    page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
-    buttons = page.locator('.download[data-name$=".pdf"]')
-    assert buttons.count() == 7
-    for button in buttons.all():
-        with page.expect_download() as started:
-            button.click()
-        saved = tmp_path / started.value.suggested_filename
-        started.value.save_as(saved)
-        assert saved.read_bytes() == (REFERENCE / "figures" / saved.name).read_bytes()
-        assert saved.read_bytes().startswith(b"%PDF-")
-    context.close()
-
-
 def test_one_item_starts_at_a_tenth_of_the_candidates(browser, report):
     found = Opened(browser.new_context(), report)
     page = found.page
@@ -220,6 +203,23 @@ def test_page_fits_the_screen_in_light_and_dark(fresh, width, scheme):
         box = label.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_texts_have_five_sizes(fresh, width):
+    fresh.show(width=width, height=900)
+    sizes = fresh.page.evaluate("""() => {
+      const found = new Set();
+      const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode()) {
+        const { parentElement } = texts.currentNode;
+        if (!texts.currentNode.textContent.trim()) continue;
+        if (parentElement.closest(".drawing, script, style")) continue;
+        found.add(getComputedStyle(parentElement).fontSize);
+      }
+      return [...found];
+    }""")
+    assert len(sizes) <= 5
 
 
 def test_names_of_metrics_stay_on_one_line_on_a_phone(fresh):

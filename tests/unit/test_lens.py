@@ -206,11 +206,12 @@ def test_headlines_say_where_credit_has_halved(shown):
 def test_windows_fill_their_side_of_the_axis(credit, sign):
     chart = Chart.up_to(1000, [])
     window = chart.window(credit(chart.ks))
-    found = {side: re.findall(r"V(\d+)", window[side]) for side in ("up", "down")}
-    if sign > 0:
-        assert (min(map(int, found["up"])), found["down"]) == (BASE - UP, [])
-    else:
-        assert (found["up"], max(map(int, found["down"]))) == ([], BASE + DOWN)
+    filled, empty = ("up", "down") if sign > 0 else ("down", "up")
+    assert window[empty] == ""
+    steps = np.array(re.findall(r"h(\d+)v(-?\d+)", window[filled]), int)
+    across, down = steps.cumsum(axis=0).T
+    assert across[-1] <= WIDTH
+    assert (down.min(), down.max()) == ((-UP, 0) if sign > 0 else (0, DOWN))
 
 
 def test_the_area_of_a_window_is_the_credit_that_ends_there():

@@ -255,11 +255,10 @@ def _audit(path: Path) -> list[tuple[str, list[str], list[list[str]]]]:
 
 
 def picture(stem: Path) -> dict[str, Any]:
-    """Read a figure: `id`, `svg` and the downloads `pdf` and `csv`."""
+    """Read a figure: `id`, `svg` and the download `csv`."""
     return {
         "id": stem.name,
         "svg": inline_svg(stem.with_suffix(".svg").read_text("utf-8"), f"{stem.name}-"),
-        "pdf": download(stem.with_suffix(".pdf")),
         "csv": download(stem.with_suffix(".csv")),
     }
 

@@ -16,7 +16,6 @@ if (numbers.board) {
   let timer = null;
   let chart; // what draws the chart as wide as it is now
 
-  const share = (value) => `${(100 * value).toFixed(value < 0.09995 ? 2 : 1)}\u00a0%`;
   const words = (i) => (i === all ? "over all items"
     : `against ${counts[i].toLocaleString("en")} random item${counts[i] === 1 ? "" : "s"}`);
 
@@ -73,7 +72,7 @@ if (numbers.board) {
       const at = y(places[k][all]);
       const name = add("text", { class: `name ${look(k)}`, x: chart.names, y: narrow ? at - 2 : at + 4 });
       name.textContent = titles[k];
-      const [here, exact] = [share(values[k][i]), share(values[k][all])];
+      const [here, exact] = [percent(values[k][i]), percent(values[k][all])];
       if (narrow) {
         add("text", { class: look(k), x: chart.names, y: at + 13 }, `${here} → ${exact}`);
       } else {
@@ -112,8 +111,8 @@ if (numbers.board) {
     const rows = titles.map((_, k) => k).sort((a, b) => places[a][all] - places[b][all]);
     element("board-rows").replaceChildren(...rows.map((k) => make("tr", {},
       make("th", { scope: "row" }, titles[k]),
-      cell(places[k][pinned]), cell(share(values[k][pinned])),
-      cell(places[k][all]), cell(share(values[k][all])))));
+      cell(places[k][pinned]), cell(percent(values[k][pinned])),
+      cell(places[k][all]), cell(percent(values[k][all])))));
   }
 
   function pin(i) {

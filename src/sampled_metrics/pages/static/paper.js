@@ -116,7 +116,6 @@ function reported(printed, n, m, users) {
 }
 
 const FIELDS = ["hr", "ndcg", "of", "n", "users"];
-const percent = (value) => `${(100 * value).toFixed(Math.abs(value) < 0.09995 ? 2 : 1)} %`;
 let measured = null; // afterwards, by the same authors, with the numbers it belongs to
 
 // A number as the text of a fraction; 82.45 and 82.45 % are percent.
