@@ -10,7 +10,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help verify reproduce test test-long test-cluster test-pythons test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes power plans proxies verdicts audit price future literature kills fuzz mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
+.PHONY: help verify reproduce test test-long test-cluster test-pythons test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes power plans proxies verdicts audit claims price future literature kills fuzz mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -32,27 +32,17 @@ $(STAMP): $(STUDY) requirements.lock
 # Written if the publisher's server cannot be reached, and on no other failure.
 UNREACHABLE := results/logs/fetch.log.unreachable
 
-# A run after one that was killed makes again what that left unfinished.
+# A run that was killed leaves a lock. Only who started it can say that it is over.
+LOCKED = echo 'If no run is active in this folder: $(VENV)/bin/snakemake --unlock; then make reproduce again.'
 # On a terminal it shows its steps and a bar; all details are in .snakemake/log.
 SNAKEMAKE = snakemake $$(test -t 2 && echo --logger=rich) --profile workflow/profiles/local --cores $(CORES)
 
-# Snakemake holds this file while it runs, so that only the lock of a killed run is cleared. A killed
-# process may take a moment to go.
-define IDLE
-import fcntl, os, signal, sys
-os.makedirs(".snakemake", exist_ok=True)
-signal.signal(signal.SIGALRM, lambda *_: sys.exit("A run is active in this folder. Wait for it, or end it."))
-signal.alarm(3)
-fcntl.flock(open(".snakemake/active", "w"), fcntl.LOCK_EX)
-endef
-export IDLE
-
 reproduce: $(STUDY) ## run the study on config/config.yaml
-	@python -c "$$IDLE"
-	@rm -f $(UNREACHABLE); test -z "$(wildcard .snakemake/locks/*.lock)" || snakemake --unlock
+	@rm -f $(UNREACHABLE)
 	@$(SNAKEMAKE) $(TARGETS) || { test -e $(UNREACHABLE) \
 	  && echo && echo 'GroupLens could not be reached: going on with the ranks of the reference run; nothing is trained.' && echo \
-	  && $(SNAKEMAKE) $(TARGETS) --config ranks=reference; }
+	  && $(SNAKEMAKE) $(TARGETS) --config ranks=reference; } \
+	  || { test -z "$$(ls .snakemake/locks 2>/dev/null)" || $(LOCKED); exit 1; }
 	@$(if $(TARGETS),:,echo; cat results/tables/exact.md; echo; sed -n 1$(comma)12p results/scorecard.md)
 
 # Compiled modules are kept, or each of the commands that the tests start would compile its own.
@@ -97,7 +87,7 @@ test-lowest: ## the library's tests in an environment of the lowest versions (Py
 	  tests/golden $$(grep -L 'sampled_metrics[.]study' tests/unit/test_*.py tests/contract/test_*.py)
 
 # Ways that take too long for the tests, or need more than they have. The table of all is tests/ways/ways.tsv.
-WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes power plans proxies audit price future literature verdicts kills fuzz mutants test-pythons test-lowest test-dist test-recbole
+WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes power plans proxies audit claims price future literature verdicts kills fuzz mutants test-pythons test-lowest test-dist test-recbole
 ways: $(STAMP) ## run the ways that the tests leave out, one after another
 	@failed=; for way in $(WAYS); do echo "== make $$way"; $(MAKE) --no-print-directory $$way || failed="$$failed $$way"; done; \
 	  if test -n "$$failed"; then echo "failed:$$failed"; exit 1; fi
@@ -167,7 +157,7 @@ mutants: $(STAMP) .venv-mutants/.installed ## change the package in SAMPLE place
 	python -m tests.mutants .venv-mutants/bin/python --sample $(SAMPLE) --seed $(SEED) \
 	  $(if $(strip $(MODULE)),--modules $(MODULE)) $(if $(strip $(TESTS)),--tests $(TESTS))
 
-kills: $(STAMP) ## kill 25 small runs, finish each by one command, and compare the results
+kills: $(STAMP) ## kill 25 small runs, unlock and finish each, and compare the results
 	python -m benchmarks.kills
 
 CALLS ?= 30000 # of the API
@@ -201,7 +191,7 @@ llm: $(STAMP) ## compute what few candidates and small budgets leave, for docs/l
 	python -m benchmarks.llm
 
 audit: $(STAMP) ## measure which reading of the paper gives which of its numbers (MOVIELENS_ARCHIVE)
-	python benchmarks/audit.py
+	python -m benchmarks.audit
 
 price: $(STAMP) ## count right orders of X, Y and Z by 100 scores per user (MOVIELENS_ARCHIVE)
 	python benchmarks/price.py
@@ -214,7 +204,7 @@ literature: $(STAMP) ## compute the ranges of the numbers in config/literature.c
 
 ARCHIVE ?= # of MovieLens 1M
 .PHONY: verify
-verify: $(STUDY) ## say in one line whether the study of ARCHIVE gives the tables, figures and claims of the reference run
+verify: $(STUDY) ## say in one line whether the study of ARCHIVE gives the tables, figures and scorecard of the reference run
 	@test -f '$(strip $(ARCHIVE))' || { echo 'name the archive of MovieLens 1M: make verify ARCHIVE=ml-1m.zip'; exit 2; }
 	@rm -rf results/verify
 	@MOVIELENS_ARCHIVE='$(abspath $(strip $(ARCHIVE)))' snakemake --cores $(CORES) --config results=results/verify \
@@ -222,32 +212,37 @@ verify: $(STUDY) ## say in one line whether the study of ARCHIVE gives the table
 	@python benchmarks/verify.py results/verify results/reference
 
 reference: $(STAMP) ## run the study and keep its results in results/reference
-	snakemake --cores $(CORES) spread
-	cp results/spread.csv results/starts.csv results/band.csv results/reference/
+	snakemake --cores $(CORES) results/ranks/X.parquet results/ranks/Y.parquet results/ranks/Z.parquet
+	python -m benchmarks.claims.spread results results/reference
 	snakemake --cores $(CORES)
-	python -m sampled_metrics.study.keep ranks results/reference/ranks results/ranks/*.parquet
+	python -m benchmarks.keep ranks results/reference/ranks results/ranks/*.parquet
 	rm -rf results/reference/tables results/reference/figures
 	cp -r results/tables results/figures results/reference/
 	$(MAKE) picture
-	cp results/scorecard.* results/claims.* results/ranges.csv results/provenance.json results/reference/
+	cp results/scorecard.* results/ranges.csv results/provenance.json results/reference/
+	$(MAKE) claims
+
+claims: $(STAMP) ## measure the sentences of the paper on the study, for docs/measured/claims.md (MOVIELENS_ARCHIVE)
+	snakemake --cores $(CORES)
+	python -m benchmarks.claims.measure results results/reference docs/measured/claims.md
 
 reference-ml-100k: $(STAMP) ## the same for the study on MovieLens 100K
 	snakemake --cores $(CORES) --configfile config/ml-100k.yaml
-	python -m sampled_metrics.study.keep ranks results/reference/ml-100k/ranks results/ml-100k/ranks/*.parquet
+	python -m benchmarks.keep ranks results/reference/ml-100k/ranks results/ml-100k/ranks/*.parquet
 	rm -rf results/reference/ml-100k/tables
 	cp -r results/ml-100k/tables results/ml-100k/provenance.json results/reference/ml-100k/
 
 reference-global-time: $(STAMP) ## the same for the split of MovieLens 1M at one time
 	snakemake --cores $(CORES) --configfile config/global-time.yaml
-	python -m sampled_metrics.study.keep ranks results/reference/global-time/ranks results/global-time/ranks/*.parquet
+	python -m benchmarks.keep ranks results/reference/global-time/ranks results/global-time/ranks/*.parquet
 
 NCF ?= # folder of the published weights and negatives, see config/ncf.yaml
 reference-ncf: $(STAMP) ## the same for the models of Neural Collaborative Filtering; NCF=FOLDER, MOVIELENS_ARCHIVE
 	python benchmarks/ncf.py '$(NCF)' "$$MOVIELENS_ARCHIVE"
 	snakemake --cores $(CORES) --configfile config/ncf.yaml
-	python -m sampled_metrics.study.keep ranks results/reference/ncf results/ncf/ranks/GMF.parquet results/ncf/ranks/MLP.parquet
+	python -m benchmarks.keep ranks results/reference/ncf results/ncf/ranks/GMF.parquet results/ncf/ranks/MLP.parquet
 	python benchmarks/gallery.py
-	python -m sampled_metrics.study.keep gallery src/sampled_metrics/study/gallery results/reference
+	python -m benchmarks.keep gallery src/sampled_metrics/study/gallery results/reference
 
 dist: $(STAMP) ## build the wheel and the source archive in dist/
 	@mkdir -p dist
@@ -286,7 +281,7 @@ picture: $(STAMP) ## take the picture of the page (needs Chromium), and draw the
 	python -m sampled_metrics.study.leaderboards results/reference
 
 schema: $(STAMP) ## generate the schema of the configuration
-	python -m sampled_metrics.study.keep schema workflow/schemas/config.schema.yaml
+	python -m benchmarks.keep schema workflow/schemas/config.schema.yaml
 
 lock: ## pin all dependencies again (needs uv); then update environment.yml
 	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --all-extras \

@@ -2,5 +2,7 @@
 include: "workflow/Snakefile"
 
 
-# A target of an included file is no default; after one without an output, Snakemake waits a second.
-workflow.default_target = "page"
+rule study:
+    default_target: True
+    input:
+        rules.all.input,

@@ -1,6 +1,6 @@
 """Which reading of the paper's text gives which of its printed numbers.
 
-    MOVIELENS_ARCHIVE=ml-1m.zip python benchmarks/audit.py
+    MOVIELENS_ARCHIVE=ml-1m.zip python -m benchmarks.audit
 
 Where the text of Krichene and Rendle leaves a choice, or says something else than the numbers
 show, each reading is computed by the study's own functions and compared with the published cell.
@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 
 import pandas as pd
-from audit_readings import TOPICS, Reading
 
-from paper import REFERENCE, read_paper
+from benchmarks.audit_readings import TOPICS, Reading
+from benchmarks.paper import REFERENCE, read_paper
 from sampled_metrics._base.arrays import one_thread
 from sampled_metrics._base.text import by_tabulate
 

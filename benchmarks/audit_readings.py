@@ -6,17 +6,16 @@ from itertools import product
 
 import numpy as np
 
-from paper import Paper
+from benchmarks.claims.starts import HALF, TOP, in_worst_bucket, means_over_orders, users_by_rank
+from benchmarks.paper import Paper
 from sampled_metrics._base.arrays import generator
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics import values
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.curves import in_worst_bucket
 from sampled_metrics.study.datasets.split import leave_last_out
 from sampled_metrics.study.recommenders.factors import ALS
-from sampled_metrics.study.starts import HALF, TOP, means_over_orders, users_by_rank
 from sampled_metrics.study.tables import expected_estimates
 
 HALF_UNIT = 0.005  # of the last printed digit, in percent

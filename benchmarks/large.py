@@ -19,8 +19,6 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import psutil
@@ -28,9 +26,7 @@ import pyarrow as pa
 import yaml
 from pyarrow import csv
 
-from sampled_metrics.study.config import Study
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
-from sampled_metrics.study.resources import memory_of, minutes_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/measured/scale.md"
@@ -74,9 +70,8 @@ seconds of CPU tell more than those that passed.
 
 - **GB used** is the largest sum of the resident memory of all processes of the step, Snakemake's
   own among them; **largest** is that of the largest process alone.
-- **GB requested** and **minutes requested** are what the rule asks a scheduler for
-  ([on a cluster](../cluster.md)), by the size of its input. Of ranks in pieces it is that of one
-  job that ranks a piece; the jobs ran one after another.
+- **Input in MB** is the size by which the rule requests memory and time
+  ([on a cluster](../cluster.md)). Pieces, which share a model, were ranked one after another.
 - `itemknn` with all neighbours adds up a weight for each event and each item, 5e11 of them on data
   of MovieLens 20M's size.
 
@@ -85,9 +80,8 @@ seconds of CPU tell more than those that passed.
 `make bench-large` writes this page; `--sizes` and `--steps` of its script renew some rows.
 """
 HEADER = """\
-| size | users | items | events | step | seconds | of CPU | GB used | largest | input in MB | \
-GB requested | minutes requested |
-| :-- | --: | --: | --: | :-- | --: | --: | --: | --: | --: | --: | --: |"""
+| size | users | items | events | step | seconds | of CPU | GB used | largest | input in MB |
+| :-- | --: | --: | --: | :-- | --: | --: | --: | --: | --: |"""
 
 
 def sizes_of_histories(users: int, items: int, events: int) -> np.ndarray:
@@ -212,27 +206,14 @@ def measured(target: str, folder: Path, pieces: int) -> Measured:
     )
 
 
-def requested(step: Step, study: Study, folder: Path) -> tuple[float, float, int]:
-    """Return MB of the rule's input, GB and minutes that it requests."""
-    results = folder / "results"
-    files: dict[str, Any] = {"events": str(folder / "ml-20m.zip")}
-    rule = "split"
+def megabytes_of(step: Step, folder: Path) -> float:
+    """Return the size of all that the rule reads."""
+    paths = [folder / "ml-20m.zip"]
     if step.recommender is not None:
-        rule = "rank"
-        model = results / "models" / f"{step.recommender}.npz"
-        files = {
-            "split": str(results / "split/split.npz"),
-            "source": [str(model)] if step.pieces > 1 else [],
-        }
-    inputs = SimpleNamespace(get=files.get, counts=str(results / "split/split.json"), **files)
-    wildcards = SimpleNamespace(recommender=step.recommender)
-    of_study = None if rule == "split" else study
-    paths = [path for value in files.values() for path in np.atleast_1d(value)]
-    return (
-        sum(Path(path).stat().st_size for path in paths) / 1e6,
-        memory_of(rule, of_study)(wildcards, inputs, 1) / 1e3,
-        minutes_of(rule, of_study)(wildcards, inputs, 1),
-    )
+        paths = [folder / "results/split/split.npz"]
+    if step.pieces > 1:
+        paths.append(folder / f"results/models/{step.recommender}.npz")
+    return sum(path.stat().st_size for path in paths) / 1e6
 
 
 def rows(name: str, folder: Path, steps: list[str]) -> Iterator[str]:
@@ -242,8 +223,6 @@ def rows(name: str, folder: Path, steps: list[str]) -> Iterator[str]:
     write_archive(archive, counts["users"], counts["items"], counts["interactions"])
     changed = {"dataset": {"name": "ml-20m", "archive": str(archive)}}  # the paper's recommenders
     (folder / "study.yaml").write_text(yaml.safe_dump(changed))
-    whole = yaml.safe_load((ROOT / "config/config.yaml").read_text("utf-8"))
-    study = Study.of({**whole, **changed}, "study.yaml")
     size = " | ".join(f"{counts[key]:,}" for key in ("users", "items", "interactions"))
     for label in steps:
         step = STEPS[label]
@@ -252,11 +231,10 @@ def rows(name: str, folder: Path, steps: list[str]) -> Iterator[str]:
         if step.pieces > 1:
             (folder / "results" / step.target).unlink(missing_ok=True)
         spent = measured(f"results/{step.target}", folder, step.pieces)
-        megabytes, memory, minutes = requested(step, study, folder)
+        megabytes = megabytes_of(step, folder)
         yield (
             f"| {name} | {size} | {label} | {spent.seconds:,.0f} | {spent.cpu:,.0f} "
-            f"| {spent.of_all:.2f} | {spent.of_one:.2f} | {megabytes:,.1f} | {memory:.2f} "
-            f"| {minutes:,} |"
+            f"| {spent.of_all:.2f} | {spent.of_one:.2f} | {megabytes:,.1f} |"
         )
 
 

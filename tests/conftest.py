@@ -1,6 +1,8 @@
 import os
+import runpy
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 # One worker a core: threads of linear algebra would only stand in each other's way.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -78,3 +80,26 @@ def difference_ranges(measures, a, b):
     """Ranges of the differences B - A of some exact metrics that sampled ranks allow."""
     first, second = (bracket_users(tuple(measures), sample) for sample in (a, b))
     return [difference_range(first, second, place) for place in range(len(measures))]
+
+
+class Files(list):
+    """Files of a job as Snakemake passes them: in a list, and some of them by name."""
+
+    def __init__(self, **named):
+        super().__init__()
+        for name, files in named.items():
+            setattr(self, name, files)
+            self += [files] if isinstance(files, str) else files
+
+
+def run_script(name, log, given, written, **params):
+    """Run a script of the workflow, as its rule does; `given` and `written` are files by name."""
+    job = SimpleNamespace(
+        input=Files(**given),
+        output=Files(**written),
+        params=SimpleNamespace(**params),
+        log=[str(log)],
+        threads=1,
+        wildcards={},
+    )
+    runpy.run_path(str(ROOT / f"workflow/scripts/{name}.py"), {"snakemake": job})

@@ -15,7 +15,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import psutil
 
 from tests.cluster import slurm
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
@@ -34,6 +37,7 @@ UNTIL_RANKING, UNTIL_THE_END = 900, 3600  # seconds; continuous integration ends
 STARVED = "rule_split"
 TOO_LITTLE = "split:mem_mb=60 if attempt == 1 else 2000"
 # Dates, the number of pieces on the page, and models that pieces share tell of one run.
+DOING = ["the start of SLURM"]
 LEFT_OUT = ("logs/", "reference/", "models/", "data/source.json", "provenance.json", "report.html")
 
 
@@ -61,6 +65,17 @@ def compare(expected, found):
     differing = [name for name in names if expected.get(name) != found.get(name)]
     if differing:
         raise slurm.ClusterError(f"the runs differ in {', '.join(differing)}")
+
+
+@contextmanager
+def alone():
+    """End all processes that this one has started and that are still there at the end."""
+    try:
+        yield
+    finally:
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
 
 
 def state_of(job):
@@ -133,10 +148,23 @@ def through_slurm(project):
             raise slurm.ClusterError(f"{job['Comment']} was hit and not run again")
 
 
+def say(stage):
+    """Name what begins, on the terminal and for the message of a run that is stopped."""
+    DOING.append(stage)
+    print(f"{time.strftime('%H:%M:%S')} {stage}", file=sys.stderr, flush=True)
+
+
+def stop(*_):
+    """Say where the run was, before it cleans up."""
+    print(f"stopped by SIGTERM in: {DOING[-1]}", file=sys.stderr, flush=True)
+    sys.exit(143)
+
+
 def run(archive):
     """Run the study here and through SLURM; without an archive, a small one."""
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="cluster.") as name, slurm.cluster() as daemons:
+    temporary = tempfile.TemporaryDirectory(prefix="cluster.", ignore_cleanup_errors=True)
+    with temporary as name, slurm.cluster() as daemons, alone():
         folder, small = Path(name), archive is None
         if small:
             archive = write_archive(folder / "small.zip", as_ratings(synthetic_interactions()))
@@ -145,9 +173,12 @@ def run(archive):
             (folder / place).mkdir()
             projects.append(Project(folder / place, archive, small=small))
         here, there = projects
+        say("the study without SLURM")
         here.snakemake()
-        alone = time.monotonic() - began
+        local = time.monotonic() - began
+        say("the study through SLURM")
         through_slurm(there)
+        say("the comparison")
         require_killed_for_memory(daemons)
         states = Counter(job["JobState"] for job in slurm.records().values())
         found = results(there)
@@ -156,12 +187,12 @@ def run(archive):
     study = "a small study" if small else f"the study of {archive.name}"
     print(
         f"{study}: the same bytes of {len(found)} files through SLURM; jobs {told}; "
-        f"{time.monotonic() - began:.0f} s, {alone:.0f} s of them without SLURM"
+        f"{time.monotonic() - began:.0f} s, {local:.0f} s of them without SLURM"
     )
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, stop)
     reason = slurm.missing()
     if reason:
         print(f"the study was not run through SLURM: {reason}")

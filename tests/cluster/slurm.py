@@ -163,13 +163,16 @@ def _start(folder):
 
 
 def _stop(folder):
-    """End all jobs, then the daemons, and what is still left of jobs; none ran here before."""
+    """End all jobs, then the daemons, and what is still left of jobs; none ran here before.
+
+    It takes at most 20 s, because who sends SIGTERM may send SIGKILL half a minute later.
+    """
     output("scancel", "--user=root")
-    wait(lambda: not output("squeue", "--noheader"), 20)
+    wait(lambda: not output("squeue", "--noheader"), 8)
     names = [*(folder / f"slurmd.{node}.pid" for node in NODES), folder / "slurmctld.pid"]
     files = [file for file in (*names, MUNGE / "munged.pid") if file.exists()]
     pids = [*(int(file.read_text()) for file in files)]
-    for how, seconds in ((signal.SIGTERM, 15), (signal.SIGKILL, 5)):
+    for how, seconds in ((signal.SIGTERM, 8), (signal.SIGKILL, 3)):
         pids += map(int, output("pgrep", "-x", "slurmstepd").split())
         for pid in pids:
             with suppress(ProcessLookupError):

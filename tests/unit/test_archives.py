@@ -105,7 +105,8 @@ def test_agrees_with_splitting_lines(archive_of, name, rows):
     lines = [layout.separator.join(map(str, row)) for row in rows]
     if layout.header:
         lines.insert(0, layout.header)
-    events = read_ratings(archive_of(name, "\n".join(lines)), CATALOGUE[name], with_rating=True)
+    path = archive_of(name, "\n".join([*lines, ""]))
+    events = read_ratings(path, CATALOGUE[name], with_rating=True)
     assert columns_of(events) == rows
 
 
@@ -155,6 +156,16 @@ def test_line_that_is_not_as_in_its_dataset(archive_of, name, expected, line):
     assert f", line {number}: found " in str(caught.value)
 
 
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("cut", [1, 3, 9])
+def test_a_file_that_is_cut_off_in_its_last_timestamp_is_refused(archive_of, name, cut):
+    text = LINES[name].removesuffix("\n").removesuffix("\r")
+    path = archive_of(name, text[: len(text) + 1 - cut])
+    with pytest.raises(InputError, match="cut off") as caught:
+        read_ratings(path, CATALOGUE[name])
+    assert caught.value.line == LINES[name].count("\n")
+
+
 @pytest.mark.parametrize(
     ("name", "lines", "row", "problem"),
     [
@@ -180,7 +191,7 @@ def test_events_that_no_split_can_use(archive_of, name, lines, row, problem):
 def test_fault_in_any_block(archive_of, at):
     lines = [f"{event},7,4.5,{event}" for event in range(200_000)]  # some three blocks
     lines[at] = "7;7;4.5;7"
-    path = archive_of("ml-20m", "\n".join([HEADER, *lines]))
+    path = archive_of("ml-20m", "\n".join([HEADER, *lines, ""]))
     with pytest.raises(InputError, match=r"found '7;7;4\.5;7'; expected") as caught:
         read_ratings(path, CATALOGUE["ml-20m"])
     assert caught.value.line == at + 2

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.claims import ledger as module
+from benchmarks.claims.ledger import claims, ledger, write_claims
+from benchmarks.claims.run import Run, printed_run
+from benchmarks.claims.starts import SIZES, USERS
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study import claims as module
-from sampled_metrics.study.claims import claims, ledger, write_claims
-from sampled_metrics.study.run import Run, printed_run
-from sampled_metrics.study.starts import SIZES, USERS
 from sampled_metrics.study.tables import KEY, read_published
 from tests.conftest import ROOT
 

@@ -2,50 +2,28 @@
 
 import gzip
 import json
-from types import SimpleNamespace
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study import steps
 from sampled_metrics.study.datasets.split import load_split
 from sampled_metrics.study.printed import write_exact
 from sampled_metrics.study.settings import ExactSettings
 from sampled_metrics.study.tables import exact_table
-from tests.conftest import as_ratings, synthetic_interactions, write_archive
+from tests.conftest import as_ratings, run_script, synthetic_interactions, write_archive
 
 TABLE = "user,item,rating,when\nann,x,5,7\nann,y,2,8\nbob,x,4,5\nann,z,4,9\nbob,z,3,6\nbob,z,5,4\n"
 MINE = {"format": "table", "name": "mine", "columns": {"timestamp": "when"}}
 
 
-def job(step, tmp_path, inputs, outputs, **params):
-    """What Snakemake passes to a step; one output has no name."""
-
-    class Files(list):
-        """A list with names."""
-
-    files = []
-    for names in (inputs, outputs):
-        listed = Files(str(tmp_path / name) for name in names.values())
-        for key, name in names.items():
-            setattr(listed, key, str(tmp_path / name))
-        files.append(listed)
-    return SimpleNamespace(
-        input=files[0],
-        output=files[1],
-        log=[str(tmp_path / f"{step}.log")],
-        threads=1,
-        wildcards={},
-        params=SimpleNamespace(step=step, **params),
-    )
-
-
 def split(tmp_path, events, **params):
     """Split the events of a file; return the split and its counts."""
     params = {"dataset": {}, "filters": {}, "split": {}} | params
-    outputs = {"split": "s.npz", "counts": "c.json"}
-    steps.run(job("split", tmp_path, {"events": events}, outputs, **params))
+    written = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
+    run_script(
+        "split", tmp_path / "split.log", {"events": str(tmp_path / events)}, written, **params
+    )
     return load_split(tmp_path / "s.npz"), json.loads((tmp_path / "c.json").read_text())
 
 

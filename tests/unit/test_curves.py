@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.claims.run import Run
+from benchmarks.claims.starts import band_over_starts
 from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.full import read_by_name
@@ -25,13 +27,12 @@ from sampled_metrics.study.against_samples import (
     sample_sizes,
     smallest_from,
 )
-from sampled_metrics.study.departures import PAPERS_EXPERIMENT
-from sampled_metrics.study.run import Run
-from sampled_metrics.study.starts import band_over_starts
+from sampled_metrics.study.config import PAPERS_CHOICES
+from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import KEY, expected_estimates
 from tests.conftest import ROOT, difference_ranges, metric_ranges
 
-SETTINGS = PAPERS_EXPERIMENT
+SETTINGS = ExperimentSettings(**PAPERS_CHOICES)
 
 
 def pick(table, **conditions):
@@ -178,7 +179,7 @@ def test_the_band_is_the_range_over_the_starts():
 def test_reference_ranks_give_the_reference_figures(number):
     reference = ROOT / "results/reference"
     ranks = read_by_name([reference / f"ranks/{name}.parquet" for name in "XYZ"])
-    found, _ = curves.figure_data(number, ranks, SETTINGS)
+    found = (curves.theory() | curves.recommenders(ranks, SETTINGS))[number]
     kept = pd.read_csv(reference / f"figures/figure{number}.csv")
     pd.testing.assert_frame_equal(found.reset_index(drop=True), kept, rtol=1e-8, check_dtype=False)
 

@@ -7,9 +7,9 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.departures import PAPERS_EXPERIMENT
+from sampled_metrics.study.config import PAPERS_CHOICES
 from sampled_metrics.study.moments import Moments
-from sampled_metrics.study.settings import ToySettings
+from sampled_metrics.study.settings import ExperimentSettings, ToySettings
 from sampled_metrics.study.tables import (
     Experiment,
     as_printed,
@@ -22,7 +22,7 @@ from sampled_metrics.study.tables import (
 )
 from tests.conftest import ROOT
 
-SETTINGS = PAPERS_EXPERIMENT
+SETTINGS = ExperimentSettings(**PAPERS_CHOICES)
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
 
 

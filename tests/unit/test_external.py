@@ -210,14 +210,6 @@ def test_pieces_are_all_in_order_and_nearly_equal(size, count):
     assert max(map(len, pieces)) - min(map(len, pieces)) <= 1
 
 
-@pytest.mark.parametrize(
-    "text", ["", "2", "0-of-3", "2-of-0", "2 of 3", "-1-of-3", "2-of-3-of-4", "4-of-3"]
-)
-def test_text_that_is_no_piece(text):
-    with pytest.raises(InputError, match=f"piece '?{text}"):
-        users_of_piece(text, 9)
-
-
 @pytest.mark.parametrize("kind", ["als", "itemknn", "popularity"])
 @pytest.mark.parametrize("count", [1, 2, 23, 30])
 def test_ranks_of_any_number_of_pieces_are_those_of_one(tmp_path, kind, count):

@@ -10,11 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from sampled_metrics._base.errors import InputError, UnreachableError
-from sampled_metrics.study import steps
 from sampled_metrics.study.datasets.catalogue import CATALOGUE, ML_1M, MovieLens
 from sampled_metrics.study.datasets.fetch import describe_tables, fetch
 from sampled_metrics.study.datasets.settings import DatasetSettings
-from tests.conftest import write_archive
+from tests.conftest import run_script, write_archive
 
 # Nothing listens on the discard port.
 CLOSED = "http://127.0.0.1:9/ml-1m.zip"
@@ -195,16 +194,13 @@ def test_no_archive(tmp_path, server, pauses, monkeypatch, answer, options, erro
 
 
 @pytest.mark.parametrize("answer", ["closed", "404"])
-def test_the_step_marks_an_unreachable_server(tmp_path, server, answer):
+def test_the_script_marks_an_unreachable_server(tmp_path, server, answer):
     server.answers, log = ["404"], tmp_path / "fetch.log"
     url = CLOSED if answer == "closed" else server.url
     dataset = {"url": url, "cache": f"{tmp_path}/cache", "retries": 0}
-    job = SimpleNamespace(
-        log=[str(log)], input=[], output=[f"{tmp_path}/a.zip"],
-        params=SimpleNamespace(step="fetch", dataset=dataset),
-    )  # fmt: skip
+    written = {"archive": f"{tmp_path}/a.zip", "source": f"{tmp_path}/source.json"}
     with pytest.raises(SystemExit):
-        steps.run(job)
+        run_script("fetch", log, {"archive": []}, written, dataset=dataset)
     assert (tmp_path / "fetch.log.unreachable").exists() == (answer == "closed")
     assert not (tmp_path / "a.zip").exists()
 

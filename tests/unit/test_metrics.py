@@ -49,7 +49,7 @@ class TestNames:
             *("", "recall", "hr", "auc@10", "hit", "f1", "recall @10", "ndcg@²", "recall10"),
             *("recall@", "recall@0", "recall@1000000000", "recall@-1", "recall@1.5"),
             *("recall@ten", "recall@10@10", "ndcg-by-k", "ap-by-k@10", "ndcg-by-hits@10"),
-            *("f@5", "f0@5", "f-1@5", "f1_0@5", "finf@5", "f1e999@5", "fBETA@5"),
+            *("f@5", "f-1@5", "f1_0@5", "finf@5", "f1e999@5", "fBETA@5"),
             *("f0.12345678@5", "f²@5"),
         ],
     )
@@ -98,6 +98,7 @@ class TestOneRelevantItem:
             ("auc", [4 / 4, 3 / 4, 2 / 4, 1 / 4, 0 / 4]),
             ("recall@3", [1, 1, 1, 0, 0]),
             ("precision@3", [1 / 3, 1 / 3, 1 / 3, 0, 0]),
+            ("f0@3", [1 / 3, 1 / 3, 1 / 3, 0, 0]),
             # precision 1/3 and recall 1: 2 * (1/3 * 1) / (1/3 + 1) = 1/2
             ("f1@3", [1 / 2, 1 / 2, 1 / 2, 0, 0]),
             # 5 P R / (4 P + R), and 1.25 P R / (0.25 P + R)

@@ -52,7 +52,7 @@ def copied(folder):
     """Copy what the page reads of the reference run."""
     for name in ("tables", "figures"):
         shutil.copytree(REFERENCE / name, folder / name)
-    for name in ("scorecard.csv", "claims.csv", "ranges.csv", "provenance.json"):
+    for name in ("scorecard.csv", "ranges.csv", "provenance.json"):
         shutil.copy(REFERENCE / name, folder / name)
     return folder
 
@@ -190,7 +190,7 @@ def test_cells_of_other_data_have_no_verdicts():
         for lines in table["groups"].values():
             for cell in [cell for columns in lines.values() for cell in columns.values()]:
                 assert (cell["verdict"], cell["ours"]) == ("", cell["value"])
-    assert (own["cells"], own["of_other_settings"], own["claims"]) == ([], [], [])
+    assert (own["cells"], own["of_other_settings"]) == ([], [])
 
 
 def test_lens_asks_where_uncorrected_pairs_are_ordered_only(content):

@@ -14,8 +14,8 @@ import yaml
 from scipy.stats import hypergeom
 
 import sampled_metrics as sm
+from benchmarks import keep
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study import keep
 from sampled_metrics.study.config import Study
 from tests.conftest import ROOT
 

@@ -86,14 +86,23 @@ def test_dependencies_are_what_is_imported():
     library = names_of(PROJECT["dependencies"])
     # plots and the proxy als say what to install where their library is missing
     assert imported(everything - study) - {"matplotlib", "implicit"} == library
-    used = imported(study) | imported([ROOT / "workflow/scripts/step.py"])
-    assert used | {"pyyaml", "snakemake"} <= library | names_of(EXTRAS["study"])
-    assert names_of(EXTRAS["study"]) <= used | {"pyyaml", "snakemake"}  # common.smk, the command
+    used = imported(study) | imported((ROOT / "workflow/scripts").glob("*.py"))
+    assert used | {"pyyaml", "snakemake", "tqdm"} <= library | names_of(EXTRAS["study"])
+    # the command, the progress bar of pooch, and config.py
+    assert names_of(EXTRAS["study"]) <= used | {"pyyaml", "snakemake", "tqdm"}
+
+
+def test_the_environment_of_scripts_has_the_same_versions():
+    whole, scripts = (
+        set(yaml.safe_load(text_of(name))["dependencies"])
+        for name in ("environment.yml", "workflow/envs/study.yaml")
+    )
+    assert scripts < whole
 
 
 def test_the_schema_and_the_page_describe_the_configuration(tmp_path):
-    command = [sys.executable, "-m", "sampled_metrics.study.keep", "schema", "schema.yaml"]
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src"}
+    command = [sys.executable, "-m", "benchmarks.keep", "schema", "schema.yaml"]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}"}
     subprocess.run(command, cwd=tmp_path, env=environment, check=True)
     assert (tmp_path / "schema.yaml").read_text() == text_of("workflow/schemas/config.schema.yaml")
     described = text_of("config/README.md")

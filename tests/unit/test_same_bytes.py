@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.datasets.split import Split, save_split
+from tests.conftest import ROOT
 
 ENVIRONMENTS = [
     {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C"},
@@ -24,29 +25,26 @@ ENTRIES = {
     "knn": {"kind": "itemknn", "settings": {}},
 }
 EXPERIMENT = {"repetitions": 20, "estimators": ESTIMATORS}
-# Steps of the study by the file that each writes: name, input, parameters.
-STEPS = {
-    **{f"{name}.npz": ("train", {"split": "split.npz"}, {"entry": entry})
+# Scripts of the study by the file that each writes: name, input, parameters.
+SCRIPTS = {
+    **{f"{name}.npz": ("train", {"split": "split.npz"}, {"recommender": entry})
        for name, entry in ENTRIES.items()},
     **{f"{name}.parquet": ("rank", {"split": "split.npz", "source": f"{name}.npz"},
-                           {"entry": entry, "block_size": 512})
+                           {"recommender": entry, "block_size": 512})
        for name, entry in ENTRIES.items()},
     "figures/figure5.svg": ("figures", {"ranks": ["X.parquet", "Y.parquet"], "band": []},
-                            {"experiment": EXPERIMENT, "numbers": [5]}),
+                            {"experiment": EXPERIMENT}),
 }  # fmt: skip
 RUN = """
 import json, sys
 from pathlib import Path
-from types import SimpleNamespace as Space
+sys.path.append(sys.argv[3])
 from sampled_metrics.cli import main
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study import settings as study, steps, tables
-class Files(list):
-    figures = property(list)
-for output, (step, given, params) in json.loads(sys.argv[1]).items():
-    job = Space(input=Space(**given), params=Space(**params), output=Files([output]))
-    job.threads, job.wildcards = 2, {}
-    getattr(steps, step)(job)
+from sampled_metrics.study import settings as study, tables
+from tests.conftest import run_script
+for output, (name, given, params) in json.loads(sys.argv[1]).items():
+    run_script(name, "step.log", given, {"figure5": output}, **params)
 settings = study.ExperimentSettings(**json.loads(sys.argv[2]))
 experiment = tables.run_experiment("X", Ranks.read("X.parquet"), settings)
 tables.save_experiment(Path("sample.npz"), experiment)
@@ -73,7 +71,8 @@ def made(tmp_path_factory):
     for environment in ENVIRONMENTS:
         folder = tmp_path_factory.mktemp("a folder") / "x"
         shutil.copytree(inputs, folder)
-        command = [sys.executable, "-c", RUN, json.dumps(STEPS), json.dumps(EXPERIMENT)]
+        command = [sys.executable, "-c", RUN, json.dumps(SCRIPTS)]
+        command += [json.dumps(EXPERIMENT), str(ROOT)]
         subprocess.run(command, cwd=folder, env={**os.environ, **environment}, check=True)
         files = [path for path in folder.rglob("*") if path.is_file()]
         found.append({str(path.relative_to(folder)): path.read_bytes() for path in files})
@@ -82,7 +81,7 @@ def made(tmp_path_factory):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name", [*STEPS, "figures/figure5.pdf", "figures/figure5.csv", "sample.npz", "c.json"]
+    "name", [*SCRIPTS, "figures/figure5.pdf", "figures/figure5.csv", "sample.npz", "c.json"]
 )
 def test_same_bytes_whatever_surrounds_them(name, made):
     one, other = made

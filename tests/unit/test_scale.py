@@ -1,25 +1,21 @@
 """Events of `make bench-large`, and what was measured on them beside what rules request."""
 
 import importlib
-import json
+import re
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import yaml
 
-from sampled_metrics.study.config import Study
 from sampled_metrics.study.datasets.archives import read_ratings
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.datasets.events import apply_filters
-from sampled_metrics.study.resources import memory_of, minutes_of
 from tests.conftest import ROOT
 
 LINES = (ROOT / "docs/measured/scale.md").read_text("utf-8").splitlines()
 NAMES = ("size", "users", "items", "events", "step", "seconds", "cpu", "used", "of_one")
-NAMES += ("megabytes", "requested", "minutes")
+NAMES += ("megabytes",)
 TEXTS = ("size", "step")
 
 
@@ -32,7 +28,18 @@ def record_of(line):
 
 
 ROWS = [record_of(line) for line in LINES if line.startswith("| ml-")]
-STUDY = Study.of(yaml.safe_load((ROOT / "config/config.yaml").read_text("utf-8")), "config")
+RULES = "".join(path.read_text("utf-8") for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
+
+
+def requests():
+    """What rules request: the base and what each MB adds, of memory in MB and of minutes."""
+    number = r"([\d.]+)"
+    pair = rf"scaled\({number}, {number}\)"
+    form = rf"^rule (\w+):(?:(?!^rule ).)*?mem_mb={pair},\s+runtime={pair},"
+    found = {}
+    for name, *numbers in re.findall(form, RULES, re.MULTILINE | re.DOTALL):
+        assert found.setdefault(name, [*map(float, numbers)]) == [*map(float, numbers)]
+    return found
 
 
 @pytest.fixture
@@ -111,22 +118,20 @@ def test_rows_of_the_page_are_those_of_the_command(large):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['size']} {row['step']}")
-def test_requests_exceed_what_was_measured(large, tmp_path, row):
-    step = large.STEPS[row["step"]]
-    path = tmp_path / "events.zip"
-    with path.open("wb") as file:
-        file.truncate(int(row["megabytes"] * 1e6))
-    counts = {"items": row["items"], "training_events": row["events"] - row["users"]}
-    (tmp_path / "split.json").write_text(json.dumps(counts))
-    rule, study = ("split", None) if step.recommender is None else ("rank", STUDY)
-    files = {"events": str(path), "split": str(path), "counts": str(tmp_path / "split.json")}
-    inputs = SimpleNamespace(get=files.get, **files)
-    wildcards = SimpleNamespace(recommender=step.recommender)
-    memory = memory_of(rule, study)(wildcards, inputs, 1) / 1e3
-    minutes = minutes_of(rule, study)(wildcards, inputs, 1)
-    assert memory > row["used"] > row["of_one"]
-    assert 60 * minutes > row["cpu"]
-    # the page has today's requests
-    assert memory == pytest.approx(row["requested"], abs=0.01)
-    assert minutes == pytest.approx(row["minutes"], abs=1)
-    assert memory <= 6
+def test_requests_exceed_what_was_measured(large, row):
+    rule = "split" if large.STEPS[row["step"]].recommender is None else "rank"
+    base, per_mb, minutes, minutes_per_mb = requests()[rule]
+    memory = (base + per_mb * row["megabytes"]) / 1e3
+    assert 6 > memory > row["used"] > row["of_one"]
+    assert 60 * (minutes + minutes_per_mb * row["megabytes"]) > row["cpu"]
+
+
+def test_the_guide_has_what_rules_request():
+    lines = (ROOT / "docs/cluster.md").read_text("utf-8").splitlines()
+    found = {}
+    for line in lines:
+        names, *numbers = (cell.strip() for cell in line.strip("| ").split("|"))
+        if len(numbers) == 4 and names.startswith("`"):
+            for name in re.findall(r"`(\w+)`", names):
+                found[name] = [float(number.replace(",", "")) for number in numbers]
+    assert found == requests()

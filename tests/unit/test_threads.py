@@ -6,11 +6,12 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 import sampled_metrics as sm
+from benchmarks.claims import starts
 from sampled_metrics.metrics import measures
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.products import Products
-from sampled_metrics.study import starts, tables
-from sampled_metrics.study.curves import figure_data
+from sampled_metrics.study import tables
+from sampled_metrics.study.curves import recommenders
 from sampled_metrics.study.settings import ExactSettings, ExperimentSettings
 
 LIBRARIES = ThreadpoolController().select(user_api="blas")
@@ -85,7 +86,7 @@ class Watched(dict):
             {"X": ranked(0, 5, 9)}, ExactSettings(metrics=("watched@8",), ties=("expected",))
         ),
         lambda _: spread(),
-        lambda found: figure_data(5, Watched(found), study_settings()),
+        lambda found: recommenders(Watched(found), study_settings()),
     ],
     ids=[
         "evaluate",

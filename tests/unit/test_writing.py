@@ -1,10 +1,9 @@
-"""Where results are written: flushed to disk, beside no leftovers, and never over an input."""
+"""Where results are written: flushed to disk, all or nothing, and never over an input."""
 
 import errno
 import importlib.util
 import json
 import os
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -30,13 +29,6 @@ from sampled_metrics._base.files import (
 SAMPLED = "user_id,sampled_rank\nanna,1\nbert,3\n"
 RANKS = "user_id,rank,n_candidates\nanna,1,50\nbert,3,50\n"
 CORRECT = ["correct", "--n-negatives", 10, "--n-items", 100, "--metric", "ap", "--format", "csv"]
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from sampled_metrics._base import files
-with getattr(files, sys.argv[1])(Path(sys.argv[2])) as temporary:
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
 
 
 @pytest.fixture
@@ -59,8 +51,7 @@ def test_data_is_on_disk_before_a_file_gets_its_name(tmp_path, monkeypatch):
 
     def noted(name, function):
         def call(*arguments):
-            is_folder = name == "fsync" and stat.S_ISDIR(os.fstat(arguments[0]).st_mode)
-            done.append("fsync of the folder" if is_folder else name)
+            done.append(name)
             return function(*arguments)
 
         return call
@@ -69,17 +60,7 @@ def test_data_is_on_disk_before_a_file_gets_its_name(tmp_path, monkeypatch):
     for name in ("replace", "rename"):
         monkeypatch.setattr(os, name, noted("rename", getattr(os, name)))
     write_text(tmp_path / "a.csv", "new\n")
-    assert done == ["fsync", "rename", "fsync of the folder"]
-
-
-@pytest.mark.parametrize("writer", ["replacing", "new_folder"])
-def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path, writer):
-    path = tmp_path / "a[b].csv"
-    subprocess.run([sys.executable, "-c", KILLED, writer, path], check=False)
-    assert len(list(tmp_path.iterdir())) == 1
-    (tmp_path / ".mine.a[b].csv").touch()  # not a name of ours
-    write_text(path, "new\n")
-    assert {file.name for file in tmp_path.iterdir()} == {"a[b].csv", ".mine.a[b].csv"}
+    assert done == ["fsync", "rename"]
 
 
 def test_what_a_living_process_writes_is_left_alone(tmp_path):

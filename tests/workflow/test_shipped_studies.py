@@ -68,7 +68,7 @@ def test_reference(project):
     make(project, "reference")
     require_kept(project, "", "ranks", "XYZ")
     assert picture.read_bytes().startswith(b"\x89PNG")
-    for name in ("scorecard.csv", "claims.md", "ranges.csv", "spread.csv", "tables/table3.csv"):
+    for name in ("scorecard.csv", "ranges.csv", "tables/table3.csv"):
         assert project.result(f"reference/{name}") == project.result(name)
     starts = pd.read_csv(project.results / "reference/starts.csv")
     assert starts["start"].nunique() == 2

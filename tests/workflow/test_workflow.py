@@ -1,9 +1,13 @@
 """The paper's study on small synthetic data, and what a change to it runs again."""
 
+import hashlib
 import json
 import os
 import signal
+import sys
 import time
+from pathlib import Path, PurePath
+from zipfile import ZipFile
 
 import pytest
 
@@ -12,14 +16,13 @@ from tests.conftest import as_ratings, synthetic_interactions, write_archive
 RANKS = {f"ranks/{name}.parquet" for name in "XYZ"}
 SAMPLES = {f"samples/{name}.npz" for name in "XYZ"}
 SPLIT = {"split/split.npz", "split/split.json"}
-EXACT = {"tables/exact.csv", "tables/exact.md"}
+EXACT = {"tables/exact.csv", "tables/exact.md", "ranges.csv"}
 TABLES = {
-    "cells/uniform.csv",
     *(f"tables/table{n}.{form}" for n in (3, 4) for form in ("csv", "md", "tex")),
     *(f"cells/table{n}.csv" for n in (3, 4)),
 }
 CARD = {
-    *(f"{name}.{form}" for name in ("scorecard", "claims") for form in ("csv", "md")),
+    *(f"scorecard.{form}" for form in ("csv", "md")),
     *(f"figures/z.{form}" for form in ("csv", "svg", "pdf", "png")),
 }
 THEORY, FIGURES = (
@@ -29,7 +32,7 @@ THEORY, FIGURES = (
 THEORY |= {f"tables/table{n}.{form}" for n in (1, 2) for form in ("csv", "md", "tex")}
 THEORY |= {f"cells/table{n}.csv" for n in (1, 2)}
 PAGE = {"report.html", "provenance.json"}
-BELOW_RANKS = {*EXACT, *TABLES, *FIGURES, "ranges.csv", *CARD, *PAGE}
+BELOW_RANKS = {*EXACT, *TABLES, *FIGURES, *CARD, *PAGE}
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +56,16 @@ def test_everything_is_there(finished):
     assert "60 users" in finished.result("report.html").decode()
 
 
+def test_the_provenance_has_a_digest_of_the_code(finished):
+    package = finished.folder / "src/sampled_metrics"
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.*")):
+        if path.suffix != ".pyc":
+            digest.update(path.read_bytes())
+    record = json.loads(finished.result("provenance.json"))
+    assert record["code_sha256"] == digest.hexdigest()
+
+
 CHANGES = [
     (
         ("recommenders", 0, "settings"),
@@ -62,6 +75,7 @@ CHANGES = [
     (("exact",), {"metrics": ["auc"]}, {*EXACT, *PAGE}),
     (("toy",), {"repetitions": 30}, {*THEORY, *CARD, *PAGE}),
     (("experiment",), {"repetitions": 30}, {*SAMPLES, *BELOW_RANKS} - EXACT),
+    (("experiment",), {"seed": 7}, {*SAMPLES, *BELOW_RANKS} - EXACT),
     (("split",), {"tie_break": "first"}, {*SPLIT, *RANKS, *SAMPLES, *BELOW_RANKS}),
 ]
 
@@ -76,6 +90,87 @@ def test_a_change_runs_only_what_depends_on_it(finished, path, values, expected)
         assert finished.planned() == expected
     finally:
         config.write_text(before)
+
+
+@pytest.mark.long
+def test_changed_code_makes_its_results_again(finished):
+    module = finished.folder / "src/sampled_metrics/study/tables.py"
+    before = module.read_text()
+    try:
+        module.write_text(f"{before}# changed\n")
+        assert {*SPLIT, *RANKS, *SAMPLES, *BELOW_RANKS, *THEORY} <= finished.planned()
+        finished.snakemake("--touch")
+        assert finished.planned() == set()
+    finally:
+        module.write_text(before)
+        finished.snakemake("--touch")
+
+
+EDITS = {  # to files that can still be read
+    "tables/exact.md": lambda content, _: content + b" ",
+    "ranks/Y.parquet": lambda _, results: (results / "ranks/Z.parquet").read_bytes(),
+    "cells/table3.csv": lambda content, _: content.replace(b"0.", b"1.", 1),
+    "split/split.npz": lambda content, _: content + b" ",
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edited_result_is_refused_by_name_until_it_is_removed(finished, name):
+    path = finished.results / name
+    folders = ("cells", "figures", "ranks", "samples", "split", "tables")
+    paths = [found for folder in folders for found in (finished.results / folder).iterdir()]
+    before = {found: found.read_bytes() for found in paths}
+    path.write_bytes(EDITS[name](before[path], finished.results))
+    refused = finished.run("snakemake", "--cores", "2", "--rerun-incomplete")
+    assert refused.returncode != 0
+    (error,) = [line for line in refused.stdout.splitlines() if line.startswith("ERROR: ")]
+    assert error.startswith(f"ERROR: results/{name}: edited")
+    assert "remove it" in error
+    path.unlink()
+    finished.snakemake()
+    assert {found: found.read_bytes() for found in before} == before
+
+
+@pytest.mark.long
+def test_results_from_the_future_are_given_the_present_time(finished):
+    """All are of next year but one that was made again now, which Snakemake takes for skew."""
+    later = time.time() + 3e7
+    ranks = finished.results / "ranks/Y.parquet"
+    for path in finished.results.rglob("*"):
+        if path.is_file() and path != ranks:
+            os.utime(path, (later, later))
+    ranks.unlink()
+    words = ("snakemake", "--cores", "2", "results/tables/exact.csv")
+    refused = finished.run(*words)
+    assert refused.returncode != 0
+    assert "clock skew" in refused.stdout
+    finished.run("find", "results", "-newermt", "now", "-exec", "touch", "{}", "+")
+    done = finished.run(*words)
+    assert done.returncode == 0, done.stdout
+    finished.snakemake()
+
+
+@pytest.mark.long
+def test_a_python_in_a_folder_with_a_blank_is_refused_in_a_line(finished, tmp_path):
+    """Snakemake would start each script by a path that is cut at the blank."""
+    place = tmp_path / "a b"
+    place.symlink_to(Path(sys.prefix))
+    words = ["-m", "snakemake", "--dry-run"]
+    refused = finished.run(str(place / "bin/python"), *words)
+    assert refused.returncode != 0
+    (line,) = [line for line in refused.stdout.splitlines() if "blank" in line]
+    assert line.startswith(str(place))
+
+
+@pytest.mark.long
+def test_a_report_holds_the_results(finished):
+    finished.snakemake("--report", "report.zip")
+    with ZipFile(finished.folder / "report.zip") as report:
+        names = {PurePath(name).name for name in report.namelist()}
+    figures = {f"figure{n}.svg" for n in range(1, 7)}
+    tables = {f"table{n}.md" for n in range(1, 5)}
+    assert {*figures, *tables, "exact.md", "scorecard.md", "z.svg"} < names
 
 
 @pytest.mark.long
@@ -100,6 +195,7 @@ def test_kills_pieces_and_cores_do_not_change_a_byte(finished, make_project, sma
     command = ["make", "reproduce", f"TARGETS={' '.join(f'results/{n}' for n in names)}"]
     split = project.results / "split/split.npz"
     assert project.killed([*command, "CORES=2"], lambda _: project.hidden() or split.exists())
+    project.run("snakemake", "--unlock")
     running = project.start(*command, "CORES=2")
     while not (project.results / "models/X.npz").exists():
         assert running.poll() is None
@@ -109,14 +205,16 @@ def test_kills_pieces_and_cores_do_not_change_a_byte(finished, make_project, sma
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()
     assert refused.returncode != 0
-    assert "A run is active in this folder" in refused.stdout
+    assert "cannot be locked" in refused.stdout
+    assert "snakemake --unlock" in refused.stdout
+    assert project.run(*command).returncode != 0  # it clears nothing itself
+    project.run("snakemake", "--unlock")
     done = project.run(*command, "CORES=1")
     assert done.returncode == 0, done.stdout
     assert all(project.result(name) == finished.result(name) for name in names)
-    assert [path.name for path in (project.results / "ranks").iterdir()] == ["X.parquet"]
-    logs = [path.read_text() for path in sorted(project.results.glob("logs/rank/X.*-of-2.log"))]
+    assert [path.name for path in (project.results / "ranks").glob("[!.]*")] == ["X.parquet"]
+    logs = [path.read_text() for path in sorted(project.results.glob("logs/rank-X.*-of-2.log"))]
     assert [text.split()[1] for text in logs] == ["30", "30"]
-    assert not project.hidden()
 
 
 @pytest.mark.long

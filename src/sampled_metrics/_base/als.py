@@ -37,7 +37,8 @@ def factors(
     divided by (1 + alpha)^2: completing the square on H moves the target from 1 to
     1/(1 + alpha), and scaling all vectors by sqrt(1 + alpha) moves it back.
 
-    Vectors of items start uniform from 0 to `start`. In float64; solves are exact and BLAS has one
+    Vectors of items start uniform from 0 to `start` / sqrt(1 + alpha), that is, from 0 to `start`
+    in the terms of `implicit`. In float64; solves are exact and BLAS has one
     thread, so the number of threads changes no bit.
     """
     from implicit.cpu.als import AlternatingLeastSquares

@@ -1,12 +1,12 @@
 """Writing files so that a name never holds half a result, reading them with one-line errors."""
 
 import errno
-import glob
+import hashlib
 import json
 import os
 import shutil
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 try:
     import fcntl
-except ImportError:  # Windows, where the files of killed processes are not swept
+except ImportError:  # Windows, where no folder is locked
     fcntl = None  # type: ignore[assignment]
 
 
@@ -25,8 +25,8 @@ except ImportError:  # Windows, where the files of killed processes are not swep
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path; on success the file takes the place of `path`, else it is removed.
 
-    The data is flushed to disk before the file gets its name, so that also a power failure leaves
-    the old file or the new one. A link stays a link; a device or a pipe is appended to.
+    The data is flushed to disk before the file gets its name. A killed process may leave the
+    temporary file, whose name is hidden. A link stays a link; a device or a pipe is appended to.
     """
     path = Path(path)
     with _naming(path):
@@ -43,20 +43,14 @@ def new_folder(path: Path) -> Iterator[Path]:
     path = Path(path)
     with _naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        sweep(path)
         temporary = _temporary_name(path)
         temporary.mkdir()
-        handle = os.open(temporary, os.O_RDONLY)
         try:
-            _lock(handle)
             yield temporary
             for file in temporary.iterdir():
                 _flush(file)
-            _flush(temporary)
             temporary.replace(path)
-            _flush(path.parent)
         finally:
-            os.close(handle)
             shutil.rmtree(temporary, ignore_errors=True)
 
 
@@ -69,7 +63,7 @@ def alone_in(path: Path) -> Iterator[None]:
     handle = os.open(path, os.O_RDONLY)
     try:
         try:
-            _lock(handle)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             problem = "another process is using this folder; wait for it, or end it"
             raise InputError(problem, path=path) from None
@@ -80,21 +74,6 @@ def alone_in(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def sweep(path: Path) -> None:
-    """Remove temporary files and folders of `path` that a killed process has left."""
-    for left in path.parent.glob(f".????????.{glob.escape(path.name)}"):
-        with suppress(OSError):  # locked by a process that is still writing it
-            handle = os.open(left, os.O_RDONLY)
-            try:
-                _lock(handle)
-                if left.is_dir():
-                    shutil.rmtree(left)
-                else:
-                    left.unlink()
-            finally:
-                os.close(handle)
-
-
 @contextmanager
 def _renaming(path: Path) -> Iterator[Path]:
     """Write to a temporary file beside `path`, flush it and rename it."""
@@ -102,20 +81,15 @@ def _renaming(path: Path) -> Iterator[Path]:
     if target.is_symlink():
         raise InputError("a link that leads back to itself", path=path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    sweep(target)
     temporary = _temporary_name(target)
-    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        with suppress(OSError):  # some file systems have no locks
-            _lock(handle)
+        temporary.touch(exist_ok=False)
         yield temporary
         if target.exists():
             shutil.copymode(target, temporary)
         _flush(temporary)
         temporary.replace(target)
-        _flush(target.parent)
     finally:
-        os.close(handle)
         temporary.unlink(missing_ok=True)
 
 
@@ -162,25 +136,20 @@ def _temporary_name(path: Path) -> Path:
     return path.with_name(f".{uuid4().hex[:8]}.{path.name}")
 
 
-def _lock(handle: int) -> None:
-    """Lock an open file until it is closed; OSError if another process has done so."""
-    if fcntl is not None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
 def _flush(path: Path) -> None:
-    """Have the system write a file, or the names in a folder, to disk."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
-        return
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # not possible here
-            raise
-    finally:
-        os.close(handle)
+    """Have the system write a file to disk."""
+    with path.open("rb") as file:
+        try:
+            os.fsync(file.fileno())
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # not possible here
+                raise
+
+
+def checksum(path: str | Path, kind: str = "sha256") -> str:
+    """Return the hash of a file, of a kind that `hashlib` knows, in hexadecimal."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()
 
 
 def write_text(path: Path, text: str) -> None:

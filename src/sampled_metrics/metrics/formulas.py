@@ -9,7 +9,7 @@ item, all conventions but `ndcg-by-k` agree.
 `recall@k`             hits by |R|; eq. 4, with one relevant item eq. 9
 `recall-micro@k`       hits of all users by their relevant items, |R| added up
 `precision@k`          hits by k, also of all users together (`precision-micro@k`); eq. 3 and 8
-`fBETA@k`              (1 + BETA^2) hits / (BETA^2 |R| + k)
+`fBETA@k`              (1 + BETA^2) hits / (BETA^2 |R| + k); f0 is precision
 `hit@k`                1 if there is a hit; not recall if several items are relevant
 `rr@k`, `rr`           1 by the rank of the first relevant item
 `ap@k`, `ap`           sum of Prec_i over relevant places i <= k, by min(|R|, k); eq. 5, 10, 12

@@ -45,7 +45,7 @@ class Metric:
     of_levels: Callable[[Levels, Ranks, "Measure"], Float]
     # Whether names have a cut-off. A metric without one is that of k = n.
     cutoff: Literal["required", "optional", "none"] = "required"
-    has_beta: bool = False  # whether a positive number follows the name, as in f0.5@10
+    has_beta: bool = False  # whether a number >= 0 follows the name, as in f0.5@10
     aliases: Sequence[str] = ()  # other names
     needs_candidates: bool = False  # whether the value depends on the number of candidates
     first_item_decides: bool = False  # whether the first relevant item decides the value
@@ -96,7 +96,7 @@ class Measure:
             problem = f": the cut-off is {k}, expected at least 1"
             raise _unknown(str(self), problem=problem)
         # A beta with more digits than a name shows would give two measures one name.
-        if beta is not None and not 0.0 < beta == float(f"{beta:g}") < inf:
+        if beta is not None and not 0.0 <= beta == float(f"{beta:g}") < inf:
             raise _unknown(str(self))
         self._check_presence_of_cutoff(metric)
 
@@ -396,5 +396,5 @@ def _unknown(text: str, stem: str = "", problem: str = "") -> InputError:
     meant = similar(stem, list(_KINDS))
     return InputError(
         f"unknown measure {text!r}{problem};{meant} known: {', '.join(known_measures())} (k a "
-        "whole number >= 1, BETA a number > 0 of at most 6 digits: f1, f0.5)"
+        "whole number >= 1, BETA a number >= 0 of at most 6 digits: f1, f0.5)"
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
 
+import yaml
 from pydantic import AfterValidator, Field, create_model, model_validator
 
 from sampled_metrics._base.errors import InputError
@@ -137,6 +138,29 @@ else:
     ]
 
 
+def with_numbers(value: Any) -> Any:
+    """Return settings with texts that are numbers read as numbers, but for names and columns.
+
+    Snakemake leaves numbers within `--config 'experiment={n_negatives: 50}'` as texts.
+
+    Examples
+    --------
+    >>> with_numbers({"split": {"users": "100"}, "name": "7"})
+    {'split': {'users': 100}, 'name': '7'}
+    """
+    if isinstance(value, dict):
+        return {
+            key: part if key in ("name", "columns") else with_numbers(part)
+            for key, part in value.items()
+        }
+    if isinstance(value, list):
+        return [with_numbers(part) for part in value]
+    if not isinstance(value, str):
+        return value
+    read = yaml.safe_load(value)
+    return read if read is None or isinstance(read, bool | int | float) else value
+
+
 def _require_file(key: str, path: str | None, remedy: str = "") -> None:
     if path is not None and not Path(path).is_file():
         raise InputError(f"{key}: no such file {path}{remedy}", path="config")
@@ -222,6 +246,9 @@ class Study(Settings):
         if self.ranks == "reference":
             ranks = Path(own(f"{REFERENCE}/provenance.json")).with_name("ranks")
             kept = sorted(file.stem for file in ranks.glob("*.parquet"))
+            if not kept:
+                problem = f"no ranks of the reference run in {ranks}; set ranks: trained"
+                raise InputError(problem, path="config")
             for name in [name for name in self.names if name not in kept]:
                 problem = f"the reference run has no {name}; it has {', '.join(kept)}"
                 raise InputError(f"recommenders: {problem}", path="config")
@@ -234,11 +261,6 @@ class Study(Settings):
     def recommender(self, name: str) -> Entry:
         """Return a recommender by its name."""
         return self.recommenders[self.names.index(name)]
-
-    @property
-    def restarted(self) -> Entry | None:
-        """The first als recommender, which the spread is measured on."""
-        return next((entry for entry in self.recommenders if entry.kind == "als"), None)
 
     @property
     def is_papers_data(self) -> bool:

@@ -17,7 +17,6 @@ from sampled_metrics._base.files import read_table
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.ranks.records import sources
 from sampled_metrics.sampling import (
     expected_values,
     pmf,
@@ -34,26 +33,28 @@ SIZES = (1, 10, 100, 1000)  # of samples in Figure 3
 
 
 @one_thread()
-def figure_data(
-    number: int,
-    records: Mapping[str, Ranks],
-    settings: ExperimentSettings,
-    band: Path | None = None,
-) -> tuple[pd.DataFrame, str]:
-    """Return the table that a figure plots, and a note on where its ranks come from.
+def theory() -> dict[int, pd.DataFrame]:
+    """Return what Figures 1 to 4 plot, which needs no data."""
+    return {
+        1: metric_against_rank(),
+        2: toy_against_samples(),
+        3: sampled_against_rank(),
+        4: corrected_ap(),
+    }
 
-    Figures 5 and 6 need the ranks of recommenders; 6 also reads a `band_over_starts`.
+
+@one_thread()
+def recommenders(
+    records: Mapping[str, Ranks], settings: ExperimentSettings, band: Path | None = None
+) -> dict[int, pd.DataFrame]:
+    """Return what Figures 5 and 6 plot.
+
+    `band` is a file of the lowest and highest curves of Figure 6 over random starts.
     """
-    theory = (metric_against_rank, toy_against_samples, sampled_against_rank, corrected_ap)
-    if number <= len(theory):
-        return theory[number - 1](), ""
-    note = f"Ranks: {sources(ranks.source for ranks in records.values())}"
-    if number == 5:
-        return rank_distribution(records), note
-    table = recall_against_samples(records, settings)
+    recall = recall_against_samples(records, settings)
     if band is not None:
-        table = pd.concat([table, read_table(band, CURVES)])
-    return table, note
+        recall = pd.concat([recall, read_table(band, CURVES)])
+    return {5: rank_distribution(records), 6: recall}
 
 
 def metric_against_rank() -> pd.DataFrame:
@@ -172,9 +173,3 @@ def users_by_bucket(ranks: Ranks, edges: Int | Sequence[int], ties: str) -> Floa
     places = ranks.worst_rank - first + 1
     up_to = np.clip(np.asarray(edges)[:, None] - first + 1, 0, places) / places
     return np.diff(up_to.sum(axis=1))
-
-
-def in_worst_bucket(ranks: Ranks, ties: str, width: int = BUCKET) -> int:
-    """Count, to the nearest whole user, those in the last `width` ranks, as Figure 5 does."""
-    last = int(ranks.n_candidates.max())
-    return round(float(users_by_bucket(ranks, [last - width, last], ties)[0]))

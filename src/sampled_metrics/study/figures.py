@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from scipy.special import ndtr
 
 from sampled_metrics import inference
-from sampled_metrics._base.files import replacing
+from sampled_metrics._base.files import replacing, write_table
 from sampled_metrics.study.drawing import (
     DASHES,
     DOTTED,
@@ -53,6 +53,13 @@ _FORMS = {
     "svg": (FigureCanvasSVG, 72, ["Date", "Creator"]),
     "pdf": (FigureCanvasPdf, 72, ["CreationDate", "Creator", "Producer"]),
 }
+
+
+def write_figure(number: int, table: pd.DataFrame, folder: Path, note: str = "") -> None:
+    """Write what a figure plots as CSV, and draw it."""
+    stem = folder / f"figure{number}"
+    write_table(table, stem.with_suffix(".csv"), "%.10g")
+    draw(number, table, stem, note)
 
 
 def draw(number: int | str, table: pd.DataFrame, stem: Path, note: str = "") -> None:

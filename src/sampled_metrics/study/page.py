@@ -3,14 +3,18 @@
 import base64
 import gzip
 import json
+import os
+import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from sampled_metrics import __version__
 from sampled_metrics._base.files import read_json, read_table
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.compare import compare
@@ -37,9 +41,33 @@ _METHODS = {  # by method and proxy
 }
 _KINDS = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
 _OF_MACHINE = ("archive", "cache", "path")  # settings of the dataset that are not shown
-CLAIM = ["claim", "section", "verdict", "published", "ours", "note"]
 SHOWN = {10, 100, 1000}  # negatives of the ranges that are shown
+PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
 PRICE, _FEWEST = 100, 10  # scores per user; runs, with fewer of which a share says little
+
+
+def provenance(ranks: str, origin: Sequence[Path], identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `provenance.json` says of a run: data, settings, versions, machine.
+
+    `origin` are the records of earlier steps, or of the run that the ranks are from.
+    """
+    versions = {name: version(name) for name in PACKAGES}
+    # The workflow runs the package of its checkout, which need not be installed.
+    return {
+        "ranks": ranks,
+        **{path.stem: read_json(path) for path in origin},
+        **identity,
+        "versions": {
+            "python": platform.python_version(),
+            "sampled-metrics": __version__,
+            **versions,
+        },
+        "host": {
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "processors": os.cpu_count(),
+        },
+    }
 
 
 def collect(
@@ -55,9 +83,9 @@ def collect(
     """Read the folder of a run; return the texts, numbers, lists and dictionaries of the page.
 
     Where the data is not the paper's (`is_paper`), there are only Tables 3 and 4 and Figures 5 and
-    6, and no scorecard, claims and `audit`. No pair of `orders`, the orders by further methods,
-    need be of this run. Recommenders whose ranks are `kept` stand on the leaderboard, if they
-    ranked the same users among the same candidates.
+    6, and no scorecard and `audit`. No pair of `orders`, the orders by further methods, need be of
+    this run. Recommenders whose ranks are `kept` stand on the leaderboard, if they ranked the same
+    users among the same candidates.
     """
     users = read_by_name(ranks)
     settings = ExperimentSettings(**config.get("experiment", {}))
@@ -69,12 +97,10 @@ def collect(
     wanted = ordered.loc[ordered["estimator"] == SAMPLED, "n_negatives"]
     shown = _lens(users, settings, wanted)
     card = pd.DataFrame(columns=SCORECARD)
-    claims = pd.DataFrame(columns=CLAIM)
     tables: Sequence[int] = study.TABLES_OF_DATA
     figures: Sequence[int] = study.FIGURES_OF_DATA
     if is_paper:
         card = read_texts(results / "scorecard.csv", SCORECARD)
-        claims = read_texts(results / "claims.csv", CLAIM)
         tables = study.ALL_TABLES
         figures = study.ALL_FIGURES
     verdicts = card["verdict"].tolist()
@@ -104,7 +130,6 @@ def collect(
         "scores": picture(folder / "z") if "exact" in compared else None,
         "exact": download(results / "tables/exact.csv"),
         "figures": [picture(folder / f"figure{n}") for n in figures],
-        "claims": claims[CLAIM].values.tolist(),
         "audit": _audit(audit) if audit else [],
         "config": _settings(config),
         "origin": origin,

@@ -1,7 +1,7 @@
 """Tables as Markdown and LaTeX; Tables 1 to 4 and the exact metrics as files."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -114,6 +114,15 @@ def write_printed(
     caption = f"{CAPTIONS[number]} {words}"
     write_text(stem.with_suffix(".md"), f"Table {number}. {caption}\n\n{markdown(laid_out)}\n")
     write_text(stem.with_suffix(".tex"), latex(laid_out, caption, stem.name))
+
+
+def write_tables(
+    made: Mapping[int, pd.DataFrame], published: pd.DataFrame | None, folder: Path, cells: Path
+) -> None:
+    """Write some tables as printed to one folder, and their unrounded cells to another."""
+    for number, table in made.items():
+        write_table(table, cells / f"table{number}.csv", "%.17g")
+        write_printed(number, table, published, folder / f"table{number}")
 
 
 def write_exact(table: pd.DataFrame, source: str, csv: Path, md: Path) -> None:

@@ -2,19 +2,18 @@
 
 `_RULES` states them. What the paper leaves open moves the published number and ours: one start of X
 each, and one order of Z's ties for the published exact metric beside our expectation; and the order
-of tied samples. `study.starts` measures them. No verdict has a seed: ours is in closed form.
+of tied samples. `benchmarks/claims` measures them. No verdict has a seed: ours is in closed form.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import scipy  # `scipy.special` takes long to import, so only where it is used
 
 from sampled_metrics._base.files import write_table, write_text
-from sampled_metrics.study.departures import notes
 from sampled_metrics.study.printed import markdown
 from sampled_metrics.study.tables import (
     COUNTS,
@@ -49,7 +48,7 @@ class Cell(NamedTuple):
     spread: float
     cause: str
     uniform: float
-    departure: str  # settings that are not the paper's
+    departures: str  # settings that are not the paper's
 
 
 class Judged(NamedTuple):
@@ -129,17 +128,17 @@ def scorecard(
     published: pd.DataFrame,
     spread: pd.DataFrame,
     uniform: pd.DataFrame,
-    departures: Iterable[Sequence[Any]] = (),
+    departures: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Compare unrounded cells with the published ones.
 
     `table` has the columns of `study.tables.Row`, `published` those of `config/paper/tables.csv`;
     `spread`, by cell, the standard deviation of what the paper leaves open with its `cause`, and
-    `uniform` our expectation if all orders of tied samples were equally likely. `departures` are
-    settings that are not the paper's, with the cells that they change, see `study.departures`.
+    `uniform` our expectation if all orders of tied samples were equally likely. `departures` name
+    settings that are not the paper's.
 
     Returns one row for each published cell, in its order, with the columns `SCORECARD`. Cells that
-    this run did not compute, or computed for other settings, are not comparable.
+    this run did not compute are not comparable; with departures, no cell is.
     """
     ours = table.assign(
         expected=expected_of_hundred(table),
@@ -151,7 +150,7 @@ def scorecard(
     for more in (spread, uniform):
         cells = cells.merge(more, on=KEY, how="left", validate="1:1")
     cells = cells.fillna({"spread": 0.0})
-    cells["departure"] = notes(cells, departures)
+    cells["departures"] = "; ".join(departures)
     difference = cells["expected"] - cells["value_published"].astype(float)
     cells["difference"] = difference.map("{:z.4f}".format)
     cells.loc[difference.isna(), _OURS] = ""
@@ -163,8 +162,8 @@ def scorecard(
 
 def _judge(cell: Cell) -> Judged:
     """Judge a cell by the noise of repetitions, and by all that the paper leaves open."""
-    if cell.departure or pd.isna(cell.expected):
-        return Judged(note=cell.departure or "not computed in this run")
+    if cell.departures or pd.isna(cell.expected):
+        return Judged(note=cell.departures or "not computed in this run")
     difference = cell.expected - float(cell.value_published)
     noise = _tolerance(cell)
     widest = _tolerance(cell, cell.spread)

@@ -34,20 +34,6 @@ def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _one_size(value: object) -> object:
-    """Refuse several numbers of negatives, and say what has them."""
-    if isinstance(value, list | tuple):
-        example = 50
-        if value:
-            example = value[-1]
-        raise InputError(
-            f"one number of negatives, not {value}; Figure 6 and ranges.csv have others, and "
-            "tables of others are a study with its own folder of results: --config "
-            f"'experiment={{n_negatives: {example}}}' results=results/other"
-        )
-    return value
-
-
 _LIST = (Field(strict=False, min_length=1), AfterValidator(_no_duplicates))
 Metrics = Annotated[tuple[Annotated[str, AfterValidator(_canonical(parse_measure))], ...], *_LIST]
 Estimators = Annotated[
@@ -58,7 +44,7 @@ TiePolicies = Annotated[
 ]
 
 
-def _sampling(value: object) -> SamplingEnum:
+def _sampling(value: str) -> SamplingEnum:
     return SamplingEnum(value)
 
 
@@ -82,7 +68,7 @@ class ExactSettings(Settings):
     ties: TiePolicies = ("expected",)
     """Tie policies, each of which gives rows of its own."""
     seed: Seed = 0
-    """Seed of tie policy random."""
+    """Seed of tie policy random, and of the samples of results/ranges.csv."""
 
 
 class ToySettings(Settings):
@@ -107,7 +93,7 @@ class ExperimentSettings(Settings):
         "sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001",
     )  # fmt: skip
     """Estimators; gamma of eq. 25 follows the colon."""
-    n_negatives: Annotated[Count, BeforeValidator(_one_size)] = 100
+    n_negatives: Count = 100
     """Negatives sampled for each user, m."""
     repetitions: Annotated[int, Field(ge=2, le=1_000_000)] = 100
     """How often the sampled evaluation is repeated."""
@@ -159,9 +145,5 @@ class ScorecardSettings(Settings):
     """The published cells, CSV."""
     spread: FileName = "results/reference/spread.csv"
     """How far each cell moves with what the paper leaves open, CSV."""
-    by_start: FileName = "results/reference/starts.csv"
-    """Tables of every start, CSV."""
     band: FileName = "results/reference/band.csv"
     """Lowest and highest curve of Figure 6 over the starts, CSV."""
-    starts: Annotated[int, Field(ge=2, le=10_000)] = 20
-    """Initialisations of the first als recommender that the spread is measured over."""

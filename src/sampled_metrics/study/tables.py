@@ -295,3 +295,10 @@ def of_data(
     """Run the experiment of each recommender; return Tables 3 and 4."""
     experiments = {name: run_experiment(name, ranks, settings) for name, ranks in records.items()}
     return table3(experiments), table4(experiments)
+
+
+def uniform_ties(records: Mapping[str, Ranks], settings: ExperimentSettings) -> pd.DataFrame:
+    """Expect Tables 3 and 4 as if all orders of tied samples were equally likely: `uniform`."""
+    cells = pd.concat(of_data(records, settings.replaced(ties="random", repetitions=2)))
+    cells["uniform"] = expected_of_hundred(cells)
+    return cells[[*KEY, "uniform"]]

@@ -92,8 +92,7 @@ class Ratings:
 def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = False) -> Interactions:
     """Read the events of an archive of MovieLens; `with_rating` keeps the ratings.
 
-    The file is decompressed, checked and parsed block by block, to keep memory near that of the
-    result. A line that is not as in its dataset is an InputError with its number and content.
+    A line that is not as in its dataset is an InputError with its number and content.
     """
     ratings = Ratings(path, dataset)
     layout = dataset.layout
@@ -106,7 +105,7 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
             raise InputError(problem, path=ratings.path, line=1)
         if size == len(header):
             raise InputError(f"no ratings; expected lines of {layout.line}", path=ratings.path)
-        table = _parse(_Screened(file, layout), layout)
+        table = _parse(file.read(), layout)
     if table is None:
         raise _wrong_line(ratings)
     # A column is freed as soon as it is an array, because long files are to fit in memory.
@@ -126,37 +125,11 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
     return Interactions(user, item, timestamp, kept, origin=ratings, time_unit="s")
 
 
-class _Screened:
-    """A file that ends, and is marked `is_foreign`, at a byte that no ratings file holds.
-
-    pyarrow takes more for numbers than the publisher writes: blanks, signs, hexadecimals.
-    """
-
-    def __init__(self, file: IO[bytes], layout: Layout) -> None:
-        allowed = f"0123456789\n{layout.separator}"
-        if layout.half_stars:
-            allowed += "."
-        if layout.header:
-            allowed += "\r"
-        self.file = file
-        self.allowed = allowed.encode()
-        self.is_foreign = False
-        self.closed = False
-
-    def read(self, size: int) -> bytes:
-        block = self.file.read(size)
-        if block.translate(None, self.allowed):
-            self.is_foreign = True
-        if self.is_foreign:
-            return b""
-        return block
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
-    """Read the columns; None if a line is not as in the layout."""
+def _parse(content: bytes, layout: Layout) -> pa.Table | None:
+    """Read the columns; None if a line is not as in the layout, or the last one has no end."""
+    # pyarrow takes more for numbers than the publisher writes: blanks, signs, hexadecimals.
+    if content.translate(None, layout.characters) or not content.endswith(b"\n"):
+        return None
     types = {"user": pa.int32(), "item": pa.int32(), "timestamp": pa.int64()}
     types["rating"] = pa.float32()
     names = _COLUMNS
@@ -166,7 +139,7 @@ def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
         types.update(dict.fromkeys("123", pa.null()))
     try:
         table = pyarrow.csv.read_csv(
-            pa.PythonFile(file, "r"),
+            pa.BufferReader(content),
             pyarrow.csv.ReadOptions(column_names=names),
             pyarrow.csv.ParseOptions(
                 delimiter=layout.separator[0], quote_char=False, ignore_empty_lines=False
@@ -175,7 +148,7 @@ def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
         )
     except pa.ArrowInvalid:
         return None
-    if file.is_foreign or any(table[name].null_count for name in _COLUMNS):
+    if any(table[name].null_count for name in _COLUMNS):
         return None
     return table
 
@@ -191,10 +164,13 @@ def _wrong_line(ratings: Ratings) -> InputError:
     ends = b"\r\n" if layout.header else b"\n"
     with ratings.open() as (file, _):
         for number, line in enumerate(file, start=1):
-            if number < ratings.first_line or form.fullmatch(line.rstrip(ends)):
+            is_whole = line.endswith(b"\n")
+            if number < ratings.first_line or (is_whole and form.fullmatch(line.rstrip(ends))):
                 continue
             quoted = _quoted(line.removesuffix(b"\n"))
             problem = f"found {quoted}; expected {layout.line}"
+            if not is_whole:
+                problem += ", and a line feed at the end, so the file is cut off"
             return InputError(problem, path=ratings.path, line=number)
     return InputError(f"cannot be read as lines of {layout.line}", path=ratings.path)
 

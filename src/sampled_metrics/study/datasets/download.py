@@ -3,22 +3,19 @@
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
+from typing import Any
 
 import pooch
 import requests
-import urllib3
 from pooch.core import download_action
-from tqdm import tqdm
 
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.study.datasets.catalogue import ML_1M, MovieLens
 from sampled_metrics.study.datasets.settings import DatasetSettings
-
-_CHUNK = 65_536
 
 
 def cached_or_downloaded(settings: DatasetSettings, dataset: MovieLens) -> tuple[Path, str]:
@@ -68,22 +65,17 @@ class Downloader:
     begin: float = field(default_factory=time.monotonic)
 
     def __call__(self, url: str, path: str | Path, _: object) -> None:
-        """Write what the server sends to a file, as it comes, so that a slow server is noticed."""
+        """Download to a file, within the limits."""
         timeout = min(self.settings.timeout, self.settings.time_limit)
-        with requests.get(url, stream=True, timeout=timeout) as response:
-            response.raise_for_status()
-            total = int(response.headers.get("content-length", 0))
-            bar = tqdm(total=total, unit="B", unit_scale=True, disable=not sys.stderr.isatty())
-            with bar, _errors_of_requests(), Path(path).open("wb") as file:
-                while chunk := response.raw.read1(_CHUNK, decode_content=True):
-                    file.write(chunk)
-                    bar.update(len(chunk))
-                    self._check_limits(file.tell())
+        download = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=timeout)
+        with LimitedFile(path, self.check) as file:
+            download(url, file, None)
         # Where the publisher states no checksum, this is all that tells an archive from a web page.
         if self.dataset.checksum is None and not zipfile.is_zipfile(path):
             raise ValueError(f"{url} is no zip archive")
 
-    def _check_limits(self, size: int) -> None:
+    def check(self, size: int) -> None:
+        """Raise LimitError if so many bytes are too many, or it is too late."""
         if size > self.dataset.largest_archive:
             raise LimitError(f"more than {self.dataset.largest_archive:,} bytes")
         limit = self.settings.time_limit
@@ -91,12 +83,15 @@ class Downloader:
             raise LimitError(f"not complete after {limit:g} s (dataset.time_limit)")
 
 
-@contextmanager
-def _errors_of_requests() -> Iterator[None]:
-    """Turn errors of urllib3 into those of requests, as requests itself does."""
-    try:
-        yield
-    except urllib3.exceptions.ProtocolError as error:
-        raise requests.exceptions.ChunkedEncodingError(error) from error
-    except urllib3.exceptions.HTTPError as error:
-        raise requests.ConnectionError(error) from error
+class LimitedFile(FileIO):
+    """A new file whose size is checked after each part that is written."""
+
+    def __init__(self, path: str | Path, check: Callable[[int], None]) -> None:
+        super().__init__(path, "wb")
+        self.check = check
+
+    def write(self, part: Any) -> int:
+        """Write some bytes."""
+        written = super().write(part)
+        self.check(self.tell())
+        return written

@@ -1,6 +1,5 @@
 """Getting an archive of MovieLens, and where the data of a run came from."""
 
-import hashlib
 import logging
 import shutil
 from collections.abc import Sequence
@@ -8,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import replacing
+from sampled_metrics._base.files import checksum, replacing
 from sampled_metrics.study.datasets.archives import Ratings
 from sampled_metrics.study.datasets.catalogue import CITATION
 from sampled_metrics.study.datasets.settings import DatasetSettings
@@ -64,7 +63,7 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
     official = None
     if dataset.checksum is not None:
         kind, digest = dataset.checksum.split(":")
-        official = _checksum(path, kind) == digest
+        official = checksum(path, kind) == digest
     sha256, blob = Ratings(path, dataset).hashes()
     # The content of an official archive is official; that of another one may be.
     is_published: bool | None = official or None
@@ -74,7 +73,7 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
         dataset=dataset.name,
         origin=origin,
         archive=path.name,
-        archive_sha256=_checksum(path),
+        archive_sha256=checksum(path),
         archive_is_official=official,
         bytes=path.stat().st_size,
         checksum=dataset.checksum,
@@ -94,19 +93,14 @@ def describe_tables(paths: Sequence[Path], settings: DatasetSettings) -> Source:
     """Return the source of tables: their checksums, and the terms that their owner states."""
     for path in paths:
         require_file(path, "a table of interactions")
-    checksum = ", ".join(map(_checksum, paths))
+    checksums = ", ".join(map(checksum, paths))
     return Source(
         dataset=settings.name,
         origin="table",
         archive=", ".join(path.name for path in paths),
-        archive_sha256=checksum,
+        archive_sha256=checksums,
         bytes=sum(path.stat().st_size for path in paths),
-        ratings_sha256=checksum,
+        ratings_sha256=checksums,
         licence=settings.licence,
         citation=settings.citation,
     )
-
-
-def _checksum(path: Path, kind: str = "sha256") -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, kind).hexdigest()

@@ -48,7 +48,7 @@ class ALSSettings(Settings):
     seed: Seed = 0
     """Seed of the random initialisation."""
     start: Positive = 0.01
-    """Initial item vectors are uniform from 0 to this."""
+    """Initial item vectors are uniform from 0 to this divided by sqrt(1 + alpha)."""
 
 
 @register("als")

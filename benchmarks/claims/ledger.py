@@ -7,14 +7,13 @@ Z it names a method of `Run`, which is also measured on the printed tables and o
 
 import csv
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 import pandas as pd
 
+from benchmarks.claims.run import Run
 from sampled_metrics._base.files import write_table, write_text
 from sampled_metrics.study.printed import markdown
-from sampled_metrics.study.run import Run
 
 NOT_MEASURED = "not computed in this run, or not with the paper's settings"
 HOLDS = "holds"
@@ -49,7 +48,7 @@ def ledger(run: Run, printed: Run, starts: Iterable[Run]) -> pd.DataFrame:
 
 def claims() -> list[dict[str, str]]:
     """Read `claims.csv`."""
-    with files("sampled_metrics.study").joinpath("claims.csv").open(encoding="utf-8") as file:
+    with Path(__file__).with_name("claims.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.claims.starts import SIZES, USERS, in_worst_bucket, users_by_rank
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.curves import in_worst_bucket
 from sampled_metrics.study.scorecard import NOT_COMPARABLE
-from sampled_metrics.study.starts import SIZES, USERS, users_by_rank
 from sampled_metrics.study.tables import COUNTS, EXACT, KEY, SAMPLED, expected_of_hundred
 
 Found = tuple[bool | np.bool_, str]  # whether a claim holds, and what was measured

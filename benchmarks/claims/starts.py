@@ -7,6 +7,7 @@ starts is what varies between two runs of the study.
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ from sampled_metrics.study.against_samples import (
     sample_sizes,
     smallest_from,
 )
-from sampled_metrics.study.config import Entry
+from sampled_metrics.study.curves import BUCKET, users_by_bucket
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.recommenders import create
 from sampled_metrics.study.settings import ExperimentSettings
@@ -46,11 +47,13 @@ TOP = "top 100"
 HALF = "bottom half"
 
 
-def ranks_by_start(entry: Entry, split: Split, starts: int, threads: int) -> list[Ranks]:
+def ranks_by_start(
+    settings: dict[str, Any], split: Split, starts: int, threads: int
+) -> list[Ranks]:
     """Return the ranks of an als recommender for each of the seeds 0, 1 ... it is trained from."""
     ranks = []
     for seed in range(starts):
-        model = create(entry.kind, {**entry.settings, "seed": seed}).fit(split.train, threads)
+        model = create("als", {**settings, "seed": seed}).fit(split.train, threads)
         ranks.append(rank(model.scorer, split.train, split.held_out))
         _log.info("spread: start %d of %d", seed + 1, starts)
     return ranks
@@ -78,6 +81,12 @@ def table_of_starts(
             tables.append(table.assign(start=start))
     sizes = smallest_sizes(name, starts, others, settings)
     return pd.concat([*tables, sizes], ignore_index=True)[[*COLUMNS]]
+
+
+def in_worst_bucket(ranks: Ranks, ties: str, width: int = BUCKET) -> int:
+    """Count, to the nearest whole user, those in the last `width` ranks, as Figure 5 does."""
+    last = int(ranks.n_candidates.max())
+    return round(float(users_by_bucket(ranks, [last - width, last], ties)[0]))
 
 
 def users_by_rank(ranks: Ranks) -> dict[str, int]:
@@ -162,13 +171,6 @@ def spread_table(
             rows.append((3, other, measure.label, EXACT, spread, f"tie draw of {other}"))
     parts.append(pd.DataFrame(rows, columns=SPREAD_COLUMNS))
     return pd.concat([part for part in parts if len(part)])
-
-
-def uniform_ties(records: Mapping[str, Ranks], settings: ExperimentSettings) -> pd.DataFrame:
-    """Expect Tables 3 and 4 as if all orders of tied samples were equally likely: `uniform`."""
-    cells = pd.concat(of_data(records, settings.replaced(ties="random", repetitions=2)))
-    cells["uniform"] = expected_of_hundred(cells)
-    return cells[[*KEY, "uniform"]]
 
 
 def means_over_orders(

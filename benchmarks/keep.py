@@ -1,6 +1,6 @@
 """What `make reference` and `make schema` keep of a run, and the schema of the configuration.
 
-`python -m sampled_metrics.study.keep` with `ranks FOLDER FILE...`, `schema FILE`, or
+`python -m benchmarks.keep` with `ranks FOLDER FILE...`, `schema FILE`, or
 `gallery FOLDER REFERENCE` for what the notebook of claims reads.
 """
 

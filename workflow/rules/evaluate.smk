@@ -1,0 +1,68 @@
+rule exact:
+    input:
+        ranks=get_ranks,
+    output:
+        csv="<results>/tables/exact.csv",
+        md=report(
+            "<results>/tables/exact.md",
+            caption="../report/exact.rst",
+            category="Tables",
+            labels={"table": "exact metrics"},
+        ),
+        ranges="<results>/ranges.csv",
+    log:
+        "<results>/logs/exact.log",
+    priority: 1  # of the longest steps, or it ends alone
+    conda:
+        "../envs/study.yaml"
+    resources:
+        mem_mb=scaled(700, 400),
+        runtime=scaled(10, 10),
+    params:
+        code=CODE,
+        exact=config["exact"],
+        metrics=config["experiment"]["metrics"],
+    message:
+        "Compute the exact metrics, and the ranges of them that samples allow."
+    script:
+        "../scripts/exact.py"
+
+
+rule tables:
+    input:
+        ranks=get_ranks,
+        published=get_published,
+    output:
+        samples=expand("<results>/samples/{recommender}.npz", recommender=STUDY.names),
+        cells=expand("<results>/cells/table{n}.csv", n=[3, 4]),
+        csv=expand("<results>/tables/table{n}.csv", n=[3, 4]),
+        tex=expand("<results>/tables/table{n}.tex", n=[3, 4]),
+        table3=report(
+            "<results>/tables/table3.md",
+            caption="../report/table3.rst",
+            category="Tables",
+            labels={"table": "3"},
+        ),
+        table4=report(
+            "<results>/tables/table4.md",
+            caption="../report/table4.rst",
+            category="Tables",
+            labels={"table": "4"},
+        ),
+    log:
+        "<results>/logs/tables.log",
+    benchmark:
+        "<results>/benchmarks/tables.tsv"
+    priority: 1
+    conda:
+        "../envs/study.yaml"
+    resources:
+        mem_mb=scaled(1500, 400),
+        runtime=scaled(15, 10),
+    params:
+        code=CODE,
+        experiment=config["experiment"],
+    message:
+        "Repeat the sampled evaluations and correct them: Tables 3 and 4."
+    script:
+        "../scripts/tables.py"

@@ -1,0 +1,94 @@
+rule theory:
+    input:
+        published=get_published,
+    output:
+        cells=expand("<results>/cells/table{n}.csv", n=[1, 2]),
+        csv=expand("<results>/tables/table{n}.csv", n=[1, 2]),
+        tex=expand("<results>/tables/table{n}.tex", n=[1, 2]),
+        table1=report(
+            "<results>/tables/table1.md",
+            caption="../report/toys.rst",
+            category="Tables",
+            labels={"table": "1"},
+        ),
+        table2=report(
+            "<results>/tables/table2.md",
+            caption="../report/toys.rst",
+            category="Tables",
+            labels={"table": "2"},
+        ),
+        figure1=report(
+            "<results>/figures/figure1.svg",
+            caption="../report/theory.rst",
+            category="Figures",
+            labels={"figure": "1"},
+        ),
+        figure2=report(
+            "<results>/figures/figure2.svg",
+            caption="../report/theory.rst",
+            category="Figures",
+            labels={"figure": "2"},
+        ),
+        figure3=report(
+            "<results>/figures/figure3.svg",
+            caption="../report/theory.rst",
+            category="Figures",
+            labels={"figure": "3"},
+        ),
+        figure4=report(
+            "<results>/figures/figure4.svg",
+            caption="../report/theory.rst",
+            category="Figures",
+            labels={"figure": "4"},
+        ),
+        others=expand(
+            "<results>/figures/figure{n}.{form}", n=[1, 2, 3, 4], form=["pdf", "png", "csv"]
+        ),
+    log:
+        "<results>/logs/theory.log",
+    conda:
+        "../envs/study.yaml"
+    resources:
+        mem_mb=scaled(1500, 0),
+        runtime=scaled(10, 0),
+    params:
+        code=CODE,
+        toy=config["toy"],
+    message:
+        "Compute what needs no data: Tables 1 and 2, Figures 1 to 4."
+    script:
+        "../scripts/theory.py"
+
+
+rule figures:
+    input:
+        ranks=get_ranks,
+        band=get_band,
+    output:
+        figure5=report(
+            "<results>/figures/figure5.svg",
+            caption="../report/figure5.rst",
+            category="Figures",
+            labels={"figure": "5"},
+        ),
+        figure6=report(
+            "<results>/figures/figure6.svg",
+            caption="../report/figure6.rst",
+            category="Figures",
+            labels={"figure": "6"},
+        ),
+        others=expand("<results>/figures/figure{n}.{form}", n=[5, 6], form=["pdf", "png", "csv"]),
+    log:
+        "<results>/logs/figures.log",
+    conda:
+        "../envs/study.yaml"
+    resources:
+        mem_mb=scaled(1500, 400),
+        runtime=scaled(15, 10),
+    params:
+        code=CODE,
+        experiment=config["experiment"],
+    message:
+        "Compute and draw Figures 5 and 6."
+    script:
+        "../scripts/figures.py"

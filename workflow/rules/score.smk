@@ -1,0 +1,36 @@
+rule scorecard:
+    input:
+        ranks=get_ranks,
+        cells=rules.theory.output.cells + rules.tables.output.cells,
+        published=own(STUDY.scorecard.published),
+        spread=own(STUDY.scorecard.spread),
+    output:
+        csv="<results>/scorecard.csv",
+        md=report(
+            "<results>/scorecard.md",
+            caption="../report/scorecard.rst",
+            category="Scorecard",
+            labels={"content": "cells"},
+        ),
+        z=report(
+            "<results>/figures/z.svg",
+            caption="../report/z.rst",
+            category="Scorecard",
+            labels={"content": "z-scores"},
+        ),
+        others=multiext("<results>/figures/z", ".csv", ".pdf", ".png"),
+    log:
+        "<results>/logs/scorecard.log",
+    conda:
+        "../envs/study.yaml"
+    resources:
+        mem_mb=scaled(1500, 40),
+        runtime=scaled(10, 1),
+    params:
+        code=CODE,
+        departures=DEPARTURES,
+        experiment=config["experiment"],
+    message:
+        "Compare every published cell with ours."
+    script:
+        "../scripts/scorecard.py"

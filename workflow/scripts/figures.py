@@ -1,0 +1,20 @@
+"""Compute and draw Figure 5, users by rank, and Figure 6, expected Recall@10 against m."""
+
+from pathlib import Path
+
+from sampled_metrics.inputs.full import read_by_name
+from sampled_metrics.ranks.records import sources
+from sampled_metrics.study.curves import recommenders
+from sampled_metrics.study.figures import write_figure
+from sampled_metrics.study.scripts import step
+from sampled_metrics.study.settings import ExperimentSettings
+
+with step(snakemake):
+    ranks = read_by_name([Path(path) for path in snakemake.input.ranks])
+    settings = ExperimentSettings(**snakemake.params.experiment)
+    band = None
+    if snakemake.input.band:
+        band = Path(snakemake.input.band)
+    note = f"Ranks: {sources(records.source for records in ranks.values())}"
+    for number, table in recommenders(ranks, settings, band).items():
+        write_figure(number, table, Path(snakemake.output.figure5).parent, note)

@@ -1,0 +1,12 @@
+"""Concatenate the ranks of all pieces of a recommender's users."""
+
+from pathlib import Path
+
+from sampled_metrics.study.datasets.split import load_split
+from sampled_metrics.study.pieces import gather_ranks
+from sampled_metrics.study.scripts import step
+
+with step(snakemake):
+    split = load_split(Path(snakemake.input.split))
+    ranks = gather_ranks([Path(path) for path in snakemake.input.pieces], split)
+    ranks.write(snakemake.output[0], items=split.held_out_ids)

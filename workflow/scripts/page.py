@@ -1,0 +1,28 @@
+"""Record where the numbers come from, and put all on one page."""
+
+from pathlib import Path
+
+from sampled_metrics._base.files import write_json, write_text
+from sampled_metrics.pages import render
+from sampled_metrics.study.page import collect, provenance
+from sampled_metrics.study.scripts import refuse_edited, step
+
+inputs = snakemake.input
+study = snakemake.params.study
+with step(snakemake):
+    refuse_edited(inputs, Path(snakemake.log[0]).parent)
+    origin = [Path(path) for path in inputs.origin]
+    identity = {**snakemake.params.identity, "code_sha256": snakemake.params.code}
+    record = provenance(study["ranks"], origin, identity)
+    write_json(Path(snakemake.output.provenance), record)
+    page = Path(snakemake.output.page)
+    content = collect(
+        page.parent,
+        ranks=[Path(path) for path in inputs.ranks],
+        config=study,
+        is_paper=bool(inputs.scorecard),
+        audit=next(map(Path, inputs.audit), None),
+        orders=next(map(Path, inputs.orders), None),
+        kept=[Path(path) for path in inputs.kept],
+    )
+    write_text(page, render(content))

@@ -1,0 +1,40 @@
+"""Rank the held-out item of each user among all candidates: train, load a model, or read a file."""
+
+from pathlib import Path
+
+from sampled_metrics._base.errors import collected, reading
+from sampled_metrics.inputs.questions import question_ranks
+from sampled_metrics.study.datasets.split import load_split, require_candidates
+from sampled_metrics.study.pieces import rank_piece, read_aligned, users_of_piece
+from sampled_metrics.study.recommenders import create, load_recommender
+from sampled_metrics.study.recommenders.external import read_scores
+from sampled_metrics.study.scripts import step
+
+with step(snakemake) as logger, collected() as asked:
+    split = load_split(Path(snakemake.input.split))
+    require_candidates(split, snakemake.input.split)
+    kind = snakemake.params.recommender["kind"]
+    settings = snakemake.params.recommender["settings"]
+    piece = snakemake.wildcards.get("piece", "1-of-1")
+    users = users_of_piece(piece, split.held_out.size)
+    path = Path(snakemake.input.source) if snakemake.input.source else None
+    source = (
+        f"{settings['format']} from {path.name}" if kind == "external" else "trained in this run"
+    )
+    with reading(path):
+        if settings.get("format") == "ranks":
+            ranks = read_aligned(path, split).take(users)
+        else:
+            if kind == "external":
+                scores = read_scores(path, split)
+            elif path:
+                scores = load_recommender(path).scorer
+            else:
+                scores = create(kind, settings).fit(split.train, snakemake.threads).scorer
+            ranks = rank_piece(scores, split, piece, block_size=snakemake.params.block_size)
+    with reading(Path(snakemake.output[0])):
+        question_ranks(ranks)
+    if asked and kind != "random":
+        logger.warning("WARNING: %s", "\n".join(asked))
+    ranks.replace(source=source).write(snakemake.output[0], items=split.held_out_ids[users])
+    logger.info("rank: %d users, %d with ties", len(ranks), (ranks.n_tied > 0).sum())

@@ -1,0 +1,26 @@
+"""Compare every published cell with ours."""
+
+from pathlib import Path
+
+from sampled_metrics._base.files import read_table, write_table
+from sampled_metrics.inputs.full import read_by_name
+from sampled_metrics.ranks.records import sources
+from sampled_metrics.study import tables
+from sampled_metrics.study.figures import draw
+from sampled_metrics.study.scorecard import scorecard, write_scorecard, z_scores
+from sampled_metrics.study.scripts import step
+from sampled_metrics.study.settings import ExperimentSettings
+
+output = snakemake.output
+with step(snakemake) as logger:
+    ours = tables.read_cells([Path(path) for path in snakemake.input.cells])
+    published = tables.read_published(Path(snakemake.input.published))
+    spread = read_table(Path(snakemake.input.spread), tables.SPREAD_COLUMNS, tables.TEXTS)
+    ranks = read_by_name([Path(path) for path in snakemake.input.ranks])
+    uniform = tables.uniform_ties(ranks, ExperimentSettings(**snakemake.params.experiment))
+    card = scorecard(ours, published, spread, uniform, snakemake.params.departures)
+    write_scorecard(card, sources(ours["ranks"]), Path(output.csv), Path(output.md))
+    logger.info("cells: %s", card["verdict"].value_counts().to_dict())
+    z = z_scores(card)
+    write_table(z, Path(output.z).with_suffix(".csv"), "%.6g")
+    draw("z", z, Path(output.z).with_suffix(""))

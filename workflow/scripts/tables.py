@@ -1,0 +1,23 @@
+"""Repeat the sampled evaluation of each recommender and correct it: Tables 3 and 4."""
+
+from pathlib import Path
+
+from sampled_metrics.inputs.full import read_by_name
+from sampled_metrics.study import tables
+from sampled_metrics.study.printed import write_tables
+from sampled_metrics.study.scripts import step
+from sampled_metrics.study.settings import ExperimentSettings
+
+output = snakemake.output
+with step(snakemake):
+    settings = ExperimentSettings(**snakemake.params.experiment)
+    experiments = {}
+    for name, ranks in read_by_name([Path(path) for path in snakemake.input.ranks]).items():
+        experiments[name] = tables.run_experiment(name, ranks, settings)
+    for path, experiment in zip(output.samples, experiments.values(), strict=True):
+        tables.save_experiment(Path(path), experiment)
+    made = {3: tables.table3(experiments), 4: tables.table4(experiments)}
+    published = None
+    if snakemake.input.published:
+        published = tables.read_published(Path(snakemake.input.published))
+    write_tables(made, published, Path(output.csv[0]).parent, Path(output.cells[0]).parent)
