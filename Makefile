@@ -10,7 +10,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help verify reproduce test test-long test-cluster test-pythons test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes power plans proxies verdicts audit claims price future literature kills fuzz mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
+.PHONY: help verify reproduce test test-long test-cluster test-pythons test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm estimators shapes power plans proxies verdicts audit claims price future literature kills fuzz mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -87,7 +87,7 @@ test-lowest: ## the library's tests in an environment of the lowest versions (Py
 	  tests/golden $$(grep -L 'sampled_metrics[.]study' tests/unit/test_*.py tests/contract/test_*.py)
 
 # Ways that take too long for the tests, or need more than they have. The table of all is tests/ways/ways.tsv.
-WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes power plans proxies audit claims price future literature verdicts kills fuzz mutants test-pythons test-lowest test-dist test-recbole
+WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm estimators shapes power plans proxies audit claims price future literature verdicts kills fuzz mutants test-pythons test-lowest test-dist test-recbole
 ways: $(STAMP) ## run the ways that the tests leave out, one after another
 	@failed=; for way in $(WAYS); do echo "== make $$way"; $(MAKE) --no-print-directory $$way || failed="$$failed $$way"; done; \
 	  if test -n "$$failed"; then echo "failed:$$failed"; exit 1; fi
@@ -174,6 +174,10 @@ coverage-reported: $(STAMP) ## measure how often ranges from printed numbers hol
 
 check-coverage: $(STAMP) ## measure how often planted errors are flagged by `check`, for docs/check.md
 	python -m benchmarks.check
+
+estimators: $(STAMP) ## measure how far estimators are from exact metrics, and where the number to quote fails
+	python -m benchmarks.estimators
+	python -m benchmarks.quoting
 
 shapes: $(STAMP) ## measure the factor of the true ranks of real recommenders
 	python benchmarks/shapes.py

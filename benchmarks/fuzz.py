@@ -346,10 +346,6 @@ COMMANDS = {
     "a.run": "evaluate a.run --relevant a.qrels --metric recall@3",
     "a.qrels": "evaluate a.run --relevant a.qrels --metric recall@3",
     "drawn.csv": "check-negatives drawn.csv --relevant held.csv --seen seen.csv",
-    "state/state.npz": "budget ask state",
-    "state/problem.npz": "budget ask state",
-    "state/evaluation.json": "budget ask state",
-    "told.csv": "budget tell state told.csv",
 }
 ODD = [b"", b"-1", b"nan", b"inf", b"1e999", b"9" * 25, b"x", b'"', b"\0", b"\xff\xfe"]
 ODD += [b"\xef\xbb\xbf", b"\n", b"\r", b",", b"\t", b"0.5", b"user_id", b"True", b"\xe2\x80\xae"]
@@ -373,11 +369,6 @@ def write_files(folder):
     (folder / "a.run").write_text("\n".join(run) + "\n")
     (folder / "a.qrels").write_text("".join(f"{u} 0 {i} 1\n" for u, i in enumerate(HELD)))
     DRAWN.to_csv(folder / "drawn.csv", index=False)
-    tables = ("--seen", folder / "seen.csv", "--relevant", folder / "held.csv")
-    run_command(["budget", "start", folder / "state", *tables, "--budget", "20"])
-    told = folder / "told.csv"
-    run_command(["budget", "ask", folder / "state", "--output", told])
-    pd.read_csv(told).assign(score=0.5).to_csv(told, index=False)
 
 
 def damaged(content, chosen):

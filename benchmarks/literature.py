@@ -4,18 +4,23 @@ Reads config/literature.csv and writes docs/atlas.html and docs/measured/literat
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+
+import numpy as np
 
 from benchmarks.markdown import markdown
 from sampled_metrics._base.files import write_text
 from sampled_metrics.inference.check import Checked, Checks, Orders, check
 from sampled_metrics.inference.consistency import INSIDE, OUTSIDE, WITHIN_ERROR
 from sampled_metrics.inference.printed import PrintedRow, read_printed
+from sampled_metrics.inference.reported import reported
 from sampled_metrics.pages.atlas import KINDS, SHOWN, atlas
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "config/literature.csv"
+FEWEST = 2  # printed numbers that the number to quote takes
 START = "s3rec.amazon-beauty-5-core.sasrec"  # of the atlas
 HEAD = """# Printed numbers
 
@@ -24,7 +29,7 @@ Sampled metrics printed in papers and repositories, and what they allow over all
 `config/literature.csv`, which has the place of every number, n, m, and how they are known. Only
 numbers seen in a named source are in it; `config/sources.csv` says of each source whether it is a
 paper, a log of a paper's authors, a reproduction or another source, and how that is known. A range
-holds at 95 % and assumes that no rank is likelier than a better one.
+holds at 95 % and assumes that before the last rank none is likelier than a better one.
 
 <iframe class="atlas" src="../../atlas.html" title="Atlas of printed sampled metrics"
 loading="lazy"></iframe>
@@ -42,6 +47,7 @@ def main() -> None:
     parts = (
         summary(checks),
         kinds(rows),
+        likely(rows),
         outside(rows, checks),
         no_range(rows, checks),
         tables(checks),
@@ -110,6 +116,37 @@ def winner_changes(board: list[PrintedRow]) -> bool | None:
                 winners.append({i for i, x in enumerate(numbers) if x == max(numbers)})
             return not winners[0] & winners[1]
     return None
+
+
+def likely(rows: Sequence[PrintedRow]) -> str:
+    """Exact metrics by the number to quote, of rows with two or more printed numbers."""
+    ratios = []
+    n_exact = 0
+    for row in rows:
+        exact = {name: float(value) for name, value in row.exact.items() if float(value) > 0.0}
+        if row.sampling is None or len(row.printed) < FEWEST or not exact:
+            continue
+        found = reported(
+            row.printed,
+            list(exact),
+            n_items=row.n_items,
+            n_negatives=row.n_negatives,
+            n_users=row.n_users,
+            runs=row.runs,
+            sampling=str(row.sampling),
+        )
+        n_exact += len(exact)
+        pairs = zip(exact.values(), found, strict=True)
+        ratios += [one.likely / value for value, one in pairs if one.likely is not None]
+    low, half, high = np.quantile(ratios, [0.1, 0.5, 0.9])
+    spread = np.sqrt(np.square(np.log(ratios)).mean())
+    return (
+        f"## The number to quote\n\nOf {n_exact} exact metrics of rows with two or more printed "
+        f"numbers, {len(ratios)} have a number to quote; the others have a range whose high end is "
+        f"more than 30 times the low one, or a printed number no better than a random order. It is "
+        f"{half:.2f} times the exact metric in the median, {low:.2f} to {high:.2f} times in 80 % "
+        f"of them; the root mean square of the logarithm is {spread:.2f}.\n"
+    )
 
 
 def judged(checks: Checks) -> tuple[int, int]:

@@ -33,4 +33,4 @@ result
 # %% [markdown]
 # The bars are intervals; here all scores are known, and so are the
 # exact values. The [guide](../budget.md) has several recommenders,
-# any program, and what to do when it stops.
+# and what to do when it stops.

@@ -2,8 +2,8 @@
 
 Its import adds `Exact` to the metrics of RecBole. With `mode: full` it computes exact metrics of
 the ranks that RecBole's collector gathers, and with `mode: uni100` the range of the exact metrics
-and its middle, which needs `n_items` in the configuration. Each user has one held-out item, as
-after `split: {LS: valid_and_test}`. docs/recbole.md shows a run.
+and the number to quote, which needs `n_items` in the configuration. Each user has one held-out
+item, as after `split: {LS: valid_and_test}`. docs/recbole.md shows a run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Exact:
     """Exact metrics at each of `topk`: their interval or range, and a value to quote.
 
     Keys are such as `exact_recall@10_low`, `exact_recall@10` and `exact_recall@10_high`. The second
-    is the value of full rankings, or the middle of a range, nan if that starts at 0.
+    is the value of full rankings, or the number to quote, nan if the range is too wide.
     """
 
     metric_type = EvaluatorType.RANKING
@@ -74,10 +74,10 @@ class Exact:
         self.ranks = self._ranks(dataobject.get("rec.meanrank").numpy().astype(np.float64))
         found: dict[str, float] = {}
         if isinstance(self.ranks, SampledRanks):
-            for one in correct(self.ranks, self._metrics, "sampled"):
+            for one in correct(self.ranks, self._metrics, "likely"):
                 key = f"{NAME}_{one.metric}"
                 found[f"{key}_low"] = one.range_low
-                found[key] = np.nan if one.range_middle is None else one.range_middle
+                found[key] = one.value
                 found[f"{key}_high"] = one.range_high
         else:
             for exact in evaluate(self.ranks, self._metrics):

@@ -9,7 +9,6 @@ import json
 import math
 import re
 import tempfile
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -113,11 +112,11 @@ def write_inputs(folder: Path) -> None:
 
 
 def run(line: str) -> str:
-    """Run a command; `budget ask` prints nothing and exits with 3 where all is asked."""
+    """Run a command."""
     from sampled_metrics.cli import app
 
     result = CliRunner().invoke(app, line.split())
-    assert result.exit_code in (0, 3), (line, result.output, result.exception)
+    assert result.exit_code == 0, (line, result.output, result.exception)
     return result.stdout
 
 
@@ -127,27 +126,6 @@ def rows_of(line: str) -> list[dict]:
         text = run(f"{line} --format csv")
         return [{"digest": hashlib.sha256(text.encode()).hexdigest(), "head": text[:200]}]
     return json.loads(run(f"{line} --format json"))
-
-
-def budget() -> list[dict]:
-    """Evaluate A and B on a budget; the pairs asked are held by their digests."""
-    rng = np.random.RandomState(11)
-    scores = {"A": np.load("truth.npz")["scores"]}
-    scores["B"] = scores["A"] + np.round(8 * rng.normal(size=(USERS, ITEMS))) / 8
-    run("budget start folder --seen seen.csv --relevant held.csv --items items.csv "
-        "--name A --name B --budget 40 --metric recall@5 --metric ap --seed 3")  # fmt: skip
-    asked = []
-    for _ in range(50):
-        text = run("budget ask folder")
-        if not text:
-            break
-        pairs = pd.read_csv(StringIO(text))
-        asked.append({"digest": hashlib.sha256(text.encode()).hexdigest(), "pairs": len(pairs)})
-        rows = pairs[["recommender", "user_id", "item_id"]].itertuples(index=False)
-        pairs["score"] = [scores[name][user, item] for name, user, item in rows]
-        pairs.to_csv("told.csv", index=False)
-        run("budget tell folder told.csv")
-    return [*asked, json.loads(run("budget result folder --format json"))]
 
 
 def page() -> list[dict]:
@@ -160,7 +138,7 @@ def page() -> list[dict]:
 
 def output(name) -> list[dict]:
     """Run a case in the folder of the inputs."""
-    made = {"budget": budget, "report": page}.get(name)
+    made = {"report": page}.get(name)
     return made() if made else rows_of(CASES[name])
 
 
@@ -184,7 +162,7 @@ def inputs(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", [*CASES, "budget", "report"])
+@pytest.mark.parametrize("name", [*CASES, "report"])
 def test_output_is_kept(name, inputs, monkeypatch):
     monkeypatch.chdir(inputs)
     found = output(name)
@@ -194,6 +172,6 @@ def test_output_is_kept(name, inputs, monkeypatch):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as made, contextlib.chdir(made):
         write_inputs(Path(made))
-        names = [*CASES, "budget", "report"]
+        names = [*CASES, "report"]
         rows = [f"{json.dumps(name)}: {json.dumps(output(name))}" for name in names]
     FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n")

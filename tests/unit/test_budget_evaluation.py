@@ -1,7 +1,6 @@
 """Evaluation on a budget from end to end, on catalogues small enough to rank fully."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,7 @@ from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget import evaluate_on_budget, evaluation
-from sampled_metrics.budget.candidates import Order, make_proxy
-from sampled_metrics.budget.evaluation import LOOKS, Session, Settings, expectation
-from sampled_metrics.budget.problem import Problem
+from sampled_metrics.budget.evaluation import CONTROLS
 
 NAMES = ("recall@5", "ndcg@5", "ap")
 K = 5
@@ -95,9 +92,10 @@ def test_costs_stay_within_the_budget(world: World, budget: float, proxy: str) -
     record = Recorder(world.scores)
     named = world.truth if proxy == "truth" else proxy
     result = evaluate(world, record, budget=budget, proxy=named)
-    assert len(record.pairs) == result.n_asked[0] + result.n_held_out
-    assert 0.8 * budget * result.n_users < result.n_asked[0] <= budget * result.n_users
-    assert len(set(record.pairs)) == len(record.pairs)
+    assert len(record.pairs) == result.n_asked[0] + result.n_held_out + CONTROLS
+    n_asked = result.n_asked[0] + CONTROLS
+    assert 0.8 * budget * result.n_users < n_asked <= budget * result.n_users
+    assert len(set(record.pairs)) == len(record.pairs) - CONTROLS
     assert record.calls <= 60
     asked = np.array(record.pairs)
     assert not world.seen[asked[:, 0], asked[:, 1]].any()
@@ -108,38 +106,6 @@ def test_results_depend_on_the_seed_and_not_on_the_batches(world: World) -> None
     cut = evaluate(world, record, batch_size=1000)
     assert record.calls > len(record.pairs) / 1000
     assert cut.rows() == whole.rows() != evaluate(world, world.scores, seed=1).rows()
-
-
-def test_an_interrupted_evaluation_goes_on_from_its_folder(world: World, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"budget": 120, "seed": 3, "state": tmp_path / "state"}
-    names = {"A": world.scores, "B": world.other}
-    whole = {name: Recorder(scores) for name, scores in names.items()}
-    expected = evaluate(world, whole, **{**options, "state": None})
-    parts, stops = {name: Recorder(scores) for name, scores in names.items()}, 0
-    limit = 0
-
-    def b(users: Any, items: Any) -> Any:
-        if len(parts["B"].pairs) >= limit:
-            raise KeyboardInterrupt
-        return parts["B"](users, items)
-
-    found = None
-    while found is None:
-        limit += 3000
-        try:
-            found = evaluate(world, {"A": parts["A"], "B": b}, **options, batch_size=500)
-        except KeyboardInterrupt:
-            stops += 1
-    assert stops > 3
-    assert found.rows() == expected.rows()
-    for name in "AB":  # every score was paid once, but for a few that are scored again
-        assert set(parts[name].pairs) == set(whole[name].pairs)
-        assert len(parts[name].pairs) <= len(whole[name].pairs) + 8 * stops
-    again = evaluate(world, {"A": parts["A"], "B": b}, **options)
-    assert (again.rows(), len(again.seconds_per_score)) == (expected.rows(), 0)
-    for other in ({"seed": 4}, {"proxy": -world.truth}, {"held": [-1, *world.held[1:]]}):
-        with pytest.raises(InputError, match="holds another evaluation"):
-            evaluate(world, names, **{**options, **other})
 
 
 def test_every_kind_of_input_is_the_same_evaluation(
@@ -163,8 +129,8 @@ def test_every_kind_of_input_is_the_same_evaluation(
         if "seen" in options:
             options["proxy"] = frame * 0 + world.truth
         assert evaluate(world, metrics=["hit@5", "AP"], **options).rows() == expected
-    with pytest.raises(InputError, match="recommender lacks 7, an id"):
-        evaluate(world, frame[1:], held=held, seen=seen)
+    with pytest.raises(InputError, match="for user 7 is nan"):
+        evaluate(world, frame[1:], held=held, seen=seen, proxy="popularity")
 
 
 CASES: dict[str, Callable[[World], Any]] = {
@@ -237,20 +203,21 @@ def test_one_or_several_held_out_items(world: World, most: int) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"budget": 3}, "budget is 3; the first round needs 8"),
-        ({"score": lambda u, _: np.full(u.size, np.nan)}, "row 1: score of item"),
+        ({"budget": 3}, "budget is 3; the first round needs 9"),
+        ({"score": lambda u, _: np.full(u.size, np.nan)}, "score of item"),
         ({"score": lambda _, i: np.zeros(3 + 0 * i[0])}, r"recommender has shape \(3,\)"),
         (
             {"metrics": "mrr", "held": [[0, 1], [1, 0]] * 75, "seen": csr_array((150, 300))},
             "metrics: rr",
         ),
-        *[({"budget": x}, "budget: ") for x in (0, -1, np.nan, np.inf, "9", None, [9], True)],
-        *[({"confidence": x}, "confidence: ") for x in (0, 1, np.nan, "9", None)],
-        *[({"seed": x}, "seed: ") for x in (-1, 0.5, "1", None)],
-        *[({"metrics": x}, "metrics: ") for x in ("auc", [], None, 5, [None], "recall")],
+        *[({"budget": x}, "budget is") for x in (0, -1, np.nan, np.inf, "9", None, [9], True)],
+        *[({"confidence": x}, "confidence is") for x in (0, 1, np.nan, "9", None)],
+        *[({"seed": x}, "seed is") for x in (-1, 0.5, "1", None)],
+        *[
+            ({"metrics": x}, "metric|measure|expected")
+            for x in ("auc", [], None, 5, [None], "recall")
+        ],
         *[({"batch_size": x}, "batch_size is") for x in (0, -1, 1.5, "1", [])],
-        *[({"state": x}, "state is a") for x in (1, b"x", [])],
-        *[({"until_decided": x}, "until_decided: ") for x in (None, "no", 2)],
         *[
             ({"score": x}, "recommender\\b")
             for x in (None, "x", {}, {1: len}, [], lambda u, _: np.ma.masked_less(u, 1))
@@ -266,78 +233,91 @@ def test_wrong_arguments_are_named(world: World, options: dict[str, Any], proble
         evaluate(world, arguments.pop("score"), **arguments)
 
 
-@pytest.mark.filterwarnings("ignore:.*recommender")  # in reversed order
-def test_evaluations_stop_when_all_orders_are_decided(world: World) -> None:
-    good, bad = Recorder(world.scores), Recorder(-world.scores)
-    result = evaluate(world, {"good": good, "bad": bad}, budget=160, until_decided=True)
-    assert result.n_asked[0] <= 0.5 * 160 * result.n_users
-    assert result.estimates[0][0].value > result.estimates[1][0].value
-    assert result.level > result.confidence
-    same = {name: Recorder(world.scores) for name in "AB"}
-    result = evaluate(world, same, budget=100, until_decided=True)
-    assert 0.9 * 100 * result.n_users < result.n_asked[0] <= 100 * result.n_users
-    assert len(set(same["A"].pairs)) == len(same["A"].pairs)
-
-
-def test_looks_spend_the_error_rate_and_the_budget() -> None:
-    shares, risks = zip(*LOOKS, strict=True)
-    assert sum(risks) == pytest.approx(1.0)
-    assert min(risks) > 0
-    assert list(shares) == sorted(set(shares))
-    assert (min(shares) > 0, shares[-1]) == (True, 1.0)
-
-
-def told(world: World, budget: float, **options: Any) -> Session:
-    """A session of two recommenders that was told all that it asked."""
-    problem = Problem.of(world.held, world.seen)
-    order = Order(problem, make_proxy(world.truth, problem, 0))
-    settings = Settings(names=("A", "B"), metrics=NAMES, budget=budget, **options)
-    session = Session(order, settings)
-    assert session.expected() == {}
-    while (batch := session.state.next) is not None:
-        scores = np.stack([world.scores, -world.scores])
-        session.tell(scores[batch.recommender, batch.users, batch.items])
-    return session
-
-
-@pytest.mark.filterwarnings("ignore:.*recommender")  # in reversed order
-@pytest.mark.parametrize(
-    ("budget", "until_decided", "risk"), [(300, False, 1), (300, True, 0.2), (40, False, 1)]
-)
-def test_sessions_expect_what_they_found(
-    world: World, budget: float, until_decided: bool, risk: float
-) -> None:
-    session = told(world, budget, confidence=0.9, until_decided=until_decided)
-    result, expected = session.result, session.expected()
-    assert (result.confidence, result.level) == (0.9, pytest.approx(1 - risk * 0.1))
-    assert list(expected) == ["A", "B"]
-    exact = [world.exact(world.scores), world.exact(-world.scores)]
-    for number, name in enumerate("AB"):
-        assert list(expected[name]) == list(NAMES)
-        found = [expected[name][metric] for metric in NAMES]
-        if min(result.n_asked) == result.n_candidates:
-            assert found == pytest.approx(exact[number], abs=1e-12)
-        else:
-            assert found == pytest.approx(exact[number], abs=0.1)
-    with pytest.raises(InputError, match="there is nothing to tell"):
-        session.tell([1.0])
-
-
-@pytest.mark.parametrize(
-    ("budget", "lists", "shown", "warns"),
-    [(1, 0.25, "0.2", True), (59, 14.75, "15", True), (61, 15.25, "15", False)],
-)
+@pytest.mark.parametrize(("budget", "lists", "warns"), [(12, 3, True), (64, 16, False)])
 def test_what_a_budget_can_be_expected_to_give(
-    budget: float, lists: float, shown: str, warns: bool
+    budget: float, lists: float, warns: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Of 100 candidates each of 100 users; a quarter of the budget buys lists of 100 scores."""
-    problem = Problem.of(np.full(100, 100), csr_array((100, 101)))
-    order = Order(problem, make_proxy("popularity", problem, 0))
-    level, text = expectation(order, budget)
-    assert text.startswith(f"at most {100 * budget:,} scores per recommender")
-    assert f"full lists of about {shown} users" in text
+    scores = np.random.default_rng(0).random((100, 101))
+    caplog.set_level("INFO", "sampled_metrics")
+    evaluate_on_budget(
+        scores, "hr@5", relevant=scores.argmax(1), seen=np.zeros(scores.shape), budget=budget
+    )
+    record = caplog.records[0]
+    text = record.getMessage()
+    assert text.startswith(f"at most {100 * budget:,} scores")
+    assert f"full lists of about {lists} users" in text
     assert f"±{20 / lists**0.5:.0f} % of a metric" in text
     assert f"±{150 / lists**0.5:.0f} % where not" in text
-    assert (level > 20) == warns == text.endswith("cannot tell which")
-    level, text = expectation(order, 100)
-    assert text == "at most 10,000 scores per recommender, which are all: the metrics will be exact"
+    assert (record.levelname == "WARNING") == warns
+
+
+@pytest.mark.parametrize(("budget", "warns"), [(2000, True), (279, False)])
+def test_a_budget_beyond_all_candidates_says_what_it_costs(
+    world: World, caplog: pytest.LogCaptureFixture, budget: float, warns: bool
+) -> None:
+    """Perhaps it was meant for all users together."""
+    result = evaluate(world, world.scores, budget=budget)
+    said = [record for record in caplog.records if "all 4" in record.getMessage()]
+    assert bool(said) == warns
+    if warns:
+        assert f"{result.n_candidates:,} candidates, which are all scored" in said[0].getMessage()
+    assert f"; {result.n_asked[0]:,} in all" in " ".join(str(result).split())
+
+
+def in_calls(change: Any) -> Any:
+    """A recommender whose scores depend on the pairs that are asked beside them."""
+
+    def made(world: World) -> Any:
+        return lambda users, items: change(world.scores[users, items], users, items)
+
+    return made
+
+
+def _by_user(scores: Any, users: Any, _: Any) -> Any:
+    odds = np.exp(scores)
+    return odds / np.bincount(users, odds)[users]
+
+
+def _sorted_by(scores: Any, *keys: Any) -> Any:
+    return scores[np.lexsort(keys)]
+
+
+NOISE = np.random.default_rng(0)
+DISTURBED = {
+    "softmax": in_calls(lambda x, *_: np.exp(x) / np.exp(x).sum()),
+    "softmax of each user": in_calls(_by_user),
+    "z-scores": in_calls(lambda x, *_: (x - x.mean()) / x.std()),
+    "min-max": in_calls(lambda x, *_: (x - x.min()) / (x.max() - x.min())),
+    "places": in_calls(lambda x, *_: x.argsort().argsort()),
+    "sorted by user and item": in_calls(lambda x, u, i: _sorted_by(x, i, u)),
+    "sorted by item and user": in_calls(lambda x, u, i: _sorted_by(x, u, i)),
+    "dropout": in_calls(lambda x, *_: x * (NOISE.random(x.size) < 0.9)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:recommender")
+@pytest.mark.parametrize("batch_size", [None, 1000])
+@pytest.mark.parametrize("kind", DISTURBED)
+def test_scores_that_depend_on_their_call_are_asked_about(
+    world: World, kind: str, batch_size: int | None
+) -> None:
+    result = evaluate(world, DISTURBED[kind](world), batch_size=batch_size)
+    assert any("have another score when asked again" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16])
+def test_scores_of_few_bits_are_not_asked_about(world: World, kind: Any) -> None:
+    """Nor those that differ in their last bits, as on another shape of a batch."""
+    noise = np.random.default_rng(1)
+
+    def score(users: Any, items: Any) -> Any:
+        wide = 1 + np.finfo(kind).eps * noise.uniform(-1, 1, users.size)
+        return (world.scores[users, items] * wide).astype(kind)
+
+    assert evaluate(world, score).notes == ()
+
+
+def test_a_cutoff_far_beyond_all_candidates_is_that_of_all(world: World) -> None:
+    (found,) = evaluate(world, world.scores, metrics="hr@1000000").estimates[0]
+    assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)

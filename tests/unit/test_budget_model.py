@@ -10,25 +10,22 @@ from scipy.sparse import csr_array
 from scipy.stats import poisson
 
 from sampled_metrics.budget.audit import Audit, FirstPlaces
-from sampled_metrics.budget.candidates import Order, make_proxy
+from sampled_metrics.budget.candidates import Strata, edges, make_proxy
 from sampled_metrics.budget.evaluation import explore
 from sampled_metrics.budget.model import Model, initial_shares, parse_metrics
-from sampled_metrics.budget.problem import Problem
-from sampled_metrics.budget.strata import Counts, Frame, edges
+from sampled_metrics.budget.problem import read_problem
+from sampled_metrics.budget.strata import Counts
 
 METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
 USERS, ITEMS = 30, 120
 
 
-def drive(task: Any, scores: Any) -> Any:
-    """Answer all that a task asks; return what it asked at each turn."""
-    asked = []
-    try:
-        asked.append(next(task))
-        while True:
-            asked.append(task.send(scores[asked[-1].user, asked[-1].item]))
-    except StopIteration:
-        return asked
+def recorded(counts: Counts) -> list[Any]:
+    """More that is asked of each user and stratum, at every turn from now on."""
+    asked: list[Any] = []
+    ask = counts.ask
+    counts.ask = lambda more: (asked.append(more.copy()), ask(more))  # type: ignore[method-assign]
+    return asked
 
 
 def counted(tied: bool, lists: Any = None) -> tuple[Counts, Any]:
@@ -36,15 +33,15 @@ def counted(tied: bool, lists: Any = None) -> tuple[Counts, Any]:
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(USERS, ITEMS))
     held = rng.integers(0, ITEMS, USERS) if lists is None else lists
-    problem = Problem.of(held, csr_array(scores.shape))
+    problem = read_problem(held, csr_array(scores.shape))
     owner = np.repeat(np.arange(USERS), [np.size(items) for items in held])
     scores[owner, problem.item] += rng.uniform(1, 3, owner.size)  # so that few are better
     if tied:
         scores = scores.round(1)
     proxy = scores + rng.normal(size=scores.shape)
-    frame = Frame(Order(problem, make_proxy(proxy, problem, 0)), 1)
-    counts = Counts(frame, scores[frame.owner, problem.item])
-    drive(counts.ask(np.minimum(rng.integers(0, 5, frame.n.shape), frame.n)), scores)
+    frame = Strata(problem, make_proxy(proxy, problem), 1)
+    counts = Counts(frame, lambda users, items: scores[users, items])
+    counts.ask(np.minimum(rng.integers(0, 5, frame.n.shape), frame.n))
     return counts, scores
 
 
@@ -273,21 +270,22 @@ class Stub:
 
 @pytest.mark.parametrize("total", [250, 400, 1500])
 def test_rounds_ask_where_most_is_gained(total: int) -> None:
-    counts, scores = counted(False)
+    counts, _ = counted(False)
     counts.m[:] = counts.better[:] = counts.tied[:] = 0
     n = counts.frame.n
     gain = np.random.default_rng(0).random(n.shape)
     model = Stub(counts, gain)
-    asked = drive(explore(model, total), scores)  # type: ignore[arg-type]
-    assert asked[0].user.size == (n > 0).sum()  # a score of every stratum
+    counts.ask(np.minimum(1, n))
+    asked = recorded(counts)
+    explore(model, total)  # type: ignore[arg-type]
     # rounds grow from 3 scores a user more to all, three for each factor e, at least four
-    first, last = asked[0].user.size / USERS + 3, total / USERS
+    first, last = (n > 0).sum() / USERS + 3, total / USERS
     limits = [last]
     if last > first:
         limits = np.geomspace(first, last, max(4, int(3 * log(last / first)))).tolist()
     m = (n > 0).astype(int)
     fewest = [5, 10, 10, 12, 15, 20, *[25] * n.shape[1]]
-    turns = 1
+    turns = 0
     for limit in limits:
         room = min(int(limit * USERS), total) - m.sum()
         cells = sorted(np.ndindex(n.shape), key=lambda cell: -gain[cell])
@@ -298,13 +296,13 @@ def test_rounds_ask_where_most_is_gained(total: int) -> None:
                 break
             more[cell] = size
         if more.any():
-            assert np.bincount(asked[turns].user, minlength=USERS).tolist() == more.sum(1).tolist()
+            assert (asked[turns] == more).all()
             turns += 1
         m += more
     assert turns == len(asked)
     assert (counts.m == m).all()
     assert m.sum() <= total
-    assert model.steps == [30, *[6] * (turns - 1), 40]
+    assert model.steps == [*[6] * turns, 40]
     assert ceil(total / USERS) >= m.sum() / USERS
 
 
@@ -312,9 +310,9 @@ def first_of(users: int, items: int) -> tuple[Counts, Any]:
     """Nothing scored yet of users whose held-out item, the last one, is the best."""
     scores = np.random.default_rng(7).random((users, items))
     scores[:, -1] = 2.0
-    problem = Problem.of(np.full(users, items - 1), csr_array(scores.shape))
-    proxy = make_proxy(np.random.default_rng(8).random(scores.shape), problem, 0)
-    return Counts(Frame(Order(problem, proxy), 1), scores[:, -1]), scores
+    problem = read_problem(np.full(users, items - 1), csr_array(scores.shape))
+    proxy = make_proxy(np.random.default_rng(8).random(scores.shape), problem)
+    return Counts(Strata(problem, proxy, 1), lambda users, items: scores[users, items]), scores
 
 
 @pytest.mark.parametrize(
@@ -325,10 +323,10 @@ def first_of(users: int, items: int) -> tuple[Counts, Any]:
 def test_number_of_classes_and_of_bins(rows: int, classes: int, bins: int) -> None:
     """A class for every 20 rows, 20 to 40; a bin for every 100, half of them for the best 30 %."""
     counts, _ = first_of(rows, 50)
-    counts.frame.order.own = np.random.default_rng(0).permutation(rows).astype(float)
+    counts.frame.own = np.random.default_rng(0).permutation(rows).astype(float)
     model = Model(counts, METRICS)
     assert model.posterior.shape == (rows, classes)
-    inside = model._in_bin[np.argsort(counts.frame.order.own)]
+    inside = model._in_bin[np.argsort(counts.frame.own)]
     assert inside.shape[1] == bins
     assert (np.diff(inside.argmax(axis=1)) >= 0).all()
     half = bins // 2
@@ -338,23 +336,19 @@ def test_number_of_classes_and_of_bins(rows: int, classes: int, bins: int) -> No
 
 def test_phases_of_an_audit_grow_and_spend_their_shares() -> None:
     """16 scores, then factors of 199/16 to a third and two thirds, then all that is left."""
-    counts, scores = first_of(200, 200)
+    counts, _ = first_of(200, 200)
     model = Model(counts, parse_metrics(["recall@3", "ndcg@3"]))
     model.share = np.full_like(model.share, 1e-9)  # so that no better ones are expected
     view, money = model.view(), 9000
-    found = Audit(model, money, 0)
-    task = found.run()
-    costs, drawn, assumed = [], [], []
-    try:
-        asked = next(task)
-        while True:
-            users, n_asked = np.unique(asked.user, return_counts=True)
-            costs.append(set(n_asked.tolist()))
-            drawn.append(users)
-            asked = task.send(scores[asked.user, asked.item])
-            assumed.append(found.assumed[0].copy())
-    except StopIteration:
-        pass
+    found = Audit(model, money)
+    asked, costs, drawn, assumed = recorded(counts), [], [], []
+    note = found.note
+    found.note = lambda *given: (note(*given), assumed.append(found.assumed[0].copy()))  # type: ignore[method-assign]
+    found.run()
+    for more in asked:
+        users = np.flatnonzero(more.sum(axis=1))
+        costs.append(set(more.sum(axis=1)[users].tolist()))
+        drawn.append(users)
     sizes = [16, ceil(16 * (199 / 16) ** (1 / 3)), ceil(16 * (199 / 16) ** (2 / 3))]
     sizes.append(199 - sum(sizes))
     assert costs == [{size} for size in sizes]
@@ -382,11 +376,11 @@ def test_phases_of_an_audit_grow_and_spend_their_shares() -> None:
 def test_draws_of_each_turn() -> None:
     """Three better ones are expected of the first, eight times as many then, and last all."""
     counts, _ = first_of(12, 3000)
-    places = FirstPlaces(counts, 5)
+    places = FirstPlaces(counts, np.random.default_rng(5))
     users, mean = np.arange(12), np.geomspace(1e-5, 0.9, 12)
     for turn in range(4):
         places._turns[:] = turn
-        draws = places.next(users, mean, 0)
+        draws = places.next(users, mean)
         expected = np.clip(np.ceil(3 * 8**turn * mean * 2999), 1, 2999)
         if turn >= 2:
             expected[:] = 2999

@@ -1,51 +1,17 @@
-"""Random keys, strata, and metrics under a Poisson law."""
+"""Strata, and metrics under a Poisson law."""
 
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, poisson, t
+from scipy.stats import poisson, t
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget.audit import Audit
+from sampled_metrics.budget.candidates import edges
 from sampled_metrics.budget.estimates import corrected, estimates
-from sampled_metrics.budget.keyed import hashed, permuted, stream, uniform
 from sampled_metrics.budget.model import PoissonMeans, over_ties, parse_metrics
-from sampled_metrics.budget.strata import edges
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 10, 25, 97, 1000])
-def test_permutations_are_bijections(size: int) -> None:
-    index = np.arange(size)
-    for key in range(5):
-        places = permuted(index, np.full(size, size), np.full(size, hashed(key)[0]))
-        assert np.array_equal(np.sort(places), index)
-
-
-@pytest.mark.parametrize("size", [2, 5, 6, 15, 40])
-def test_permutations_place_pairs_uniformly(size: int) -> None:
-    runs = 20_000
-    keys = hashed(stream(3, "test"), np.arange(runs))
-    first, second = (
-        permuted(np.full(runs, index), np.full(runs, size), keys) for index in (0, size - 1)
-    )
-    counts = np.bincount(first * size + second, minlength=size * size).reshape(size, size)
-    assert np.all(np.diag(counts) == 0)
-    expected = runs / (size * (size - 1))
-    off = counts[~np.eye(size, dtype=bool)]
-    statistic = ((off - expected) ** 2 / expected).sum()
-    assert statistic < chi2.isf(1e-4, off.size - 1)
-
-
-def test_uniform_numbers_depend_on_their_keys_alone() -> None:
-    many = uniform(7, np.arange(100_000))
-    assert uniform(7, 41)[0] == many[41]
-    assert many.min() > 0 and many.max() < 1  # noqa: PT018 - one range
-    counts = np.histogram(many, bins=100, range=(0, 1))[0]
-    assert ((counts - 1000) ** 2 / 1000).sum() < chi2.isf(1e-4, 99)
-    assert abs(np.corrcoef(many[:-1], many[1:])[0, 1]) < 0.02
-    assert stream(1, "a") != stream(1, "b") != stream(2, "b")
 
 
 @pytest.mark.parametrize("n", [1, 3, 5, 6, 16, 100, 3706, 30_000, 10**6])
@@ -147,17 +113,3 @@ def test_unknown_metrics(name: str) -> None:
     for names in ([name], name):
         with pytest.raises(InputError, match=r"unknown me(tric|asure)|expected a list"):
             parse_metrics(names)
-
-
-def test_an_evaluation_that_was_begun_goes_on_with_the_same_numbers() -> None:
-    """What its folder holds was asked in this order."""
-    assert stream(0, "order within strata") == 8843234290411854492
-    assert hashed(7, 3).tolist() == [9531580731369415227]
-    assert uniform(1, 2).tolist() == [0.7789076737461242]
-    for size, expected in (
-        (5, [2, 1, 3, 4, 0]),
-        (12, [4, 3, 1, 7, 11, 2, 0, 9, 6, 8, 5, 10]),
-        (17, [7, 12, 13, 14, 4, 16, 15, 3, 6, 2, 11, 9, 10, 0, 5, 8, 1]),
-    ):
-        keys = np.full(size, hashed(7, 3)[0])
-        assert permuted(np.arange(size), np.full(size, size), keys).tolist() == expected

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.stats import chi2
 
 from sampled_metrics._base.arrays import blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget import candidates
-from sampled_metrics.budget.candidates import LEAST_HEAD, Order, als, make_proxy
-from sampled_metrics.budget.problem import Problem
-from sampled_metrics.budget.strata import Counts, Frame
-from sampled_metrics.study.recommenders import create
+from sampled_metrics.budget.candidates import Strata, make_proxy
+from sampled_metrics.budget.problem import Problem, read_problem
+from sampled_metrics.budget.strata import Counts
 
 USERS, ITEMS = 7, 40
 
@@ -25,11 +25,24 @@ def world(seed: int = 0, items: int = ITEMS) -> tuple[csr_array, Any, Any]:
     return csr_array(seen.astype(float)), held, rng.random((USERS, items))
 
 
-def ordered(problem: Problem, proxy: Any) -> tuple[Order, list[Any]]:
-    """The order, and all items of each user in it."""
-    order = Order(problem, make_proxy(proxy, problem, 0))
-    users = enumerate(order.n)
-    return order, [order.items(np.full(n, user), np.arange(n)).tolist() for user, n in users]
+def ordered(problem: Problem, proxy: Any) -> tuple[Strata, list[list[set[int]]]]:
+    """The strata, and all items of each user in each of them."""
+    frame = Strata(problem, make_proxy(proxy, problem), 0)
+    found: list[list[set[int]]] = []
+    for user, of_user in enumerate(frame.n):
+        found.append([])
+        for stratum, n in enumerate(of_user):
+            some = np.full(n, user), np.full(n, stratum), np.arange(n)
+            items = frame.items(*some).tolist()
+            assert len(set(items)) == n
+            found[-1].append(set(items))
+    return frame, found
+
+
+def cut(items: list[int], frame: Strata) -> list[set[int]]:
+    """Items in the order of the proxy by strata."""
+    bounds = zip(frame.edges[:-1], frame.edges[1:], strict=True)
+    return [set(items[first:end]) for first, end in bounds]
 
 
 def sorted_items(values: Any, allowed: Any) -> list[int]:
@@ -43,10 +56,10 @@ def test_order_is_the_proxys_among_the_candidates(
     some = lambda rows, columns: blocks(rows, columns, entries)  # noqa: E731 - of two users
     monkeypatch.setattr("sampled_metrics.budget.candidates.blocks", some)
     seen, held, scores = world()
-    problem = Problem.of(held, seen)
+    problem = read_problem(held, seen)
     orders = [
         ordered(problem, proxy)
-        for proxy in (scores, csr_array(scores), lambda users, items: scores[users, items])
+        for proxy in (scores, csr_array(scores), lambda users: scores[users])
     ]
     events = np.asarray(seen.sum(axis=0)).ravel()
     by_events = ordered(problem, "popularity")[1]
@@ -54,54 +67,73 @@ def test_order_is_the_proxys_among_the_candidates(
         allowed = seen[[user]].toarray()[0] == 0
         allowed[held[user]] = False
         expected = sorted_items(scores[user], allowed)
-        assert [items[user] for _, items in orders] == [expected] * 3
+        assert [items[user] for _, items in orders] == [cut(expected, orders[0][0])] * 3
         above = (scores[user][expected] > scores[user, held[user]]).mean()
         assert orders[0][0].own[user] == pytest.approx(above)
-        assert by_events[user] == sorted_items(events, allowed)
+        assert by_events[user] == cut(sorted_items(events, allowed), orders[0][0])
 
 
-@pytest.mark.parametrize(
-    ("items", "entries", "length"),
-    [
-        (3 * LEAST_HEAD, 1, LEAST_HEAD),
-        (5 * LEAST_HEAD, 1, LEAST_HEAD),
-        (3 * LEAST_HEAD, USERS * (LEAST_HEAD - 1), LEAST_HEAD),
-        (3 * LEAST_HEAD, USERS * (LEAST_HEAD + 9) + USERS - 1, LEAST_HEAD + 9),
-        (3 * LEAST_HEAD, USERS * 2 * LEAST_HEAD, 2 * LEAST_HEAD),
-    ],
-)
-def test_beyond_the_head_candidates_follow_by_popularity(
-    items: int, entries: int, length: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("entries", "length"), [(1, 40), (USERS * 99, 40), (USERS * 100, 100)])
+def test_beyond_the_head_candidates_are_in_random_order(
+    entries: int, length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The head of a user is its part of all entries, but at least the least head."""
-    seen, held, scores = world(1, items)
-    problem = Problem.of(held, seen)
-    events = np.asarray(seen.sum(axis=0)).ravel()
+    """The head of a user ends at the last edge within its part of all entries."""
+    seen, held, scores = world(1, 300)
+    problem = read_problem(held, seen)
+    monkeypatch.setattr(candidates, "LEAST_HEAD", 50)
     monkeypatch.setattr(candidates, "HEAD_ENTRIES", entries)
-    found = ordered(problem, scores)[1]
-    for user in (0, 1, USERS - 1):
+    frame, found = ordered(problem, scores)
+    n_head = int(np.searchsorted(frame.edges, length))
+    for user in range(USERS):
         allowed = seen[[user]].toarray()[0] == 0
         allowed[held[user]] = False
-        head = sorted_items(scores[user], allowed)[:length]
-        allowed[head] = False
-        assert found[user] == head + sorted_items(events, allowed)
+        expected = sorted_items(scores[user], allowed)
+        assert found[user][:n_head] == cut(expected, frame)[:n_head]
+        tail = set().union(*found[user][n_head:])
+        assert tail == set(expected[length:])
+
+
+@pytest.mark.parametrize("entries", [1, 1 << 25])
+def test_first_items_of_a_stratum_are_a_random_sample(
+    entries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each pair of the 8 candidates of the second stratum is as frequent, in the head or not."""
+    monkeypatch.setattr(candidates, "LEAST_HEAD", 5)
+    monkeypatch.setattr(candidates, "HEAD_ENTRIES", entries)
+    problem = read_problem(np.zeros(1, int), csr_array((1, 14)))
+    proxy = make_proxy(-np.arange(14.0)[np.newaxis], problem)
+    counts = np.zeros((14, 14))
+    runs = 4000
+    for seed in range(runs):
+        frame = Strata(problem, proxy, seed)
+        first, second = frame.items(np.zeros(2, int), np.ones(2, int), np.arange(2))
+        counts[first, second] += 1
+    found = counts[6:, 6:]
+    if entries > 1:
+        assert found.sum() == runs
+    else:  # the tail is all that is not in the head, and only its size is that of a stratum
+        assert counts[1:6].sum() == 0
+    off = found[~np.eye(8, dtype=bool)]
+    expected = found.sum() / off.size
+    assert ((off - expected) ** 2 / expected).sum() < chi2.isf(1e-4, off.size - 1)
 
 
 def test_requests_cover_each_stratum_once_but_no_held_out_item() -> None:
     seen, _, scores = world()
     free = [np.flatnonzero(row == 0) for row in seen.toarray()]
     lists = [items[:2] for items in free]
-    problem = Problem.of(lists, seen)
+    problem = read_problem(lists, seen)
     assert problem.owner.tolist() == np.repeat(np.arange(USERS), 2).tolist()
-    order = ordered(problem, scores)[0]
-    counts = Counts(Frame(order, 1), scores[problem.owner, problem.item])
     pairs: list[tuple[int, int]] = []
+
+    def score(users: Any, items: Any) -> Any:
+        pairs.extend(zip(users.tolist(), items.tolist(), strict=True))
+        return scores[users, items]
+
+    counts = Counts(ordered(problem, scores)[0], score)
+    pairs.clear()  # of held-out items
     while counts.left.any():
-        task = counts.ask(np.minimum(counts.left, 3))
-        asked = next(task)
-        pairs += zip(asked.user.tolist(), asked.item.tolist(), strict=True)
-        with pytest.raises(StopIteration):
-            task.send(scores[asked.user, asked.item])
+        counts.ask(np.minimum(counts.left, 3))
     assert sorted(pairs) == [(user, i) for user in range(USERS) for i in free[user][2:].tolist()]
     for row, (user, item) in enumerate(zip(problem.owner, problem.item, strict=True)):
         better = int((scores[user][free[user][2:]] > scores[user, item]).sum())
@@ -120,13 +152,13 @@ def test_requests_cover_each_stratum_once_but_no_held_out_item() -> None:
 )
 def test_invalid_problems(seen: Any, relevant: Any, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        Problem.of(relevant, seen)
+        read_problem(relevant, seen)
 
 
 @pytest.mark.parametrize(
     ("proxy", "problem"),
     [
-        ("nothing", "nothing: no such file; expected popularity, als or a table"),
+        ("nothing", "unknown proxy 'nothing'"),
         (np.zeros((3, 2)), r"proxy has shape \(3, 2\); expected \(7, 40\)"),
         (np.full((USERS, ITEMS), np.nan), "user 0 have"),
     ],
@@ -134,17 +166,4 @@ def test_invalid_problems(seen: Any, relevant: Any, problem: str) -> None:
 def test_invalid_proxies(proxy: Any, problem: str) -> None:
     seen, held, _ = world()
     with pytest.raises(InputError, match=problem):
-        ordered(Problem.of(held, seen), proxy)
-
-
-def test_als_is_the_recommender_of_the_study_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen, held, _ = world(2)
-    model = create("als", {"d": 8, "seed": 5}).fit(seen)
-    assert all(map(np.array_equal, als(seen, 5), (model.user_vectors, model.item_vectors)))
-    users = np.arange(3)
-    assert np.array_equal(
-        make_proxy("als", Problem.of(held, seen), 5).scores(users), model.score(users)
-    )
-    monkeypatch.setitem(__import__("sys").modules, "implicit.cpu.als", None)
-    with pytest.raises(InputError, match="pip install implicit"):
-        als(seen, 5)
+        ordered(read_problem(held, seen), proxy)

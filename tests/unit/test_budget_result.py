@@ -32,7 +32,6 @@ def result(leads: list[float], **changed: Any) -> BudgetResult:
         "n_audited": 10,
         "n_candidates": 5000,
         "confidence": 0.95,
-        "level": 0.95,
         "proxy": "als",
         "depth": (10.0, 500.0, float("nan")),
         "proxy_helps": (True, True, True),
@@ -58,15 +57,8 @@ def test_orders_are_corrected_for_several_pairs() -> None:
     assert [one.order for one in alone] == ["b", "b", "undecided"]
     assert [one.order for one in corrected] == ["undecided", "b", "undecided"]
     assert corrected[1].verdict == "C is above A"
-    assert "put B above C" in corrected[2].verdict
+    assert corrected[2].verdict == "undecided after 20 scores per user"
     assert (alone[0].value_a, alone[0].value_b, alone[0].n_items) == (0.1, 0.19, 101)
-
-
-def test_an_evaluation_that_might_have_stopped_before_has_less_risk_left() -> None:
-    early = result([0.023, 0.1, -0.005], confidence=0.9)
-    assert [one.p_value for one in early.compare("none")] == pytest.approx(
-        [min(1.0, 2 * p.p_value) for p in result([0.023, 0.1, -0.005]).compare("none")]
-    )
 
 
 @pytest.mark.parametrize("slack", [0.0, 0.004])
@@ -143,8 +135,6 @@ def test_each_note_is_there_where_it_is_true() -> None:
     assert has(unknown, "proxy: als. A, B, C: too few users")
     same = [[estimate(0.1)], [estimate(0.2)], [estimate(0.3)]]
     assert has(notes(0.1, 0.2, 0.1, estimates=same), "value: from the model.")
-    assert not has(notes(0.1, 0.2, 0.1, estimates=same), "b - a: order recommenders by it")
-    assert has(notes(0.1, 0.2, 0.10002, estimates=same), "b - a: order recommenders by it")
     for seconds, is_soon in ((59.0, True), (61.0, False)):
         time = notes(0.1, 0.2, 0.1, seconds_per_score=(seconds / 5050, 0.0, 0.0))
         assert has(time, f"full ranking: 3 x 5,050 scores, about {seconds:.2g} s.")
@@ -166,6 +156,7 @@ def test_notes_of_one_recommender() -> None:
     assert has(lines, "are among the 10 highest by it.")
     assert has(lines, "full ranking: 5,050 scores, about 5,000 s.")
     assert not has(lines, "order:")
+    assert not has(lines, "b - a:")
     assert not has(lines, "That is soon")
     exact = str(BudgetResult(**{**result([0, 0, 0]).__dict__, **one, "n_asked": (5000,)}))
     assert "because all candidates were scored" in exact
@@ -180,21 +171,6 @@ def test_notes_judge_the_proxy_apart_from_the_model() -> None:
     rows = result([0.1, 0.2, 0.1], proxy_helps=(True, False, False)).rows()
     assert [row["proxy_helps"] for row in rows] == [True, False, False]
     assert [row["weak_proxy"] for row in rows] == [False, True, None]
-
-
-def test_the_price_has_what_a_smaller_budget_paid_in_vain() -> None:
-    lines = notes(0.1, 0.2, 0.1, n_unused=(100, 0, 25))
-    assert has(
-        lines, "C 20 scores per user of 100 candidates, held-out items not counted; 2, 0, 0.5 more"
-    )
-    assert not has(notes(0.1, 0.2, 0.1, n_unused=(0, 0, 0)), "are not used")
-
-
-def test_undecided_orders_say_what_the_estimates_put_first() -> None:
-    a_first, b_first, neither = result([-1e-4, 1e-4, 0.0]).compare()
-    assert a_first.verdict.endswith("20 scores per user; the estimates put A above B")
-    assert b_first.verdict.endswith("20 scores per user; the estimates put C above A")
-    assert neither.verdict == "undecided after 20 scores per user"
 
 
 def test_rows_have_a_weakness_where_it_shows_or_a_depth_is_known() -> None:
@@ -243,3 +219,9 @@ def test_orders_as_a_table() -> None:
     for row, order in zip(table, orders, strict=True):
         assert row["interval (95 %)"] == span(order.ci_low, order.ci_high)
     assert len({row["order"] for row in table}) == 3
+
+
+def test_a_result_without_other_candidates_prints() -> None:
+    one = {"names": ("A",), "estimates": [[estimate(1.0, error=0.0)]], "differences": {}}
+    few = {**one, "n_asked": (0,), "n_candidates": 0, "depth": (0.0,), "proxy_helps": (False,)}
+    assert "because all candidates were scored" in str(result([0, 0, 0], **few))

@@ -29,14 +29,6 @@ CALLS = {
         "n.csv --relevant h.csv --seen s.csv",
         "inference.negatives.check_negatives",
     ),
-    "budget start": (
-        "new --relevant h.csv",
-        "budget.problem.Problem.of",
-        "budget.evaluation.Settings.of",
-        "budget.candidates.make_proxy",
-        "budget.candidates.Order",
-        "budget.folder.Folder.create",
-    ),
 }
 # By option: its words on the command line, and what the function gets.
 VALUES = {
@@ -68,9 +60,6 @@ VALUES = {
     "unscored": ("--unscored 0.125", 0.125),
     "runs": ("--runs 7", 7),
     "name": ("--name one --name two", ["one", "two"]),
-    "budget": ("--budget 33.5", 33.5),
-    "proxy": ("--proxy als", "als"),
-    "until_decided": ("--until-decided", True),
 }
 FIRST = {"file", "folder"}  # the first word, which a command is always given
 # Options of how results are printed, or that are used after the functions above.
@@ -199,4 +188,3 @@ def test_the_program_itself_has_no_option_but_its_version():
     assert [parameter.opts for parameter in get_command(app).params] == [["--version"]]
     named = {command.partition(" ")[0] for command in CALLS}
     assert set(COMMANDS) == named | {"metrics"}
-    assert set(COMMANDS["budget"].commands) == {"start", "ask", "tell", "result"}

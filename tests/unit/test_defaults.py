@@ -13,7 +13,6 @@ DEFAULTS = {
     "complete": {False},
     "intervals": {False},
     "several_items": {False},
-    "until_decided": {False},
     "correction": {"holm"},
     "shape": {"non-increasing"},
     "sampling": {"without-replacement", None},

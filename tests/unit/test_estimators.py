@@ -241,7 +241,7 @@ class TestFitted:
         assert found[-1] == pytest.approx(1, abs=1e-10)  # recall at n
 
     @pytest.mark.parametrize("sampling", SAMPLINGS)
-    @pytest.mark.parametrize("name", ["em:1", "em:30"])
+    @pytest.mark.parametrize("name", ["em:1", "em:30", "likely"])
     def test_vectors_are_derivatives_of_the_estimate(self, name, sampling):
         """x_i - g is the slope of g towards all users at sampled rank i; numerical derivative."""
         ours = self.vectors(name, sampling=sampling)

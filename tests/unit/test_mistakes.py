@@ -638,11 +638,18 @@ def budget_of_infinite_scores(w: World) -> Iterator[Attempt]:
 
 
 @mistake
-def budget_of_another_model(w: World) -> Iterator[Attempt]:
-    state = w.path("state")
-    outcome(on_budget(lambda users, items: w.scores[users, items] % 7, w, state=state), np.nan)
-    new = on_budget(lambda users, items: w.scores[users, items], w, state=state)
-    yield "function", new, w.truth
+def budget_of_scores_that_depend_on_the_call(w: World) -> Iterator[Attempt]:
+    """As rerankers normalise them, and as a merge sorts them."""
+
+    def softmax(users: np.ndarray, items: np.ndarray) -> np.ndarray:
+        odds = np.exp(w.scores[users, items])
+        return odds / odds.sum()
+
+    def ordered(users: np.ndarray, items: np.ndarray) -> np.ndarray:
+        return w.scores[users, items][np.lexsort((items, users))]
+
+    yield "softmax", on_budget(softmax, w), w.truth
+    yield "sorted", on_budget(ordered, w), w.truth
 
 
 SILENT: dict[str, str] = {}

@@ -193,6 +193,20 @@ def test_cells_of_other_data_have_no_verdicts():
     assert (own["cells"], own["of_other_settings"]) == ([], [])
 
 
+def test_the_page_explains_the_metric_that_it_opens_with(page, tmp_path):
+    explained = "is the share of users whose held-out item is among the best"
+    assert f"Recall@10 {explained} 10." in " ".join(page.split())
+    folder = copied(tmp_path)
+    ranges = folder / "ranges.csv"
+    ranges.write_text(ranges.read_text().replace("recall@10", "recall@5"))
+    own = config()
+    for metrics in (["recall@5"], ["auc"]):
+        own["experiment"]["metrics"] = metrics
+        words = " ".join(render(collect(**sources(folder, config=own))).split())
+        assert (f"Recall@5 {explained} 5." in words) == (metrics == ["recall@5"])
+        assert f"Recall@10 {explained}" not in words
+
+
 def test_lens_asks_where_uncorrected_pairs_are_ordered_only(content):
     table = pd.read_csv(REFERENCE / "figures/figure6.csv")
     ordered = table[table["kind"] == "ordered"].groupby("estimator")["n_negatives"]

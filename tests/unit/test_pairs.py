@@ -85,9 +85,9 @@ def of_popularity():
     ("make", "check", "words"),
     [
         (of_popularity, "uniformity", "drawn by popularity"),
-        (best_of_a_retriever, "uniformity", "the best items of a retriever"),
+        (best_of_a_retriever, "uniformity", "by a retriever"),
         (of_the_test_set, "uniformity", "estimates and the range are too low"),
-        (lambda: np.tile(uniform(5)[0], (USERS, 1)), "shared", "ranges are too narrow"),
+        (lambda: np.tile(uniform(5)[0], (USERS, 1)), "uniformity", "one set for all users"),
         (repeated, "duplicates", "250 repeat an item of the user"),
         (with_held_out_items, "held-out item", "30 users have their held-out item"),
     ],
@@ -102,7 +102,7 @@ def test_properties_that_fail_are_named_in_each_form(make, check, words, tmp_pat
         assert words in found[0]
     scored = data.drop(columns="label")
     held = {user: [int(item)] for user, item in enumerate(HELD)}
-    if check in ("uniformity", "shared"):
+    if check == "uniformity":
         assert any(check in note for note in notes(scored, relevant=held))
 
 

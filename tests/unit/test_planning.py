@@ -11,10 +11,10 @@ from scipy import stats
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.deciding import Pair, _lead, decision, fitted_lead
+from sampled_metrics.inference.deciding import Pair
 from sampled_metrics.inference.kernels import kernel
 from sampled_metrics.inference.plan import plan
-from sampled_metrics.inference.population import Population, power_law_with, rank_blocks
+from sampled_metrics.inference.population import Population, rank_blocks
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.sampling import sampled_rank_distribution
@@ -137,13 +137,13 @@ def test_difference_of_a_pair(drawn, paired):
     ranks = (1, 5, 5, 20, 40, 2), (1, 2, 9, 30, 12, 2)
     both = [Population.of_users(ranking(of_one)) for of_one in ranks]
     pair = Pair(*both, n_users=11, drawn=drawn, paired=paired)
-    mean, sd, error = pair.difference(*(x.moments(vector) for x in both))
+    mean, variance, of_users = pair.difference(*(x.moments(vector) for x in both))
     given = stats.hypergeom.pmf(np.arange(5), 39, np.array(ranks)[..., None] - 1, 4)
     means = given @ vector
     within = (given @ vector**2 - means**2).mean(axis=1).sum()
     anew = within + ((means[1] - means[0]).var() if paired else means.var(axis=1).sum())
     assert mean == pytest.approx(means[1].mean() - means[0].mean())
-    assert (11 * sd**2, 11 * error**2) == pytest.approx((anew if drawn else within, anew))
+    assert (11 * variance, 11 * of_users) == pytest.approx((anew if drawn else within, anew))
 
 
 class TestPlan:
@@ -279,24 +279,24 @@ def test_rankings_are_planned_from_without_an_effect_or_a_value(given):
         plan(ranks, ranks[::-1], "recall@10", n_items=100, **given)
 
 
-def test_the_lead_of_ends_that_follow_chance_in_part():
-    """low = 2 + x + x / 2, where x has mean 0 and variance 4: 2 of sd 1.5 * 2."""
-    chance = np.array([-1.5, 2.5, -0.5, 1.5])
-    assert _lead(2.0 + 1.5 * chance, chance, 4.0) == pytest.approx(2.0 / 3.0)
-    # Four residuals of size 1, not correlated with x: 4 / (4 - 2) more of variance.
-    chance = np.array([-1.0, -1.0, 1.0, 1.0])
-    low = 2.0 + 1.5 * chance + np.array([-1.0, 1.0, 1.0, -1.0])
-    assert _lead(low, chance, 4.0) == pytest.approx(2.0 / np.sqrt(9.0 + 2.0))
-    assert _lead(np.full(3, -1.0), np.zeros(3), 0.0) == -np.inf
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("drawn", [False, True])
+@each_sampling
+@pytest.mark.parametrize("m", [4, 90])
+def test_simulated_users_have_the_distribution_of_their_sampled_ranks(paired, drawn, sampling, m):
+    users, table = 4000, kernel(2500, m, sampling, "non-increasing", 10)
+    both = [Population.of_users(power(2500, exponent, users)) for exponent in (0.2, 0.5)]
+    pair = Pair(*both, users, drawn=drawn, paired=paired, sampling=sampling)
+    for sample, population in zip(pair.samples(m, np.random.default_rng(1)), both, strict=True):
+        found = table.binned(np.bincount(sample.sampled_ranks - 1, minlength=m + 1) / users)
+        expected = table.binned(sampled_shares(population, m, sampling))
+        assert found == pytest.approx(expected, abs=0.03)
+        assert (sample.users is not None) == paired
 
 
-def test_few_users_decide_less_than_with_the_vectors_of_the_population():
-    """Vectors fitted to each of 100 users' samples move the ends, of AP most; of many, hardly."""
-    laws = [power_law_with(parse_measure("ap"), value, 1000) for value in (0.05, 0.25)]
-    changes = []
-    for n_users in (100, 20_000):
-        pair = Pair(*laws, n_users, drawn=True)
-        closed, _ = decision(pair, parse_measure("ap"), 100, "non-increasing", 1.96)
-        changes.append(fitted_lead(pair, parse_measure("ap"), 100, "non-increasing", 0.95) - closed)
-    assert changes[0] < -0.3
-    assert abs(changes[1]) < 0.1
+def test_certain_decisions_need_few_comparisons(monkeypatch):
+    drawn = []
+    samples = Pair.samples
+    monkeypatch.setattr(Pair, "samples", lambda *given: drawn.append(1) or samples(*given))
+    (row, _) = plan(metrics="hit@10", **(ABOUT | {"effect": 0.5}), sizes=[100])
+    assert (row.probability, len(drawn)) == (pytest.approx(1.0), 3)

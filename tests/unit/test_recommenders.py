@@ -52,6 +52,26 @@ def test_gradient_of_the_papers_loss_vanishes_at_convergence(lambda_, alpha):
         assert abs(model.user_vectors).max() > 0.1
 
 
+def solved(vectors, histories, lambda_, alpha):
+    """The vectors that minimise the paper's loss where `vectors` of the other side are fixed."""
+    found = []
+    for history in histories:
+        own = vectors[history > 0]
+        matrix = own.T @ own + alpha * vectors.T @ vectors + lambda_ * np.eye(vectors.shape[1])
+        found.append(np.linalg.solve(matrix, own.sum(axis=0)))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("start", [0.01, 0.5])
+def test_the_start_in_the_papers_terms_is_uniform_up_to_start_over_the_root_of_1_plus_alpha(start):
+    rng = np.random.default_rng(np.random.SeedSequence(5))
+    items = rng.uniform(0, start, (TRAIN.shape[1], 4)) / np.sqrt(1 + 0.3)
+    users = solved(items, TRAIN, 0.7, 0.3)
+    model = fitted(iterations=1, start=start, seed=5)
+    np.testing.assert_allclose(model.user_vectors, users, rtol=1e-5)
+    np.testing.assert_allclose(model.item_vectors, solved(users, TRAIN.T, 0.7, 0.3), rtol=1e-5)
+
+
 def test_stages_are_those_of_single_trainings():
     model = ALS(ALSSettings(**SETTINGS))
     stages = model.stages(csr_array(TRAIN), [1, 4, 6])

@@ -90,7 +90,14 @@ def test_ends_are_those_of_all_columns(shape, names, n, m, replacement):
     low = {name: max(value - 0.0005, 0) for name, value in printed.items()}
     high = {name: min(value + 0.0005, 1) for name, value in printed.items()}
     sampling = "with-replacement" if replacement else "without-replacement"
-    about = {"n_items": n, "n_negatives": m, "sampling": sampling, "shape": shape, "digits": 3}
+    about = {
+        "n_items": n,
+        "n_negatives": m,
+        "sampling": sampling,
+        "shape": shape,
+        "digits": 3,
+        "unscored": 0.0,
+    }
     for exact in ("HR@10", "MRR"):
         found = reported(printed, exact, **about)[0]
         ends = dense(low, high, exact, shape, n, m, replacement=replacement)
@@ -122,11 +129,11 @@ def test_sampling_error_widens_by_wilsons_interval():
     v, d, z = 0.3, 500, 1.959963984540054
     low, high = ((v + z * z / 2 / d + s * z * math.sqrt(v * (1 - v) / d + z * z / 4 / d / d))
                  / (1 + z * z / d) for s in (-1, 1))  # fmt: skip
-    about = {"n_items": 200, "n_negatives": 30}
+    about = {"n_items": 200, "n_negatives": 30, "unscored": 0.0}
     found = reported({"HR@5": v}, "HR@5", n_users=d, digits=12, **about)[0]
     ends = dense({"HR@5": low}, {"HR@5": high}, "HR@5", "non-increasing", 200, 30)
     assert [found.range_low, found.range_high] == pytest.approx(ends, abs=1e-9)
-    assert found.range_middle == pytest.approx(math.sqrt(ends[0] * ends[1]))
+    assert found.likely is None
 
 
 def test_ranges_hold_the_exact_metric_as_often_as_promised():
@@ -285,7 +292,8 @@ def test_ends_of_a_factor_are_those_of_a_programme_over_all_ranks(factor, names)
     shape = np.vstack(above)
     below = np.r_[np.zeros(len(shape)), values + 0.0005, 0.0005 - values]
     exact = CREDIT["MRR"](np.arange(1, n + 1), n)
-    found = reported(printed, "MRR", n_items=n, n_negatives=m, shape=factor)[0]
+    about = {"n_items": n, "n_negatives": m, "shape": factor, "unscored": 0.0}
+    found = reported(printed, "MRR", **about)[0]
     ends = []
     for sign in (1.0, -1.0):
         cost = np.r_[sign * exact, np.zeros(n)]
@@ -338,9 +346,9 @@ def test_items_that_are_not_scored():
     printed = {name: f"{shares @ sampled(name, n, m):.5f}" for name in names}
     about = {"n_items": n, "n_negatives": m}
     with pytest.raises(InputError, match=r"held-out items not scored at all, as in a split"):
-        reported(printed, "HR@10", **about)
-    for unscored in (0.3, 0.4):
-        found = reported(printed, "HR@10", unscored=unscored, **about)[0]
+        reported(printed, "HR@10", unscored=0.0, **about)
+    for options in ({}, {"unscored": 0.3}, {"unscored": 0.4}):
+        found = reported(printed, "HR@10", **options, **about)[0]
         assert found.range_low <= shares[:10].sum() <= found.range_high
     for wrong in (1.0, -0.1, "much", True):
         with pytest.raises(InputError, match="unscored"):
@@ -384,7 +392,7 @@ HR, ABOUT = {"HR@10": 0.8245}, {"n_items": 3416, "n_negatives": 100}
         (HR, {"sampling": "popularity"}, "uniform"),
         # HR@5 cannot be below HR@1, and a random order has an HR@10 of 10/101.
         ({"HR@1": "0.300", "HR@5": "0.200", "MRR": "0.500"}, {}, "check HR@5=0.200,"),
-        ({"HR@10": "0.050"}, {}, "HR@10=0.050"),
+        ({"HR@10": "0.050"}, {"unscored": 0.0}, "HR@10=0.050"),
     ],
 )
 def test_wrong_numbers(printed, changed, named):
@@ -401,12 +409,12 @@ def test_correct_says_who_takes_printed_numbers(number):
 
 def test_frame_and_plot():
     matplotlib.use("agg")
-    found = reported(HR, "HR@10, MRR", **ABOUT)
+    found = reported(HR | {"NDCG@10": 0.5905}, "HR@10, MRR", **ABOUT)
     assert found.to_frame()["range_low"].tolist() == [row.range_low for row in found]
     axes, _ = found.plot(exact={"hit@10": 0.2})
     lines = {line.get_label(): line.get_xdata().tolist() for line in axes.get_lines()[:2]}
     assert lines == {"range": [found[0].range_low, found[0].range_high],
-                     "middle": [found[0].range_middle]}  # fmt: skip
+                     "likely": [found[0].likely]}  # fmt: skip
     matplotlib.pyplot.close("all")
 
 
@@ -419,6 +427,6 @@ def test_command(run):
     wider = json.loads(run(*paper, *about, "--shape", 2, "--format", "json").stdout)[0]
     assert (wider["shape"], wider["range_low"] < found.range_low) == ("2", True)
     assert "number of at least 1" in run(*paper, *about, "--shape", "round").stderr
-    other = ("--against", "HR@10=0.7886", "NDCG@10=0.5538", "--format", "json")
+    other = ("--against", "HR@10=0.7886 NDCG@10=0.5538", "--format", "json")
     assert json.loads(run(*paper, *about, *other).stdout)[0]["order"] == "undecided"
     assert "HR@1 HR@5 HR@10" in run(*paper, *about, "--advice").stdout

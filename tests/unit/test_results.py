@@ -42,7 +42,7 @@ def drawn(axes, label):
 def test_notebooks_show_a_table_with_what_is_said_of_it(corrected):
     page = corrected._repr_html_()
     cells = [re.findall("<td[^>]*>([^<]*)</td>", row) for row in page.split("<tr>")[2:]]
-    assert [float(row[4]) for row in cells] == [round(result.value, 5) for result in corrected]
+    assert [float(row[3]) for row in cells] == [round(result.value, 5) for result in corrected]
     assert "60 users, 10 negatives drawn uniformly" in page
     assert "<" not in html_of(["a < b"]).removeprefix("<p>").removesuffix("</p>")
     assert str(corrected) == repr(corrected) == str(pickle.loads(pickle.dumps(corrected)))  # noqa: S301

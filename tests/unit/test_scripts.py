@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import sampled_metrics
@@ -159,6 +160,33 @@ def test_a_split_says_whether_it_has_the_published_counts(
     assert record["as_expected"] is as_expected
     assert record["expected"] == published
     assert {name: record[name] for name in counts} == counts
+
+
+def test_a_recommender_without_sense_is_asked_about_once_and_random_is_not(tmp_path, log, capsys):
+    data = synthetic_interactions(users=300)
+    write_archive(tmp_path / "a.zip", as_ratings(data))
+    split = str(tmp_path / "s.npz")
+    written = {"split": split, "counts": str(tmp_path / "c.json")}
+    given = {"events": str(tmp_path / "a.zip")}
+    run_script("split", log, given, written, dataset={}, filters={}, split={})
+    users, items = np.unique(data.user), np.unique(data.item)
+    scores = np.random.default_rng(0).random((users.size, items.size))
+    path = str(tmp_path / "scores.npz")
+    np.savez(path, scores=scores, user_ids=users, item_ids=items)
+    external = {"kind": "external", "settings": {"path": path, "format": "scores"}}
+    ours = {"kind": "random", "settings": {"seed": 0}}
+    capsys.readouterr()
+    for recommender, source, asked in ((external, path, 1), (ours, [], 0)):
+        given = {"split": split, "source": source}
+        ranks = {"ranks": str(tmp_path / "R.parquet")}
+        run_script("rank", log, given, ranks, recommender=recommender, block_size=50)
+        shown = capsys.readouterr().err
+        assert shown.count("WARNING") == shown.count("are higher scores better") == asked
+        assert ".py:" not in shown
+        exact = {name: str(tmp_path / f"exact.{name}") for name in ("csv", "md", "ranges")}
+        given = {"ranks": [ranks["ranks"]]}
+        run_script("exact", log, given, exact, exact={}, metrics=["recall@10"])
+        assert "WARNING" not in capsys.readouterr().err
 
 
 def test_the_provenance_has_the_records_of_earlier_steps_versions_and_the_machine(tmp_path):

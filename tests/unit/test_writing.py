@@ -15,7 +15,6 @@ import pytest
 from sampled_metrics._base import files
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import (
-    new_folder,
     read_array,
     read_arrays,
     read_json,
@@ -71,12 +70,6 @@ def test_what_a_living_process_writes_is_left_alone(tmp_path):
         assert path.read_text() == "quick\n"
     assert path.read_text() == "slow\n"
     assert list(tmp_path.iterdir()) == [path]
-    folder = tmp_path / "folder"
-    with new_folder(folder) as slow:
-        (slow / "inside").touch()
-        with new_folder(folder):
-            pass
-    assert [file.name for file in folder.iterdir()] == ["inside"]
 
 
 def test_a_link_to_itself_is_refused(tmp_path):
@@ -130,21 +123,6 @@ def test_no_command_writes_over_an_input(ranks, refused, line):
     before = {path: path.read_bytes() for path in ranks.parent.iterdir()}
     assert "both read and written" in refused(*line.split())
     assert {path: path.read_bytes() for path in ranks.parent.iterdir()} == before
-
-
-def test_no_command_writes_over_an_evaluation_on_a_budget(sampled, run, refused):
-    pd.DataFrame({"user_id": [1, 2], "item_id": [1, 2]}).to_csv("rel.csv", index=False)
-    seen = pd.DataFrame({"user_id": [1, 1, 2, 2], "item_id": [3, 4, 5, 6]})
-    seen.to_csv("seen.csv", index=False)
-    start = "budget start E --relevant rel.csv --seen seen.csv"
-    assert run(*start.split()).returncode == 0
-    kept = sampled.with_name("E") / "evaluation.json"
-    before = kept.read_bytes()
-    for command in ("ask", "result"):
-        refused("budget", command, "E", "--output", "E/evaluation.json")
-    assert kept.read_bytes() == before
-    assert run("budget", "ask", "E", "--output", "E/pairs.csv").returncode == 0
-    assert run("budget", "ask", "E", "--output", "E/pairs.csv").returncode == 0
 
 
 def test_a_new_file_and_a_device_are_outputs(sampled, run):
@@ -245,16 +223,6 @@ def test_tables_and_json_come_back(tmp_path):
         read_json(path)
 
 
-def test_a_new_folder_in_folders_that_are_missing(tmp_path):
-    for path in (tmp_path / "a/b/c", tmp_path / "d"):
-        with new_folder(path) as folder:
-            (folder / "x").touch()
-        assert [file.name for file in path.iterdir()] == ["x"]
-    with pytest.raises(ZeroDivisionError), new_folder(tmp_path / "e") as folder:
-        raise ZeroDivisionError
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["a", "d"]
-
-
 def test_files_are_written_where_folders_cannot_be_opened_and_locks_do_not_exist(
     tmp_path, monkeypatch
 ):
@@ -275,5 +243,4 @@ def test_files_are_written_where_folders_cannot_be_opened_and_locks_do_not_exist
     for text in ("one", "two"):
         of_windows.write_text(path, text)
         assert path.read_text() == text
-    with of_windows.alone_in(tmp_path):
-        assert [file.name for file in tmp_path.iterdir()] == ["some.txt"]
+    assert [file.name for file in tmp_path.iterdir()] == ["some.txt"]

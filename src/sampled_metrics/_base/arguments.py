@@ -26,6 +26,8 @@ class _Option(NamedTuple):
 _NUMBERS = (int, float, np.integer, np.floating)
 _FLAG = _Option(kinds=(bool, np.bool_))
 _OPTIONS = {
+    "budget": _Option(kinds=_NUMBERS),
+    "batch_size": _Option(least=1, is_optional=True),
     "block_size": _Option(least=1, most=MOST_ITEMS),
     "complete": _FLAG,
     "confidence": _Option(kinds=_NUMBERS),
@@ -64,6 +66,8 @@ def check_arguments(**given: Any) -> None:
 
 def _check_range(name: str, value: Any) -> None:
     """Raise InputError for an argument that may be a fraction, and is outside its range."""
+    if name == "budget" and not (0.0 < value <= MOST_ITEMS and not isinstance(value, bool)):
+        raise InputError(f"{name} is {value}, expected a number above 0")
     if name == "confidence" and not 0.0 < value < 1.0:
         raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
     if name == "min_relevance" and not 0.0 <= value < np.inf:

@@ -1,35 +1,12 @@
-"""Cone programmes, by clarabel, without the import of scipy.sparse.
-
-That import, and its checks, take longer than a solution of a small programme.
-"""
+"""Cone programmes, by clarabel."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
+import clarabel
+from scipy import sparse
 
-from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.packages import clarabel
-
-
-class _Columns(NamedTuple):
-    """Nonzeros of a matrix by columns: what clarabel reads of an array of scipy.sparse."""
-
-    shape: tuple[int, int]
-    indptr: Int
-    indices: Int
-    data: Float
-    nnz: int
-    has_canonical_format: bool = True
-
-    @classmethod
-    def of(cls, matrix: Float) -> "_Columns":
-        """Find the nonzeros."""
-        by_column = matrix.T
-        column, row = np.nonzero(by_column)
-        ends = np.cumsum(np.bincount(column, minlength=len(by_column)))
-        starts = np.concatenate([[0], ends])
-        return cls(matrix.shape, starts, row, by_column[column, row], row.size)
+from sampled_metrics._base.arrays import Float
 
 
 def cone_programme(
@@ -51,6 +28,6 @@ def cone_programme(
     if refinements is not None:
         settings.iterative_refinement_enable = refinements > 0
         settings.iterative_refinement_max_iter = refinements
-    none = _Columns.of(np.zeros((cost.size, cost.size)))
-    columns = _Columns.of(matrix)
+    none = sparse.csc_array((cost.size, cost.size))
+    columns = sparse.csc_array(matrix)
     return clarabel.DefaultSolver(none, cost, columns, right, list(cones), settings).solve()

@@ -8,9 +8,12 @@ from typing import Final, TypeAlias
 
 Names: TypeAlias = str | Sequence[str]  # several with commas or in a list
 METRICS = ("recall@10", "ndcg@10", "ap", "auc")
-ESTIMATORS = ("sampled", "cls", "bv:0.1", "bv:0.01")
+QUOTED: Final = "likely"  # estimator of the number to quote beside a range
+MOST_WIDTH = 30.0  # high end of a range by its low end, beyond which no number is quoted
+ESTIMATORS = (QUOTED, "sampled", "cls", "bv:0.1", "bv:0.01")
 CHECKED = "hit@10"  # exact metric of ranges and orders of a table of printed ones
 SHAPE: Final = "non-increasing"
+UNSCORED = 0.95  # share of held-out items at most that come last, whatever the shape
 CONFIDENCE = 0.95  # nominal coverage of an interval or a range
 MOST_ITEMS = 10**9  # candidates of a user
 MOST_NEGATIVES = 10**7  # drawn for a user

@@ -8,17 +8,13 @@ import shutil
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
-from sampled_metrics._base.errors import NO_MEMORY, InputError
+import numpy as np
+import pandas as pd
 
-if TYPE_CHECKING:
-    import pandas as pd
-try:
-    import fcntl
-except ImportError:  # Windows, where no folder is locked
-    fcntl = None  # type: ignore[assignment]
+from sampled_metrics._base.errors import NO_MEMORY, InputError
 
 
 @contextmanager
@@ -35,43 +31,6 @@ def replacing(path: Path) -> Iterator[Path]:
         write = _appending if _is_stream(path) else _renaming
         with write(path) as temporary:
             yield temporary
-
-
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder; on success it takes the place of `path`, else it is removed."""
-    path = Path(path)
-    with _naming(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _temporary_name(path)
-        temporary.mkdir()
-        try:
-            yield temporary
-            for file in temporary.iterdir():
-                _flush(file)
-            temporary.replace(path)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-
-
-@contextmanager
-def alone_in(path: Path) -> Iterator[None]:
-    """Keep other processes that ask for the same out of a folder; InputError if one is inside."""
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            problem = "another process is using this folder; wait for it, or end it"
-            raise InputError(problem, path=path) from None
-        except OSError:  # some file systems have no locks
-            pass
-        yield
-    finally:
-        os.close(handle)
 
 
 @contextmanager
@@ -171,17 +130,15 @@ def read_json(path: Path) -> Any:
         raise InputError(f"not JSON ({error})", path=path) from error
 
 
-def write_table(table: "pd.DataFrame", path: Path, number_format: str | None = None) -> None:
+def write_table(table: pd.DataFrame, path: Path, number_format: str | None = None) -> None:
     """Write a table as CSV with Unix line ends; `number_format` is for floats, such as `%.4f`."""
     write_text(path, table.to_csv(index=False, float_format=number_format, lineterminator="\n"))
 
 
 def read_table(
     path: Path, columns: Sequence[str], texts: Sequence[str] = (), **options: Any
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Read a CSV file with at least `columns`, of which `texts` are not parsed as numbers."""
-    import pandas as pd
-
     with reading_as(path, "CSV"):
         table = pd.read_csv(path, converters=dict.fromkeys(texts, str), **options)
     for name in columns:
@@ -192,8 +149,6 @@ def read_table(
 
 def read_array(path: Path, what: str, **options: Any) -> Any:
     """Read the array of an `.npy` file without pickle; errors call it `what`."""
-    import numpy as np  # here, because the command line must start fast
-
     with reading_as(path, what):
         return np.load(path, allow_pickle=False, **options)
 
@@ -205,8 +160,6 @@ def read_arrays(
 
     All arrays are read without `others`. Errors call the file `what`.
     """
-    import numpy as np
-
     arrays: dict[str, Any] = {}
     # numpy leaves a file open that it finds to be damaged, so it does not open it.
     with (

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy  # `scipy.sparse` takes long to import, so only where it is used
+from scipy import sparse
 
 from sampled_metrics._base.arrays import Array
 from sampled_metrics._base.errors import InputError
 
-Matrix: TypeAlias = "scipy.sparse.sparray | scipy.sparse.spmatrix | Array"
+Matrix: TypeAlias = "sparse.sparray | sparse.spmatrix | Array"
 
 
 def with_numbers_of_scipy(matrix: Any) -> Any:
@@ -20,10 +20,10 @@ def with_numbers_of_scipy(matrix: Any) -> Any:
     return matrix.astype(kind, copy=False)
 
 
-def canonical(table: Matrix, name: str = "") -> scipy.sparse.csr_array:
+def canonical(table: Matrix, name: str = "") -> sparse.csr_array:
     """Return a copy whose rows are sorted, without duplicate entries and zeros."""
     require_sound(table, name)
-    copy = scipy.sparse.csr_array(with_numbers_of_scipy(table), copy=True)
+    copy = sparse.csr_array(with_numbers_of_scipy(table), copy=True)
     copy.sum_duplicates()
     copy.eliminate_zeros()
     return copy
@@ -44,7 +44,7 @@ def require_sound(table: Matrix, name: str = "") -> None:
         raise InputError(f"{place}damaged sparse matrix ({error})") from None
 
 
-def marked(table: Matrix) -> scipy.sparse.csr_array:
+def marked(table: Matrix) -> sparse.csr_array:
     """Return ones at the nonzeros of a table."""
     ones = canonical(table)
     ones.data = np.ones(ones.nnz)
@@ -56,7 +56,7 @@ def structure_names(name: str = "") -> tuple[str, ...]:
     return f"{name}shape", f"{name}indptr", f"{name}indices"
 
 
-def structure(table: scipy.sparse.csr_array, name: str = "") -> dict[str, Any]:
+def structure(table: sparse.csr_array, name: str = "") -> dict[str, Any]:
     """Return where the entries of a table are, as arrays for `numpy.savez`, prefixed by a name."""
     values = (np.array(table.shape), table.indptr, table.indices)
     return dict(zip(structure_names(name), values, strict=True))
@@ -64,11 +64,11 @@ def structure(table: scipy.sparse.csr_array, name: str = "") -> dict[str, Any]:
 
 def from_structure(
     arrays: Mapping[str, Array], name: str = "", data: Array | None = None
-) -> scipy.sparse.csr_array:
+) -> sparse.csr_array:
     """Return the table of arrays that `structure` returned, with its entries or with ones."""
     shape, indptr, indices = (arrays[key] for key in structure_names(name))
     if any(x.dtype.kind not in "iu" for x in (shape, indptr, indices)):
         raise InputError("damaged sparse matrix (its structure is no whole numbers)")
     if data is None:
         data = np.ones(indices.size)
-    return canonical(scipy.sparse.csr_array((data, indices, indptr), tuple(shape)))
+    return canonical(sparse.csr_array((data, indices, indptr), tuple(shape)))

@@ -8,22 +8,14 @@ from shutil import get_terminal_size
 from textwrap import TextWrapper
 from typing import Any, TypeAlias
 
+from tabulate import tabulate
+
 from sampled_metrics._base.errors import one_line
 
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
 _MISSING = "-"  # stands for a number that does not exist
 _DECIMALS = 5
 Parts: TypeAlias = Sequence[Rows | str]  # tables, and lines about them
-
-
-def table_of(rows: Rows) -> str:
-    """Lay out rows of the same keys as a table of text."""
-    cells = _cells(rows)
-    columns = [_column(key, [row[key] for row in cells]) for key in _keys(cells)]
-    if None in columns:
-        return by_tabulate(rows)
-    lines = ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
-    return "\n".join(lines) + "\n"
 
 
 def _html_table_of(rows: Rows) -> str:
@@ -68,10 +60,8 @@ def _cells(rows: Rows) -> list[dict[str, Any]]:
     return cells
 
 
-def by_tabulate(rows: Rows, kind: str = "simple") -> str:
+def table_of(rows: Rows, kind: str = "simple") -> str:
     """Lay out rows of the same keys as a table of a kind that tabulate knows."""
-    from tabulate import tabulate  # takes long to import
-
     cells = _cells(rows)
     keys = _keys(cells)
     counts = ["," * key.startswith("n_") for key in keys]
@@ -81,30 +71,6 @@ def by_tabulate(rows: Rows, kind: str = "simple") -> str:
             names.append(i)
     options: Any = {"missingval": _MISSING, "disable_numparse": names}
     return tabulate(cells, "keys", kind, f".{_DECIMALS}f", counts, **options) + "\n"
-
-
-def _column(key: str, values: Sequence[Any]) -> list[str] | None:
-    """Lay out a column of names or of numbers as tabulate does, None where it is neither.
-
-    The result is a list of texts of one length: the heading, a line and the cells.
-    """
-    kinds = {type(value) for value in values if value is not None}
-    texts = [_written(key, value).strip() for value in values]
-    words = "".join(texts)
-    is_count = key.startswith("n_")
-    align = str.rjust
-    if not kinds or (kinds == {str} and not is_count):
-        align = str.ljust
-    elif kinds == {float} and "inf" not in words:  # infinite numbers have no point
-        below = " " * (_DECIMALS + 1)  # the point
-        texts = [text + below * (text == _MISSING) for text in texts]
-    elif kinds != {int}:
-        return None
-    if not f"{key}{words}".isascii():  # other letters may be wider than a place
-        return None
-    width = max(map(len, [f"{key}  ", *texts]))
-    aligned = [align(text, width) for text in [key, *texts]]
-    return [aligned[0], "-" * width, *aligned[1:]]
 
 
 def plain(rows: Rows) -> list[dict[str, Any]]:

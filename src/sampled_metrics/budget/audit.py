@@ -6,15 +6,13 @@ order, for the average precision. The last phase scores all that is left. The co
 known in advance, so the scores left decide how many users are drawn.
 """
 
-from collections.abc import Generator
 from typing import NamedTuple
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Bool, Float, Int, ranges
-from sampled_metrics.budget.keyed import Words, hashed, permuted, stream, uniform
+from sampled_metrics._base.arrays import Bool, Float, Int, generator
 from sampled_metrics.budget.model import Model
-from sampled_metrics.budget.strata import Asked, Counts
+from sampled_metrics.budget.strata import Counts
 
 FLOOR = 0.001  # share of the squared greatest value added to the variance a model states
 PHASES = 4  # of scanning in the proxy's order
@@ -62,7 +60,7 @@ class Audit:
         Possible error of users that cost too much, below and above; shape (2, metrics).
     """
 
-    def __init__(self, model: Model, scores_left: int, look: int) -> None:
+    def __init__(self, model: Model, scores_left: int) -> None:
         seed = model.frame.seed
         self.model = model
         self.before = model.view()
@@ -77,13 +75,12 @@ class Audit:
         self._value = self.now.mean
         self._counts = model.counts
         self._scores_left = scores_left
-        # `look` numbers the audits of an evaluation that may stop early; each draws users anew.
-        self._key = stream(seed, f"audit {look} users")
-        self._first_places = FirstPlaces(model.counts, stream(seed, f"audit {look} draws"))
+        self._rng = generator(seed, "budget", "users")  # the same for all recommenders
+        self._first_places = FirstPlaces(model.counts, generator(seed, "budget", "draws"))
         rates = model.posterior @ model.share  # of better ones in each stratum, before
         self._rates = model.frame.by_user(rates.T, np.minimum).T
 
-    def run(self) -> Generator[Asked, Float, "Audit"]:
+    def run(self) -> "Audit":
         """Ask for scores phase by phase, as far as there are any left."""
         users = np.arange(self.reached.size)
         while True:
@@ -104,7 +101,7 @@ class Audit:
             more[users] = scores[taken]
             self._scores_left -= int(more.sum())
             before = (self._counts.known, self._counts.n_tied)
-            yield from self._counts.ask(more)
+            self._counts.ask(more)
             at_random = users[random[users]]
             self._first_places.update(at_random, more.sum(1)[at_random], *before)
             self.now = self.model.view()
@@ -156,7 +153,7 @@ class Audit:
             scores = self._scan(users, number / (PHASES - 1.0))
         if random.any():
             mean = self.now.row_mean[self.model.sums[0]]
-            scores[random] = self._first_places.next(users[random], mean, number)
+            scores[random] = self._first_places.next(users[random], mean)
         return scores
 
     def _scan(self, users: Int, progress: float) -> Int:
@@ -165,7 +162,7 @@ class Audit:
         known = self.model.frame.by_user(self._counts.known, np.minimum)[users]
         missing = self.model.depth - known + 1  # one more than is needed
         length = _scan_length(left, self._rates[users], missing[:, np.newaxis])
-        n_most = max(int(self.model.frame.order.n.max()), FIRST + 1)
+        n_most = max(int(self.model.frame.n_candidates.max()), FIRST + 1)
         length = np.ceil(np.maximum(length, FIRST * (n_most / FIRST) ** progress))
         ahead = np.cumsum(left, axis=1) - left
         return np.clip(length - ahead, 0, left).astype(np.int64)
@@ -198,7 +195,7 @@ class Audit:
             shares = ALONE
         weight = np.sqrt(of_user / cost) / self.reached[users]
         limit = int(shares[min(number, len(shares) - 1)] * self._scores_left)
-        at = uniform(self._key, users, number) / weight
+        at = self._rng.random(self.reached.size)[users] / weight
         order = np.argsort(at, kind="stable")
         total = np.cumsum(cost[order])
         count = np.searchsorted(total, max(limit, cost.max()), side="right")
@@ -246,17 +243,17 @@ class FirstPlaces:
     drawn, elsewhere the draws may go on.
     """
 
-    def __init__(self, counts: Counts, key: int) -> None:
+    def __init__(self, counts: Counts, rng: np.random.Generator) -> None:
         n_rows = counts.above.size
         self.known = np.zeros(n_rows)
         self.factor = np.ones(n_rows)
         self._counts = counts
-        self._key = key
+        self._rng = rng
         self._better = np.zeros(n_rows, np.int64)  # known before the first draws
         self._turns = np.zeros(len(counts.m), np.int64)
-        self._coin = uniform(key, np.arange(n_rows), 1)  # probability that a tied one is better
+        self._coin = rng.random(n_rows)  # probability that a tied one is better
 
-    def next(self, users: Int, mean: Float, number: int) -> Int:
+    def next(self, users: Int, mean: Float) -> Int:
         """Scores to ask next of each stratum; `mean` is the expected 1 / rank of all rows."""
         least = self._counts.frame.by_user(mean, np.minimum)[users]
         left = self._counts.left[users]
@@ -264,30 +261,25 @@ class FirstPlaces:
         turn = self._turns[users]
         draws = np.clip(np.ceil(FOUND * GROWTH**turn * least * n_left), 1, n_left)
         draws = np.where(turn < TURNS - 1, draws, n_left)
-        return random_draws(left, draws.astype(np.int64), hashed(self._key + number, users))
+        return random_draws(left, draws.astype(np.int64), self._rng)
 
     def update(self, users: Int, draws: Int, known: Int, tied: Int) -> None:
         """Count draws; `known` and `tied` are those of all rows before."""
         place, row = self._counts.frame.rows_of(users)
         turn = self._turns[users][place]
-        before = known[row] + self._binomial(row, tied[row], 2)
+        before = known[row] + self._better_tied(row, tied[row])
         self._better[row] = np.where(turn == 0, before, self._better[row])
         found = (self._counts.known - known)[row]
-        found += self._binomial(row, (self._counts.n_tied - tied)[row], 3, turn)
+        found += self._better_tied(row, (self._counts.n_tied - tied)[row])
         n_left = self._counts.left.sum(1)[users] + draws
         value, factor = after_draws(n_left[place], self._better[row], draws[place], found)
         self.known[row] += self.factor[row] * value
         self.factor[row] *= factor
         self._turns[users] += 1
 
-    def _binomial(self, row: Int, count: Int, *keys: Int | int) -> Int:
+    def _better_tied(self, row: Int, n_tied: Int) -> Int:
         """Numbers of tied candidates that are better."""
-        if not count.any():
-            return count
-        from scipy.stats import binom  # slow to import
-
-        at = uniform(self._key, row, *keys)
-        return binom.ppf(at, count, self._coin[row]).astype(np.int64)
+        return self._rng.binomial(n_tied, self._coin[row])
 
 
 def after_draws(left: Int, better: Int, draws: Int, found: Int) -> tuple[Float, Float]:
@@ -318,14 +310,12 @@ def after_draws(left: Int, better: Int, draws: Int, found: Int) -> tuple[Float, 
     return known, factor
 
 
-def random_draws(left: Int, draws: Int, keys: Words) -> Int:
+def random_draws(left: Int, draws: Int, rng: np.random.Generator) -> Int:
     """Numbers of draws from each stratum, without replacement from all that is unscored."""
-    n_users, n_strata = left.shape
-    ends = np.cumsum(left, axis=1)
-    user = np.repeat(np.arange(n_users), draws)
-    turn = ranges(0, draws)
-    candidate = permuted(turn, ends[user, -1], keys[user])
-    is_before = ends[user] <= candidate[:, np.newaxis]
-    stratum = is_before.sum(1)
-    cells = np.bincount(user * n_strata + stratum, minlength=left.size)
-    return cells.reshape(left.shape)
+    found = np.zeros_like(left)
+    rest = left.sum(1)
+    for stratum in range(left.shape[1]):
+        rest = rest - left[:, stratum]
+        found[:, stratum] = rng.hypergeometric(left[:, stratum], rest, draws)
+        draws = draws - found[:, stratum]
+    return found

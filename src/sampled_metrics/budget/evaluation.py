@@ -1,40 +1,24 @@
 """Evaluation on a budget: rounds of scores for the model, then the audit."""
 
 import logging
-from collections.abc import Generator, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Any
-from zlib import crc32
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
-from pydantic import Field, field_validator
 
-from sampled_metrics._base import settings as base
-from sampled_metrics._base.arrays import Float
-from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE, MOST_ITEMS
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arrays import Float, Int, generator
+from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
+from sampled_metrics._base.errors import InputError, ask, collected, reading
 from sampled_metrics.budget.audit import Audit
-from sampled_metrics.budget.candidates import Order
+from sampled_metrics.budget.candidates import Strata, make_proxy
 from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.model import Model, parse_metrics
+from sampled_metrics.budget.problem import Recommender, by_pairs, read_problem
 from sampled_metrics.budget.result import LEAST_CONFIRMED, MODEL_SHARE, BudgetResult, depth_of
-from sampled_metrics.budget.state import Batch, Scored, State
-from sampled_metrics.budget.strata import (
-    Asked,
-    Asking,
-    Counts,
-    Frame,
-    proxy_helps,
-    question_scores,
-)
-from sampled_metrics.inference.results import UNDECIDED
+from sampled_metrics.budget.strata import Counts, proxy_helps, question_scores
+from sampled_metrics.inputs.held import OfUsers
 
-# Budget spent at each look of an evaluation that may stop early, and its part of 1 - confidence.
-# The parts add up to one, so intervals cover as often as stated, whenever the evaluation stops.
-LOOKS: tuple[tuple[float, float], ...] = ((0.25, 0.2), (0.5, 0.3), (1.0, 0.5))
 FIRST_STEPS = 30  # of expectation maximisation, after the first round
 ROUND_STEPS = 6
 LAST_STEPS = 40
@@ -43,269 +27,217 @@ LEAST_ROUNDS = 4
 BATCHES = (5, 10, 10, 12, 15, 20)  # fewest scores asked at once of a user in each stratum ...
 BATCH = 25  # ... and beyond the sixth
 WIDTHS = 0.2, 1.5  # half an interval, as a share of the metric, for a full list; rules of thumb
+CONTROLS = 20  # pairs that are scored again
+CLOSE = 0.002  # share of a score, and of the range of scores, that rounding explains
+_log = logging.getLogger("sampled_metrics")
+Scores: TypeAlias = Any  # a function of arrays of users and items, or scores of all items
 
 
-class Settings(base.Settings):
-    """What an evaluation depends on besides its data and the scores; see `evaluate_on_budget`."""
+def evaluate_on_budget(
+    recommender: Scores | Mapping[str, Scores],
+    metrics: str | Sequence[str] = BUDGET_METRICS,
+    *,
+    relevant: OfUsers,
+    seen: OfUsers | None = None,
+    candidates: OfUsers | None = None,
+    items: OfUsers | None = None,
+    proxy: Scores = "popularity",
+    budget: float = BUDGET,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+    batch_size: int | None = None,
+) -> BudgetResult:
+    """Estimate metrics over all candidates from about a hundred scores per user.
 
-    names: Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
-    metrics: Annotated[tuple[str, ...], Field(strict=False)] = BUDGET_METRICS
-    budget: Annotated[float, Field(gt=0.0, le=MOST_ITEMS)] = BUDGET
-    confidence: Annotated[float, Field(gt=0.0, lt=1.0)] = CONFIDENCE
-    seed: Annotated[int, Field(ge=0)] = 0
-    until_decided: bool = False
+    Use it where scores are expensive. A recommender that scores the whole catalogue at once is
+    better ranked fully (`rank`), which takes less time and leaves no error; the result says how
+    long that would take. Intervals and orders are about the exact metrics of the users given.
+    Before the first score a line is logged that says what the budget can be expected to give, as a
+    warning where that is little, or more than all candidates cost.
 
-    @field_validator("names")
-    @classmethod
-    def _distinct(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(names)) < len(names):
-            raise ValueError("duplicate name of a recommender")
-        return names
-
-    @field_validator("metrics", mode="before")
-    @classmethod
-    def _known(cls, metrics: Any) -> tuple[str, ...]:
-        return tuple(map(str, parse_metrics(metrics)))
-
-
-class Session:
-    """An evaluation that asks for scores in batches and can be saved between them.
-
-    Resuming repeats the computation, which takes about a second per recommender.
-
-    Attributes
+    Parameters
     ----------
-    state
-        Scores answered so far and the pairs to be scored next.
-    result
-        The result, once there is nothing more to ask.
+    recommender
+        Function of arrays of users and items that returns a score per pair, larger is better; a
+        matrix of scores, users x items; a DataFrame of them with ids as index and columns; or
+        several under their names, which are compared on the same users and random numbers.
+    metrics
+        recall@k, ndcg@k and ap; with one held-out item per user also hr@k, mrr, mrr@k and map@k.
+    relevant, seen
+        Held-out items, and those that are no candidates. Both as tables of `user_id` and `item_id`
+        (files, DataFrames, or dictionaries of a list per user), whose ids functions then get. Or
+        by position: `seen` as a matrix, users x items, or a list of columns per user, and the
+        column of each user's held-out item, -1 for none, a list of them per user, or a matrix.
+    candidates
+        Items that are ranked for each user, in the forms of `seen`, by default all; seen items are
+        taken out of them, and the held-out items need not be among them. With them `seen` may be
+        left out, if the proxy is given as scores.
+    items
+        Table of all items (`item_id`), if some are in no other table; by position their number,
+        where no matrix says it.
+    proxy
+        Cheap scores that tell where to look: `popularity`, or scores of all items, larger is
+        better: a matrix, a DataFrame with ids, or by position a pair of vectors of users and items
+        or a function of users, as `rank` takes them.
+    budget
+        Scores per user and recommender, a bound on their mean; held-out items are not counted.
+        Twenty of all are pairs that are scored again, to see that scores depend on the pair alone.
+    confidence, seed
+        Coverage of the intervals; seed of all random numbers.
+    batch_size
+        Largest number of pairs in one call of a function; does not change the result.
+
+    Returns
+    -------
+    BudgetResult
+        Prints as a table; `to_frame()` has the metrics, `compare()` the orders of all pairs.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random((40, 30))
+    >>> held_out = np.arange(40) % 30
+    >>> result = evaluate_on_budget(
+    ...     lambda users, items: scores[users, items], "HR@5",
+    ...     relevant=held_out, seen=np.zeros((40, 30)), budget=29,
+    ... )
+    >>> exact = np.mean((scores > scores[np.arange(40), held_out, np.newaxis]).sum(axis=1) < 5)
+    >>> bool(np.isclose(result.estimates[0][0].value, exact))
+    True
     """
+    check_arguments(budget=budget, confidence=confidence, seed=seed, batch_size=batch_size)
+    given = recommender if isinstance(recommender, Mapping) else {"score": recommender}
+    if not given or not all(isinstance(name, str) for name in given):
+        raise InputError("recommender has no names; expected at least one, each a text")
+    with collected() as notes:
+        problem = read_problem(relevant, seen, candidates, items, list(given.values()))
+        recommenders = {
+            name: Recommender(by_pairs("recommender", scores, problem), problem, batch_size)
+            for name, scores in given.items()
+        }
+        frame = Strata(problem, make_proxy(proxy, problem), seed)
+        limit = _limit(frame, budget)
+        measures = parse_metrics(metrics, single=frame.owner.size == frame.n_candidates.size)
+        audits = []
+        for name, asked in recommenders.items():
+            with reading(name * (len(recommenders) > 1)):
+                model = Model(Counts(frame, asked.score), measures)
+                _ask(model, asked, limit)
+                audits.append(Audit(model, limit - model.counts.n_asked).run())
+                question_scores(model.counts)
+    single, pairs = estimates(audits, confidence)
+    return BudgetResult(
+        names=tuple(recommenders),
+        metrics=tuple(map(str, measures)),
+        estimates=single,
+        differences=pairs,
+        n_asked=tuple(audit.model.counts.n_asked for audit in audits),
+        n_held_out=frame.owner.size,
+        n_users=frame.n_candidates.size,
+        n_audited=np.unique(np.concatenate([audit.users for audit in audits])).size,
+        n_candidates=int(frame.n.sum()),
+        confidence=confidence,
+        proxy=proxy if isinstance(proxy, str) else "scores",
+        depth=tuple(map(depth_of, audits)),
+        proxy_helps=tuple(audit.model.proxy_helps for audit in audits),
+        seconds_per_score=tuple(x.seconds / x.n_scored for x in recommenders.values()),
+        notes=tuple(notes),
+    )
 
-    result: BudgetResult
 
-    def __init__(
-        self, order: Order, settings: Settings, begun: State | None = None, path: Path | None = None
-    ) -> None:
-        frame = Frame(order, settings.seed)
-        self._frame = frame
-        self._settings = settings
-        self._path = path
-        single = frame.owner.size == order.n.size
-        self._metrics = parse_metrics(settings.metrics, single=single)
-        self._models: list[Model] = []
-        self._steps = self._evaluation()
-        self._told: list[Scored] = []
-        self.state = replace(begun or State(), answers=[], check=0)
-        self._ask(next(self._steps))
-
-    def resume(self, saved: State) -> None:
-        """Tell the scores that were saved, and compare the pairs that follow."""
-        for scores in saved.answers:
-            if self.state.next is None or scores.shape != self.state.next.users.shape:
-                break  # refused below, where answers are counted
-            self.tell(scores)
-        now, before = (
-            [[x.check, len(x.answers)], *(x.next or ())[:3]] for x in (self.state, saved)
+def _limit(frame: Strata, budget: float) -> int:
+    """Return how many scores may be asked, without controls; log what can be expected of them."""
+    n_users = frame.n_candidates.size
+    n_candidates = frame.n_candidates.sum()
+    most = int(budget * n_users)
+    if most > n_candidates:
+        _log.warning(
+            f"a budget of {budget:g} scores for each of {n_users:,} users pays for all "
+            f"{n_candidates:,} candidates, which are all scored: the metrics will be exact"
         )
-        if len(now) != len(before) or not all(map(np.array_equal, now, before)):
-            raise InputError("the saved scores belong to another evaluation; start anew")
-        self.state.next = saved.next
-
-    def _ask(self, batch: Batch) -> None:
-        """Note the pairs to be scored next, and scores of them from a smaller budget."""
-        scores = np.full(batch.users.size, np.nan)
-        if self.state.earlier:
-            scores = self.state.earlier.of(batch)
-        self.state.next = Scored(*batch, scores)
-
-    def tell(self, scores: ArrayLike) -> None:
-        """Take the scores of the pairs in `state.next`, in their order."""
-        state = self.state
-        asked = state.next
-        if asked is None:
-            raise InputError("the evaluation is complete; there is nothing to tell")
-        values = np.array(scores, dtype=np.float64)
-        if values.shape != asked.users.shape:
-            raise InputError(f"{values.size} scores for {asked.users.size} pairs")
-        is_wrong = np.isnan(values) | (values == np.inf)
-        if is_wrong.any():
-            row = int(np.argmax(is_wrong))
-            pair = f"item {asked.items[row]} for user {asked.users[row]}"
-            found = f"score of {pair} is {values[row]}"
-            raise InputError(f"{found}; expected a finite number", row=row + 1)
-        state.check = crc32(np.concatenate(asked[:3]).astype("<i8").tobytes(), state.check)
-        state.answers.append(values)
-        self._told.append(asked._replace(scores=values))
-        try:
-            self._ask(self._steps.send(values))
-        except StopIteration as stop:
-            state.next = None
-            self.result = replace(stop.value, n_unused=self._unused())
-
-    def tell_known(self) -> None:
-        """Tell batches of which all scores are known, maybe from an earlier, smaller budget."""
-        while self.state.next and not self.state.next.missing.any():
-            self.tell(self.state.next.scores)
-
-    def save(self) -> None:
-        """Write the state, if the evaluation has a file for it."""
-        if self._path:
-            self.state.save(self._path)
-
-    def _unused(self) -> tuple[int, ...]:
-        """Count the scores of each recommender from a smaller budget that were not told again."""
-        count = len(self._settings.names)
-        earlier = self.state.earlier
-        if not earlier:
-            return (0,) * count
-        unused = earlier.take(np.isnan(Scored.joined(self._told).of(earlier)))
-        return tuple(np.bincount(unused.recommender, minlength=count).tolist())
-
-    def scored(self) -> Scored:
-        """Return all pairs that have a score."""
-        parts = [*self._told, self.state.next, self.state.earlier]
-        found = Scored.joined([part for part in parts if part])
-        return found.take(~found.missing)
-
-    def expected(self) -> dict[str, dict[str, float]]:
-        """Return the metrics of each recommender that the model expects by the scores so far.
-
-        They are not audited, so they may be far off; empty until candidates were scored.
-        """
-        found = {}
-        for name, model in zip(self._settings.names, self._models, strict=False):
-            if model.counts.m.any():
-                means = model.view().mean.mean(axis=-1)
-                found[name] = dict(zip(self._settings.metrics, means.tolist(), strict=True))
-        return found
-
-    def _evaluation(self) -> Generator[Batch, Float, BudgetResult]:
-        """Yield batches of pairs, take their scores, return the result."""
-        frame = self._frame
-        settings = self._settings
-        count = len(settings.names)
-        n_users = frame.order.n.size
-        limit = int(settings.budget * n_users)
-        first_round = n_users * int(np.count_nonzero(frame.n.any(0)))
-        if frame.n.sum() > limit and MODEL_SHARE * limit < first_round:
-            needed = np.ceil(first_round / n_users / MODEL_SHARE)
-            raise InputError(f"budget is {settings.budget:g}; the first round needs {needed:.0f}")
-        items = frame.order.problem.item
-        number = np.repeat(np.arange(count), items.size)
-        held = yield Batch(number, np.tile(frame.owner, count), np.tile(items, count))
-        for scores in np.split(held, count):
-            self._models.append(Model(Counts(frame, scores), self._metrics))
-        looks = LOOKS
-        if not settings.until_decided:
-            looks = ((1.0, 1.0),)
-        for share, risk in looks:
-            if MODEL_SHARE * share * limit < first_round and share < 1.0:
-                continue
-            result = yield from self._look(int(share * limit), risk)
-            if all(pair.order != UNDECIDED for pair in result.compare()):
-                break
-        return result
-
-    def _look(self, limit: int, risk: float) -> Generator[Batch, Float, BudgetResult]:
-        """Continue the rounds and audit, at most `limit` scores in all per recommender."""
-        # The audit draws users anew, so its intervals hold whatever came before.
-        settings = self._settings
-        frame = self._frame
-        models = self._models
-        n_candidates = int(frame.n.sum())
-        already = max(model.counts.n_asked for model in models)
-        if n_candidates <= limit:
-            yield from joined([model.counts.ask(model.counts.left) for model in models])
-        else:
-            total = already + int(MODEL_SHARE * (limit - already))
-            yield from joined([explore(model, total) for model in models])
-        audits = [Audit(m, limit - m.counts.n_asked, already) for m in models]
-        yield from joined([audit.run() for audit in audits])
-        for name, model in zip(settings.names, models, strict=True):
-            question_scores(name * (len(models) > 1), model.counts)
-        level = 1.0 - risk * (1.0 - settings.confidence)
-        single, pairs = estimates(audits, level)
-        return BudgetResult(
-            names=settings.names,
-            metrics=settings.metrics,
-            estimates=single,
-            differences=pairs,
-            n_asked=tuple(model.counts.n_asked for model in models),
-            n_held_out=frame.owner.size,
-            n_users=frame.order.n.size,
-            n_audited=np.unique(np.concatenate([audit.users for audit in audits])).size,
-            n_candidates=n_candidates,
-            confidence=settings.confidence,
-            level=level,
-            proxy=frame.order.proxy.name,
-            depth=tuple(map(depth_of, audits)),
-            proxy_helps=tuple(model.proxy_helps for model in models),
-        )
-
-
-def expectation(order: Order, budget: float) -> tuple[int, str]:
-    """Return what a budget costs and can be expected to give, and the level at which to log it."""
-    n_users = order.n.size
-    n_candidates = int(order.n.sum())
-    most = min(int(budget * n_users), n_candidates)
-    price = f"at most {most:,} scores per recommender"
-    if most == n_candidates:
-        return logging.INFO, f"{price}, which are all: the metrics will be exact"
-    lists = (1.0 - MODEL_SHARE) * most * n_users / n_candidates
-    fits, hides = (100.0 * width / np.sqrt(max(lists, 0.01)) for width in WIDTHS)
-    users = f"{lists:,.0f} users" if lists >= 1.5 else f"{lists:.1g} users"
+    if most >= n_candidates:
+        return most
+    limit = most - CONTROLS
+    first_round = n_users * np.count_nonzero(frame.n.any(0))
+    if MODEL_SHARE * limit < first_round:
+        needed = np.ceil((first_round / MODEL_SHARE + CONTROLS) / n_users)
+        raise InputError(f"budget is {budget:g}; the first round needs {needed:.0f}")
+    lists = float(f"{(1.0 - MODEL_SHARE) * most * n_users / n_candidates:.2g}")
+    fits, hides = (100.0 * width / np.sqrt(lists) for width in WIDTHS)
     text = (
-        f"{price}; the audit pays for full lists of about {users}: expect intervals of about "
-        f"±{fits:.0f} % of a metric where the proxy fits, ±{hides:.0f} % where not"
+        f"at most {most:,} scores per recommender; the audit pays for full lists of about "
+        f"{lists:,g} users: expect intervals of about ±{fits:.0f} % of a metric where the proxy "
+        f"fits, ±{hides:.0f} % where not"
     )
     if lists < LEAST_CONFIRMED:
-        return logging.WARNING, f"{text}; with so few lists the result cannot tell which"
-    return logging.INFO, text
+        _log.warning(f"{text}; with so few lists the result cannot tell which")
+    else:
+        _log.info(text)
+    return limit
 
 
-def explore(model: Model, total: int) -> Asking:
-    """Ask where the metrics vary most, in rounds; the first asks for one score of every stratum.
+def _ask(model: Model, recommender: Recommender, limit: int) -> None:
+    """Ask for the scores of the model: for all if there are no more, else in rounds."""
+    counts = model.counts
+    n_unpaid = limit - counts.left.sum()
+    if n_unpaid >= 0:
+        _question_again(recommender, *counts.ask(counts.left), min(CONTROLS, n_unpaid))
+        return
+    first_round = counts.ask(np.minimum(1, counts.left))
+    _question_again(recommender, *first_round, CONTROLS)
+    model.fit(FIRST_STEPS)
+    # Without a relation of the orders of proxy and recommender the audit ranks users more fully.
+    model.proxy_helps = proxy_helps(counts)
+    if model.proxy_helps:
+        explore(model, int(MODEL_SHARE * limit))
 
-    It is the only one if it shows no relation between the orders of proxy and recommender.
-    """
+
+def _question_again(
+    recommender: Recommender, users: Int, items: Int, scores: Float, count: int
+) -> None:
+    """Ask for the scores of some pairs again, in another order and beside others, and compare."""
+    rng = generator(0, "budget", "again")
+    some = rng.choice(users.size, min(count, users.size), replace=False)
+    again = recommender.score(users[some], items[some])
+    n_others = differing(scores[some], again, scores)
+    if n_others:
+        ask(
+            "recommender",
+            f"{n_others} of {some.size} pairs have another score when asked again beside other "
+            "pairs: are scores normalised within a call, sorted, or random (dropout)? Return the "
+            "score of each pair alone, in the order asked",
+        )
+
+
+def differing(before: Float, now: Float, scores: Float) -> int:
+    """Count scores that changed by more than rounding explains."""
+    finite = scores[np.isfinite(scores)]
+    margin = CLOSE * (np.ptp(finite) if finite.size else 0.0)
+    return int((~np.isclose(now, before, rtol=CLOSE, atol=margin)).sum())
+
+
+def explore(model: Model, total: int) -> None:
+    """Ask where the metrics vary most, in rounds, at most for `total` scores in all."""
     counts = model.counts
     n_users, n_strata = counts.m.shape
-    if not counts.m.any():
-        yield from counts.ask(np.minimum(1, counts.left))
-        model.fit(FIRST_STEPS)
-        model.proxy_helps = proxy_helps(counts)
-    if not model.proxy_helps:
-        return  # the audit ranks users more fully for the rest
     fewest = np.array([*BATCHES, *[BATCH] * n_strata][:n_strata])
-    first = counts.n_asked / n_users + 3.0
-    limits = [total / n_users]
-    if limits[0] > first:
-        rounds = max(LEAST_ROUNDS, int(ROUNDS_PER_E * np.log(limits[0] / first)))
-        limits = np.geomspace(first, limits[0], rounds).tolist()
-    for limit in limits:
-        room = min(int(limit * n_users), total) - counts.n_asked
-        gain = model.gain()
-        more = np.minimum(np.maximum(fewest, counts.m), counts.left).ravel()
-        ranked = np.argsort(-np.where(more > 0, gain.ravel(), -1.0), kind="stable")
-        n_taken = np.searchsorted(np.cumsum(more[ranked]), room, side="right")
-        more[ranked[n_taken:]] = 0
+    first = min(counts.n_asked + 3 * n_users, total)
+    rounds = max(LEAST_ROUNDS, int(ROUNDS_PER_E * np.log(total / first)))
+    for limit in np.geomspace(first, total, rounds).astype(int):
+        more = _most_telling(model, fewest, limit - counts.n_asked)
         if more.any():
-            yield from counts.ask(more.reshape(n_users, n_strata))
+            counts.ask(more)
             model.fit(ROUND_STEPS)
+            _log.info(f"{counts.n_asked:,} scores so far")
     model.fit(LAST_STEPS)
 
 
-def joined(tasks: Sequence[Generator[Asked, Any, object]]) -> Generator[Batch, Float, None]:
-    """Run tasks side by side, a request of each in every batch."""
-    replies: dict[int, Float | None] = dict.fromkeys(range(len(tasks)))
-    while True:
-        wanted: dict[int, Asked] = {}
-        for place, scores in replies.items():
-            with suppress(StopIteration):
-                wanted[place] = tasks[place].send(scores)
-        if not wanted:
-            return
-        sizes = [asked.user.size for asked in wanted.values()]
-        users, items = map(np.concatenate, zip(*wanted.values(), strict=True))
-        scores = yield Batch(np.repeat(list(wanted), sizes), users, items)
-        replies = dict(zip(wanted, np.split(scores, np.cumsum(sizes)[:-1]), strict=True))
+def _most_telling(model: Model, fewest: Int, room: int) -> Int:
+    """Return how many scores to ask of each user and stratum, where metrics vary most per score."""
+    counts = model.counts
+    gain = model.gain()
+    more = np.minimum(np.maximum(fewest, counts.m), counts.left).ravel()
+    ranked = np.argsort(-np.where(more > 0, gain.ravel(), -1.0), kind="stable")
+    n_taken = np.searchsorted(np.cumsum(more[ranked]), room, side="right")
+    more[ranked[n_taken:]] = 0
+    return more.reshape(gain.shape)

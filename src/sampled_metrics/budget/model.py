@@ -29,6 +29,7 @@ ROWS_PER_BIN = 100
 SMOOTHING = 0.5  # scores that the initial share of a class weighs
 UNSEEN = 0.3  # scores added to what was seen, so that thin strata stay interesting
 MOST_SHARE = 0.995  # of better candidates in a stratum
+MOST_DEPTH = 2000  # better candidates: tables of the model grow with its square
 DEEPEST = 10  # better candidates that end a scan where no metric has a cutoff
 TIE_NODES = roots_legendre(6)  # of the integral over the order of ties
 SMALLEST = 1e-4  # Poisson mean in the tables
@@ -58,6 +59,21 @@ def parse_metrics(names: str | Sequence[str | Measure], single: bool = True) -> 
     return tuple(measures)
 
 
+def depth_of(measures: Sequence[Measure], n_largest: int) -> int:
+    """Number of better candidates from which on metrics with a cutoff are zero, or few are left.
+
+    Examples
+    --------
+    >>> depth_of(parse_metrics("hr@20, map"), 900), depth_of(parse_metrics("hr@1000000"), 900)
+    (20, 901)
+    """
+    cutoffs = [measure.cutoff for measure in measures if measure.cutoff]
+    depth = min(max(cutoffs, default=DEEPEST), n_largest + 1)
+    if depth > MOST_DEPTH:
+        raise InputError(f"metrics: a cutoff is above {MOST_DEPTH}; rank fully (`rank`) for it")
+    return depth
+
+
 def over_ties(measures: Sequence[Measure], better: Int, tied: Int) -> Float:
     """Mean of metrics over all orders of the tied candidates and the held-out item."""
     most = int((better + tied).max(initial=0))
@@ -84,16 +100,16 @@ class Model:
         self.frame = frame
         self.measures = measures
         self.proxy_helps = True  # by the first scores
-        cutoffs = [measure.cutoff for measure in measures if measure.cutoff]
-        self.depth = max(cutoffs, default=DEEPEST)  # better ones after which those are zero
+        n_largest = int(frame.n_candidates.max())
+        self.depth = depth_of(measures, n_largest)  # better ones that end a scan
         self.sums = np.flatnonzero([measure.cutoff is None for measure in measures])
         is_recall = [measure.kind in ("recall", "hit") for measure in measures]
         self.priority = np.where(is_recall, 0.25, 1.0)
         n_held_out = np.bincount(frame.owner)[frame.owner]
         factors = [_factor(measure, n_held_out, counts.above) for measure in measures]
         self.scale = np.stack(factors)  # of rows in the metrics of their users
-        self._poisson = PoissonMeans(measures, self.depth, int(frame.order.n.max()))
-        self._in_bin = _in_bin(frame.order.own)
+        self._poisson = PoissonMeans(measures, self.depth, n_largest)
+        self._in_bin = _in_bin(frame.own)
         n_rows, n_bins = self._in_bin.shape
         n_classes = max(LEAST_CLASSES, min(MOST_CLASSES, n_rows // ROWS_PER_CLASS))
         self._floor = min(0.07 / frame.edges[-1], 2e-5)

@@ -1,183 +1,83 @@
-"""What is evaluated: seen and relevant items of users, and scores under the same ids."""
+"""What is evaluated: held-out items of users and their other candidates, and scores of both."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse, vstack
+import pandas as pd
+from scipy.sparse import csr_array
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.arrays import (
-    EXACT,
-    Bool,
-    Ids,
-    Int,
-    id_column,
-    ordered_floats,
-    require_unique,
-)
+from sampled_metrics._base.arrays import EXACT, Bool, Float, Ids, Int
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import is_pandas
-from sampled_metrics._base.sparse import (
-    canonical,
-    marked,
-)
+from sampled_metrics._base.kinds import Kind, kind_of
+from sampled_metrics._base.sparse import canonical, marked
 from sampled_metrics.inputs.held import OfUsers
-from sampled_metrics.inputs.items import (
-    items_by_id,
-    items_by_position,
-    known_items,
-    table_of_items,
-)
+from sampled_metrics.inputs.items import items_by_id, items_of_arrays, known_items, table_of_items
 from sampled_metrics.inputs.questions import ask_of_grades
-from sampled_metrics.inputs.scores import as_array
-from sampled_metrics.tables.arrow import places
+from sampled_metrics.inputs.scores import Scores, as_array, scores_of
+from sampled_metrics.ranks.items import RELEVANT, SEEN
 from sampled_metrics.tables.names import ITEM
 
-Scorer = Callable[[Int, Int], Any]
-Function = Callable[[Ids, Ids], ArrayLike]  # score of each pair of a user and an item
-
-
-class Grid(NamedTuple):
-    """Numbers of users x items; ids are None for the numbers of rows and columns."""
-
-    values: Any
-    user_ids: Any = None
-    item_ids: Any = None
-
-    @classmethod
-    def of(cls, name: str, data: OfUsers) -> "Grid":
-        """Take a DataFrame with ids as index and columns, or a sparse or dense matrix."""
-        if issparse(data):
-            values = canonical(data)
-            _require_exact(name, values.data)
-        else:
-            values = ordered_floats(as_array(data, name))
-        if values.ndim != 2 or not all(values.shape):
-            raise InputError(f"{name} has shape {values.shape}; expected users x items")
-        if not is_pandas(data):
-            return cls(values)
-        ids = []
-        for axis, size in zip((data.index, data.columns), values.shape, strict=True):
-            ids.append(id_column(f"ids of {name}", axis, size))
-            require_unique(f"id of {name}", ids[-1])
-        return cls(values, *ids)
-
-    def items(self) -> Any:
-        """Return a table of all items, None without ids."""
-        if self.item_ids is None:
-            return None
-        import pandas as pd
-
-        return pd.DataFrame({ITEM: self.item_ids})
+CANDIDATES = "candidates"
+Shape = tuple[int, int]
+Scorer = Callable[[Int, Int], Any]  # of pairs, by running numbers of users and items
 
 
 class Problem(NamedTuple):
-    """What users have seen, what was held out of it, and which other items are candidates.
+    """Held-out items of users, and which other items are their candidates.
 
     Attributes
     ----------
+    held_out, seen
+        True at the held-out items of the users evaluated, and at what they have seen; shape (users,
+        items).
     events
-        1 where a user has seen an item; shape (all users, items). Users with held-out items come
-        first and are evaluated; the events of the others only train proxies.
-    owner, item
-        User and item of each held-out row, ordered by user.
+        Number of users who have seen each item, of all users.
     user_ids, item_ids
-        Ids of the users evaluated and of all items; numbers of rows and columns if not `by_id`.
+        Ids of the users evaluated and of all items; numbers of rows and columns by position.
+    shape
+        Of what was given by position, maybe with further users; None with ids.
     candidates
-        1 at the candidates of the users evaluated, without seen and held-out items; None if these
-        are all other items.
+        1 at the candidates without seen and held-out items; None if these are all other items.
     """
 
-    events: csr_array
-    owner: Int
-    item: Int
+    held_out: csr_array
+    seen: csr_array
+    events: Int
     user_ids: Ids
     item_ids: Ids
-    by_id: bool = True
+    shape: Shape | None = None
     candidates: csr_array | None = None
 
-    @classmethod
-    def of(
-        cls,
-        relevant: OfUsers,
-        seen: OfUsers | None,
-        items: OfUsers | None = None,
-        candidates: OfUsers | None = None,
-        shape: tuple[int, int] | None = None,
-    ) -> "Problem":
-        """Take tables of ids, or matrices and lists by position; see `evaluate_on_budget`.
+    @property
+    def owner(self) -> Int:
+        """User of each held-out item, in ascending order."""
+        return self.held_out.nonzero()[0]
 
-        `shape` is that of scores by position, if they are a matrix.
-        """
-        others = {"seen": seen, "candidates": candidates}
-        others = {name: items_of for name, items_of in others.items() if items_of is not None}
-        if not others:
-            raise InputError("neither seen (--seen) nor candidates (--candidates); give one")
-        tables = _tables({"relevant": relevant, **others})
-        if not tables:
-            return cls._of_positions(relevant, others, items, shape)
-        listed = tables.get("candidates")
-        named = [listed] if listed is not None else []
-        known = known_items(tables["relevant"], tables.get("seen"), items, named)
-        owner, item = known.held_out.matrix().nonzero()
-        both = [known.seen.matrix(), known.seen_by_others.matrix()]
-        problem = cls(
-            events=marked(vstack(both, format="csr")),
-            owner=owner,
-            item=item,
-            user_ids=known.user_ids,
-            item_ids=known.item_ids,
-        )
-        if listed is None:
-            return problem
-        by_id = items_by_id(listed, "candidates").within(known.user_ids, known.item_ids)
-        return problem._among(by_id.matrix())
+    @property
+    def item(self) -> Int:
+        """Held-out items, ordered by user."""
+        return self.held_out.nonzero()[1]
 
-    @classmethod
-    def _of_positions(
-        cls,
-        relevant: OfUsers,
-        others: dict[str, Any],
-        items: Any,
-        shape: tuple[int, int] | None,
-    ) -> "Problem":
-        """Take rows and columns, and put users with held-out items first."""
-        shape = _shape_of(relevant, others, items, shape)
-        if items is not None and whole_number("items", items, 1) != shape[1]:
-            raise InputError(f"items is {items}; expected {shape[1]}, the number of all items")
-        marks = {name: _marks(name, items_of, shape) for name, items_of in others.items()}
-        events = marks.get("seen", csr_array(shape))
-        held = items_by_position(relevant, "relevant", shape)
-        ask_of_grades(held.relevance)
-        row = held.owners
-        if not row.size:
-            raise InputError("relevant has no items; expected at least one")
-        is_seen = np.ravel(events[row, held.item]) != 0
-        if is_seen.any():
-            user, item = held.pair(int(np.argmax(is_seen)))
-            raise InputError(f"relevant: held-out item {item} of user {user} is seen")
-        user_ids, owner = np.unique(row, return_inverse=True)
-        without = np.setdiff1d(np.arange(shape[0]), user_ids)
-        problem = cls(
-            events=events[np.append(user_ids, without)],
-            owner=owner,
-            item=held.item,
-            user_ids=user_ids,
-            item_ids=np.arange(shape[1]),
-            by_id=False,
-        )
-        if "candidates" not in marks:
-            return problem
-        return problem._among(marks["candidates"][user_ids])
+    def n_candidates(self) -> Int:
+        """Count the candidates of each user, the held-out items not included."""
+        if self.candidates is not None:
+            return np.diff(self.candidates.indptr).astype(np.int64)
+        n_items = self.seen.shape[1]
+        return n_items - np.diff(self.seen.indptr) - np.diff(self.held_out.indptr)
 
-    def _among(self, candidates: csr_array) -> "Problem":
+    def is_candidate(self, users: Int) -> Bool:
+        """Mark the candidates of some users, and maybe their held-out items."""
+        if self.candidates is not None:
+            return self.candidates[users].toarray() != 0
+        return ~self.seen[users].toarray()
+
+    def among(self, listed: csr_array) -> "Problem":
         """Return the problem with these candidates, but for seen and held-out items."""
-        pairs = (self.owner, self.item)
-        held_out = csr_array((np.ones(self.owner.size), pairs), self.seen.shape)
-        listed = marked(candidates)
-        others = canonical(listed - listed.multiply(marked(self.seen + held_out)))
+        left = marked(listed)
+        others = canonical(left - left.multiply(self.seen + self.held_out))
         without = np.flatnonzero(np.diff(others.indptr) == 0)
         if without.size:
             user = self.user_ids[without[0]]
@@ -185,108 +85,166 @@ class Problem(NamedTuple):
             raise InputError(f"{problem}; expected some for each user with a held-out item")
         return self._replace(candidates=others)
 
-    def n_candidates(self) -> Int:
-        """Count the candidates of each user, the held-out items not included."""
-        if self.candidates is not None:
-            return np.diff(self.candidates.indptr).astype(np.int64)
-        return self.seen.shape[1] - np.diff(self.seen.indptr) - np.bincount(self.owner)
-
-    def is_candidate(self, users: Int) -> Bool:
-        """Mark the candidates of some users, and maybe their held-out items."""
-        if self.candidates is not None:
-            return self.candidates[users].toarray() != 0
-        return self.seen[users].toarray() == 0
-
     @property
-    def seen(self) -> csr_array:
-        """What the users evaluated have seen."""
-        return self.events[: self.user_ids.size]
-
-    def scorer(self, name: str, scores: Grid | Function) -> Scorer:
-        """Return a function of running numbers, given one of ids, or a matrix."""
-        if not isinstance(scores, Grid):
-            return lambda users, items: scores(self.user_ids[users], self.item_ids[items])
-        row, column = self.places(name, scores)
-        return lambda users, items: np.ravel(scores.values[row[users], column[items]])
-
-    def places(self, name: str, grid: Grid) -> tuple[Any, Any]:
-        """Return the rows and columns of a matrix."""
-        if not self.by_id:
-            _require_shape(name, grid.values.shape, self.events.shape)
-            return self.user_ids, self.item_ids
-        if grid.user_ids is None:
-            raise InputError(f"{name} has no ids; expected a DataFrame with index and columns")
-        row = places(self.user_ids, grid.user_ids)
-        column = places(self.item_ids, grid.item_ids)
-        for place, ids in ((row, self.user_ids), (column, self.item_ids)):
-            if (place < 0).any():
-                raise InputError(f"{name} lacks {ids[np.argmin(place)]}, an id of the others")
-        return row, column
+    def rows(self) -> Int:
+        """Rows of the users in scores of all items."""
+        if self.shape is None:
+            return np.arange(self.user_ids.size)
+        return self.user_ids.astype(np.int64)
 
 
-def _tables(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables of what is given by ids, none of what is given by position."""
-    tables = {}
-    for name, items_of in given.items():
-        table = table_of_items(items_of, name)
-        if table is not None:
-            tables[name] = table
-    if tables and len(tables) < len(given):
-        names = " and ".join(given)
-        raise InputError(f"one of {names} has ids; give all as tables, or none")
-    return tables
+def read_problem(
+    relevant: OfUsers,
+    seen: OfUsers | None,
+    candidates: OfUsers | None = None,
+    items: OfUsers | None = None,
+    scores: Sequence[Any] = (),
+) -> Problem:
+    """Take tables of ids, or matrices and lists by position; see `evaluate_on_budget`.
+
+    `scores` of all items say which items there are, if nothing else does.
+    """
+    given: dict[str, Any] = {RELEVANT: relevant}
+    for name, items_of in ((SEEN, seen), (CANDIDATES, candidates)):
+        if items_of is not None:
+            given[name] = items_of
+    if len(given) == 1:
+        raise InputError("neither seen nor candidates; give one")
+    tables = {name: table_of_items(items_of, name) for name, items_of in given.items()}
+    has_ids = [table is not None for table in tables.values()]
+    if all(has_ids):
+        frames = [frame for frame in scores if isinstance(frame, pd.DataFrame)]
+        if frames and items is None:
+            items = frames[0].columns.to_frame(index=False, name=ITEM)
+        return _by_id(tables, items)
+    if any(has_ids):
+        raise InputError(f"one of {' and '.join(given)} has ids; give all as tables, or none")
+    return _by_position(given, items, scores)
 
 
-def _shape_of(
-    relevant: OfUsers, others: dict[str, Any], items: Any, shape: tuple[int, int] | None
-) -> tuple[int, int]:
+def _by_id(tables: dict[str, Any], items: OfUsers | None) -> Problem:
+    """Number the users with held-out items, and the items of all tables."""
+    listed = [tables[CANDIDATES]] if CANDIDATES in tables else []
+    known = known_items(tables[RELEVANT], tables.get(SEEN), items, listed)
+    seen = known.seen.matrix()
+    events = _events(seen) + _events(known.seen_by_others.matrix())
+    ids = (known.user_ids, known.item_ids)
+    problem = Problem(known.held_out.matrix(), seen, events, *ids)
+    for table in listed:
+        problem = problem.among(items_by_id(table, CANDIDATES).within(*ids).matrix())
+    return problem
+
+
+def _by_position(given: dict[str, Any], items: Any, scores: Sequence[Any]) -> Problem:
+    """Number the users with held-out items by their rows, and items by columns."""
+    shape = _shape_of(given, items, scores)
+    found = {name: items_of_arrays(part, name, shape) for name, part in given.items()}
+    ask_of_grades(found[RELEVANT].relevance)
+    users = np.flatnonzero(found[RELEVANT].sizes)
+    if not users.size:
+        raise InputError("relevant has no items; expected at least one")
+    rows = {name: part._replace(n_items=shape[1]).matrix() for name, part in found.items()}
+    all_seen = rows.get(SEEN, csr_array(shape, dtype=bool))
+    held_out = rows[RELEVANT][users]
+    seen = all_seen[users]
+    user, item = held_out.multiply(seen).nonzero()
+    if user.size:
+        raise InputError(f"relevant: held-out item {item[0]} of user {users[user[0]]} is seen")
+    problem = Problem(held_out, seen, _events(all_seen), users, np.arange(shape[1]), shape)
+    if CANDIDATES in rows:
+        problem = problem.among(rows[CANDIDATES][users])
+    return problem
+
+
+def _events(seen: csr_array) -> Int:
+    """Count the users who have seen each item."""
+    return np.bincount(seen.indices, minlength=seen.shape[1])
+
+
+def _shape_of(given: dict[str, Any], items: Any, scores: Sequence[Any]) -> Shape:
     """Return the number of users and of items of what is given by position."""
-    for given in (*others.values(), relevant):
-        found = tuple(getattr(given, "shape", ()))
-        if len(found) == 2:
-            return found
-    if shape is not None:
-        return shape
-    for name, given in others.items():
-        if not isinstance(given, list | tuple):
+    for part in (*given.values(), *scores):
+        if len(getattr(part, "shape", ())) == 2:
+            n_items = part.shape[1]
+            if items is not None and whole_number("items", items, 1) != n_items:
+                raise InputError(f"items is {items}; expected {n_items}, the number of all items")
+            return part.shape
+    if items is None:
+        raise InputError("relevant and seen are lists; give items, the number of all items")
+    return items_of_arrays(given[RELEVANT], RELEVANT).n_users, whole_number("items", items, 1)
+
+
+class Recommender:
+    """A function that scores pairs, and the time that it took.
+
+    Attributes
+    ----------
+    seconds, n_scored
+        Time of all calls, and the number of pairs.
+    """
+
+    def __init__(self, score: Scorer, problem: Problem, batch_size: int | None) -> None:
+        self.seconds = 0.0
+        self.n_scored = 0
+        self._score = score
+        self._problem = problem
+        self._batch_size = batch_size
+
+    def score(self, users: Int, items: Int) -> Float:
+        """Score pairs of running numbers of users and items."""
+        scores = np.empty(users.size)
+        step = self._batch_size or max(users.size, 1)
+        for first in range(0, users.size, step):
+            part = slice(first, first + step)
+            began = time.perf_counter()
+            found = self._score(users[part], items[part])
+            self.seconds += time.perf_counter() - began
+            scores[part] = self._checked(found, users[part], items[part])
+        self.n_scored += users.size
+        return scores
+
+    def _checked(self, scores: Any, users: Int, items: Int) -> Float:
+        """Return an answer as float64."""
+        name = "result of recommender"
+        array = as_array(scores, name)
+        if array.shape != users.shape:
+            raise InputError(f"{name} has shape {array.shape}; expected {users.shape}")
+        if array.dtype.kind in "iu" and max(int(array.max()), -int(array.min())) > EXACT:
+            raise InputError(f"{name} has whole numbers above 2^53, which are not exact as floats")
+        is_wrong = np.isnan(array) | (array == np.inf)
+        if is_wrong.any():
+            row = np.argmax(is_wrong)
+            item = self._problem.item_ids[items[row]]
+            user = self._problem.user_ids[users[row]]
             raise InputError(
-                f"{name} is of type {type(given).__name__}; expected a matrix or lists"
+                f"score of item {item} for user {user} is {array[row]}; expected a finite number"
             )
-        if items is None:
-            raise InputError(f"{name} is a list; give items, the number of all items, as well")
-    n_users = items_by_position(relevant, "relevant").n_users
-    return n_users, whole_number("items", items, 1)
+        return array.astype(np.float64)
 
 
-def _marks(name: str, given: OfUsers, shape: tuple[int, int]) -> csr_array:
-    """Return ones where a matrix, or lists of columns, have the items of users."""
-    if isinstance(given, list | tuple):
-        _require_shape(name, (len(given), shape[1]), shape)
-        return marked(items_by_position(given, name, shape).matrix())
-    table = canonical(Grid.of(name, given).values)
-    if np.isnan(table.data).any():
-        raise InputError(f"{name} has NaN; expected 0 or 1")
-    _require_shape(name, table.shape, shape)
-    return marked(table)
+def all_scores(name: str, given: Any, problem: Problem) -> Scores:
+    """Take scores of all items: a DataFrame, a matrix, factors, or a function of users.
+
+    With ids the rows and columns are put into the order of the problem's users and items.
+    """
+    if problem.shape is None:
+        if not isinstance(given, pd.DataFrame):
+            raise InputError(f"{name} has no ids; expected a DataFrame with index and columns")
+        if not (given.index.is_unique and given.columns.is_unique):
+            raise InputError(f"{name} has an id twice; expected one row a user, one column an item")
+        given = given.reindex(problem.user_ids, columns=problem.item_ids)
+    kind = kind_of(given)
+    found = None if kind is Kind.FILE else scores_of(given, kind, name)
+    shape = problem.shape or problem.seen.shape
+    if not isinstance(found, Scores) or found.shape not in (None, shape):
+        raise InputError(f"{name} has shape {np.shape(given)}; expected {shape}, users x items")
+    return found
 
 
-def _require_shape(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
-    if shape != expected:
-        raise InputError(f"{name} has shape {shape}; expected {expected}, as seen has")
-
-
-def numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Any:
-    """Return an array of numbers of a shape; anything else is an InputError."""
-    array = as_array(values, name)
-    if array.shape != shape:
-        raise InputError(f"{name} has shape {array.shape}; expected {shape}")
-    _require_exact(name, array)
-    return array
-
-
-def _require_exact(name: str, array: NDArray[Any]) -> None:
-    """Raise InputError for whole numbers that are not compared exactly."""
-    if array.dtype.kind in "iu" and array.size:
-        largest = max(int(array.max()), -int(array.min()))
-        if largest > EXACT:
-            raise InputError(f"{name} has {largest}; expected whole numbers of at most 2^53")
+def by_pairs(name: str, given: Any, problem: Problem) -> Scorer:
+    """Return a function of running numbers, given one of ids, or scores of all items."""
+    if kind_of(given) is Kind.FUNCTION:
+        return lambda users, items: given(problem.user_ids[users], problem.item_ids[items])
+    matrix = all_scores(name, given, problem).matrix()
+    row = problem.rows
+    return lambda users, items: matrix[row[users], items]

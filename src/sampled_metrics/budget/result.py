@@ -32,8 +32,6 @@ DEPTH_SHARE = 0.9  # of the better items lie before the depth
 MODEL_SHARE = 0.75  # of the budget; the rest is the audit's
 SURER = 1.3  # times the budget that pays for the least lists on average
 LEAST_CONFIRMED = 15  # audited users with all candidates scored, for a depth
-ROUNDING = 1e-5  # of the numbers in a table
-SOON = 60.0  # seconds; a full ranking that takes less is worth more than any estimate
 
 
 @dataclass(frozen=True)
@@ -48,15 +46,12 @@ class BudgetResult(Shown):
         `Estimate` of each recommender and metric; of pairs (a, b) of running numbers, b minus a.
     n_asked
         Pairs asked of each recommender, held-out items not counted.
-    n_unused
-        Pairs asked before the budget was enlarged that the result does not use.
     n_held_out, n_users, n_audited
         Held-out items, users, and users drawn for the audit.
     n_candidates
         Pairs that a full ranking of one recommender scores, held-out items not counted.
-    confidence, level
-        Coverage asked for, and that of the intervals by themselves, which is higher where the
-        evaluation might have stopped before.
+    confidence
+        Coverage of the intervals.
     proxy, depth
         Name of the proxy; position in its order before which 90 % of the better items of users
         with few of them lie, by the audit; NaN where too few users were ranked fully.
@@ -79,11 +74,9 @@ class BudgetResult(Shown):
     n_audited: int
     n_candidates: int
     confidence: float
-    level: float
     proxy: str
     depth: tuple[float, ...]
     proxy_helps: tuple[bool, ...]
-    n_unused: tuple[int, ...] = ()
     seconds_per_score: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -137,12 +130,14 @@ class BudgetResult(Shown):
         """
         results = []
         for result in decided(list(self._pairs()), correction, self.confidence):
-            results.append(replace(result, verdict=self._verdict(result)))
+            verdict = f"undecided after {max(self.scores_per_user):.4g} scores per user"
+            if result.order != UNDECIDED:
+                verdict = is_above(result, result.order)
+            results.append(replace(result, verdict=verdict))
         return Results(results, partial(_order_parts, confidence=self.confidence))
 
     def _pairs(self) -> Iterator[Compared]:
         """Compare pairs, orders open."""
-        looks = (1.0 - self.confidence) / (1.0 - self.level)  # at which it might have stopped
         n_items = round((self.n_candidates + self.n_held_out) / self.n_users)
         for (a, b), leads in self.differences.items():
             rows = zip(self.metrics, leads, self.estimates[a], self.estimates[b], strict=True)
@@ -160,21 +155,11 @@ class BudgetResult(Shown):
                     ci_high=lead.high,
                     range_low=lead.low,
                     range_high=lead.high,
-                    p_value=min(1.0, p_value(lead, self.level) * looks),
+                    p_value=p_value(lead, self.confidence),
                     paired=True,
                     n_users=self.n_users,
                     n_items=n_items,
                 )
-
-    def _verdict(self, result: Compared) -> str:
-        if result.order != UNDECIDED:
-            return is_above(result, result.order)
-        words = f"undecided after {max(self.scores_per_user):.4g} scores per user"
-        if result.difference > 0.0:
-            return f"{words}; the estimates put {result.b} above {result.a}"
-        if result.difference < 0.0:
-            return f"{words}; the estimates put {result.a} above {result.b}"
-        return words
 
     def parts(self, correction: str = "holm", **_: Any) -> Parts:
         """Return tables of metrics and orders, and what the numbers mean and cost."""
@@ -185,9 +170,7 @@ class BudgetResult(Shown):
             table.append(shown)
         orders = self.compare(correction)
         notes = [self._notes(orders, correction), *questions(self.notes)]
-        if not orders:
-            return [table, *notes]
-        return [table, *orders.parts(), *notes]
+        return [table, *(orders.parts() if orders else []), *notes]
 
     @property
     def scores_per_user(self) -> tuple[float, ...]:
@@ -203,13 +186,9 @@ class BudgetResult(Shown):
         """Say what the numbers are, what they cost, how the proxy fits, and what to do."""
         import jinja2
 
-        # A budget that pays for enough full lists in the audit, rounded up to two digits.
-        lists = SURER * LEAST_CONFIRMED / (1.0 - MODEL_SHARE)
-        budget = lists * self.n_candidates / self.n_users**2
-        unit = 10.0 ** max(math.floor(math.log10(budget)) - 1, 0)
         n_scores = self.n_candidates + self.n_held_out
+        lists = SURER * LEAST_CONFIRMED / (1.0 - MODEL_SHARE)
         seconds = n_scores * sum(self.seconds_per_score)
-        differences = [x.difference - (x.value_b - x.value_a) for x in orders]
         environment = jinja2.Environment(  # noqa: S701 - of plain text
             loader=jinja2.PackageLoader("sampled_metrics.budget"),
             trim_blocks=True,
@@ -220,12 +199,10 @@ class BudgetResult(Shown):
             recommenders=self.rows()[:: len(self.metrics)],
             users=count(self.n_users, "user"),
             correction=correction,
-            moved=any(abs(difference) > ROUNDING for difference in differences),
-            undecided=any(x.order == UNDECIDED for x in orders),
-            enough=math.ceil(budget / unit) * unit,
+            orders=orders,
+            enough=lists * self.n_candidates / self.n_users**2,
             n_scores=n_scores,
             seconds=float(f"{seconds:.2g}"),
-            is_soon=seconds < SOON,
         )
         return notes.rstrip()
 

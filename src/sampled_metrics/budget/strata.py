@@ -1,90 +1,28 @@
-"""Strata of the proxy's order, counts of better candidates in them, and what these tell."""
+"""Counts of better candidates in strata of the proxy's order, and what these tell."""
 
-from collections.abc import Generator
-from typing import Any, NamedTuple
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, ranges
-from sampled_metrics._base.errors import ask, reading
-from sampled_metrics.budget.candidates import Order
-from sampled_metrics.budget.keyed import hashed, permuted, stream
+from sampled_metrics._base.errors import ask
+from sampled_metrics.budget.candidates import Strata
 
-# Narrow where a proxy puts the items that outrank the held-out one, wide in the tail.
-EDGES = (0, 5, 15, 40, 100, 250, 600, 1400)
-GROWTH = 2.4  # of the edges beyond
 LEAST_ODDS = 3.0  # ratio of odds from which a model of the proxy's order pays
 QUANTILE = 2.326  # of the normal distribution, one-sided, for an error of 1 %
 MANY = 50  # held-out items, whose mean place tells a random order from a poor one
 POOR = 0.55  # mean share of candidates below the held-out item
 TOP = 0.9  # share below near the top
 AT_TOP = 0.3  # share of rows there
-LAST = 0.9  # share of the candidates below which edges lie
-
-
-def edges(n_largest: int) -> Int:
-    """Edges of the strata of up to `n_largest` candidates.
-
-    Examples
-    --------
-    >>> edges(3700)
-    array([   0,    5,   15,   40,  100,  250,  600, 1400, 3700])
-    """
-    n = max(n_largest, 1)
-    inner: list[float] = list(EDGES)
-    while inner[-1] * GROWTH < LAST * n:
-        inner.append(inner[-1] * GROWTH)
-    rounded = [round(edge) for edge in inner if edge < LAST * n]
-    return np.array([*rounded, n])
-
-
-class Frame:
-    """Strata of all users, the same for all recommenders, so that common errors cancel."""
-
-    def __init__(self, order: Order, seed: int) -> None:
-        self.order = order
-        self.seed = seed
-        self.owner = order.problem.owner
-        self.edges = edges(int(order.n.max()))
-        # Candidates of each user in each stratum, shape (users, strata).
-        self.n = np.diff(np.minimum(order.n[:, np.newaxis], self.edges))
-        self._first_row = np.searchsorted(self.owner, np.arange(order.n.size + 1))
-        self._key = stream(seed, "order within strata")
-
-    def items(self, user: Int, stratum: Int, index: Int) -> Int:
-        """Items by their place in the random order within a stratum."""
-        key = hashed(self._key, user, stratum)
-        place = permuted(index, self.n[user, stratum], key)
-        return self.order.items(user, self.edges[stratum] + place)
-
-    def rows_of(self, user: Int) -> tuple[Int, Int]:
-        """Pairs (place within `user`, held-out row) for the rows of some users."""
-        first = self._first_row[user]
-        count = np.diff(self._first_row)[user]
-        place = np.repeat(np.arange(user.size), count)
-        return place, ranges(first, count)
-
-    def by_user(self, rows: NDArray[Any], function: np.ufunc = np.add) -> NDArray[Any]:
-        """Sum over the held-out rows of each user; rows are the last axis."""
-        return function.reduceat(rows, self._first_row[:-1], axis=-1)
-
-
-class Asked(NamedTuple):
-    """Pairs to be scored, in the order of users, strata and places."""
-
-    user: Int
-    item: Int
-
-
-Asking = Generator[Asked, Float, None]
 
 
 class Counts:
     """Scores of one recommender, compared with those of the held-out items."""
 
-    def __init__(self, frame: Frame, held_scores: Float) -> None:
+    def __init__(self, frame: Strata, score: Callable[[Int, Int], Float]) -> None:
         self.frame = frame
+        self._score = score
+        held_scores = score(frame.owner, frame.problem.item)
         self._held_scores = held_scores
         # Scores asked, shape (users, strata): the first so many of the random order. Those of them
         # above, or equal to, the held-out score, shape (rows, strata).
@@ -97,13 +35,17 @@ class Counts:
         self.above = np.empty(order.size, np.int64)
         self.above[order] = np.arange(order.size) - first
 
-    def ask(self, more: Int) -> Asking:
-        """Ask for and count the next `more` scores, shape (users, strata)."""
+    def ask(self, more: Int) -> tuple[Int, Int, Float]:
+        """Ask for and count the next `more` scores, shape (users, strata).
+
+        Returns users, items and scores of the pairs.
+        """
         some = np.nonzero(more)
         count = more[some]
         index = ranges(self.m[some], count)
         user, stratum = (np.repeat(part, count) for part in some)
-        scores = yield Asked(user, self.frame.items(user, stratum, index))
+        items = self.frame.items(user, stratum, index)
+        scores = self._score(user, items)
         self.m += more
         # Each score is compared with that of every held-out item of its user.
         place, row = self.frame.rows_of(user)
@@ -112,6 +54,7 @@ class Counts:
         held_score = self._held_scores[row]
         np.add.at(self.better, cell, score > held_score)
         np.add.at(self.tied, cell, score == held_score)
+        return user, items, scores
 
     @property
     def left(self) -> Int:
@@ -161,27 +104,26 @@ def proxy_helps(counts: Counts) -> bool:
     return bool(distance > np.log(LEAST_ODDS))
 
 
-def question_scores(name: str, counts: Counts) -> None:
+def question_scores(counts: Counts) -> None:
     """Ask about scores that are all equal, or in random or reversed order."""
     asked = counts.m[counts.frame.owner]
     if len(asked) < MANY:
         return
-    with reading(name):
-        n_equal = np.count_nonzero(counts.n_tied == asked.sum(axis=1))
-        if 2 * n_equal >= len(asked):
-            ask(
-                "recommender",
-                f"all scores of {n_equal:,} of {len(asked):,} held-out items and their candidates "
-                "are equal: are these scores?",
-            )
-            return
-        candidates = counts.frame.n[counts.frame.owner] * (asked > 0)
-        share = counts.expected_better / np.maximum(asked, 1)
-        n_better = (share * candidates).sum(axis=1)
-        below = 1.0 - n_better / candidates.sum(axis=1)
-        if below.mean() < POOR and (below >= TOP).mean() < AT_TOP:
-            ask(
-                "recommender",
-                f"held-out items are above about {below.mean():.0%} of their candidates, 50 % in a "
-                "random order: are higher scores better, and are its arguments users, then items?",
-            )
+    n_equal = np.count_nonzero(counts.n_tied == asked.sum(axis=1))
+    if 2 * n_equal >= len(asked):
+        ask(
+            "recommender",
+            f"all scores of {n_equal:,} of {len(asked):,} held-out items and their candidates "
+            "are equal: are these scores?",
+        )
+        return
+    candidates = counts.frame.n[counts.frame.owner] * (asked > 0)
+    share = counts.expected_better / np.maximum(asked, 1)
+    n_better = (share * candidates).sum(axis=1)
+    below = 1.0 - n_better / np.maximum(candidates.sum(axis=1), 1)
+    if below.mean() < POOR and (below >= TOP).mean() < AT_TOP:
+        ask(
+            "recommender",
+            f"held-out items are above about {below.mean():.0%} of their candidates, 50 % in a "
+            "random order: are higher scores better, and are its arguments users, then items?",
+        )

@@ -1,45 +1,36 @@
 """The command line, with one-line errors and exit status 2."""
 
-import atexit
-import gc
 import inspect
 import logging
 import signal
 import sys
 import warnings
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import sampled_metrics
 from sampled_metrics._base.errors import NO_MEMORY, InputError, InputWarning, one_line
-from sampled_metrics.cli.budget import app as budget
 from sampled_metrics.cli.draws import app as draws
-from sampled_metrics.cli.files import Group, guard
-from sampled_metrics.cli.options import option
+from sampled_metrics.cli.files import guard
 from sampled_metrics.cli.rankings import app as rankings
 
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
-# The base of all errors of the command-line library, which typer exports only by its heirs.
-_CommandLineError: type[Any] = typer.BadParameter.__mro__[2]
 _log = logging.getLogger("sampled_metrics")
-
-_OBJECTS = 1_000_000  # made and not released, before the first search for garbage
 
 app = typer.Typer(
     name="sampled-metrics",
     help="Metrics of item recommendation under sampling, and their correction.",
-    cls=Group,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for commands in (rankings, draws, budget):
+for commands in (rankings, draws):
     guard(commands)
     for command in commands.registered_commands:
         # Paragraphs flow: their lines end where the terminal does, not where the source does.
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
         command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    app.add_typer(commands, name="budget" if commands is budget else None, cls=Group)
+    app.add_typer(commands)
 
 
 def _print_version(wanted: bool) -> None:
@@ -51,7 +42,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     _: Annotated[
-        bool, option("", "Print the version.", "--version", callback=_print_version)
+        bool, typer.Option("--version", callback=_print_version, help="Print the version.")
     ] = False,
 ) -> None:
     pass
@@ -59,8 +50,6 @@ def _options(
 
 def main() -> None:
     """Run the command; print an error caused by invalid input as one line."""
-    gc.set_threshold(_OBJECTS)  # searches would take a tenth of the time of short commands,
-    atexit.register(gc.freeze)  # the one at the end as much again
     logging.basicConfig(format="%(message)s", handlers=[logging.StreamHandler()], force=True)
     _log.setLevel(logging.INFO)
     warnings.simplefilter("always", InputWarning)
@@ -71,19 +60,10 @@ def main() -> None:
         for word in sys.argv[1:]:
             if any("\ud800" <= sign <= "\udfff" for sign in word):  # surrogates of wrong bytes
                 raise InputError(f"{word!r} is not UTF-8; rename the file")
-        status = app(_joined(sys.argv[1:]) or ["--help"], standalone_mode=False)
+        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except Exception as error:
         status = _fail(*_described(error))
     sys.exit(status)
-
-
-def _joined(words: list[str]) -> list[str]:
-    """Join what follows `--against` up to the next option, which the library takes for one word."""
-    if "--against" not in words:
-        return words
-    first = words.index("--against") + 1
-    end = next((i for i in range(first, len(words)) if words[i].startswith("-")), len(words))
-    return [*words[:first], " ".join(words[first:end]), *words[end:]]
 
 
 def _described(error: Exception) -> tuple[str, int]:
@@ -91,7 +71,7 @@ def _described(error: Exception) -> tuple[str, int]:
     match error:
         case InputError():
             return str(error), WRONG_INPUT
-        case _CommandLineError():
+        case typer.TyperException():
             message = error.format_message().replace("Value error, ", "")
             return " ".join(message.split()), WRONG_INPUT
         case OSError():

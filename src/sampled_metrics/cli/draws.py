@@ -131,12 +131,11 @@ def check_negatives(
 ) -> None:
     """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.
 
-    Looks for held-out and seen items and duplicates among them, users with another number and
-    negatives shared by users, and tests whether they are uniform over the items, over their ids
-    and over their popularity. The p-values of these three are adjusted by Holm's method.
+    Looks for held-out items, seen items and duplicates among them, and tests whether all items are
+    drawn as often.
 
-    Keys: name, passed, found, expected, p_value (of three), remark, notes. Exit status 1 if any
-    fails.
+    Keys: name, passed, found, expected, p_value (of uniformity), remark, notes. Exit status 1 if
+    any fails.
     """
     from sampled_metrics.inference.negatives import check_negatives
 

@@ -1,4 +1,7 @@
-"""Results as a table for people, as JSON or CSV for programs."""
+"""Results as a table for people, as JSON or CSV for programs.
+
+Functions import what they write with, because `--help` should not wait for it.
+"""
 
 import dataclasses
 import json
@@ -10,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import replacing, write_text
-from sampled_metrics._base.text import plain, text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,12 +36,14 @@ def emit(rows: Sequence[Row], form: Format, output: Path | None, note: str = "")
     `note` stands below a table only. Numbers that do not exist are null in JSON and empty in CSV,
     where lists are joined by semicolons.
     """
+    from sampled_metrics._base.text import plain, text_of
+
     if form is Format.TABLE:
         emit_text(text_of([rows, note] if note else [rows]), output)
     elif form is Format.JSON:
         emit_text(json.dumps(plain(rows), indent=2, ensure_ascii=False) + "\n", output)
     else:
-        import pandas as pd  # takes long
+        import pandas as pd
 
         joined = [{key: _joined(value) for key, value in row.items()} for row in plain(rows)]
         _emit_csv(pd.DataFrame(joined, dtype=object), output)
@@ -58,6 +61,8 @@ def emit_results(
     results: "Results[Any]", form: Format, output: Path | None, **options: Any
 ) -> None:
     """Print results as tables for people, with their options, or as rows with their questions."""
+    from sampled_metrics._base.text import text_of
+
     if form is Format.TABLE:
         emit_text(text_of(results.parts(**options)), output)
     else:
@@ -68,6 +73,8 @@ def emit_results(
 def emit_columns(columns: Mapping[Any, Any], form: Format, output: Path | None) -> None:
     """Print many rows given as arrays of one length; a name ending in .parquet is written so."""
     import pandas as pd
+
+    from sampled_metrics._base.files import replacing
 
     table = pd.DataFrame(columns)
     if output is not None and output.suffix == ".parquet":
@@ -82,6 +89,8 @@ def emit_columns(columns: Mapping[Any, Any], form: Format, output: Path | None) 
 
 def emit_text(text: str, output: Path | None) -> None:
     """Print text, or write it to a file, all or nothing."""
+    from sampled_metrics._base.files import write_text
+
     if output is not None:
         write_text(output, text)
         return

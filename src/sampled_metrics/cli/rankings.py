@@ -8,7 +8,6 @@ import typer
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError, collected, reading
-from sampled_metrics._base.text import text_of
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_results, emit_text, wrote
 from sampled_metrics.ranks import Sampling
@@ -41,6 +40,7 @@ def evaluate(
     (few where a handful of users carry the value), notes (questions about the file); values are
     fractions.
     """
+    from sampled_metrics._base.text import text_of
     from sampled_metrics.inference import evaluate as evaluation
     from sampled_metrics.inference.results import questions
     from sampled_metrics.ranks import Ranks
@@ -109,9 +109,9 @@ def correct(
     and its interval (--intervals, and in CSV and JSON) covers its expectation, not the exact
     metric. Rows of one user_id are averaged first.
 
-    Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high,
-    range_middle, shape, behaves_like, n_users, n_items, n_negatives, sampling, notes (questions
-    about the file); values are fractions.
+    Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high, shape,
+    behaves_like, n_users, n_items, n_negatives, sampling, notes (questions about the file); values
+    are fractions. The estimate to quote is that of likely.
     """
     from sampled_metrics.inference import correct as correction
 
@@ -148,7 +148,8 @@ def reported(
     ] = None,
     metric: options.Metrics = None,
     against: Annotated[
-        str | None, options.option("NUMBERS", "Numbers of another paper: which is higher?")
+        list[str] | None,
+        options.option("NUMBERS", "Numbers of another paper, in quotes: which is higher?"),
     ] = None,
     advice: Annotated[
         bool,
@@ -161,7 +162,7 @@ def reported(
     unscored: Annotated[
         float,
         options.option("SHARE", "Users at most whose held-out item is last, because not scored."),
-    ] = 0.0,
+    ] = defaults.UNSCORED,
     runs: Annotated[
         int, options.option("R", "Runs over the same users whose means are printed.", min=1)
     ] = 1,
@@ -171,7 +172,7 @@ def reported(
 ) -> None:
     """Compute the range of exact metrics that the sampled metrics printed in a paper allow.
 
-    Keys: metric, reported, range_low, range_high, range_middle, shape, n_items, n_negatives,
+    Keys: metric, reported, range_low, range_high, likely, shape, n_items, n_negatives,
     n_users, sampling, printed, notes; with --against: metric, a_low, a_high, b_low, b_high,
     range_low, range_high (of b - a), order (a, b or undecided). Values are fractions.
     """
@@ -185,7 +186,9 @@ def reported(
     if advice:
         results: Any = reports.advice(numbers, metric or list(numbers), About(**about))
     else:
-        other = None if against is None else _printed(against.split())
+        other = None
+        if against:
+            other = _printed(" ".join(against).split())
         results = reports.reported(numbers, metric, against=other, **about)
     emit_results(results, form, output)
 
@@ -220,9 +223,10 @@ def check(
     ranks gives (ranks), or not with the metrics over all items (exact).
 
     Keys: row, source, data_set, model, printed, exact, n_items, n_negatives, n_users, runs,
-    sampling, metric, range_low, range_high, range_middle, flags, and of the exact
+    sampling, metric, range_low, range_high, likely, flags, and of the exact
     metric in the table measured and standing. Exit status 1 if a row has a flag.
     """
+    from sampled_metrics._base.text import text_of
     from sampled_metrics.inference import check as checking
 
     checks = checking.check(

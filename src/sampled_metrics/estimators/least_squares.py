@@ -24,12 +24,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # `scipy.linalg` takes long to import, so only where it is used
 from numpy.typing import ArrayLike
+from scipy import linalg, optimize
 
 from sampled_metrics._base.arrays import Float, Int, array_of, blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.solvers import nonnegative_least_squares
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import checked, pmf_at
@@ -39,7 +38,6 @@ _BLOCK_ROWS = 2048
 _MAX_CONDITION = 1e8
 _TIE_BREAK = 1e-12  # gamma of constrained least squares
 _ITERATIONS = 30  # of constrained least squares, per unknown
-_FEW = 128  # unknowns, up to which solutions are as precise without scipy.optimize
 _ROUNDING = 1e-13  # of steps down, as a share of the largest
 ONE_BY_ONE = 1 << 14  # up to so many ranks, each is taken by itself; those of the paper are
 _NODES = 20
@@ -144,7 +142,7 @@ def bias_variance(system: Reduced, gamma: float) -> Float:
     left = triangle[:size, :size]
     # The condition number in the 1-norm is at most `size` times the other, at most 1/sqrt(gamma).
     may_fail = size > _MAX_CONDITION * np.sqrt(gamma)
-    if may_fail and scipy.linalg.lapack.dtrcon(left)[0] * _MAX_CONDITION < 1.0:
+    if may_fail and linalg.lapack.dtrcon(left)[0] * _MAX_CONDITION < 1.0:
         problem = f"gamma {gamma:g} with {size - 1} negatives is ill-conditioned"
         raise ConditioningError(f"{problem}; use fewer negatives or a larger gamma")
     scaled = np.linalg.solve(left, triangle[:size, size:])
@@ -195,12 +193,7 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
 
 def _nonnegative(matrix: Float, target: Float) -> Float:
     """Least squares with unknowns of at least 0; raises RuntimeError if these do not settle."""
-    unknowns = target.size
-    if unknowns <= _FEW:
-        return nonnegative_least_squares(matrix, target, _ITERATIONS * unknowns)
-    from scipy.optimize import nnls  # takes long to import
-
-    return np.asarray(nnls(matrix, target, maxiter=_ITERATIONS * unknowns)[0])
+    return np.asarray(optimize.nnls(matrix, target, maxiter=_ITERATIONS * target.size)[0])
 
 
 def _augmented(system: Reduced, gamma: float) -> tuple[Float, Float]:
@@ -278,6 +271,12 @@ def sums_up_to(ends: Int, values: Callable[[Float], Float]) -> Float:
     return np.cumsum(sums, axis=0)
 
 
+def mean_up_to(ends: Int, measure: Measure, n: int) -> Float:
+    """Mean of a metric over the ranks 1 ... k, for each k of some ends in increasing order."""
+    credited = ends if measure.cutoff is None else np.minimum(ends, measure.cutoff)
+    return sums_up_to(credited, lambda ranks: measure.at(ranks, n)) / ends
+
+
 def _rule(first: int, count: int) -> tuple[Float, Float]:
     """Gauss rule for sums over `count` whole numbers from `first` on (Golub and Welsch 1969)."""
     if count <= _NODES:
@@ -285,5 +284,5 @@ def _rule(first: int, count: int) -> tuple[Float, Float]:
     k = np.arange(1.0, _NODES)
     middle = np.full(_NODES, first + (count - 1.0) / 2.0)
     beside = np.sqrt(k**2 * (count**2 - k**2) / (4.0 * (4.0 * k**2 - 1.0)))
-    nodes, vectors = scipy.linalg.eigh_tridiagonal(middle, beside)
+    nodes, vectors = linalg.eigh_tridiagonal(middle, beside)
     return nodes, count * np.square(vectors[0])

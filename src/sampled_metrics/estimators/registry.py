@@ -1,5 +1,6 @@
 """All estimators: their names, such as `cls` or `bv:0.1`, and vectors of several at once."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,15 +15,18 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import (
     Reduced,
     bias_variance,
+    mean_up_to,
     monotone,
     rank_rule,
     reduced,
 )
 from sampled_metrics.metrics.measures import Measure, parse_list, similar
-from sampled_metrics.ranks import Sampling
-from sampled_metrics.sampling.probability import checked, pmf_at
+from sampled_metrics.ranks import Ranks, Sampling
+from sampled_metrics.sampling.probability import checked, pmf_at, sampled_rank_distribution
 
 Vectors = TypeVar("Vectors", bound=Callable[..., Float])
+_POINTS = 300  # k of `likely`, in equal proportions
+_USERS_OF_A_STEP = 4.0  # root of D users by steps of `likely`
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -34,7 +38,7 @@ class Problem:
     n: int  # number of candidates, the held-out item included
     m: int  # number of negatives
     sampling: Sampling | str  # how all but `sampled` and `rank-estimate` take them to be drawn
-    histogram: ArrayLike | None = None  # users at every sampled rank, shape (m + 1,), for `em`
+    histogram: ArrayLike | None = None  # users at every sampled rank, for fitted estimators
     prior: ArrayLike | None = None  # p(r) of eq. 21 and 25, for `cls` and `bv`; shape (n,)
     # Options of the paper's Table 3: whether entries of `cls` must be at least 0, and the rank of
     # `rank-estimate`: `linear` interpolates between whole ranks; `m` is as eq. 20 is printed.
@@ -46,6 +50,22 @@ class Problem:
     def system(self) -> Reduced:
         """Least-squares problem of eq. 21, shared by all estimators that solve it."""
         return reduced(self.measures, self.n, self.m, self.sampling, self.prior)
+
+    @cached_property
+    def n_users(self) -> float:
+        """Users of the histogram; not whole where users have several rows."""
+        return float(np.asarray(self.histogram, dtype=np.float64).sum())
+
+    @cached_property
+    def shares(self) -> Float:
+        """Share of the users at every sampled rank; shape (m + 1,)."""
+        counts = np.asarray(self.histogram, dtype=np.float64)
+        if counts.shape != (self.m + 1,) or self.n_users <= 0.0:
+            raise InputError(
+                f"histogram has shape {counts.shape}, sum {self.n_users:g}; expected "
+                f"{self.m + 1} counts"
+            )
+        return counts / self.n_users
 
 
 @dataclass(frozen=True)
@@ -235,32 +255,69 @@ def em_step(given: Float, share: Float, shares: Float) -> Float:
     fitted=True,
 )
 def _em(problem: Problem, iterations: float) -> Float:
-    """Mean metric under the distribution of true ranks after some steps from a uniform one.
+    """Mean metric under the distribution of true ranks after some steps from a uniform one."""
+    n = problem.n
+    measures = problem.measures
+    ranks, weights = rank_rule(measures, n, problem.m)
+    given = pmf_at(ranks, n, problem.m, problem.sampling)
+    values = np.column_stack([measure.at(ranks, n) for measure in measures])
+    return _after_steps(int(iterations), weights / n, given, values, problem.shares)
 
-    The vector is the derivative of the estimate in the shares f. The estimate is homogeneous of
-    degree 1 in them, so f @ vector is the estimate, with the spread of the vector to first order.
+
+@register("likely", label="Likely", fitted=True)
+def _likely(problem: Problem) -> Float:
+    """Mean metric under a likely distribution of true ranks that does not increase.
+
+    Such a distribution is a mixture of uniform ones on the ranks 1 ... k, with weights w_k. From
+    equal weights of k = 1 ... n, expectation maximisation takes
+
+        w_k  to  w_k sum_i f_i Q_k(i) / c_i,   c_i = sum_k w_k Q_k(i),
+
+    in sqrt(D)/4 steps, where f_i is the share of the D users at sampled rank i + 1, and Q_k(i)
+    the probability of it under the uniform distribution on 1 ... k. The estimate is the sum of
+    w_k M_k, M_k the mean of the metric over 1 ... k; that of AUC is unbiased.
+
+    The equal start says what is likely where sampled ranks say nothing, above rank n/m; to stop is
+    to fit them no closer than D users determine them (see `benchmarks/likely.py`).
     """
     n = problem.n
     m = problem.m
-    measures = problem.measures
-    ranks, weights = rank_rule(measures, n, m)
-    counts = np.asarray(problem.histogram, dtype=np.float64)
-    users = float(counts.sum())
-    if counts.shape != (m + 1,) or users <= 0.0:
-        raise InputError(
-            f"histogram has shape {counts.shape}, sum {users:g}; expected {m + 1} counts"
-        )
-    shares = counts / users
-    given = pmf_at(ranks, n, m, problem.sampling)
-    path = [weights / n]
-    for _ in range(int(iterations) - 1):
+    points, widths = _spread_points(n)
+    tied = Ranks(np.full(points.size, n), np.zeros_like(points), points - 1)
+    given = sampled_rank_distribution(tied, m, problem.sampling)
+    values = np.column_stack([mean_up_to(points, measure, n) for measure in problem.measures])
+    steps = max(round(math.sqrt(problem.n_users) / _USERS_OF_A_STEP), 1)
+    vectors = _after_steps(steps, widths / n, given, values, problem.shares)
+    for place, measure in enumerate(problem.measures):
+        if measure.metric.needs_candidates:
+            vectors[place] = measure.at(np.arange(1, m + 2), m + 1)
+    return vectors
+
+
+def _spread_points(n: int) -> tuple[Int, Int]:
+    """Some of the ranks k = 1 ... n, in equal proportions, and how many each stands for."""
+    points = np.unique(np.geomspace(1, n, _POINTS).round().astype(np.int64))
+    between = (points[1:] + points[:-1]) // 2
+    return points, np.diff(between, prepend=0, append=n)
+
+
+def _after_steps(steps: int, start: Float, given: Float, values: Float, shares: Float) -> Float:
+    """Mean values of a mixture after some steps of expectation maximisation, as vectors.
+
+    `given` are the probabilities of sampled ranks and `values` the metrics by component of the
+    mixture. A vector is the derivative of the estimate in the shares f of users. The estimate is
+    homogeneous of degree 1 in them, so f @ vector is the estimate, with the spread of the vector to
+    first order.
+    """
+    path = [start]
+    for _ in range(steps - 1):
         path.append(em_step(given, path[-1], shares))
-    slope = np.column_stack([measure.at(ranks, n) for measure in measures])  # in p after a step
-    gradient = np.zeros((m + 1, len(measures)))
-    for p in reversed(path):
-        expected = (given.T @ p)[:, None]
+    slope = values  # in the weights after a step
+    gradient = np.zeros((shares.size, values.shape[1]))
+    for weights in reversed(path):
+        expected = (given.T @ weights)[:, None]
         expected[expected <= 0.0] = np.inf
-        relative = given.T @ (slope * p[:, None]) / expected
+        relative = given.T @ (slope * weights[:, None]) / expected
         ratio = shares[:, None] / expected
         gradient += relative
         slope = slope * (given @ ratio) - given @ (ratio * relative)

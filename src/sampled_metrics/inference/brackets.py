@@ -18,11 +18,11 @@ known.
 
 from typing import NamedTuple
 
+import clarabel
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.cones import cone_programme
-from sampled_metrics._base.packages import clarabel
 from sampled_metrics.inference.kernels import Kernel, peaks, spread_rows
 from sampled_metrics.metrics.measures import Measure
 

@@ -17,10 +17,15 @@ from sampled_metrics.inference.flags import Flag
 from sampled_metrics.inference.printed import PrintedRow, read_printed
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import Results, Row, count, span
-from sampled_metrics.inference.shapes import NONE, assumed, name_of
-from sampled_metrics.inference.statement import About, solve, state
+from sampled_metrics.inference.shapes import BEFORE_LAST, NONE, assumed, name_of
+from sampled_metrics.inference.statement import About, Printed, solve, state
+from sampled_metrics.inference.tilt import NONE_QUOTED, likely
 from sampled_metrics.metrics.measures import Measure, parse_measure
 
+_ONE_NUMBER = (
+    "One number a row orders nothing: print HR@1, HR@5 and HR@10 (`reported --advice` says how "
+    "much narrower ranges would be)."
+)
 _MOST_SHOWN = 20  # decided orders of one table
 _QUESTIONS = (
     "A flag asks a question: its numbers do not go together as the table describes them. It does "
@@ -40,7 +45,7 @@ class Checked:
         Sampled metrics, and metrics over all items, as `HR@10=0.82 NDCG@10=0.59`.
     n_items, n_negatives, n_users, runs, sampling
         As in the table; `sampling` is None for negatives drawn by popularity.
-    metric, range_low, range_high, range_middle
+    metric, range_low, range_high, likely
         An exact metric and the range that the printed numbers allow, as of `reported`; None where
         there is no range.
     flags
@@ -63,7 +68,7 @@ class Checked:
     metric: str
     range_low: float | None = None
     range_high: float | None = None
-    range_middle: float | None = None
+    likely: float | None = None
     flags: tuple[Flag, ...] = ()
     measured: Placed | None = None
     place: Callable[[], list[Placed]] = field(default=list, repr=False, compare=False)
@@ -135,6 +140,13 @@ class _Question(NamedTuple):
 
     def range(self, row: PrintedRow, confidence: float) -> Range:
         """Compute the range that the printed numbers of a row allow."""
+        return solve(self._problem(row, confidence), self.measure).range
+
+    def likely(self, row: PrintedRow, allowed: Range) -> float | None:
+        """Calculate the metric that is likely with the printed numbers, see `tilt`."""
+        return likely(self._problem(row, self.confidence), self.measure, allowed)
+
+    def _problem(self, row: PrintedRow, confidence: float) -> Printed:
         about = About(
             n_items=row.n_items,
             n_negatives=row.n_negatives,
@@ -144,7 +156,7 @@ class _Question(NamedTuple):
             runs=row.runs,
             confidence=confidence,
         )
-        return solve(state(row.printed, about), self.measure).range
+        return state(row.printed, about)
 
 
 @one_thread()
@@ -246,7 +258,7 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
         checked,
         range_low=allowed.low,
         range_high=allowed.high,
-        range_middle=allowed.middle,
+        likely=question.likely(row, allowed),
         flags=tuple(found),
         measured=next(iter(place(own)), None),
         place=partial(place, row.exact),
@@ -289,6 +301,8 @@ def _orders(results: list[Checked], strict: list[Range | None]) -> list[Orders]:
 def _parts(results: list[Checked], orders: list[Orders], question: _Question) -> Parts:
     """A table of the rows, their flags, and the orders decided."""
     lines = []
+    if len(results) > 1 and all(" " not in result.printed for result in results):
+        lines.append(_ONE_NUMBER)
     for result in results:
         lines += [f"{result.name}: {flag}" for flag in result.flags]
     flagged = sum(1 for result in results if result.flags)
@@ -297,11 +311,13 @@ def _parts(results: list[Checked], orders: list[Orders], question: _Question) ->
         about += f" {_QUESTIONS}"
     names = {result.row: result.model or f"row {result.row}" for result in results}
     lines += [about, *(_line_of(found, names) for found in orders if found.n_pairs)]
-    assumption = assumed(question.shape, where="")
+    assumption = assumed(question.shape, where=BEFORE_LAST)
     if question.shape != NONE:
         assumption += "; the shape none assumes nothing"
     level = f"{100 * question.confidence:g} %"
     lines.append(f"Ranges of {question.measure} over all items at {level}, {assumption}.")
+    if any(result.likely is not None for result in results):
+        lines.append(f"likely: the number to quote with a range; -, {NONE_QUOTED}")
     return [list(map(_row, results)), "\n".join(lines)]
 
 
@@ -310,7 +326,7 @@ def _row(result: Checked) -> Row:
     row: Row = {"row": str(result.row), "model": result.model, result.metric: "-"}
     if result.range_low is not None and result.range_high is not None:
         row[result.metric] = span(result.range_low, result.range_high)
-    row["middle"] = result.range_middle
+    row["likely"] = result.likely
     row["measured"] = None
     if result.measured is not None:
         row["measured"] = result.measured.value

@@ -3,21 +3,17 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
+from math import nan
 
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE, Names
+from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, QUOTED, SHAPE, Names
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.kinds import is_dictionary
 from sampled_metrics.inference import orders, ranges
-from sampled_metrics.inference.correct import (
-    Solved,
-    chosen_estimators,
-    question_negatives,
-    solve,
-)
+from sampled_metrics.inference.correct import Solved, chosen_estimators, solve
 from sampled_metrics.inference.decisions import (
     decided,
     mean_difference,
@@ -26,14 +22,17 @@ from sampled_metrics.inference.decisions import (
     strict_level,
     users_needed,
 )
+from sampled_metrics.inference.drawn import question_negatives
 from sampled_metrics.inference.evaluate import (
     known_values,
     question_ends,
     relevance_notes,
 )
+from sampled_metrics.inference.flags import listed
 from sampled_metrics.inference.pairing import Common, Paired, questioned_users
 from sampled_metrics.inference.population import Shape
 from sampled_metrics.inference.priors import prior_shapes
+from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import EXACT, UNDECIDED, Compared, Results, with_questions
 from sampled_metrics.inputs.alike import all_alike
 from sampled_metrics.inputs.held import Data, OfUsers
@@ -112,8 +111,8 @@ def compare(
         if test is not None:
             raise InputError("test (--test) is for full rankings, these are sampled")
         names = ESTIMATORS if estimators is None else estimators
-        solved, common, notes = _solved(samples, measures, names, shape, confidence)
-        single = list(_by_samples(solved, common, confidence))
+        solved, common, notes, shared = _solved(samples, measures, names, shape, confidence)
+        single = list(_by_samples(solved, common, shared, confidence))
     else:
         if estimators is not None:
             raise InputError(
@@ -146,14 +145,17 @@ def _solved(
     estimators: Names,
     shape: str | float,
     confidence: float,
-) -> tuple[dict[str, Solved], Common, list[str]]:
+) -> tuple[dict[str, Solved], Common, list[str], list[str]]:
     """Compute ranges and estimates of each recommender; all must have been drawn alike.
 
-    Also returns the users in common and how they are paired.
+    Also returns the users in common, how they are paired, and the recommenders whose users are
+    known to share their negatives.
     """
+    shared = []
     for name, sample in samples.items():
         with reading(name):
-            question_negatives(sample)
+            if question_negatives(sample):
+                shared.append(name)
     samples, common, notes = questioned_users(samples)
     for field in ("n_negatives", "sampling"):
         kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
@@ -166,7 +168,9 @@ def _solved(
         with reading(name):
             checked = ranges.checked_ranges(measures, sample, shape, confidence)
         solved[name] = solve(sample, measures, parsed, *checked)
-    return solved, common, notes
+    if shared:
+        notes.append(f"undecided by {listed(shared)}, whose users share their negatives.")
+    return solved, common, notes, shared
 
 
 def _finished(
@@ -227,19 +231,30 @@ def _by_rankings(
             yield replace(compared, n_items=n_items)
 
 
-def _by_samples(solved: dict[str, Solved], common: Common, confidence: float) -> Iterator[Compared]:
-    """Compare pairs by their sampled ranks, orders open."""
+def _by_samples(
+    solved: dict[str, Solved], common: Common, shared: list[str], confidence: float
+) -> Iterator[Compared]:
+    """Compare pairs by their sampled ranks, orders open.
+
+    Where users share their negatives, `shared`, their ranks are not independent, and p-values of 1
+    leave orders undecided.
+    """
     for pair, rows in common.items():
         a, b = (solved[name] for name in pair)
         for i, measure in enumerate(a.measures):
             allowed = ranges.difference_range(a.bracketed, b.bracketed, i)
-            p = ranges.order_p_value(a.bracketed, b.bracketed, i)
+            p = 1.0
+            if not {*pair} & {*shared}:
+                p = ranges.order_p_value(a.bracketed, b.bracketed, i)
             for j, estimator in enumerate(a.estimators):
                 of_pair = of_common(a.user_values(i, j), b.user_values(i, j), rows)
                 prior = Shape.of(a.vectors[i, j])
                 compared = _compared(
                     pair, measure, str(estimator), of_pair, rows is not None, prior, p, confidence
                 )
+                if str(estimator) == QUOTED:
+                    both = (of_name.ranges[str(measure)] for of_name in (a, b))
+                    compared = _quoted(compared, allowed, *both)
                 yield replace(
                     compared,
                     range_low=allowed.low,
@@ -249,6 +264,16 @@ def _by_samples(solved: dict[str, Solved], common: Common, confidence: float) ->
                     n_negatives=a.ranks.n_negatives,
                     sampling=str(a.ranks.sampling),
                 )
+
+
+def _quoted(result: Compared, allowed: Range, of_a: Range, of_b: Range) -> Compared:
+    """Keep a difference in its range; what has too wide a range of its own is nan."""
+    value_a = nan if of_a.is_wide else result.value_a
+    value_b = nan if of_b.is_wide else result.value_b
+    result = replace(result, value_a=value_a, value_b=value_b)
+    if of_a.is_wide or of_b.is_wide:
+        return replace(result, difference=nan, std_error=nan, ci_low=nan, ci_high=nan)
+    return replace(result, difference=allowed.nearest(result.difference))
 
 
 def _compared(

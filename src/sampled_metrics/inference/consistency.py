@@ -334,10 +334,16 @@ def course_of(
 ) -> Course:
     """Expectations of sampled and exact metrics, and of products, under some extreme points.
 
-    Those are the first k, others in equal proportions, and cut-offs.
+    Those are the first k, others in equal proportions, and cut-offs; and the last rank alone, where
+    any share of users may be (see `reported`).
     """
     cutoffs = [measure.cutoff or 1 for measure in exact]
     points = np.union1d(spread(n, _SINGLY, _WIDE), np.minimum(cutoffs, n))
     alone = shape != NON_INCREASING
-    found = moments(sampled, exact, n, m, Sampling(sampling), alone, points)
-    return Course(*found)
+    kind = Sampling(sampling)
+    means, products = moments(sampled, exact, n, m, kind, alone, points)
+    if not alone:
+        of_last = moments(sampled, exact, n, m, kind, True, np.array([n]))
+        means = np.append(means, of_last[0], axis=-1)
+        products = np.append(products, of_last[1], axis=-1)
+    return Course(means, products)

@@ -11,8 +11,16 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import CACHE, Float, blocks, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE, Names
-from sampled_metrics._base.errors import InputError, InputWarning, ask, reading
+from sampled_metrics._base.defaults import (
+    CONFIDENCE,
+    ESTIMATORS,
+    METRICS,
+    MOST_WIDTH,
+    QUOTED,
+    SHAPE,
+    Names,
+)
+from sampled_metrics._base.errors import InputError, InputWarning, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import (
     DECLARED,
@@ -21,8 +29,9 @@ from sampled_metrics.estimators import (
     parse_estimators,
 )
 from sampled_metrics.estimators.least_squares import rank_rule
+from sampled_metrics.inference.drawn import question_negatives, rankings_meant
 from sampled_metrics.inference.kernels import rank_grid
-from sampled_metrics.inference.population import Population, Shape, estimate
+from sampled_metrics.inference.population import Estimate, Population, Shape, estimate
 from sampled_metrics.inference.ranges import Bracketed, Range, checked_ranges
 from sampled_metrics.inference.results import (
     Results,
@@ -42,6 +51,7 @@ from sampled_metrics.sampling.probability import pmf_at
 
 _ROUNDING = 1e-12
 _MOST_BY_DEFAULT = 1500  # negatives, beyond which cls takes more than 2 s and bv not much less
+_FAST = 2  # of the default estimators are fast for all m
 _SMOOTHING = 30  # steps of the fit that smooths sampled ranks, stopped early as regularisation
 _vectors = lru_cache(maxsize=32)(estimator_matrix)  # recommenders compared have the same
 
@@ -55,14 +65,14 @@ class Corrected:
     metric, estimator
         What was estimated and how.
     value
-        The estimate, as a fraction.
+        The estimate, as a fraction; that of `likely` is nan, and so is its error, where the range
+        is too wide to quote a number (high end more than 30 times the low one).
     std_error, ci_low, ci_high
         Of the expectation of this estimate, which is not the exact metric, over users and over
         the negatives drawn for them; nan for one user.
-    range_low, range_high, range_middle, shape
-        Values of the exact metric that the sampled ranks allow, the same for all estimators; their
-        geometric mean, the number to quote, None where the lowest is 0; and the assumption about
-        the distribution of true ranks.
+    range_low, range_high, shape
+        Values of the exact metric that the sampled ranks allow, the same for all estimators, and
+        the assumption about the distribution of true ranks.
     behaves_like
         Resolution of the estimate: the true rank at which its expected credit has fallen to half
         of that at rank 1; None for AUC, which sampling does not distort.
@@ -80,7 +90,6 @@ class Corrected:
     ci_high: float
     range_low: float
     range_high: float
-    range_middle: float | None
     shape: str
     behaves_like: int | None
     n_users: int
@@ -110,8 +119,9 @@ def correct(
     """Correct sampled metrics (section 5), and compute the range of the exact ones.
 
     An estimate is the mean over users of an estimator's vector; its interval is not about the exact
-    metric. `em:ITERATIONS` is fitted to the ranks; its interval ignores that. One result for
-    each metric and estimator, metrics outermost.
+    metric. `likely`, the number to quote, and `em:ITERATIONS` are fitted to the ranks; their
+    intervals take that into account to first order. That of `likely` is kept in the range, and none
+    is given where the range is wide. One result for each metric and estimator, metrics outermost.
 
     Parameters
     ----------
@@ -121,8 +131,8 @@ def correct(
     metrics
         Names, several with commas or in a list; by default recall@10, ndcg@10, ap and auc.
     estimators
-        Likewise; by default sampled, cls, bv:0.1 and bv:0.01, of more than 1,500 negatives sampled
-        only, because the others take long.
+        Likewise; by default likely, sampled, cls, bv:0.1 and bv:0.01, of more than 1,500 negatives
+        likely and sampled only, because the others take long.
     n_items
         n: candidates of a full ranking, the held-out item included, if the data does not say.
     n_negatives, sampling
@@ -146,10 +156,11 @@ def correct(
     >>> found = correct([1, 1, 5, 40, 90], "hr@10", n_items=3541, n_negatives=100)
     >>> found.to_frame()[["estimator", "value", "behaves_like", "range_high"]].round(3)
       estimator  value  behaves_like  range_high
-    0   sampled  0.600           342       0.902
-    1       cls  0.197            26       0.902
-    2    bv:0.1  0.236            17       0.902
-    3   bv:0.01  0.355            12       0.902
+    0    likely    NaN            47       0.902
+    1   sampled  0.600           342       0.902
+    2       cls  0.197            26       0.902
+    3    bv:0.1  0.236            17       0.902
+    4   bv:0.01  0.355            12       0.902
 
     Scores, the first column being those of the held-out items:
 
@@ -183,6 +194,8 @@ def correct(
                 of_users = Shape.of(vector, counts)
                 smooth = Shape.of(vector, likely)
             mean = estimate(of_users, n_users, Shape.of(vector), confidence, smooth)
+            if str(estimator) == QUOTED:
+                mean = quoted(mean, ranges[i])
             results.append(
                 Corrected(
                     metric=str(measure),
@@ -194,7 +207,6 @@ def correct(
                     n_users=mean.n_users,
                     range_low=ranges[i].low,
                     range_high=ranges[i].high,
-                    range_middle=ranges[i].middle,
                     shape=name_of(shape),
                     behaves_like=solved.behaves_like(i, j),
                     n_items=n,
@@ -202,30 +214,24 @@ def correct(
                     sampling=str(ranks.sampling),
                 )
             )
-    return Results(results, partial(_parts, confidence=confidence))
+    meant = rankings_meant([ranks])
+    return Results(results, partial(_parts, confidence=confidence, meant=meant))
 
 
-def question_negatives(ranks: SampledRanks) -> None:
-    """Ask about each property of negatives that corrections assume and these pairs do not have."""
-    if ranks.pairs is None:
-        return
-    # scipy.stats takes long to import.
-    from sampled_metrics.sampling.negatives import check_pairs
-
-    with_replacement = ranks.sampling is Sampling.WITH_REPLACEMENT
-    for check in check_pairs(ranks.pairs, int(ranks.n_items.min())):
-        if check.passed or (check.name == "duplicates" and with_replacement):
-            continue
-        ask("data", f"negatives fail the check {check.name!r}: {check.remark}")
+def quoted(mean: Estimate, allowed: Range) -> Estimate:
+    """Keep an estimate in the range of its metric; nan, errors too, if the range is too wide."""
+    if allowed.is_wide:
+        return mean._replace(value=np.nan, std_error=np.nan, ci_low=np.nan, ci_high=np.nan)
+    return mean._replace(value=allowed.nearest(mean.value))
 
 
 def chosen_estimators(names: Names, m: int) -> list[Estimator]:
     """Return the estimators of these names; of the default ones those that are fast for m."""
     if names is ESTIMATORS and m > _MOST_BY_DEFAULT:
-        left_out = ", ".join(ESTIMATORS[1:])
+        left_out = ", ".join(ESTIMATORS[_FAST:])
         problem = f"left out: {left_out}, which take long for {m:,} negatives"
         warnings.warn(f"{problem}; name them to have them", InputWarning, stacklevel=4)
-        names = ESTIMATORS[:1]
+        names = ESTIMATORS[:_FAST]
     return parse_estimators(names)
 
 
@@ -248,6 +254,14 @@ class Solved(NamedTuple):
             of_users[user] = values
             return of_users
         return np.bincount(user, values) / np.bincount(user)
+
+    def value(self, measure: int, estimator: int) -> float:
+        """Mean estimate of one metric; that to be quoted is in its range, see `quoted`."""
+        value = float(self.user_values(measure, estimator).mean())
+        if str(self.estimators[estimator]) != QUOTED:
+            return value
+        allowed = self.ranges[str(self.measures[measure])]
+        return np.nan if allowed.is_wide else allowed.nearest(value)
 
     def behaves_like(self, measure: int, estimator: int) -> int | None:
         """Resolution of an estimate, see `behaves_like`; None for AUC."""
@@ -329,23 +343,23 @@ def _pmf_of_grid(n: int, m: int, sampling: Sampling, first: int) -> Float:
     return pmf_at(ranks[block], n, m, sampling)
 
 
-def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool = False) -> Parts:
+def _parts(
+    results: Sequence[Corrected], confidence: float, meant: str, *, intervals: bool = False
+) -> Parts:
     """The range of each metric, and beside each estimate what it acts like."""
     rows: list[Row] = []
     random = []
     for result in results:
-        row: Row = {"metric": result.metric, "range": "", "middle": ""}
+        row: Row = {"metric": result.metric, "range": ""}
         if not rows or rows[-1]["metric"] != result.metric:
             row["range"] = span(result.range_low, result.range_high)
-            row["middle"] = "-"
-            if result.range_middle is not None:
-                row["middle"] = f"{result.range_middle:.4f}"
             value = _of_random_order(result.metric, result.n_items)
             if result.range_low <= value <= result.range_high:
                 words = f"the range includes {value:.4f}, the value of a random order."
                 random.append(f"{result.metric}: {words}")
         row["estimator"] = result.estimator
         row["value"] = result.value
+        row["error"] = result.std_error
         if intervals:
             row["interval"] = span(result.ci_low, result.ci_high)
         row["acts like"] = str(likeness(result.metric, result.behaves_like, result.n_items))
@@ -357,11 +371,20 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
         f"{drawn} from {first.n_items - 1:,} items. Fractions.",
         "range: values of the exact metric that the sampled ranks allow, at "
         f"{100 * confidence:g} %, {assumed(first.shape)}.{caveat(first.shape)}",
-        "middle: geometric mean of the range, if you must quote one number.",
         *random,
-        'value: what the estimator gives. It measures the metric under "acts like", so it may '
-        "lie outside the range.",
+        meant,
     ]
+    if any(result.estimator == QUOTED for result in results):
+        lines.append(
+            f"{QUOTED}: the number to quote with the range, if you must quote one. What sampled "
+            "ranks leave open it fills in by a smooth distribution of true ranks. None is quoted "
+            f"where the high end of the range is more than {MOST_WIDTH:g} times the low one."
+        )
+    lines.append(
+        'value: what the estimator gives. It measures the metric under "acts like", so it may lie '
+        "outside the range. error: its standard error; how far it is from the exact metric, the "
+        "range says."
+    )
     if intervals:
         lines.append("interval: of the expectation of the estimate, which is not the exact metric.")
     return [rows, "\n".join(lines)]

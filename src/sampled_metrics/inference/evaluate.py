@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
@@ -30,9 +30,6 @@ from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Usual numbers of negatives, without and with the held-out item.
 _SAMPLE_SIZES = {m + more for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)}
@@ -179,7 +176,7 @@ def values_by_user(
     complete: bool = False,
     ties: str = "expected",
     seed: int = 0,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Calculate exact metrics of each user, a column for each metric and a row for each user.
 
     Arguments are those of `evaluate`. The index holds the ids of the users, or running numbers from
@@ -191,8 +188,6 @@ def values_by_user(
     >>> values_by_user(scores, "hr@1, rr", relevant=[1, 2])["rr"].tolist()
     [1.0, 0.5]
     """
-    import pandas as pd
-
     check_arguments(ties=ties, seed=seed)
     ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete, min_relevance))
     measures = parse_measures(metrics)

@@ -15,7 +15,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import CACHE, MEMORY, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.estimators.least_squares import sums_up_to
+from sampled_metrics.estimators.least_squares import mean_up_to, sums_up_to
 from sampled_metrics.inference.shapes import factor_of
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
@@ -106,10 +106,7 @@ class Kernel(Extremes):
         """Exact metric under each extreme point; shape (points,)."""
         values = measure.at(self.points, self.n)
         uniform = self.points <= self.last
-        top = self.points[uniform]
-        # Beyond its cut-off a metric is 0.
-        ends = top if measure.cutoff is None else np.minimum(top, measure.cutoff)
-        values[uniform] = sums_up_to(ends, lambda ranks: measure.at(ranks, self.n)) / top
+        values[uniform] = mean_up_to(self.points[uniform], measure, self.n)
         return values
 
     def binned(self, counts: Float) -> Float:

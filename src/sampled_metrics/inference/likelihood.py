@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import stdtrit
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.solvers import root_between
 
 _NEAR, _FAR = -45.0, 45.0  # logarithms of distances from the largest value, relative to the span
 
@@ -67,7 +67,7 @@ def upper_bound(end: End) -> Callable[[float], float]:
             return largest - span * mean * math.exp(divergence - allowed)
         if tilted(_FAR)[0] >= allowed:
             return end.mean
-        root = root_between(lambda at: tilted(at)[0] - allowed, _NEAR, _FAR)
+        root = brentq(lambda at: tilted(at)[0] - allowed, _NEAR, _FAR)
         return largest - span * tilted(root)[1]
 
     return bound

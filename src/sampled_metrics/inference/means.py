@@ -21,12 +21,12 @@ is left. Without users, delta is 0, and the programme is linear.
 from functools import partial
 from typing import Any, NamedTuple, Self
 
+import clarabel
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.cones import cone_programme
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.packages import clarabel
 from sampled_metrics.inference.kernels import Extremes, peaks, spread
 
 _SPREADS = 40, 200  # columns to start with; more where those allow no distribution

@@ -23,8 +23,8 @@ from sampled_metrics.inference.shapes import MOST_FACTOR, NON_INCREASING, NONE, 
 from sampled_metrics.ranks import SampledRanks
 
 CAUSES = (
-    "negatives are hard or popular ones and not uniform, or not distinct, ranks do not start at 1, "
-    "or the number of negatives or items is wrong"
+    "negatives are hard or popular ones and not uniform, or the same for all users, or not "
+    "distinct, ranks do not start at 1, or the number of negatives or items is wrong"
 )
 _QUESTION = (
     "are many held-out items not scored, or are negatives hard or popular ones and not uniform?"

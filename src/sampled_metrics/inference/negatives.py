@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from math import isnan
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import Parts
@@ -15,9 +15,6 @@ from sampled_metrics.inputs.scores import refuse_special
 from sampled_metrics.sampling import negatives as uniform
 from sampled_metrics.tables.names import ITEM, USER
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 def negatives(
     relevant: OfUsers,
@@ -26,7 +23,7 @@ def negatives(
     *,
     items: OfUsers | None = None,
     seed: int = 0,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Draw negatives for each user, uniformly and without replacement: `user_id` and `item_id`.
 
     Seen and relevant items are no negatives. The same seed gives the same negatives, so that all
@@ -50,8 +47,6 @@ def negatives(
     0    anna        4
     1    anna        5
     """
-    import pandas as pd
-
     known = known_items(relevant, seen, items)
     taken = known.seen.matrix() + known.held_out.matrix()
     with reading(relevant):
@@ -107,11 +102,9 @@ def _parts(checks: Sequence[uniform.Check]) -> Parts:
 
 
 def _found(check: uniform.Check) -> str:
-    """Write what was counted, or measured and expected: mean places in an order in percent."""
+    """Write the number counted, or the chi-square and its expectation."""
     if isnan(check.p_value):
         return f"{check.found:,.0f}" if check.found else "none"
     if check.passed:
         return "as expected"
-    if check.expected > 1.0:
-        return f"{check.found:,.0f}, expected {check.expected:,.0f}"
-    return f"{check.found:.1%}, expected {check.expected:.1%}"
+    return f"{check.found:,.0f}, expected {check.expected:,.0f}"

@@ -1,12 +1,13 @@
 """Orders of recommenders in words: the verdicts of comparisons, and the tables that they print."""
 
 from itertools import groupby
-from math import floor
+from math import floor, isnan
 from operator import attrgetter
 
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.correct import Solved
 from sampled_metrics.inference.deciding import deciding_differences
+from sampled_metrics.inference.drawn import rankings_meant
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import (
     EXACT,
@@ -74,6 +75,8 @@ def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
     span_a = f"between {range_a.low:.3f} and {range_a.high:.3f} for {result.a}"
     span_b = f"between {range_b.low:.3f} and {range_b.high:.3f} for {result.b}"
     words = f"undecided: {leaves} {result.metric} {span_a} and {span_b}"
+    if isnan(result.difference):
+        return words
     where = likeness(result.metric, result.behaves_like, result.n_items or 0).resolution
     if result.order_of_estimates == UNDECIDED:
         return f"{words}; not distinguishable {where} either"
@@ -119,7 +122,8 @@ def order_parts(
     rule = _rule(pairs, correction, "range" if solved else "interval")
     if solved:
         rule += f", {assumed(shape)}"
-        notes = [*notes, *_advice(pairs, solved, shape, confidence)]
+        meant = rankings_meant([of_name.ranks for of_name in solved.values()], ordered=True)
+        notes = [*notes, *_advice(pairs, solved, shape, confidence), meant]
     elif not is_long and any(map(_needs_users, pairs)):
         rule += "; in brackets the users that would decide it"
     lines = [f"{rule}.", *notes]
@@ -241,7 +245,8 @@ def _estimates(solved: dict[str, Solved]) -> list[Row]:
             found = of_name.ranges[str(measure)]
             row: Row = {"": name, "metric": str(measure), "range": span(found.low, found.high)}
             for j, estimator in enumerate(first.estimators):
-                row[str(estimator)] = f"{of_name.user_values(i, j).mean():.5f}"
+                value = of_name.value(i, j)
+                row[str(estimator)] = "-" if isnan(value) else f"{value:.5f}"
             rows.append(row)
         row = {"": "acts like", "metric": measure.name, "range": ""}
         for j, estimator in enumerate(first.estimators):

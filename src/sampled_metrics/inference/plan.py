@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from scipy.special import ndtr, ndtri
-
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import integers, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE, Names
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.text import Parts
-from sampled_metrics.inference.deciding import Pair, decision, fitted_lead
+from sampled_metrics.inference.deciding import Pair, decision
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.population import Population, power_law_with
 from sampled_metrics.inference.results import INSTEAD, Results, count, with_questions
@@ -73,9 +71,9 @@ def plan(
 ) -> Results[Planned]:
     """Calculate how likely the range of a difference decides an order, by number of negatives.
 
-    One result for each size and one for full rankings, for each metric, metrics outermost. Where
-    the decision is uncertain, twelve simulated comparisons show how vectors fitted to each sample
-    move the ends of the range; their random numbers are always the same.
+    One result for each size and one for full rankings, for each metric, metrics outermost. Each
+    rests on twenty simulated comparisons, fewer where the decision is certain; their random numbers
+    are always the same.
 
     Parameters
     ----------
@@ -200,29 +198,23 @@ def _planned(
     confidence: float,
 ) -> list[Planned]:
     """One result for each number of negatives."""
-    z = float(ndtri((1.0 + confidence) / 2.0))
-    found = []
-    for m in sizes:
-        lead, width = decision(pair, measure, m, shape, z)
-        # Further standard deviations of the closed form away, an order is certain.
-        if m is not None and not measure.metric.needs_candidates and abs(lead) < 4.0:
-            lead = fitted_lead(pair, measure, m, shape, confidence)
-        found.append((m, float(ndtr(lead)), width))
+    found = [(m, decision(pair, measure, m, shape, confidence)) for m in sizes]
+    likely = [m for m, of_size in found if of_size.probability >= _DECIDED]
     exact_a, exact_b = pair.exact(measure)
     return [
         Planned(
             metric=str(measure),
             n_negatives=m,
-            probability=probability,
-            decides_above=width,
-            decides=next((size for size, likely, _ in found if likely >= _DECIDED), None),
+            probability=of_size.probability,
+            decides_above=of_size.width,
+            decides=next(iter(likely), None),
             exact_a=exact_a,
             exact_b=exact_b,
             n_items=pair.n_items,
             n_users=pair.n_users,
             sampling=str(pair.sampling),
         )
-        for m, probability, width in found
+        for m, of_size in found
     ]
 
 

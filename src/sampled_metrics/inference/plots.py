@@ -35,7 +35,7 @@ _DECIDED = 0.95  # probability that a plan asks for
 _FAR = 0.6  # of the width of all else, beyond which an uncorrected value is drawn at the edge
 
 
-def draw(table: pd.DataFrame, exact: "pd.DataFrame | Mapping[Any, float]", axes: Any) -> Any:
+def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: Any) -> Any:
     """Draw results in a style of its own, also on axes of the caller; see `Shown.plot`."""
     try:
         import matplotlib as mpl
@@ -76,7 +76,7 @@ def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
     lines are, range or interval; and the columns that name a line, none of a single recommender.
     """
     if "printed" in table:  # a result of `reported`
-        table = table.assign(estimator="middle", value=table["range_middle"].astype(float))
+        table = table.assign(estimator="likely", value=table["likely"].astype(float))
     value = "difference" if "difference" in table else "value"
     if value not in table:
         raise InputError("these results have no values to plot")
@@ -246,7 +246,7 @@ def _verdict(metric: str, rows: pd.DataFrame) -> str:
 
 
 def _exact_values(
-    exact: "pd.DataFrame | Mapping[Any, float]", names: list[str], value: str
+    exact: pd.DataFrame | Mapping[Any, float], names: list[str], value: str
 ) -> dict[tuple[Any, ...], float]:
     """Return exact values by the names of a line and of a metric."""
     if not isinstance(exact, Mapping):

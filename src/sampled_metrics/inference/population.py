@@ -18,19 +18,19 @@ suggests otherwise. `make coverage` measures how often the interval covers the e
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 from scipy.special import stdtrit
 
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.solvers import root_between
 from sampled_metrics.estimators import em_step
 from sampled_metrics.inference.brackets import likely_mixture
 from sampled_metrics.inference.kernels import bins_of, in_bins, kernel
@@ -72,12 +72,12 @@ class Population:
     share
         Share of users of each kind; float64, shape (kinds,), summing to 1.
     kind
-        Index of the kind of each user of an evaluation; None if only shares are known.
+        Index of the kind of each user of an evaluation; empty if only shares are known.
     """
 
     ranks: Ranks
     share: Float
-    kind: Int | None = None
+    kind: Int = field(default_factory=lambda: np.arange(0))
 
     @classmethod
     def of_users(cls, ranks: Ranks) -> "Population":
@@ -214,7 +214,7 @@ def power_law_with(measure: Measure, value: float, n: int) -> Population:
             f"{least:.4g}, and {most:.6g}; give another value (--value), or a smaller effect "
             "(--effect)"
         )
-    return power_law(n, math.exp(root_between(above, low, high)))
+    return power_law(n, math.exp(brentq(above, low, high)))
 
 
 class Shape(NamedTuple):

@@ -13,10 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.kinds import is_frame, is_pandas
-from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics.inference.statement import MOST_ITEMS, number_of
 from sampled_metrics.inputs.scores import refuse_special
 from sampled_metrics.metrics.measures import Measure, parse_measure

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from sampled_metrics._base.arrays import Float, Int, first_duplicate, generator
-from sampled_metrics._base.defaults import CONFIDENCE
+from sampled_metrics._base.defaults import CONFIDENCE, MOST_WIDTH
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.brackets import LOWER, UPPER, likely_mixture, vectors
 from sampled_metrics.inference.kernels import kernel
@@ -53,9 +53,13 @@ class Range(NamedTuple):
     inverted: bool = False  # a metric's low is above its high even at 99 %: no distribution fits
 
     @property
-    def middle(self) -> float | None:
-        """Geometric mean of the ends, None if the lower one is 0."""
-        return (self.low * self.high) ** 0.5 if self.low > 0.0 else None
+    def is_wide(self) -> bool:
+        """Whether the range of a metric is too wide for a number beside it."""
+        return self.high > MOST_WIDTH * self.low
+
+    def nearest(self, value: float) -> float:
+        """Return the value in the range that is nearest to one."""
+        return min(max(value, self.low), self.high)
 
 
 class Ends(NamedTuple):
@@ -79,11 +83,22 @@ class Bracketed(NamedTuple):
         most = upper.limit
         below = upper_bound(-lower)
         above = upper_bound(upper)
-        low, high = np.clip([-below(self.confidence), above(self.confidence)], least, most).tolist()
+        low, high = _in_order(-below(self.confidence), above(self.confidence), least, most)
         level = max(self.confidence, _INVERSION)
         rounding = _ROUNDING * (most - least)
         is_inverted = max(-below(level), least) > min(above(level), most) + rounding
         return Range(low, high, bool(is_inverted))
+
+
+def _in_order(low: float, high: float, least: float, most: float) -> tuple[float, float]:
+    """Return the ends of a range in order, between the least and the most that are possible.
+
+    Each end is the mean of a vector of its own, and these are in order in expectation, under a
+    distribution of the class. Users who by chance are just outside of it invert them if the
+    margins are small, as at a low confidence. The range is then what lies between.
+    """
+    first, last = np.sort(np.clip([low, high], least, most)).tolist()
+    return first, last
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +220,7 @@ def checked_ranges(
         if found.inverted:
             raise InputError(
                 f"the lower end of the range of {measure} is above the upper end, "
-                f"{found.low:.4f} and {found.high:.4f}: {_contradicted(shape)}{CAUSES}"
+                f"{found.high:.4f} and {found.low:.4f}: {_contradicted(shape)}{CAUSES}"
             )
     return bracketed, ranges
 
@@ -223,8 +238,7 @@ def difference_range(a: Bracketed, b: Bracketed, place: int) -> Range:
     of_b = b.ends[place]
     least = of_b.lower.limit - of_a.upper.limit
     most = of_b.upper.limit - of_a.lower.limit
-    low, high = np.clip(_difference(a, b, place)(a.confidence), least, most).tolist()
-    return Range(low, high)
+    return Range(*_in_order(*_difference(a, b, place)(a.confidence), least, most))
 
 
 def _difference(a: Bracketed, b: Bracketed, place: int) -> Callable[[float], tuple[float, float]]:
@@ -272,7 +286,7 @@ def order_p_value(a: Bracketed, b: Bracketed, place: int) -> float:
     ends = _difference(a, b, place)
 
     def decided(p: float) -> bool:
-        low, high = ends(1.0 - p)
+        low, high = sorted(ends(1.0 - p))
         return low > 0.0 or high < 0.0
 
     least = _LEAST_P

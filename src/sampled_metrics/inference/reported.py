@@ -3,7 +3,8 @@
 A paper prints means of sampled metrics, each linear in the unknown distribution of true ranks. The
 ends of a range are the lowest and the highest exact metric among the distributions of a class that
 give these means, to the printed digits and within sampling error (see `means`). The class has its
-shape at all ranks, because a few means leave more open than sampled ranks do.
+shape at all ranks but the last, where any share of users may be: the tail of sampled ranks is free
+in `correct` as well.
 """
 
 from dataclasses import dataclass
@@ -13,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, Names
+from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED, Names
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.averages import sampled_moments
 from sampled_metrics.inference.consistency import not_above_random
 from sampled_metrics.inference.means import Least
 from sampled_metrics.inference.results import Results, count, order_of, span
 from sampled_metrics.inference.shapes import (
+    BEFORE_LAST,
     NON_INCREASING,
     NONE,
     assumed,
@@ -28,6 +30,7 @@ from sampled_metrics.inference.shapes import (
     name_of,
 )
 from sampled_metrics.inference.statement import About, Numbers, require_printed, solve, state
+from sampled_metrics.inference.tilt import NONE_QUOTED, likely
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Sampling
 
@@ -43,9 +46,8 @@ class Reported:
     metric, reported, printed
         The exact metric, its printed sampled value (None if it was not printed), and all numbers
         printed.
-    range_low, range_high, range_middle
-        Lowest and highest value, and their geometric mean, the number to quote; None where the
-        lowest is 0.
+    range_low, range_high, likely
+        Lowest and highest value, and a likely one, see `tilt`; None if one number is printed.
     shape, n_items, n_negatives, n_users, sampling
         As given.
     """
@@ -54,7 +56,7 @@ class Reported:
     reported: float | None
     range_low: float
     range_high: float
-    range_middle: float | None
+    likely: float | None
     shape: str
     n_items: int
     n_negatives: int
@@ -92,7 +94,7 @@ def reported(
     digits: int | None = None,
     sampling: str = Sampling.WITHOUT_REPLACEMENT,
     shape: str | float = SHAPE,
-    unscored: float = 0.0,
+    unscored: float = UNSCORED,
     runs: int = 1,
     against: Numbers | None = None,
     confidence: float = CONFIDENCE,
@@ -118,6 +120,7 @@ def reported(
     unscored
         Share of users at most whose held-out item is last of all, because the recommender does not
         score it, as items are that were new in a split by time; the shape is that of the others.
+        By default almost any share; with 0 the shape holds down to the last rank.
     runs
         Runs over the same users, each with negatives of its own, whose means were printed.
     against
@@ -131,7 +134,7 @@ def reported(
     >>> paper = {"HR@10": 0.8245, "NDCG@10": 0.5905}
     >>> result = reported(paper, "HR@10", n_items=3416, n_negatives=100, n_users=6040)[0]
     >>> round(result.range_low, 3), round(result.range_high, 3)
-    (0.1, 0.457)
+    (0.098, 0.457)
     """
     about = About(
         n_items=n_items,
@@ -166,7 +169,7 @@ def _ranges(printed: Numbers, metrics: Names | None, about: About) -> list[Repor
             reported=known.get(str(measure)),
             range_low=found.low,
             range_high=found.high,
-            range_middle=found.middle,
+            likely=likely(problem, measure, found),
             shape=name_of(about.shape),
             n_items=about.n_items,
             n_negatives=about.n_negatives,
@@ -192,9 +195,9 @@ def advice(printed: Numbers, metrics: Names, about: About) -> Results[Reported]:
     >>> for row in advice(paper, "HR@10", about)[:3]:
     ...     names = [pair.partition("=")[0] for pair in row.printed.split()]
     ...     print(row.n_negatives, *names, f"{row.range_low:.3f} to {row.range_high:.3f}")
-    100 HR@10 NDCG@10 0.100 to 0.457
-    100 HR@10 NDCG@10 HR@1 HR@5 MRR NDCG@5 0.170 to 0.305
-    100 HR@1 HR@5 HR@10 0.138 to 0.360
+    100 HR@10 NDCG@10 0.098 to 0.457
+    100 HR@10 NDCG@10 HR@1 HR@5 MRR NDCG@5 0.171 to 0.303
+    100 HR@1 HR@5 HR@10 0.136 to 0.357
     """
     typical = about
     if np.isfinite(factor_of(about.shape)):
@@ -260,16 +263,20 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
         {
             "metric": result.metric,
             "range": span(result.range_low, result.range_high),
-            "middle": result.range_middle,
+            "likely": result.likely,
             "n_negatives": result.n_negatives,
             "printed": result.printed,
         }
         for result in results
     ]
-    lines = [
-        _assumptions(results[0], confidence),
-        "middle: geometric mean of the range, if you must quote one number.",
-    ]
+    lines = [_assumptions(results[0], confidence)]
+    if any(result.likely is not None for result in results):
+        lines.append(
+            "likely: the number to quote with the range, if you must quote one; in 80 % of "
+            "published cases the exact metric was .7 to 1.25 times as much."
+        )
+    if any(result.likely is None for result in results):
+        lines.append(f"likely: -, {NONE_QUOTED}")
     if low:
         lines.append(
             f"{' and '.join(low)}: a random order has as much, or more. Are many held-out items "
@@ -286,7 +293,7 @@ def _assumptions(result: Reported, confidence: float) -> str:
         users = f"{count(result.n_users, 'user')}, at {100 * confidence:g} %"
     return (
         f"Negatives drawn uniformly {result.sampling.replace('-', ' ')}; {result.n_items:,} "
-        f"candidates; {users}, {assumed(result.shape, where='')}.{caveat(result.shape)}"
+        f"candidates; {users}, {assumed(result.shape, where=BEFORE_LAST)}.{caveat(result.shape)}"
     )
 
 

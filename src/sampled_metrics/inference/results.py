@@ -7,16 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+import pandas as pd
 
 from sampled_metrics._base.arguments import check_arguments, wrong_type
 from sampled_metrics._base.defaults import BUDGET
 from sampled_metrics._base.errors import collected
 from sampled_metrics._base.text import Parts, html_of, text_of
 from sampled_metrics.metrics.measures import parse_measure
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -27,7 +26,7 @@ UNDECIDED = "undecided"
 FLAT = ("f", "hit", "precision", "recall", "recall-micro")  # the same credit down to the cut-off
 INSTEAD = (
     "To know more, rank fully where scores are cheap (`evaluate`); where each is expensive, "
-    f"`budget` estimates exact metrics from about {BUDGET:g} scores per user."
+    f"`evaluate_on_budget` estimates exact metrics from about {BUDGET:g} scores per user."
 )
 
 
@@ -39,7 +38,7 @@ class Shown(ABC):
         """Return tables of few columns and lines about them."""
 
     @abstractmethod
-    def to_frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with a row for each result and all that is known of it."""
 
     def plot(self, exact: "Shown | Mapping[Any, float] | None" = None, axes: Any = None) -> Any:
@@ -82,9 +81,9 @@ class Results(Shown, list[Result]):
     >>> from sampled_metrics import correct
     >>> results = correct([1, 1, 5, 40, 90], "recall@10", "cls", n_items=3541, n_negatives=100)
     >>> print(str(results).partition("\n\n")[0])
-    metric     range             middle    estimator      value  acts like
-    ---------  ----------------  --------  -----------  -------  -----------
-    recall@10  0.0000 to 0.9020  -         cls          0.19742  recall@26
+    metric     range             estimator      value    error  acts like
+    ---------  ----------------  -----------  -------  -------  -----------
+    recall@10  0.0000 to 0.9020  cls          0.19742  0.12089  recall@26
     """
 
     def __init__(self, results: Iterable[Result], show: Callable[..., Parts]) -> None:
@@ -97,10 +96,8 @@ class Results(Shown, list[Result]):
         check_arguments(**options)
         return [*self._show(self, **options), *questions(self.notes)]
 
-    def to_frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with a row for each result and a column for each of its fields."""
-        import pandas as pd
-
         return pd.DataFrame(self.flat_rows())
 
     def flat_rows(self) -> list[Row]:
@@ -140,7 +137,8 @@ class Compared:
     estimator
         `exact` from full rankings.
     value_a, value_b, difference
-        Values as fractions, over the common users if users are paired, and value_b - value_a.
+        Values as fractions, over the common users if users are paired, and value_b - value_a; of
+        `likely` in the range of the difference, or nan where a range is too wide to quote a number.
     std_error, ci_low, ci_high
         Of the expectation of this difference. That of estimates from sampled ranks is not the
         difference of the exact metrics.

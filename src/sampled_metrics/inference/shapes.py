@@ -16,6 +16,7 @@ NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
 EXPECTED = "non-increasing, none, or a number of at least 1"
 MOST_FACTOR = 16.0  # of those that are tried out
 _NEAR_TOP = "near the top "
+BEFORE_LAST = "before the last "
 _FAILS = "It fails, for example, where rules fill the top places"
 
 

@@ -11,7 +11,7 @@ from scipy.special import chdtri, ndtri
 
 from sampled_metrics._base.arguments import check_arguments, whole_number
 from sampled_metrics._base.arrays import Float
-from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
+from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.kinds import is_dictionary
 from sampled_metrics.inference.averages import exact_metric, last_ranks, sampled_moments
@@ -35,7 +35,7 @@ class About(NamedTuple):
     n_users: int | None = None
     sampling: str = Sampling.WITHOUT_REPLACEMENT
     shape: str | float = SHAPE
-    unscored: float = 0.0
+    unscored: float = UNSCORED
     runs: int = 1
     digits: int | None = None
     confidence: float = CONFIDENCE
@@ -110,7 +110,7 @@ def state(printed: Numbers, about: About) -> Printed:
         error = float(ndtri((1.0 + about.confidence) / 2.0)) ** 2 / about.n_users
     problem = Printed(names, about, means._replace(apart=about.unscored, error=error))
     remedy = ", or shape"
-    if not alone:
+    if not alone and about.unscored < UNSCORED:
         remedy = (
             "; are many held-out items not scored at all, as in a split by time (unscored, "
             "--unscored)? Or try shape 2"
@@ -202,11 +202,16 @@ def require_printed(printed: Any) -> None:
         raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
 
 
+def exact_metric_of(problem: Printed, measure: Measure) -> Float:
+    """Calculate an exact metric under each extreme point; shape (points,)."""
+    return _exact_metric(measure, problem.about.n_items, problem.means.extremes.factor == np.inf)
+
+
 def solve(problem: Printed, measure: Measure) -> Ends:
     """Find the range of an exact metric, and the distributions that have its ends."""
     means = problem.means
     n = problem.about.n_items
-    exact = _exact_metric(measure, n, means.extremes.factor == np.inf)
+    exact = exact_metric_of(problem, measure)
     of_last = float(measure.at([n], n)[0])
     found = [least(means, sign * exact, sign * of_last) for sign in (1.0, -1.0)]
     low = found[0].value

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
+import jinja2
+
 from sampled_metrics import __version__
 from sampled_metrics._base.text import html_lines_of
 
@@ -21,8 +23,6 @@ def render(
 
     All texts in `content` are escaped; scripts, styles, numbers and downloads are embedded.
     """
-    import jinja2
-
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("sampled_metrics.pages"),
         autoescape=True,

@@ -14,7 +14,7 @@ from sampled_metrics.metrics import parse_measure
 from sampled_metrics.pages import render
 
 SHOWN = ("HR@10", "NDCG@10", "HR@5", "NDCG@5")  # the first of them that a row has is drawn
-OF_METRIC = ("metric", "value", "low", "high", "measured", "standing")
+OF_METRIC = ("metric", "value", "low", "high", "likely", "measured", "standing")
 KINDS = {  # of sources, and what one is called; papers are drawn darker than the others
     "paper": "paper",
     "authors": "authors' log",
@@ -119,8 +119,8 @@ def _shown(row: PrintedRow, checked: Checked, metric: str) -> dict[str, Any]:
 
 
 def _of_metric(metric: str, row: PrintedRow, checked: Checked) -> dict[str, Any]:
-    """Printed value of a metric of a row, its range over all items, and the measured value."""
-    low, high = _range_of(metric, row, checked)
+    """Printed value of a metric of a row, range and number to quote, and the measured value."""
+    low, high, likely = _range_of(metric, row, checked)
     measured = None
     if metric in row.exact:
         measured = float(row.exact[metric])
@@ -129,19 +129,17 @@ def _of_metric(metric: str, row: PrintedRow, checked: Checked) -> dict[str, Any]
         "value": row.printed[metric],
         "low": low,
         "high": high,
+        "likely": likely,
         "measured": measured,
         "standing": {placed.metric: placed.standing for placed in checked.placed}.get(metric),
     }
 
 
-def _range_of(
-    metric: str, row: PrintedRow, checked: Checked
-) -> tuple[float, float] | tuple[None, None]:
-    """Range of a metric over all items; None if the row has none."""
-    low = checked.range_low
-    high = checked.range_high
-    if low is None or high is None:
-        return None, None
+def _range_of(metric: str, row: PrintedRow, checked: Checked) -> list[float | None]:
+    """Range of a metric over all items and the number to quote; None if the row has none."""
+    numbers = [checked.range_low, checked.range_high, checked.likely]
+    if None in numbers[:2]:
+        return [None, None, None]
     if str(parse_measure(metric)) != checked.metric:
         (found,) = reported(
             row.printed,
@@ -152,9 +150,8 @@ def _range_of(
             runs=row.runs,
             sampling=str(row.sampling),
         )
-        low = found.range_low
-        high = found.range_high
-    return round(low, _DIGITS), round(high, _DIGITS)
+        numbers = [found.range_low, found.range_high, found.likely]
+    return [number if number is None else round(number, _DIGITS) for number in numbers]
 
 
 def _remark(row: PrintedRow, has_no_range: bool, standing: str | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments, path_of
-from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
+from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, QUOTED, SHAPE
 from sampled_metrics._base.errors import InputError, collected, reading
 from sampled_metrics._base.files import write_text
 from sampled_metrics._base.kinds import is_dictionary
@@ -95,7 +95,7 @@ def own_sampled(
     m = first.n_negatives
     names = list(samples)
     measures = parse_measures(metrics)
-    chosen = list(dict.fromkeys(["sampled", *estimators]))
+    chosen = list(dict.fromkeys([QUOTED, "sampled", *estimators]))
     options: dict[str, Any] = {"shape": shape, "confidence": confidence}
     corrected = {}
     for name, sample in samples.items():

@@ -7,7 +7,7 @@ from sampled_metrics._base.errors import InputError
 _BY_POPULARITY = (
     "corrections and ranges assume uniform negatives; drawn by popularity, they gave .09 for a "
     "recall@10 of .23 (docs/negatives.md). Score uniform ones (`sampled-metrics negatives` draws "
-    "them), or rank fully (`evaluate`) or on a budget (`budget`)"
+    "them), or rank fully (`evaluate`) or on a budget (`evaluate_on_budget`)"
 )
 
 

@@ -1,23 +1,19 @@
 """Uniform negatives: draws of them, and tests of given ones."""
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.stats import binom, chi2, norm, poisson, rankdata
+from scipy.stats import binom, chi2, poisson
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.arrays import Bool, Float, Int, adjusted, generator
+from sampled_metrics._base.arrays import Bool, Float, Int, generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked
 from sampled_metrics.ranks.sampled import Pairs
 
-LEVEL = 0.01  # probability that sound negatives fail any of the tests
+LEVEL = 0.01  # probability that sound negatives fail the test of uniformity
 LEAST_EXPECTED = 5.0  # draws of an item; below, items next to each other are pooled
-_COMPARED = 400  # users whose negatives are compared with each other's
-_PERSONAL = 1.3  # times the variance of independent draws, from which users share tastes
-_NOT_UNIFORM = "corrections and ranges assume uniform draws"
 _REMARKS = {
     "held-out item": "{found:,} users have their held-out item: leave it out, and count one "
     "negative fewer for them",
@@ -25,14 +21,22 @@ _REMARKS = {
     "items are drawn: n is then {n_items:,}, and the corrected metric ranks among seen items too",
     "duplicates": "{found:,} repeat an item of the user, {expected:,.0f} expected with "
     "replacement: {remedy}",
-    "number": "{found:,} users have not {usual} negatives but {least} to {most}: correct the "
-    "others, or draw what is missing",
-    "shared": "{found:,} users have the negatives of another one: intervals and ranges are too "
-    "narrow; draw for each user",
+    "shared": "{found:,} users have the negatives of another one, so that intervals and ranges are "
+    "too narrow, and orders open; draw for each user",
 }
 _REPEATED = (
     "{found:,} repeat an item of the user, so the range is of another way of drawing; give "
     "--sampling with-replacement if they were drawn so"
+)
+_NOT_UNIFORM = (
+    "some items are drawn more often: were they drawn by popularity, or one set for all users? "
+    "Corrections and ranges assume uniform draws for each user; draw again"
+)
+_OFTEN = (
+    "{found:,} of {n_users:,} users have item {item}, and uniform draws from {n_others:,} items "
+    "give {expected:,.0f} or fewer: were they drawn by popularity, by a retriever, or one set for "
+    "all users? Popular ones outrank the held-out one more often, so estimates and the range are "
+    "too low, and in a shared set users depend on each other; score uniform negatives (`negatives`)"
 )
 
 
@@ -73,7 +77,7 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0) -> Int:
 class Check:
     """One property of negatives."""
 
-    name: str  # held-out item, seen items, duplicates, number, shared, uniformity, ids, popularity
+    name: str  # held-out item, seen items, duplicates, uniformity or shared
     passed: bool  # whether it is as corrections assume
     found: float  # what was counted or measured
     expected: float  # its mean for sound negatives
@@ -84,14 +88,13 @@ class Check:
 def check_negatives(
     user: Int, item: Int, seen_items: csr_array, held_out_items: csr_array
 ) -> list[Check]:
-    """Test whether negatives are distinct, unseen, of one number and uniform.
+    """Test whether negatives are distinct, unseen and uniform.
 
     `user` and `item` are the row and column of each negative in the two matrices, shape (users,
     items), which are nonzero at items seen in training and at held-out items.
 
     They must be uniform among the items that a user has not seen, or among all items where seen
-    ones were drawn too. P-values are adjusted for the number of tests by Holm's method. If most
-    users share their negatives, uniformity is not tested.
+    ones were drawn too.
 
     Examples
     --------
@@ -110,12 +113,9 @@ def check_negatives(
     if not is_seen.any():
         excluded = marked(seen_items + held_out_items)
     draws = _Draws(user[~is_held], item[~is_held], excluded)
-    n_shared, is_shared = draws.shared()
     n_items = seen.shape[1]
     n_seen_expected = draws.counts @ np.diff(seen.indptr) / n_items
-    number = np.bincount(user, minlength=seen.shape[0])
-    usual = int(np.bincount(number).argmax())
-    checks = [
+    return [
         _counted("held-out item", np.unique(user[is_held]).size),
         _counted(
             "seen items",
@@ -125,19 +125,8 @@ def check_negatives(
             n_items=n_items,
         ),
         _check_duplicates(draws),
-        _counted(
-            "number",
-            int((number != usual).sum()),
-            usual=usual,
-            least=number.min(),
-            most=number.max(),
-        ),
-        _counted("shared", n_shared),
+        draws.uniformity(),
     ]
-    if is_shared:
-        return checks
-    checks[-1] = replace(checks[-1], passed=True)
-    return checks + _tests(draws, np.bincount(seen.indices, minlength=n_items))
 
 
 def check_pairs(pairs: Pairs, n_items: int) -> list[Check]:
@@ -162,55 +151,45 @@ def check_pairs(pairs: Pairs, n_items: int) -> list[Check]:
     is_drawn = ~pairs.held_out & ~is_own
     user = pairs.user[is_drawn]
     item = pairs.item[is_drawn]
-    shape = (pairs.user.max() + 1, width)
-    draws = _Draws(user, item, csr_array((np.ones(held.size), np.divmod(held, width)), shape))
+    n_repeated = user.size - np.unique(user * width + item).size
     again = np.concatenate([pairs.user[is_own], held[times > 1] // width])
-    n_shared, is_shared = draws.shared()
-    if not is_shared:
-        n_shared = 0
-    checks = [
+    n_shared = _count_shared(user, item, n_items - 1)
+    last = _counted("shared", n_shared)
+    if last.passed:
+        last = _check_most_drawn(user, item, pairs, n_items)
+    return [
         _counted("held-out item", np.unique(again).size),
-        _counted("duplicates", draws.n_repeated, _REPEATED),
-        _counted("shared", n_shared),
+        _counted("duplicates", n_repeated, _REPEATED),
+        last,
     ]
-    if not is_shared:
-        drawn = csr_array((np.ones(item.size), (user, item)), shape)
-        checks.append(_check_most_drawn(marked(drawn), pairs, n_items))
-    return checks
 
 
-def _check_most_drawn(drawn: csr_array, pairs: Pairs, n_items: int) -> Check:
+def _count_shared(user: Int, item: Int, n_candidates: int) -> int:
+    """Count users whose negatives another user has too, if most have; sets that may differ."""
+    counts = np.bincount(user)
+    key = generator(0, "sets").integers(1 << 62, size=item.max(initial=0) + 1)
+    sets = np.zeros(counts.size, dtype=np.int64)  # compared by sums of random numbers of items
+    np.add.at(sets, user, key[item])
+    chosen = sets[(counts > 0) & (2 * counts < n_candidates)]
+    n_shared = chosen.size - np.unique(chosen).size
+    return n_shared if 2 * n_shared >= chosen.size >= 2 else 0
+
+
+def _check_most_drawn(user: Int, item: Int, pairs: Pairs, n_items: int) -> Check:
     """Test how many users have the item that most have, against uniform draws of all others."""
-    n_users, width = drawn.shape
-    rate = drawn.nnz / n_users / (n_items - 1)
-    counts = np.bincount(drawn.indices, minlength=width)
+    n_users = int(pairs.user.max()) + 1
+    _, first = np.unique(user * pairs.item_ids.size + item, return_index=True)
+    expected = first.size / (n_items - 1)
+    counts = np.bincount(item[first], minlength=pairs.item_ids.size)
     most = int(counts.argmax())
     found = int(counts[most])
-    chance = float(binom.sf(found - 1, n_users, min(rate, 1.0)))
-    p_value = min(1.0, width * chance)
+    chance = float(binom.sf(found - 1, n_users, min(expected / n_users, 1.0)))
+    p_value = min(1.0, counts.size * chance)
     remark = ""
     if p_value < LEVEL:
-        likely = "drawn by popularity"
-        if _overlap(drawn) > _PERSONAL:
-            likely = "the best items of a retriever"
-        remark = (
-            f"{found:,} of {n_users:,} users have item {pairs.item_ids[most]}, and uniform draws "
-            f"from {n_items - 1:,} items give {rate * n_users:,.0f} or fewer: were they {likely}? "
-            "Such items outrank the held-out one more often, so estimates and the range are too "
-            "low; score uniform negatives (`negatives`)"
-        )
-    return Check("uniformity", not remark, found, rate * n_users, p_value, remark)
-
-
-def _overlap(drawn: csr_array) -> float:
-    """Variance of how many items two users share, by that of independent draws."""
-    some = drawn[:: max(drawn.shape[0] // _COMPARED, 1)]
-    n_users, n_items = some.shape
-    shared = (some @ some.T).toarray()[np.triu_indices(n_users, 1)]
-    share = np.bincount(some.indices, minlength=n_items) / n_users
-    both = share**2
-    variance = (both * (1.0 - both)).sum()
-    return float(shared.var() / max(variance, np.finfo(float).tiny))
+        of_item = {"item": pairs.item_ids[most], "n_users": n_users, "n_others": n_items - 1}
+        remark = _OFTEN.format(found=found, expected=expected, **of_item)
+    return Check("uniformity", not remark, found, expected, p_value, remark)
 
 
 def _counted(name: str, found: int, words: str = "", **about: float | str) -> Check:
@@ -235,48 +214,11 @@ def _check_duplicates(draws: "_Draws") -> Check:
     return _counted("duplicates", n_repeated, expected=repeats.mean(), remedy=remedy)
 
 
-def _tests(draws: "_Draws", events: Int) -> list[Check]:
-    """Tests of uniformity; `events` is the number of events of each item."""
-    n_items = events.size
-    is_lower = draws.item < n_items / 2
-    lower = is_lower.sum() / max(is_lower.size, 1)
-    tests = {
-        "uniformity": draws.uniformity(),
-        "ids": draws.trend(np.arange(n_items)),
-        "popularity": draws.trend(events),
-    }
-    preferred = "unpopular"
-    if tests["popularity"].found > tests["popularity"].expected:
-        preferred = "popular"
-    remarks = (
-        f"some items are drawn more often; {_NOT_UNIFORM}",
-        f"{lower:.1%} come from the lower half of the ids; the sampler prefers some ids",
-        f"{preferred} items are preferred; {_NOT_UNIFORM} and can be far off: draw uniform "
-        "negatives",
-    )
-    p_values = adjusted([test.p_value for test in tests.values()], "holm")
-    checks = []
-    for (name, test), remark, p_value in zip(tests.items(), remarks, p_values, strict=True):
-        passed = p_value >= LEVEL
-        if passed:
-            remark = ""
-        checks.append(Check(name, passed, test.found, test.expected, p_value, remark))
-    return checks
-
-
 def _contains(table: csr_array, row: Int, column: Int) -> Bool:
     rows, columns = table.nonzero()
     width = table.shape[1]
     keys = rows.astype(np.int64) * width + columns
     return np.isin(row * width + column, keys)
-
-
-class _Test(NamedTuple):
-    """Result of a statistical test."""
-
-    found: float
-    expected: float
-    p_value: float
 
 
 class _Draws:
@@ -295,17 +237,7 @@ class _Draws:
             # Draws without replacement vary less, by the share of candidates not drawn.
             self.share -= (self.counts - 1) / np.maximum(self.size - 1, 1)
 
-    def shared(self) -> tuple[int, bool]:
-        """Count users whose set another one has, and whether most have that could differ."""
-        key = generator(0, "sets").integers(1 << 62, size=self.item.max(initial=0) + 1)
-        sets = np.zeros(self.counts.size, dtype=np.int64)
-        # Compared by the sum of a random number of each item.
-        np.add.at(sets, self.user, key[self.item])
-        choice = sets[(self.counts > 0) & (2 * self.counts < self.size)]
-        n_shared = choice.size - np.unique(choice).size
-        return n_shared, 2 * n_shared >= choice.size >= 2
-
-    def uniformity(self) -> _Test:
+    def uniformity(self) -> Check:
         """Chi-square test of how often each item was drawn."""
         n_items = self.excluded.shape[1]
         rate = self.counts / np.maximum(self.size, 1)
@@ -322,28 +254,10 @@ class _Draws:
         found = (difference[possible] ** 2 / spread[possible]).sum()
         p_value = 1.0
         if possible.sum() > 1:
-            p_value = chi2.sf(found, freedom)
-        return _Test(float(found), float(freedom), float(p_value))
+            p_value = float(chi2.sf(found, freedom))
+        remark = _NOT_UNIFORM if p_value < LEVEL else ""
+        return Check("uniformity", not remark, float(found), float(freedom), p_value, remark)
 
     def _over_users(self, rate: Float) -> Float:
         """Sum over the users of whom an item is a candidate, for each item."""
         return rate.sum() - self.excluded.T @ rate
-
-    def trend(self, order: Int) -> _Test:
-        """Normal test of the mean place in an order of the items."""
-        place = (rankdata(order) - 0.5) / max(order.size, 1)  # from 0 to 1
-        mean = self._over_candidates(place)
-        variance = np.maximum(self._over_candidates(place**2) - mean**2, 0.0)
-        total = max(self.counts.sum(), 1)
-        found = place[self.item].sum() / total
-        expected = self.counts @ mean / total
-        deviation = np.sqrt((self.counts * self.share) @ variance) / total
-        p_value = 1.0
-        if deviation:
-            p_value = 2.0 * norm.sf(abs(found - expected) / deviation)
-        return _Test(float(found), float(expected), float(p_value))
-
-    def _over_candidates(self, values: Float) -> Float:
-        """Mean over the candidates of each user."""
-        sums = values.sum() - self.excluded @ values
-        return sums / np.maximum(self.size, 1)

@@ -36,7 +36,8 @@ const up = (value) => {
   return EDGE.top + (SIZE.height - EDGE.top - EDGE.bottom) * share;
 };
 const count = (value) => value.toLocaleString("en");
-const span = ({ low, high }) => (low === null ? "no range" : `${percent(low)} to ${percent(high)}`);
+const span = ({ low, high, likely }) => (low === null ? "no range"
+  : `${percent(low)} to ${percent(high)}${likely === null ? "" : `, likely ${percent(likely)}`}`);
 
 function draw(name, attributes, text = "") {
   const node = document.createElementNS(SVG, name);

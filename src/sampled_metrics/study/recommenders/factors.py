@@ -10,10 +10,10 @@ import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from pydantic import Field
 
-from sampled_metrics._base.als import factors
 from sampled_metrics._base.arrays import Float, Int, one_thread
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.settings import Count, Positive, Seed, Settings
+from sampled_metrics.study.recommenders.alternating import factors
 from sampled_metrics.study.recommenders.base import Recommender, register
 
 
@@ -53,7 +53,7 @@ class ALSSettings(Settings):
 
 @register("als")
 class ALS(Factors):
-    """Matrix factorisation by alternating least squares, see `_base.als.factors`."""
+    """Matrix factorisation by alternating least squares, see `alternating.factors`."""
 
     Settings = ALSSettings
 
