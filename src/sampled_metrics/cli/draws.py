@@ -39,7 +39,7 @@ def sample(
     form: options.Form = Format.CSV,
     output: options.Output = None,
 ) -> None:
-    """Draw sampled ranks from full rankings, as if negatives had been sampled.
+    """Draw sampled ranks from full rankings.
 
     Rankings are exact ranks, or scores: a matrix with --relevant, or a table of user_id, item_id
     and score of all candidates with --relevant and --complete. Several held-out items of a user
@@ -102,7 +102,7 @@ def negatives(
     form: options.Form = Format.CSV,
     output: options.Output = None,
 ) -> None:
-    """Draw negatives for each user, uniformly and without replacement.
+    """Draw negatives for each user, without replacement.
 
     Seen and held-out items are no negatives. The same seed gives the same negatives, so that all
     recommenders can be ranked against them; add the held-out item of the user before scoring.
@@ -129,7 +129,7 @@ def check_negatives(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.
+    """Check that negatives are uniform and unseen.
 
     Looks for held-out items, seen items and duplicates among them, and tests whether all items are
     drawn as often.
@@ -147,7 +147,7 @@ def check_negatives(
 
 @app.command(epilog="Example: sampled-metrics metrics")
 def metrics(form: options.Form = Format.TABLE, output: options.Output = None) -> None:
-    """Print the names of all metrics, and what other libraries call them.
+    """Print the names of metrics, and those of other libraries.
 
     Names may be in upper or lower case, with _ for -, and with a cut-off as @10, _10 or -10.
 

@@ -21,8 +21,11 @@ def option(metavar: str, text: str, *names: str, **settings: Any) -> Any:
 
 
 def argument(metavar: str, text: str, **settings: Any) -> Any:
-    """Return an argument: what stands for its value, and the help text."""
-    return typer.Argument(help=text, metavar=metavar, **settings)
+    """Return an argument: what stands for its value, and the help text, shown with the command.
+
+    The list of arguments in the help of typer would name types of Python.
+    """
+    return typer.Argument(help=text, metavar=metavar, hidden=True, **settings)
 
 
 def _by_suffix(context: typer.Context, form: Format) -> Format:

@@ -17,8 +17,7 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog="Example: sampled-metrics evaluate scores.npy --relevant test.csv --seen "
-    "train.csv --metric HR@10,NDCG@10"
+    epilog="Example: sampled-metrics evaluate lists.csv --relevant test.csv --metric HR@10,NDCG@10"
 )
 def evaluate(
     files: options.RankFiles,
@@ -34,7 +33,7 @@ def evaluate(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Average exact metrics over users, with standard errors and confidence intervals.
+    """Average exact metrics over users, with intervals.
 
     Keys: file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items, effective_users
     (few where a handful of users carry the value), notes (questions about the file); values are
@@ -101,7 +100,7 @@ def correct(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Compute the range of exact metrics that sampled ranks allow, and corrected estimates.
+    """Compute the range of metrics that sampled ranks allow.
 
     The range holds the exact metric of the users' population with the confidence asked for,
     whatever their true ranks are as long as --shape holds. An estimate is precise, but of another
@@ -170,7 +169,7 @@ def reported(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Compute the range of exact metrics that the sampled metrics printed in a paper allow.
+    """Compute the metrics that a paper's numbers allow.
 
     Keys: metric, reported, range_low, range_high, likely, shape, n_items, n_negatives,
     n_users, sampling, printed, notes; with --against: metric, a_low, a_high, b_low, b_high,
@@ -212,7 +211,9 @@ def check(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Check a table of printed sampled metrics: what cannot be, and which orders it decides.
+    """Check a table of printed sampled metrics.
+
+    Says what cannot be, and which orders the numbers decide.
 
     Columns: n_items, n_negatives and, if known, n_users, runs (numbers are means over them),
     sampling, model, data_set, source_id; a column for each sampled metric, such as HR@10, and for
@@ -293,7 +294,7 @@ def compare_files(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Decide, where possible, which recommender of each pair has the higher exact metric.
+    """Decide which recommender has the higher exact metric.
 
     From full rankings, or from sampled ranks or scores of held-out items and their negatives, which
     --n-negatives, --positive or a column sampled_rank or label tell. From those the order is that
@@ -343,7 +344,7 @@ def plan(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Calculate how many negatives are needed to decide between two recommenders.
+    """Compute how many negatives decide between recommenders.
 
     The table says how likely 1 to 1,000 negatives, and full rankings, decide their order.
 
@@ -397,7 +398,7 @@ def write_report(
     shape: options.Shape = defaults.SHAPE,
     confidence: options.Confidence = defaults.CONFIDENCE,
 ) -> None:
-    """Write one HTML page about one recommender or several, which opens without a network.
+    """Write one HTML page about one recommender or several.
 
     From sampled ranks, or scores of held-out items and their negatives, as compare takes them:
     ranges of the exact metrics, estimates, comparisons, and what it would cost to know more. From

@@ -119,7 +119,7 @@ def _by_metric(
     name: str,
     x: str,
     styles: Sequence[dict[str, Any]],
-    **space: float,
+    **space: Any,
 ) -> Any:
     """Draw `curves` in a panel for each metric; return the panels."""
     ylabel = "Expected sampled metric"
@@ -155,7 +155,8 @@ def sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 3: expected sampled metrics at each true rank, beside the exact metric."""
     dashes = (*DASHES[::-1], (0, (1, 0.6)))
     colors = (*SIZES, INK)
-    styles = [{"color": c, "linestyle": d} for c, d in zip(colors, dashes, strict=True)]
+    looks = zip(colors, dashes, strict=True)
+    styles: list[dict[str, Any]] = [{"color": c, "linestyle": d} for c, d in looks]
     styles[-1] |= {"linewidth": 1.8, "zorder": 1.5}
     labels = table["curve"].str.replace("1000", "1,000").str.lower()
     grid = _by_metric(figure, table.assign(curve=labels), "curve", "rank", styles, right=0.62)
