@@ -133,7 +133,10 @@ def sections(group: Any, prefix: str) -> list[str]:
             continue
         parts.append(f"## {path.removeprefix('sampled-metrics ')}\n")
         parts.append(f"```sh\n{usage_of(command, path)}\n```\n")
-        parts.append(f"{command.help or ''}\n")
+        prose = re.sub(
+            r"(?<![`\w])--[a-z-]+", r"`\g<0>`", command.help or ""
+        )
+        parts.append(f"{prose}\n")
         example = (command.epilog or "").removeprefix("Example: ")
         parts.append(f"For example `{example}`.\n")
         parts += [
@@ -162,11 +165,13 @@ def row_of(option: Any) -> str:
         names = f"`{option.name.upper()}`"
     default = option.default
     shown = ""
-    if default not in (None, False, ()) and not callable(default):
+    is_none = default is None or default is False or default == ()
+    if not is_none and not callable(default):
         shown = f"`{default}`"
     help_text = (getattr(option, "help", None) or "").replace(
         "|", "\\|"
     )
+    help_text = re.sub(r"(?<![`\w])--[a-z-]+", r"`\g<0>`", help_text)
     return f"| {names} | {help_text} | {shown} |"
 
 

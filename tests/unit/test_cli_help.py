@@ -59,8 +59,9 @@ def test_help_fits_a_terminal_and_names_no_types(run, monkeypatch, name):
     assert "Example: sampled-metrics " in text
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", COMMANDS)
-def test_examples_run(run, folder, name):
+def test_examples_run(run, name):
     _, command = COMMANDS[name].epilog.split(": ", 1)
     program, *arguments = shlex.split(command)
     assert (program, arguments[0]) == ("sampled-metrics", name)

@@ -176,6 +176,15 @@ def hostile_sources(tmp_path):
     return sources(tmp_path, ranks=[ranks], audit=tmp_path / "audit.csv", config=settings)
 
 
+def test_same_digits_are_split_as_in_the_scorecard(document):
+    card = pd.read_csv(REFERENCE / "scorecard.csv")
+    kinds = card.loc[card["verdict"] == "exact", "kind"].value_counts()
+    words = " ".join(" ".join(document.texts["li"]).split())
+    assert "the same digits" in words
+    for kind, name in (("deterministic",) * 2, ("near-certain",) * 2, ("random", "by chance")):
+        assert f"{kinds[kind]} {name}" in words
+
+
 def test_verdicts_count_all_cells_that_are_compared(content):
     assert sum(content["verdicts"].values()) == len(content["cells"]) == 204
     for verdict, count in content["verdicts"].items():
@@ -267,8 +276,12 @@ def test_lens_has_the_curves_and_crossings_of_figure_6(content, document):
     assert set(ordered["n_negatives"].astype(int)) < set(shown["sizes"])
     words = " ".join(" ".join(document.texts["p"]).split())
     for row in ordered.itertuples():
-        assert row.recommender.replace(" vs ", " and ") in document.texts["th"]
-        assert f"{row.n_negatives:,.0f}" in document.texts["td"]
+        pair = row.recommender.replace(" vs ", " and ")
+        if pair == "Y and Z":  # see `compare`
+            pair += " (not decided by full rankings)"
+        assert pair in document.texts["th"]
+        at_most = "≤ " if row.n_negatives == 10 else ""  # where the figure begins
+        assert f"{at_most}{row.n_negatives:,.0f}" in document.texts["td"]
     assert "begins at 10 random items and ends at 1,392" in words
 
 
@@ -278,7 +291,11 @@ def test_price_counts_the_runs_of_beyond(content):
     *_, users, popularity, als = (cells for _, *cells in content["price"]["rows"])
     for proxy, cells in {"all items": users, "popularity": popularity, "als": als}.items():
         runs = orders[orders["proxy"] == proxy].set_index("pair")
-        texts = ["{right} of {runs} runs".format(**runs.loc[p]) for p in content["price"]["pairs"]]
+        pairs = ["X vs Y", "X vs Z", "Y vs Z"]
+        texts = ["{right} of {runs} runs".format(**runs.loc[pair]) for pair in pairs]
+        headings = [pair.replace(" vs ", " and ") for pair in pairs]
+        headings[-1] += " (not decided by full rankings)"
+        assert content["price"]["pairs"] == headings
         assert cells == texts
 
 

@@ -302,6 +302,7 @@ def lens(
         "ticks": chart.ticks(),
         "last": int(chart.ks[-1]),
         "names": names,
+        "undecided": [list(pair) for metric, pair in undecided if metric == str(measures[0])],
         "fewest": fewest,
         "n": f"{round(float(candidates.mean())):,}",
     }

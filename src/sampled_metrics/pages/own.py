@@ -18,7 +18,7 @@ from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
 from sampled_metrics.inference.flags import listed
-from sampled_metrics.inference.orders import order_in_words
+from sampled_metrics.inference.orders import PROVES_LITTLE, order_in_words
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results
 from sampled_metrics.inputs.alike import all_alike
 from sampled_metrics.inputs.options import Drawn, Ranked
@@ -180,20 +180,31 @@ def _of(measure: Measure, results: Iterable[Any]) -> list[Any]:
 
 
 def _orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]:
-    """Orders by a metric that are decided, in words, their verdicts, and those that are open."""
-    decided = []
+    """Orders by a metric that are decided, in words, their verdicts, and those that are open.
+
+    Orders that hold up to a factor below 2 only are `leaning`.
+    """
+    decided: list[str] = []
+    leaning: list[str] = []
     verdicts = []
     undecided = []
     for pair in pairs:
         if pair.order != UNDECIDED:
-            decided.append(order_in_words(pair))
+            is_weak = pair.holds_up_to is not None and pair.holds_up_to < PROVES_LITTLE
+            (leaning if is_weak else decided).append(order_in_words(pair))
             verdicts.append(pair.verdict)
             continue
         words = f"{pair.a} and {pair.b}"
         if pair.users_needed is not None:
             words += f" (about {pair.users_needed:,} users would decide)"
         undecided.append(words)
-    return {"label": measure.label, "decided": decided, "verdicts": verdicts, "open": undecided}
+    return {
+        "label": measure.label,
+        "decided": decided,
+        "leaning": leaning,
+        "verdicts": verdicts,
+        "open": undecided,
+    }
 
 
 def _page(

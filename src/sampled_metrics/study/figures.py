@@ -190,8 +190,8 @@ def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
             beside = rows[rows["curve"].isin([SAMPLED, name, EXACT])]
             curves(axes, beside, "curve", "rank", styles)
             if panel == "sampled rank":  # which is a whole number
-                for line, marker in zip(axes.get_lines(), (".", "o"), strict=False):
-                    line.set(linestyle="", marker=marker, clip_on=marker == ".")
+                for line in axes.get_lines():
+                    line.set_drawstyle("steps-mid")
             axes.tick_params(bottom=axes is column[-1])
         log_axis(column[0].xaxis, 1, rows["rank"].max())
         column[-1].set_xlabel(panel.capitalize())

@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from sampled_metrics import __version__
@@ -41,6 +42,7 @@ _METHODS = {  # by method and proxy
 }
 _KINDS = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
 _OF_MACHINE = ("archive", "cache", "path")  # settings of the dataset that are not shown
+LABELS_OF_ORDERS = (SAMPLED, "BV 0.1")  # columns of the table of orders
 SHOWN = {10, 100, 1000}  # negatives of the ranges that are shown
 PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
 PRICE, _FEWEST = 100, 10  # scores per user; runs, with fewer of which a share says little
@@ -116,7 +118,7 @@ def collect(
         "lens": shown,
         "board": board,
         "numbers": {"lens": shown, "board": board},
-        "ordered": ordered.to_dict("records"),
+        "ordered": ordered_pairs(ordered, sizes.min(), shown),
         "grid": sizes.agg(["min", "max"]).to_dict(),
         "ranges": _ranges(results / "ranges.csv", shown),
         "price": price(orders, shown) if orders else None,
@@ -124,6 +126,7 @@ def collect(
         "is_reproduction": is_reproduction,
         "cells": compared,
         "verdicts": {verdict: compared.count(verdict) for verdict in VERDICTS[:-1]},
+        "kinds_of_exact": card.loc[card["verdict"] == "exact", "kind"].value_counts().to_dict(),
         "not_comparable": len(verdicts) - len(compared),
         "of_other_settings": other_settings(card),
         "tables": [table_grid(n, results / f"tables/table{n}.csv", card) for n in tables],
@@ -159,6 +162,22 @@ def _lens(
         sampling=settings.sampling,
         compared=compared,
     )
+
+
+def ordered_pairs(
+    ordered: pd.DataFrame, fewest: float, shown: Mapping[str, Any]
+) -> list[list[str]]:
+    """List the numbers of negatives from which on Figure 6 has each pair in the right order."""
+    by_pair = ordered.pivot(index="recommender", columns="estimator", values="n_negatives")
+    rows = []
+    for pair in ordered["recommender"].unique():
+        row = [pair_in_words(pair, shown)]
+        for estimator in LABELS_OF_ORDERS:
+            m = by_pair.get(estimator, pd.Series(dtype=float)).get(pair, np.nan)
+            at_most = "≤ " if m == fewest else ""
+            row.append("-" if np.isnan(m) else f"{at_most}{m:,.0f}")
+        rows.append(row)
+    return rows
 
 
 def _ranges(path: Path, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -214,6 +233,7 @@ def price(path: Path, shown: Mapping[str, Any]) -> dict[str, Any] | None:
     `beyond/orders.csv`. None without such runs of these pairs.
     """
     pairs = [f"{a} vs {b}" for a, b in combinations(shown["names"], 2)]
+    headings = [pair_in_words(pair, shown) for pair in pairs]
     rows = []
     for estimator, label in (("sampled", "uncorrected"), ("bv:0.1", "BV 0.1")):
         view = shown["views"].get(f"recall@10 {estimator} {PRICE}", {"right": []})
@@ -230,7 +250,15 @@ def price(path: Path, shown: Mapping[str, Any]) -> dict[str, Any] | None:
     whole = [row for row in rows if len(row) == len(pairs) + 1]
     if whole in ([], rows[:2]):
         return None
-    return {"pairs": pairs, "rows": whole}
+    return {"pairs": headings, "rows": whole}
+
+
+def pair_in_words(pair: str, shown: Mapping[str, Any]) -> str:
+    """Name a pair such as X vs Y, and say if full rankings do not decide its order."""
+    words = " and ".join(pair.split(" vs "))
+    if frozenset(pair.split(" vs ")) in map(frozenset, shown["undecided"]):
+        words += " (not decided by full rankings)"
+    return words
 
 
 def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
