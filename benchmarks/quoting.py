@@ -41,7 +41,7 @@ USERS = 1000
 POPULATION_USERS = 6040
 DRAWS = 4  # of a population
 COLUMNS = METRICS[:3]
-WIDTHS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, np.inf)
+WIDTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, np.inf)
 HITS = (1, 2, 5, 10, 20, 50)
 Share = Callable[[np.ndarray, int], np.ndarray]  # of users with a rank up to k of n
 
@@ -198,6 +198,8 @@ def widths(found: list[Recommender]) -> list[dict[str, str]]:
     rows = []
     for least, most in pairwise(WIDTHS):
         of_width = table[(table[:, 0] > least) & (table[:, 0] <= most)]
+        if not len(of_width):
+            continue
         tenth, half, ninth = np.quantile(of_width[:, 1], [0.1, 0.5, 0.9])
         rows.append(
             {
@@ -255,7 +257,7 @@ def main(names: list[str]) -> None:
         "hits": lambda: nearly_exact(found),
         "failures": lambda: list(failures()),
         "errors": lambda: list(interval(found[::5])),
-        "widths": lambda: widths(found[::2]),
+        "widths": lambda: widths(found[::3]),
     }
     for name in names or tables:
         write_table(PAGE, tables[name](), name)

@@ -38,7 +38,15 @@ STARVED = "rule_split"
 TOO_LITTLE = "split:mem_mb=60 if attempt == 1 else 2000"
 # Dates, the number of pieces on the page, and models that pieces share tell of one run.
 DOING = ["the start of SLURM"]
-LEFT_OUT = ("logs/", "reference/", "models/", "data/source.json", "provenance.json", "report.html")
+LEFT_OUT = (
+    "logs/",
+    "benchmarks/",
+    "reference/",
+    "models/",
+    "data/source.json",
+    "provenance.json",
+    "report.html",
+)
 
 
 def edited(profile):

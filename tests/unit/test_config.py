@@ -67,7 +67,7 @@ def test_other_studies_are_valid(path):
     for configuration in configurations:
         other = study(yaml.safe_load(configuration))
         assert not other.is_papers_data
-        assert (other.tables, other.figures, other.audit) == ((3, 4), (5, 6), [])
+        assert (other.tables, other.figures) == ((3, 4), (5, 6))
 
 
 def test_the_papers_study():
@@ -192,16 +192,14 @@ def test_settings_that_do_not_agree(changes, words):
 def test_published_numbers_are_about_the_papers_split(split, events):
     other = study({"split": split}, FILES if "train" in split else {})
     assert not other.is_papers_data
-    assert (other.tables, other.orders, other.events) == ((3, 4), [], events)
+    assert (other.tables, other.events) == ((3, 4), events)
 
 
 def test_files_to_start_from(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     reference = study({"ranks": "reference"})
     reference.check_files()
-    found = (reference.audit, reference.orders, reference.origin)
-    kept = ("audit.csv", "beyond/orders.csv", "provenance.json")
-    assert found == tuple([f"results/reference/{name}"] for name in kept)
+    assert reference.origin == ["results/reference/provenance.json"]
     other = changed("recommenders.1.name", "W").replaced(ranks="reference")
     assert "the reference run has no W; it has X, Y, Z" in refused(other.check_files)
     monkeypatch.chdir(tmp_path)

@@ -165,7 +165,9 @@ def test_chances_are_of_one_run(shown):
             expected.append((a, b, NormalDist().cdf(lead / np.hypot(sd[x], sd[y]))))
         assert np.allclose(view["right"], expected, atol=1e-6)
         texts = [re.findall(r"Right in (\d+|less)", text)[0] for _, text, _ in view["pairs"]]
-        assert texts == [f"{100 * chance:.0f}" if chance > 0.005 else "less" for *_, chance in expected]
+        assert texts == [
+            f"{100 * chance:.0f}" if chance > 0.005 else "less" for *_, chance in expected
+        ]
         assert [marks for *_, marks in view["pairs"]] == [round(20 * c) for *_, c in expected]
         for (sign, text, _), (a, b, chance) in zip(view["pairs"], expected, strict=True):
             x, y = "ABC"[a], "ABC"[b]

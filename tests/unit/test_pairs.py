@@ -87,7 +87,7 @@ def of_popularity():
         (of_popularity, "uniformity", "drawn by popularity"),
         (best_of_a_retriever, "uniformity", "by a retriever"),
         (of_the_test_set, "uniformity", "estimates and the range are too low"),
-        (lambda: np.tile(uniform(5)[0], (USERS, 1)), "uniformity", "one set for all users"),
+        (lambda: np.tile(uniform(5)[0], (USERS, 1)), "shared", "have the negatives of another one"),
         (repeated, "duplicates", "250 repeat an item of the user"),
         (with_held_out_items, "held-out item", "30 users have their held-out item"),
     ],

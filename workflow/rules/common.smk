@@ -22,7 +22,7 @@ if Path(ROOT, "src").is_dir():
 
 import sampled_metrics
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.config import Study, with_numbers
+from sampled_metrics.study.config import KEPT, REFERENCE, Study
 from sampled_metrics.study.departures import departures
 
 
@@ -32,6 +32,17 @@ def own(path):
     if not shipped or Path(path).exists():
         return path
     return str(ROOT / path) if ROOT.is_dir() else workflow.source_path(f"../../{path}")
+
+
+def with_numbers(value):
+    """Settings of `--config`, in which Snakemake leaves numbers within mappings as texts."""
+    if isinstance(value, dict):
+        names = ("name", "columns")
+        return {k: v if k in names else with_numbers(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [with_numbers(part) for part in value]
+    read = yaml.safe_load(value) if isinstance(value, str) else value
+    return read if read is None or isinstance(read, (bool, int, float)) else value
 
 
 # A study in another folder, or that uses this one as a module, sets only what differs.
@@ -72,7 +83,7 @@ def scaled(base, per_mb):
 
 def get_archive(wildcards):
     """A local archive, which is not downloaded."""
-    return STUDY.archive or []
+    return STUDY.dataset.archive or os.environ.get("MOVIELENS_ARCHIVE") or []
 
 
 def get_recommender(wildcards):
@@ -114,6 +125,21 @@ def get_tables(wildcards):
 def get_figures(wildcards):
     """The figures of this study, likewise."""
     return expand("<results>/figures/figure{n}.{form}", n=STUDY.figures, form=["svg", "pdf", "csv"])
+
+
+def get_audit(wildcards):
+    """Readings of the paper, as `make audit` measured them."""
+    return [own(f"{REFERENCE}/audit.csv")] if STUDY.is_papers_data else []
+
+
+def get_orders(wildcards):
+    """Right orders by other methods of evaluation, as `make price` measured them."""
+    return [own(f"{REFERENCE}/beyond/orders.csv")] if STUDY.is_papers_data else []
+
+
+def get_kept(wildcards):
+    """Ranks of further recommenders on the paper's data, for the leaderboard."""
+    return [own(f"{REFERENCE}/{name}.parquet") for name in KEPT if STUDY.is_papers_data]
 
 
 def get_chain(wildcards):

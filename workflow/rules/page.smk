@@ -5,9 +5,9 @@ rule page:
         figures=get_figures,
         exact=rules.exact.output,
         scorecard=get_scorecard,
-        audit=[own(path) for path in STUDY.audit],
-        orders=[own(path) for path in STUDY.orders],
-        kept=[own(path) for path in STUDY.kept],
+        audit=get_audit,
+        orders=get_orders,
+        kept=get_kept,
         origin=[own(path) for path in STUDY.origin],
         chain=get_chain,
     output:

@@ -310,14 +310,14 @@ def _parts(results: list[Checked], orders: list[Orders], question: _Question) ->
     if flagged:
         about += f" {_QUESTIONS}"
     names = {result.row: result.model or f"row {result.row}" for result in results}
+    if any(result.likely is not None for result in results):
+        lines.append(f"likely: the number to quote with a range; -, {NONE_QUOTED}")
     lines += [about, *(_line_of(found, names) for found in orders if found.n_pairs)]
     assumption = assumed(question.shape, where=BEFORE_LAST)
     if question.shape != NONE:
         assumption += "; the shape none assumes nothing"
     level = f"{100 * question.confidence:g} %"
     lines.append(f"Ranges of {question.measure} over all items at {level}, {assumption}.")
-    if any(result.likely is not None for result in results):
-        lines.append(f"likely: the number to quote with a range; -, {NONE_QUOTED}")
     return [list(map(_row, results)), "\n".join(lines)]
 
 

@@ -3,11 +3,10 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
 
-import yaml
 from pydantic import AfterValidator, Field, create_model, model_validator
 
 from sampled_metrics._base.errors import InputError
@@ -28,10 +27,9 @@ from sampled_metrics.study.settings import (
     ToySettings,
 )
 
-ALL_TABLES = (1, 2, 3, 4)
-TABLES_OF_DATA = (3, 4)
-ALL_FIGURES = (1, 2, 3, 4, 5, 6)
-FIGURES_OF_DATA = (5, 6)
+# Numbers of what is made on the paper's data, and on other data.
+TABLES: Mapping[bool, Sequence[int]] = {True: (1, 2, 3, 4), False: (3, 4)}
+FIGURES: Mapping[bool, Sequence[int]] = {True: (1, 2, 3, 4, 5, 6), False: (5, 6)}
 
 REFERENCE = Path("results/reference")
 KEPT = {  # recommenders by their file in results/reference
@@ -138,29 +136,6 @@ else:
     ]
 
 
-def with_numbers(value: Any) -> Any:
-    """Return settings with texts that are numbers read as numbers, but for names and columns.
-
-    Snakemake leaves numbers within `--config 'experiment={n_negatives: 50}'` as texts.
-
-    Examples
-    --------
-    >>> with_numbers({"split": {"users": "100"}, "name": "7"})
-    {'split': {'users': 100}, 'name': '7'}
-    """
-    if isinstance(value, dict):
-        return {
-            key: part if key in ("name", "columns") else with_numbers(part)
-            for key, part in value.items()
-        }
-    if isinstance(value, list):
-        return [with_numbers(part) for part in value]
-    if not isinstance(value, str):
-        return value
-    read = yaml.safe_load(value)
-    return read if read is None or isinstance(read, bool | int | float) else value
-
-
 def _require_file(key: str, path: str | None, remedy: str = "") -> None:
     if path is not None and not Path(path).is_file():
         raise InputError(f"{key}: no such file {path}{remedy}", path="config")
@@ -246,11 +221,9 @@ class Study(Settings):
         if self.ranks == "reference":
             ranks = Path(own(f"{REFERENCE}/provenance.json")).with_name("ranks")
             kept = sorted(file.stem for file in ranks.glob("*.parquet"))
-            if not kept:
-                problem = f"no ranks of the reference run in {ranks}; set ranks: trained"
-                raise InputError(problem, path="config")
             for name in [name for name in self.names if name not in kept]:
-                problem = f"the reference run has no {name}; it has {', '.join(kept)}"
+                others = ", ".join(kept) or "no ranks; set ranks: trained"
+                problem = f"the reference run has no {name}; it has {others}"
                 raise InputError(f"recommenders: {problem}", path="config")
 
     @property
@@ -276,18 +249,14 @@ class Study(Settings):
         return self.is_papers_data and has_one and not self.filters.on
 
     @property
-    def tables(self) -> tuple[int, ...]:
+    def tables(self) -> Sequence[int]:
         """Numbers of the tables to make; the paper's toys are shown beside its data."""
-        if self.is_papers_data:
-            return ALL_TABLES
-        return TABLES_OF_DATA
+        return TABLES[self.is_papers_data]
 
     @property
-    def figures(self) -> tuple[int, ...]:
+    def figures(self) -> Sequence[int]:
         """Numbers of the figures to make."""
-        if self.is_papers_data:
-            return ALL_FIGURES
-        return FIGURES_OF_DATA
+        return FIGURES[self.is_papers_data]
 
     @property
     def events(self) -> list[str]:
@@ -309,26 +278,6 @@ class Study(Settings):
         if self.ranks == "reference":
             return [f"{REFERENCE}/provenance.json"]
         return [f"{self.results}/data/source.json", f"{self.results}/split/split.json"]
-
-    @property
-    def audit(self) -> list[str]:
-        """Readings of the paper, as benchmarks/audit.py measured them."""
-        return [f"{REFERENCE}/audit.csv"] if self.is_papers_data else []
-
-    @property
-    def orders(self) -> list[str]:
-        """Right orders by other methods of evaluation, as a reference run measured them."""
-        return [f"{REFERENCE}/beyond/orders.csv"] if self.is_papers_data else []
-
-    @property
-    def kept(self) -> list[str]:
-        """Ranks of further recommenders on the paper's data, for the leaderboard."""
-        return [f"{REFERENCE}/{name}.parquet" for name in KEPT] if self.is_papers_data else []
-
-    @property
-    def archive(self) -> str:
-        """The local archive, from the configuration or the environment; empty without one."""
-        return self.dataset.archive or os.environ.get("MOVIELENS_ARCHIVE") or ""
 
     def identity(self) -> dict[str, Any]:
         """What was asked for: source of the ranks, hash of the configuration, seeds."""

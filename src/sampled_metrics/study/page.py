@@ -25,8 +25,8 @@ from sampled_metrics.pages.leaderboard import board_of
 from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import orders_by_ranges, range_bars, range_panel
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study import config as study
 from sampled_metrics.study.against_samples import CURVES, RANGES
+from sampled_metrics.study.config import FIGURES, TABLES
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.leaderboards import contenders
 from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, groups, heads
@@ -99,12 +99,8 @@ def collect(
     wanted = ordered.loc[ordered["estimator"] == SAMPLED, "n_negatives"]
     shown = _lens(users, settings, wanted)
     card = pd.DataFrame(columns=SCORECARD)
-    tables: Sequence[int] = study.TABLES_OF_DATA
-    figures: Sequence[int] = study.FIGURES_OF_DATA
     if is_paper:
         card = read_texts(results / "scorecard.csv", SCORECARD)
-        tables = study.ALL_TABLES
-        figures = study.ALL_FIGURES
     verdicts = card["verdict"].tolist()
     compared = [verdict for verdict in verdicts if verdict != NOT_COMPARABLE]
     is_reproduction = is_paper and len(compared) == len(verdicts)
@@ -129,10 +125,10 @@ def collect(
         "kinds_of_exact": card.loc[card["verdict"] == "exact", "kind"].value_counts().to_dict(),
         "not_comparable": len(verdicts) - len(compared),
         "of_other_settings": other_settings(card),
-        "tables": [table_grid(n, results / f"tables/table{n}.csv", card) for n in tables],
+        "tables": [table_grid(n, results / f"tables/table{n}.csv", card) for n in TABLES[is_paper]],
         "scores": picture(folder / "z") if "exact" in compared else None,
         "exact": download(results / "tables/exact.csv"),
-        "figures": [picture(folder / f"figure{n}") for n in figures],
+        "figures": [picture(folder / f"figure{n}") for n in FIGURES[is_paper]],
         "audit": _audit(audit) if audit else [],
         "config": _settings(config),
         "origin": origin,

@@ -116,8 +116,7 @@ def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
         ranks = read_single(path)
         found: Any = ranks.users
         if not np.array_equal(found, split.user_ids[users]):
-            expected = f"{users[0] + 1} to {users[-1] + 1} of the split, in order"
-            raise InputError(f"users are not number {expected}", path=path)
+            raise InputError("users are not those of this piece, in order", path=path)
         pieces.append(ranks)
     if len({ranks.source for ranks in pieces}) != 1:
         raise InputError("no pieces of ranks to gather, or from different sources")

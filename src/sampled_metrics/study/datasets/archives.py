@@ -21,7 +21,6 @@ from sampled_metrics.study.datasets.settings import DatasetSettings
 from sampled_metrics.tables.arrow import as_numpy
 
 _COLUMNS = ["user", "item", "rating", "timestamp"]
-_CHUNK = 1_048_576
 _QUOTED = 60  # bytes of a wrong line that its error repeats
 _UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
 
@@ -80,13 +79,11 @@ class Ratings:
 
     def hashes(self) -> tuple[str, str]:
         """Compute the SHA-256 of the content and its hash as a git blob, in hexadecimal."""
-        sha256 = hashlib.sha256()
         with self.open() as (file, size):
-            blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-            while chunk := file.read(_CHUNK):
-                sha256.update(chunk)
-                blob.update(chunk)
-        return sha256.hexdigest(), blob.hexdigest()
+            content = file.read()
+        blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+        blob.update(content)
+        return hashlib.sha256(content).hexdigest(), blob.hexdigest()
 
 
 def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = False) -> Interactions:
@@ -128,7 +125,9 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
 def _parse(content: bytes, layout: Layout) -> pa.Table | None:
     """Read the columns; None if a line is not as in the layout, or the last one has no end."""
     # pyarrow takes more for numbers than the publisher writes: blanks, signs, hexadecimals.
-    if content.translate(None, layout.characters) or not content.endswith(b"\n"):
+    characters = f"0123456789\n{layout.separator}"
+    characters += "." * layout.half_stars + "\r" * bool(layout.header)
+    if content.translate(None, characters.encode()) or not content.endswith(b"\n"):
         return None
     types = {"user": pa.int32(), "item": pa.int32(), "timestamp": pa.int64()}
     types["rating"] = pa.float32()

@@ -45,16 +45,6 @@ class Layout:
         return f"{form}, four whole numbers"
 
     @property
-    def characters(self) -> bytes:
-        """The bytes that a ratings file may hold below its header."""
-        characters = f"0123456789\n{self.separator}"
-        if self.half_stars:
-            characters += "."
-        if self.header:
-            characters += "\r"
-        return characters.encode()
-
-    @property
     def ratings(self) -> str:
         """The allowed ratings, for errors."""
         return "0.5, 1 ... 5" if self.half_stars else "1, 2 ... 5"

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import checksum, replacing
 from sampled_metrics.study.datasets.archives import Ratings
-from sampled_metrics.study.datasets.catalogue import CITATION
+from sampled_metrics.study.datasets.catalogue import CATALOGUE, CITATION
 from sampled_metrics.study.datasets.settings import DatasetSettings
 from sampled_metrics.tables.lines import require_file
 
@@ -49,9 +48,7 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
     local archive may differ: the source returned says whether it is official, and its content is
     checked when it is parsed.
     """
-    dataset = settings.published
-    if dataset is None:
-        raise InputError(f"{settings.name} is a table; only a MovieLens is fetched")
+    dataset = CATALOGUE[settings.name]
     if settings.archive is not None:
         path = Path(settings.archive)
         origin = "local archive"
@@ -91,8 +88,6 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
 
 def describe_tables(paths: Sequence[Path], settings: DatasetSettings) -> Source:
     """Return the source of tables: their checksums, and the terms that their owner states."""
-    for path in paths:
-        require_file(path, "a table of interactions")
     checksums = ", ".join(map(checksum, paths))
     return Source(
         dataset=settings.name,

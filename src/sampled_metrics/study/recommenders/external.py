@@ -14,7 +14,6 @@ from sampled_metrics._base.files import read_arrays
 from sampled_metrics.ranks.products import Score
 from sampled_metrics.study.datasets.split import Split, require_all
 from sampled_metrics.tables.arrow import places
-from sampled_metrics.tables.lines import require_file
 from sampled_metrics.tables.names import ITEM, USER
 from sampled_metrics.tables.reading import read_table
 
@@ -34,7 +33,6 @@ def read_scores(path: Path, split: Split) -> Score:
     out, and counted in the log. A candidate without a score is an InputError of the function,
     because a partial list cannot give a rank.
     """
-    require_file(path, WHAT)
     rows = (_of_matrix if path.suffix == ".npz" else _of_table)(path, split)
 
     def score(users: Int) -> Scores:

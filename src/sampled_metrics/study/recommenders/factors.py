@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -13,7 +14,6 @@ from pydantic import Field
 from sampled_metrics._base.arrays import Float, Int, one_thread
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.settings import Count, Positive, Seed, Settings
-from sampled_metrics.study.recommenders.alternating import factors
 from sampled_metrics.study.recommenders.base import Recommender, register
 
 
@@ -53,7 +53,24 @@ class ALSSettings(Settings):
 
 @register("als")
 class ALS(Factors):
-    """Matrix factorisation by alternating least squares, see `alternating.factors`."""
+    """Matrix factorisation by alternating least squares (section 9), through `implicit`.
+
+    The paper's loss, with H the events and y(u, i) the inner product,
+
+        sum_H (y - 1)^2 + alpha sum_UxI y^2 + lambda ||V||^2,
+
+    is, up to a constant, alpha times the loss that `implicit` minimises,
+
+        sum_UxI c (p - y')^2 + lambda' ||V'||^2,    c = 1 + 1/alpha and p = 1 on H, c = 1 and
+        p = 0 elsewhere,    y' = (1 + alpha) y,    lambda' = lambda (1 + alpha) / alpha,
+
+    divided by (1 + alpha)^2: completing the square on H moves the target from 1 to
+    1/(1 + alpha), and scaling all vectors by sqrt(1 + alpha) moves it back.
+
+    Vectors of items start uniform from 0 to `start` / sqrt(1 + alpha), that is, from 0 to `start`
+    in the terms of `implicit`. In float64; solves are exact and BLAS has one thread, so the number
+    of threads changes no bit.
+    """
 
     Settings = ALSSettings
 
@@ -67,17 +84,37 @@ class ALS(Factors):
         self, train: scipy.sparse.csr_array, iterations: Sequence[int], threads: int = 1
     ) -> Iterator[tuple[Float, Float]]:
         """Train as `fit` does; yield the vectors after each of these rising numbers of sweeps."""
+        from implicit.cpu.als import AlternatingLeastSquares
+        from implicit.recommender_base import ModelFitError
+
         settings = self.settings
-        return factors(
-            train,
-            iterations,
-            dimensions=settings.d,
-            alpha=settings.alpha,
-            penalty=settings.lambda_,
-            seed=settings.seed,
-            start=settings.start,
-            threads=threads,
-        )
+        alpha = settings.alpha
+        confidence = scipy.sparse.csr_matrix(train, dtype=np.float32)
+        confidence.data[:] = 1 + 1 / alpha
+        n_users, n_items = confidence.shape
+        with one_thread():
+            model = AlternatingLeastSquares(
+                factors=settings.d,
+                regularization=settings.lambda_ * (1 + alpha) / alpha,
+                alpha=1.0,
+                dtype=np.float64,
+                use_cg=False,
+                num_threads=threads,
+            )
+        model.user_factors = np.zeros((n_users, settings.d))  # solved for first
+        # With `start` = 0.01 as `implicit` draws them.
+        rng = np.random.default_rng(np.random.SeedSequence(settings.seed))
+        model.item_factors = rng.uniform(0.0, settings.start, (n_items, settings.d))
+        scale = np.sqrt(1 + alpha)
+        for before, after in pairwise([0, *iterations]):
+            model.iterations = after - before
+            try:
+                with one_thread():
+                    model.fit(confidence, show_progress=False)
+            except (ModelFitError, ValueError) as error:
+                values = f"alpha {alpha:g} and lambda {settings.lambda_:g}"
+                raise InputError(f"als: no solution with {values}; use larger ones") from error
+            yield model.user_factors / scale, model.item_factors / scale
 
 
 class BPRSettings(Settings):
