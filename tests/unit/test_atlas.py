@@ -166,7 +166,7 @@ def test_texts_of_several_rows_are_there_once_and_rows_name_them():
     assert [row["note"] for row in rows] == ["one", "two", "one", "two", "one"]
     assert [row["data"] for row in rows] == ["D", "D", "E", "D", "D"]
     (head,) = re.findall(r"<p>[^<]*printed results[^<]*</p>", page)
-    assert re.findall(r" (\d+) ", head) == ["5", "2"]  # rows and sources
+    assert re.findall(r"(\d+) (?:printed|sources)", head) == ["5", "2"]  # rows and sources
     with pytest.raises(ValueError, match="nowhere"):
         atlas(read_printed(table), check(table), "nowhere")
 
@@ -253,7 +253,7 @@ def test_other_metrics_of_a_row_and_kinds_of_sources():
     )  # fmt: skip
     assert further[0]["high"] == pytest.approx(expected.range_high, abs=1e-5)
     assert [row["kind"] for row in rows_of(page)] == ["paper", "log"]
-    assert "2 sources: 1 of 1 paper, 1 of 1 log</p>" in page
+    assert "Printed results: 1 of 1 paper, 1 of 1 log " in page
     assert 'id="kind"' in page
 
 

@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.results import count, span
 from sampled_metrics.metrics.measures import parse_measure
 
 STYLE = Path(__file__).with_name("plots.mplstyle")
@@ -85,7 +84,7 @@ def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
         names = ["b", "a"]
     elif "recommender" in table and table["recommender"].nunique() > 1:
         names = ["recommender"]
-    if "range_low" in table and not (table["estimator"] == "exact").all():
+    if "range_low" in table and not table["estimator"].isin(["exact", "budget"]).all():
         return table, value, "range", names
     ends = {"range_low": table["ci_low"], "range_high": table["ci_high"]}
     return table.assign(estimator=value, **ends), value, "interval", names
@@ -152,7 +151,7 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
         axes.set_xticks([*marked, full], [*(f"{m:,}" for m in marked), "all"])
         axes.minorticks_off()
         first = table.iloc[0]
-        n_users = count(int(first["n_users"]), "user")
+        n_users = _users(first["n_users"])
         exact = f"{first['exact_a']:.4f} and {first['exact_b']:.4f}"
         axes.set_title(f"{n_users}, {first['metric']} {exact}")
         if table["metric"].nunique() > 1:
@@ -224,7 +223,11 @@ def _name(key: tuple[str, ...], rows: pd.DataFrame) -> str:
     if key:
         return " - ".join(key)
     n_users = rows["n_users"].iloc[0] if "n_users" in rows else None
-    return "" if pd.isna(n_users) else count(int(n_users), "user")
+    return "" if pd.isna(n_users) else _users(n_users)
+
+
+def _users(number: float) -> str:
+    return "1 user" if number == 1 else f"{number:,.0f} users"
 
 
 def _verdict(metric: str, rows: pd.DataFrame) -> str:
@@ -242,7 +245,7 @@ def _verdict(metric: str, rows: pd.DataFrame) -> str:
     if len(ranges) > 1:
         return metric
     low, high = ranges.iloc[0]
-    return f"{metric}: {span(low, high)}"
+    return f"{metric}: {low:.4f} to {high:.4f}"
 
 
 def _exact_values(
