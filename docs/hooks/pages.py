@@ -31,11 +31,13 @@ NO_SUBJECT = ("make ", "Ranks:", "Commit ")  # of what a page is about
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the study's page, the command line's, and the picture."""
-    made = {"report.html": study_page(), "cli.md": command_line()}
-    made["leaderboard.svg"] = (
-        REFERENCE / "leaderboard.svg"
-    ).read_text("utf-8")
+    """Add the study's page, its lens alone, and the command line's."""
+    study = study_content()
+    made = {
+        "report.html": render(study),
+        "lens.html": render(study, "frame.html"),
+        "cli.md": command_line(),
+    }
     for name, content in made.items():
         files.append(File.generated(config, name, content=content))
     return files
@@ -92,14 +94,20 @@ def on_page_content(html: str, page: Any, **_: Any) -> str:
 def on_post_page(output: str, **_: Any) -> str:
     """Name the search for those who hear the page."""
     search = 'data-md-component="search" role="dialog"'
-    return output.replace(search, f'{search} aria-label="Search"')
+    named = output.replace(search, f'{search} aria-label="Search"')
+    return named.replace("<th></th>", "<td></td>")  # of pandas
 
 
-def study_page() -> str:
-    """Return the page of the reference run."""
+def on_post_template(output: str, **_: Any) -> str:
+    """Name the search on the page of missing pages too."""
+    return on_post_page(output)
+
+
+def study_content() -> dict[str, Any]:
+    """Collect the page of the reference run."""
     text = (ROOT / "config/config.yaml").read_text()
     settings = Study.of(yaml.safe_load(text), "config")
-    content = collect(
+    return collect(
         results=REFERENCE,
         ranks=[REFERENCE / f"ranks/{name}.parquet" for name in "XYZ"],
         config=settings.model_dump(mode="json", by_alias=True),
@@ -108,8 +116,6 @@ def study_page() -> str:
         orders=REFERENCE / "beyond/orders.csv",
         kept=[REFERENCE / f"{name}.parquet" for name in KEPT],
     )
-    return render(content)
-
 
 def command_line() -> str:
     """Return a section for each command, with its options."""

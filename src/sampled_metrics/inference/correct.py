@@ -151,6 +151,26 @@ def correct(
     confidence
         Nominal coverage of the intervals and ranges.
 
+    Returns
+    -------
+    Results
+        A list of `Corrected`, one for each metric and estimator, which prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    compare : Orders of several recommenders.
+    reported : The same from printed numbers.
+    plan : How many negatives decide.
+
+    References
+    ----------
+    W. Krichene and S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020.
+
     Examples
     --------
     >>> found = correct([1, 1, 5, 40, 90], "hr@10", n_items=3541, n_negatives=100)

@@ -39,6 +39,20 @@ def negatives(
     items
         All items, a table of `item_id`, if some are in no other table.
 
+    Returns
+    -------
+    pandas.DataFrame
+        Columns user_id and item_id, a row for each negative.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    check_negatives : Check those of others.
+
     Examples
     --------
     >>> import pandas as pd
@@ -62,6 +76,20 @@ def check_negatives(
     """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.
 
     All arguments are tables like those of `negatives`. One result for each property.
+
+    Returns
+    -------
+    Results
+        A list of checks, one for each property, which prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    negatives : Draw them.
 
     Examples
     --------

@@ -54,6 +54,15 @@ def report(
     ranks the page has ranges, estimates and comparisons; from full rankings exact metrics,
     comparisons and what ranking against random items would make of them.
 
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    evaluate, correct, compare : The results on the page.
+
     Examples
     --------
     >>> scores = {"mine": [[0.9, 0.2, 0.1], [0.3, 0.4, 0.8]]}

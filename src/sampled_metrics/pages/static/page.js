@@ -61,8 +61,8 @@ function saveFigure(button) {
 }
 
 addEventListener("DOMContentLoaded", () => {
-  element("link").addEventListener("click", () => copy(location.href, element("link")));
-  element("copy-bibtex").addEventListener("click",
+  element("link")?.addEventListener("click", () => copy(location.href, element("link")));
+  element("copy-bibtex")?.addEventListener("click",
     () => copy(element("bibtex").textContent, element("copy-bibtex")));
   for (const button of document.querySelectorAll(".as")) {
     button.addEventListener("click", () => saveFigure(button));
