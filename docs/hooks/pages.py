@@ -24,6 +24,7 @@ from sampled_metrics.study.config import KEPT, Study
 from sampled_metrics.study.page import collect
 
 ROOT = Path(__file__).parents[2]
+FRAME = ("base", "lens", "page")  # scripts of the lens alone
 REFERENCE = ROOT / "results/reference"
 DEFAULT = re.compile(r'<span class="n">([A-Z][A-Z_]+)</span>')
 SHORTEST, LONGEST = 25, 160  # characters of a description
@@ -31,11 +32,11 @@ NO_SUBJECT = ("make ", "Ranks:", "Commit ")  # of what a page is about
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the study's page, its lens alone, and the command line's."""
+    """Add the study's page, its lens alone, and the commands'."""
     study = study_content()
     made = {
         "report.html": render(study),
-        "lens.html": render(study, "frame.html"),
+        "lens.html": render(study, "frame.html", FRAME),
         "cli.md": command_line(),
     }
     for name, content in made.items():

@@ -15,14 +15,18 @@ from mkdocs.structure.files import File, Files
 import sampled_metrics as sm
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
-FIGURES = ("leaderboard", *(f"figures/figure{n}" for n in (1, 2, 3, 6)))
+FIGURES = (
+    "leaderboard",
+    *(f"figures/figure{n}" for n in (1, 2, 3, 6)),
+)
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pictures."""
     for name in FIGURES:
         path = REFERENCE / f"{name}.svg"
-        file = File.generated(config, path.name, content=path.read_text())
+        text = path.read_text("utf-8")
+        file = File.generated(config, path.name, content=text)
         files.append(file)
     for name, results in PLOTS.items():
         content = drawn(results())
@@ -35,7 +39,8 @@ def drawn(results: Any) -> bytes:
     mpl.use("agg")
     axes = np.ravel(results.plot())[0]
     written = io.BytesIO()
-    axes.figure.savefig(written, format="svg", metadata={"Date": None})
+    figure = axes.figure
+    figure.savefig(written, format="svg", metadata={"Date": None})
     return written.getvalue()
 
 

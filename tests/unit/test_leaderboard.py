@@ -47,7 +47,7 @@ def test_ten_recommenders_come_out_in_the_wrong_order(content):
 def test_wrong_orders_are_those_of_compare(records, content):
     names = list(records)
     decided = [p for p in compare(records, "hr@10") if p.order != "undecided"]
-    board = content["metrics"]["Hit@10"]
+    board = content["metrics"]["HR@10"]
     for column in (0, content["sizes"].index(100), -1):
         here = dict(zip(names, np.array(board["values"])[:, column], strict=True))
         wrong = sum(pair.difference * (here[pair.b] - here[pair.a]) < 0 for pair in decided)
@@ -63,7 +63,7 @@ def test_values_are_the_hypergeometric_ones_with_ties_in_random_order(records, c
     ends = [hypergeom.sf(top, n, better, m + 1) for better in (below, below + ties + 1)]
     share = ((ends[1] - ends[0]) * n / ((m + 1) * (ties + 1))).sum(axis=1).mean()
     place = list(records).index("item-kNN, 10 (Z)")
-    found = content["metrics"]["Hit@10"]["values"][place][content["sizes"].index(m)]
+    found = content["metrics"]["HR@10"]["values"][place][content["sizes"].index(m)]
     assert found == pytest.approx(share, abs=1e-6)
 
 
@@ -71,7 +71,7 @@ def test_values_are_means_of_draws(records, content):
     ranks = records["item-kNN, 10 (Z)"]
     draws = draw_sampled_ranks(ranks, 100, np.random.default_rng(1).spawn(10))
     place = list(records).index("item-kNN, 10 (Z)")
-    found = content["metrics"]["Hit@10"]["values"][place][content["sizes"].index(100)]
+    found = content["metrics"]["HR@10"]["values"][place][content["sizes"].index(100)]
     assert np.mean(draws <= 10) == pytest.approx(found, abs=0.006)  # four standard errors
 
 
@@ -86,7 +86,7 @@ def test_headlines_say_what_was_counted():
     better = Ranks([200] * 40, [0] * 20 + [150] * 20, [0] * 40)  # half at the top, half far down
     worse = Ranks([200] * 40, [20] * 40, [0] * 40)
     content = leaderboard({"A": better, "B": worse}, parse_measures("hr@10"))
-    board = content["metrics"]["Hit@10"]
+    board = content["metrics"]["HR@10"]
     assert board["decided"] == 1
     assert board["headline"][0].startswith("Against 15 random items, 1 of 1 pairs")
     assert board["pair"][0].startswith("B looks better than A (")
@@ -96,7 +96,7 @@ def test_headlines_say_what_was_counted():
 
 
 def test_leaders_that_full_rankings_do_not_tell_apart_are_named(content):
-    board = content["metrics"]["Hit@10"]
+    board = content["metrics"]["HR@10"]
     at = content["sizes"].index(100)
     assert board["leaders"][at].startswith("Against 100 random items, ALS 32 leads")
     assert board["leaders"][at].endswith("undecided which of the two is better.")
@@ -128,7 +128,7 @@ def test_there_is_a_board_of_several_recommenders_with_the_same_candidates():
     others = Ranks([60, 50], [2, 1], [0, 0])
     many = Ranks([60, 60], [1, 2], [0, 0])
     measures = parse_measures("ap, hr@200, hr@10, hr@5, hr@1")
-    assert list(board_of({"A": few, "B": others}, measures)["metrics"]) == ["Hit@10", "Hit@5"]
+    assert list(board_of({"A": few, "B": others}, measures)["metrics"]) == ["HR@10", "HR@5"]
     assert board_of({"A": few, "B": many}, measures) is None
     assert board_of({"A": few}, measures) is None
     assert board_of({"A": few, "B": others}, parse_measures("ap, hr@200")) is None
@@ -151,7 +151,7 @@ def test_brackets_of_the_study_are_undecided_pairs_of_compare(records, content):
         for pair in compare(records, "hr@10")
         if pair.order == "undecided"
     }
-    board = content["metrics"]["Hit@10"]
+    board = content["metrics"]["HR@10"]
     last = [row[-1] for row in board["places"]]
     at = dict(zip(last, names, strict=True))
     for first, end, _ in board["together"]:
@@ -163,7 +163,7 @@ def test_brackets_of_the_study_are_undecided_pairs_of_compare(records, content):
 
 def test_nothing_is_said_of_orders_where_none_is_decided():
     few = Ranks([50] * 4, [1, 2, 30, 40], [0] * 4)
-    board = leaderboard({"A": few, "B": few}, parse_measures("hr@10"))["metrics"]["Hit@10"]
+    board = leaderboard({"A": few, "B": few}, parse_measures("hr@10"))["metrics"]["HR@10"]
     assert board["decided"] == 0
     assert all("decide the order of no pair" in headline for headline in board["headline"])
     assert board["together"] == [[1, 2, 0]]

@@ -159,7 +159,7 @@ def test_ranges_are_rounded_and_sorted_by_size():
     ]
     panel = range_panel(rows, ["A"])
     assert panel["metrics"]["hit@1"]["ranges"] == [[[0.0, 1.0]], [[0.12345, 0.45679]]]
-    assert (panel["labels"], panel["sizes"]) == (["Hit@1", "AUC"], [1, 5])
+    assert (panel["labels"], panel["sizes"]) == (["HR@1", "AUC"], [1, 5])
     assert panel["metrics"]["auc"]["differences"] == [[], []]
 
 

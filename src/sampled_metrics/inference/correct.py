@@ -379,9 +379,10 @@ def _parts(
                 random.append(f"{result.metric}: {words}")
         row["estimator"] = result.estimator
         row["value"] = result.value
-        row["error"] = result.std_error
         if intervals:
             row["interval"] = span(result.ci_low, result.ci_high)
+        else:
+            row["error"] = result.std_error
         row["acts like"] = str(likeness(result.metric, result.behaves_like, result.n_items))
         rows.append(row)
     first = results[0]
@@ -400,13 +401,13 @@ def _parts(
             "ranks leave open it fills in by a smooth distribution of true ranks. None is quoted "
             f"where the high end of the range is more than {MOST_WIDTH:g} times the low one."
         )
+    beside = "error: its standard error; how far it is from the exact metric, the range says."
+    if intervals:
+        beside = "interval: of the expectation of the estimate, which is not the exact metric."
     lines.append(
         'value: what the estimator gives. It measures the metric under "acts like", so it may lie '
-        "outside the range. error: its standard error; how far it is from the exact metric, the "
-        "range says."
+        f"outside the range. {beside}"
     )
-    if intervals:
-        lines.append("interval: of the expectation of the estimate, which is not the exact metric.")
     return [rows, "\n".join(lines)]
 
 

@@ -62,7 +62,7 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
             of_metric = {key[:-1]: number for key, number in known.items() if key[-1] == metric}
             panel.set_xlim(ends[str(metric)])
             _draw_metric(panel, rows, value, line, names, of_metric)
-            panel.set_title(_verdict(str(metric), rows))
+            panel.set_title(_verdict(parse_measure(str(metric)).label, rows))
         panels[-1].set_xlabel(f"{value} (fraction)")
         _draw_legend(panels, labels, own)
     return axes
@@ -141,7 +141,7 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
             color, marker = _LOOKS[place % len(_LOOKS)]
             at = rows["n_negatives"].fillna(full)
             look = {"color": color, "marker": marker, "markersize": 4}
-            axes.plot(at, rows["probability"], label=metric, **look)
+            axes.plot(at, rows["probability"], label=parse_measure(str(metric)).label, **look)
         axes.axhline(_DECIDED, color="0.4", linewidth=1, linestyle="--")
         axes.annotate("95 %", (1, _DECIDED), xycoords=axes.get_yaxis_transform(),
                       xytext=(3, 0), textcoords="offset points", va="center")  # fmt: skip
@@ -153,7 +153,8 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
         first = table.iloc[0]
         n_users = _users(first["n_users"])
         exact = f"{first['exact_a']:.4f} and {first['exact_b']:.4f}"
-        axes.set_title(f"{n_users}, {first['metric']} {exact}")
+        label = parse_measure(str(first["metric"])).label
+        axes.set_title(f"{n_users}, {label} {exact}")
         if table["metric"].nunique() > 1:
             axes.legend()
     return axes

@@ -61,7 +61,7 @@ def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
     looks = {worse: (RED, "-"), better: (BLUE, (0, (4, 1.2)))}
     end = sizes[-1] * GAP
     figure, axes = pyplot.subplots(figsize=(8.8, 4.7))
-    figure.subplots_adjust(left=0.065, right=0.62, top=0.79, bottom=0.11)
+    figure.subplots_adjust(left=0.065, right=0.62, top=0.79, bottom=0.15)
     beside = axes.get_yaxis_transform()  # x as a share of the axes' width
     for i, name in enumerate(content["names"]):
         color, dash = looks.get(i, (GREY, "-"))
@@ -104,7 +104,7 @@ def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
     users = count(content["n_users"], "user")
     level = f"({content['level']} %, Holm)"
     below = f"Brackets join recommenders that full rankings of {users} do not tell apart {level}."
-    figure.text(0.62, 0.03, below, fontsize=7.5, color=GREY_TEXT, ha="center")
+    figure.text(0.065, 0.015, below, fontsize=7.5, color=GREY_TEXT)
     return figure
 
 
