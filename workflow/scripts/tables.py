@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.study import tables
 from sampled_metrics.study.printed import write_tables
+from sampled_metrics.study.reading import read_by_name
 from sampled_metrics.study.scripts import step
 from sampled_metrics.study.settings import ExperimentSettings
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics.inference.results import count
-from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.pages.leaderboard import ROUND, leaderboard
 from sampled_metrics.pages.words import percent
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.config import KEPT
+from sampled_metrics.study.reading import read_by_name
 
 OF_PAPER = {"X": "ALS 16 (X)", "Y": "item-kNN, all (Y)", "Z": "item-kNN, 10 (Z)"}
 PICTURE = "HR@10"
