@@ -83,7 +83,8 @@ def test_over_all_items_values_are_exact(records, content):
 
 
 def test_headlines_say_what_was_counted():
-    better = Ranks([200] * 40, [0] * 20 + [150] * 20, [0] * 40)  # half at the top, half far down
+    far = list(range(150, 190, 2))  # and half at the top
+    better = Ranks([200] * 40, [0] * 20 + far, [0] * 40)
     worse = Ranks([200] * 40, [20] * 40, [0] * 40)
     content = leaderboard({"A": better, "B": worse}, parse_measures("hr@10"))
     board = content["metrics"]["HR@10"]

@@ -13,6 +13,7 @@ import sampled_metrics as sm
 from sampled_metrics._base.text import html_of
 from sampled_metrics.inference import plots
 from sampled_metrics.inference.results import count, extent, likeness, span
+from sampled_metrics.metrics import parse_measure
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -74,7 +75,7 @@ def test_plot_of_estimates(corrected):
     for axes, (sampled, cls) in zip(panels, (corrected[:2], corrected[2:]), strict=True):
         assert drawn(axes, "range") == [[[cls.range_low, 0], [cls.range_high, 0]]]
         assert [[x for x, _ in points] for points in drawn(axes, "cls")] == [[cls.value]]
-        assert axes.get_title("left").startswith(f"{cls.metric}: ")
+        assert axes.get_title("left").startswith(f"{parse_measure(cls.metric).label}: ")
         # the uncorrected value, or an arrow at the edge beside it
         (((x, _),),) = drawn(axes, "sampled")
         assert x in (sampled.value, 1)
@@ -96,7 +97,7 @@ def test_plot_of_differences():
     (result,) = exact
     assert drawn(axes, "exact") == [[[result.difference, 0]]]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["B - A"]
-    assert axes.get_title("left") == f"auc: {sampled[0].order}"
+    assert axes.get_title("left") == f"AUC: {sampled[0].order}"
     assert [0.0, 0.0] in [list(line.get_xdata()) for line in axes.lines]  # no difference
     assert axes.get_xlabel() == "difference (fraction)"
     again = exact.plot(axes=axes)
@@ -114,7 +115,7 @@ def test_a_plan_is_a_power_curve():
     planned = sm.plan(ranks, ranks, "recall@10", sizes=[5])
     assert "decides above: a larger difference is decided" in str(planned)
     axes = planned.plot()
-    (curve,) = (line for line in axes.lines if line.get_label() == "recall@10")
+    (curve,) = (line for line in axes.lines if line.get_label() == "Recall@10")
     assert curve.get_xdata().tolist() == [5, 10]  # all items at the right end
     assert curve.get_ydata().tolist() == [result.probability for result in planned]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["5", "all"]
