@@ -276,7 +276,11 @@ def _counts(
         n_found = n_relevant
         n_candidates = depth = depth + n_lost
     elif missing == "last":
-        depth = np.maximum((n_items or MOST_ITEMS) - n_lost, depth)
+        depth = (
+            np.full_like(depth, MOST_ITEMS)
+            if n_items is None
+            else np.maximum(n_items - n_lost, depth)
+        )
     return Counts(
         n_candidates,
         n_better[order][is_ranked],
