@@ -34,9 +34,10 @@ NO_SUBJECT = ("make ", "Ranks:", "Commit ")  # of what a page is about
 def on_files(files: Files, config: Any) -> Files:
     """Add the study's page, its lens alone, and the commands'."""
     study = study_content()
+    alone = {**study, "board": None}
     made = {
         "report.html": render(study),
-        "lens.html": render(study, "frame.html", FRAME),
+        "lens.html": render(alone, "frame.html", FRAME),
         "cli.md": command_line(),
     }
     for name, content in made.items():
@@ -96,7 +97,8 @@ def on_post_page(output: str, **_: Any) -> str:
     """Name the search for those who hear the page."""
     search = 'data-md-component="search" role="dialog"'
     named = output.replace(search, f'{search} aria-label="Search"')
-    return named.replace("<th></th>", "<td></td>")  # of pandas
+    # A cell without a text is no head of a column.
+    return re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", named)
 
 
 def on_post_template(output: str, **_: Any) -> str:
@@ -117,6 +119,7 @@ def study_content() -> dict[str, Any]:
         orders=REFERENCE / "beyond/orders.csv",
         kept=[REFERENCE / f"{name}.parquet" for name in KEPT],
     )
+
 
 def command_line() -> str:
     """Return a section for each command, with its options."""

@@ -85,7 +85,7 @@ def test_over_all_items_values_are_exact(records, content):
 def test_headlines_say_what_was_counted():
     far = list(range(150, 190, 2))  # and half at the top
     better = Ranks([200] * 40, [0] * 20 + far, [0] * 40)
-    worse = Ranks([200] * 40, [20] * 40, [0] * 40)
+    worse = Ranks([200] * 40, list(range(11, 51)), [0] * 40)
     content = leaderboard({"A": better, "B": worse}, parse_measures("hr@10"))
     board = content["metrics"]["HR@10"]
     assert board["decided"] == 1
