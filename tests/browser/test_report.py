@@ -44,8 +44,10 @@ def test_range_of_printed_numbers_holds_that_of_the_library(opened, printed, n, 
 
 def test_printed_numbers_that_contradict_each_other(opened):
     with pytest.raises(InputError):
-        sampled_metrics.reported({"HR@10": 0.5, "NDCG@10": 0.6}, n_items=3416, n_negatives=100)
-    printed = {"hr": "0.5", "ndcg": "0.6"}
+        sampled_metrics.reported(
+            {"HR@10": "0.500", "NDCG@10": "0.600"}, n_items=3416, n_negatives=100
+        )
+    printed = {"hr": "0.500", "ndcg": "0.600"}
     assert opened.page.evaluate(REPORTED, [printed, 3416, 100, None]) is None
     opened.page.fill("#hr", "182")
     assert "fraction" in opened.page.inner_text("#paper-words")
