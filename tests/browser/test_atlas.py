@@ -25,7 +25,7 @@ def test_address_names_a_result(opened):
     page = opened.page
     assert page.inner_text("#name") == "BERT4Rec on Yelp (S3-Rec)"
     assert page.inner_text("#headline").startswith(
-        "BERT4Rec: “HR@10 = 76.0 %” was against 99 random items."
+        "BERT4Rec: “HR@10 = 76.0\xa0%” was against 99 random items."
     )
     assert page.inner_text("#remark") == page.evaluate("chosen.remark")
     assert (opened.requests, opened.complaints) == ([PAGE.as_uri()], [])
@@ -100,7 +100,7 @@ def test_own_number_may_be_in_percent(opened, hr, ndcg):
         opened.page.fill(field, text)
     ours = opened.page.evaluate("element('paper-words').textContent")
     found = opened.page.evaluate("reported({hr: '0.8245', ndcg: '0.5905'}, 3416, 100, 6040).hr")
-    assert f"between {100 * found[0]:.2f} % and {100 * found[1]:.1f} %" in ours
+    assert f"between {100 * found[0]:.2f} % and {100 * found[1]:.1f} %" in ours.replace("\xa0", " ")
     assert opened.page.get_attribute("#mine", "visibility") == "visible"
 
 
