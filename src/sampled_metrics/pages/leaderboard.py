@@ -164,7 +164,7 @@ def brackets(runs: Sequence[Sequence[int]]) -> list[list[int]]:
     placed = []
     for first, last in runs:
         free = [lane for lane, end in enumerate(ends) if end < first]
-        lane = free[0] if free else len(ends)
+        lane = min(free, default=len(ends))
         ends[lane : lane + 1] = [last]
         placed.append([first, last, lane])
     return placed
@@ -222,9 +222,8 @@ def headline(m: int | None, n_wrong: int, n_decided: int) -> str:
         return f"Over all items, the orders of {count(n_decided, 'pair')} are decided."
     if n_wrong == 0:
         return f"{against(m)}, no decided pair of recommenders is in the wrong order."
-    verb = "is" if n_wrong == 1 else "are"
     pairs = f"{n_wrong} of {n_decided} pairs of recommenders"
-    return f"{against(m)}, {pairs} {verb} in the wrong order."
+    return f"{against(m)}, {pairs} are in the wrong order."
 
 
 def of_pair(names: Sequence[str], here: Float, exact: Float, pair: Sequence[int]) -> str:

@@ -202,8 +202,10 @@ def _orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]:
     undecided = []
     for pair in pairs:
         if pair.order != UNDECIDED:
-            is_weak = pair.holds_up_to is not None and pair.holds_up_to < PROVES_LITTLE
-            (leaning if is_weak else decided).append(order_in_words(pair))
+            kind = decided
+            if pair.holds_up_to is not None and pair.holds_up_to < PROVES_LITTLE:
+                kind = leaning
+            kind.append(order_in_words(pair))
             verdicts.append(pair.verdict)
             continue
         words = f"{pair.a} and {pair.b}"
