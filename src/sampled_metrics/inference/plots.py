@@ -69,10 +69,11 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
 
 
 def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
-    """Find what a table has to draw.
+    """Find the columns of a table to draw.
 
-    Returns it with range_low and range_high, the ends of each line; the column that is drawn; what
-    lines are, range or interval; and the columns that name a line, none of a single recommender.
+    Returns the table with range_low and range_high, the ends of each line; the column of the marks;
+    the meaning of lines, range or interval; and the columns that name a line, none for a single
+    recommender.
     """
     if "printed" in table:  # a result of `reported`
         table = table.assign(estimator="likely", value=table["likely"].astype(float))
@@ -161,7 +162,7 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
 
 
 def _draw_legend(panels: NDArray[Any], labels: list[str], own: bool) -> None:
-    """Explain what is drawn in any panel, above a figure of our own, else in the first panel."""
+    """Explain the marks of all panels, above a figure of our own, else in the first panel."""
     drawn = {line.get_label(): line for panel in panels for line in reversed(panel.lines)}
     drawn |= {
         line.get_label(): line for panel in panels for line in panel.lines if not _is_at_edge(line)
@@ -232,7 +233,7 @@ def _users(number: float) -> str:
 
 
 def _verdict(metric: str, rows: pd.DataFrame) -> str:
-    """Say what is known of a metric: the order of a pair, or the range of a recommender."""
+    """Say the result for a metric: the order of a pair, or the range of a recommender."""
     if "order" in rows:
         pairs = rows.drop_duplicates(["a", "b"])
         n_decided = (pairs["order"] != "undecided").sum()

@@ -155,9 +155,9 @@ def _range_of(metric: str, row: PrintedRow, checked: Checked) -> list[float | No
 
 
 def _remark(row: PrintedRow, has_no_range: bool, standing: str | None) -> str:
-    """Say why there is no range, or that a measured value lies outside, and what the source says.
+    """Say why there is no range, or that a measured value lies outside, with the source's remark.
 
-    What does not go together in other people's tables is not judged here.
+    Contradictions in other people's tables are not judged here.
     """
     if row.sampling is None:
         return f"No range: negatives drawn {_BY_POPULARITY}."

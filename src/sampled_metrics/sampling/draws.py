@@ -160,7 +160,7 @@ def _drawn(
 ) -> Iterator[Int]:
     """Sampled ranks - 1 of a few users at a time, shape (users, generators); at least one part."""
     whole_number("m", m, 1, MOST_NEGATIVES)
-    # Of few negatives, hardly any number is improbable.
+    # With few negatives, hardly any number is improbable.
     are_few = 2 * len(likely_columns(0.5, 0.5, m, sampling)) > m
     width = max(m + 1, len(generators))
     for rows in list(blocks(len(ranks), width)) or [slice(0)]:

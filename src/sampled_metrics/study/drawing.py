@@ -99,7 +99,7 @@ def curves(
 
 
 def shown(name: object, longest: int = 18) -> str:
-    r"""Shorten a name in its middle, and escape what matplotlib would take for a formula.
+    r"""Shorten a name in its middle, and escape dollar signs, which matplotlib takes for formulas.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def apart(places: Float, size: float) -> Float:
 def name_ends(lines: Sequence[Line2D], head: str = "") -> None:
     """Write the label of each line to the right of its last point, and `head` above all labels.
 
-    Labels are one below the other, and a thin line leads from each to its point.
+    Labels are below each other, and a thin line leads from each to its point.
     """
     axes: Any = lines[0].axes
     dpi = axes.figure.dpi
