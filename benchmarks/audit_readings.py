@@ -10,10 +10,10 @@ from benchmarks.claims.starts import HALF, TOP, in_worst_bucket, means_over_orde
 from benchmarks.paper import Paper
 from sampled_metrics._base.arrays import generator
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics import values
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import rank
 from sampled_metrics.study.datasets.split import leave_last_out
 from sampled_metrics.study.recommenders.factors import ALS
 from sampled_metrics.study.tables import expected_estimates

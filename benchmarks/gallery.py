@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import sampled_metrics as sm
 from paper import REFERENCE, ROOT, Paper, read_paper
 from sampled_metrics._base.arrays import Float, Int, generator, one_thread
-from sampled_metrics.inputs.matrices import rank
+from sampled_metrics.ranks.data import rank
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.recommenders import create
 from sampled_metrics.study.recommenders.external import read_scores

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from sampled_metrics._base.files import write_text
-from sampled_metrics.inputs.full import read_single
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.study.reading import read_single
 
 
 def ranks(folder: Path, *paths: Path) -> None:

@@ -10,9 +10,9 @@ import pandas as pd
 import yaml
 
 from sampled_metrics._base.arrays import Float, generator
-from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import rank
 from sampled_metrics.study.config import Entry, Study
 from sampled_metrics.study.datasets.archives import read_dataset
 from sampled_metrics.study.datasets.events import Interactions, apply_filters

@@ -19,8 +19,10 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
+from typer.testing import CliRunner
 
 import sampled_metrics as sm
+from sampled_metrics.cli import app
 
 PACKAGE = Path(sm.__file__).parent
 READERS = {"as_ranks", "as_sampled"}  # functions that return the ranks of data
@@ -102,11 +104,24 @@ def calls(folder: Path) -> dict[str, Callable[[], object]]:
         np.full(USERS, 50),
         sampled_ranks,
     )
+    negatives = rng.normal(size=(USERS, LENGTH))
+    among = np.column_stack([rng.normal(1.0, size=USERS), negatives])
+    label = np.tile([1, *LENGTH * [0]], USERS)
+    rows = np.repeat(user, LENGTH + 1)
+    pairs = write(folder / "pairs.csv", "user_id,score,label", rows, among.ravel(), label)
+    ranks = sm.rank(scores, None, held_out)
     return {
+        "Ranks": lambda: sm.evaluate(ranks, "recall@10"),
         "array": lambda: sm.evaluate(scores, "recall@10", relevant=held_out),
         "lists": lambda: sm.evaluate(lists, "recall@10", relevant=test, n_items=ITEMS),
         "samples": lambda: sm.correct(samples, "recall@10"),
+        "command": lambda: run("correct", pairs, "--n-items=1000", "--metric=recall@10"),
     }
+
+
+def run(*arguments: str) -> None:
+    """Run a command in this process, without showing what it prints."""
+    CliRunner().invoke(app, arguments, catch_exceptions=False)
 
 
 def main() -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from benchmarks.claims import ledger, run, starts
 from sampled_metrics._base.files import read_table
-from sampled_metrics.inputs.full import read_by_name
-from sampled_metrics.ranks.records import sources
 from sampled_metrics.study import tables
+from sampled_metrics.study.reading import read_by_name, sources
 from sampled_metrics.study.scorecard import SCORECARD
 
 PUBLISHED = Path("config/paper/tables.csv")

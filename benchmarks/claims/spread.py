@@ -11,9 +11,9 @@ import yaml
 
 from benchmarks.claims import starts
 from sampled_metrics._base.files import write_table
-from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.datasets.split import load_split
+from sampled_metrics.study.reading import read_by_name
 
 STARTS = 20
 THREADS = 2

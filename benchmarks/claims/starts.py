@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.arrays import Float, generator, one_thread
-from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import rank
 from sampled_metrics.study.against_samples import (
     CURVES,
     ESTIMATORS,

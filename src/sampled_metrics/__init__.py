@@ -58,10 +58,10 @@ if TYPE_CHECKING:
     from sampled_metrics.inference.negatives import check_negatives, negatives
     from sampled_metrics.inference.plan import plan
     from sampled_metrics.inference.reported import reported
-    from sampled_metrics.inputs.matrices import rank
     from sampled_metrics.metrics.ratings import mae, rmse
     from sampled_metrics.pages.own import report
     from sampled_metrics.ranks import Ranks, SampledRanks
+    from sampled_metrics.ranks.data import rank
     from sampled_metrics.sampling import draw_sampled_ranks
 
 _HOME = {  # of names that are no module of inference
@@ -74,7 +74,7 @@ _HOME = {  # of names that are no module of inference
     "draw_sampled_ranks": "sampling",
     "evaluate_on_budget": "budget",
     "mae": "metrics.ratings",
-    "rank": "inputs.matrices",
+    "rank": "ranks.data",
     "report": "pages.own",
     "rmse": "metrics.ratings",
     "values_by_user": "inference.evaluate",

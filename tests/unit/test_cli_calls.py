@@ -12,18 +12,24 @@ from typer.main import get_command
 from sampled_metrics._base.defaults import MOST_REPETITIONS
 from sampled_metrics.cli import app
 from sampled_metrics.ranks import Sampling
+from sampled_metrics.ranks.data import as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+
 
 COMMANDS = get_command(app).commands
 # What a command is given in any case, and the functions that it calls; the last one ends it.
 CALLS = {
-    "evaluate": ("r.csv", "ranks.Ranks.read", "inference.evaluate.evaluate"),
+    "evaluate": ("r.csv", "ranks.data.as_ranks", "inference.evaluate.evaluate"),
     "correct": ("s.csv", "inference.correct.correct"),
     "compare": ("a.csv b.csv", "inference.compare.compare"),
     "plan": ("", "inference.plan.plan"),
     "reported": ("HR@10=0.5 --n-items 50 --n-negatives 9", "inference.reported.reported"),
     "check": ("t.csv", "inference.check.check"),
     "report": ("a.csv --output p.html", "pages.own.report"),
-    "sample": ("r.csv --n-negatives 9", "ranks.Ranks.read"),
+    "sample": ("r.csv --n-negatives 9", "ranks.data.as_ranks"),
     "negatives": ("--relevant h.csv --seen s.csv --n-negatives 9", "inference.negatives.negatives"),
     "check-negatives": (
         "n.csv --relevant h.csv --seen s.csv",
@@ -47,6 +53,7 @@ VALUES = {
     "candidates": ("--candidates c.csv", Path("c.csv")),
     "min_relevance": ("--min-relevance 2.5", 2.5),
     "complete": ("--complete", True),
+    "missing": ("--missing last", "last"),
     "sampling": ("--sampling distinct", Sampling.DISTINCT),
     "confidence": ("--confidence 0.8", 0.8),
     "seed": ("--seed 5", 5),

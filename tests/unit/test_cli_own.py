@@ -276,7 +276,7 @@ plan --effect 0.02 --value 0.99 --n-items 3000 --n-users 60 --metric HR@10 | --e
 {PLAN} --effect 0.1 --value 0.1 | effect & rankings
 plan --n-items 100 | --effect
 evaluate r.csv | r.csv & --n-items & n_candidates
-evaluate r.csv --n-items 10 | r.csv, row 3 (line 4), column rank: found 11
+evaluate r.csv --n-items 10 | r.csv, row 3, column rank: found 11
 correct s.csv --n-items 100 | (--n-negatives)
 correct s.csv s2.csv --n-negatives 10 --n-items 100 | s2.csv
 {CORRECT} --output . | .: a folder

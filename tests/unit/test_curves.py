@@ -14,9 +14,9 @@ from benchmarks.claims.run import Run
 from benchmarks.claims.starts import band_over_starts
 from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from sampled_metrics.study import curves
 from sampled_metrics.study.against_samples import (
@@ -28,6 +28,7 @@ from sampled_metrics.study.against_samples import (
     smallest_from,
 )
 from sampled_metrics.study.config import PAPERS_CHOICES
+from sampled_metrics.study.reading import read_by_name
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import KEY, expected_estimates
 from tests.conftest import ROOT, difference_ranges, metric_ranges
@@ -78,7 +79,7 @@ def test_figure_5_counts_every_user_and_expects_ties():
 def test_figure_5_has_the_papers_top_100_and_its_worst_bin():
     records = {}
     for name in "XYZ":
-        records[name] = Ranks.read(ROOT / f"results/reference/ranks/{name}.parquet")
+        records[name] = as_ranks(ROOT / f"results/reference/ranks/{name}.parquet")
     table = pick(curves.rank_distribution(records), panel="all")
     x = pick(table, recommender="X")
     assert np.histogram(records["X"].best_rank, bins=37, range=(1, 3687))[0].tolist() == (
@@ -107,7 +108,7 @@ def test_figure_5_has_narrower_ranges_where_there_are_few_candidates(n, width, t
 
 
 def test_one_worst_bucket_of_z_in_figure_5_claims_and_audit():
-    ranks = {"Z": Ranks.read(ROOT / "results/reference/ranks/Z.parquet")}
+    ranks = {"Z": as_ranks(ROOT / "results/reference/ranks/Z.parquet")}
     figure = pick(curves.rank_distribution(ranks), panel="all").groupby("ties")["users"].last()
     words = Run(pd.DataFrame(columns=KEY), ranks).users_in_the_worst_bucket()[1]
     counts = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", words)]

@@ -23,9 +23,8 @@ CEILINGS = {  # nodes of syntax a line, and compressed ones in 1,000 lines; peer
     "inputs": (6.2, 16),
     "pages": (6.5, 10),
     "ranks": (5.6, 6),
-    "sampling": (6.8, 12),
+    "sampling": (6.6, 12),
     "study": (6.3, 14),
-    "tables": (6.1, 8),
 }
 
 

@@ -416,15 +416,6 @@ def candidates_of_a_sample_in_some_rows(folder: Path) -> Attempts:
 
 
 @mistake
-def folds_of_the_same_users(folder: Path) -> Attempts:
-    rank = np.tile(1 + BETTER, 5)
-    for form, data in tables(pd.DataFrame({"rank": rank}), folder).items():
-        yield form, lambda data=data: sm.evaluate(data, METRIC, n_items=ITEMS), np.nan
-    yield "array", lambda: sm.evaluate(rank, METRIC, n_items=ITEMS), np.nan
-    yield "list", lambda: sm.evaluate(rank.tolist(), METRIC, n_items=ITEMS), np.nan
-
-
-@mistake
 def negatives_that_repeat(folder: Path) -> Attempts:
     rng = np.random.default_rng(4)
     items = np.column_stack([HELD, rng.integers(0, ITEMS // 3, size=(USERS, M))])

@@ -7,6 +7,7 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.study.config import PAPERS_CHOICES
 from sampled_metrics.study.moments import Moments
 from sampled_metrics.study.settings import ExperimentSettings, ToySettings
@@ -29,7 +30,7 @@ PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
 @pytest.fixture(scope="module")
 def ranks():
     folder = ROOT / "results/reference/ranks"
-    return {name: Ranks.read(folder / f"{name}.parquet") for name in "XYZ"}
+    return {name: as_ranks(folder / f"{name}.parquet") for name in "XYZ"}
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import rank
 from sampled_metrics.study.datasets.split import Split, leave_last_out, save_split
 from sampled_metrics.study.pieces import gather_ranks, rank_piece, read_aligned, users_of_piece
 from sampled_metrics.study.recommenders import create

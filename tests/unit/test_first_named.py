@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.items import items_by_id, known_items
+from sampled_metrics.inputs.items import items_by_id
+from sampled_metrics.sampling.catalogue import known_items
 
 LISTS = {"ann": ["a", "b", "c"], "bob": ["a", "d", "c"], "eve": ["d", "b", "a"]}
 SCORES = np.arange(12.0).reshape(3, 4)
@@ -57,10 +58,10 @@ def known(relevant, seen):
         ),
         (
             evaluate({"ann": {"a": 1.0}, "bob": {"b": 1.0}}, {"x": ["a"], "y": ["b"]}),
-            "no list for user x (2 users have none)",
+            "no list for any relevant user; the first list is of user ann",
         ),
-        (evaluate(SCORES, [3, 4, 5]), "row 2, column relevant: 4, expected 0 to 3"),
-        (evaluate(SCORES, [3, -2, -3]), "row 2, column relevant: -2, expected 0 to 3"),
+        (evaluate(SCORES, [3, 4, 5]), "row 2, column relevant: found 4; expected columns 0 to 3"),
+        (evaluate(SCORES, [3, -2, -3]), "row 2, column relevant: found -2; expected columns"),
         (
             lambda: sm.correct(pairs([1, 0, 0, 0, 0, 0]), "auc", n_items=9),
             "no held-out item among the candidates of user b (2 users have none)",

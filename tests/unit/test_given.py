@@ -8,8 +8,12 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.options import Drawn
-from sampled_metrics.inputs.sampled import as_sampled
+from sampled_metrics.ranks.data import as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+
 
 POLICIES = ("random", "optimistic", "pessimistic")
 N, M, USERS = 1571, 100, 400
@@ -100,10 +104,8 @@ class TestScoresOfAPositiveAndItsNegatives:
     @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
     def test_ties_by_policy(self):
         scores = [[0.5, 0.5, 0.5, 0.1]] * 300
-        drawn = Drawn(n_items=50, positive=0)
-        ranks = {
-            ties: as_sampled(scores, drawn._replace(ties=ties)).sampled_ranks for ties in POLICIES
-        }
+        drawn = {"n_items": 50, "positive": 0}
+        ranks = {ties: as_sampled(scores, ties=ties, **drawn).sampled_ranks for ties in POLICIES}
         assert set(ranks["optimistic"]) == {1}
         assert set(ranks["pessimistic"]) == {3}
         error = math.sqrt(2 / 3 / 300)  # of the mean of 1, 2 and 3
@@ -111,7 +113,7 @@ class TestScoresOfAPositiveAndItsNegatives:
         options = {"positive": 0, "n_items": 50, "shape": "none", "ties": "optimistic"}
         assert sm.correct(scores, "auc", "sampled", **options)[0].value == 1
         with pytest.raises(sm.InputError, match="unknown tie policy 'expected'"):
-            as_sampled(scores, drawn._replace(ties="expected"))
+            as_sampled(scores, ties="expected", **drawn)
 
     def test_several_positives_are_no_negatives_of_each_other(self, tmp_path):
         # u: positives 9 and 5 among 7 and 1; ranks 1 and 2. v: 3 and 2 among 4 and 1.
@@ -119,7 +121,7 @@ class TestScoresOfAPositiveAndItsNegatives:
         path.write_text(
             "user_id,score,label\nu,9,1\nu,5,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\nv,2,1\nv,1,0\n"
         )
-        ranks = sm.SampledRanks.read(path, n_items=50)
+        ranks = read_sampled(path, n_items=50)
         assert ranks.sampled_ranks.tolist() == [1, 2, 2, 2]
         assert ranks.several_items
         recall = sm.correct(ranks, "recall@1", "sampled", shape="none")[0]
@@ -150,14 +152,14 @@ class TestScoresOfAPositiveAndItsNegatives:
         path = tmp_path / "pairs.csv"
         path.write_text("user_id,score,label\nu,9,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\n")
         with pytest.raises(sm.InputError, match="found 1 to 2 negatives per user"):
-            sm.SampledRanks.read(path, n_items=50)
-        ranks = sm.SampledRanks.read(path, 2, 50, "distinct")
+            read_sampled(path, n_items=50)
+        ranks = read_sampled(path, 2, 50, "distinct")
         assert (ranks.sampled_ranks.tolist(), ranks.n_negatives) == ([1, 2], 2)
 
 
 def test_what_was_written_agrees_with_the_options(tmp_path):
     sm.SampledRanks([1, 5], [40, 50], 9, "with-replacement", ["a", "b"]).write(tmp_path / "s.pq")
-    again = sm.SampledRanks.read(tmp_path / "s.pq", 9, sampling="with-replacement")
+    again = read_sampled(tmp_path / "s.pq", 9, sampling="with-replacement")
     assert (again.n_negatives, again.sampling, len(again)) == (9, "with-replacement", 2)
     for options in ({"n_negatives": 10}, {"sampling": "distinct"}, {"n_items": 60}):
         for data in (tmp_path / "s.pq", again):
@@ -173,11 +175,11 @@ def test_sampled_ranks_that_look_like_others_are_questioned(study):
         )
     rng = np.random.default_rng(0)
     ranks = 1 + rng.binomial(10, rng.random(120))
-    with pytest.warns(sm.InputWarning, match="largest sampled rank is 11.* were 10 drawn"):
-        as_sampled(ranks, Drawn(N, 100))
-    as_sampled(1 + rng.binomial(10, 0.4 * rng.random(120)), Drawn(N, 10))
+    with pytest.warns(sm.InputWarning, match="largest rank is 11 of 101.* 10 sampled items"):
+        as_sampled(ranks, n_items=N, n_negatives=100)
+    as_sampled(1 + rng.binomial(10, 0.4 * rng.random(120)), n_items=N, n_negatives=10)
     for m in (20, 100, 1000):  # those of a good recommender are not
-        as_sampled(1 + rng.binomial(m, rng.beta(0.3, 6, 6000)), Drawn(5000, m))
+        as_sampled(1 + rng.binomial(m, rng.beta(0.3, 6, 6000)), n_items=5000, n_negatives=m)
 
 
 # Two users: held-out items at ranks 2 and 1 of 3.
@@ -216,7 +218,7 @@ def test_every_form_of_full_rankings(data, options):
         (csr_array(SCORES), {}, "give relevant"),
         ({"u": []}, {"relevant": {"u": [1]}}, "no items in the lists"),
         (sm.SampledRanks([1], 9, 2), {}, "`correct` takes them"),
-        (sm.Ranks([9], [0], [0]), {"n_items": 10}, "needs ranks or scores or lists, found Ranks"),
+        (sm.Ranks([9], [0], [0]), {"n_items": 10}, "does not go with Ranks"),
         (pd.DataFrame({"rank": ["x"]}), {"n_items": 3}, "DataFrame, row 1, column rank"),
     ],
 )
@@ -226,6 +228,7 @@ def test_full_rankings_refused_in_one_line(data, options, words):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.filterwarnings("ignore:.*have the same ranks")
 @pytest.mark.filterwarnings("ignore:.*held-out items are above")  # b is random
 def test_comparison_of_every_kind(study, tmp_path):
     noise = np.random.default_rng(1).normal(size=study["all"].shape)

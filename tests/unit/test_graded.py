@@ -17,7 +17,13 @@ from typer.testing import CliRunner
 import sampled_metrics as sm
 from sampled_metrics.cli import app
 from sampled_metrics.metrics import parse_measure, values
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 from tests.unit.relevance import orders
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+
 
 WORST = (1 + 2 / log2(3) + 3 / 2) / (3 + 2 / log2(3) + 1 / 2)  # grades 1, 2, 3 at places 1, 2, 3
 
@@ -295,7 +301,7 @@ class TestKept:
     def test_files_of_ranks_keep_grades(self, least, tmp_path):
         ranks = self.RANKS.at_least(least) if least else self.RANKS
         ranks.write(tmp_path / "ranks.parquet")
-        read = sm.Ranks.read(tmp_path / "ranks.parquet")
+        read = as_ranks(tmp_path / "ranks.parquet")
         assert read.min_relevance == least
         for name in ("ndcg@3", "recall@2", "ap"):
             assert value(name, read).tolist() == value(name, ranks).tolist()
@@ -323,7 +329,7 @@ class TestKept:
         assert recall["value"] == pytest.approx((1 / 2 + 1) / 2)
 
     def test_sampled_rankings_say_that_grades_are_not_used(self):
-        with pytest.warns(sm.InputWarning, match="grades, which are not used"):
+        with pytest.warns(sm.InputWarning, match="grades are not used"):
             sm.correct(LISTS[LISTS.user_id == 1], "hr@1", relevant=TABLE, n_items=50)
 
 

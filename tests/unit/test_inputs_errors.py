@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.items import items_by_id
-from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 def relevant_items(data):
@@ -40,14 +44,14 @@ user_id,n_candidates,n_better,n_tied|a,5,0,0|b,5,0,0|a,6,1,0 3 n_candidates expe
 
 # Lists and relevant items; the file at fault is r or t.
 LISTS = """\
-user_id,item_id,rank|1,7,1|1,8,3      user_id,item_id|1,7         r 2 rank found 3; expected 1 to 2
+user_id,item_id,rank|1,7,1|1,8,3      user_id,item_id|1,7         r 2 rank found 3; expected 1, 2, 3
 user_id,item_id,rank|1,7,1|1,7,2      user_id,item_id|1,7         r 2 - duplicate of row 1
 user_id,item_id,rank|1,7,1            user_id,item_id|1,7|2,7     r - - no list for user 2
 user_id,item_id,rank|1,,1             user_id,item_id|1,7         r 1 item_id found nothing
 user_id,item_id,score|1,7,1|1,8,nan   user_id,item_id|1,7         r 2 score found nan
 user_id,item_id,score|1,7,high        user_id,item_id|1,7         r 1 score found 'high'
 item_id,score|1,7                     user_id,item_id|1,7         r - - lacks column user_id
-rank|1                                user_id,item_id|1,7         r - - relevant (--relevant) needs
+rank|1                                user_id,item_id|1,7         r - - does not go with ranks
 user_id,item_id,score|1,7,1           user_id,item_id|1,7|1,7     t 2 - duplicate of row 1
 user_id,item_id,score|1,7,1           user_id,item_id|a,7|,8      t 2 user_id found nothing
 user_id,item_id,score|1,7,1  user_id,item_id,relevance|1,7,0      t - - no relevance above 0
@@ -71,7 +75,7 @@ rank|1                           - - found exact ranks
 user_id,place|1,1                - - lacks column sampled_rank
 user_id,score,label|u,9,0        - - no held-out item among the candidates of user u
 user_id,score,label|u,9,1        - - no negatives for user u
-user_id,score,label|u,9,2|u,1,0  1 label found 2; expected 0 to 1
+user_id,score,label|u,9,2|u,1,0  1 label found 2; expected 1 or 0
 user_id,score|u,9                - - found scores; add a column label
 user_id,repetition,sampled_rank|a,0,1|b,0,2|a,1,1|a,0,3 4 - duplicate of repetition 0, user_id a
 user_id,item_id,repetition,sampled_rank|a,x,0,1|a,x,0,3 2 - user_id a, item_id x
@@ -122,7 +126,7 @@ def require(error, name, row, column, words):
 @pytest.mark.parametrize(("content", "row", "column", "words"), cases(RANKS, 3))
 def test_wrong_ranks(tmp_path, content, row, column, words):
     path = made(tmp_path, "r.csv", content)
-    require(error := error_of(Ranks.read, path, n_items=3541), "r", row, column, words)
+    require(error := error_of(as_ranks, path, n_items=3541), "r", row, column, words)
     assert "secret" not in str(error).replace(str(path), "")
 
 
@@ -130,13 +134,13 @@ def test_wrong_ranks(tmp_path, content, row, column, words):
 def test_wrong_lists(tmp_path, lists, relevant, name, row, column, words):
     path = made(tmp_path, "r.csv", trec(lists))
     relevant = made(tmp_path, "t.csv", trec(relevant))
-    require(error_of(Ranks.read, path, relevant=relevant), name, row, column, words)
+    require(error_of(as_ranks, path, relevant=relevant), name, row, column, words)
 
 
 @pytest.mark.parametrize(("content", "row", "column", "words"), cases(SAMPLED, 3))
 def test_wrong_sampled_ranks(tmp_path, content, row, column, words):
     path = made(tmp_path, "s.csv", content)
-    require(error_of(SampledRanks.read, path, 99, 200), "s", row, column, words)
+    require(error_of(read_sampled, path, 99, 200), "s", row, column, words)
 
 
 RECORD = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
@@ -151,7 +155,7 @@ RECORD = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
         ("r.xlsx", b"PK\x03\x04secret", "-", "-", "found a spreadsheet"),
         ("r.json", b'\n [{"secret": 1}]', "-", "-", "found JSON"),
         ("r.csv", b"PAR1secret", "-", "-", "found parquet"),
-        ("r.csv.gz", b"rank\n1\n", "-", "-", "not text"),
+        ("r.csv.gz", b"rank\n1\n", "-", "-", "not ranks"),
         ("r.csv.gz", gzip.compress(b"rank\n5\n0\n", mtime=0), 2, "rank", "found 0"),
         ("r.parquet", b"rank\n1\n", "-", "-", "not parquet"),
         ("r.parquet", {"rank": [5, None]}, 2, "rank", "found nothing"),
@@ -165,7 +169,7 @@ RECORD = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
 )
 def test_other_files(tmp_path, name, content, row, column, words):
     path = made(tmp_path, name, content)
-    error = error_of(Ranks.read, path, n_items=3541)
+    error = error_of(as_ranks, path, n_items=3541)
     require(error, "r", row, column, words)
     assert "secret" not in str(error).replace(str(path), "")
 
@@ -179,12 +183,12 @@ DIAGONAL = [0, 1, 2]
 @pytest.mark.parametrize(
     ("scores", "relevant", "seen", "name", "row", "column", "words"),
     [
-        (np.ones(4), DIAGONAL, None, "s", "-", "-", "scores are float64 of shape"),
+        (np.ones(4), DIAGONAL, None, "s", "-", "-", "relevant (--relevant) does not go with ranks"),
         (np.array([[None]]), DIAGONAL, None, "s", "-", "-", "not ranks, lists or scores"),
         (ONES, None, None, "s", "-", "-", "found scores; give relevant (--relevant)"),
         (NAN, [0, 0, 0], None, "s", "-", "-", "score of item 3 for user 2 is nan"),
         (MASKED, [1, 1, 1], None, "s", "-", "-", "item 1 of user 1 has score -inf"),
-        (ONES, [0, 0, 4], None, "t", 3, "relevant", "4, expected 0 to 3"),
+        (ONES, [0, 0, 4], None, "t", 3, "relevant", "found 4; expected columns 0 to 3"),
         (ONES, [0, 0], None, "t", "-", "-", "relevant items are int64 of shape"),
         (ONES, "user_id,item_id|0,4", None, "t", 1, "item_id", "found 4"),
         (ONES, "user_id,item_id|anna,0", None, "t", 1, "user_id", "found 'anna'"),
@@ -194,7 +198,15 @@ DIAGONAL = [0, 1, 2]
         (ONES, DIAGONAL, np.zeros((3, 5), bool), "seen", "-", "-", "seen items are bool of shape"),
         ({"x": ONES}, DIAGONAL, None, "s", "-", "-", "not arrays with scores"),
         ({"scores": ONES, "held_out": DIAGONAL}, DIAGONAL, None, "s", "-", "-", "both give"),
-        ({"scores": ONES, "held_out": [0, 1, 9]}, None, None, "s", 3, "held_out", "expected 0 to"),
+        (
+            {"scores": ONES, "held_out": [0, 1, 9]},
+            None,
+            None,
+            "s",
+            3,
+            "held_out",
+            "found 9; expected",
+        ),
         ({"scores": ONES, "seen": ONES > 0}, DIAGONAL, ONES, "s", "-", "-", "both give seen"),
         ({"scores": ONES, "seen": [1, 2]}, DIAGONAL, None, "s", "-", "-", "seen items are int64"),
         ({"scores": ONES, "seen_indptr": [0]}, DIAGONAL, None, "s", "-", "-", "compressed seen"),
@@ -206,20 +218,22 @@ def test_wrong_matrices(tmp_path, scores, relevant, seen, name, row, column, wor
         None if content is None else made(tmp_path, file, content)
         for file, content in (("s.npy", scores), ("t.csv", relevant), ("seen.csv", seen))
     )
-    require(error_of(Ranks.read, path, relevant=relevant, seen=seen), name, row, column, words)
+    require(error_of(as_ranks, path, relevant=relevant, seen=seen), name, row, column, words)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "npy", "npz", "run", "csv.gz", ""])
 def test_no_file(tmp_path, suffix):
     path = tmp_path / f"missing.{suffix}"
     for read, what in (
-        (lambda path: Ranks.read(path), "ranks, lists or scores"),
-        (relevant_items, "relevant items"),
-        (lambda path: SampledRanks.read(path, 9), "sampled ranks"),
+        (lambda path: as_ranks(path), "ranks, lists or scores"),
+        (relevant_items, "relevant items (user_id, item_id)"),
+        (lambda path: read_sampled(path, 9), "sampled ranks"),
     ):
+        if suffix in ("npy", "npz"):
+            what = what.removesuffix(" (user_id, item_id)")
         assert str(error_of(read, path)) == f"{path}: no such file; expected {what}"
     path.mkdir()
-    assert "a folder" in str(error_of(Ranks.read, path))
+    assert "a folder" in str(error_of(as_ranks, path))
 
 
 @pytest.mark.parametrize(
@@ -229,7 +243,12 @@ def test_no_file(tmp_path, suffix):
         ("user_id,item_id,rank|1,7,1", None, {"n_items": 1}, "n_items is 1, expected at least 2"),
         ("user_id,item_id,rank|1,7,1|1,8,2|1,9,3", "1,7", {"n_items": 2}, "user 1 has 3 items"),
         ("rank|3", None, {}, "give n_items (--n-items)"),
-        ("rank|3", None, {"n_items": 9, "complete": True}, "complete (--complete) needs lists"),
+        (
+            "rank|3",
+            None,
+            {"n_items": 9, "complete": True},
+            "complete (--complete) does not go with ranks",
+        ),
         ("rank,n_candidates|3,9|1,3", None, {"n_items": 9}, "found n_candidates 3 to 9"),
         (ONES, "0,0", {"n_items": 5}, "found number of items 4, but n_items (--n-items) is 5"),
         ("user_id,item_id,rank|1,7,1", "1,8", {"complete": True}, "not --complete"),
@@ -240,22 +259,21 @@ def test_options_that_do_not_go_with_the_file(tmp_path, content, relevant, optio
     path = made(tmp_path, "r.csv", content)
     if relevant:
         options = options | {"relevant": made(tmp_path, "t.csv", f"user_id,item_id|{relevant}")}
-    assert words in str(error_of(Ranks.read, path, **options))
+    assert words in str(error_of(as_ranks, path, **options))
 
 
 def test_errors_in_full(tmp_path):
-    text = "\ufeff\r\nrank,x\r\n\r\n1,a\r\n\r\n\r\nx,b\r\n"  # lines that the reader skips count
+    text = "\ufeff\r\nrank,x\r\n\r\n1,a\r\n\r\n\r\nx,b\r\n"
     path = made(tmp_path, "a\nb.csv", text)
-    assert str(error_of(Ranks.read, path, n_items=9)) == (
-        f"{tmp_path}/a b.csv, row 2 (line 7), column rank: found 'x'; "
-        "expected whole numbers, 1 to 9"
+    assert str(error_of(as_ranks, path, n_items=9)) == (
+        f"{tmp_path}/a b.csv, row 2, column rank: found 'x'; expected whole numbers, 1 to 9"
     )
     path = made(tmp_path, "r.csv", 'rank,n_candidates|"' + "1,9|" * 1000 + '",9|')
-    assert len(str(error_of(Ranks.read, path))) < 250  # a value of many lines is cut short
+    assert len(str(error_of(as_ranks, path))) < 250  # a value of many lines is cut short
     # The reader guesses types from the beginning of a file: here it must change its mind.
     path = made(tmp_path, "r.csv", "|".join(["rank", *["7"] * 300_000, "oops"]))
-    error = error_of(Ranks.read, path, n_items=9)
-    assert (error.row, error.line, error.column) == (300_001, 300_002, "rank")
+    error = error_of(as_ranks, path, n_items=9)
+    assert (error.row, error.column) == (300_001, "rank")
 
 
 FUZZED = {
@@ -283,9 +301,9 @@ def test_damaged_files_are_read_or_refused_in_one_line(tmp_path_factory, data):
     path = made(folder, name, bytes(content))
     relevant = made(folder, "t.csv", "user_id,item_id|1,7|2,7|q1,d2")
     for read, options in (
-        (Ranks.read, {"n_items": 9}),
-        (Ranks.read, {"relevant": relevant}),
-        (SampledRanks.read, {"n_negatives": 9}),
+        (as_ranks, {"n_items": 9}),
+        (as_ranks, {"relevant": relevant}),
+        (read_sampled, {"n_negatives": 9}),
         (relevant_items, {}),
     ):
         message = ""

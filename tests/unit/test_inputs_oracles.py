@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.full import as_ranks
 from sampled_metrics.inputs.lists import by_score
-from sampled_metrics.inputs.options import Drawn, Ranked
-from sampled_metrics.inputs.sampled import as_sampled
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
@@ -59,11 +57,11 @@ def test_held_out_items_among_their_negatives(seed, several, column):
     unlabelled = table.drop(columns="label")
     for data, options in ((table, {}), (unlabelled, {"relevant": relevant})):
         for ties, ranks in expected.items():
-            found = as_sampled(data, Drawn(n_items=50, ties=ties, **options))
+            found = as_sampled(data, n_items=50, ties=ties, **options)
             assert found.sampled_ranks.tolist() == ranks
             assert found.users.tolist() == users
             assert (found.n_negatives, found.several_items) == (9, len(set(users)) < len(users))
-        drawn = [as_sampled(data, Drawn(n_items=50, seed=seed, **options)).sampled_ranks
+        drawn = [as_sampled(data, n_items=50, seed=seed, **options).sampled_ranks
                  for seed in range(12)]  # fmt: skip
         assert (np.min(drawn, axis=0) >= expected["optimistic"]).all()
         assert (np.max(drawn, axis=0) <= expected["pessimistic"]).all()
@@ -77,7 +75,7 @@ def test_too_many_negatives_of_some_rows_are_thinned_uniformly():
     table = pd.DataFrame({"sampled_rank": better + 1, "n_negatives": m})
     drawn = []
     for seed in range(300):
-        found = as_sampled(table, Drawn(n_items=500, seed=seed))
+        found = as_sampled(table, n_items=500, seed=seed)
         assert found.n_negatives == 95
         drawn.append(found.sampled_ranks - 1)
     assert {row[0] for row in drawn} == {0}
@@ -112,7 +110,7 @@ def test_lists_and_what_is_relevant_in_them(seed, mode, by_rank):
         rank = lists.groupby("user_id")["score"].rank(ascending=False).astype(int)
         lists = lists.drop(columns="score").assign(rank=rank)
     options = {"complete": {"complete": True}, "n_items": {"n_items": 40}}.get(mode, {})
-    ranks = as_ranks(lists, Ranked(relevant=relevant, seen=seen, **options))
+    ranks = as_ranks(lists, relevant=relevant, seen=seen, **options)
     is_seen = set(map(tuple, seen.to_numpy()))
     better, tied, found, depth, sizes = [], [], [], [], []
     users = list(dict.fromkeys(relevant["user_id"]))
@@ -159,24 +157,30 @@ def test_lists_and_what_is_relevant_in_them(seed, mode, by_rank):
 )  # fmt: skip
 def test_columns_of_sampled_ranks_that_do_not_fit(columns, row, column):
     with pytest.raises(sm.InputError) as caught:
-        as_sampled(pd.DataFrame(columns), Drawn(n_items=50))
+        as_sampled(pd.DataFrame(columns), n_items=50)
     assert (caught.value.row, caught.value.column) == (row, column)
 
 
 def test_columns_of_sampled_ranks_at_their_bounds():
     columns = {"sampled_rank": [1, 11, 11], "n_negatives": 10, "n_candidates": [11, 12, 50]}
     columns |= {"sampling": "distinct", "user_id": list("aba"), "repetition": [0, 0, 1]}
-    found = as_sampled(pd.DataFrame(columns), Drawn())
+    found = as_sampled(
+        pd.DataFrame(columns),
+    )
     assert (found.n_negatives, str(found.sampling), found.several_items) == (10, "distinct", False)
     assert found.n_items.tolist() == [11, 12, 50]
     assert found.users.tolist() == list("aba")
-    found = as_sampled(pd.DataFrame(columns | {"item_id": [1, 1, 2]}), Drawn())
+    found = as_sampled(
+        pd.DataFrame(columns | {"item_id": [1, 1, 2]}),
+    )
     assert found.several_items
     with warnings.catch_warnings():
         warnings.simplefilter("error", sm.InputWarning)
-        as_sampled(pd.DataFrame(columns), Drawn())  # repetitions are numbered
+        as_sampled(
+            pd.DataFrame(columns),
+        )  # repetitions are numbered
         with pytest.raises(sm.InputWarning, match="1 of 2 users have several rows"):
-            as_sampled(pd.DataFrame(columns).drop(columns="repetition"), Drawn())
+            as_sampled(pd.DataFrame(columns).drop(columns="repetition"))
 
 
 @pytest.mark.parametrize(("n_negatives", "m"), [(10, 10), (9, 9), (8, None), (None, None)])
@@ -188,45 +192,51 @@ def test_draws_of_which_duplicates_were_dropped(n_negatives, m):
          for user, count, rank in rows for place in range(count + 1)],
         columns=["user_id", "label", "score"],
     )  # fmt: skip
-    drawn = Drawn(n_items=50, sampling="distinct", n_negatives=n_negatives)
+    drawn = {"n_items": 50, "sampling": "distinct", "n_negatives": n_negatives}
     if m is None:
         with pytest.raises(sm.InputError):
-            as_sampled(table, drawn)
+            as_sampled(table, **drawn)
     else:
-        assert as_sampled(table, drawn).n_negatives == m
+        assert as_sampled(table, **drawn).n_negatives == m
 
 
 def test_ranks_among_two_candidates_and_beyond_the_least():
     table = pd.DataFrame({"rank": [1, 2, 3], "n_candidates": [2, 2, 3]})
-    ranks = as_ranks(table, Ranked())
+    ranks = as_ranks(
+        table,
+    )
     assert ranks.n_candidates.tolist() == [2, 2, 3]
     assert ranks.n_better.tolist() == [0, 1, 2]
     with pytest.raises(sm.InputError) as caught:
-        as_ranks(table.assign(n_candidates=[2, 2, 1]), Ranked())
+        as_ranks(
+            table.assign(n_candidates=[2, 2, 1]),
+        )
     assert (caught.value.row, caught.value.column) == (3, "n_candidates")
 
 
 @pytest.mark.parametrize("data", [np.array(3), np.float64(0.5), np.zeros((2, 2, 2)), 7, None])
 def test_what_is_no_ranking(data):
     with pytest.raises(sm.InputError):
-        as_ranks(data, Ranked(n_items=9))
+        as_ranks(data, n_items=9)
     with pytest.raises(sm.InputError):
-        as_sampled(data, Drawn(n_items=50, n_negatives=9))
+        as_sampled(data, n_items=50, n_negatives=9)
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float32, list])
 def test_ranks_as_numbers(kind):
     given = [1, 3, 10]
-    ranks = as_ranks(given if kind is list else np.array(given, kind), Ranked(n_items=10))
+    ranks = as_ranks(given if kind is list else np.array(given, kind), n_items=10)
     assert ranks.n_better.tolist() == [0, 2, 9]
     assert ranks.n_tied.tolist() == [0, 0, 0]
     assert ranks.n_candidates.tolist() == [10] * 3
     for wrong, row in (([1, 0], 2), ([1, 2, 11], 3), ([1.5, 2.0], 1)):
         with pytest.raises(sm.InputError) as caught:
-            as_ranks(np.array(wrong), Ranked(n_items=10))
+            as_ranks(np.array(wrong), n_items=10)
         assert (caught.value.row, caught.value.column) == (row, "rank")
     for wrong in (np.array([True, False]), np.array([[1, 2]])):
         with pytest.raises(sm.InputError):
-            as_ranks(wrong, Ranked(n_items=10))
+            as_ranks(wrong, n_items=10)
     with pytest.raises(sm.InputError, match="n_items"):
-        as_ranks(np.array([1, 2]), Ranked())
+        as_ranks(
+            np.array([1, 2]),
+        )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sampled_metrics.inputs.matrices import rank
+from sampled_metrics.ranks.data import rank
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.pieces import rank_piece
 from sampled_metrics.study.recommenders.neighbours import (

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from tests.unit import test_mistakes as mistakes
@@ -69,14 +68,6 @@ def only_users_with_a_hit(w: World) -> Attempts:
     relevant = w.test_table[w.test_table["user_id"].isin(users)]
     for form, data in w.forms(lists[lists["user_id"].isin(users)]).items():
         yield form, evaluated(data, relevant=relevant), w.truth
-
-
-@mistake
-def recbole_padding_is_an_item(w: World) -> Attempts:
-    seen = csr_array(np.column_stack([np.zeros(USERS, bool), w.mask]))
-    scores = np.column_stack([np.zeros(USERS), w.scores - w.scores.max() - 1])
-    for form, data in w.matrix_forms(scores).items():
-        yield form, evaluated(data, relevant=w.held_out + 1, seen=seen), w.truth
 
 
 @mistake

@@ -223,13 +223,6 @@ def columns_from_1(w: World) -> Iterator[Attempt]:
 
 
 @mistake
-def users_in_another_order(w: World) -> Iterator[Attempt]:
-    order = np.random.default_rng(3).permutation(USERS)
-    for form, data in w.matrix_forms(w.scores[order]).items():
-        yield form, evaluated(data, relevant=w.held_out, seen=w.seen_matrix), w.truth
-
-
-@mistake
 def held_out_among_seen(w: World) -> Iterator[Attempt]:
     both = pd.concat([w.seen_table, w.test_table])
     for form, data in w.forms(both).items():
@@ -245,12 +238,6 @@ def held_out_masked_as_seen(w: World) -> Iterator[Attempt]:
     masked[np.arange(USERS), w.held_out] = -np.inf
     for form, data in w.matrix_forms(masked).items():
         yield form, evaluated(data, relevant=w.held_out), w.truth
-
-
-@mistake
-def seen_and_relevant_swapped(w: World) -> Iterator[Attempt]:
-    for form, data in w.forms(w.seen_table).items():
-        yield form, evaluated(w.scores, relevant=data, seen=w.test_table), w.truth
 
 
 @mistake
@@ -325,14 +312,6 @@ def seen_with_other_ids(w: World) -> Iterator[Attempt]:
     wide = pd.DataFrame(w.scores)
     for form, data in w.forms(other).items():
         yield form, evaluated(wide, relevant=w.test_table, seen=data), w.truth
-
-
-@mistake
-def same_users_in_five_folds(w: World) -> Iterator[Attempt]:
-    stacked = np.concatenate([w.scores + k * 1e-9 for k in range(5)])
-    held_out, seen = np.tile(w.held_out, 5), csr_array(np.tile(w.mask, (5, 1)))
-    for form, data in w.matrix_forms(stacked).items():
-        yield form, evaluated(data, relevant=held_out, seen=seen), np.nan
 
 
 # Lists
@@ -560,17 +539,6 @@ def rows_padded_with_0(w: World) -> Iterator[Attempt]:
     rows[np.arange(NEGATIVES + 1) > short[:, None]] = 0
     for form, data in w.matrix_forms(rows).items():
         yield form, corrected(data, positive=0), w.truth
-
-
-@mistake
-def logits_against_probabilities(w: World) -> Iterator[Attempt]:
-    rows = w.among(w.negatives()) + 6
-    rows[:, 1:] = 1 / (1 + np.exp(-rows[:, 1:]))
-    for form, data in w.matrix_forms(rows).items():
-        yield form, corrected(data, positive=0), w.truth
-    pairs = w.pairs(w.negatives()).assign(score=rows.ravel())
-    for form, data in w.forms(pairs).items():
-        yield f"pairs, {form}", corrected(data), w.truth
 
 
 @mistake

@@ -244,7 +244,7 @@ def test_remarks_and_unknown_ids(run, tmp_path, monkeypatch):
     assert "300 users have their held-out item" in run(*command, "held.csv").stdout
     pd.DataFrame({"user_id": [3, 999], "item_id": ["i001", "i002"]}).to_csv("drawn.csv")
     refused = run(*command, "drawn.csv").stderr
-    assert "drawn.csv, row 2 (line 3), column user_id: found 999" in refused
+    assert "drawn.csv, row 2, column user_id: found 999" in refused
     pd.concat([pd.read_csv("seen.csv"), pd.read_csv("held.csv")[:1]]).to_csv("seen.csv")
     refused = run(*command, "drawn.csv").stderr
     user, item = pd.read_csv("held.csv").iloc[0]

@@ -18,11 +18,17 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages import render
 from sampled_metrics.pages.lens import grouped, settings
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.moments import expected_moments
 from sampled_metrics.study.page import collect, read_texts
 from tests.conftest import ROOT
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+
 
 REFERENCE = ROOT / "results/reference"
 HOSTILE = "<script>alert(1)</script>"
@@ -151,7 +157,7 @@ def test_every_published_cell_is_there_with_its_verdict(document):
 def hostile_sources(tmp_path):
     """A run whose recommender, note, reading and setting all carry markup."""
     copied(tmp_path)
-    records = Ranks.read(REFERENCE / "ranks/X.parquet")
+    records = as_ranks(REFERENCE / "ranks/X.parquet")
     ranks = tmp_path / "ranks" / f"{HOSTILE.replace('/', '∕')}.parquet"
     records.replace(source=HOSTILE).write(ranks)
     for name in ("scorecard.csv", "audit.csv", "tables/table3.csv"):

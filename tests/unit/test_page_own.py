@@ -12,6 +12,12 @@ from sampled_metrics.inference.correct import correct
 from sampled_metrics.pages import render
 from sampled_metrics.pages.own import own_sampled
 from sampled_metrics.ranks import SampledRanks
+from sampled_metrics.ranks.data import as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+
 
 EVEN = [*range(1, 22)]
 SIZES = ("--n-negatives", 20, "--n-items", 200)
@@ -68,7 +74,7 @@ def test_sampled_ranks_of_several_pairs(run, folder):
     }
     assert "20 negatives decide differences above" in page
     ranges = {
-        name: correct(SampledRanks.read(folder / f"{name}.csv", 20, 200), ["recall@10"])[0]
+        name: correct(read_sampled(folder / f"{name}.csv", 20, 200), ["recall@10"])[0]
         for name in ("good", "poor")
     }
     shown = {row[0]: row[2] for row in rows["values"][1:] if row[2]}

@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 
 from sampled_metrics.inference.evaluate import evaluate
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 from tests.conftest import ROOT
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+
 
 GOLDEN = ROOT / "tests/golden/peers"
 K = 10
@@ -50,7 +55,7 @@ def printed(package):
 )
 def test_metrics_are_those_of_the_package(package, name, relevant):
     folder = GOLDEN / package
-    ranking = Ranks.read(folder / name, relevant=folder / relevant)
+    ranking = as_ranks(folder / name, relevant=folder / relevant)
     assert len(ranking) == 60
     # RecBole scores in single precision but averages in double, and prints ten decimals.
     assert metrics_by_hand(ranking) == pytest.approx(printed(package), abs=1e-9)
@@ -61,10 +66,10 @@ def test_metrics_are_those_of_the_package(package, name, relevant):
 
 def test_topk_of_recbole_is_the_top_of_its_scores():
     folder = GOLDEN / "recbole"
-    whole = Ranks.read(folder / "scores.npy", relevant=folder / "relevant_rows.csv")
+    whole = as_ranks(folder / "scores.npy", relevant=folder / "relevant_rows.csv")
     # History and padding are masked: 40 items without the 8 of training and one of validation.
     assert set(whole.n_candidates.tolist()) == {40 - 8 - 1} == set(whole.depth.tolist())
-    top = Ranks.read(folder / "topk.csv", relevant=folder / "relevant.csv")
+    top = as_ranks(folder / "topk.csv", relevant=folder / "relevant.csv")
     shown = whole.n_better < K
     of_whole = zip(user_of(whole)[shown].tolist(), whole.n_better[shown].tolist(), strict=True)
     of_top = zip(user_of(top).tolist(), top.n_better.tolist(), strict=True)

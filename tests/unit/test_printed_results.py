@@ -32,6 +32,7 @@ def numbers_of(text):
         (6040, 2, 0.5, ["300", "6040", "50", "2"]),
     ],
 )
+@pytest.mark.filterwarnings("ignore:n_users")  # of one user
 def test_ranges_of_printed_numbers(users, shape, confidence, numbers):
     options = {"n_users": users, "shape": shape, "confidence": confidence}
     found = sm.reported(PRINTED, "HR@5, MRR", **ABOUT, **options, sampling="with-replacement")

@@ -10,7 +10,13 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 from tests.conftest import ROOT
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+
 
 REFERENCE = ROOT / "results/reference"
 GUIDE = (ROOT / "docs/artifact.md").read_text(encoding="utf-8")
@@ -167,7 +173,7 @@ def test_recall_by_split():
     folders = {"leave-last-out": "ranks", "global-time": "global-time/ranks"}
     assert [row[0].split("`")[1] for row in rows] == [*folders]
     for (_, users, *quoted, decided), folder in zip(rows, folders.values(), strict=True):
-        ranks = {name: sm.Ranks.read(REFERENCE / folder / f"{name}.parquet") for name in "XYZ"}
+        ranks = {name: as_ranks(REFERENCE / folder / f"{name}.parquet") for name in "XYZ"}
         assert {f"{len(of_one):,}" for of_one in ranks.values()} == {users}
         for recall, of_one in zip(quoted, ranks.values(), strict=True):
             # Of the places that the held-out item shares with those tied, some are among the first.

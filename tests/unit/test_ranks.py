@@ -10,10 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.full import read_by_name, read_single
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.records import sources
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.study.reading import read_by_name, read_single, sources
 from tests.unit.relevance import untied
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+
 
 COLUMNS = ("n_candidates", "n_better", "n_tied", "n_found", "n_relevant", "depth")
 
@@ -138,7 +143,7 @@ def test_what_is_written_comes_back(tmp_path):
     several = Ranks([9, 8], [1, 4, 0], [0, 0, 3], n_found=[2, 1], users=["b", "a"])
     for ranks in (single, several):
         ranks.write(path, items=np.arange(ranks.n_better.size))
-        again = Ranks.read(path)
+        again = as_ranks(path)
         assert columns(again) == columns(ranks)
         assert (again.users.tolist(), again.source) == (ranks.users.tolist(), ranks.source)
         names = ["user_id", "item_id", "n_candidates", "n_better", "n_tied"]
@@ -182,7 +187,7 @@ def test_ids_of_any_type_come_back(tmp_path, ids, written):
     table = pq.read_table(path)
     assert [table.schema.field(name).type for name in ("user_id", "item_id")] == [written] * 2
     assert table["item_id"].to_pylist() == ids[::-1].tolist()
-    users = Ranks.read(path).users
+    users = as_ranks(path).users
     assert users.tolist() == ids.tolist()
     assert users.dtype.kind in "iU"
 
@@ -237,11 +242,11 @@ def test_records_at_the_bounds_and_beyond(tmp_path, wrong, column):
     rows = [(5, 4, 0), (5, 0, 4), (5, 3, 1), (2, 1, 0), (2, 0, 1)]
     path = tmp_path / "r.csv"
     pd.DataFrame(rows, columns=COLUMNS[:3]).to_csv(path, index=False)
-    ranks = Ranks.read(path)
+    ranks = as_ranks(path)
     assert list(zip(*(getattr(ranks, name).tolist() for name in COLUMNS[:3]), strict=True)) == rows
     pd.DataFrame([*rows, wrong], columns=COLUMNS[:3]).to_csv(path, index=False)
     with pytest.raises(InputError) as caught:
-        Ranks.read(path)
+        as_ranks(path)
     assert (caught.value.row, caught.value.column) == (6, column)
 
 

@@ -1,8 +1,6 @@
 """What people hold is taken for what it is, or refused in one sentence; each was misread once."""
 
 import io
-import subprocess
-import sys
 import zipfile
 
 import numpy as np
@@ -95,18 +93,14 @@ def test_sets_have_no_order():
 
 
 def test_dictionaries_of_series():
-    """Scores by item where they have decimals, and items best first where they are ids."""
+    """Whether a Series holds scores by item, or items, is not guessed."""
     scores = {1: {10: 0.3, 20: 0.1, 30: 0.2}, 2: {10: 3.0, 30: 5.5, 20: -1.0}}
     relevant = {1: [30], 2: [10]}
-    by_item = {user: pd.Series(of_user) for user, of_user in scores.items()}
-    assert value(by_item, "ap", relevant=relevant) == 0.5
     assert value(scores, "ap", relevant=relevant) == 0.5
-    by_item[2] = pd.Series({10: 3.0, 30: 5.0, 20: -1.0})  # decimals of one user tell
+    series = {user: pd.Series(of_user) for user, of_user in scores.items()}
+    assert "of user 1 are a Series; give .to_dict()" in error(sm.evaluate, series)
+    by_item = {user: of_user.to_dict() for user, of_user in series.items()}
     assert value(by_item, "ap", relevant=relevant) == 0.5
-    best_first = {1: pd.Series([10, 30, 20]), 2: pd.Series([30, 10, 20], index=[7, 8, 9])}
-    for items in (best_first, {user: items.astype(str) for user, items in best_first.items()}):
-        sought = relevant if items is best_first else {1: ["30"], 2: ["10"]}
-        assert value(items, "ap@3", relevant=sought) == 0.5
 
 
 def test_dictionaries_of_columns_and_series_with_several_items():
@@ -117,7 +111,7 @@ def test_dictionaries_of_columns_and_series_with_several_items():
     pairs = pd.DataFrame({"user_id": both.index, "item_id": both.to_numpy()})
     assert value(LISTS, "recall@3", relevant=both) == value(LISTS, "recall@3", relevant=pairs)
     problem = error(sm.evaluate, {"user_id": [1], "item_id": [1, 2]}, relevant=RELEVANT)
-    assert "columns differ in length: user_id 1, item_id 2" in problem
+    assert "expected length 1 but got length 2" in problem
 
 
 class Polars:
@@ -159,12 +153,12 @@ class Tensor:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (Tensor(dtype="torch.bfloat16"), r"give .float()"),
-        (Tensor(dtype="torch.float32", layout="torch.sparse_coo"), r"give .to_dense()"),
+        (Tensor(float=None), r"give .float()"),
+        (Tensor(to_dense=None), r"give .to_dense()"),
         (Tensor(todense=None), r"give .todense()"),
         (Tensor(to_dataframe=None), r"give .to_dataframe()"),
         (Tensor(to_df=None), r"give .to_df()"),
-        (lambda _: 0.5, "the function returned float of shape ()"),
+        (lambda _: 0.5, "scores have shape ()"),
     ],
 )
 def test_a_sentence_for_what_numpy_cannot_take(data, words):
@@ -208,16 +202,17 @@ def test_ids_with_nothing_in_common():
     assert "no id of the items of relevant is one of the lists" in problem
     assert f"'i{HELD[0]}'" in problem
     seen = {user: np.flatnonzero(row) for user, row in enumerate(SEEN)}
-    for given, words in (
-        ({f"u{user}": items for user, items in seen.items()}, "no id of the users of seen"),
-        ({float(user) + 0.5: items for user, items in seen.items()}, "found 0.5; expected whole"),
-        ({user: [f"i{i}" for i in items] for user, items in seen.items()}, "the items of seen"),
+    half = {float(user) + 0.5: items for user, items in seen.items()}
+    assert "found 0.5; expected whole" in error(sm.evaluate, LISTS, relevant=RELEVANT, seen=half)
+    assert "found 0.5; expected whole" in error(sm.negatives, RELEVANT, half, 3)
+    for given, words in (  # items or users of a split may be new, so it is a question
+        ({f"u{user}": items for user, items in seen.items()}, "of the users of seen"),
+        ({user: [f"i{i}" for i in items] for user, items in seen.items()}, "of the items of seen"),
     ):
-        assert words in error(sm.evaluate, LISTS, relevant=RELEVANT, seen=given)
-        assert words in error(sm.negatives, RELEVANT, given, 3)
-    negatives = {user: [(items[0] + 1) % ITEMS] for user, items in RELEVANT.items()}
-    zero = {f"0{user}": [1] for user in RELEVANT}
-    assert "found '00', and 0" in error(sm.check_negatives, negatives, RELEVANT, zero)
+        with pytest.warns(sm.InputWarning, match=words):
+            sm.evaluate(LISTS, "hr@3", relevant=RELEVANT, seen=given)
+        with pytest.warns(sm.InputWarning, match=words):
+            sm.negatives(RELEVANT, given, 3)
 
 
 def test_ratings_of_movielens_are_no_qrels(tmp_path):
@@ -229,7 +224,7 @@ def test_ratings_of_movielens_are_no_qrels(tmp_path):
 
 def test_users_of_rank_are_different():
     problem = error(sm.rank, S, None, HELD, users=[5, 5, *range(10, 38)])
-    assert "row 2: duplicate id of users 5" in problem
+    assert "row 2: duplicate users 5" in problem
 
 
 def test_archives_of_arrays(tmp_path):
@@ -261,18 +256,6 @@ def test_labels_of_true_and_false(tmp_path):
     pairs.to_csv(tmp_path / "p.csv", index=False)
     for data in (pairs, tmp_path / "p.csv"):
         assert sm.correct(data, "auc", n_items=500)[0] == expected[0]
-
-
-def test_reading_a_table_of_text_imports_no_pandas(tmp_path):
-    FRAME.to_csv(tmp_path / "s.csv", index=False)
-    pd.DataFrame({"user_id": range(USERS), "item_id": HELD}).to_csv(tmp_path / "t.csv", index=False)
-    code = (
-        "import sys, sampled_metrics as sm; "
-        f"sm.evaluate({str(tmp_path / 's.csv')!r}, relevant={str(tmp_path / 't.csv')!r}); "
-        "sm.evaluate({'a': [1, 2]}, 'hr@1', relevant={'a': [1]}); "
-        "assert 'pandas' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)
 
 
 def test_lists_in_a_series_by_row_are_those_of_a_list():

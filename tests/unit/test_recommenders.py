@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.matrices import rank
+from sampled_metrics.ranks.data import rank
 from sampled_metrics.study.recommenders import create
 from sampled_metrics.study.recommenders.factors import ALS, ALSSettings
 

@@ -16,8 +16,14 @@ from scipy.stats import hypergeom
 import sampled_metrics as sm
 from benchmarks import keep
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.study.config import Study
 from tests.conftest import ROOT
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+
 
 REFERENCE = ROOT / "results/reference"
 NCF = REFERENCE / "ncf"
@@ -38,7 +44,7 @@ def values():
 
 
 def ranks(name):
-    return sm.Ranks.read((NCF if len(name) > 1 else REFERENCE / "ranks") / f"{name}.parquet")
+    return as_ranks((NCF if len(name) > 1 else REFERENCE / "ranks") / f"{name}.parquet")
 
 
 def test_hit_rates_and_exact_recall(values):
@@ -59,7 +65,7 @@ def test_hit_rates_and_exact_recall(values):
 def test_ranges_hold_the_exact_values(values):
     between = (values["range_low"] < values["exact"]) & (values["exact"] < values["range_high"])
     assert between.all()
-    sample = sm.SampledRanks.read(NCF / "MLP.sampled.parquet")
+    sample = read_sampled(NCF / "MLP.sampled.parquet")
     (result,) = sm.correct(sample, "recall@10", "sampled")
     expected = values.loc["MLP", ["range_low", "range_high"]].to_numpy(float)
     np.testing.assert_allclose([result.range_low, result.range_high], expected, atol=1e-4)
@@ -148,7 +154,7 @@ def test_ranks_are_kept_without_what_may_not_be_shared(tmp_path):
     keep.ranks(tmp_path / "kept", path)
     (kept,) = (tmp_path / "kept").iterdir()
     assert kept.name == "X.parquet"
-    ranks = sm.Ranks.read(kept)
+    ranks = as_ranks(kept)
     assert ranks.users.tolist() == [0, 1, 2]
     assert ranks.n_better.tolist() == [1, 0, 3]
     assert ranks.source == "reference run; nothing was trained here"

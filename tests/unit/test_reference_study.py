@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from benchmarks.claims.starts import spread_table
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.study import figures
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.departures import departures
@@ -82,7 +82,7 @@ def run_study(folder):
     """Run all scripts from the reference's ranks on."""
     ranks = [str(folder / f"{name}.parquet") for name in NAMES]
     for name, path in zip(NAMES, ranks, strict=True):
-        kept = Ranks.read(REFERENCE / f"ranks/{name}.parquet")
+        kept = as_ranks(REFERENCE / f"ranks/{name}.parquet")
         kept.replace(source="trained in this run").write(path)
     settings = study()
     experiment = plain(settings.experiment)
@@ -167,7 +167,7 @@ def test_with_other_settings_no_cell_is_compared(results, tmp_path, monkeypatch)
 def test_spread_of_the_reference():
     """That over its starts, and over the order of ties of Z by one metric."""
     numbers = pd.read_csv(REFERENCE / "starts.csv")
-    others = {name: Ranks.read(REFERENCE / f"ranks/{name}.parquet") for name in ("Y", "Z")}
+    others = {name: as_ranks(REFERENCE / f"ranks/{name}.parquet") for name in ("Y", "Z")}
     found = spread_table("X", numbers, others, study(metrics=["ap"]).experiment)
     kept = pd.read_csv(REFERENCE / "spread.csv")
     kept = kept[kept["row"].str.startswith("X") | (kept["metric"] == "AP")].reset_index(drop=True)

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.options import Drawn
-from sampled_metrics.inputs.sampled import as_sampled
-from sampled_metrics.inputs.scores import as_array, counts_beside, inner_products
+from sampled_metrics._base.arrays import as_array
+from sampled_metrics.inputs.scores import counts_beside, factors
+from sampled_metrics.ranks.data import as_sampled
 
 NUMBERS = "; expected numbers, a DataFrame, a file (docs/inputs.md)"
 
@@ -40,13 +40,11 @@ def test_what_is_no_table_of_numbers(data, found):
     with pytest.raises(sm.InputError) as caught:
         as_array(data, "given")
     assert str(caught.value) == f"given: found ndarray{found}{NUMBERS}"
-    for call in (
-        lambda: sm.evaluate(data, "auc", relevant=[0, 1]),
-        lambda: sm.correct(data, "auc", "sampled", n_items=9, n_negatives=5),
-    ):
-        with pytest.raises(sm.InputError) as caught:
-            call()
-        assert f"data: found ndarray{found}; expected numbers" in str(caught.value)
+    with pytest.raises(sm.InputError) as caught:
+        sm.evaluate(data, "auc", relevant=[0, 1])
+    assert f"found ndarray{found}; expected numbers" in str(caught.value)
+    with pytest.raises(sm.InputError):
+        sm.correct(data, "auc", "sampled", n_items=9, n_negatives=5)
 
 
 @pytest.mark.parametrize(
@@ -76,36 +74,36 @@ def test_scores_among_negatives(scores, positive, words):
 def test_two_columns_are_a_held_out_item_and_a_negative(positive):
     scores = np.array([[2.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
     found = counts_beside(scores, np.array(positive))
-    assert [part.tolist() for part in found] == [[2, 2, 2], [0, 0, 1], [0, 1, 0]]
+    assert [part.tolist() for part in found[:3]] == [[2, 2, 2], [0, 0, 1], [0, 1, 0]]
 
 
 def test_gaps_are_no_candidates_but_of_the_held_out_item():
     scores = np.array([[2.0, -np.inf, 3.0], [1.0, 1.0, -np.inf]])
-    found = counts_beside(scores, 0, has_gaps=True)
-    assert [part.tolist() for part in found] == [[2, 2], [1, 0], [0, 1]]
+    found = counts_beside(scores, 0, is_full=True)
+    assert [part.tolist() for part in found[:3]] == [[2, 2], [1, 0], [0, 1]]
     for wrong in ([[-np.inf, 1.0]], [[1.0, np.nan]], [[1.0, np.inf]]):
         with pytest.raises(sm.InputError):
-            counts_beside(np.array(wrong), 0, has_gaps=True)
+            counts_beside(np.array(wrong), 0, is_full=True)
 
 
 def test_users_of_sampled_ranks_are_those_of_the_file(tmp_path):
     """An index of a DataFrame may be any; `user_ids` in a file are of users."""
     scores = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
-    drawn = Drawn(n_items=9, positive=0)
+    drawn = {"n_items": 9, "positive": 0}
     frame = pd.DataFrame(scores, index=["a", "b"], columns=["x", "y", "z"])
-    assert as_sampled(frame, drawn).users is None
-    named = as_sampled(frame, drawn._replace(positive="y"))
+    assert as_sampled(frame, **drawn).users is None
+    named = as_sampled(frame, n_items=9, positive="y")
     assert named.sampled_ranks.tolist() == [2, 1]
     np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "b"])
-    found = as_sampled(tmp_path / "s.npz", drawn)
+    found = as_sampled(tmp_path / "s.npz", **drawn)
     assert found.users.tolist() == ["a", "b"]
     assert not found.several_items
     np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "a"])
-    assert as_sampled(tmp_path / "s.npz", drawn).several_items
+    assert as_sampled(tmp_path / "s.npz", **drawn).several_items
     np.savez(tmp_path / "s.npz", scores=scores, positive=[1, 0])
-    assert as_sampled(tmp_path / "s.npz", Drawn(n_items=9)).sampled_ranks.tolist() == [2, 2]
+    assert as_sampled(tmp_path / "s.npz", n_items=9).sampled_ranks.tolist() == [2, 2]
     with pytest.raises(sm.InputError, match="positive"):
-        as_sampled(tmp_path / "s.npz", drawn)
+        as_sampled(tmp_path / "s.npz", **drawn)
 
 
 @pytest.mark.parametrize(
@@ -121,11 +119,11 @@ def test_users_of_sampled_ranks_are_those_of_the_file(tmp_path):
 )
 def test_sampled_ranks_that_cannot_be(ranks, options):
     """Among 10 negatives, from 1 to 11, of 11 candidates or more."""
-    drawn = Drawn(n_items=50, n_negatives=10)
-    assert as_sampled(np.array([1, 11]), drawn).sampled_ranks.tolist() == [1, 11]
+    drawn = {"n_items": 50, "n_negatives": 10}
+    assert as_sampled(np.array([1, 11]), **drawn).sampled_ranks.tolist() == [1, 11]
     for data in (ranks, np.array(ranks)):
         with pytest.raises(sm.InputError):
-            as_sampled(data, drawn._replace(**options))
+            as_sampled(data, **(drawn | options))
 
 
 VECTORS = np.arange(6.0).reshape(3, 2)
@@ -137,30 +135,46 @@ VECTORS = np.arange(6.0).reshape(3, 2)
         (
             np.full((3, 2), np.nan),
             VECTORS,
-            "users are float64 of shape (3, 2); expected finite, of",
+            "users are float64 of shape (3, 2); expected finite numbers, of",
         ),
-        (VECTORS, [[0.0, np.inf]], "items are float64 of shape (1, 2); expected finite, of (1, 2)"),
-        (VECTORS > 1, VECTORS, "users are bool of shape (3, 2); expected finite, of (3, 2)"),
-        (VECTORS * 1j, VECTORS, "users are complex128 of shape (3, 2); expected finite"),
-        (VECTORS, [["a", "b"]], "items are <U1 of shape (1, 2); expected finite, of (1, 2)"),
-        (VECTORS, np.ones((4, 3)), "items are float64 of shape (4, 3); expected finite, of (4, 2)"),
+        (
+            VECTORS,
+            [[0.0, np.inf]],
+            "items are float64 of shape (1, 2); expected finite numbers, of shape (1, d)",
+        ),
+        (
+            VECTORS > 1,
+            VECTORS,
+            "users are bool of shape (3, 2); expected finite numbers, of shape (3, d)",
+        ),
+        (VECTORS * 1j, VECTORS, "users: found ndarray of complex128, shape (3, 2)"),
+        (
+            VECTORS,
+            [["a", "b"]],
+            "items: found list of <U1, shape (1, 2)",
+        ),
+        (
+            VECTORS,
+            np.ones((4, 3)),
+            "items are float64 of shape (4, 3); expected finite numbers, of shape (4, d)",
+        ),
         (
             VECTORS,
             np.ones((2, 2, 2)),
-            "items are float64 of shape (2, 2, 2); expected finite, of (",
+            "items: found ndarray of float64, shape (2, 2, 2)",
         ),
-        (VECTORS[:2], VECTORS, "users are float64 of shape (2, 2); expected finite, of (3, 2)"),
+        (VECTORS[:2], VECTORS, "expected a column per user, or numbers of users x items, (2, 3)"),
     ],
 )
 def test_vectors_that_have_no_inner_products(users, items, words):
     with pytest.raises(sm.InputError) as caught:
-        inner_products(users, items, 3)
-    assert f"score: vectors of {words}" in str(caught.value)
+        sm.Ranks.from_factors(users, items, [0, 0, 0])
+    assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["i1", "u4", "i8", "f2", "f4", "f8"])
 def test_vectors_of_any_numbers_have_inner_products(kind):
     users, items = VECTORS.astype(kind), np.array([[1, 0], [2, 3]], kind)
     rows = np.array([0, 2])
-    scores = inner_products(users, items)(rows)
+    scores = factors(users, items).rows(rows)
     assert scores.tolist() == (VECTORS[rows] @ [[1.0, 2.0], [0.0, 3.0]]).tolist()

@@ -35,6 +35,8 @@ CREDIT = {
     "AUC": lambda r, n: (n - r) / (n - 1),
 }
 
+pytestmark = pytest.mark.filterwarnings("ignore:n_users")  # numbers are made up
+
 
 def chances(n, m, replacement=False):
     """Distribution of the sampled rank for all true ranks, by counting; shape (n, m + 1)."""

@@ -11,8 +11,14 @@ import pytest
 from scipy.sparse import csr_array
 
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import as_sampled
 from sampled_metrics.study.datasets.split import Split, save_split
 from tests.conftest import ROOT
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+
 
 ENVIRONMENTS = [
     {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C"},

@@ -3,27 +3,32 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import SampledRanks, Sampling
+from sampled_metrics.ranks.data import as_sampled
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
 
 
 def test_by_hand(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("sampled_rank,user_id,repetition,n_candidates\n1,a,0,50\n11,b,0,60\n3,a,1,50\n")
-    sampled = SampledRanks.read(path, 10)
+    sampled = read_sampled(path, 10)
     assert sampled.sampled_ranks.tolist() == [1, 11, 3]
     assert sampled.users.tolist() == ["a", "b", "a"]
     assert sampled.n_items.tolist() == [50, 60, 50]
     assert (sampled.n_negatives, sampled.sampling) == (10, Sampling.WITHOUT_REPLACEMENT)
     with pytest.raises(InputError, match=r"found n_candidates 50 to 60, but n_items .* is 70"):
-        SampledRanks.read(path, 10, 70)
+        read_sampled(path, 10, 70)
     # Several held-out items of a user are several rows.
     path.write_text("user_id,item_id,repetition,sampled_rank\na,x,0,1\na,y,0,3\na,x,1,3\n")
-    assert SampledRanks.read(path, 9, 50).several_items
+    assert read_sampled(path, 9, 50).several_items
     path.write_text("sampled_rank\n1\n2.0\n")
     with pytest.raises(InputError, match="no column n_candidates"):
-        SampledRanks.read(path, 1)
+        read_sampled(path, 1)
     with pytest.raises(InputError, match="number of negatives is not known"):
-        SampledRanks.read(path, n_items=9)
-    sampled = SampledRanks.read(path, 1, 9, "distinct")
+        read_sampled(path, n_items=9)
+    sampled = read_sampled(path, 1, 9, "distinct")
     assert sampled.sampled_ranks.tolist() == [1, 2]
     assert (sampled.users, sampled.n_items, sampled.sampling) == (None, 9, Sampling.DISTINCT)
 
@@ -31,7 +36,7 @@ def test_by_hand(tmp_path):
 def test_written_rows_come_back(tmp_path):
     sampled = SampledRanks([1, 4, 2], [9, 8, 7], 3, "with-replacement", ["b", "a", "b"])
     sampled.take([1, 0]).write(tmp_path / "s.parquet")
-    again = SampledRanks.read(tmp_path / "s.parquet")
+    again = read_sampled(tmp_path / "s.parquet")
     assert again.sampled_ranks.tolist() == [4, 1]
     assert again.n_items.tolist() == [8, 9]
     assert again.users.tolist() == ["a", "b"]

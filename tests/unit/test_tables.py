@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.inputs.tables import places
 from sampled_metrics.study.datasets.events import read_interactions
 from sampled_metrics.study.datasets.settings import Columns
-from sampled_metrics.tables.arrow import places
 
 
 @pytest.fixture
@@ -113,9 +113,9 @@ def test_ids_survive(tmp_path_factory, rows):
 MANY = "user,item,rating,timestamp\n1,20,4.5,7\n\n2,30,5,8\n"
 
 
-def test_rows_name_their_lines(read):
+def test_rows_are_named(read):
     events = read('user,item\n\n1,20\n"2",30\n')
-    assert str(events.error("wrong", 1)).endswith("mine.csv, row 2 (line 4): wrong")
+    assert str(events.error("wrong", 1)).endswith("mine.csv, row 2: wrong")
     rows = read({"user": ["a", "b"], "item": [1, 2]}, "a.parquet")
     assert str(rows.error("wrong", 1)).endswith("a.parquet, row 2: wrong")
     assert rows.ids(1) == ("b", 2)
@@ -129,27 +129,27 @@ def test_compressed_with_a_byte_order_mark_and_quotes(read):
 @pytest.mark.parametrize(
     ("content", "place", "problem"),
     [
-        ("user,item\n", (None, None, None), "no rows"),
-        ("uid,item\n1,2\n", (None, None, None), "lacks column user; found uid, item"),
-        (f"{MANY}1,2,3\n", (None, 5, None), "found 3 columns; expected 4"),
-        (f"{MANY},2,3,4\n", (3, 5, "user"), "found nothing; expected whole numbers or text"),
-        (f"{MANY}1,2,good,4\n", (3, 5, "rating"), "found 'good'"),
-        (f"{MANY}1,2,3,\n", (3, 5, "timestamp"), "found nothing; expected numbers, or ISO 8601"),
-        (f"{MANY}{'x' * 201},2,3,4\n", (3, 5, "user"), "found an id of more than 200 characters"),
-        (MANY.encode() + b"\xff,2,3,4\n", (None, None, None), "not a table of interactions"),
-        ('user,item\n1,"2\n3,4\n', (1, 2, "item"), "found an id with control characters"),
-        ({"user": ["a", ""], "item": [1, 2]}, (2, None, "user"), "found nothing"),
-        ({"user": pa.array([2**63], pa.uint64()), "item": [1]}, (1, None, "user"), "found 9.22337"),
-        ({"user": [1], "item": [1], "rating": [np.inf]}, (1, None, "rating"), "found inf"),
+        ("user,item\n", (None, None), "no rows"),
+        ("uid,item\n1,2\n", (None, None), "lacks column user; found uid, item"),
+        (f"{MANY}1,2,3\n", (None, None), "found 3 columns; expected 4"),
+        (f"{MANY},2,3,4\n", (3, "user"), "found nothing; expected whole numbers or text"),
+        (f"{MANY}1,2,good,4\n", (3, "rating"), "found 'good'"),
+        (f"{MANY}1,2,3,\n", (3, "timestamp"), "found nothing; expected numbers, or ISO 8601"),
+        (f"{MANY}{'x' * 201},2,3,4\n", (3, "user"), "found an id of more than 200 characters"),
+        (MANY.encode() + b"\xff,2,3,4\n", (None, None), "not a table of interactions"),
+        ('user,item\n1,"2\n3,4\n', (1, "item"), "found an id with control characters"),
+        ({"user": ["a", ""], "item": [1, 2]}, (2, "user"), "found nothing"),
+        ({"user": pa.array([2**63], pa.uint64()), "item": [1]}, (1, "user"), "found 9.22337"),
+        ({"user": [1], "item": [1], "rating": [np.inf]}, (1, "rating"), "found inf"),
         # more than the reader takes at once, so that it finds half a row
-        ("user,item\n" + '1,"two\nlines"\n' * 100_000, (None, 3, None), "found 1 columns"),
+        ("user,item\n" + '1,"two\nlines"\n' * 100_000, (None, None), "found 1 columns"),
     ],
 )
 def test_no_table_of_interactions(read, content, place, problem):
     with pytest.raises(InputError) as caught:
         read(content, "a.parquet" if isinstance(content, dict) else "a.csv")
     error = caught.value
-    assert (error.row, error.line, error.column) == place
+    assert (error.row, error.column) == place
     assert error.problem.startswith(problem)
     assert "\n" not in str(error)
 

@@ -7,9 +7,9 @@ from threadpoolctl import ThreadpoolController
 
 import sampled_metrics as sm
 from benchmarks.claims import starts
+from sampled_metrics.inputs.counting import Products
 from sampled_metrics.metrics import measures
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.products import Products
 from sampled_metrics.study import tables
 from sampled_metrics.study.curves import recommenders
 from sampled_metrics.study.settings import ExactSettings, ExperimentSettings

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from sampled_metrics._base.files import write_table
-from sampled_metrics.inputs.full import read_by_name
-from sampled_metrics.ranks.records import sources
 from sampled_metrics.study.against_samples import allowed_ranges
 from sampled_metrics.study.printed import write_exact
+from sampled_metrics.study.reading import read_by_name, sources
 from sampled_metrics.study.scripts import step
 from sampled_metrics.study.settings import ExactSettings
 from sampled_metrics.study.tables import exact_table

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from sampled_metrics.inputs.full import read_by_name
-from sampled_metrics.ranks.records import sources
 from sampled_metrics.study.curves import recommenders
 from sampled_metrics.study.figures import write_figure
 from sampled_metrics.study.likely import errors_against_samples
+from sampled_metrics.study.reading import read_by_name, sources
 from sampled_metrics.study.scripts import step
 from sampled_metrics.study.settings import ExperimentSettings
 

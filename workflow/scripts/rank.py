@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sampled_metrics._base.errors import collected, reading
-from sampled_metrics.inputs.questions import question_ranks
+from sampled_metrics.ranks.data import question_ranks
 from sampled_metrics.study.datasets.split import load_split, require_candidates
 from sampled_metrics.study.pieces import rank_piece, read_aligned, users_of_piece
 from sampled_metrics.study.recommenders import create, load_recommender

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from sampled_metrics._base.files import read_table, write_table
-from sampled_metrics.inputs.full import read_by_name
-from sampled_metrics.ranks.records import sources
 from sampled_metrics.study import tables
 from sampled_metrics.study.figures import draw
+from sampled_metrics.study.reading import read_by_name, sources
 from sampled_metrics.study.scorecard import scorecard, write_scorecard, z_scores
 from sampled_metrics.study.scripts import step
 from sampled_metrics.study.settings import ExperimentSettings

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.defaults import MOST_ITEMS
-from sampled_metrics._base.errors import InputError, flag
+from sampled_metrics._base.errors import InputError, ask, flag
 
 
 class _Option(NamedTuple):
@@ -32,9 +32,11 @@ _OPTIONS = {
     "complete": _FLAG,
     "confidence": _Option(kinds=_NUMBERS),
     "correction": _Option(),
+    "effect": _Option(kinds=_NUMBERS, is_optional=True),
     "intervals": _FLAG,
     "metric": _Option(),
     "min_relevance": _Option(kinds=_NUMBERS),
+    "missing": _Option(known=("refuse", "last")),
     "n_items": _Option(least=2, most=MOST_ITEMS, is_optional=True),
     "n_negatives": _Option(least=1, is_optional=True),
     "n_users": _Option(least=1, most=MOST_ITEMS, is_optional=True),
@@ -46,6 +48,7 @@ _OPTIONS = {
     "test": _Option(is_optional=True, known=("t",)),
     "tie_policy": _Option(known=("random", "optimistic", "pessimistic")),  # of negatives
     "ties": _Option(is_optional=True),
+    "value": _Option(kinds=_NUMBERS, is_optional=True),
 }
 
 
@@ -68,8 +71,14 @@ def _check_range(name: str, value: Any) -> None:
     """Raise InputError for an argument that may be a fraction, and is outside its range."""
     if name == "budget" and not (0.0 < value <= MOST_ITEMS and not isinstance(value, bool)):
         raise InputError(f"{name} is {value}, expected a number above 0")
-    if name == "confidence" and not 0.0 < value < 1.0:
-        raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
+    if name == "confidence":
+        if not 0.0 < value < 1.0:
+            raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
+        if value < 0.5:
+            ask(
+                name,
+                f"{value} is below 0.5: is it that of an error? Give {1 - value:g}",
+            )
     if name == "min_relevance" and not 0.0 <= value < np.inf:
         raise InputError(f"{name} is {value}, expected a finite number of at least 0")
 
@@ -87,6 +96,11 @@ def whole_number(
     if most is not None and number > most:
         raise InputError(f"{name} is {value}, expected at most {most}")
     return number
+
+
+def is_function(data: object) -> bool:
+    """Return whether data may be called and is no class."""
+    return callable(data) and not isinstance(data, type)
 
 
 def wrong_type(name: str, value: object, *kinds: type) -> InputError:

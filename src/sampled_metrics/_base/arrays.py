@@ -25,6 +25,7 @@ EXACT = 1 << 53  # largest whole number up to which float64 holds all
 CACHE = 131_072  # float64 numbers that stay in a processor's cache: 1 MB
 _LARGEST = np.iinfo(np.int64).max
 MEMORY = 1_048_576  # float64 numbers that a step may hold: 8 MB
+_WAYS = ("float", "todense", "to_dense", "to_df", "to_dataframe", "to_pandas", "collect")
 CORRECTIONS = ("none", "holm")
 
 
@@ -49,6 +50,12 @@ def short_repr(record: object, *names: str) -> str:
     with np.printoptions(threshold=10, edgeitems=3, linewidth=1000):
         fields = [f"{name}={getattr(record, name)!r}" for name in names]
     return f"{type(record).__name__}({', '.join(fields)})"
+
+
+def set_fields(record: object, **values: Any) -> None:
+    """Set fields of a frozen record while it is made."""
+    for name, value in values.items():
+        object.__setattr__(record, name, value)
 
 
 def first_duplicate(*columns: NDArray[Any]) -> int | None:
@@ -77,6 +84,34 @@ def array_of(name: str, values: ArrayLike, kind: DTypeLike | None = None) -> NDA
     except (OverflowError, RuntimeError, TypeError, ValueError):
         problem = f"rows of the {type(values).__name__} differ in length, or are no numbers"
         raise InputError(f"{name}: {problem}; expected an array") from None
+
+
+def as_array(data: Any, name: str = "data") -> Array:
+    """Return numbers of one or two dimensions, of any library, as an array of numpy."""
+    if hasattr(data, "detach"):  # a tensor of torch
+        data = data.detach().cpu()
+        if str(getattr(data, "dtype", "")) == "torch.bfloat16":
+            data = data.float()
+    try:
+        if hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
+            data = np.from_dlpack(data)
+        array = array_of(name, data)
+    except (BufferError, RuntimeError, TypeError) as error:
+        problem = f"found {type(data).__name__}, which is no array of numpy"
+        raise InputError(f"{name}: {problem} ({error})") from error
+    if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
+        shape = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
+        expected = "expected numbers, a DataFrame, a file (docs/inputs.md)"
+        for way in _WAYS:
+            if hasattr(data, way):
+                expected = f"give .{way}()"
+        raise InputError(f"{name}: found {type(data).__name__}{shape}; {expected}")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def is_table(data: object) -> bool:
+    """Return whether data is a table of any library that lends it to Arrow."""
+    return hasattr(data, "__arrow_c_stream__") and getattr(data, "ndim", 2) != 1
 
 
 def integers(name: str, values: ArrayLike, is_column: bool = False) -> Int:

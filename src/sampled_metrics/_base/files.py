@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -111,6 +111,17 @@ def checksum(path: str | Path, kind: str = "sha256") -> str:
         return hashlib.file_digest(file, kind).hexdigest()
 
 
+def require_output(path: Path, suffixes: Sequence[str], inputs: Iterable[object]) -> None:
+    """Raise InputError for a file to write whose suffix is of something else, or that is read."""
+    if path.suffix.lower() not in ("", *suffixes):
+        known = ", ".join(suffixes)
+        raise InputError(f"unknown suffix {path.suffix}; known: {known}", path=path)
+    for given in inputs:
+        is_name = isinstance(given, str | Path) and "\0" not in str(given)
+        if is_name and os.path.realpath(str(given)) == os.path.realpath(path):
+            raise InputError("both read and written; give another path", path=path)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write `text` as UTF-8 with Unix line ends, all or nothing."""
     with replacing(path) as temporary:
@@ -120,6 +131,38 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, content: object) -> None:
     """Write `content` as indented JSON, all or nothing."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def require_file(path: Path, what: str) -> None:
+    """Raise InputError unless `path` is a file that is not empty."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise InputError(f"no such file; expected {what}", path=path) from None
+    except (OSError, ValueError) as error:  # too long, or with a character that no name has
+        problem = f"no name of a file ({getattr(error, 'strerror', None) or error})"
+        raise InputError(f"{problem}; expected {what}", path=str(path)[:80]) from None
+    problem = ""
+    if not size:
+        problem = "empty"
+    if path.is_dir():
+        problem = "a folder"
+    elif not path.is_file():
+        problem = "a pipe or device, which cannot be read twice"
+    if problem:
+        raise InputError(f"{problem}; expected {what}", path=path)
+
+
+def write_parquet(
+    path: Path, columns: Mapping[str, Any], metadata: Mapping[bytes, bytes] | None = None
+) -> None:
+    """Write the arrays that are not None as columns of a parquet file, all or nothing."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    arrays = {name: values for name, values in columns.items() if values is not None}
+    with replacing(path) as temporary:
+        parquet.write_table(pa.table(arrays, metadata=metadata), temporary)
 
 
 def read_json(path: Path) -> Any:

@@ -20,12 +20,13 @@ def with_numbers_of_scipy(matrix: Any) -> Any:
     return matrix.astype(kind, copy=False)
 
 
-def canonical(table: Matrix, name: str = "") -> sparse.csr_array:
+def canonical(table: Matrix, name: str = "", *, keep_zeros: bool = False) -> sparse.csr_array:
     """Return a copy whose rows are sorted, without duplicate entries and zeros."""
     require_sound(table, name)
     copy = sparse.csr_array(with_numbers_of_scipy(table), copy=True)
     copy.sum_duplicates()
-    copy.eliminate_zeros()
+    if not keep_zeros:
+        copy.eliminate_zeros()
     return copy
 
 

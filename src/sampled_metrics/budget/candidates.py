@@ -7,10 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int, blocks, generator, ranges
+from sampled_metrics._base.arrays import Float, Int, as_array, blocks, generator, ranges
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget.problem import Problem, all_scores
-from sampled_metrics.inputs.scores import as_array
 
 HEAD_ENTRIES = 1 << 25  # items of all users' heads together: 128 MB
 LEAST_HEAD = 1400  # items of a user's head, however many users there are

@@ -17,7 +17,7 @@ from sampled_metrics.budget.model import Model, parse_metrics
 from sampled_metrics.budget.problem import Recommender, by_pairs, read_problem
 from sampled_metrics.budget.result import LEAST_CONFIRMED, MODEL_SHARE, BudgetResult, depth_of
 from sampled_metrics.budget.strata import Counts, proxy_helps, question_scores
-from sampled_metrics.inputs.held import OfUsers
+from sampled_metrics.ranks.data import OfUsers
 
 FIRST_STEPS = 30  # of expectation maximisation, after the first round
 ROUND_STEPS = 6

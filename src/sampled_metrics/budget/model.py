@@ -77,7 +77,7 @@ def depth_of(measures: Sequence[Measure], n_largest: int) -> int:
 def over_ties(measures: Sequence[Measure], better: Int, tied: Int) -> Float:
     """Mean of metrics over all orders of the tied candidates and the held-out item."""
     most = int((better + tied).max(initial=0))
-    ranks = Ranks.trusted(np.full(better.size, most + 2), better, tied)
+    ranks = Ranks(np.full(better.size, most + 2), better, tied, is_checked=True)
     return np.stack([metrics.values(measure, ranks) for measure in measures])
 
 

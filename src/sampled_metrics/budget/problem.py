@@ -2,23 +2,29 @@
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.arrays import EXACT, Bool, Float, Ids, Int
-from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import Kind, kind_of
+from sampled_metrics._base.arguments import is_function, whole_number
+from sampled_metrics._base.arrays import EXACT, Bool, Float, Ids, Int, as_array
+from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.sparse import canonical, marked
-from sampled_metrics.inputs.held import OfUsers
-from sampled_metrics.inputs.items import items_by_id, items_of_arrays, known_items, table_of_items
-from sampled_metrics.inputs.questions import ask_of_grades
-from sampled_metrics.inputs.scores import Scores, as_array, scores_of
-from sampled_metrics.ranks.items import RELEVANT, SEEN
-from sampled_metrics.tables.names import ITEM
+from sampled_metrics.inputs.items import (
+    RELEVANT,
+    SEEN,
+    ask_of_grades,
+    items_by_id,
+    items_of_arrays,
+    table_of_items,
+)
+from sampled_metrics.inputs.scores import Scores, factors, scores_of
+from sampled_metrics.inputs.tables import ITEM
+from sampled_metrics.ranks.data import OfUsers
+from sampled_metrics.sampling.catalogue import known_items
 
 CANDIDATES = "candidates"
 Shape = tuple[int, int]
@@ -233,17 +239,23 @@ def all_scores(name: str, given: Any, problem: Problem) -> Scores:
         if not (given.index.is_unique and given.columns.is_unique):
             raise InputError(f"{name} has an id twice; expected one row a user, one column an item")
         given = given.reindex(problem.user_ids, columns=problem.item_ids)
-    kind = kind_of(given)
-    found = None if kind is Kind.FILE else scores_of(given, kind, name)
     shape = problem.shape or problem.seen.shape
-    if not isinstance(found, Scores) or found.shape not in (None, shape):
-        raise InputError(f"{name} has shape {np.shape(given)}; expected {shape}, users x items")
+    if is_function(given):
+        return Scores(given, shape)
+    with reading(name):
+        if isinstance(given, str | Path):
+            raise InputError("found the name of a file; expected scores, users x items")
+        if isinstance(given, tuple):
+            given = factors(*given)
+        found = scores_of(given)
+    if found.shape != shape:
+        raise InputError(f"{name} has shape {found.shape}; expected {shape}, users x items")
     return found
 
 
 def by_pairs(name: str, given: Any, problem: Problem) -> Scorer:
     """Return a function of running numbers, given one of ids, or scores of all items."""
-    if kind_of(given) is Kind.FUNCTION:
+    if is_function(given):
         return lambda users, items: given(problem.user_ids[users], problem.item_ids[items])
     matrix = all_scores(name, given, problem).matrix()
     row = problem.rows

@@ -50,10 +50,10 @@ def sample(
     import numpy as np
 
     from sampled_metrics._base.arrays import generator, ranges
-    from sampled_metrics.ranks import Ranks
+    from sampled_metrics.ranks.data import as_ranks
     from sampled_metrics.sampling import draw_sampled_ranks
 
-    ranks = Ranks.read(file, n_items=n_items, relevant=relevant, seen=seen, complete=complete)
+    ranks = as_ranks(file, n_items=n_items, relevant=relevant, seen=seen, complete=complete)
     if not ranks.is_complete:
         problem = "the lists may be cut off; if they hold all candidates, give --complete"
         raise InputError(problem, path=file)
@@ -84,7 +84,9 @@ def _by_item(ranks: "Ranks") -> "Ranks":
     if ranks.is_single:
         return ranks
     n_candidates = ranks.n_candidates.repeat(ranks.n_found)
-    return ranks.trusted(n_candidates, ranks.n_better, ranks.n_tied, source=ranks.source)
+    return type(ranks)(
+        n_candidates, ranks.n_better, ranks.n_tied, source=ranks.source, is_checked=True
+    )
 
 
 @app.command()

@@ -150,6 +150,10 @@ _LEAST = (
 )
 MinRelevance = Annotated[float, option("GRADE", _LEAST, min=0.0, show_default=False)]
 Complete = Annotated[bool, option("", "Lists hold all candidates of their users.", "--complete")]
+Missing = Annotated[
+    str,
+    option("HOW", "What lists lack: refuse it, or count it as not found (last).", "--missing"),
+]
 Seen = Annotated[Path | None, option("FILE", _SEEN)]
 SeenPairs = Annotated[
     Path, option("FILE", "Items seen in training: a table of user_id and item_id.", "--seen")

@@ -26,6 +26,7 @@ def evaluate(
     seen: options.Seen = None,
     min_relevance: options.MinRelevance = 0.0,
     complete: options.Complete = False,
+    missing: options.Missing = "refuse",
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
     form: options.Form = Format.TABLE,
@@ -40,7 +41,7 @@ def evaluate(
     from sampled_metrics._base.text import text_of
     from sampled_metrics.inference import evaluate as evaluation
     from sampled_metrics.inference.results import questions
-    from sampled_metrics.ranks import Ranks
+    from sampled_metrics.ranks.data import as_ranks
 
     given: dict[str, Any] = {"relevant": relevant, "seen": seen, "min_relevance": min_relevance}
     tests: dict[str, Any] = {"ties": ties, "seed": seed, "confidence": confidence}
@@ -51,7 +52,7 @@ def evaluate(
     several_items = False
     for path in files:
         with collected() as notes, reading(path):
-            ranks = Ranks.read(path, n_items=n_items, complete=complete, **given)
+            ranks = as_ranks(path, n_items=n_items, complete=complete, missing=missing, **given)
             evaluated = evaluation.evaluate(ranks, metric or defaults.METRICS, **tests)
         notes_on_grades = notes_on_grades or evaluation.relevance_notes([ranks])
         several_items = several_items or evaluation.has_several_items(ranks)
@@ -78,6 +79,7 @@ def correct(
     estimator: options.Estimators = None,
     positive: options.Positive = None,
     relevant: options.Relevant = None,
+    missing: options.Missing = "refuse",
     sampling: options.KnownSampling = None,
     ties: Annotated[
         Literal["random", "optimistic", "pessimistic"],
@@ -114,6 +116,7 @@ def correct(
 
     names = metric or defaults.METRICS, estimator or defaults.ESTIMATORS
     given: Any = {"n_negatives": n_negatives, "n_items": n_items, "sampling": sampling}
+    given["missing"] = missing
     with reading(file):
         results = correction.correct(
             file,
@@ -275,6 +278,7 @@ def compare_files(
     seen: options.Seen = None,
     min_relevance: options.MinRelevance = 0.0,
     complete: options.Complete = False,
+    missing: options.Missing = "refuse",
     shape: options.Shape = defaults.SHAPE,
     test: options.Test = None,
     correction: options.Correction = "holm",
@@ -305,7 +309,12 @@ def compare_files(
         raise InputError("the only file; compare needs two or more", path=files[0])
     paths = options.by_name(files)
     given: Any = {"relevant": relevant, "seen": seen, "n_items": n_items}
-    given |= {"complete": complete, "positive": positive, "n_negatives": n_negatives}
+    given |= {
+        "complete": complete,
+        "missing": missing,
+        "positive": positive,
+        "n_negatives": n_negatives,
+    }
     given |= {"sampling": sampling, "ties": ties, "seed": seed, "shape": shape, "test": test}
     given |= {"correction": correction, "confidence": confidence, "min_relevance": min_relevance}
     with options.naming_files(paths):

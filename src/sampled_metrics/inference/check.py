@@ -1,5 +1,7 @@
 """Check of a table of printed metrics: what cannot be, what it allows, which orders it decides."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, partial

@@ -1,9 +1,12 @@
 """Comparison of recommenders: which has the higher exact metric, where that is decided."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from math import nan
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -11,7 +14,6 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, QUOTED, SHAPE, Names
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.kinds import is_dictionary
 from sampled_metrics.inference import orders, ranges
 from sampled_metrics.inference.correct import Solved, chosen_estimators, solve
 from sampled_metrics.inference.decisions import (
@@ -29,16 +31,21 @@ from sampled_metrics.inference.evaluate import (
     relevance_notes,
 )
 from sampled_metrics.inference.flags import listed
-from sampled_metrics.inference.pairing import Common, Paired, questioned_users
+from sampled_metrics.inference.pairing import Common, Paired, all_alike, questioned_users
 from sampled_metrics.inference.population import Shape
 from sampled_metrics.inference.priors import prior_shapes
 from sampled_metrics.inference.ranges import Range
-from sampled_metrics.inference.results import EXACT, UNDECIDED, Compared, Results, with_questions
-from sampled_metrics.inputs.alike import all_alike
-from sampled_metrics.inputs.held import Data, OfUsers
-from sampled_metrics.inputs.options import Drawn, Ranked
+from sampled_metrics.inference.results import (
+    EXACT,
+    UNDECIDED,
+    Compared,
+    Results,
+    missing_notes,
+    with_questions,
+)
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.data import Data, OfUsers
 
 _holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # all estimators have the same order
 
@@ -55,6 +62,7 @@ def compare(
     n_items: int | None = None,
     min_relevance: float = 0.0,
     complete: bool = False,
+    missing: str = "refuse",
     positive: ArrayLike | None = None,
     n_negatives: int | None = None,
     sampling: str | None = None,
@@ -96,15 +104,18 @@ def compare(
     >>> result.value_a, result.value_b, result.order
     (1.0, 0.025, 'a')
     """
-    if not is_dictionary(data):
+    if not isinstance(data, Mapping):
         raise InputError(f"data is of type {type(data).__name__}; expected a dictionary by name")
     if len(data) < 2:
         raise InputError(f"{len(data)} recommender to compare; give two or more")
     check_arguments(ties=ties, shape=shape, test=test, correction=correction, confidence=confidence)
+    check_arguments(complete=complete, min_relevance=min_relevance, missing=missing)
     of_negatives = "random" if ties is None else ties
-    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, of_negatives, seed)
-    ranked = Ranked(n_items, relevant, seen, complete, min_relevance)
-    samples, rankings = all_alike(data, drawn, ranked)
+    drawn: dict[str, Any] = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling}
+    drawn |= {"positive": positive, "relevant": relevant, "ties": of_negatives, "seed": seed}
+    full = {"n_items": n_items, "relevant": relevant, "seen": seen}
+    full |= {"complete": complete, "min_relevance": min_relevance}
+    samples, rankings = all_alike(data, full | {"missing": missing}, drawn | {"missing": missing})
     measures = parse_measures(metrics)
     solved: dict[str, Solved] = {}
     if samples:
@@ -157,6 +168,7 @@ def _solved(
             if question_negatives(sample):
                 shared.append(name)
     samples, common, notes = questioned_users(samples)
+    notes += missing_notes(samples.values())
     for field in ("n_negatives", "sampling"):
         kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
         if len(kinds) > 1:

@@ -198,7 +198,7 @@ def not_above_random(printed: Mapping[str, float | str], n_negatives: int) -> li
     places = np.arange(1, n_negatives + 2)
     found = []
     for name, text in printed.items():
-        if float(text) <= float(parse_measure(name).at(places, places.size).mean()):
+        if number_of(name, text)[0] <= float(parse_measure(name).at(places, places.size).mean()):
             found.append(name)
     return found
 

@@ -1,5 +1,7 @@
 """Corrected metrics of sampled ranks, and the range of the exact ones."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,15 +40,14 @@ from sampled_metrics.inference.results import (
     Row,
     count,
     likeness,
+    missing_notes,
     span,
     with_questions,
 )
 from sampled_metrics.inference.shapes import assumed, caveat, name_of
-from sampled_metrics.inputs.held import Data, OfUsers
-from sampled_metrics.inputs.options import Drawn
-from sampled_metrics.inputs.sampled import as_sampled
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
+from sampled_metrics.ranks.data import Data, OfUsers, as_sampled
 from sampled_metrics.sampling.probability import pmf_at
 
 _ROUNDING = 1e-12
@@ -110,6 +111,7 @@ def correct(
     sampling: str | None = None,
     positive: ArrayLike | None = None,
     relevant: OfUsers | None = None,
+    missing: str = "refuse",
     prior: ArrayLike | None = None,
     ties: str = "random",
     seed: int = 0,
@@ -139,6 +141,8 @@ def correct(
         m, and how the negatives were drawn, if the data does not say.
     positive, relevant
         Of scores, the column of the held-out items; of lists and runs, the held-out items.
+    missing
+        Held-out items that are no candidates of their users: `refuse`, or `last` behind all.
     prior
         p(r) of eq. 21 and 25, for `cls` and `bv`: a weight for each true rank from 1 to n, such as
         the users of another recommender at each rank; by default uniform.
@@ -169,8 +173,17 @@ def correct(
     [0.5]
     """
     check_arguments(shape=shape, confidence=confidence)
-    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties, seed)
-    ranks = as_sampled(data, drawn)
+    ranks = as_sampled(
+        data,
+        n_items=n_items,
+        n_negatives=n_negatives,
+        sampling=sampling,
+        positive=positive,
+        relevant=relevant,
+        ties=ties,
+        seed=seed,
+        missing=missing,
+    )
     with reading(data):
         question_negatives(ranks)
     measures = parse_measures(metrics)
@@ -215,7 +228,8 @@ def correct(
                 )
             )
     meant = rankings_meant([ranks])
-    return Results(results, partial(_parts, confidence=confidence, meant=meant))
+    notes = missing_notes([ranks])
+    return Results(results, partial(_parts, confidence=confidence, meant=meant, notes=notes))
 
 
 def quoted(mean: Estimate, allowed: Range) -> Estimate:
@@ -344,7 +358,12 @@ def _pmf_of_grid(n: int, m: int, sampling: Sampling, first: int) -> Float:
 
 
 def _parts(
-    results: Sequence[Corrected], confidence: float, meant: str, *, intervals: bool = False
+    results: Sequence[Corrected],
+    confidence: float,
+    meant: str,
+    *,
+    notes: Sequence[str] = (),
+    intervals: bool = False,
 ) -> Parts:
     """The range of each metric, and beside each estimate what it acts like."""
     rows: list[Row] = []
@@ -369,6 +388,7 @@ def _parts(
     lines = [
         f"{count(first.n_users, 'user')}, {count(first.n_negatives, 'negative')} drawn uniformly "
         f"{drawn} from {first.n_items - 1:,} items. Fractions.",
+        *notes,
         "range: values of the exact metric that the sampled ranks allow, at "
         f"{100 * confidence:g} %, {assumed(first.shape)}.{caveat(first.shape)}",
         *random,

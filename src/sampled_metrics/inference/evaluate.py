@@ -1,5 +1,7 @@
 """Exact metrics of full rankings, with error bars."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -20,17 +22,17 @@ from sampled_metrics.inference.results import (
     Row,
     count,
     extent,
+    missing_notes,
     span,
     with_questions,
 )
-from sampled_metrics.inputs.full import as_ranks
-from sampled_metrics.inputs.held import Data, OfUsers
-from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import Data, OfUsers, as_ranks
 
+TOY = 10  # users; fewer are an example
 # Usual numbers of negatives, without and with the held-out item.
 _SAMPLE_SIZES = {m + more for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)}
 
@@ -74,6 +76,7 @@ def evaluate(
     n_items: int | None = None,
     min_relevance: float = 0.0,
     complete: bool = False,
+    missing: str = "refuse",
     ties: str = "expected",
     confidence: float = CONFIDENCE,
     seed: int = 0,
@@ -99,6 +102,8 @@ def evaluate(
         without such an item are left out.
     complete
         Whether lists hold all candidates of their users.
+    missing
+        `refuse` users without a list, or count what lists lack as not found (`last`).
     ties
         `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence
@@ -123,7 +128,15 @@ def evaluate(
     0.79
     """
     check_arguments(ties=ties, confidence=confidence, seed=seed)
-    ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete, min_relevance))
+    ranks = as_ranks(
+        data,
+        relevant=relevant,
+        seen=seen,
+        n_items=n_items,
+        complete=complete,
+        min_relevance=min_relevance,
+        missing=missing,
+    )
     n = ranks.n_candidates
     # Fewer users may have the same number of candidates by chance.
     if len(ranks) >= 10 and n[0] in _SAMPLE_SIZES and (n == n[0]).all():
@@ -174,6 +187,7 @@ def values_by_user(
     n_items: int | None = None,
     min_relevance: float = 0.0,
     complete: bool = False,
+    missing: str = "refuse",
     ties: str = "expected",
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -189,7 +203,15 @@ def values_by_user(
     [1.0, 0.5]
     """
     check_arguments(ties=ties, seed=seed)
-    ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete, min_relevance))
+    ranks = as_ranks(
+        data,
+        relevant=relevant,
+        seen=seen,
+        n_items=n_items,
+        complete=complete,
+        min_relevance=min_relevance,
+        missing=missing,
+    )
     measures = parse_measures(metrics)
     for measure in measures:
         if measure.metric.pooled:
@@ -205,6 +227,7 @@ def known_values(
     measures: list[Measure], ranks: Ranks, ties: str, seed: int
 ) -> dict[Measure, Float]:
     """Calculate metrics of each user; a question names those that lists are too short for."""
+    _question_cutoffs(measures, ranks)
     known: dict[Measure, Float] = {}
     unknown = []
     for measure in measures:
@@ -217,6 +240,15 @@ def known_values(
     for problem in unknown:
         ask("metrics", f"left out: {problem}")
     return known
+
+
+def _question_cutoffs(measures: list[Measure], ranks: Ranks) -> None:
+    """Ask about cut-offs that no candidate is below, so that all rankings have the same value."""
+    most = int(ranks.n_candidates.max())
+    for measure in measures:
+        is_whole = 0 < most <= (measure.cutoff or 0)
+        if is_whole and measure.kind in FLAT and len(ranks) >= TOY:
+            ask("metrics", f"{measure} is of all {most} candidates, the same for any ranking")
 
 
 def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
@@ -247,14 +279,19 @@ def has_several_items(ranks: Ranks) -> bool:
 
 
 def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
-    """Say which metrics use grades, if any rankings have them."""
+    """Say which items count as not found, and which metrics use grades, if any do."""
+    rankings = list(rankings)
+    notes = missing_notes(rankings)
     for ranks in rankings:
         if ranks.relevance is not None:
             least = "above 0"
             if ranks.min_relevance > 0.0:
                 least = f"of at least {ranks.min_relevance:g}"
-            return [f"ndcg takes grades as gains; for other metrics items {least} are relevant."]
-    return []
+            notes.append(
+                f"ndcg takes grades as gains; for other metrics items {least} are relevant."
+            )
+            break
+    return notes
 
 
 def evaluated_parts(
@@ -269,6 +306,7 @@ def evaluated_parts(
     interval = f"interval ({percent})"
     rows: list[Row] = []
     few: dict[str, str] = {}
+    is_toy = max(result.n_users for result in results) < TOY
     for result in results:
         row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
         row[interval] = None
@@ -276,7 +314,9 @@ def evaluated_parts(
             row[interval] = span(result.ci_low, result.ci_high)
             # The mean of fewer users is not near a normal distribution.
             is_share = parse_measure(result.metric).kind in shares
-            if not is_share and 0.0 < result.effective_users < 30.0:
+            if is_toy:
+                few[""] = f"fewer than {TOY} users: intervals say little."
+            elif not is_share and 0.0 < result.effective_users < 30.0:
                 few[result.metric] = (
                     f"{result.metric}: about {max(round(result.effective_users), 1)} of "
                     f"{count(result.n_users, 'user')} carry most of the value; its interval is too "

@@ -25,6 +25,7 @@ from sampled_metrics.sampling.probability import likely_columns, pmf_at
 
 ALL_POINTS = 20_000  # up to this n, every k is a point
 MOST_NEGATIVES = 100_000  # which take some GB
+MOST_RANKED = 10_000_000  # candidates, likewise
 _EDGE = 512  # beyond ALL_POINTS, the first k are points
 _STEP = 0.01  # and then k grows by this share
 _SINGLE_RANKS = 20  # sampled ranks that are bins of their own
@@ -125,6 +126,8 @@ def kernel(
     factor = factor_of(shape)
     if not 1 <= m < n:
         raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
+    if n > MOST_RANKED:
+        raise InputError(f"n_items is {n:,}; ranges take at most {MOST_RANKED:,} candidates")
     if m > MOST_NEGATIVES:
         raise InputError(f"ranges take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
     last = 0
@@ -148,7 +151,9 @@ def _tabulated(n: int, m: int, sampling: Sampling, last: int, cutoff: int | None
 
     def at(ranks: Any, tied: Any = 0) -> Float:
         tied = tied + np.zeros(ranks.shape, np.int64)
-        return in_bins(Ranks.trusted(np.full(ranks.shape, n), ranks - 1 - tied, tied), m, sampling)
+        return in_bins(
+            Ranks(np.full(ranks.shape, n), ranks - 1 - tied, tied, is_checked=True), m, sampling
+        )
 
     if in_grid and sampling is not Sampling.WITH_REPLACEMENT:
         uniform = at(first, first - 1)  # an item tied with all before

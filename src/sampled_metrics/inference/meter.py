@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Ids, Int, id_column, integers, require
+from sampled_metrics._base.arrays import Ids, Int, as_array, id_column, integers, require
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.correct import Corrected, correct
 from sampled_metrics.inference.evaluate import Evaluated, evaluate
 from sampled_metrics.inference.results import Results, with_questions
-from sampled_metrics.inputs.options import Drawn
-from sampled_metrics.inputs.questions import ask_of_seen_items, question_ranks
-from sampled_metrics.inputs.sampled import ranked
-from sampled_metrics.inputs.scores import Counts, as_array, counts_beside
+from sampled_metrics.inputs.samples import Samples
+from sampled_metrics.inputs.scores import Beside as Counts
+from sampled_metrics.inputs.scores import ask_of_seen_items, counts_beside
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.data import question_ranks, question_samples
 
 
 class RankMeter:
@@ -41,6 +41,9 @@ class RankMeter:
         Negatives of each row, if ranks among them are given.
     sampling
         How the negatives were drawn, see `correct`.
+    missing
+        Held-out items of score -inf, which an answer leaves out: `refuse` them, or take them as
+        behind all others (`last`).
     ties, seed
         See `evaluate` and `correct`: by default `expected` in full rankings, and `random`, drawn
         with `seed`, among negatives.
@@ -63,6 +66,7 @@ class RankMeter:
         n_items: int | None = None,
         n_negatives: int | None = None,
         sampling: str | None = None,
+        missing: str = "refuse",
         ties: str | None = None,
         seed: int = 0,
         confidence: float = CONFIDENCE,
@@ -71,10 +75,20 @@ class RankMeter:
             raise InputError(
                 "n_negatives is given without n_items, the candidates of full rankings"
             )
+        check_arguments(
+            n_items=n_items,
+            n_negatives=n_negatives,
+            sampling=sampling,
+            missing=missing,
+            ties=ties,
+            seed=seed,
+            confidence=confidence,
+        )
         self._metrics = [str(measure) for measure in parse_measures(metrics)]
         self._n_items = n_items
         self._given_negatives = n_negatives
         self._sampling = sampling
+        self._missing = missing
         self._ties = ties
         self._seed = seed
         self._confidence = confidence
@@ -102,7 +116,8 @@ class RankMeter:
             Numbers of any library, also tensors on a device; a row for each held-out item. Of all
             items, an item with score -inf is no candidate, as those seen in training.
         positive
-            Column of the held-out item, one for all rows or one per row.
+            Column of the held-out item, one for all rows or one per row; or labels of the shape of
+            the scores, 1 for the held-out items of a row.
         ranks
             Ranks from 1 instead of scores, shape (rows,).
         users
@@ -110,6 +125,8 @@ class RankMeter:
         """
         if (scores is None) == (ranks is None):
             raise InputError("give scores or ranks to update, one of both")
+        if _is_empty(scores) or _is_empty(ranks):
+            return  # an empty batch
         if scores is None:
             counts, n_negatives = self._of_ranks(_in_memory(ranks))
         else:
@@ -118,7 +135,7 @@ class RankMeter:
             raise InputError(
                 f"found {_kind(n_negatives)}, but {_kind(self._n_negatives)} in earlier batches"
             )
-        rows = counts.better.size
+        rows = counts.candidates.size
         if self._batches and (users is None) == bool(self._users):
             raise InputError("users are given with some batches only; expected with all or none")
         if users is not None:
@@ -130,24 +147,32 @@ class RankMeter:
         """Return the ranks of all batches, which `compare` and `report` take too."""
         if not self._batches:
             raise InputError("no ranks yet; call update with a batch first")
-        candidates, better, tied = map(np.concatenate, zip(*self._batches, strict=True))
-        users = np.concatenate(self._users) if self._users else None
+        counts = Counts(*map(np.concatenate, zip(*self._batches, strict=True)))
+        candidates = counts.candidates
+        users: Any = np.concatenate(self._users) if self._users else None
         if self._n_negatives is None:
             if self._n_items is None and (candidates == candidates[0]).all():
                 ask_of_seen_items(candidates.size, int(candidates[0]))
-            full = Ranks(candidates, better, tied, users=users)
+            n_found = None if (counts.n_found == 1).all() else counts.n_found
+            n_missing = int(np.count_nonzero(counts.lost))
+            better, tied = counts.better, counts.tied
+            full = Ranks(
+                candidates, better, tied, n_found=n_found, users=users, n_missing=n_missing
+            )
             question_ranks(full)
             return full
         ties = "random" if self._ties is None else self._ties
         check_arguments(tie_policy=ties)
-        drawn = Drawn(
+        sampled = SampledRanks.from_counts(
+            Samples.of_rows(counts, users),
             n_items=self._n_items,
             n_negatives=self._n_negatives,
             sampling=self._sampling,
             ties=ties,
             seed=self._seed,
         )
-        return ranked(drawn, better, tied, candidates - 1, users)
+        question_samples(sampled)
+        return sampled
 
     @with_questions
     def compute(self) -> Results[Evaluated] | Results[Corrected]:
@@ -162,7 +187,7 @@ class RankMeter:
 
     def __len__(self) -> int:
         """Return the number of rows of all batches."""
-        return sum(batch.better.size for batch in self._batches)
+        return sum(batch.candidates.size for batch in self._batches)
 
     def _of_scores(self, scores: ArrayLike, positive: ArrayLike) -> tuple[Counts, int | None]:
         """Return the counts of scores, and the number of negatives, None of full rankings."""
@@ -179,7 +204,7 @@ class RankMeter:
                 )
             if width < self._n_items:
                 m = width - 1
-        return counts_beside(matrix, positive, has_gaps=m is None), m
+        return counts_beside(matrix, positive, is_full=m is None, missing=self._missing), m
 
     def _of_ranks(self, ranks: ArrayLike) -> tuple[Counts, int | None]:
         """Return the counts of ranks without ties, likewise."""
@@ -189,7 +214,15 @@ class RankMeter:
         if most is None:
             raise InputError("ranks need n_items, and n_negatives if they are among negatives")
         require("ranks", values, (values >= 1) & (values <= most), f"1 to {most}")
-        return Counts(np.full(values.shape, most), values - 1, np.zeros_like(values)), m
+        none = np.zeros_like(values)
+        return Counts(np.full_like(values, most), values - 1, none, none + 1, none), m
+
+
+def _is_empty(batch: Any) -> bool:
+    """Return whether a batch has no rows."""
+    if isinstance(batch, list | tuple):
+        return not batch
+    return tuple(getattr(batch, "shape", ()))[:1] == (0,)
 
 
 def _in_memory(values: Any) -> Any:

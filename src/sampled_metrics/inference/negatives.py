@@ -1,5 +1,7 @@
 """Uniform negatives for the users of tables: draws of them, and tests of given ones."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from math import isnan
 
@@ -9,11 +11,11 @@ import pandas as pd
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.results import Results, with_questions
-from sampled_metrics.inputs.held import OfUsers
-from sampled_metrics.inputs.items import WHAT, known_items, table_of_items
-from sampled_metrics.inputs.scores import refuse_special
+from sampled_metrics.inputs.items import negative_rows, table_of_items
+from sampled_metrics.inputs.tables import ITEM, USER
+from sampled_metrics.ranks.data import OfUsers
 from sampled_metrics.sampling import negatives as uniform
-from sampled_metrics.tables.names import ITEM, USER
+from sampled_metrics.sampling.catalogue import known_items
 
 
 def negatives(
@@ -37,7 +39,8 @@ def negatives(
     n_negatives
         m: negatives of each user.
     items
-        All items, a table of `item_id`, if some are in no other table.
+        All items, if some are in no other table: a table of `item_id`, a list or an array of ids,
+        or their number n for 0 to n - 1.
 
     Examples
     --------
@@ -50,7 +53,7 @@ def negatives(
     known = known_items(relevant, seen, items)
     taken = known.seen.matrix() + known.held_out.matrix()
     with reading(relevant):
-        drawn = uniform.draw_negatives(taken, n_negatives, seed=seed)
+        drawn = uniform.draw_negatives(taken, n_negatives, seed=seed, users=known.user_ids)
     users = np.repeat(known.user_ids, n_negatives)
     return pd.DataFrame({USER: users, ITEM: known.item_ids[drawn.ravel()]})
 
@@ -75,12 +78,12 @@ def check_negatives(
     """
     table = table_of_items(negatives, "negatives")
     if table is None:
-        refuse_special(negatives, "negatives")
         found = type(negatives).__name__
-        raise InputError(f"negatives: found {found}; expected {WHAT['negatives']} in a table")
+        raise InputError(f"negatives: found {found}; expected a table of user_id and item_id")
     known = known_items(relevant, seen, items, [table])
-    user = table.places(USER, known.user_ids, "an id of the relevant items")
-    item = table.places(ITEM, known.item_ids, "an id of the items")
+    drawn = negative_rows(table)
+    user = table.places(USER, known.user_ids, "an id of the relevant items")[drawn]
+    item = table.places(ITEM, known.item_ids, "an id of the items")[drawn]
     checks = uniform.check_negatives(user, item, known.seen.matrix(), known.held_out.matrix())
     return Results(checks, _parts)
 

@@ -1,18 +1,22 @@
-"""Which users of several evaluations are the same: by ids, or by rows where there are none."""
+"""Evaluations of several recommenders: read alike, and which of their users are the same."""
 
 from collections.abc import Mapping
-from copy import copy
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from sampled_metrics._base.arrays import Int
-from sampled_metrics._base.errors import InputError, ask
+from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics.inference.ranges import common_users
+from sampled_metrics.inputs.items import table_of
+from sampled_metrics.inputs.tables import RUN
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.data import as_ranks, as_sampled, taken
 
 Evaluation = TypeVar("Evaluation", Ranks, SampledRanks)
+_SEVERAL = 10  # users; fewer may have the same ranks by chance
 _SAME = ": are these evaluations on the same data?"
 Common: TypeAlias = dict[tuple[str, str], tuple[Int, Int] | None]
 
@@ -45,11 +49,22 @@ def questioned_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation
         n_b = second.mean_candidates
         if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
             ask("data", f"{a} has {n_a:,} candidates and {b} has {n_b:,}{_SAME}")
+        if min(len(first), len(second)) >= _SEVERAL and _are_same(first, second):
+            ask("data", f"{a} and {b} have the same ranks: is one of them given twice?")
         number = 0 if rows is None else rows[0].size
         least = min(_different_ids(first).size, _different_ids(second).size)
         if 2 * number < least:
             ask("data", f"{a} and {b} have {number:,} of {least:,} users in common{_SAME}")
     return paired
+
+
+def _are_same(a: Ranks | SampledRanks, b: Ranks | SampledRanks) -> bool:
+    """Return whether two recommenders have all ranks in common."""
+    if isinstance(a, Ranks) and isinstance(b, Ranks):
+        return np.array_equal(a.n_better, b.n_better) and np.array_equal(a.n_tied, b.n_tied)
+    if isinstance(a, SampledRanks) and isinstance(b, SampledRanks):
+        return np.array_equal(a.sampled_ranks, b.sampled_ranks)
+    return False
 
 
 def paired_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
@@ -63,8 +78,7 @@ def paired_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
         notes.append("paired: by row, as there are no ids of users.")
     if without_ids:
         for name, ranks in evaluations.items():
-            found[name] = copy(ranks)
-            found[name].__dict__["users"] = np.arange(len(ranks))
+            found[name] = replace(ranks, users=np.arange(len(ranks)))
     common: Common = {}
     for a, b in combinations(found, 2):
         of_a, of_b = (_different_ids(found[name]) for name in (a, b))
@@ -95,3 +109,44 @@ def _different_ids(ranks: Ranks | SampledRanks) -> Any:
     if isinstance(ranks, SampledRanks):
         return ranks.different_users()[0]
     return ranks.users
+
+
+def all_alike(
+    data: Mapping[str, object], full: Mapping[str, Any], drawn: Mapping[str, Any]
+) -> tuple[dict[str, SampledRanks], dict[str, Ranks]]:
+    """Return the sampled ranks of all recommenders, or their ranks in full rankings.
+
+    `full` and `drawn` are options of `as_ranks` and `as_sampled`.
+    """
+    among = [name for name, value in data.items() if _is_sampled(name, value, full, drawn)]
+    others = [name for name in data if name not in among]
+    if among and others:
+        raise InputError(
+            f"{others[0]} is ranked in full, {among[0]} among samples; compare like with like"
+        )
+    if among:
+        taken(dict(full), "sampled ranks", "n_items", "relevant", "missing")
+    elif drawn.get("sampling") is not None:
+        raise InputError("sampling (--sampling) is for sampled rankings, these are full")
+    samples = {}
+    rankings = {}
+    for name, value in data.items():
+        with reading(name):
+            if among:
+                samples[name] = as_sampled(value, **drawn)
+            else:
+                rankings[name] = as_ranks(value, **full)
+    return samples, rankings
+
+
+def _is_sampled(name: str, value: Any, full: Mapping[str, Any], drawn: Mapping[str, Any]) -> bool:
+    """Return whether data is of sampled rankings."""
+    if isinstance(value, Ranks | SampledRanks):
+        return isinstance(value, SampledRanks)
+    if drawn.get("positive") is not None or drawn.get("n_negatives") is not None:
+        return True
+    with reading(name):
+        table = table_of(value, "ranks, lists or scores", "data", "score", RUN)
+    if table is None or full.get("complete"):
+        return False
+    return not table.columns.keys().isdisjoint(("sampled_rank", "label"))

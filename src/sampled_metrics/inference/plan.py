@@ -1,5 +1,7 @@
 """Plans of evaluations: how likely an order is decided, by the number of negatives."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,11 +17,9 @@ from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.population import Population, power_law_with
 from sampled_metrics.inference.results import INSTEAD, Results, count, with_questions
 from sampled_metrics.inference.shapes import assumed
-from sampled_metrics.inputs.full import as_ranks
-from sampled_metrics.inputs.held import Data
-from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Ranks, Sampling
+from sampled_metrics.ranks.data import Data, as_ranks
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _DECIDED = 0.95
@@ -111,6 +111,7 @@ def plan(
     100
     """
     check_arguments(n_users=n_users, sampling=sampling, shape=shape, confidence=confidence)
+    check_arguments(effect=effect, value=value)
     sizes = integers("sizes", sizes, is_column=True).tolist()
     sampling = Sampling(sampling)
     measures = parse_measures(metrics)
@@ -146,7 +147,7 @@ def _ranked_pair(
     rankings = {}
     for name, data in (("a", a), ("b", b)):
         with reading(str(data) if isinstance(data, str | Path) else name):
-            rankings[name] = as_ranks(data, Ranked(n_items)).single()
+            rankings[name] = as_ranks(data, n_items=n_items).single()
     paired = paired_users(rankings)
     both = list(paired.evaluations.values())
     (common,) = paired.common.values()

@@ -8,21 +8,19 @@ import csv
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.errors import InputError, flag, reading
-from sampled_metrics._base.kinds import is_frame, is_pandas
+from sampled_metrics._base.files import require_file
 from sampled_metrics.inference.statement import MOST_ITEMS, number_of
-from sampled_metrics.inputs.scores import refuse_special
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling
-from sampled_metrics.tables.lines import require_file
 
 WHAT = "a table of printed metrics"
 EXACT = "exact "  # before the name of a metric over all items, as in `exact HR@10`
@@ -113,12 +111,11 @@ def _records(table: Any) -> Iterator[tuple[int | None, dict[str, str]]]:
         yield from _read_file(Path(table))
         return
     records: Any = table
-    if is_pandas(table):
+    if isinstance(table, pd.DataFrame):
         records = table.to_dict("records")
-    elif is_frame(table):
+    elif hasattr(table, "__arrow_c_stream__"):
         records = pa.table(table).to_pylist()
     elif not isinstance(table, Sequence):
-        refuse_special(table, "table")
         raise InputError(
             f"found {type(table).__name__}; expected {WHAT}: a file, a DataFrame or rows"
         )
@@ -201,10 +198,9 @@ def _numbers(texts: defaultdict[str, str], column: str, prefix: str) -> dict[str
         measure = parse_measure(name)
         if measure in numbers:
             raise InputError(f"{measure} is there twice; give it once", column=name)
-        percent = text.removesuffix("%").strip()
-        if text.endswith("%") and percent.replace(".", "", 1).isdecimal():
-            text = f"{Decimal(percent).scaleb(-2):f}"
-        number_of(name, text)
+        value, decimals = number_of(name, text)
+        if text.endswith("%"):
+            text = f"{value:.{decimals}f}"
         numbers[measure] = (name, text)
     return dict(numbers.values())
 

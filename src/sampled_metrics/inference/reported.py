@@ -7,6 +7,8 @@ shape at all ranks but the last, where any share of users may be: the tail of sa
 in `correct` as well.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,10 +17,12 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED, Names
+from sampled_metrics._base.errors import ask
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.averages import sampled_moments
-from sampled_metrics.inference.consistency import not_above_random
+from sampled_metrics.inference.consistency import no_share, not_above_random
 from sampled_metrics.inference.means import Least
+from sampled_metrics.inference.printed import PrintedRow
 from sampled_metrics.inference.results import Results, count, order_of, span
 from sampled_metrics.inference.shapes import (
     BEFORE_LAST,
@@ -29,7 +33,14 @@ from sampled_metrics.inference.shapes import (
     factor_of,
     name_of,
 )
-from sampled_metrics.inference.statement import About, Numbers, require_printed, solve, state
+from sampled_metrics.inference.statement import (
+    About,
+    Numbers,
+    number_of,
+    require_printed,
+    solve,
+    state,
+)
 from sampled_metrics.inference.tilt import NONE_QUOTED, likely
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Sampling
@@ -151,16 +162,33 @@ def reported(
         orders = _orders(printed, against, metrics, about)
         return Results(orders, partial(_order_parts, confidence=confidence))
     found = _ranges(printed, metrics, about)
+    _question_users(printed, about)
     low: list[str] = []
     if not unscored and name_of(shape) != NONE:
         low = not_above_random(printed, n_negatives)
     return Results(found, partial(_parts, confidence=confidence, low=low))
 
 
+def _question_users(printed: Numbers, about: About) -> None:
+    """Ask about hit rates that are no share of so many users."""
+    numbers = {}
+    for name, number in printed.items():
+        value, decimals = number_of(name, number)
+        numbers[name] = f"{value:.{about.digits or decimals}f}"
+    n, m = about.n_items, about.n_negatives
+    row = PrintedRow(1, "", "", "", numbers, {}, n, m, n_users=about.n_users, runs=about.runs)
+    wrong = no_share(row)
+    if wrong is not None:
+        users = count(wrong.n_users * wrong.runs, "user")
+        ask("n_users", f"{', '.join(wrong.numbers)} is no share of {users}: are there others?")
+
+
 def _ranges(printed: Numbers, metrics: Names | None, about: About) -> list[Reported]:
     """Range of each metric."""
     problem = state(printed, about)
-    known = {str(parse_measure(name)): float(value) for name, value in printed.items()}
+    known = {}
+    for name, number in printed.items():
+        known[str(parse_measure(name))], _ = number_of(name, number)
     results = []
     for measure in parse_measures(list(printed) if metrics is None else metrics):
         found = solve(problem, measure).range

@@ -16,6 +16,7 @@ from sampled_metrics._base.defaults import BUDGET
 from sampled_metrics._base.errors import collected
 from sampled_metrics._base.text import Parts, html_of, text_of
 from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks import Ranks, SampledRanks
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -281,6 +282,16 @@ def count(number: int, noun: str) -> str:
     if number == 1:
         return f"{number:,} {noun}"
     return f"{number:,} {noun}s"
+
+
+def missing_notes(samples: Iterable[Ranks | SampledRanks]) -> list[str]:
+    """Say of how many users or rows held-out items count as not found."""
+    notes = []
+    for ranks in samples:
+        if ranks.n_missing:
+            of = count(ranks.n_missing, "user" if isinstance(ranks, Ranks) else "row")
+            notes.append(f"{of} without a list, or without some items in it: these are not found.")
+    return notes
 
 
 def span(low: float, high: float) -> str:

@@ -7,13 +7,13 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import chdtri, ndtri
 
 from sampled_metrics._base.arguments import check_arguments, whole_number
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import is_dictionary
 from sampled_metrics.inference.averages import exact_metric, last_ranks, sampled_moments
 from sampled_metrics.inference.kernels import Extremes
 from sampled_metrics.inference.means import Least, Means, conflict, conflict_with, least
@@ -198,7 +198,7 @@ def _check(printed: Numbers, about: About) -> None:
 
 def require_printed(printed: Any) -> None:
     """Raise an InputError unless this is a dictionary of numbers."""
-    if not is_dictionary(printed) or not printed:
+    if not isinstance(printed, Mapping) or issparse(printed) or not printed:
         raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
 
 
@@ -227,8 +227,11 @@ def solve(problem: Printed, measure: Measure) -> Ends:
 
 def number_of(name: str, number: float | str) -> tuple[float, int]:
     """Return a printed number and its decimals."""
+    text = str(number).strip()
     try:
-        decimal = Decimal(str(number).strip())
+        decimal = Decimal(text.removesuffix("%").strip())
+        if text.endswith("%"):
+            decimal = decimal.scaleb(-2)
         inside = 0 <= decimal <= 1
     except InvalidOperation:
         raise InputError(f"{name} is {number!r}; expected a number such as 0.8245") from None

@@ -1,103 +1,303 @@
-"""Relevant, seen and held-out items of users, by ids in tables, or by position."""
+"""Items of users: those that are relevant, seen or held out, and how they are given."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # `scipy.sparse` takes long to import, so only where it is used
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy import sparse
 
 from sampled_metrics._base.arrays import (
-    Array,
+    Bool,
     Float,
     Ids,
     Int,
+    as_array,
     first_duplicate,
     grades_of,
     integers,
+    is_table,
+    ranges,
+    require,
+    select_rows,
 )
-from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.files import read_array, read_arrays
-from sampled_metrics._base.kinds import Kind, is_sparse
-from sampled_metrics._base.packages import pyarrow as pa
-from sampled_metrics._base.sparse import Matrix, canonical
-from sampled_metrics.inputs.questions import (
-    ask_of_few_common,
-    ask_of_grades,
-    ask_of_rows_of_ids,
+from sampled_metrics._base.errors import InputError, ask, reading
+from sampled_metrics._base.files import read_array, read_arrays, require_file
+from sampled_metrics._base.sparse import canonical
+from sampled_metrics.inputs.tables import (
+    ITEM,
+    NUMBERS,
+    QRELS,
+    USER,
+    Codes,
+    Table,
+    Trec,
+    Values,
+    encoded,
+    known_names,
+    places,
+    read_table,
 )
-from sampled_metrics.inputs.recognise import SEVERAL, listed, table_of
-from sampled_metrics.inputs.scores import as_array
-from sampled_metrics.ranks.items import HELD_OUT, RELEVANT, SEEN, Items
-from sampled_metrics.tables import arrow
-from sampled_metrics.tables.arrow import Codes, as_arrow, as_numpy, encoded, places
-from sampled_metrics.tables.lines import require_file
-from sampled_metrics.tables.names import ITEM, USER
-from sampled_metrics.tables.reading import read_table
-from sampled_metrics.tables.table import Table
-from sampled_metrics.tables.text import QRELS
 
-WHAT = {
-    RELEVANT: "relevant items",
-    SEEN: "seen items (user_id, item_id)",
-    "negatives": "negatives (user_id, item_id)",
-    "candidates": "candidates (user_id, item_id)",
-}
+HELD_OUT = "held-out"
+RELEVANT = "relevant"
+SEEN = "seen"
+ARRAYS = (".npy", ".npz")
+SEVERAL = (list, tuple, set, frozenset, np.ndarray)
 _MARKED = (SEEN, "candidates")  # items without grades, maybe several of each user
-_LARGEST_GRADE = 1000.0  # larger numbers are times, of users, items, ratings and times
-_MOST_COLUMNS = 10_000_000  # that lists name; larger numbers are ids or times
-_FEW = {USER: 1, ITEM: 10}  # ids of which two sets can be disjoint by chance if they are fewer
-_MOST_FIELDS, _LEAST_ROWS, _MOST_GRADES = 5, 10, 10  # of rows of ids, and of a small matrix
-Shape = tuple[int, int]
+_AXES = {USER: "rows", ITEM: "columns"}
+_LARGEST_ID = 10_000_000  # larger numbers in the place of columns are ids or times
+_FEW = {USER: 1, ITEM: 10}  # two sets of fewer ids may be disjoint by chance
+_MOST_ITERATIONS = 10  # different second columns of a file called .qrels
+Shape = tuple[int, int | None]  # users and items; None for the width of a function
 
 
-class Axes(NamedTuple):
-    """Users and items of a matrix of scores; ids are None for the numbers of rows and columns."""
+class Items(NamedTuple):
+    """Items of users, both numbered from 0; those of user u are item[start[u] : start[u + 1]].
 
-    shape: Shape
-    user_ids: Ids | None
-    item_ids: Ids | None
+    Attributes
+    ----------
+    start, item
+        int64, shapes (users + 1,) and (pairs,).
+    n_items
+        Number of all items, also of those that no user has; None if it is not known.
+    user_ids, item_ids
+        Ids of the numbers, arrays of pyarrow; None for rows and columns of a matrix.
+    relevance
+        Grade of each item, above 0, shape (pairs,); None if items are relevant or not.
+    name
+        Their name in errors: `held-out` if each user has one, `relevant` or `seen`.
+    """
+
+    start: Int
+    item: Int
+    n_items: int | None = None
+    user_ids: Any = None
+    item_ids: Any = None
+    relevance: Float | None = None
+    name: str = RELEVANT
+
+    @classmethod
+    def of_pairs(
+        cls,
+        user: Int,
+        item: Int,
+        n_users: int,
+        n_items: int | None = None,
+        *,
+        relevance: Float | None = None,
+        name: str = RELEVANT,
+    ) -> Items:
+        """Take pairs in any order; each user's items stay in it."""
+        order = np.argsort(user, kind="stable")
+        counts = np.bincount(user, minlength=n_users)
+        return cls(
+            start=np.append(0, np.cumsum(counts)),
+            item=item[order],
+            n_items=n_items,
+            relevance=select_rows(relevance, order),
+            name=name,
+        )
+
+    @property
+    def n_users(self) -> int:
+        """Number of users, also of those without items."""
+        return self.start.size - 1
+
+    @property
+    def sizes(self) -> Int:
+        """Number of items of each user."""
+        return np.diff(self.start)
+
+    def sizes_of(self, users: Int) -> Int:
+        """Return the number of items of some users."""
+        return self.start[users + 1] - self.start[users]
+
+    @property
+    def owners(self) -> Int:
+        """User of each item."""
+        return np.repeat(np.arange(self.n_users), self.sizes)
+
+    def select(self, users: Int) -> tuple[Int, Int]:
+        """Return the items of some users, each with the place of its user within `users`."""
+        counts = self.sizes_of(users)
+        place = ranges(self.start[users], counts)
+        return np.repeat(np.arange(users.size), counts), self.item[place]
+
+    def has(self, user: Int, item: Int) -> Bool:
+        """Return whether each pair of numbers is one of these; -1 is no user and no item."""
+        width = np.append(self.item, item).max(initial=-1) + 1
+        is_known = (user >= 0) & (item >= 0)
+        own = self.owners * width + self.item
+        return is_known & np.isin(user * width + item, own)
+
+    def within(self, user_ids: Values, item_ids: Values) -> Items:
+        """Return the pairs with both ids among others, with the numbers of these."""
+        user = places(self.user_ids, user_ids)[self.owners]
+        item = places(self.item_ids, item_ids)[self.item]
+        is_known = (user >= 0) & (item >= 0)
+        items = Items.of_pairs(
+            user[is_known],
+            item[is_known],
+            len(user_ids),
+            len(item_ids),
+            relevance=select_rows(self.relevance, is_known),
+            name=self.name,
+        )
+        return items._replace(user_ids=user_ids, item_ids=item_ids)
+
+    def matrix(self) -> sparse.csr_array:
+        """Return the pairs as true entries of a matrix, users x items, each once."""
+        values = np.ones(self.item.size, bool)
+        shape = self.n_users, self.n_items
+        marked = sparse.csr_array((values, self.item, self.start), shape)
+        marked.sum_duplicates()
+        return marked
+
+    def pair(self, place: int) -> tuple[Any, Any]:
+        """Return the ids of the user and the item of one pair."""
+        user = int(self.start.searchsorted(place, "right")) - 1
+        item = int(self.item[place])
+        if self.user_ids is None:
+            return user, item
+        return self.user_ids[user], self.item_ids[item]
+
+
+def is_by_user(data: object) -> bool:
+    """Return whether data is a dictionary by user, or a Series whose index holds ids."""
+    if isinstance(data, pd.Series):
+        return not isinstance(data.index, pd.RangeIndex)
+    return isinstance(data, Mapping) and not sparse.issparse(data)
+
+
+def is_columns(data: object) -> bool:
+    """Return whether data is a dictionary of columns with ids of users and items, or ranks."""
+    if not isinstance(data, Mapping):
+        return False
+    if not all(isinstance(key, str) for key in data):
+        return False
+    known = set(known_names(list(data)))
+    return {USER, ITEM} <= known or not known.isdisjoint(("rank", "n_better", "sampled_rank"))
+
+
+def table_of(data: Any, what: str, name: str, value: str, trec: Trec) -> Table | None:
+    """Return data with ids as a table; None for arrays, matrices and files of them.
+
+    `value` is the column of the numbers that dictionaries hold by item.
+    """
+    if is_by_user(data) and not is_columns(data):
+        return _table_of_users(data, name, value)
+    is_named = isinstance(data, str | Path) and Path(data).suffix not in ARRAYS
+    if isinstance(data, Table | Mapping) or is_named or (is_table(data) and not is_wide(data)):
+        return read_table(data, what, trec=trec)
+    return None
+
+
+def is_wide(data: Any) -> bool:
+    """Return whether a table is a matrix: numbers only, in columns without a known name."""
+    if not isinstance(data, pd.DataFrame):
+        data = pa.table(data).slice(0, 0).to_pandas()
+    names = [str(name) for name in data.columns]
+    is_number = all(kind.kind in "biuf" for kind in data.dtypes)
+    return is_number and not any(known_names(names))
+
+
+def _table_of_users(data: Any, name: str, value: str) -> Table:
+    """Return a table of a dictionary or a Series by user: one item, a list, or numbers by item."""
+    pairs = list(data.items())
+    has_numbers = bool(pairs) and all(isinstance(own, Mapping) for _, own in pairs)
+    users: list[Any] = []
+    items: list[Any] = []
+    numbers: list[Any] = []
+    rank: list[int] = []
+    for user, own in pairs:
+        if isinstance(own, pd.Series):
+            problem = "a Series; give .to_dict() of scores by item, or .tolist() of items"
+            raise InputError(f"{name}: the items of user {user} are {problem}")
+        if value == "score" and isinstance(own, set | frozenset):
+            problem = "a set, which has no order; expected a list, best first, or scores by item"
+            raise InputError(f"{name}: the items of user {user} are {problem}")
+        listed = items_in(own)
+        users += [user] * len(listed)
+        items += listed
+        rank += range(1, len(listed) + 1)
+        if has_numbers:
+            numbers += own.values()
+    if not items:
+        raise InputError(f"{name}: no items in the lists; expected items for each user")
+    columns = {
+        USER: _column(users, f"{name}: users"),
+        ITEM: _column(items, f"{name}: items"),
+    }
+    if has_numbers:
+        columns[value] = _column(numbers, f"{name}: numbers of items")
+    elif value == "score":
+        columns["rank"] = pa.array(rank)
+    return Table.of(Path(name), pa.table(columns))
+
+
+def items_in(own: Any) -> list[Any]:
+    """Return several items, or one, or none, as a list."""
+    is_array = not isinstance(own, str) and np.ndim(own) == 1
+    if is_array or isinstance(own, (Mapping, *SEVERAL)):
+        return [item for item in own if not _is_missing(item)]
+    return [] if _is_missing(own) else [own]
+
+
+def _is_missing(item: object) -> bool:
+    return item is None or (isinstance(item, float) and np.isnan(item))
+
+
+def _column(values: list[Any], name: str) -> pa.Array:
+    try:
+        column = pa.array(values)
+    except (pa.ArrowException, OverflowError):
+        column = pa.array([None])
+    if pa.types.is_nested(column.type) or pa.types.is_null(column.type):
+        kinds = ", ".join(sorted({type(value).__name__ for value in values}))
+        raise InputError(f"{name} are of type {kinds}; expected numbers or text")
+    return column
 
 
 def table_of_items(given: object, name: str) -> Table | None:
     """Return a table with columns `user_id` and `item_id`; None for items given by position."""
-    found = table_of(given, WHAT.get(name, name), name=name, value="relevance", trec=QRELS)
-    if isinstance(found, Table):
-        found.require(USER, ITEM)
-        return found
-    if found is Kind.FRAME:
-        raise InputError(
-            f"{name}: found a matrix with ids; expected columns user_id and item_id, or an array "
-            "whose rows and columns are those of the scores"
-        )
-    return None
+    table = table_of(given, f"{name} items (user_id, item_id)", name, "relevance", QRELS)
+    if table is not None:
+        group = table.group()
+        table.require(group, ITEM)
+    elif is_table(given):
+        raise InputError(f"{name}: found a matrix with ids; expected columns user_id and item_id")
+    return table
 
 
-def items_by_id(given: object, name: str) -> Items:
+def items_by_id(given: object, name: str, min_relevance: float = 0.0) -> Items:
     """Return items with the ids of their users and of themselves.
 
-    In qrels, four columns separated by blanks, a document with relevance above 0 is relevant, as
-    for trec_eval. In a table every pair counts, or those above 0 in a column `relevance`; other
-    columns, such as ratings, are ignored. Items given by position have its numbers as ids.
+    Rows of label 0 are not relevant. Items given by position have its numbers as ids.
     """
+    if isinstance(given, Items):
+        return given
     table = table_of_items(given, name)
     if table is None:
         items = items_of_arrays(given, name)
         largest = int(items.item.max(initial=-1))
-        if largest >= _MOST_COLUMNS:
-            expected = f"expected columns below {_MOST_COLUMNS}"
-            raise InputError(f"{name} has an item {largest}; {expected}")
-        user_ids = as_arrow(np.arange(items.n_users))
-        item_ids = as_arrow(np.arange(items.n_items or largest + 1))
+        if largest >= _LARGEST_ID:
+            raise InputError(f"{name} has an item {largest}; expected columns below {_LARGEST_ID}")
+        user_ids = pa.array(np.arange(items.n_users))
+        item_ids = pa.array(np.arange(items.n_items or largest + 1))
         return items._replace(user_ids=user_ids, item_ids=item_ids, name=name)
-    user, user_ids = table.codes(USER)
+    group = table.group()
+    user, user_ids = table.codes(group)
     item, item_ids = table.codes(ITEM)
-    rows, grades = _counted_rows(table, name, user, item)
+    rows, grades = _counted_rows(table, name, user, item, min_relevance)
     user = user[rows]
     if rows.size < item.size:  # some users may have no rows left
-        user, user_ids = encoded(arrow.take(user_ids, user))
+        user, user_ids = encoded(pc.take(user_ids, pa.array(user)))
     items = Items.of_pairs(
         user.astype(np.int64),
         item[rows].astype(np.int64),
@@ -109,47 +309,100 @@ def items_by_id(given: object, name: str) -> Items:
     return items._replace(user_ids=user_ids, item_ids=item_ids)
 
 
-def items_of_scores(given: object, name: str, axes: Axes) -> Items:
+def items_of_scores(
+    given: object,
+    name: str,
+    shape: Shape,
+    user_ids: Ids | None = None,
+    item_ids: Ids | None = None,
+    min_relevance: float = 0.0,
+) -> Items:
     """Return items as columns of the rows of scores; tables hold their ids, or else numbers."""
     with reading(given):
         table = table_of_items(given, name)
         if table is None:
-            return items_of_arrays(given, name, axes.shape)
-        numbers = []
-        for column, ids, size in zip((USER, ITEM), axes[1:], axes.shape, strict=True):
-            if ids is None:
-                numbers.append(table.whole(column, 0, size - 1))
-            else:
-                numbers.append(table.places(column, ids, "an id of the scores"))
-        rows, grades = _counted_rows(table, name, *numbers)
-        user, item = (of_rows[rows] for of_rows in numbers)
-        return Items.of_pairs(user, item, *axes.shape, relevance=grades, name=name)
+            return items_of_arrays(given, name, shape)
+        user = _numbers_of(table, USER, user_ids, shape[0])
+        item = _numbers_of(table, ITEM, item_ids, shape[1])
+        rows, grades = _counted_rows(table, name, user, item, min_relevance)
+        return Items.of_pairs(user[rows], item[rows], *shape, relevance=grades, name=name)
+
+
+def _numbers_of(table: Table, column: str, ids: Ids | None, size: int | None) -> Int:
+    """Return the row or the column of the scores for each id of a table."""
+    if ids is None:
+        most = size and size - 1
+        return table.whole(column, 0, most, f"numbers of {_AXES[column]} of the scores, from 0")
+    return table.places(column, ids, "an id of the scores")
 
 
 def _counted_rows(
-    table: Table, name: str, user: Codes | Int, item: Codes | Int
+    table: Table, name: str, user: Codes | Int, item: Codes | Int, min_relevance: float
 ) -> tuple[Int, Float | None]:
-    """Return the rows with a relevance above 0, and the grades of relevant items if any is not 1.
-
-    Without a column `relevance` these are all rows. Each relevant pair must be there once.
-    """
+    """Return the rows with a grade above 0, and grades of relevant items if any is not 1."""
+    relevance = _relevance(table, name, min_relevance)
     if name == RELEVANT:
         require_different(table, user, item)
-    if "relevance" not in table.columns:
+    if relevance is None:
         return np.arange(len(table)), None
-    relevance = table.finite("relevance")
     rows = np.flatnonzero(relevance > 0.0)
-    if name != RELEVANT:
-        return rows, None
     if not rows.size:
         raise InputError("no relevance above 0; expected relevant items", path=table.path)
-    if table.names == QRELS.columns and relevance.max() > _LARGEST_GRADE:
+    return rows, None if name == SEEN else grades_of(relevance[rows])
+
+
+def negative_rows(table: Table) -> Int:
+    """Return the rows of negatives: all, or those of label 0."""
+    relevance = _relevance(table, "negatives", 0.0)
+    if relevance is None:
+        return np.arange(len(table))
+    return np.flatnonzero(relevance <= 0.0)
+
+
+def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
+    """Return the grade of each row: `relevance`, a label, or ratings if there is a least one."""
+    if table.names == QRELS.columns:
+        _require_iterations(table)
+    for column in ("relevance", "label"):
+        if column in table.columns:
+            return table.finite(column)
+    if "score" in table.columns and name == RELEVANT:
+        if min_relevance > 0.0 or not table.is_rating:
+            return table.finite("score")
+        if len(table.columns["score"].unique()) > 1:
+            ask(
+                name, "rating is not read; give min_relevance (--min-relevance) to take it as grade"
+            )
+    _ask_of_labels(table, name)
+    return None
+
+
+def _ask_of_labels(table: Table, name: str) -> None:
+    """Ask about columns of zeros and ones whose name is not known."""
+    for other, values in table.others.items():
+        if _could_be_label(values):
+            ask(name, f"column {other} holds 0 and 1, but is not read; call it label if it says so")
+
+
+def _require_iterations(table: Table) -> None:
+    """Raise InputError if the second column of qrels holds ids of items."""
+    found = len(table.others["iter"].unique())
+    if found > (_MOST_ITERATIONS if table.path.suffix in QRELS.suffixes else 1):
         raise InputError(
-            f"found a relevance of {relevance.max():.15g}; expected {QRELS.what}. If columns are "
+            f"found {found} values in the second column; expected {QRELS.what}. If columns are "
             "user, item, rating and time, add a header: user_id, item_id, rating, timestamp",
             path=table.path,
         )
-    return rows, grades_of(relevance[rows])
+
+
+def _could_be_label(values: pa.ChunkedArray) -> bool:
+    """Return whether a column holds two values, of which one says that an item is not relevant."""
+    kind = values.type
+    if not any(is_number(kind) for is_number in NUMBERS[:3]):
+        return False
+    ends = pc.min_max(values).as_py()
+    is_between = ends["max"] == 1 and ends["min"] in (-1, 0)
+    return is_between and len(values.unique().drop_null()) == 2
 
 
 def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> None:
@@ -157,244 +410,167 @@ def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> Non
     again = first_duplicate(user, item)
     if again is None:
         return
-    first = int(np.argmax((user == user[again]) & (item == item[again])))
+    is_same = (user == user[again]) & (item == item[again])
+    first = int(np.argmax(is_same))
     user_id, item_id = (table.ids(name)[again] for name in (USER, ITEM))
     problem = f"duplicate of row {first + 1} (user {user_id}, item {item_id})"
     raise table.error_at(again, problem)
 
 
-def require_common(
+def ask_of_common(
     column: str, name: str, ids: pa.Array, others_name: str, others: pa.Array
 ) -> None:
-    """Raise InputError if ids of users, or of items, have nothing in common, nor are too few.
+    """Ask about ids of users, or of items, of which few are in both.
 
-    A few ids may differ by chance, unless one column holds numbers and one text.
+    Relevant items without a common one are refused.
     """
     n_ids = min(len(ids), len(others))
     if not n_ids or (ids.type == others.type and n_ids < _FEW[column]):
         return
-    name = f"the {column.removesuffix('_id')}s of {name}"
     n_common = int(np.count_nonzero(places(ids, others) >= 0))
-    if n_common:
-        ask_of_few_common(name, n_common, others_name, n_ids)
-        return
-    raise InputError(
-        f"no id of {name} is one of {others_name}: found {ids[0].as_py()!r}, and "
-        f"{others[0].as_py()!r} in {others_name}; expected the same ids"
-    )
-
-
-class KnownItems(NamedTuple):
-    """Items that users have seen, and those that are held out for them."""
-
-    user_ids: Ids  # of users with held-out items, in ascending order
-    item_ids: Ids  # of all items that any table names, likewise
-    held_out: Items
-    seen: Items
-    seen_by_others: Items  # by users without held-out items
-
-
-def known_items(
-    held_out: object,
-    seen: object | None,
-    items: object | None = None,
-    others: Sequence[Table] = (),
-) -> KnownItems:
-    """Take tables of pairs, files, DataFrames or dictionaries, or qrels for the held-out items.
-
-    `seen` is None if nobody has seen anything. The catalogue has the items of all tables, also
-    those of a table of `items` (`item_id`) and of `others`.
-    """
-    held = items_by_id(held_out, RELEVANT)
-    ask_of_grades(held.relevance)
-    no_items = np.zeros(0, np.int64)
-    of_seen = Items(np.zeros(1, np.int64), no_items, 0, held.user_ids[:0], held.item_ids[:0])
-    if seen is not None:
-        of_seen = items_by_id(seen, SEEN)
-        with reading(seen):
-            require_common(USER, SEEN, of_seen.user_ids, RELEVANT, held.user_ids)
-            require_common(ITEM, SEEN, of_seen.item_ids, RELEVANT, held.item_ids)
-    named = [held.item_ids, of_seen.item_ids]
-    if items is not None:
-        others = [read_table(items, "items (item_id)"), *others]
-    named += [table.ids(ITEM) for table in others]
-    user_ids = _distinct([held.user_ids])
-    item_ids = _distinct(named)
-    mine = of_seen.within(user_ids, item_ids)
-    held = held.within(user_ids, item_ids)
-    is_both = held.has(mine.owners, mine.item)
-    if is_both.any():
-        user, item = mine.pair(int(np.argmax(is_both)))
-        with reading(seen):
-            raise InputError(
-                f"user {user}, item {item} is both seen and held out, "
-                f"{int(is_both.sum()):,} in all; leave held-out items out of seen"
-            )
-    is_other = places(of_seen.user_ids, user_ids) < 0
-    other_ids = arrow.take(of_seen.user_ids, np.flatnonzero(is_other))
-    return KnownItems(user_ids, item_ids, held, mine, of_seen.within(other_ids, item_ids))
-
-
-def _distinct(columns: Sequence[pa.Array]) -> Ids:
-    """Return the distinct ids of columns in ascending order; text where any column is."""
-    kind = pa.string()
-    if all(pa.types.is_integer(column.type) for column in columns):
-        kind = pa.int64()
-    joined = pa.chunked_array([arrow.cast(column, kind) for column in columns])
-    return np.sort(as_numpy(joined.unique()))
+    what = f"the {column.removesuffix('_id')}s of {name}"
+    if not n_common and name == RELEVANT:
+        raise InputError(
+            f"no id of {what} is one of {others_name}: found {ids[0].as_py()!r}, and "
+            f"{others[0].as_py()!r} in {others_name}; expected the same ids"
+        )
+    if 10 * n_common < n_ids:
+        found = f"{n_common:,} of {n_ids:,} ids of {what} and {others_name} are in both"
+        mine = ids[0].as_py()
+        example = f"such as {mine!r} and {others[0].as_py()!r}"
+        ask(name, f"{found}, {example}: are these ids of the same things?")
 
 
 def items_of_arrays(given: Any, name: str, shape: Shape | None = None) -> Items:
     """Return items of the rows of a matrix, which may be in a file; see `items_by_position`."""
-    if isinstance(given, str | Path):
-        path = Path(given)
-        what = f"{name} items"
-        require_file(path, what)
-        if path.suffix == ".npy":
-            given = read_array(path, what)
-        else:
-            read_arrays(path, f"{what}, as scipy.sparse.save_npz writes", ("format",), ())
-            try:
-                given = scipy.sparse.load_npz(path)
-            except Exception as error:
-                raise InputError(f"not {what} ({error})", path=path) from error
-    return items_by_position(given, name, shape)
+    if not isinstance(given, str | Path):
+        return items_by_position(given, name, shape)
+    path = Path(given)
+    what = f"{name} items"
+    require_file(path, what)
+    if path.suffix == ".npy":
+        return items_by_position(read_array(path, what), name, shape)
+    read_arrays(path, f"{what}, as scipy.sparse.save_npz writes", ("format",), ())
+    try:
+        return items_by_position(sparse.load_npz(path), name, shape)
+    except ValueError as error:
+        raise InputError(f"not {what} ({error})", path=path) from error
 
 
-def rows_of(given: Any) -> Any:
-    """Return an array or a Series of lists as a list; anything else as it is."""
-    is_column = type(given).__name__ in {"Series", "ndarray"} and np.ndim(given) == 1
-    if is_column and str(given.dtype) == "object":
-        rows = list(given)
-        if all(row is None or isinstance(row, SEVERAL) for row in rows):
-            return rows
-    return given
-
-
-def is_nested(given: object) -> bool:
-    """Return whether items are given as a list for each user."""
-    return isinstance(given, list | tuple) and any(isinstance(x, SEVERAL) for x in given)
+def may_be_matrix(lists: Sequence[Any]) -> bool:
+    """Return whether lists of each user all have the same length, as rows of a matrix."""
+    sizes = {len(items_in(own)) for own in lists}
+    return len(sizes) == 1 and any(isinstance(own, SEVERAL) for own in lists)
 
 
 def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Items:
-    """Return items of the rows of a matrix.
+    """Return items of the rows of a matrix, of `shape` if it is known.
 
-    They are given as the nonzeros of a matrix, users x items; as a list of columns for each user;
-    or, those that are relevant, as one column for each user, -1 or None without. `shape` is that of
-    the scores, if it is known; `name` is `relevant` or `seen`.
+    They are the nonzeros of a matrix, users x items; a list of columns for each user; or, those
+    that are relevant, one column for each user, -1 or None without.
     """
-    if is_sparse(given):
-        return _of_matrix(given, name, shape)
-    given = rows_of(given)
-    if is_nested(given):
-        lists = [listed(items) for items in given]
-        if shape is None or [len(items) for items in lists] != [shape[1]] * shape[0]:
+    is_object = isinstance(given, np.ndarray) and given.dtype == object
+    if is_object or isinstance(given, pd.Series):
+        given = given.tolist()
+    if isinstance(given, list | tuple) and any(isinstance(own, SEVERAL) for own in given):
+        lists = [items_in(own) for own in given]
+        sizes = [len(own) for own in lists]
+        if shape is None or sizes != [shape[1]] * shape[0]:
             return _of_lists(lists, name, shape)
-    return _of_numbers(given, name, shape)
-
-
-def _of_numbers(given: Any, name: str, shape: Shape | None) -> Items:
-    """Take one column for each user, or the nonzeros of a matrix, of any library."""
     if isinstance(given, list | tuple):
         given = [-1 if each is None else each for each in given]
-    if isinstance(given, list | np.ndarray) and np.shape(given) == (0,):
-        return Items(np.zeros(1, np.int64), np.zeros(0, np.int64), name=HELD_OUT)
+    if sparse.issparse(given):
+        return _of_matrix(given, name, shape)
+    if np.shape(given) == (0,) and (shape is None or not shape[0]):
+        none = np.zeros(0, np.int64)
+        return Items(np.zeros(1, np.int64), none, name=HELD_OUT)
     array = as_array(given, name)
-    if array.ndim == 1:
-        return _of_columns(array, name, shape)
-    return _of_matrix(array, name, shape)
+    if array.ndim == 2:
+        return _of_matrix(array, name, shape)
+    return _of_columns(array, name, shape)
 
 
-def _of_matrix(marked: Matrix, name: str, shape: Shape | None) -> Items:
-    """Take the nonzeros of a matrix."""
-    is_matrix = marked.ndim == 2 and marked.dtype.kind in "biuf"
-    if not is_matrix or shape not in (None, marked.shape):
+def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
+    """Take the nonzeros of a matrix; stored zeros of seen items count as seen."""
+    size = marked.shape[-1]
+    is_other = shape is not None and marked.shape != (shape[0], shape[1] or size)
+    if marked.ndim != 2 or marked.dtype.kind not in "biuf" or is_other:
         raise _wrong(marked, name, shape)
-    if shape is None and not is_sparse(marked):
-        _refuse_rows_of_ids(marked, name)
-    table = canonical(marked, name)
+    if shape is None and not sparse.issparse(marked):
+        _refuse_pairs(marked, name)
+    table = canonical(marked, name, keep_zeros=name == SEEN and sparse.issparse(marked))
     bad = table.data[~np.isfinite(table.data)]
     if bad.size:
+        raise InputError(f"{name} has {bad[0]}; expected finite numbers, 0 where it is not {name}")
+    grades = None
+    if name not in _MARKED:
+        table.data = np.maximum(table.data, 0)
+        table.eliminate_zeros()
+        grades = grades_of(table.data.astype(np.float64))
+    start = table.indptr.astype(np.int64)
+    return Items(start, table.indices, table.shape[1], relevance=grades, name=name)
+
+
+def _refuse_pairs(rows: Any, name: str, is_in_order: bool = False) -> None:
+    """Raise InputError for rows of user, item and maybe a rating, at times in order of users."""
+    table = np.asarray(rows)
+    if len(table) < 10 or not 1 < table.shape[1] <= 5:
+        return
+    falls = (np.diff(table[:, 0]) < 0).any()
+    if np.unique(table).size > 10 and not (is_in_order and falls):
         raise InputError(
-            f"{name} has {bad[0]}; expected finite numbers, 0 where an item is not {name}"
-        )
-    if name in _MARKED:
-        return Items.of_matrix(table, name)
-    table.data = np.maximum(table.data, 0)
-    table.eliminate_zeros()
-    grades = grades_of(table.data.astype(np.float64))
-    return Items.of_matrix(table, name)._replace(relevance=grades)
-
-
-def _refuse_rows_of_ids(numbers: Array, name: str) -> None:
-    """Raise InputError for rows of user, item and maybe a rating in the place of a matrix."""
-    rows, fields = numbers.shape
-    is_long = rows >= _LEAST_ROWS and fields <= _MOST_FIELDS
-    if is_long and np.unique(numbers).size > _MOST_GRADES:
-        raise InputError(
-            f"{name} is an array of shape {numbers.shape}, read as users x items; if its columns "
-            "are users and items, give a DataFrame with columns user_id and item_id"
+            f"{name}: found rows of {len(rows[0])} numbers; if these are users and items, give a "
+            "DataFrame with columns user_id and item_id"
         )
 
 
-def _of_columns(columns: Array, name: str, shape: Shape | None) -> Items:
+def _of_columns(columns: Any, name: str, shape: Shape | None) -> Items:
     """Take one column for each user, -1 for users without."""
     n_users, n_items = shape or (columns.size, None)
     if columns.dtype.kind not in "iu" or name in _MARKED or columns.size != n_users:
         raise _wrong(columns, name, shape)
     item = integers(name, columns)
-    _require_columns_or_none(item, name, n_items)
+    good = (item >= -1) & (item < (n_items or np.inf))
+    bound = f"0 to {n_items - 1}" if n_items else "from 0"
+    require(name, item, good, f"columns {bound}, or -1 for users without")
     has_item = item != -1
     start = np.append(0, np.cumsum(has_item))
-    if has_item.all():
-        name = HELD_OUT
-    return Items(start, item[has_item], n_items, name=name)
-
-
-def _require_columns_or_none(item: Int, name: str, n_items: int | None) -> None:
-    """Raise InputError unless these are columns, of which there are `n_items` if known, or -1."""
-    if n_items is None and item.min() < -1:
-        raise InputError(f"{name} has an item {item.min()}; expected columns from 0, or -1")
-    if n_items is not None:
-        good = (item >= -1) & (item < n_items)
-        if not good.all():
-            row = int(np.argmin(good))
-            problem = f"{item[row]}, expected 0 to {n_items - 1}"
-            raise InputError(problem, row=row + 1, column=name)
+    return Items(start, item[has_item], n_items, name=HELD_OUT if has_item.all() else name)
 
 
 def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) -> Items:
     """Take the columns of each user."""
     if shape is not None and len(lists) != shape[0]:
         raise InputError(f"{name}: found lists of {len(lists)} users; expected {shape[0]}")
-    sizes = [len(items) for items in lists]
-    item = integers(name, [item for items in lists for item in items], is_column=True)
-    n_items = int(item.max(initial=-1)) + 1 if shape is None else shape[1]
-    _require_columns(item, name, n_items)
-    ask_of_rows_of_ids(name, item, sizes)
-    items = Items(np.cumsum([0, *sizes]), item, n_items)
-    return Items.of_matrix(canonical(items.matrix()), name)
-
-
-def _require_columns(item: Int, name: str, n_items: int) -> None:
-    """Raise InputError unless all items are columns."""
+    sizes = [len(own) for own in lists]
+    if shape is None and len(set(sizes)) == 1:
+        _refuse_pairs(lists, name, is_in_order=True)
+    item = integers(name, [item for own in lists for item in own], is_column=True)
+    width = shape[1] if shape is not None else None
+    n_items = width or int(item.max(initial=-1)) + 1
     if item.size and not 0 <= item.min() <= item.max() < n_items:
-        raise InputError(
-            f"{name}: found items {item.min()} to {item.max()}; "
-            f"expected columns, 0 to {n_items - 1}"
-        )
-
-
-def _wrong(given: Matrix, name: str, shape: Shape | None) -> InputError:
-    """Make the error for an array that gives no items."""
+        found = f"found items {item.min()} to {item.max()}"
+        raise InputError(f"{name}: {found}; expected columns, 0 to {n_items - 1}")
+    start = np.cumsum([0, *sizes])
+    items = _of_matrix(Items(start, item, n_items).matrix(), name, None)
     if shape is not None:
-        found = f"{name} items are"
-        expected = f"{shape[0]} whole numbers or shape {shape}"
-        if name == SEEN:
-            expected = f"bool or numbers of shape {shape}"
-    else:
-        found = f"{name} is"
-        expected = "one column per user, or nonzeros of users x items"
-        if name in _MARKED:
-            expected = "a list of items per user, or users x items"
-    return InputError(f"{found} {given.dtype} of shape {given.shape}; expected {expected}")
+        items = items._replace(n_items=width)
+    return items
+
+
+def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:
+    """Make the error for an array that gives no items."""
+    found = f"{name} items are {given.dtype} of shape {given.shape}"
+    whole = "users x items"
+    if shape:
+        whole = f"users x items, {shape}"
+    one = "a column per user"
+    if name in _MARKED:
+        one = "a list of columns per user"
+    return InputError(f"{found}; expected {one}, or numbers of {whole}")
+
+
+def ask_of_grades(grades: Float | None) -> None:
+    """Warn that grades are not used, if there are any."""
+    if grades is not None:
+        ask(RELEVANT, "grades are not used here; from full rankings `evaluate` takes them as gains")

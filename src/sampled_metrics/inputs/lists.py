@@ -1,206 +1,363 @@
-"""Ranks of relevant items in lists of the users' best items."""
+"""Counts for relevant items in lists of the users' best items."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import Bool, Floats, Int, ranges, require, select_rows
-from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.packages import pyarrow as pa
-from sampled_metrics.inputs.items import items_by_id, require_common, require_different
-from sampled_metrics.inputs.options import Ranked
-from sampled_metrics.inputs.questions import (
-    ask_of_cut_lists,
-    ask_of_rank_and_score,
-    ask_of_seen_and_relevant,
-    ask_of_seen_items,
-    question_lists,
+from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arrays import (
+    Array,
+    Floats,
+    Int,
+    as_array,
+    grades_of,
+    ranges,
+    select_rows,
 )
-from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.items import RELEVANT, SEEN, Items
-from sampled_metrics.tables.arrow import as_numpy, places
-from sampled_metrics.tables.names import ITEM, USER
-from sampled_metrics.tables.table import Table
+from sampled_metrics._base.defaults import MOST_ITEMS
+from sampled_metrics._base.errors import InputError, ask, reading
+from sampled_metrics.inputs.counting import Counts, by_score
+from sampled_metrics.inputs.items import (
+    RELEVANT,
+    SEEN,
+    Items,
+    ask_of_common,
+    items_by_id,
+    require_different,
+    table_of,
+)
+from sampled_metrics.inputs.scores import ask_of_seen_items
+from sampled_metrics.inputs.tables import (
+    ITEM,
+    RUN,
+    USER,
+    Table,
+    as_numpy,
+    encoded,
+    places,
+    read_table,
+)
+
+_SEVERAL = 10  # lists; fewer are in some order by chance
+_LEAST_BY_CHANCE = 8.0  # relevant items in lists, if both were independent
 
 
-class _Lists(NamedTuple):
+class Lists(NamedTuple):
     """Users, items and scores of the rows of all lists, users and items by number."""
 
     user: Int
     item: Int
-    score: Floats | Int  # whose order is that of the lists, higher better
+    score: Floats | Int  # higher is better
     user_ids: pa.Array
     item_ids: pa.Array
+    has_scores: bool = True
 
     def lengths(self) -> Int:
         """Return the number of items of each user."""
         return np.bincount(self.user, minlength=len(self.user_ids))
 
 
-class _Found(NamedTuple):
-    """Where relevant items are in the lists."""
+def lists_of(data: Any) -> Lists:
+    """Take a table, a TREC run, or a dictionary of lists or of scores by item.
 
-    owner: Int  # user of each relevant item
-    row: Int  # in the list of its user
-    is_found: Bool
-    n_relevant: Int  # of each user
-    depth: Int  # length of each user's list
-    n_items: int  # in lists or relevant
-
-
-def ranks_of_lists(table: Table, ranked: Ranked) -> Ranks:
-    """Rank the relevant items by their places in the users' lists, without the items seen.
-
-    Users are in the order in which they first appear among the relevant items, with the length of
-    their list as `depth`; lists of other users are ignored. A column `rank` has no ties and holds
-    1, 2, 3 ... for each user, in any order of rows. With `score` alone, higher is better and equal
-    scores are tied; items below the cut count as not tied with the last of the list.
+    The order is that of `rank`, else of `score`, else of the rows.
     """
-    relevant = _relevant_of(ranked)
-    lists = _lists_of(table, ranked.n_items)
-    if ranked.seen is not None:
-        with reading(ranked.seen):
-            lists = _unseen(lists, relevant, items_by_id(ranked.seen, SEEN))
-    elif "rank" not in table.columns and (lists.lengths() == len(lists.item_ids)).all():
-        ask_of_seen_items(len(lists.user_ids), len(lists.item_ids))
-    require_common(ITEM, RELEVANT, relevant.item_ids, "the lists", lists.item_ids)
-    found = _find(relevant, lists)
-    if ranked.complete and not found.is_found.all():
-        user, item = relevant.pair(int(np.argmin(found.is_found)))
-        raise InputError(f"no relevant item {item} in the list of user {user}: not --complete")
-    _question(found, lists, ranked)
-    return _in_order(found, relevant, lists, ranked)
-
-
-def _relevant_of(ranked: Ranked) -> Items:
-    """Return the relevant items, if the options fit lists."""
-    ranked.check("lists")
-    if ranked.relevant is None:
-        raise InputError("lists need a file of relevant items, --relevant")
-    if ranked.complete and ranked.n_items is not None:
-        raise InputError("--complete lists say how many items are ranked; leave --n-items out")
-    with reading(ranked.relevant):
-        return items_by_id(ranked.relevant, RELEVANT).with_enough(ranked.min_relevance)
-
-
-def _lists_of(table: Table, n_items: int | None) -> _Lists:
-    """Return the items of all lists with scores that give their order."""
-    codes, user_ids = table.codes(USER)
+    if isinstance(data, Lists):
+        return data
+    table = table_of(data, "ranks, lists or scores", "data", "score", RUN)
+    if table is None:
+        raise InputError(f"found {type(data).__name__}; expected a table or a dictionary of lists")
+    group = table.group()
+    codes, user_ids = table.codes(group)
     item, item_ids = table.codes(ITEM)
     user = codes.astype(np.int64)
     require_different(table, user, item)
-    length = np.bincount(user)
-    longest = int(np.argmax(length))
-    if n_items is not None and length[longest] > n_items:
-        raise InputError(
-            f"the list of user {user_ids[longest]} has {length[longest]} items, "
-            f"expected at most {n_items}"
-        )
-    score: Floats | Int
+    score, has_scores = _scores_of(table, user)
+    lists = Lists(user, item.astype(np.int64), score, user_ids, item_ids, has_scores)
+    if not has_scores:
+        _ask_of_sorted_ids(lists)
+    return lists
+
+
+def count_labelled(data: Any) -> Counts:
+    """Count candidates above those of label 1, in a table with all candidates of each user.
+
+    Rows of one user, or of one `row_id`, belong together.
+    """
+    table = read_table(data, "pairs (user_id, item_id, score, label)")
+    table.require("score", "label")
+    group = table.group(by_row=True)
+    codes, user_ids = table.codes(group)
+    if ITEM in table.columns:
+        require_different(table, codes, table.codes(ITEM)[0])
+    user = codes.astype(np.int64)
+    grade = table.finite("label")
+    better, tied = by_score(user, table.ordered("score"))
+    held = np.flatnonzero(grade > 0.0)
+    held = held[np.lexsort((better[held], user[held]))]
+    n_found = np.bincount(user[held], minlength=len(user_ids))
+    is_taken = n_found > 0
+    return Counts(
+        np.bincount(user)[is_taken],
+        better[held],
+        tied[held],
+        n_found=n_found[is_taken],
+        relevance=grades_of(grade[held]),
+        users=as_numpy(user_ids)[is_taken],
+    )
+
+
+def _scores_of(table: Table, user: Int) -> tuple[Floats | Int, bool]:
+    """Return numbers that are higher for better items, and whether they are scores."""
     if "rank" in table.columns:
         rank = table.whole("rank", 1)
+        length = np.bincount(user)
         wanted = np.empty_like(rank)
         wanted[np.lexsort((rank, user))] = ranges(1, length)
-        table.refuse(
-            "rank",
-            rank != wanted,
-            rank,
-            lambda row: f"1 to {length[user[row]]} once each for user {user_ids[int(user[row])]}",
-        )
-        if "score" in table.columns:
-            ask_of_rank_and_score(user, rank, table.ordered("score"))
-        score = -rank
-    else:
+        expected = "1, 2, 3 and so on, each once per user"
+        table.refuse("rank", rank != wanted, rank, expected)
+        if "score" in table.columns:  # or a distance, which rises in all rows
+            _ask_of_contradiction(user, rank, table.ordered("score"), most=0.9)
+        return -rank, False
+    if "score" in table.columns:
         score = table.ordered("score")
-    return _Lists(user, item.astype(np.int64), score, user_ids, item_ids)
+        _ask_of_ranks(user, score)
+        _ask_of_distances(user, score)
+        return score, True
+    for name, column in table.others.items():
+        if pa.types.is_floating(column.type):
+            raise InputError(
+                f"column {name} may hold scores, but its name is not known; name it score, or "
+                "leave it out if rows are in order, best first",
+                path=table.path,
+            )
+    return -np.arange(len(table)), False
 
 
-def _unseen(lists: _Lists, relevant: Items, seen: Items) -> _Lists:
+def lists_of_arrays(ids: ArrayLike, scores: ArrayLike | None = None) -> Lists:
+    """Take ids of the best items, users x K, best first or by scores; -1 ends a list."""
+    items = np.asarray(ids)
+    if items.ndim != 2 or items.dtype.kind not in "iuU":
+        found = f"ids are {items.dtype} of shape {items.shape}"
+        raise InputError(f"{found}; expected whole numbers or text, users x K")
+    is_item = np.ones(items.shape, bool)
+    if items.dtype.kind in "iu":
+        is_item = items != -1
+    user, place = np.nonzero(is_item)
+    order: Array = -place
+    if scores is not None:
+        values = as_array(scores, "scores")
+        if values.shape != items.shape:
+            raise InputError(f"scores have shape {values.shape}, and ids {items.shape}")
+        order = values[is_item]
+        _ask_of_contradiction(user, place, order)
+    item, item_ids = encoded(items[is_item])
+    user_ids = pa.array(np.arange(len(items)))
+    lists = Lists(user, item.astype(np.int64), order, user_ids, item_ids, scores is not None)
+    repeated = np.unique(user * len(item_ids) + item).size < item.size
+    if repeated:
+        raise InputError("an item is twice in a list of ids; expected each once per user")
+    if scores is None:
+        _ask_of_sorted_ids(lists)
+    return lists
+
+
+def count_lists(
+    lists: Lists,
+    relevant: Any,
+    seen: Any = None,
+    *,
+    n_items: int | None = None,
+    complete: bool = False,
+    missing: str = "refuse",
+    min_relevance: float = 0.0,
+) -> Counts:
+    """Count relevant items in the users' lists, without the items seen.
+
+    Users are in the order in which they first appear among the relevant items. Equal scores are
+    tied; items below the cut count as not tied with the last of the list. With `missing` = "last",
+    users without a list, items below its end and, of complete lists, items that it lacks count as
+    behind all others.
+    """
+    check_arguments(missing=missing)
+    if relevant is None:
+        raise InputError("lists need the relevant items; give relevant (--relevant)")
+    if complete and n_items is not None:
+        raise InputError("--complete lists say how many items are ranked; leave --n-items out")
+    with reading(relevant):
+        wanted = items_by_id(relevant, RELEVANT, min_relevance)
+    n_known = len(lists.item_ids)
+    if seen is not None:
+        with reading(seen):
+            lists = _unseen(lists, wanted, items_by_id(seen, SEEN))
+    elif lists.has_scores and (lists.lengths() == n_known).all():
+        ask_of_seen_items(len(lists.user_ids), n_known)
+    ask_of_common(ITEM, RELEVANT, wanted.item_ids, "the lists", lists.item_ids)
+    return _counts(wanted, lists, n_items, complete, missing)
+
+
+def _unseen(lists: Lists, relevant: Items, seen: Items) -> Lists:
     """Return the lists without the items that their users have seen, of which none is relevant."""
-    require_common(USER, SEEN, seen.user_ids, "the lists", lists.user_ids)
-    require_common(ITEM, SEEN, seen.item_ids, "the lists", lists.item_ids)
-    mine = seen.within(relevant.user_ids, seen.item_ids)
-    ask_of_seen_and_relevant(mine.item.size, relevant.item.size, relevant.n_users)
-    of_relevant = seen.within(relevant.user_ids, relevant.item_ids)
-    both = of_relevant.has(relevant.owners, relevant.item)
+    ask_of_common(USER, SEEN, seen.user_ids, "the lists", lists.user_ids)
+    ask_of_common(ITEM, SEEN, seen.item_ids, "the lists", lists.item_ids)
+    both = seen.within(relevant.user_ids, relevant.item_ids).has(relevant.owners, relevant.item)
     if both.any():
         user, item = relevant.pair(int(np.argmax(both)))
         raise InputError(f"item {item} of user {user} is both relevant and seen")
     new = ~seen.within(lists.user_ids, lists.item_ids).has(lists.user, lists.item)
     if not new.any():
         raise InputError("users have seen all items of the lists; expected some that are new")
-    return lists._replace(user=lists.user[new], item=lists.item[new], score=lists.score[new])
+    user = lists.user[new]
+    item = lists.item[new]
+    return lists._replace(user=user, item=item, score=lists.score[new])
 
 
-def _find(relevant: Items, lists: _Lists) -> _Found:
-    """Find relevant items in the lists of their users, of whom each must have one."""
-    list_of = places(relevant.user_ids, lists.user_ids)
-    without = np.flatnonzero(list_of < 0)
-    if without.size:
+def _lists_of(relevant: Items, lists: Lists, missing: str) -> Int:
+    """Return the number of each relevant user's list, -1 without one."""
+    number = places(relevant.user_ids, lists.user_ids)
+    without = np.flatnonzero(number < 0)
+    if without.size == number.size:
+        first = lists.user_ids[0]
+        raise InputError(f"no list for any relevant user; the first list is of user {first}")
+    if without.size and missing == "refuse":
         user = relevant.user_ids[int(without[0])]
-        problem = f"no list for user {user} ({without.size} users have none)"
-        if without.size == list_of.size:
-            problem = f"{problem}; the first list is of user {lists.user_ids[0]}"
-        raise InputError(problem)
+        raise InputError(
+            f"no list for user {user} ({without.size} users have none); missing='last' "
+            "(--missing last) counts their items as not found"
+        )
+    return number
+
+
+def _counts(
+    relevant: Items, lists: Lists, n_items: int | None, complete: bool, missing: str
+) -> Counts:
+    """Return the ranks of each user's items that are found, best first."""
+    number = _lists_of(relevant, lists, missing)
+    lengths = lists.lengths()
+    if n_items is not None and lengths.max() > n_items:
+        longest = lists.user_ids[int(np.argmax(lengths))]
+        problem = f"the list of user {longest} has {lengths.max()} items"
+        raise InputError(f"{problem}, expected at most {n_items}")
+    depth = np.where(number < 0, 0, lengths[number])
     owner = relevant.owners
     item = places(relevant.item_ids, lists.item_ids)[relevant.item]
     width = len(lists.item_ids)
-    pair = np.where(item < 0, -1, list_of[owner] * width + item)
+    is_listed = (item >= 0) & (number[owner] >= 0)
+    pair = np.where(is_listed, number[owner] * width + item, -1)
     row = places(pair, lists.user * width + lists.item)
-    n_known = width + np.unique(relevant.item[item < 0]).size
-    return _Found(owner, row, row >= 0, relevant.sizes, lists.lengths()[list_of], n_known)
-
-
-def _question(found: _Found, lists: _Lists, ranked: Ranked) -> None:
-    """Ask about lists that hold all relevant items, or no more of them than by chance."""
-    if ranked.n_items and found.is_found.all():
-        ask_of_cut_lists(lists.lengths(), ranked.n_items)
-    elif not ranked.complete:
-        n_items = max(found.n_items, ranked.n_items or 0)
-        question_lists(found.depth, found.n_relevant, int(found.is_found.sum()), n_items)
-
-
-def _in_order(found: _Found, relevant: Items, lists: _Lists, ranked: Ranked) -> Ranks:
-    """Return the ranks of each user's items that are found, best first."""
-    n_better, n_tied = by_score(lists.user, lists.score)
-    place = np.where(found.is_found, n_better[found.row], n_better.size)
-    order = np.lexsort((place, found.owner))
-    rows = found.row[order][found.is_found[order]]
-    n_found = np.bincount(found.owner[found.is_found], minlength=found.depth.size)
-    n_candidates = found.depth
-    if not ranked.complete:
-        n_candidates = np.full_like(found.depth, ranked.n_items or 0)
-    fits = (n_candidates == 0) | (found.n_relevant - n_found <= n_candidates - found.depth)
-    expected = "at most n_found and the candidates below depth"
-    require("n_relevant", found.n_relevant, fits, expected)
-    return Ranks.trusted(
+    is_found = row >= 0
+    n_relevant = relevant.sizes
+    n_found = np.bincount(owner[is_found], minlength=n_relevant.size)
+    n_lost = n_relevant - n_found
+    if complete and missing == "refuse" and n_lost.any():
+        user, lost = relevant.pair(int(np.argmin(is_found)))
+        raise InputError(
+            f"no relevant item {lost} in the list of user {user}: not --complete, or "
+            "missing='last' (--missing last)"
+        )
+    if not complete:
+        n_others = np.count_nonzero(places(relevant.item_ids, lists.item_ids) < 0)
+        n_known = max(n_items or 0, width + int(n_others))
+        _ask_of_chance(depth, n_relevant, n_found, n_known)
+    better, tied = by_score(lists.user, lists.score)
+    n_better = np.where(is_found, better[row], depth[owner])
+    n_tied = np.where(is_found, tied[row], n_lost[owner] - 1)
+    order = np.lexsort((n_better, ~is_found, owner))
+    is_ranked = is_found[order]
+    n_candidates = np.full_like(depth, n_items or 0)
+    n_missing = np.count_nonzero(number < 0)
+    if complete:  # items that a list lacks are tied behind all others
+        n_missing = np.count_nonzero(n_lost)
+        is_ranked = np.ones_like(is_ranked)
+        n_found = n_relevant
+        n_candidates = depth = depth + n_lost
+    elif missing == "last":
+        depth = (
+            np.full_like(depth, MOST_ITEMS)
+            if n_items is None
+            else np.maximum(n_items - n_lost, depth)
+        )
+    return Counts(
         n_candidates,
-        n_better[rows],
-        n_tied[rows],
+        n_better[order][is_ranked],
+        n_tied[order][is_ranked],
         n_found=n_found,
-        n_relevant=found.n_relevant,
-        depth=found.depth,
+        n_relevant=n_relevant,
+        depth=depth,
         relevance=select_rows(relevant.relevance, order),
         users=as_numpy(relevant.user_ids),
+        n_missing=int(n_missing),
     )
 
 
-def by_score(users: Int, score: Floats | Int) -> tuple[Int, Int]:
-    """Count, for each row, the others of the same user with a higher and with an equal score.
+def _steps(user: Int, rank: Array, values: Array) -> Array:
+    """Return how numbers change from each row of a user to the next."""
+    order = np.lexsort((rank, user))
+    return np.diff(values[order])[np.diff(user[order]) == 0]
 
-    Examples
-    --------
-    >>> by_score(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 1.0, 2.0]))
-    (array([1, 0, 1, 0]), array([1, 0, 1, 0]))
-    """
-    order = np.lexsort((-score, users))
-    differs = (np.diff(users[order]) != 0) | (np.diff(score[order]) != 0)
-    begins = np.flatnonzero(np.append(True, differs))
-    level = np.diff(begins, append=score.size)
-    n_better = np.empty(score.size, np.int64)
-    n_tied = np.empty(score.size, np.int64)
-    n_better[order] = np.repeat(ranges(0, np.bincount(users))[begins], level)
-    n_tied[order] = np.repeat(level - 1, level)
-    return n_better, n_tied
+
+def _ask_of_contradiction(user: Int, rank: Int, score: Array, most: float = 1.0) -> None:
+    """Ask about scores that rise from a place to the next in more than a tenth of all steps."""
+    steps = _steps(user, rank, score)
+    rising = np.count_nonzero(steps > 0) / max(steps.size, 1)
+    if steps.size >= _SEVERAL and 0.1 < rising <= most:
+        ask(
+            "data",
+            f"scores rise from a place to the next in {rising:.0%} of rows, so they "
+            "contradict the order; leave one of them out (a column rank, else scores, is taken)",
+        )
+
+
+def _ask_of_ranks(user: Int, score: Floats) -> None:
+    """Ask about scores that are 1, 2, 3 and so on for each user, or from 0, as ranks are."""
+    length = np.bincount(user)
+    ordered = score[np.lexsort((score, user))]
+    is_rank = np.array_equal(ordered - ordered.min(), ranges(0, length))
+    if length.size >= _SEVERAL and is_rank and ordered.min() in (0, 1):
+        ask("data", "scores are 1, 2, 3 and so on for each user: are they ranks? Name them rank")
+
+
+def _ask_of_distances(user: Int, score: Floats) -> None:
+    """Ask about scores that rise from row to row in all lists, as distances do."""
+    steps = _steps(user, np.arange(user.size), score)
+    if np.unique(user).size >= _SEVERAL and steps.size and (steps > 0).all():
+        ask(
+            "data",
+            "scores rise from row to row in all lists: are they distances, of which the smallest "
+            "are best? Give them with the other sign",
+        )
+
+
+def _ask_of_sorted_ids(lists: Lists) -> None:
+    """Ask about lists whose items ascend, as sorting by id leaves them."""
+    is_whole = pa.types.is_integer(lists.item_ids.type)
+    if not is_whole or lists.lengths().min() < 2:
+        return
+    ids = as_numpy(lists.item_ids)[lists.item]
+    steps = _steps(lists.user, -lists.score, ids)
+    if len(lists.user_ids) >= _SEVERAL and (steps > 0).all():
+        ask("data", "the items of all lists ascend: were they sorted by id? Their order counts")
+
+
+def _ask_of_chance(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> None:
+    """Ask about lists that hold no more relevant items than by chance, or all of them."""
+    if depth.size < 5 * _SEVERAL or 2 * depth.max() >= n_items:
+        return
+    expected = float((depth * n_relevant).sum()) / n_items
+    total = int(n_found.sum())
+    if (n_found == n_relevant).all():
+        ask(
+            "data",
+            f"lists of {depth.max()} or fewer of {n_items:,} items hold every relevant item: were "
+            "users without a hit left out, or are these sampled candidates, for `correct`?",
+        )
+    elif expected >= _LEAST_BY_CHANCE and total <= expected + 2.0 * np.sqrt(expected):
+        ask(
+            RELEVANT,
+            f"lists hold {total:,} of {n_relevant.sum():,} relevant items, and {expected:.0f} by "
+            "chance: are ids of items the same in both?",
+        )

@@ -1,258 +1,334 @@
-"""Numbers in memory, of any library, and scores of users x items."""
+"""Scores of all items, users x items: matrices, vectors, functions, files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # `scipy.sparse` takes long to import, so only where it is used
+import pandas as pd
+import pyarrow as pa
 from numpy.typing import ArrayLike
+from scipy import sparse
 
-from sampled_metrics._base.arrays import Array, Int, array_of
-from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.files import read_array, read_arrays
-from sampled_metrics._base.kinds import Kind, has_ids, is_sparse
-from sampled_metrics._base.packages import pyarrow as pa
+from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arrays import (
+    Array,
+    Bool,
+    Ids,
+    Int,
+    array_of,
+    as_array,
+    id_column,
+    is_table,
+    require_unique,
+)
+from sampled_metrics._base.errors import InputError, ask
+from sampled_metrics._base.files import read_array, read_arrays, require_file
 from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
-from sampled_metrics.ranks.products import Products, Score
-from sampled_metrics.tables.lines import require_file
+from sampled_metrics.inputs.counting import (
+    BLOCK_SIZE,
+    Counts,
+    Products,
+    Score,
+    by_score,
+    rank_items,
+)
+from sampled_metrics.inputs.items import (
+    RELEVANT,
+    SEEN,
+    Items,
+    Shape,
+    items_of_scores,
+    may_be_matrix,
+)
 
-
-def as_array(data: Any, name: str = "data") -> Array:
-    """Return numbers of one or two dimensions as an array."""
-    has_array = hasattr(data, "__array__")
-    if hasattr(data, "__arrow_c_stream__") and not has_array:
-        data = pa.table(data)
-    refuse_special(data, name)
-    is_tensor = hasattr(data, "__dlpack__") and not has_array
-    try:
-        array = array_of(name, np.from_dlpack(data) if is_tensor else data)
-    except RuntimeError as error:  # of a tensor of torch with gradients
-        raise InputError(f"{name}: {type(data).__name__} is no array ({error})") from error
-    if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
-        shape = ""
-        if array.ndim:
-            shape = f" of {array.dtype}, shape {array.shape}"
-        raise InputError(
-            f"{name}: found {type(data).__name__}{shape}; "
-            "expected numbers, a DataFrame, a file (docs/inputs.md)"
-        )
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
-
-
-def refuse_special(data: object, name: str) -> None:
-    """Raise InputError for objects that another call of their library makes an array or a table."""
-    remedy = _remedy_of_tensor(data) or _remedy_of_table(data)
-    if remedy:
-        raise InputError(f"{name}: found {type(data).__name__}, {remedy}")
-
-
-def _remedy_of_tensor(data: object) -> str:
-    """Return the call that makes numbers of a tensor numbers of numpy; empty if none is needed."""
-    remedy = _NUMBERS.get(str(getattr(data, "dtype", "")), "")
-    if str(getattr(data, "layout", "torch.strided")) != "torch.strided":
-        remedy = "a sparse tensor; give .to_dense()"
-    elif getattr(data, "requires_grad", False) is True:
-        remedy = remedy or "which holds gradients; give .detach()"
-    elif getattr(getattr(data, "device", None), "type", "cpu") != "cpu":
-        remedy = remedy or "not in main memory; give .cpu()"
-    return remedy
-
-
-def _remedy_of_table(data: object) -> str:
-    """Return the call that makes an object of another library a table or an array."""
-    if hasattr(data, "collect") and hasattr(data, "lazy"):
-        return "not calculated yet; give .collect()"
-    if hasattr(data, "todense") and not is_sparse(data):
-        return "a sparse array, not of scipy; give .todense()"
-    if not hasattr(data, "__array__"):
-        for method in ("to_df", "to_dataframe", "to_pandas"):
-            if hasattr(data, method):
-                return f"no array; give .{method}()"
-    return ""
-
-
-_NUMBERS = {
-    "torch.bfloat16": "bfloat16 is no type of numpy; give .float()",
-    "bfloat16": "bfloat16 is no type of numpy; give .astype('float32')",
-}
-_AXES = {"user_ids": "index", "item_ids": "columns"}  # of pandas
 _BESIDE = ("held_out", "seen", "seen_indptr", "positive", "user_ids", "item_ids")
+_SEVERAL = 10  # users and items; fewer are complete by chance
 
 
 class Scores(NamedTuple):
-    """Scores of all items, users x items.
+    """Scores of all items.
 
     Attributes
     ----------
     rows
         Function from row numbers of users to their scores, shape (some, items).
     shape
-        Of users x items; None if it is not known, as that of a function of the caller.
+        Users x items.
+    user_ids, item_ids
+        Ids of rows and columns; None for their numbers.
     beside
-        Arrays beside the matrix: `user_ids` and `item_ids`, and in its file `held_out`, `seen` and
-        `positive`.
-    path
-        Its file, None in memory.
+        Arrays in the same file: `held_out`, `seen`, `positive`.
     """
 
     rows: Score
-    shape: tuple[int, int] | None
+    shape: Shape
+    user_ids: Any = None
+    item_ids: Any = None
     beside: Mapping[str, Any] = MappingProxyType({})
-    path: Path | None = None
-
-    @classmethod
-    def of_matrix(
-        cls,
-        matrix: Array,
-        beside: Mapping[str, Any] = MappingProxyType({}),
-        path: Path | None = None,
-    ) -> Scores:
-        """Take a matrix of numbers."""
-        if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.size:
-            raise InputError(
-                f"scores are {matrix.dtype} of shape {matrix.shape}; "
-                "expected numbers, users x items"
-            )
-        return cls(matrix.__getitem__, matrix.shape, beside, path)
-
-    def shape_for(self, n_users: int) -> tuple[int, int]:
-        """Return the shape for so many users, of whom the function is asked for one."""
-        first = self.rows(np.arange(min(n_users, 1)))
-        shape = np.shape(first)
-        if len(shape) != 2:
-            raise InputError(
-                f"the function returned {type(first).__name__} of shape {shape}; "
-                "expected scores, users x items"
-            )
-        return n_users, shape[1]
 
     def matrix(self) -> Array:
         """Return all scores at once."""
-        if self.shape is None:
-            raise InputError("found a function; expected scores, users x items")
         return array_of("scores", self.rows(np.arange(self.shape[0])))
 
 
-class Counts(NamedTuple):
-    """Candidates of each row, and those above the held-out one and level with it."""
+def scores_of(data: Any) -> Scores:
+    """Take a matrix: dense of any library, sparse (what is not stored is 0), a DataFrame, a file.
+
+    The index and the columns of a DataFrame are ids unless they are running numbers.
+    """
+    if isinstance(data, Scores):
+        return data
+    data = opened(data)
+    if isinstance(data, Path):
+        return _scores_of_archive(data)
+    if sparse.issparse(data):
+        require_sound(data, "scores")
+        table = sparse.csr_array(with_numbers_of_scipy(data))
+        return Scores(lambda rows: table[rows].toarray(), table.shape)
+    if isinstance(data, pd.DataFrame):
+        users, items = (
+            None if isinstance(axis, pd.RangeIndex) else axis for axis in (data.index, data.columns)
+        )
+        return _of_matrix(as_array(data, "scores"), users, items)
+    if is_table(data):
+        table = pa.table(data)
+        return _of_matrix(np.column_stack(table.columns), None, table.column_names)
+    return _of_matrix(as_array(data, "scores"))
+
+
+def _of_matrix(
+    matrix: Array, user_ids: Any = None, item_ids: Any = None, beside: Mapping[str, Any] = {}
+) -> Scores:
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.size:
+        found = f"scores are {matrix.dtype} of shape {matrix.shape}"
+        raise InputError(f"{found}; expected numbers, users x items")
+    return Scores(matrix.__getitem__, matrix.shape, user_ids, item_ids, beside)
+
+
+def opened(data: Any, what: str = "ranks, lists or scores") -> Any:
+    """Return the array of an `.npy` file, which is read block by block; anything else as it is."""
+    if not isinstance(data, str | Path):
+        return data
+    path = Path(data)
+    require_file(path, what)
+    if path.suffix == ".npy":
+        return read_array(path, what, mmap_mode="r")
+    return path
+
+
+def _scores_of_archive(path: Path) -> Scores:
+    """Read an `.npz` with `scores` and arrays beside them."""
+    arrays = read_arrays(path, "arrays with scores", ("scores",), _BESIDE)
+    if "seen_indptr" in arrays:
+        raise InputError("compressed seen items are not read; give a file by seen (--seen)")
+    ids = arrays.get("user_ids"), arrays.get("item_ids")
+    return _of_matrix(arrays.pop("scores"), *ids, arrays)
+
+
+def factors(users: ArrayLike, items: ArrayLike) -> Scores:
+    """Take vectors of users and of items, whose inner products are the scores."""
+    left = np.atleast_1d(as_array(users, "users"))
+    right = np.atleast_1d(as_array(items, "items"))
+    for name, vectors in (("users", left), ("items", right)):
+        is_finite = vectors.dtype.kind in "fiu" and np.isfinite(vectors).all()
+        is_table = vectors.ndim == 2 and vectors.shape[1] == left.shape[-1]
+        if not (is_finite and is_table):
+            found = f"vectors of {name} are {vectors.dtype} of shape {vectors.shape}"
+            raise InputError(f"{found}; expected finite numbers, of shape ({len(vectors)}, d)")
+    products = Products(np.ascontiguousarray(left, float), np.ascontiguousarray(right, float))
+    return Scores(products, (len(left), len(right)))
+
+
+def is_column(data: Any) -> bool:
+    """Return whether data has one dimension: an array, or a list of numbers."""
+    if isinstance(data, list | tuple):
+        return not any(hasattr(row, "__len__") for row in data)
+    return len(getattr(data, "shape", ())) == 1
+
+
+def n_rows(relevant: Any) -> int:
+    """Return the number of users of relevant items by position, which a function needs."""
+    if isinstance(relevant, Sequence) and not isinstance(relevant, str):
+        return len(relevant)
+    if len(getattr(relevant, "shape", ())) > 0 and not is_table(relevant):
+        return int(relevant.shape[0])
+    raise InputError("a function of users needs relevant by position, as columns or a matrix")
+
+
+def function(score: Score, relevant: Any, seen: Any = None) -> Scores:
+    """Take a function of rows of users, which is asked before ranking only if lists need it.
+
+    Lists that all have one length are a matrix if the function has as many scores.
+    """
+    width = None
+    for given in (relevant, seen):
+        if isinstance(given, list | tuple) and may_be_matrix(given):
+            width = np.shape(score(np.zeros(1, np.int64)))[-1]
+    return Scores(score, (n_rows(relevant), width))
+
+
+def count_scores(
+    scores: Scores,
+    relevant: Any = None,
+    seen: Any = None,
+    *,
+    users: ArrayLike | None = None,
+    items: ArrayLike | None = None,
+    min_relevance: float = 0.0,
+    block_size: int = BLOCK_SIZE,
+) -> Counts:
+    """Rank relevant items among all that their users have not seen."""
+    n_users, n_items = scores.shape
+    user_ids = _ids("user_ids", scores.user_ids, n_users)
+    item_ids = _ids("item_ids", scores.item_ids, n_items or 0)
+    given = [scores.shape, user_ids, item_ids, min_relevance]
+    wanted = _items(RELEVANT, "held_out", relevant, scores.beside, given)
+    if wanted is None:
+        raise InputError(
+            "found scores; give relevant (--relevant) or, if these are scores of a held-out item "
+            "and its negatives, use `correct` with positive (--positive)"
+        )
+    if wanted.n_users and not wanted.item.size:
+        raise InputError("no user has a relevant item; expected at least one who has")
+    not_candidates = _items(SEEN, SEEN, seen, scores.beside, given)
+    if users is not None:
+        user_ids = _ids("users", users, n_users)
+    names: Any = item_ids
+    if items is not None:
+        names = np.atleast_1d(array_of("items", items))
+    return rank_items(
+        scores.rows,
+        wanted,
+        not_candidates,
+        users=user_ids,
+        items=names,
+        block_size=block_size,
+    )
+
+
+def _items(
+    name: str, key: str, given: Any, beside: Mapping[str, Any], scores: list[Any]
+) -> Items | None:
+    """Return items that are given, or that are beside the scores in their file under a key."""
+    own = beside.get(key)
+    if own is not None and given is not None:
+        raise InputError(f"{key} and {given} both give {name} items")
+    if own is not None:
+        return items_of_scores(own, key, *scores)
+    if given is None:
+        return None
+    return items_of_scores(given, name, *scores)
+
+
+def _ids(name: str, values: Any, size: int) -> Ids | None:
+    """Return ids of rows or columns, each once, if there are any."""
+    if values is None:
+        return None
+    ids = id_column(name, values, size)
+    require_unique(name, ids)
+    return ids
+
+
+def ask_of_seen_items(users: int, items: int) -> None:
+    """Ask whether seen items are candidates, if every user has a score for every item."""
+    if min(users, items) >= _SEVERAL:
+        ask(
+            SEEN,
+            f"all {users:,} users have scores of all {items:,} items: items seen in training "
+            "count as candidates; if they are none, name them with --seen (seen=)",
+        )
+
+
+class Beside(NamedTuple):
+    """Candidates of each row, and those above each held-out item and level with it."""
 
     candidates: Int
     better: Int
     tied: Int
+    n_found: Int  # held-out items of each row
+    lost: Int  # of them, those without a score
+
+    @property
+    def rows(self) -> Int:
+        """Row of each held-out item."""
+        return np.repeat(np.arange(self.n_found.size), self.n_found)
 
 
-def counts_beside(scores: Array, positive: ArrayLike, *, has_gaps: bool = False) -> Counts:
-    """Count the scores of each row that are above the one in a column, or equal to it.
+def counts_beside(
+    scores: Array, positive: ArrayLike, *, is_full: bool = False, missing: str = "refuse"
+) -> Beside:
+    """Count the scores of each row that are above the one of a held-out item, or equal to it.
 
-    `positive` is the column, one for all rows or one per row, negative from the end. With
-    `has_gaps` a score of -inf is no candidate.
+    `positive` is its column, one for all rows or one per row, negative from the end; or labels of
+    the shape of the scores, 1 for held-out items. Rows of scores of all items are `is_full`, and a
+    score of -inf is no candidate; else held-out items are counted among the negatives only. With
+    `missing` = "last", held-out items with a score of -inf are behind all others.
 
     Examples
     --------
-    >>> counts_beside(np.array([[0.5, 0.7, 0.5, 0.1]]), 0)
-    Counts(candidates=array([4]), better=array([1]), tied=array([1]))
+    >>> counts_beside(np.array([[0.5, 0.7, 0.5, 0.1]]), 0)[:3]
+    (array([4]), array([1]), array([1]))
     """
+    check_arguments(missing=missing)
     if scores.ndim != 2 or scores.shape[1] < 2:
-        raise InputError(
-            f"scores are {scores.dtype} of shape {scores.shape}; "
-            "expected numbers, shape (users, 1 + negatives)"
-        )
-    users, width = scores.shape
-    column = _columns_of(positive, users, width)
-    own = scores[np.arange(users), column][:, np.newaxis]
-    is_candidate = np.isfinite(scores)
-    is_known = is_candidate
-    if has_gaps:
-        is_known = is_candidate | ((scores == -np.inf) & (own > -np.inf))
-    if not is_known.all():
-        row, bad = np.argwhere(~is_known)[0]
-        problem = f"the score in column {bad} is {scores[row, bad]}; expected finite numbers"
+        found = f"scores are {scores.dtype} of shape {scores.shape}"
+        raise InputError(f"{found}; expected numbers, shape (users, 1 + negatives)")
+    row, column = positive_places(positive, scores.shape)
+    own = scores[row, column]
+    is_lost = np.isneginf(own)
+    is_candidate = scores > -np.inf
+    is_bad = ~(scores < np.inf)
+    if missing == "refuse":
+        is_bad[row[is_lost], column[is_lost]] = True
+        if not is_full:
+            is_bad |= ~is_candidate
+    _refuse_scores(scores, is_bad)
+    n_found = np.bincount(row, minlength=len(scores))
+    of_items = scores if row.size == len(scores) else scores[row]
+    better = (of_items > own[:, np.newaxis]).sum(axis=1)
+    tied = (of_items == own[:, np.newaxis]).sum(axis=1) - 1
+    lost = np.bincount(row[is_lost], minlength=len(scores))
+    candidates = is_candidate.sum(axis=1) + lost
+    tied[is_lost] = lost[row[is_lost]] - 1
+    if not is_full:
+        among_own = by_score(row, own)
+        candidates = scores.shape[1] - n_found + 1
+        better = np.where(is_lost, candidates[row] - 1, better - among_own[0])
+        tied = np.where(is_lost, 0, tied - among_own[1])
+    return Beside(candidates, better, tied, n_found, lost)
+
+
+def _refuse_scores(scores: Array, is_bad: Bool) -> None:
+    """Raise InputError for the first score that is no number, or of no candidate."""
+    if is_bad.any():
+        row, column = np.argwhere(is_bad)[0]
+        score = scores[row, column]
+        problem = f"the score in column {column} is {score}; expected finite numbers"
+        if score == -np.inf:
+            problem += ", or missing='last' (--missing last) for items that an answer leaves out"
         raise InputError(problem, row=int(row) + 1)
-    return Counts(
-        candidates=is_candidate.sum(axis=1),
-        better=(scores > own).sum(axis=1),
-        tied=(scores == own).sum(axis=1) - 1,
-    )
 
 
-def _columns_of(positive: ArrayLike, users: int, width: int) -> Array:
-    """Return one of `width` columns, for all users or for each; anything else is an error."""
+def positive_places(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, Int]:
+    """Return rows and columns of held-out items, given by columns or by labels."""
     column = array_of("positive", positive)
+    users, width = shape
+    if column.shape == shape and ((column == 0) | (column == 1)).all():
+        without = np.flatnonzero(~column.any(axis=1))
+        if without.size:
+            problem = "positive has no item; leave out rows without one"
+            raise InputError(problem, row=int(without[0]) + 1)
+        row, place = np.nonzero(column)
+        return row, place
     is_whole = column.dtype.kind in "iu" and column.shape in {(), (users,)}
     if not (is_whole and ((column >= -width) & (column < width)).all()):
         found = f"{column.dtype} of shape {column.shape}"
         if is_whole and not column.ndim:
             found = str(column)
-        raise InputError(f"positive is {found}; expected one of the columns 0 to {width - 1}")
-    return column
-
-
-def scores_of(data: Any, kind: Kind, name: str, what: str = "") -> Scores | Array:
-    """Return scores, or an array of one dimension.
-
-    Data is the name of a file of arrays, a function of users, a pair of factors, a sparse matrix,
-    of which what is not stored is 0, or numbers of any library. Errors call it `name`, and a file
-    that is missing `what`.
-    """
-    match kind:
-        case Kind.FILE | Kind.FILE_OF_ARRAYS:
-            return _scores_of_file(Path(data), what)
-        case Kind.FUNCTION:
-            return Scores(data, None)
-        case Kind.PAIR:
-            users, items = (as_array(part, name) for part in data)
-            return Scores(inner_products(users, items), (len(users), len(items)))
-        case Kind.SPARSE:
-            return _scores_of_sparse(data, name)
-    array = as_array(data, name)
-    if array.ndim == 1:
-        return array
-    return Scores.of_matrix(array, _ids_of_frame(data) if kind is Kind.FRAME else {})
-
-
-def _ids_of_frame(frame: Any) -> dict[str, Any]:
-    """Return the index and the columns of a DataFrame, each if it is no running numbers."""
-    return {key: getattr(frame, axis) for key, axis in _AXES.items() if has_ids(frame, axis)}
-
-
-def _scores_of_sparse(data: Any, name: str) -> Scores:
-    """Take a sparse matrix, of which what is not stored is 0."""
-    if data.ndim != 2:
-        raise InputError(f"{name} has shape {data.shape}; expected users x items")
-    require_sound(data, name)
-    matrix = scipy.sparse.csr_array(with_numbers_of_scipy(data))
-    return Scores(lambda rows: matrix[rows].toarray(), matrix.shape)
-
-
-def _scores_of_file(path: Path, what: str) -> Scores | Array:
-    """Read an `.npy` block by block, or an `.npz` with `scores` and arrays beside them."""
-    with reading(path):
-        require_file(path, what)
-        if path.suffix == ".npy":
-            arrays = {"scores": read_array(path, what, mmap_mode="r")}
-        else:
-            arrays = read_arrays(path, "arrays with scores", ("scores",), _BESIDE)
-        scores: Array = arrays.pop("scores")
-        if scores.ndim == 1:
-            return scores
-        return Scores.of_matrix(scores, arrays, path)
-
-
-def inner_products(users: ArrayLike, items: ArrayLike, n_users: int | None = None) -> Products:
-    """Check vectors of users and items, and return the function of scores that they make."""
-    left = np.atleast_1d(array_of("score", users))
-    right = np.atleast_1d(array_of("score", items))
-    rows = len(left) if n_users is None else n_users
-    for name, vectors, n_vectors in (("users", left, rows), ("items", right, len(right))):
-        expected = n_vectors, left.shape[-1]
-        is_finite = vectors.dtype.kind in "fiu" and np.isfinite(vectors).all()
-        if not is_finite or vectors.shape != expected:
-            raise InputError(
-                f"score: vectors of {name} are {vectors.dtype} of shape {vectors.shape}; "
-                f"expected finite, of {expected}"
-            )
-    return Products(np.ascontiguousarray(left, float), np.ascontiguousarray(right, float))
+        expected = f"one of the columns 0 to {width - 1}, or labels of 0 and 1, {shape}"
+        raise InputError(f"positive is {found}; expected {expected}")
+    return np.arange(users), np.broadcast_to(column, users) % width

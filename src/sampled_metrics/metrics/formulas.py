@@ -197,7 +197,9 @@ def _sum_of_precisions(levels: Levels, users: Ranks, measure: Measure) -> Float:
 
 @register("ap", "AP", "5, 10, 12", cutoff="optional", aliases=["map"])
 def _ap(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    items = np.minimum(users.n_relevant, _cutoff(levels, measure))
+    items = (
+        users.n_relevant if measure.cutoff is None else np.minimum(users.n_relevant, measure.cutoff)
+    )
     return _sum_of_precisions(levels, users, measure) / items
 
 
@@ -249,7 +251,7 @@ def _ndcg(levels: Levels, users: Ranks, measure: Measure, whole: bool = False) -
     """
     k = _cutoff(levels, measure)
     ideal_k = users.n_relevant
-    if not whole:
+    if measure.cutoff is not None and not whole:
         ideal_k = np.minimum(ideal_k, k)
     if users.relevance is None or levels.relevance is None:
         place = np.arange(1, int(ideal_k.max(initial=1)) + 1)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.arguments import require_known
 from sampled_metrics._base.arrays import Float, Int, blocks
+from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.levels import TIES, Levels
 from sampled_metrics.ranks import Ranks
@@ -145,7 +146,7 @@ class Measure:
         none = np.zeros(rank.size, np.int64)
         one = np.ones_like(none)
         levels = Levels(user=np.arange(rank.size), above=above, size=one, hits=one, hits_above=none)
-        ranks = Ranks.trusted(n.ravel(), above, none)
+        ranks = Ranks(n.ravel(), above, none, is_checked=True)
         values = self.metric.of_levels(levels, ranks, self)
         return values.reshape(rank.shape)
 
@@ -351,13 +352,16 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
         needed = "rank of the first relevant item"
         unknown = ranks.n_found < 1
     unknown &= (ranks.n_candidates == 0) | (ranks.depth < ranks.n_candidates)
-    unknown &= ranks.depth < (k or inf)
+    unknown &= ranks.depth < (k or MOST_ITEMS)
     if not unknown.any():
         return
     ends = ranks.depth[unknown]
     lists = _ends_of_lists(ends)
     if k is not None:
-        raise DepthError(f"{measure} needs ranks down to {k}; {lists}")
+        raise DepthError(
+            f"{measure} needs ranks down to {k}; {lists}. "
+            "missing='last' (--missing last) counts items that are not in a list as not found"
+        )
     remedy = "full rankings are needed"
     if metric.cutoff == "optional" and ends.min() > 0:
         remedy = f"use {measure.name}@{ends.min()}"

@@ -1,5 +1,7 @@
 """Errors of predicted ratings, in the unit of the ratings."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -54,7 +54,7 @@ def grouped(ranks: Ranks) -> Population:
     n, n_better, n_tied = means
     n_better = np.minimum(n_better, n - 1)  # rounded halves may exceed it
     n_tied = np.minimum(n_tied, n - 1 - n_better)
-    return Population(Ranks.trusted(n, n_better, n_tied), share)
+    return Population(Ranks(n, n_better, n_tied, is_checked=True), share)
 
 
 def _near_size(n_candidates: Int) -> Float:

@@ -1,5 +1,7 @@
 """The contents of the page of one's own sampled ranks or full rankings."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
@@ -10,8 +12,7 @@ import numpy as np
 from sampled_metrics._base.arguments import check_arguments, path_of
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, QUOTED, SHAPE
 from sampled_metrics._base.errors import InputError, collected, reading
-from sampled_metrics._base.files import write_text
-from sampled_metrics._base.kinds import is_dictionary
+from sampled_metrics._base.files import require_output, write_text
 from sampled_metrics._base.text import Rows
 from sampled_metrics.estimators import DECLARED, parse_estimators
 from sampled_metrics.inference.compare import compare
@@ -19,9 +20,8 @@ from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
 from sampled_metrics.inference.flags import listed
 from sampled_metrics.inference.orders import order_in_words
+from sampled_metrics.inference.pairing import all_alike
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results
-from sampled_metrics.inputs.alike import all_alike
-from sampled_metrics.inputs.options import Drawn, Ranked
 from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
@@ -58,14 +58,17 @@ def report(
     >>> scores = {"mine": [[0.9, 0.2, 0.1], [0.3, 0.4, 0.8]]}
     >>> report(scores, "/dev/null", relevant=[0, 1])
     """
-    if not is_dictionary(data) or not data:
+    if not isinstance(data, Mapping) or not data:
         raise InputError("data is no dictionary of recommenders by name; expected one or more")
     check_arguments(ties=ties, shape=shape, confidence=confidence)
     file = path_of(path)
+    require_output(file, (".html", ".htm"), [*data.values(), relevant, seen])
     measures = [str(measure) for measure in parse_measures(metrics)]
-    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant)
+    drawn = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling}
+    drawn |= {"positive": positive, "relevant": relevant}
+    ranked = {"n_items": n_items, "relevant": relevant, "seen": seen}
     with collected() as notes:
-        samples, full = all_alike(data, drawn, Ranked(n_items, relevant, seen))
+        samples, full = all_alike(data, ranked, drawn)
         for name, ranks in full.items():
             with reading(name):
                 ranks.single()

@@ -6,41 +6,54 @@ model or scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import check_arguments, path_of
+from sampled_metrics._base.arguments import check_arguments, path_of, require_same
 from sampled_metrics._base.arrays import (
-    Array,
     Float,
     Ids,
     Int,
     Rows,
     array_of,
+    first_duplicate,
+    grades_of,
     id_column,
     integers,
     ranges,
     require,
     require_unique,
     select_rows,
+    set_fields,
     short_repr,
     starts,
 )
-from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import OfUsers
-from sampled_metrics.ranks.records import COLUMNS, write_columns
+from sampled_metrics._base.defaults import MOST_ITEMS
+from sampled_metrics._base.errors import InputError, one_line, reading
+from sampled_metrics._base.files import write_parquet
+from sampled_metrics.inputs import lists
+from sampled_metrics.inputs import scores as scores_module
+from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts, Score
+from sampled_metrics.inputs.tables import (
+    USER,
+    Table,
+    as_numpy,
+    read_table,
+)
 
+COLUMNS = ("n_candidates", "n_better", "n_tied")
+RECORDS = f"rank records ({', '.join((USER, *COLUMNS))})"
+_NO_SIZE = "found ranks; give n_items (--n-items) or add a column n_candidates"
 _OF_USERS = ("n_candidates", "n_found", "n_relevant", "depth")
+_LIKE = {"n_found": "n_candidates", "n_relevant": "n_found", "depth": "n_candidates"}  # by default
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Ranks:
     """Where the relevant items of some users are in their rankings.
 
@@ -75,6 +88,10 @@ class Ranks:
         Rows of the matrix that `users` number, where it has no ids; 0 otherwise.
     min_relevance
         Least grade of an item that is relevant for metrics other than NDCG; set by `at_least`.
+    n_missing
+        Users whose lists lack items that count as not found, see `from_lists`.
+    is_checked
+        Whether counts are valid by construction, so that they are not checked again.
 
     Examples
     --------
@@ -102,8 +119,9 @@ class Ranks:
     relevance: Float | None
     users: Ids | None
     source: str
-    n_rows: ClassVar[int] = 0
-    min_relevance: ClassVar[float] = 0.0
+    n_rows: int
+    min_relevance: float
+    n_missing: int
 
     def __init__(
         self,
@@ -117,9 +135,14 @@ class Ranks:
         relevance: ArrayLike | None = None,
         users: ArrayLike | None = None,
         source: str = "unknown",
+        n_rows: int = 0,
+        min_relevance: float = 0.0,
+        n_missing: int = 0,
+        is_checked: bool = False,
     ) -> None:
-        check_arguments(source=source)
-        given: dict[str, Any] = {
+        set_fields(self, source=source, n_rows=n_rows, n_missing=n_missing)
+        set_fields(self, relevance=relevance, users=users, min_relevance=min_relevance)
+        counts: dict[str, Any] = {
             "n_candidates": n_candidates,
             "n_better": n_better,
             "n_tied": n_tied,
@@ -127,59 +150,226 @@ class Ranks:
             "n_relevant": n_relevant,
             "depth": depth,
         }
-        counts = {
-            name: integers(name, values, is_column=True)
-            for name, values in given.items()
-            if values is not None or name in COLUMNS
-        }
-        n = counts["n_candidates"]
-        if n_found is None:
-            _require_lengths(counts, *counts)
-        if len(counts) == len(COLUMNS):
+        is_plain = n_found is None and n_relevant is None and depth is None
+        for name in counts:
+            if counts[name] is None and name not in COLUMNS:
+                counts[name] = counts[_LIKE[name]]
+                if name == "n_found":
+                    counts[name] = np.ones_like(counts[name])
+            elif not is_checked:
+                counts[name] = integers(name, counts[name], is_column=True)
+        set_fields(self, **counts)
+        if not is_checked:
+            self._check(is_plain)
+
+    def _check(self, is_plain: bool) -> None:
+        """Raise InputError unless counts are possible; put each user's items in order."""
+        check_arguments(source=self.source)
+        n = self.n_candidates
+        if is_plain:
+            _require_lengths(self, *COLUMNS)
             require("n_candidates", n, n >= 2, "at least 2")
-        counts.setdefault("n_found", np.ones_like(n))
-        counts.setdefault("n_relevant", counts["n_found"])
-        counts.setdefault("depth", n)
-        order = _check_counts(counts)
-        counts.update(n_better=counts["n_better"][order], n_tied=counts["n_tied"][order])
-        _check_levels(counts)
-        grades = None
-        if relevance is not None:
-            grades = _checked_relevance(relevance, counts, order)
-        ids = None
-        if users is not None:
-            ids = id_column("users", users, n.size)
-            require_unique("user_id", ids)
-        self.__dict__.update(counts, relevance=grades, users=ids, source=source)
+        order = _check_counts(self)
+        set_fields(self, n_better=self.n_better[order], n_tied=self.n_tied[order])
+        _check_levels(self)
+        if self.relevance is not None:
+            set_fields(self, relevance=_checked_relevance(self, self.relevance, order))
+        if self.users is not None:
+            set_fields(self, users=id_column("users", self.users, n.size))
+            require_unique("user_id", self.users)
 
     @classmethod
-    def trusted(cls, n_candidates: Int, n_better: Int, n_tied: Int, **others: Any) -> Self:
-        """Make ranks without checking them; only for counts that are valid by construction.
+    def _of(cls, counts: Counts) -> Self:
+        return cls(**counts._asdict(), is_checked=True)
 
-        Arguments are those of the constructor, with each user's items best first.
+    @classmethod
+    def from_scores(
+        cls,
+        scores: Any,
+        relevant: Any = None,
+        *,
+        seen: Any = None,
+        users: ArrayLike | None = None,
+        items: ArrayLike | None = None,
+        min_relevance: float = 0.0,
+        block_size: int = BLOCK_SIZE,
+    ) -> Self:
+        """Rank relevant items by scores of all items.
+
+        Parameters
+        ----------
+        scores
+            Users x items, of any library; a DataFrame with ids as index and columns; sparse, where
+            what is not stored is 0; or an `.npy` or `.npz` file. -inf is no candidate.
+        relevant
+            Column of each user's held-out item, -1 without one; a list of columns per user; numbers
+            above 0 in a matrix, which are grades; or a table or dictionary by id.
+        seen
+            Items that are no candidates, likewise.
+        users, items
+            Ids of rows and columns, if the scores have none.
+        min_relevance
+            Least grade of an item that is relevant for metrics other than NDCG.
+        block_size
+            Users counted at a time, which bounds the memory.
+
+        Examples
+        --------
+        >>> Ranks.from_scores([[0.3, 0.9, 0.5]], relevant=[2])
+        Ranks(n_candidates=array([3]), n_better=array([1]), n_tied=array([0]))
         """
-        made = object.__new__(cls)
-        n_found = others.setdefault("n_found", np.ones_like(n_candidates))
-        made.__dict__.update(
-            n_candidates=n_candidates,
-            n_better=n_better,
-            n_tied=n_tied,
-            n_relevant=n_found,
-            depth=n_candidates,
-            relevance=None,
-            users=None,
-            source="unknown",
+        check_arguments(min_relevance=min_relevance, block_size=block_size)
+        counts = scores_module.count_scores(
+            scores_module.scores_of(scores),
+            relevant,
+            seen,
+            users=users,
+            items=items,
+            min_relevance=min_relevance,
+            block_size=block_size,
         )
-        made.__dict__.update(others)
-        return made
+        return cls._of(counts).at_least(min_relevance)
+
+    @classmethod
+    def from_factors(
+        cls, user_vectors: ArrayLike, item_vectors: ArrayLike, relevant: Any, **options: Any
+    ) -> Self:
+        """Rank by inner products, never all at once; options are those of `from_scores`."""
+        return cls.from_scores(
+            scores_module.factors(user_vectors, item_vectors), relevant, **options
+        )
+
+    @classmethod
+    def from_function(cls, score: Score, relevant: Any, **options: Any) -> Self:
+        """Rank by a function from rows of users, int64, to the scores of all items for them.
+
+        Relevant items are given by position; options are those of `from_scores`.
+        """
+        taken = scores_module.function(score, relevant, options.get("seen"))
+        return cls.from_scores(taken, relevant, **options)
+
+    @classmethod
+    def from_lists(
+        cls,
+        recommended: Any,
+        relevant: Any,
+        *,
+        seen: Any = None,
+        n_items: int | None = None,
+        complete: bool = False,
+        missing: str = "refuse",
+        min_relevance: float = 0.0,
+    ) -> Self:
+        """Find relevant items in recommended lists.
+
+        Parameters
+        ----------
+        recommended
+            A table or file of user, item and rank or score, best first if it has neither; a TREC
+            run; or a dictionary of lists, or of scores by item, for each user.
+        relevant, seen
+            Tables, files or dictionaries of users and items; rows of label 0 are not relevant.
+        n_items
+            Candidates of each full ranking, if known.
+        complete
+            Whether lists hold all candidates of their users.
+        missing
+            `refuse` users without a list, or take them, and what lists that end early lack, as
+            behind all others (`last`), as trec_eval -c does.
+        min_relevance
+            Least grade of an item that is relevant for metrics other than NDCG.
+
+        Examples
+        --------
+        >>> Ranks.from_lists({"anna": [7, 9]}, {"anna": [9]}).best_rank
+        array([2])
+        """
+        check_arguments(n_items=n_items, complete=complete, min_relevance=min_relevance)
+        counts = lists.count_lists(
+            lists.lists_of(recommended),
+            relevant,
+            seen,
+            n_items=n_items,
+            complete=complete,
+            missing=missing,
+            min_relevance=min_relevance,
+        )
+        return cls._of(counts).at_least(min_relevance)
+
+    @classmethod
+    def from_top_k(
+        cls,
+        ids: ArrayLike,
+        relevant: Any,
+        scores: ArrayLike | None = None,
+        **options: Any,
+    ) -> Self:
+        """Find relevant items in the arrays of a retriever, users x K; -1 ends a list.
+
+        Scores decide the order if they are given; else the ids are best first. Options are those of
+        `from_lists`.
+
+        Examples
+        --------
+        >>> Ranks.from_top_k([[7, 9, 2]], [9], scores=[[0.1, 0.8, 0.3]]).best_rank
+        array([1])
+        """
+        return cls.from_lists(lists.lists_of_arrays(ids, scores), relevant, **options)
+
+    @classmethod
+    def from_pairs(cls, pairs: Any, *, min_relevance: float = 0.0) -> Self:
+        """Rank labelled candidates, all of each user: user, item, score and label in a table."""
+        counts = lists.count_labelled(pairs)
+        return cls._of(counts).at_least(min_relevance)
+
+    @classmethod
+    def from_ranks(
+        cls, ranks: ArrayLike, n_items: ArrayLike | None, *, users: ArrayLike | None = None
+    ) -> Self:
+        """Take exact ranks from 1, without ties, among `n_items` candidates."""
+        if n_items is None:
+            raise InputError(_NO_SIZE)
+        given = array_of("ranks", ranks)
+        if given.ndim != 1 or given.dtype.kind not in "iuf":
+            found = f"{given.dtype} of shape {given.shape}"
+            raise InputError(f"ranks are {found}; expected whole numbers from 1, one for each user")
+        n = np.broadcast_to(integers("n_items", n_items), given.shape)
+        good = (given >= 1) & (given <= n) & (np.floor(given) == given)
+        require("rank", given, good, f"whole numbers, 1 to {n.max(initial=0)}")
+        return cls(n, given.astype(np.int64) - 1, np.zeros_like(n), users=users)
+
+    @classmethod
+    def read(cls, path: Path | str) -> Self:
+        """Read what `write` writes, or a table with the same columns."""
+        file = path_of(path)
+        with reading(file):
+            return cls.from_table(read_table(file, RECORDS))
+
+    @classmethod
+    def from_table(cls, table: Any, n_items: int | None = None) -> Self:
+        """Take a table of counts (n_candidates, n_better, n_tied), or of `rank` without ties.
+
+        Rows of one `user_id` are the relevant items of that user.
+        """
+        table = read_table(table, RECORDS)
+        counts = counts_of(table, n_items)
+        grades = None
+        if "relevance" in table.columns:
+            relevance = table.finite("relevance")
+            table.refuse("relevance", relevance <= 0.0, relevance, "numbers above 0")
+            grades = grades_of(relevance)
+        source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
+        if USER in table.columns:
+            ranks = cls(**_by_user(table, counts, grades), source=source)
+        else:
+            ranks = cls(*counts, relevance=grades, source=source, is_checked=True)
+        require_same("n_items", n_items, "n_candidates", ranks.n_candidates)
+        least = float(table.metadata.get(b"min_relevance", b"0"))
+        return ranks.at_least(least) if least > 0.0 else ranks
 
     def _changed(self, **changes: Any) -> Self:
-        """Return a copy with other fields, which are not checked."""
-        changed = copy(self)
-        for derived in ("is_complete", "is_single"):
-            changed.__dict__.pop(derived, None)
-        changed.__dict__.update(changes)
-        return changed
+        changes["is_checked"] = True
+        return replace(self, **changes)
 
     def __repr__(self) -> str:
         return short_repr(self, *COLUMNS)
@@ -300,23 +490,6 @@ class Ranks:
             return self._changed(source=source)
         return self._changed(source=source, users=id_column("users", users, len(self)), n_rows=0)
 
-    @classmethod
-    def read(
-        cls,
-        path: Path | str,
-        *,
-        n_items: int | None = None,
-        relevant: OfUsers | None = None,
-        seen: OfUsers | None = None,
-        min_relevance: float = 0.0,
-        complete: bool = False,
-    ) -> Ranks:
-        """Read ranks, lists or scores; options are as for `evaluate`."""
-        from sampled_metrics.inputs.full import as_ranks
-        from sampled_metrics.inputs.options import Ranked
-
-        return as_ranks(path_of(path), Ranked(n_items, relevant, seen, complete, min_relevance))
-
     def write(self, path: Path | str, *, items: Ids | None = None) -> None:
         """Write one row per relevant item as parquet: ids and grades, if any, and three counts.
 
@@ -336,33 +509,82 @@ class Ranks:
             "n_tied": self.n_tied,
             "relevance": self.relevance,
         }
+        for name, values in columns.items():
+            if values is not None and values.dtype.kind in "iu":
+                narrow = values.astype(np.int32)
+                if (narrow == values).all():
+                    columns[name] = narrow
         metadata = {b"source": self.source.encode()}
         if self.min_relevance > 0.0:
             metadata[b"min_relevance"] = repr(self.min_relevance).encode()
-        narrow = {name: _narrowed(values) for name, values in columns.items()}
-        write_columns(path_of(path), narrow, metadata)
+        write_parquet(path_of(path), columns, metadata)
 
 
-def _narrowed(values: Array | None) -> Array | None:
-    """Return integers as int32 if all of them fit."""
-    if values is not None and values.dtype.kind in "iu":
-        narrow = values.astype(np.int32)
-        if (narrow == values).all():
-            return narrow
-    return values
+def counts_of(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int]:
+    """Return candidates, better and tied ones of each row of a table of counts or of ranks."""
+    if "n_better" not in table.columns and "n_tied" not in table.columns:
+        return _counts_of_ranks(table, n_items)
+    table.require(*COLUMNS)
+    n_candidates = table.whole("n_candidates", 2, MOST_ITEMS)
+    n_better = table.whole("n_better", 0, n_candidates - 1)
+    return n_candidates, n_better, table.whole("n_tied", 0, n_candidates - 1 - n_better)
 
 
-def _require_lengths(counts: Mapping[str, Int], *names: str) -> None:
-    if len({counts[name].size for name in names}) > 1:
-        lengths = ", ".join(f"{name} {counts[name].size}" for name in names)
+def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
+    if "rank" not in table.columns:
+        raise InputError(
+            f"found columns {', '.join(table.names)}; expected {', '.join(COLUMNS)}, or rank, or "
+            "user_id, item_id and rank or score"
+        )
+    most: int | Int | None = n_items
+    if "n_candidates" in table.columns:
+        most = table.whole("n_candidates", 2, MOST_ITEMS)
+    if most is None:
+        raise InputError(_NO_SIZE)
+    rank = table.whole("rank", 1, most)
+    if USER in table.columns:
+        row = first_duplicate(table.codes(USER)[0], rank)
+        if row is not None:
+            raise table.error("rank", row, rank[row], "each rank once per user")
+    return np.full_like(rank, most), rank - 1, np.zeros_like(rank)
+
+
+def _by_user(table: Table, counts: tuple[Int, Int, Int], grades: Float | None) -> dict[str, Any]:
+    """Put the rows of each user together."""
+    n_candidates, n_better, n_tied = counts
+    user, user_ids = table.codes(USER)
+    n_found = np.bincount(user)
+    order = np.argsort(user, kind="stable")
+    first = order[starts(n_found)]
+    of_user = n_candidates[first]
+    table.refuse(
+        "n_candidates",
+        n_candidates != of_user[user],
+        n_candidates,
+        lambda row: f"{of_user[user[row]]}, as in row {first[user[row]] + 1} of the same user",
+    )
+    return {
+        "n_candidates": of_user,
+        "n_better": n_better[order],
+        "n_tied": n_tied[order],
+        "n_found": n_found,
+        "relevance": select_rows(grades, order),
+        "users": as_numpy(user_ids),
+    }
+
+
+def _require_lengths(ranks: Ranks, *names: str) -> None:
+    sizes = {name: getattr(ranks, name).size for name in names}
+    if len(set(sizes.values())) > 1:
+        lengths = ", ".join(f"{name} {size}" for name, size in sizes.items())
         raise InputError(f"columns differ in length: {lengths}")
 
 
-def _check_counts(counts: Mapping[str, Int]) -> Int:
+def _check_counts(ranks: Ranks) -> Int:
     """Raise InputError unless each count is possible; return the order of items, best first."""
-    _require_lengths(counts, *_OF_USERS)
-    _require_lengths(counts, "n_better", "n_tied")
-    n, found, relevant, depth = (counts[name] for name in _OF_USERS)
+    _require_lengths(ranks, *_OF_USERS)
+    _require_lengths(ranks, "n_better", "n_tied")
+    n, found, relevant, depth = (getattr(ranks, name) for name in _OF_USERS)
     require("n_candidates", n, n >= 0, "at least 0 (0: not known)")
     require("n_relevant", relevant, relevant >= 1, "at least 1")
     require("n_found", found, (found >= 0) & (found <= relevant), "0 to n_relevant")
@@ -370,8 +592,8 @@ def _check_counts(counts: Mapping[str, Int]) -> Int:
     require("depth", depth, (depth >= 0) & (~known | (depth <= n)), "0 to n_candidates")
     fits = ~known | (relevant - found <= n - depth)
     require("n_relevant", relevant, fits, "at most n_found and the candidates below depth")
-    better = counts["n_better"]
-    tied = counts["n_tied"]
+    better = ranks.n_better
+    tied = ranks.n_tied
     if better.size != found.sum():
         raise InputError(f"{better.size} ranks of items, but n_found is {found.sum()} in all")
     user = np.repeat(np.arange(found.size), found)
@@ -384,25 +606,24 @@ def _check_counts(counts: Mapping[str, Int]) -> Int:
     return np.lexsort((better, user))
 
 
-def _checked_relevance(relevance: ArrayLike, counts: Mapping[str, Int], order: Int) -> Float:
+def _checked_relevance(ranks: Ranks, relevance: ArrayLike, order: Int) -> Float:
     """Raise InputError unless grades fit; return them with those of the items found in order."""
-    n_relevant = counts["n_relevant"]
     grades = array_of("relevance", relevance, np.float64).copy()
-    expected = (n_relevant.sum(),)
+    expected = (ranks.n_relevant.sum(),)
     if grades.shape != expected:
         raise InputError(f"relevance has shape {grades.shape}; expected {expected}")
     good = np.isfinite(grades) & (grades > 0.0)
     require("relevance", grades, good, "a finite number above 0")
-    found = ranges(starts(n_relevant), counts["n_found"])
+    found = ranges(starts(ranks.n_relevant), ranks.n_found)
     grades[found] = grades[found][order]
     return grades
 
 
-def _check_levels(counts: Mapping[str, Int]) -> None:
+def _check_levels(ranks: Ranks) -> None:
     """Raise InputError unless items of a user are tied or apart, at most n_tied + 1 tied."""
-    better = counts["n_better"]
-    tied = counts["n_tied"]
-    user = np.repeat(np.arange(counts["n_found"].size), counts["n_found"])
+    better = ranks.n_better
+    tied = ranks.n_tied
+    user = np.repeat(np.arange(ranks.n_found.size), ranks.n_found)
     same = (np.diff(better) == 0) & (np.diff(tied) == 0)
     apart = (np.diff(user) > 0) | (np.diff(better) > tied[:-1])
     place = np.arange(user.size)

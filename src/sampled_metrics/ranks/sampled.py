@@ -2,42 +2,51 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import check_arguments, path_of, whole_number
+from sampled_metrics._base.arguments import (
+    check_arguments,
+    path_of,
+    require_same,
+    whole_number,
+)
 from sampled_metrics._base.arrays import (
     Ids,
     Int,
     Rows,
+    first_duplicate,
+    generator,
     id_column,
     integers,
     require,
     select_rows,
+    set_fields,
     short_repr,
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
-from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import OfUsers
-from sampled_metrics.ranks.records import write_columns
+from sampled_metrics._base.errors import InputError, ask, reading
+from sampled_metrics._base.files import write_parquet
+from sampled_metrics.inputs import samples
+from sampled_metrics.inputs.samples import Pairs, Samples
+from sampled_metrics.inputs.scores import counts_beside, scores_of
+from sampled_metrics.inputs.tables import (
+    ITEM,
+    USER,
+    Table,
+    as_numpy,
+    read_table,
+)
 from sampled_metrics.ranks.sampling import Sampling
 
-
-class Pairs(NamedTuple):
-    """Users and items that were scored, by number, and which of them are held out."""
-
-    user: Int
-    item: Int
-    held_out: NDArray[np.bool_]
-    item_ids: Ids
+_MOST_MISSING = 0.1  # share of the negatives of a row
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class SampledRanks:
     """Sampled ranks with what is needed to correct them.
 
@@ -55,6 +64,12 @@ class SampledRanks:
     users
         Ids, integers or text, shape (rows,). Rows of one user (repeated draws, or several held-out
         items) are averaged before users are. None if every row is a different user.
+    tied
+        Negatives level with each held-out item, if the ranks were made of scores.
+    pairs
+        Users and items that the ranks were made of, if known.
+    n_missing
+        Held-out items that were no candidates and count as behind all negatives.
     several_items
         Whether rows of one user may be of different held-out items. Their average is then a metric
         of the user for recall and AUC only, which others refuse.
@@ -71,17 +86,23 @@ class SampledRanks:
     sampling: Sampling
     users: Ids | None
     several_items: bool
+    tied: Int | None
+    pairs: Pairs | None
+    n_missing: int
     n_rows: ClassVar[int] = 0  # as those of `Ranks`
-    pairs: ClassVar[Pairs | None] = None  # that the ranks were made of, if items are known
 
     def __init__(
         self,
         sampled_ranks: ArrayLike,
         n_items: ArrayLike,
         n_negatives: int,
-        sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
+        sampling: str = Sampling.WITHOUT_REPLACEMENT,
         users: ArrayLike | None = None,
         several_items: bool = False,
+        *,
+        tied: Int | None = None,
+        pairs: Pairs | None = None,
+        n_missing: int = 0,
     ) -> None:
         check_arguments(sampling=sampling, several_items=several_items)
         m = n_negatives
@@ -98,30 +119,219 @@ class SampledRanks:
         ids = None
         if users is not None:
             ids = id_column("users", users, ranks.size)
-        made = self.trusted(ranks, items, int(m), Sampling(sampling), ids, several_items)
-        self.__dict__.update(made.__dict__)
+        set_fields(
+            self,
+            sampled_ranks=ranks,
+            n_items=items,
+            n_negatives=int(m),
+            sampling=Sampling(sampling),
+            users=ids,
+            several_items=several_items,
+            tied=tied,
+            pairs=pairs,
+            n_missing=n_missing,
+        )
 
     @classmethod
-    def trusted(
+    def from_scores(
         cls,
-        sampled_ranks: Int,
-        n_items: Int,
-        n_negatives: int,
-        sampling: Sampling,
-        users: Ids | None,
-        several_items: bool,
+        scores: Any,
+        positive: ArrayLike | None = 0,
+        *,
+        n_items: ArrayLike | None,
+        missing: str = "refuse",
+        **options: Any,
     ) -> Self:
-        """Make sampled ranks without checking them."""
-        made = object.__new__(cls)
-        made.__dict__.update(
-            sampled_ranks=sampled_ranks,
-            n_items=n_items,
-            n_negatives=n_negatives,
-            sampling=sampling,
-            users=users,
-            several_items=several_items,
-        )
-        return made
+        """Rank the score of a held-out item among those of its negatives in the same row.
+
+        Parameters
+        ----------
+        scores
+            Shape (rows, 1 + m), of any library, a DataFrame, or an `.npy` or `.npz` file.
+        positive
+            Column of the held-out item, one for all rows or one per row; or labels of the shape of
+            the scores, 1 for the held-out items of a row.
+        n_items
+            Candidates of a full ranking; other options are those of `from_counts`.
+        missing
+            Items of score -inf, which an answer leaves out: `refuse` them, or take them as behind
+            all others (`last`).
+
+        Examples
+        --------
+        >>> SampledRanks.from_scores([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5).sampled_ranks
+        array([1, 2])
+        """
+        taken = scores_of(scores)
+        own = taken.beside.get("positive")
+        require_same("positive", positive, "an array positive,", own)
+        if own is not None:
+            positive = own
+        if positive is None:
+            problem = "give positive (--positive), the column of held-out items"
+            raise InputError(f"found scores; {problem}")
+        if isinstance(positive, str) and taken.item_ids is not None:
+            names = list(taken.item_ids)
+            if positive in names:
+                positive = names.index(positive)
+        matrix = taken.matrix()
+        counts = counts_beside(matrix, positive, missing=missing)
+        users = None
+        if taken.beside:  # an index of a DataFrame may be any
+            users = taken.user_ids
+        return cls.from_counts(Samples.of_rows(counts, users), n_items, **options)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        pairs: Any,
+        relevant: Any = None,
+        *,
+        n_items: ArrayLike | None,
+        missing: str = "refuse",
+        **options: Any,
+    ) -> Self:
+        """Rank held-out items among the other candidates of their users.
+
+        Parameters
+        ----------
+        pairs
+            A table of user, item (may be left out), score (or rank) and label, 1 for held-out
+            items; lists or a TREC run with `relevant`. Rows with the same `row_id` belong together
+            where a user has several.
+        missing
+            `refuse` users without a held-out item among their candidates, or put it behind all
+            negatives (`last`).
+        """
+        found = samples.count_pairs(pairs, relevant, missing)
+        return cls.from_counts(found, n_items, **options)
+
+    @classmethod
+    def from_counts(
+        cls,
+        found: Samples,
+        n_items: ArrayLike | None,
+        n_negatives: int | None = None,
+        sampling: str | None = None,
+        ties: str = "random",
+        seed: int = 0,
+    ) -> Self:
+        """Take the negatives above each held-out item, and level with it.
+
+        Parameters
+        ----------
+        n_items, sampling
+            See `SampledRanks`.
+        n_negatives
+            m, if duplicates among m draws were dropped (sampling `distinct`).
+        ties, seed
+            Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
+        """
+        check_arguments(tie_policy=ties, seed=seed, sampling=sampling)
+        above = found.better
+        if ties == "random":
+            above = above + generator(seed, "ties").integers(0, found.tied + 1)
+        elif ties == "pessimistic":
+            above = above + found.tied
+        m: Any = found.n_negatives
+        way = Sampling(sampling or Sampling.WITHOUT_REPLACEMENT)
+        # Of draws whose duplicates are dropped, fewer remain.
+        if way is Sampling.DISTINCT and m.max() <= (n_negatives or 0):
+            m = n_negatives
+        require_same("n_negatives", n_negatives, "n_negatives", m)
+        users = found.users
+        several = users is not None and first_duplicate(np.asarray(users)) is not None
+        made = cls._thinned(above + 1, m, n_items, way, users, several, seed)
+        return replace(made, tied=found.tied, pairs=found.pairs, n_missing=found.n_missing)
+
+    @classmethod
+    def _thinned(
+        cls,
+        ranks: Int,
+        m: Any,
+        n_items: ArrayLike | None,
+        way: Sampling,
+        users: Any,
+        several_items: bool,
+        seed: int,
+    ) -> Self:
+        """Keep as many negatives of each row, uniformly chosen among its own."""
+        if m is None:
+            problem = "the number of negatives is not known; give n_negatives (--n-negatives)"
+            raise InputError(problem)
+        if n_items is None:
+            problem = "give n_items (--n-items), those of a full ranking"
+            raise InputError(f"no column n_candidates; {problem}")
+        least = int(np.min(m))
+        most = int(np.max(m))
+        if least < most:
+            if way is Sampling.DISTINCT or least < (1.0 - _MOST_MISSING) * most:
+                raise InputError(
+                    f"found {least} to {most} negatives per user; expected as many for all, at "
+                    "most a tenth fewer, or --sampling distinct with --n-negatives if duplicates "
+                    "were dropped"
+                )
+            rows = f"{(m > least).sum():,} of {m.size:,} rows have more than {least} negatives"
+            words = f"{rows}, up to {most}: of those, {least} are kept at random (seed {seed})"
+            ask("n_negatives", words)
+            stream = generator(seed, "thinned")
+            ranks = 1 + stream.hypergeometric(ranks - 1, m - (ranks - 1), least)
+        return cls(ranks, n_items, least, way, users, several_items)
+
+    @classmethod
+    def read(cls, path: Path | str) -> Self:
+        """Read what `write` writes, or a table with the same columns."""
+        file = path_of(path)
+        with reading(file):
+            return cls.from_table(read_table(file, "sampled ranks"))
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        n_items: ArrayLike | None = None,
+        n_negatives: int | None = None,
+        sampling: str | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """Take a table of `sampled_rank`, maybe with the other columns of `write`.
+
+        Rows of one user are different repetitions, or different items in a column `item_id`.
+        Options are for what the table does not say.
+        """
+        table = read_table(table, "sampled ranks")
+        columns = table.columns
+        m: Any = n_negatives
+        items = n_items
+        if "n_negatives" in columns:
+            m = table.whole("n_negatives", 1, MOST_ITEMS)
+            require_same("n_negatives", n_negatives, "n_negatives", m)
+        if "sampling" in columns:
+            way, ways = table.codes("sampling")
+            found = str(ways[0])
+            table.refuse("sampling", way > 0, table.ids("sampling"), f"{found}, as in row 1")
+            require_same("sampling", sampling, "sampling", found)
+            sampling = found
+        most = None
+        least = 2
+        if m is not None:
+            most = m + 1
+            least = int(np.max(m)) + 1
+        ranks = table.whole("sampled_rank", 1, most)
+        if "n_candidates" in columns:
+            items = table.whole("n_candidates", least, MOST_ITEMS)
+            require_same("n_items", n_items, "n_candidates", items)
+        if "repetition" in columns:
+            _require_different_repetitions(table)
+        users = None
+        if USER in columns:
+            user, user_ids = table.codes(USER)
+            users = as_numpy(user_ids)[user]
+            if not columns.keys() & {"repetition", ITEM}:
+                _ask_of_duplicates(users)
+        kind = Sampling(sampling or Sampling.WITHOUT_REPLACEMENT)
+        several = {USER, ITEM} <= columns.keys()
+        return cls._thinned(ranks, m, items, kind, users, several, seed)
 
     def __repr__(self) -> str:
         return short_repr(self, "sampled_ranks", "n_items", "n_negatives", "sampling", "users")
@@ -148,37 +358,13 @@ class SampledRanks:
 
     def take(self, rows: Rows) -> Self:
         """Return some rows, selected as an array's elements are."""
-        selected = copy(self)  # not checked again
-        selected.__dict__.update(
+        return replace(
+            self,
             sampled_ranks=self.sampled_ranks[rows],
             n_items=self.n_items[rows] if self.n_items.ndim else self.n_items,
             users=select_rows(self.users, rows),
-        )
-        return selected
-
-    @classmethod
-    def read(
-        cls,
-        path: Path | str,
-        n_negatives: int | None = None,
-        n_items: int | None = None,
-        sampling: str | None = None,
-        *,
-        positive: ArrayLike | None = None,
-        relevant: OfUsers | None = None,
-        ties: str = "random",
-        seed: int = 0,
-    ) -> SampledRanks:
-        """Read sampled ranks, or scores of held-out items and their negatives.
-
-        Options are for what the file does not say, as those of `correct`. Rows of one user are
-        different repetitions, or different items in a column `item_id`.
-        """
-        from sampled_metrics.inputs.options import Drawn
-        from sampled_metrics.inputs.sampled import as_sampled
-
-        return as_sampled(
-            path_of(path), Drawn(n_items, n_negatives, sampling, positive, relevant, ties, seed)
+            tied=None,
+            pairs=None,
         )
 
     def write(self, path: Path | str) -> None:
@@ -190,4 +376,26 @@ class SampledRanks:
             "sampling": np.full(len(self), str(self.sampling)),
             "sampled_rank": self.sampled_ranks,
         }
-        write_columns(path_of(path), columns)
+        write_parquet(path_of(path), columns)
+
+
+def _require_different_repetitions(table: Table) -> None:
+    """Raise InputError for the first row with the repetition of an earlier one of its user."""
+    repetition = table.whole("repetition", 0)
+    ids = [USER, *(table.columns.keys() & {ITEM})]
+    again = first_duplicate(repetition, *(table.codes(name)[0] for name in ids))
+    if again is not None:
+        names = ("repetition", *ids)
+        found = ", ".join(f"{name} {table.columns[name][again]}" for name in names)
+        raise table.error_at(again, f"duplicate of {found}")
+
+
+def _ask_of_duplicates(users: Ids) -> None:
+    """Ask about users who come more than once, without a column that says why."""
+    _, n_rows = np.unique(users, return_counts=True)
+    if n_rows.max() > 1:
+        ask(
+            USER,
+            f"{(n_rows > 1).sum():,} of {n_rows.size:,} users have several rows, which are "
+            "averaged: are they duplicates? If not, add a column repetition, or item_id",
+        )

@@ -4,6 +4,8 @@ One uniform number per user becomes a sampled rank through the distribution func
 evaluations share their negatives, counts of better and of tied ones are drawn instead.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -7,10 +7,10 @@ from scipy.sparse import csr_array
 from scipy.stats import binom, chi2, poisson
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.arrays import Bool, Float, Int, generator
+from sampled_metrics._base.arrays import Bool, Float, Ids, Int, generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked
-from sampled_metrics.ranks.sampled import Pairs
+from sampled_metrics.inputs.samples import Pairs
 
 LEVEL = 0.01  # probability that sound negatives fail the test of uniformity
 LEAST_EXPECTED = 5.0  # draws of an item; below, items next to each other are pooled
@@ -40,12 +40,12 @@ _OFTEN = (
 )
 
 
-def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0) -> Int:
+def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, users: Ids | None = None) -> Int:
     """Draw negatives for each user, uniformly and without replacement.
 
     The negatives of a user depend only on the seed, the user's row and its excluded items, which
     are the nonzeros of `excluded`, shape (users, items). Returns items, int64 of shape (users, m),
-    in random order.
+    in random order. Errors name users by `users`, or else by their rows.
 
     Examples
     --------
@@ -59,7 +59,8 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0) -> Int:
     size = excluded.shape[1] - np.diff(known.indptr)
     if size.size and m > size.min():
         user = size.argmin()
-        raise InputError(f"{m} negatives wanted; user {user} has {size[user]} candidates left")
+        name = user if users is None else users[user]
+        raise InputError(f"{m} negatives wanted; user {name} has {size[user]} candidates left")
     drawn = np.empty((size.size, m), dtype=np.int64)
     for user, count in enumerate(size):
         rng = generator(seed, "negatives", user)

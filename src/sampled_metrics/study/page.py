@@ -19,7 +19,6 @@ from sampled_metrics._base.files import read_json, read_table
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.flags import listed
-from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import orders_by_ranges, range_bars, range_panel
 from sampled_metrics.ranks import Ranks
@@ -27,6 +26,7 @@ from sampled_metrics.study.against_samples import CURVES, RANGES
 from sampled_metrics.study.config import FIGURES, TABLES
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, groups, heads
+from sampled_metrics.study.reading import read_by_name
 from sampled_metrics.study.scorecard import NOT_COMPARABLE, SCORECARD, VERDICTS, z_scores
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import COLUMNS, KEY, SAMPLED, matrix_of, read_texts

@@ -12,16 +12,13 @@ from scipy.sparse import csr_array
 
 from sampled_metrics._base.arrays import Float, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.full import read_single
-from sampled_metrics.inputs.matrices import rank
-from sampled_metrics.ranks.ranks import Ranks
-from sampled_metrics.ranks.records import COLUMNS, RECORDS, counts_of
+from sampled_metrics.inputs.tables import ITEM, USER, places, read_table
+from sampled_metrics.ranks.data import rank
+from sampled_metrics.ranks.ranks import COLUMNS, RECORDS, Ranks, counts_of
 from sampled_metrics.study.datasets.split import Split, require_all
+from sampled_metrics.study.reading import read_single
 from sampled_metrics.study.recommenders.base import Scorer
 from sampled_metrics.study.recommenders.neighbours import Tiles
-from sampled_metrics.tables.arrow import places
-from sampled_metrics.tables.names import ITEM, USER
-from sampled_metrics.tables.reading import read_table
 
 
 def users_of_piece(piece: str, size: int) -> Int:
@@ -91,7 +88,7 @@ def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
         n_better[unsure] += np.count_nonzero(is_close & (exact > own[unsure]), axis=1)
         n_tied[unsure] += np.count_nonzero(is_close & (exact == own[unsure]), axis=1)
     n_candidates = split.n_candidates[users]
-    return Ranks.trusted(n_candidates, n_better, n_tied, users=split.evaluated_ids[users])
+    return Ranks(n_candidates, n_better, n_tied, users=split.evaluated_ids[users], is_checked=True)
 
 
 def _scores_of_held_out(tiles: Tiles, histories: csr_array, held_out: Int) -> Float:
@@ -154,4 +151,4 @@ def read_aligned(path: Path, split: Split) -> Ranks:
             place = int(np.argmax(wrong))
             wanted = f"{expected[place]} of user {split.user_ids[place]} in the split"
             raise table.error(name, rows[place], found[rows[place]], wanted)
-    return Ranks.trusted(*(column[rows] for column in counts), users=split.evaluated_ids)
+    return Ranks(*(column[rows] for column in counts), users=split.evaluated_ids, is_checked=True)

@@ -8,7 +8,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from sampled_metrics._base.files import write_table, write_text
-from sampled_metrics.ranks.records import sources
+from sampled_metrics.study.reading import sources
 from sampled_metrics.study.tables import COUNTS, as_printed
 
 CAPTIONS = {

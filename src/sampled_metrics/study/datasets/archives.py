@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.inputs.tables import as_numpy
 from sampled_metrics.study.datasets.catalogue import ML_1M, Layout, MovieLens
 from sampled_metrics.study.datasets.events import Interactions, read_interactions
 from sampled_metrics.study.datasets.settings import DatasetSettings
-from sampled_metrics.tables.arrow import as_numpy
 
 _COLUMNS = ["user", "item", "rating", "timestamp"]
 _QUOTED = 60  # bytes of a wrong line that its error repeats

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, first_duplicate, select_rows
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.inputs.tables import TYPE, Codes, as_numpy, read_table
 from sampled_metrics.study.datasets.settings import Columns, FilterSettings
-from sampled_metrics.tables.arrow import Codes, as_numpy
-from sampled_metrics.tables.names import TYPE
-from sampled_metrics.tables.reading import read_table
+from sampled_metrics.study.datasets.times import times_of
 
 _COLUMNS = ("user", "item", "timestamp", "rating")
 Names: TypeAlias = NDArray[np.str_] | NDArray[np.int64]
@@ -142,7 +141,7 @@ def read_interactions(
         del table.columns[name]
     (user, user_names), (item, item_names) = encoded
     if names.get("timestamp") in table.columns:
-        timestamp, unit = table.times(names["timestamp"])
+        timestamp, unit = times_of(table, names["timestamp"])
         del table.columns[names["timestamp"]]
     kept = rating if with_rating else None
     return Interactions(

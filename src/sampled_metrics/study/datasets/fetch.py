@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampled_metrics._base.files import checksum, replacing
+from sampled_metrics._base.files import checksum, replacing, require_file
 from sampled_metrics.study.datasets.archives import Ratings
 from sampled_metrics.study.datasets.catalogue import CATALOGUE, CITATION
 from sampled_metrics.study.datasets.settings import DatasetSettings
-from sampled_metrics.tables.lines import require_file
 
 _log = logging.getLogger(__name__)
 

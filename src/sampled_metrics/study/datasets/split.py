@@ -22,10 +22,10 @@ from sampled_metrics._base.arrays import Ids, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
 from sampled_metrics._base.sparse import from_structure, structure, structure_names
+from sampled_metrics.inputs.tables import as_numpy, encoded
 from sampled_metrics.study.datasets.events import Interactions, as_int32, published
 from sampled_metrics.study.datasets.last import last_events
 from sampled_metrics.study.datasets.settings import SplitSettings, TieBreak
-from sampled_metrics.tables.arrow import as_numpy, encoded
 
 
 @dataclass(frozen=True)

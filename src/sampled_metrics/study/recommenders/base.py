@@ -17,7 +17,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
 from sampled_metrics._base.settings import Seed
 from sampled_metrics._base.settings import Settings as BaseSettings
-from sampled_metrics.ranks.products import Score
+from sampled_metrics.inputs.counting import Score
 
 Arrays = dict[str, NDArray[Any]]
 Scorer = Score | tuple[Float, Float]

@@ -11,11 +11,9 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.arrays import Int, first_duplicate, id_column, require_unique
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_arrays
-from sampled_metrics.ranks.products import Score
+from sampled_metrics.inputs.counting import Score
+from sampled_metrics.inputs.tables import ITEM, USER, places, read_table
 from sampled_metrics.study.datasets.split import Split, require_all
-from sampled_metrics.tables.arrow import places
-from sampled_metrics.tables.names import ITEM, USER
-from sampled_metrics.tables.reading import read_table
 
 SCORE = "score"
 WHAT = f"scores ({USER}, {ITEM}, {SCORE}), or .npz of scores, user_ids, item_ids"

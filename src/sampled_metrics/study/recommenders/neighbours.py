@@ -15,7 +15,7 @@ from pydantic import Field
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.settings import Count, Positive, Settings
 from sampled_metrics._base.sparse import from_structure, structure
-from sampled_metrics.ranks.products import Score
+from sampled_metrics.inputs.counting import Score
 from sampled_metrics.study.recommenders.base import Arrays, Recommender, register
 
 # Rows of the similarity, or columns of the weights, that are dense at a time: at most so many, and

@@ -1,7 +1,8 @@
-"""Ranking of relevant items by the scores of all items, one block of users at a time."""
+"""Counts of better and tied candidates for each relevant item, one block of users at a time."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,18 +14,76 @@ from sampled_metrics._base.arrays import (
     Ids,
     Int,
     array_of,
+    one_thread,
     ordered_floats,
+    ranges,
     require,
     select_rows,
 )
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.items import HELD_OUT, SEEN, Items
-from sampled_metrics.ranks.products import Products, Score
-from sampled_metrics.ranks.ranks import Ranks
+from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
+
+Score: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
 
 BLOCK_SIZE = 512
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
-_ROWS_OF_PRODUCT = 128  # of a matrix product, which is slower for fewer
+_ROWS_OF_PRODUCT = 128  # a matrix product is slower for fewer
+
+
+class Counts(NamedTuple):
+    """Fields of `Ranks` that are valid by construction, each user's items best first."""
+
+    n_candidates: Int
+    n_better: Int
+    n_tied: Int
+    n_found: Int | None = None
+    n_relevant: Int | None = None
+    depth: Int | None = None
+    relevance: Float | None = None
+    users: Ids | None = None
+    n_rows: int = 0
+    n_missing: int = 0
+
+
+# Numbers beyond the largest become infinite or NaN without a warning; ranking checks them.
+_unlimited = partial(np.errstate, over="ignore", invalid="ignore")
+
+
+class Products:
+    """Scores that are inner products of two vectors, as a function of rows of users.
+
+    The last digits of a matrix product depend on its size. So a product only tells which items
+    score clearly more or less, by `margin`; where others come closer, those of `exact` count.
+    """
+
+    def __init__(self, users: Float, items: Float) -> None:
+        self.users = users
+        self.items = items
+        # A sum of d products is within d eps / 2 of the sum of their sizes, in any order; four
+        # such errors part two differences. This is twice as much.
+        largest_sum = np.abs(items).sum(axis=1).max(initial=0.0)
+        largest = np.abs(users).max(initial=0.0)
+        with _unlimited():
+            self.is_finite = bool(largest * largest_sum < np.finfo(np.float64).max / 4.0)
+        error = np.finfo(np.float64).eps * largest_sum
+        self._relative = 4 * (items.shape[1] + 4) * error
+
+    @_unlimited()
+    @one_thread()  # more cost more than they save where processors are busy
+    def __call__(self, rows: Int) -> Float:
+        """Return the scores of all items for some users; the last digits depend on the others."""
+        return self.users[rows] @ self.items.T
+
+    @_unlimited()
+    def exact(self, rows: Int) -> Float:
+        """Return them the same for any other users, and equal for equal vectors."""
+        return np.einsum("uf,if->ui", self.users[rows], self.items)
+
+    @_unlimited()
+    def margin(self, rows: Int) -> Float:
+        """Return how much two products of a user may differ if their exact scores do not."""
+        largest = np.abs(self.users[rows]).max(axis=1, initial=0.0)
+        return self._relative * largest + np.finfo(np.float64).tiny
 
 
 def rank_items(
@@ -35,11 +94,8 @@ def rank_items(
     users: Ids | None = None,
     items: Array | None = None,
     block_size: int = BLOCK_SIZE,
-) -> Ranks:
-    """Rank each user's relevant items among all items that the user has not seen.
-
-    `sampled_metrics.rank` says more of the arguments, of which the scores are a function here.
-    """
+) -> Counts:
+    """Count for each user's relevant items among all items that the user has not seen."""
     sizes = np.diff(relevant.start)
     n_users = sizes.size
     empty = np.zeros(0, np.int64)
@@ -59,10 +115,10 @@ def rank_items(
     n_candidates, n_better, n_tied = map(np.concatenate, zip(*blocks, strict=True))
     if relevant.name == HELD_OUT:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
-        return Ranks.trusted(n_candidates, n_better, n_tied, users=users, n_rows=n_rows)
+        return Counts(n_candidates, n_better, n_tied, users=users, n_rows=n_rows)
     n_found = sizes[rows]
     order = np.lexsort((n_better, np.repeat(rows, n_found)))
-    return Ranks.trusted(
+    return Counts(
         n_candidates,
         n_better[order],
         n_tied[order],
@@ -173,7 +229,8 @@ class _Task(NamedTuple):
             high = own + margin[row]
         if row.size == users.size:  # one item per user
             n_better = _count(candidates > high[:, np.newaxis])
-            return n_better, _count(candidates >= low[:, np.newaxis]) - n_better - 1
+            not_below = _count(candidates >= low[:, np.newaxis])
+            return n_better, not_below - n_better - 1
         not_above = np.empty(row.size, np.int64)
         below = np.empty(row.size, np.int64)
         bounds = np.searchsorted(row, np.arange(len(candidates) + 1))
@@ -202,3 +259,26 @@ def _count(marked: Bool) -> Int:
     """Count the true values of each row, several times as fast as `numpy.count_nonzero`."""
     narrow = np.min_scalar_type(marked.shape[1])
     return marked.view(np.uint8).sum(axis=1, dtype=narrow).astype(np.int64)
+
+
+def by_score(users: Int, score: Floats | Int) -> tuple[Int, Int]:
+    """Count, for each row, the others of the same user with a higher and with an equal score.
+
+    Examples
+    --------
+    >>> by_score(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 1.0, 2.0]))
+    (array([1, 0, 1, 0]), array([1, 0, 1, 0]))
+    """
+    order = np.lexsort((-score, users))
+    user = users[order]
+    ordered = score[order]
+    is_new_user = user[1:] != user[:-1]
+    is_other_score = ordered[1:] != ordered[:-1]
+    begins = np.flatnonzero(np.append(True, is_new_user | is_other_score))
+    level = np.diff(begins, append=score.size)
+    n_better = np.empty(score.size, np.int64)
+    n_tied = np.empty(score.size, np.int64)
+    places = ranges(0, np.bincount(users))
+    n_better[order] = np.repeat(places[begins], level)
+    n_tied[order] = np.repeat(level - 1, level)
+    return n_better, n_tied

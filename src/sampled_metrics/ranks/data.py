@@ -1,0 +1,413 @@
+"""Ranks of whatever people hold: which constructor takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from sampled_metrics._base.arguments import check_arguments, is_function, require_same
+from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array
+from sampled_metrics._base.errors import InputError, ask, collected, flag, reading
+from sampled_metrics.inputs.counting import BLOCK_SIZE
+from sampled_metrics.inputs.items import table_of
+from sampled_metrics.inputs.scores import (
+    Scores,
+    ask_of_seen_items,
+    factors,
+    function,
+    is_column,
+    opened,
+    scores_of,
+)
+from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table
+from sampled_metrics.ranks.ranks import Ranks
+from sampled_metrics.ranks.sampled import SampledRanks
+from sampled_metrics.ranks.sampling import Sampling
+
+OfUsers: TypeAlias = Any  # items by user: a table, a file, a dictionary, an array, a sparse matrix
+Data: TypeAlias = Any  # Ranks, SampledRanks, scores, lists, tables, files
+
+_MANY = 50  # rows; their mean rank tells a random order from a poor one
+_SEVERAL = 10  # rows; fewer are alike by chance
+_LEAST = 8  # largest rank that may be an end: ranks near 1 are frequent anyway
+_ENOUGH = 12  # rows near the largest rank that make an end suspicious
+_FAR = 5  # times the largest rank, from which no ranks further down are strange
+_TIED = 0.1  # share of the other candidates that is a large tie
+_POOR = 0.55  # share of the others below the held-out item; 0.5 in random order
+_EXPECTED = 5.0  # rows with two ties, from which on their absence tells something
+_UNSUSPICIOUS: WeakSet[Ranks] = WeakSet()  # full rankings about which there was nothing to ask
+_WHOLE_NUMBERS = (
+    "found rows of different whole numbers. Ids, best first? Ranks.from_top_k(ids, relevant); "
+    "scores? Give floats"
+)
+_PAIR = "use Ranks.from_top_k(ids, relevant, scores=...) or Ranks.from_factors(users, items, ...)"
+_LABELLED = (
+    "found labelled pairs. Of all candidates? complete=True (--complete), or Ranks.from_pairs; of "
+    "held-out items and sampled negatives? `correct` takes them"
+)
+
+
+def as_ranks(
+    data: Data,
+    *,
+    relevant: OfUsers | None = None,
+    seen: OfUsers | None = None,
+    n_items: int | None = None,
+    complete: bool = False,
+    min_relevance: float = 0.0,
+    missing: str = "refuse",
+) -> Ranks:
+    """Return the ranks of relevant items in full rankings, or in lists of the best items.
+
+    Examples
+    --------
+    >>> as_ranks([[0.3, 0.9, 0.5]], relevant=[2]).best_rank
+    array([2])
+    >>> as_ranks({"anna": [7, 9]}, relevant={"anna": [9]}).best_rank
+    array([2])
+    """
+    check_arguments(
+        n_items=n_items, complete=complete, min_relevance=min_relevance, missing=missing
+    )
+    options = {
+        "relevant": relevant,
+        "seen": seen,
+        "n_items": n_items,
+        "complete": complete,
+        "min_relevance": min_relevance,
+        "missing": missing,
+    }
+    with reading(data):
+        ranks = _ranks_of(data, options)
+        if not len(ranks):
+            raise InputError("no user has a relevant item; expected at least one who has")
+        question_ranks(ranks)
+        return ranks.at_least(min_relevance) if min_relevance > ranks.min_relevance else ranks
+
+
+def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
+    """Call the constructor for a kind of data, with the options that it takes."""
+    if isinstance(data, Ranks):
+        taken(options, "Ranks", "min_relevance")
+        return data
+    if isinstance(data, SampledRanks):
+        raise InputError("found sampled ranks; `correct` takes them")
+    table = table_of(data, "ranks, lists or scores", "data", "score", RUN)
+    if table is not None:
+        return _ranks_of_table(table, options)
+    if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
+        return _ranks_of_pair(data, options)
+    if is_function(data):
+        return _ranks_of_scores(function(data, options["relevant"], options["seen"]), options)
+    data = opened(data)
+    if is_column(data):
+        data = as_array(data)
+        n_items = taken(options, "ranks", "n_items", "min_relevance")["n_items"]
+        return Ranks.from_ranks(data, n_items)
+    scores = scores_of(data)
+    if not issparse(data):
+        _refuse_ids(scores)
+    return _ranks_of_scores(scores, options)
+
+
+def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
+    """Tell tables of lists from those of counts, of ranks and of labelled pairs."""
+    columns = table.columns.keys()
+    if "sampled_rank" in columns:
+        raise InputError("found sampled ranks; `sampled-metrics correct` takes them")
+    if {"score", "label"} <= columns and options["relevant"] is None:
+        if not options["complete"]:
+            raise InputError(_LABELLED)
+        given = taken(options, "labelled pairs", "complete", "min_relevance")
+        return Ranks.from_pairs(table, min_relevance=given["min_relevance"])
+    has_order = not columns.isdisjoint(("rank", "score"))
+    is_list = ITEM in columns and has_order and "n_candidates" not in columns
+    if is_list or columns == {USER, ITEM}:
+        return Ranks.from_lists(table, **options)
+    given = taken(options, "ranks", "n_items", "min_relevance")
+    return Ranks.from_table(table, given["n_items"])
+
+
+def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any]) -> Ranks:
+    """Tell (ids, scores) and (scores, ids) of a retriever from vectors of users and of items."""
+    arrays = as_array(data[0]), as_array(data[1])
+    are_whole = [array.dtype.kind in "iu" for array in arrays]
+    if not any(are_whole):
+        are_ids = [_are_ids(array) and (array % 1 == 0).all() for array in arrays]
+        if arrays[0].shape == arrays[1].shape and sum(are_ids) == 1:
+            raise InputError(f"found ids as floats; give integers, or {_PAIR}")
+        return _ranks_of_scores(factors(*arrays), options)
+    if all(are_whole):
+        raise InputError(f"found two arrays of whole numbers; {_PAIR}")
+    ids, scores = arrays if are_whole[0] else reversed(arrays)
+    given = taken(options, "lists", "relevant", "seen", "n_items", "min_relevance", "missing")
+    return Ranks.from_top_k(ids, scores=scores, **given)
+
+
+def _ranks_of_scores(scores: Scores, options: dict[str, Any]) -> Ranks:
+    given = taken(options, "scores", "relevant", "seen", "n_items", "min_relevance")
+    require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
+    ranks = Ranks.from_scores(scores, **given)
+    if given["seen"] is None and "seen" not in scores.beside:
+        question_seen(ranks, scores.shape[1] or int(ranks.n_candidates[0]))
+    return ranks
+
+
+def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
+    """Return options by name; others that are given raise InputError."""
+    unset = {"complete": False, "missing": "refuse", "min_relevance": 0.0}
+    for name, value in options.items():
+        if name not in names and value is not None and value != unset.get(name, ...):
+            raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
+    return {name: options[name] for name in names if name in options}
+
+
+def _refuse_ids(scores: Scores) -> None:
+    """Raise InputError for rows of different whole numbers, which may be ids."""
+    some = scores.rows(np.arange(min(scores.shape[0], 1000)))
+    if some.dtype.kind in "iu" and _are_ids(some):
+        raise InputError(_WHOLE_NUMBERS)
+
+
+def _are_ids(rows: Array) -> bool:
+    """Return whether rows may be ids of items: different numbers, maybe -1 at the end of a list."""
+    ordered = np.sort(rows, axis=1)
+    is_again = (np.diff(ordered, axis=1) == 0) & (ordered[:, 1:] != -1)
+    return bool(ordered[:, 0].min() >= -1) and not is_again.any()
+
+
+def as_sampled(
+    data: Data,
+    *,
+    n_items: ArrayLike | None = None,
+    n_negatives: int | None = None,
+    sampling: str | None = None,
+    positive: ArrayLike | None = None,
+    relevant: OfUsers | None = None,
+    ties: str = "random",
+    seed: int = 0,
+    missing: str = "refuse",
+) -> SampledRanks:
+    """Return the sampled ranks that some data gives.
+
+    Examples
+    --------
+    >>> as_sampled([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5, positive=0).sampled_ranks
+    array([1, 2])
+    """
+    check_arguments(
+        sampling=sampling, tie_policy=ties, seed=seed, n_negatives=n_negatives, missing=missing
+    )
+    with reading(data):
+        drawn = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling, "seed": seed}
+        found = _sampled_of(data, drawn, positive, relevant, ties, missing)
+        question_samples(found)
+        return found
+
+
+def _sampled_of(
+    data: Any, drawn: dict[str, Any], positive: Any, relevant: Any, ties: str, missing: str
+) -> SampledRanks:
+    """Call the constructor for a kind of data."""
+    if isinstance(data, Ranks):
+        raise InputError("found full rankings, which need no correction; `evaluate` takes them")
+    if isinstance(data, SampledRanks):
+        _leave_out("sampled ranks", positive=positive, relevant=relevant)
+        require_same("n_items", drawn["n_items"], "n_items", data.n_items)
+        require_same("n_negatives", drawn["n_negatives"], "n_negatives", data.n_negatives)
+        require_same("sampling", drawn["sampling"], "sampling", data.sampling)
+        return data
+    if _are_numbers(data):
+        raise InputError("data: found printed numbers, not ranks; `reported` takes them")
+    table = table_of(data, "sampled ranks", "data", "score", RUN)
+    if table is None:
+        data = opened(data, "sampled ranks")
+        if is_column(data):
+            _leave_out("ranks, not scores", positive=positive, relevant=relevant)
+            return _sampled_of_column(data, drawn)
+        _leave_out("a matrix of scores", relevant=relevant)
+        return SampledRanks.from_scores(data, positive, ties=ties, missing=missing, **drawn)
+    _leave_out("a table, not a matrix", positive=positive)
+    if "sampled_rank" in table.columns:
+        _leave_out("sampled ranks", relevant=relevant)
+        return SampledRanks.from_table(table, **drawn)
+    return SampledRanks.from_pairs(table, relevant, ties=ties, missing=missing, **drawn)
+
+
+def _sampled_of_column(ranks: ArrayLike, drawn: dict[str, Any]) -> SampledRanks:
+    if drawn["n_negatives"] is None or drawn["n_items"] is None:
+        raise InputError("sampled ranks need n_items (--n-items) and n_negatives (--n-negatives)")
+    sampling = drawn["sampling"] or Sampling.WITHOUT_REPLACEMENT
+    return SampledRanks(ranks, drawn["n_items"], drawn["n_negatives"], sampling)
+
+
+def _are_numbers(data: Any) -> bool:
+    if isinstance(data, Mapping):
+        data = list(data.values())
+    if isinstance(data, list):
+        return bool(data) and all(isinstance(value, float) for value in data)
+    return isinstance(data, float)
+
+
+def _leave_out(kind: str, **options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise InputError(f"found {kind}; leave {name} ({flag(name)}) out")
+
+
+def rank(
+    score: Any,
+    seen: Any,
+    relevant: Any,
+    *,
+    users: ArrayLike | None = None,
+    items: ArrayLike | None = None,
+    min_relevance: float = 0.0,
+    block_size: int = BLOCK_SIZE,
+) -> Ranks:
+    """Rank each user's relevant items among all items that the user has not seen.
+
+    `score` is a matrix, users x items, a function of rows of users, or a pair of vectors of users
+    and of items; see `Ranks.from_scores`, `from_function` and `from_factors`.
+
+    Examples
+    --------
+    >>> scores = np.array([[9.0, 7, 5, 5, 5], [3, 8, 1, -np.inf, 2]])
+    >>> seen = np.array([[1, 0, 0, 0, 0], [0, 0, 0, 0, 0]], dtype=bool)
+    >>> rank(lambda users: scores[users], seen, [2, 4])
+    Ranks(n_candidates=array([4, 4]), n_better=array([1, 2]), n_tied=array([2, 0]))
+    """
+    options = {
+        "seen": seen,
+        "users": users,
+        "items": items,
+        "min_relevance": min_relevance,
+        "block_size": block_size,
+    }
+    if isinstance(score, tuple) and len(score) == 2:
+        return Ranks.from_factors(*score, relevant, **options)
+    if is_function(score):
+        return Ranks.from_function(score, relevant, **options)
+    return Ranks.from_scores(score, relevant, **options)
+
+
+def question_ranks(ranks: Ranks) -> None:
+    """Ask about full rankings in perfect or random order, with equal scores, or that end early."""
+    if not ranks.is_complete or not len(ranks) or ranks in _UNSUSPICIOUS:
+        return
+    with collected() as asked:
+        n_candidates = np.repeat(ranks.n_candidates, ranks.n_found)
+        others = n_candidates - 1
+        _ask_of_equal_scores(ranks.n_tied, others)
+        above = ranks.n_better + 0.5 * ranks.n_tied
+        _ask_of_order(1.0 - above / others, others, "relevant", "other candidates")
+        if ranks.is_single:
+            worst = ranks.n_better + ranks.n_tied
+            _ask_of_perfection(worst, "other candidates")
+            _ask_of_last_rank(worst + 1, int(n_candidates.min()), "data")
+    if not asked:
+        _UNSUSPICIOUS.add(ranks)
+
+
+def question_seen(ranks: Ranks, n_items: int) -> None:
+    """Ask whether seen items are candidates, if all of the items are of all users."""
+    if (ranks.n_candidates == n_items).all():
+        ask_of_seen_items(len(ranks), n_items)
+
+
+def question_samples(sampled: SampledRanks) -> None:
+    """Ask about sampled ranks in random or perfect order, of all candidates, or decided by ties."""
+    ranks = sampled.sampled_ranks
+    m = sampled.n_negatives
+    others = np.full(ranks.size, m)
+    _ask_of_order(1.0 - (ranks - 1) / m, others, "positive", "negatives")
+    _ask_of_perfection(ranks - 1, "negatives")
+    small = sampled.n_items == m + 1
+    if small.all() or small.sum() >= _SEVERAL:
+        rows = "" if small.all() else f" in {small.sum():,} of {small.size:,} rows"
+        ask(
+            "n_items",
+            f"n_items (--n-items) is {m + 1}{rows}, the held-out item and its {m} negatives: is it "
+            "the number of candidates of a full ranking?",
+        )
+    if sampled.sampling is not Sampling.DISTINCT:
+        _ask_of_last_rank(ranks, m + 1, "n_negatives")
+    if sampled.tied is not None:
+        _question_ties(sampled.tied, ranks, m)
+
+
+def _question_ties(tied: Int, ranks: Int, m: int) -> None:
+    """Ask about ties that decide, and held-out items among their own negatives."""
+    others = np.full(ranks.size, m)
+    _ask_of_equal_scores(tied, others)
+    n_rows = tied.size
+    n_tied = np.count_nonzero(tied)
+    large = np.count_nonzero(tied >= max(_TIED * m, 1.0))
+    if n_rows >= _MANY and 2 * large > n_rows:
+        ask(
+            "ties",
+            f"{large:,} of {n_rows:,} held-out items have the score of a tenth of their negatives "
+            "or more (--ties): were scores rounded, or are they of too few bits?",
+        )
+    share = n_tied / n_rows
+    each = 1.0 - (1.0 - share) ** (1.0 / m)  # probability of a tie if all are independent
+    twice = share - m * each * (1.0 - each) ** (m - 1.0)
+    if share >= 0.1 and n_rows * twice >= _EXPECTED and (tied > 1).mean() < twice / 2.0:
+        ask(
+            "data",
+            f"{n_tied:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
+            "it the held-out item itself? Leave it out of them (`check-negatives`)",
+        )
+
+
+def _ask_of_equal_scores(tied: Int, others: Int) -> None:
+    n_equal = np.count_nonzero((tied == others) & (others >= _LEAST))
+    if tied.size >= _MANY and 10 * n_equal >= tied.size:
+        ask("data", f"all scores of {n_equal:,} of {tied.size:,} rows are equal: are these scores?")
+
+
+def _ask_of_order(below: Float, others: Int, argument: str, words: str) -> None:
+    """Ask about items as far down as in random order, and as rarely near the top."""
+    if below.size < _MANY or below.mean() >= _POOR:
+        return
+    by_chance = ((others // 10 + 1) / (others + 1)).mean()
+    if (below >= 0.9).mean() <= 2.0 * by_chance:
+        ask(
+            argument,
+            f"held-out items are above {below.mean():.1%} of their {words}, 50 % in a random "
+            "order: are higher scores better, are rows and columns those of the users and items, "
+            "and are negatives uniform?",
+        )
+
+
+def _ask_of_perfection(better: Int, words: str) -> None:
+    if better.size >= _MANY and not better.any():
+        ask(
+            "data",
+            f"all {better.size:,} held-out items are above all of their {words}: were rows sorted "
+            "before the held-out item was taken from them, or does the model know the answer?",
+        )
+
+
+def _ask_of_last_rank(ranks: Int, n: int, argument: str) -> None:
+    """Ask about ranks, of 1 to n, that end where more would be expected."""
+    largest = int(ranks.max())
+    width = -(-largest // 10)
+    if ranks.size < _SEVERAL or largest < _LEAST or largest + width > n:
+        return
+    near: Bool = ranks > largest - width
+    n_near = int(np.count_nonzero(near))
+    n_before = int(np.count_nonzero(ranks > largest - 2 * width)) - n_near
+    expected = n_near * min(1.0, n_near / max(n_before, 1))  # behind it, if they fall as before
+    is_far = argument == "data" and ranks.size >= _MANY and _FAR * largest <= n
+    if expected >= _ENOUGH or is_far:
+        ask(
+            argument,
+            f"the largest rank is {largest} of {n:,}, and {n_near:,} of {ranks.size:,} rows are "
+            f"near it: are these ranks among {largest - 1} sampled items, or cut off?",
+        )

@@ -1,1 +1,0 @@
-"""Tables in files and in memory: reading them, naming their columns, checking their values."""

@@ -1,0 +1,302 @@
+"""Small examples of other packages' tests and documentation, with the numbers that they print.
+
+The data is written down here. Places of relevant documents stand for a run of trec_eval; what is
+between them is not relevant.
+"""
+
+from itertools import count
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sampled_metrics as sm
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*carry most of the value", "ignore:.*left out")
+
+
+def means(data, metrics, **options):
+    """Values by metric."""
+    return {found.metric: found.value for found in sm.evaluate(data, metrics, **options)}
+
+
+def value(data, metric, **options):
+    (found,) = sm.evaluate(data, metric, **options)
+    return found.value
+
+
+# trec_eval's test/qrels.test and test/results.test: the places at which each topic's relevant
+# documents come, of how many that are listed, and how many are relevant.
+PLACES = {
+    "301": [
+        *(6, 7, 16, 18, 20, 26, 30, 32, 37, 39, 43, 49, 54, 56, 57, 59, 63, 67, 70, 83, 92, 96),
+        *(100, 103, 112, 115, 116, 122, 125, 130, 131, 133, 143, 144, 145, 158, 172, 178, 184),
+        *(197, 199, 200, 207, 210, 212, 219, 224, 229, 240, 249, 253, 263, 267, 274, 280, 290),
+        *(307, 309, 315, 317, 318, 320, 327, 342, 348, 384, 394, 419, 435, 491, 495),
+    ],
+    "302": [
+        *(1, 2, 4, 5, 6, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 24, 27, 28, 30, 31, 34),
+        *(36, 37, 39, 42, 43, 44, 47, 48, 49, 50, 51, 53, 56, 58, 72, 79, 82, 84, 116, 154, 289),
+        *(301, 331, 353, 394, 458),
+    ],
+    "303": [19, 37, 41, 43, 44, 65, 67, 89, 99, 107],
+}
+N_RELEVANT = {"301": 474, "302": 77, "303": 10}
+N_LISTED = 500
+# out.test.aq: topics 301, 302, 303 and their mean, under our names.
+PRINTED = {
+    "ap": (0.0324, 0.4175, 0.0858, 0.1785),
+    "rr": (0.1667, 1.0000, 0.0526, 0.4064),
+    "precision@5": (0.0000, 0.8000, 0.0000, 0.2667),
+    "precision@10": (0.2000, 0.7000, 0.0000, 0.3000),
+    "precision@100": (0.2300, 0.4200, 0.0900, 0.2467),
+    "recall@5": (0.0000, 0.0519, 0.0000, 0.0173),
+    "recall@100": (0.0485, 0.5455, 0.9000, 0.4980),
+    "ndcg": (0.1584, 0.6617, 0.3862, 0.4021),
+    "ndcg@10": (0.1518, 0.7530, 0.0000, 0.3016),
+    "ndcg@100": (0.2166, 0.6046, 0.3537, 0.3916),
+    "ap-by-relevant@10": (0.0010, 0.0768, 0.0000, 0.0259),
+    "ap-by-relevant@100": (0.0118, 0.3983, 0.0764, 0.1622),
+    "hit@1": (0.0000, 1.0000, 0.0000, 0.3333),
+    "hit@5": (0.0000, 1.0000, 0.0000, 0.3333),
+}
+# The same of results.trunc with -c: topic 302 has no list, and that of 303 ends after 84 documents.
+CUT = {"302": None, "303": ([3, 4, 5, 7, 13, 18], 84)}
+PRINTED_CUT = {
+    "ap": (0.0324, 0.0000, 0.2723, 0.1016),
+    "rr": (0.1667, 0.0000, 0.3333, 0.1667),
+    "precision@5": (0.0000, 0.0000, 0.6000, 0.2000),
+    "precision@10": (0.2000, 0.0000, 0.4000, 0.2000),
+    "precision@100": (0.2300, 0.0000, 0.0600, 0.0967),
+    "recall@5": (0.0000, 0.0000, 0.3000, 0.1000),
+    "recall@100": (0.0485, 0.0000, 0.6000, 0.2162),
+    "ndcg": (0.1584, 0.0000, 0.4730, 0.2105),
+    "ndcg@10": (0.1518, 0.0000, 0.3633, 0.1717),
+    "ndcg@100": (0.2166, 0.0000, 0.4730, 0.2299),
+    "ap-by-relevant@10": (0.0010, 0.0000, 0.2005, 0.0671),
+    "ap-by-relevant@100": (0.0118, 0.0000, 0.2723, 0.0947),
+    "hit@1": (0.0000, 0.0000, 0.0000, 0.0000),
+    "hit@5": (0.0000, 0.0000, 1.0000, 0.3333),
+}
+
+
+def lists_at(places, n_listed, topic):
+    """A list with relevant documents r1, r2, ... at some places."""
+    number = count(1)
+    return [
+        f"{topic} r{next(number)}" if place in places else f"{topic} n{place}"
+        for place in range(1, n_listed + 1)
+    ]
+
+
+RELEVANT = {
+    topic: [f"{topic} r{number}" for number in range(1, n + 1)] for topic, n in N_RELEVANT.items()
+}
+FULL_RUN = {topic: lists_at(places, N_LISTED, topic) for topic, places in PLACES.items()}
+CUT_RUN = {"301": FULL_RUN["301"], "303": lists_at(*CUT["303"], "303")}
+
+
+@pytest.mark.parametrize(
+    ("run", "printed"), [(FULL_RUN, PRINTED), (CUT_RUN, PRINTED_CUT)], ids=["all", "with -c"]
+)
+def test_numbers_of_trec_eval(run, printed):
+    metrics = ",".join(printed)
+    ours = means(run, metrics, relevant=RELEVANT, missing="last")
+    assert ours == pytest.approx({name: row[-1] for name, row in printed.items()}, abs=5.1e-5)
+    by_topic = sm.values_by_user(run, metrics, relevant=RELEVANT, missing="last").sort_index()
+    for name, row in printed.items():
+        assert by_topic[name].tolist() == pytest.approx(row[:-1], abs=5.1e-5)
+
+
+def test_topics_without_documents_are_refused_unless_said():
+    with pytest.raises(sm.InputError, match=r"302.*missing"):
+        sm.evaluate(CUT_RUN, "rr", relevant=RELEVANT)
+
+
+def test_trec_eval_itself_agrees_to_all_digits():
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    names = {"map": "ap", "recip_rank": "rr", "ndcg": "ndcg", "P_5": "precision@5"}
+    names |= {"ndcg_cut_10": "ndcg@10", "recall_100": "recall@100", "success_5": "hit@5"}
+    qrels = {topic: dict.fromkeys(items, 1) for topic, items in RELEVANT.items()}
+    scored = {topic: {d: -float(k) for k, d in enumerate(run)} for topic, run in CUT_RUN.items()}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(names)).evaluate(scored)
+    of_all = {
+        ours: np.mean([theirs.get(topic, {}).get(name, 0.0) for topic in RELEVANT])
+        for name, ours in names.items()
+    }
+    ours = means(scored, ",".join(of_all), relevant=qrels, missing="last")
+    assert ours == pytest.approx(of_all, abs=1e-12)
+
+
+CUT_NAMES = {
+    "recip_rank": "rr",
+    "P_5": "precision@5",
+    "recall_5": "recall@5",
+    "success_5": "hit@5",
+    "ndcg_cut_5": "ndcg@5",
+    "map_cut_5": "ap-by-relevant@5",
+}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_lists_that_are_short_empty_or_absent(seed):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    rng = np.random.default_rng(seed)
+    topics = [f"q{number}" for number in range(8)]
+    qrels = {}
+    run = {topics[0]: {"d12": 1.0}}
+    for topic in topics:
+        judged = rng.choice(12, 6, replace=False)
+        grades = rng.integers(0, 4, 6)
+        qrels[topic] = {f"d{item}": int(own) for item, own in zip(judged, grades, strict=True)}
+        qrels[topic]["d12"] = 1
+        if rng.random() < 0.8:
+            listed = rng.choice(14, rng.integers(0, 9), replace=False)
+            run[topic] = {f"d{item}": float(place) for place, item in enumerate(listed)}
+    full = {topic: scores for topic, scores in run.items() if scores}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(CUT_NAMES)).evaluate(full)
+    of_all = {
+        ours: np.mean([theirs.get(topic, {}).get(name, 0.0) for topic in topics])
+        for name, ours in CUT_NAMES.items()
+    }
+    ours = means(run, ",".join(of_all), relevant=qrels, missing="last")
+    assert ours == pytest.approx(of_all, abs=1e-12)
+
+
+def test_example_of_pytrec_eval():
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels = {"q1": {"d1": 0, "d2": 1, "d3": 0}, "q2": {"d2": 1, "d3": 1}}
+    run = {"q1": {"d1": 1.0, "d2": 0.0, "d3": 1.5}, "q2": {"d1": 1.5, "d2": 0.2, "d3": 0.5}}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg"}).evaluate(run)
+    assert theirs["q1"]["map"] == pytest.approx(1 / 3)
+    found = means(run, "ap,ndcg", relevant=qrels)
+    assert found["ap"] == pytest.approx((1 / 3 + (1 / 2 + 2 / 3) / 2) / 2)
+    assert found["ndcg"] == pytest.approx(np.mean([each["ndcg"] for each in theirs.values()]))
+
+
+# Tables userID, itemID, rating and prediction, with lists of 3, 5 and 10 items.
+TRUE = {
+    1: {3: 3, 1: 5, 2: 4},
+    2: {1: 5, 4: 5, 5: 3, 6: 3, 7: 1},
+    3: {2: 5, 5: 5, 6: 5, 8: 4, 9: 4, 10: 3, 11: 3, 12: 3, 13: 2, 14: 1},
+}
+PREDICTED = {1: [3, 10, 12], 2: [10, 3, 5, 11, 13], 3: [4, 10, 7, 13, 1, 3, 5, 2, 11, 14]}
+
+
+def rows(lists, name, numbers):
+    return pd.DataFrame(
+        [
+            (user, item, number)
+            for user, items in lists.items()
+            for item, number in zip(items, numbers(items), strict=True)
+        ],
+        columns=["userID", "itemID", name],
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.*rating is not read")
+def test_lists_of_different_lengths_in_one_call():
+    true = rows(TRUE, "rating", dict.values)
+    predicted = rows(PREDICTED, "prediction", lambda items: range(len(items), 0, -1))
+    shuffled = predicted.sample(frac=1.0, random_state=0)
+    metrics = "ndcg@10,ap-by-relevant@10,precision@10,recall@10"
+    found = means(shuffled, metrics, relevant=true, missing="last")
+    printed = [0.38172, 0.23613, 0.26666, 0.37777]
+    assert list(found.values()) == pytest.approx(printed, abs=1e-5)
+    filled = {user: (items + [-1 - k for k in range(10)])[:10] for user, items in PREDICTED.items()}
+    assert found == means(filled, metrics, relevant=true)
+    with pytest.raises(sm.InputError, match="missing"):
+        sm.evaluate(shuffled, "ndcg@10", relevant=true)
+
+
+def test_example_of_rectools():
+    reco = pd.DataFrame(
+        {
+            "user_id": [1, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4],
+            "item_id": [7, 8, 1, 2, 1, 2, 3, 4, 1, 2, 3],
+            "rank": [1, 2, 1, 2, 1, 2, 3, 4, 1, 2, 3],
+        }
+    )
+    interactions = pd.DataFrame(
+        {"user_id": [1, 1, 2, 3, 3, 3, 4, 4, 4], "item_id": [1, 2, 1, 1, 3, 4, 1, 2, 3]}
+    )
+    asked = {"relevant": interactions, "missing": "last"}
+    metrics = "ap-by-relevant@1,ap-by-relevant@3"
+    frame = sm.values_by_user(reco, metrics, **asked).sort_index()
+    assert frame["ap-by-relevant@1"].tolist() == pytest.approx([0, 1, 1 / 3, 1 / 3])
+    assert frame["ap-by-relevant@3"].tolist() == pytest.approx([0, 1, 5 / 9, 1])
+    assert value(reco, "ap-by-relevant@3", **asked) == pytest.approx(0.6389, abs=5e-5)
+
+
+# LensKit's tests of its metrics: a list, the relevant items, and the value.
+LENSKIT = [
+    ("ap", [1, 3, 5], [1, 3, 5], 1.0),
+    ("ap", [1, 2, 3], [1, 3], (1 + 2 / 3) / 2),
+    ("ap", [1, 2, 3], [2, 4], 0.25),
+    ("ap@3", [1, 2, 3, 4, 5], [1, 3, 5], (1 + 2 / 3) / 3),
+    ("ap@2", [1, 2, 3, 4, 5], [4, 5, 6], 0.0),
+    ("ap", [10, 20, 30, 1], [1, 20, 3], (1 / 2 + 2 / 4) / 3),
+    ("rr", [1, 2, 3], [1, 4], 1.0),
+    ("rr", [1, 2, 3], [5, 2, 3], 0.5),
+    ("rr", range(1, 21), [20, 10], 0.1),
+    ("rr@5", range(1, 21), [20, 10], 0.0),
+    ("rr@5", range(1, 21), [20, 10, 5], 0.2),
+    ("rr@10", range(1, 5), [2], 0.5),
+    ("ndcg@2", [2, 3, 1], {1: 3, 2: 5, 3: 4}, 1.0),
+    ("recall@3", [1, 2, 3], [1, 2, 4, 5], 0.5),
+]
+
+
+@pytest.mark.parametrize(("metric", "recommended", "relevant", "printed"), LENSKIT)
+def test_examples_of_lenskit(metric, recommended, relevant, printed):
+    lists = {"u": list(recommended)}
+    assert value(lists, metric, relevant={"u": relevant}, missing="last") == pytest.approx(printed)
+
+
+def test_user_without_recommendations_counts_0_as_in_lenskit():
+    lists = {"u": [], "v": [1, 2, 3]}
+    found = means(lists, "rr,ndcg", relevant={"u": [1, 3], "v": [1, 2, 3]}, missing="last")
+    assert found == {"rr": 0.5, "ndcg": 0.5}
+
+
+INDEXES = [0, 0, 0, 1, 1, 1, 1]
+PREDS = [0.2, 0.3, 0.5, 0.1, 0.3, 0.5, 0.2]
+TARGET = [False, False, True, False, True, False, True]
+TORCHMETRICS = {
+    "ap": 0.7917,
+    "rr": 0.75,
+    "precision@2": 0.5,
+    "recall@2": 0.75,
+    "ndcg": 0.8467,
+    "hit@2": 1.0,
+    "auc": 0.75,
+}
+
+
+def test_examples_of_torchmetrics():
+    pairs = pd.DataFrame({"user_id": INDEXES, "score": PREDS, "target": TARGET})
+    ranks = sm.Ranks.from_pairs(pairs)
+    assert means(ranks, ",".join(TORCHMETRICS)) == pytest.approx(TORCHMETRICS, abs=5e-5)
+    lists = pairs.assign(item_id=[0, 1, 2, 0, 1, 2, 3])
+    relevant = lists[["user_id", "item_id", "target"]]
+    of_lists = means(lists.drop(columns="target"), "ndcg@3,recall@2", relevant=relevant)
+    assert of_lists["recall@2"] == pytest.approx(0.75)
+
+
+def test_graded_example_of_torchmetrics():
+    relevant = np.array([[10, 0, 0, 1, 5]])
+    found = value([[0.1, 0.2, 0.3, 4.0, 70.0]], "ndcg", relevant=relevant)
+    assert found == pytest.approx(0.6957, abs=5e-5)
+
+
+def test_example_of_ranx():
+    qrels = {"q_1": {"d_12": 5, "d_25": 3}, "q_2": {"d_11": 6, "d_22": 1}}
+    scores = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
+    names = {
+        "q_1": ["d_12", "d_23", "d_25", "d_36", "d_32", "d_35"],
+        "q_2": ["d_12", "d_11", "d_25", "d_36", "d_22", "d_35"],
+    }
+    run = {query: dict(zip(found, scores, strict=True)) for query, found in names.items()}
+    found = means(run, "ndcg@5,ap-by-relevant@5,rr", relevant=qrels)
+    printed = {"ndcg@5": 0.7861, "ap-by-relevant@5": 0.6416, "rr": 0.75}
+    assert found == pytest.approx(printed, abs=1e-4)

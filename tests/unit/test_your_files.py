@@ -1,0 +1,342 @@
+"""The page "Your files": each of its blocks on a few lines of such a file, with values by hand.
+
+Then what goes wrong with such files: labels under other names, ids that are joined or rounded,
+lists that end, several rows of a user. Each is right, refused, or asked about.
+"""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import sampled_metrics as sm
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs/your-files.md").read_text(encoding="utf-8")
+pytestmark = pytest.mark.filterwarnings("ignore:.*carry most of the value")
+
+# Lists of three users, best first; of u1 b is 2nd, of u2 c 3rd, of u3 c 1st.
+LISTS = {"u1": ["a", "b", "c"], "u2": ["b", "a", "c"], "u3": ["c", "b", "a"]}
+HELD_OUT = {"u1": "b", "u2": "c", "u3": "c"}
+RIGHT = {"recall@1": 1 / 3, "rr@3": (1 / 2 + 1 / 3 + 1) / 3}
+# The same with an item that is not relevant for each user.
+LABELLED = pd.DataFrame(
+    [(u, i, int(i == HELD_OUT[u])) for u, own in LISTS.items() for i in (HELD_OUT[u], own[0])],
+    columns=["user_id", "item_id", "label"],
+).drop_duplicates()
+
+
+def means(found):
+    return {each.metric: each.value for each in found}
+
+
+def sampled(found):
+    """Value among the negatives."""
+    (value,) = [each.value for each in found if each.estimator == "sampled"]
+    return value
+
+
+def table(**columns):
+    return pd.DataFrame(columns)
+
+
+@pytest.fixture
+def run_block(tmp_path, monkeypatch):
+    """Run the code below a heading of the page in a folder with some files; return `found`."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(title, files=(), nth=0, **yours):
+        sections = re.split(r"^### ", PAGE, flags=re.MULTILINE)
+        (section,) = [text for text in sections if text.startswith(f"{title}\n")]
+        blocks = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+        for name, text in dict(files).items():
+            path = tmp_path / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        names = {"np": np, "pd": pd, "sm": sm, **yours}
+        exec(blocks[nth], names)  # noqa: S102 - the page's own code
+        return names["found"]
+
+    return run
+
+
+def test_all_blocks_of_the_page_are_run_here():
+    text = (ROOT / "tests/unit/test_your_files.py").read_text(encoding="utf-8")
+    titles = re.findall(r"^### (.*)$", PAGE, re.MULTILINE)
+    assert len(titles) >= 11
+    assert [title for title in titles if f'"{title}"' not in text] == []
+    assert PAGE.count("```python") == text.count("    found = " + "run_block(")
+
+
+def test_two_arrays_of_the_best_items(run_block):
+    scores = np.array([[0.1, 0.9, 0.3, 0.5], [0.8, 0.2, 0.6, 0.7], [0.4, 0.3, 0.2, 0.1]])
+
+    def topk(values, k):
+        columns = np.argsort(-values, axis=1)[:, :k]
+        return np.take_along_axis(values, columns, axis=1), columns
+
+    yours = {"model": lambda users: scores[users], "users": np.arange(3)}
+    yours["torch"] = SimpleNamespace(topk=topk)
+    found = run_block("Two arrays of the best items", held_out=np.array([1, 2, 3]), **yours)
+    assert means(found) == pytest.approx({"hit@1": 1 / 3, "hit@3": 2 / 3})
+
+
+def test_implicit(run_block):
+    als = pytest.importorskip("implicit.als")
+    rng = np.random.default_rng(0)
+    train = sparse.csr_matrix(rng.random((30, 20)) < 0.2, dtype=np.float32)
+    is_new = train.toarray() == 0
+    test = (rng.random((30, 20)) < 0.1) & is_new
+    test[np.arange(30), is_new.argmax(axis=1)] = True  # at least one of each user
+    model = als.AlternatingLeastSquares(factors=4, iterations=2, random_state=0)
+    model.fit(train, show_progress=False)
+    found = run_block("implicit", model=model, train=train, test=sparse.csr_matrix(test))
+    ids, _ = model.recommend(np.arange(30), train, N=3)
+    recall = np.take_along_axis(test, ids, axis=1).sum(axis=1) / test.sum(axis=1)
+    assert means(found)["recall@3"] == pytest.approx(recall.mean())
+
+
+def test_recbole(run_block):
+    ratings = "user_id:token\titem_id:token\trating:float\ttimestamp:float\n"
+    ratings += "u1\tb\t5\t1\nu1\ta\t1\t2\nu2\tc\t4\t3\nu2\tb\t2\t4\n"
+    lists = table(user_id=["u1"] * 3 + ["u2"] * 3, item_id=[*"abcbac"], score=[3, 2, 1] * 2)
+    found = run_block("RecBole", {"ml.test.inter": ratings}, lists=lists)
+    assert means(found) == pytest.approx({"recall@1": 0.0, "rr@2": 1 / 4})
+
+
+def test_beir(run_block):
+    qrels = "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\nq2\td3\t2\n"
+    found = run_block("BEIR", {"qrels/test.tsv": qrels}, results={"q1": {"d2": 0.9, "d1": 0.5}})
+    assert means(found) == pytest.approx({"ndcg@10": 1 / np.log2(3) / 2, "recall@10": 1 / 2})
+
+
+def test_json(run_block):
+    lines = [f'{{"user_id": "{u}", "items": {own}}}\n' for u, own in LISTS.items()]
+    text = "".join(lines).replace("'", '"')
+    found = run_block("JSON, a line per user", {"lists.jsonl": text}, test=HELD_OUT)
+    assert means(found) == pytest.approx(RIGHT)
+
+
+def test_joined_ids(run_block):
+    text = "customer_id,prediction\nc1,0111 0222 0333\nc2,\nc3,0222 0111\n"
+    test = table(user_id=["c1", "c1", "c2", "c3"], item_id=["0222", "0999", "0111", "0222"])
+    found = run_block("Ids joined in a cell", {"submission.csv": text}, test=test)
+    assert means(found) == pytest.approx({"ap@12": (1 / 4 + 0 + 1) / 3})
+
+
+def test_mind(run_block):
+    lines = "1\tU1\t11/15/2019 8:55:22 AM\tN8\tN1-0 N2-1 N3-0\n"
+    lines += "2\tU1\t11/15/2019 9:10:00 AM\tN8\tN4-1 N5-0\n"
+    lines += "3\tU2\t11/15/2019 9:11:00 AM\t\tN6-0 N7-0\n"
+    scores = {"N1": 0.9, "N2": 0.5, "N3": 0.1, "N4": 0.8, "N5": 0.3, "N6": 0.2, "N7": 0.1}
+    yours = {"score": lambda _, news: news.map(scores)}
+    found = run_block("MIND", {"behaviors.tsv": lines}, **yours)
+    by_hand = {"auc": (1 / 2 + 1) / 2, "rr": (1 / 2 + 1) / 2, "ndcg@5": (1 / np.log2(3) + 1) / 2}
+    assert means(found) == pytest.approx(by_hand)
+
+
+def test_letor(run_block):
+    lines = "2 qid:10 1:0.03 2:0.5 #docid = G1\n0 qid:10 1:0.1 2:0.2 #docid = G2\n"
+    lines += "1 qid:10 1:0.3 2:0.1 #docid = G3\n1 qid:11 1:0 2:1 #docid = G4\n"
+    lines += "0 qid:11 1:1 2:0 #docid = G5\n"
+    found = run_block("LETOR", {"test.txt": lines}, scores=[0.1, 0.9, 0.5, 0.7, 0.2])
+    ndcg = (1 / np.log2(3) + 2 / 2) / (2 + 1 / np.log2(3))  # the best last, the second in between
+    by_hand = {"ndcg@3": (ndcg + 1) / 2, "ap": ((1 / 2 + 2 / 3) / 2 + 1) / 2}
+    assert means(found) == pytest.approx(by_hand)
+
+
+CANDIDATES = np.array([[25, 1, 2, 3], [133, 4, 5, 6], [40, 7, 8, 9], [50, 1, 5, 9]])
+OF_CANDIDATES = np.array(
+    [[0.5, 0.9, 0.1, 0.2], [0.1, 0.2, 0.3, 0.4], [0.9, 0, 0, 0], [0.3, 0, 1, 1]]
+)
+
+
+def test_ncf(run_block):
+    lines = "".join(
+        f"({user},{held})\t" + "\t".join(map(str, others)) + "\n"
+        for user, (held, *others) in enumerate(CANDIDATES.tolist())
+    )
+
+    def model(users, items):
+        assert users.tolist() == [0, 1, 2, 3]
+        assert np.array_equal(items, CANDIDATES)
+        return OF_CANDIDATES
+
+    found = run_block("NCF", {"ml-1m.test.negative": lines}, model=model, n_items=200)
+    assert sampled(found) == 2 / 4
+
+
+def test_rechorus(run_block):
+    runner = SimpleNamespace(predict=lambda _: OF_CANDIDATES)
+    found = run_block("ReChorus", runner=runner, data=None, n_items=200)
+    assert sampled(found) == 2 / 4
+
+
+SHOWN = {user: [f"film {user}{k}" for k in range(5)] for user in range(8)}
+TITLES = {user: f"film {user}{user % 5}" for user in SHOWN}  # 1st to 5th of those shown
+
+
+def test_answers_without_the_held_out_item(run_block):
+    answers = {user: list(shown) for user, shown in SHOWN.items()}
+    answers[0].remove(TITLES[0])  # from the 1st place to behind all
+    yours = {"answers": answers, "held_out": TITLES, "n_items": 300}
+    # Of users 0 to 7 the places are 1 to 5 and 1 to 3.
+    found = run_block("Answers of a language model", **yours)
+    assert sampled(found) == (2 + 2 - 1) / 8
+
+
+def test_answers_that_end_or_make_titles_up(run_block):
+    answers = {user: list(shown) for user, shown in SHOWN.items()}
+    answers[1] = ["a film that is not there", *SHOWN[1][:2]]
+    answers[2] = []
+    answers[5] = SHOWN[5][1:2]
+    del answers[6]
+    yours = {"answers": answers, "shown": SHOWN, "held_out": TITLES, "n_items": 300}
+    # User 5 has the held-out item 2nd, after the one that the answer names; others as shown.
+    found = run_block("Answers of a language model", nth=1, **yours)
+    assert sampled(found) == 4 / 8
+
+
+# The same data with what people give instead.
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pytest.param(LABELLED, id="whole numbers"),
+        pytest.param(LABELLED.astype({"label": bool}), id="true and false"),
+        pytest.param(LABELLED.astype({"label": "boolean"}), id="nullable"),
+        pytest.param(LABELLED.astype({"label": str}), id="text"),
+        pytest.param(LABELLED.astype({"label": str}).astype({"label": "category"}), id="category"),
+        pytest.param(LABELLED.astype({"label": "float16"}), id="float16"),
+        pytest.param(LABELLED.assign(label=2 * LABELLED["label"] - 1), id="-1 and 1"),
+        *(
+            pytest.param(LABELLED.rename(columns={"label": name}), id=name)
+            for name in ("clicked", "target", "is_relevant", "label:float", "relevance")
+        ),
+    ],
+)
+def test_rows_of_label_0_are_not_relevant(labels):
+    assert means(sm.evaluate(LISTS, ",".join(RIGHT), relevant=labels)) == pytest.approx(RIGHT)
+
+
+@pytest.mark.parametrize("name", ["y_true", "is_click", "bought", "liked", "weight"])
+def test_column_that_could_be_a_label_is_asked_about(name):
+    given = LABELLED.rename(columns={"label": name})
+    with pytest.warns(sm.InputWarning, match=f"column {name} .*call it label"):
+        sm.evaluate(LISTS, "rr@3", relevant=given)
+
+
+def test_item_lists_of_sequences_are_not_the_relevant_item(tmp_path):
+    path = tmp_path / "seq.test.inter"
+    lines = [f"{user}\tx y z\t{item}\n" for user, item in HELD_OUT.items()]
+    path.write_text("user_id:token\titem_id_list:token_seq\titem_id:token\n" + "".join(lines))
+    assert means(sm.evaluate(LISTS, ",".join(RIGHT), relevant=path)) == pytest.approx(RIGHT)
+
+
+@pytest.mark.parametrize("joined", ["12 13", "12|13", "12,13", "12;13", "[12 13]"])
+def test_several_ids_in_a_cell_are_asked_about(joined):
+    relevant = table(user_id=[1, 2], item_id=[joined, "13"])
+    with pytest.warns(sm.InputWarning, match="are these several ids"):
+        sm.evaluate({1: [11, 12, 13], 2: [12, 11, 13]}, "recall@2", relevant=relevant)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_ids_that_floats_round_are_refused(dtype):
+    first = 2 ** {"float16": 11, "float32": 24}[dtype] + 1
+    relevant = table(user_id=[1], item_id=np.array([first + 2], dtype))
+    with pytest.raises(sm.InputError, match="ids as integers"):
+        sm.evaluate({1: [first, first + 2]}, "rr@2", relevant=relevant)
+
+
+def test_ids_are_the_same_as_floats_and_as_whole_numbers():
+    lists = table(user_id=[1.0, 1.0], item_id=[5.0, 6.0])
+    assert means(sm.evaluate(lists, "rr@2", relevant={1: [6]})) == {"rr@2": 1 / 2}
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        pytest.param({"u": [], "v": ["a", "b"]}, id="empty"),
+        pytest.param({"u": None, "v": ["a", "b"]}, id="None"),
+        pytest.param({"v": ["a", "b"]}, id="absent"),
+        pytest.param(pd.Series({"u": [], "v": ["a"]}), id="Series"),
+        pytest.param({"u": np.array([], str), "v": np.array(["a"])}, id="arrays"),
+    ],
+)
+def test_user_without_recommendations(lists):
+    relevant = {"u": ["a"], "v": ["a"]}
+    assert means(sm.evaluate(lists, "recall@1", relevant=relevant, missing="last")) == {
+        "recall@1": 1 / 2
+    }
+    with pytest.raises(sm.InputError, match="missing='last'"):
+        sm.evaluate(lists, "recall@1", relevant=relevant)
+
+
+def test_columns_of_minus_1_end_a_list():
+    ids = [[5, 6, -1], [-1, -1, -1], [7, 5, 6]]
+    ranks = sm.Ranks.from_top_k(ids, [[7], [7], [7]], missing="last")
+    assert means(sm.evaluate(ranks, "rr@3")) == pytest.approx({"rr@3": 1 / 3})
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "float16"])
+def test_scores_of_a_reranker_decide(dtype):
+    scores = np.array([[100, 200]], np.uint8).astype(dtype)
+    ranks = sm.Ranks.from_top_k([[5, 7]], [[7]], scores=scores)
+    assert means(sm.evaluate(ranks, "rr@2")) == {"rr@2": 1.0}
+
+
+SCORES = np.array([[0.1, 0.9, 0.5], [0.7, 0.2, 0.3]])
+ONE_HOT = np.array([[0, 0, 1], [1, 0, 0]])  # 2nd and 1st
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, np.ndarray.tolist, np.bool, np.float32, np.uint8])
+def test_one_hot_labels_of_a_batch(as_given):
+    meter = sm.RankMeter("hit@1")
+    meter.update(SCORES, positive=as_given(ONE_HOT))
+    assert means(meter.compute())["hit@1"] == 1 / 2
+
+
+def test_several_labels_of_a_row():
+    meter = sm.RankMeter("recall@1")
+    meter.update(SCORES, positive=[[1, 1, 0], [1, 0, 0]])
+    assert means(meter.compute())["recall@1"] == (1 / 2 + 1) / 2
+
+
+@pytest.mark.parametrize("name", ["row_id", "impression_id", "ImpressionID"])
+def test_rows_of_a_user_with_negatives_of_their_own(name):
+    rows = table(
+        user_id=[1] * 6 + [2] * 3,
+        row=np.repeat([10, 11, 12], 3),
+        item_id=[5, 6, 7, 8, 9, 4, 5, 6, 9],
+        score=[0.5, 0.9, 0.1, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3],
+        label=[1, 0, 0] * 3,
+    ).rename(columns={"row": name})
+    ranks = sm.SampledRanks.from_pairs(rows, n_items=50)
+    assert ranks.sampled_ranks.tolist() == [2, 1, 3]
+    assert ranks.n_negatives == 2
+
+
+RUN = "q1 Q0 d2 1 3.0 r\nq1 Q0 d1 2 2.0 r\nq2 Q0 d3 1 1.5 r\nq2 Q0 d9 2 1.0 r\n"
+QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\n"
+
+
+@pytest.mark.parametrize(
+    ("run", "qrels"),
+    [
+        pytest.param(RUN, QRELS, id="plain"),
+        pytest.param("# first\n" + RUN.replace("q2", "# x y z\nq2", 1), QRELS, id="comments"),
+        pytest.param(RUN, QRELS + "# the end\n", id="comment in qrels"),
+        pytest.param(RUN.replace(" d1", " #d1"), QRELS.replace("d1", "#d1"), id="ids with #"),
+        pytest.param(RUN.replace(" ", "\t"), QRELS.replace(" ", "  "), id="tabs"),
+        pytest.param(RUN.replace("\n", "\r\n"), QRELS.replace("\n", "\r\n"), id="CRLF"),
+    ],
+)
+def test_files_of_trec_eval(tmp_path, run, qrels):
+    (tmp_path / "a.run").write_bytes(run.encode())
+    (tmp_path / "a.qrels").write_bytes(qrels.encode())
+    found = sm.evaluate(tmp_path / "a.run", "rr@2", relevant=tmp_path / "a.qrels")
+    assert means(found) == {"rr@2": (1 / 2 + 1) / 2}
