@@ -86,7 +86,7 @@ def _described(error: Exception) -> tuple[str, int]:
 
 
 def _of_system(error: OSError) -> str:
-    """Return what the system says of a file, after its name, or in general."""
+    """Return the system's message, after the name of the file if there is one."""
     if error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error)

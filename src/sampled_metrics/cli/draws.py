@@ -41,7 +41,7 @@ def sample(
 
     Rankings are exact ranks, or scores: a matrix with --relevant, or a table of user_id, item_id
     and score of all candidates with --relevant and --complete. Several held-out items of a user
-    are a row each; the negatives of one may include the others.
+    are a row each; the negatives of one may include another.
 
     Keys: repetition (from 0), user_id (if the file has it; with --repetitions else the row from 1),
     item_id (if users have several held-out items, running numbers from 0), n_candidates,
@@ -140,12 +140,12 @@ def check_negatives(
 
 @app.command()
 def metrics(form: options.Form = Format.TABLE, output: options.Output = None) -> None:
-    """Print the names of all metrics, and what other libraries call them.
+    """Print the names of all metrics, here and in other libraries.
 
     Names may be in upper or lower case, with _ for -, and with a cut-off as @10, _10 or -10.
 
-    Keys: library, theirs, ours, note; library is sampled-metrics for our own names, theirs being
-    the other names that are understood.
+    Keys: library, theirs, ours, note; library is sampled-metrics for our own names, and
+    theirs lists further names that are understood.
     """
     from sampled_metrics.metrics.measures import synonyms
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def option(metavar: str, text: str, *names: str, **settings: Any) -> Any:
-    """Return an option: what stands for its value ("" for flags), the help text, other names."""
+    """Return an option: placeholder of its value ("" for flags), help text, further names."""
     return typer.Option(*names, help=text, metavar=metavar, **settings)
 
 
 def _by_suffix(context: typer.Context, form: Format) -> Format:
-    """Return the format asked for, or else that of the file to write, if its suffix tells."""
+    """Return the format asked for, or else the one that the suffix of the output tells."""
     source, output = context.get_parameter_source("form"), context.params.get("output")
     if output is None or source is None or source.name != "DEFAULT":
         return form
@@ -89,7 +89,7 @@ def _is_number(text: str) -> bool:
 
 
 def _known_suffix(context: typer.Context, output: Path | None) -> Path | None:
-    """Return the file to write, or raise InputError unless its suffix is one that is written."""
+    """Return the file to write, or raise InputError if its suffix names no format."""
     known = _PAGES if context.command.name == "report" else _RESULTS
     if context.command.name in _TABLES:
         known = (*known, ".parquet")
@@ -166,7 +166,7 @@ Confidence = Annotated[
     float,
     option("LEVEL", "Nominal coverage of intervals and ranges.", callback=_valid_confidence),
 ]
-Seed = Annotated[int, option("SEED", "Seed of what is drawn.", min=0)]
+Seed = Annotated[int, option("SEED", "Random seed.", min=0)]
 _FORM = "table, json or csv; by default by the suffix of --output, or table."
 Form = Annotated[Format, option("FORM", _FORM, "--format", callback=_by_suffix, show_default=False)]
 Output = Annotated[

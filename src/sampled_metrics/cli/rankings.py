@@ -110,7 +110,7 @@ def correct(
 
     Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high, shape,
     behaves_like, n_users, n_items, n_negatives, sampling, notes (questions about the file); values
-    are fractions. The estimate to quote is that of likely.
+    are fractions. The estimate to quote is by `likely`.
     """
     from sampled_metrics.inference import correct as correction
 
@@ -157,7 +157,7 @@ def reported(
     shape: options.Shape = defaults.SHAPE,
     unscored: Annotated[
         float,
-        options.option("SHARE", "Users at most whose held-out item is last, because not scored."),
+        options.option("SHARE", "Largest share of users whose held-out item has no score."),
     ] = defaults.UNSCORED,
     runs: Annotated[
         int, options.option("R", "Runs over the same users whose means are printed.", min=1)
@@ -209,7 +209,7 @@ def check(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Check a table of printed sampled metrics: what cannot be, and which orders it decides.
+    """Check a table of printed sampled metrics: find impossible numbers, and decide orders.
 
     Columns: n_items, n_negatives and, if known, n_users, runs (numbers are means over them),
     sampling, model, data_set, source_id; a column for each sampled metric, such as HR@10, and for
@@ -217,7 +217,7 @@ def check(
 
     A flag asks a question about numbers that do not go together: hit rates that are no share of the
     users (granularity), numbers that contradict each other (bounds), that no distribution of true
-    ranks gives (ranks), or not with the metrics over all items (exact).
+    ranks gives (ranks), or gives with the metrics over all items (exact).
 
     Keys: row, source, data_set, model, printed, exact, n_items, n_negatives, n_users, runs,
     sampling, metric, range_low, range_high, likely, flags, and of the exact
@@ -292,8 +292,8 @@ def compare_files(
     Example: sampled-metrics compare A.csv B.csv --n-negatives 100 --n-items 3541 --metric HR@10
 
     From full rankings, or from sampled ranks or scores of held-out items and their negatives, which
-    --n-negatives, --positive or a column sampled_rank or label tell. From those the order is that
-    of the exact metrics and decided if the range of their difference excludes 0; the estimates
+    --n-negatives, --positive or a column sampled_rank or label tell. Sampled ranks decide the order
+    of the exact metrics if the range of their difference excludes 0; the estimates
     beside it may be ordered otherwise. Users are paired if the files have the same user_id, which
     decides most if all recommenders ranked the same negatives.
 
@@ -328,10 +328,10 @@ def plan(
         tuple[Path, Path] | None, options.option("A B", "Exact ranks of two recommenders.")
     ] = None,
     effect: Annotated[
-        float | None, options.option("D", "Without --ranks: the difference to be decided.")
+        float | None, options.option("D", "Without --ranks: the difference to detect.")
     ] = None,
     value: Annotated[
-        float | None, options.option("V", "Without --ranks: the metric of the one with less.")
+        float | None, options.option("V", "Without --ranks: metric of the weaker one.")
     ] = None,
     n_items: options.Items = None,
     metric: options.Metrics = None,
@@ -401,9 +401,8 @@ def write_report(
     """Write one HTML page about one recommender or several, which opens without a network.
 
     From sampled ranks, or scores of held-out items and their negatives, as compare takes them:
-    ranges of the exact metrics, estimates, comparisons, and what it would cost to know more. From
-    full rankings: exact metrics, comparisons, and what ranking against random items would make of
-    them. Recall@10 by default.
+    ranges of the exact metrics, estimates, comparisons, and ways to know more. From full rankings:
+    exact metrics, comparisons, and the same metrics against random items. Recall@10 by default.
     """
     from sampled_metrics.pages.own import report
 

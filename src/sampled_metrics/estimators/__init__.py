@@ -1,6 +1,6 @@
 """Estimators of the exact metric from a sampled rank, each a vector of m + 1 values.
 
-Those of the paper (section 5) are fixed; `em` is fitted to the sampled ranks.
+The paper's (section 5) are fixed; `em` is fitted to the sampled ranks.
 """
 
 from sampled_metrics.estimators.least_squares import bias_variance, monotone, reduced

@@ -34,7 +34,7 @@ def negatives(
     Parameters
     ----------
     relevant, seen
-        Held-out items, and those seen in training: files or DataFrames of `user_id` and `item_id`,
+        Held-out items, and items seen in training: files or DataFrames of `user_id` and `item_id`,
         or dictionaries with a list of items for each user.
     n_negatives
         m: negatives of each user.
@@ -64,7 +64,7 @@ def check_negatives(
 ) -> Results[uniform.Check]:
     """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.
 
-    All arguments are tables like those of `negatives`. One result for each property.
+    All arguments are tables as for `negatives`. One result for each property.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def check_negatives(
 
 
 def _parts(checks: Sequence[uniform.Check]) -> Parts:
-    """Show what was found beside what sound negatives have."""
+    """Show each finding beside the value for sound negatives."""
     rows = []
     for check in checks:
         row = {

@@ -28,7 +28,7 @@ _MARK: dict[str, Any] = {"linestyle": "", "markersize": 5}
 _EXACT = {"linestyle": "", "color": "black", "marker": "|", "markersize": 16, "markeredgewidth": 2}
 _ASIDE = 0.14  # between estimators in a line, so that equal ones are seen
 _EDGES = {True: (1.0, ">", 1.02), False: (0.0, "<", 0.015)}  # right and left: arrow, number beside
-_FAR = 0.6  # of the width of all else, beyond which an uncorrected value is drawn at the edge
+_FAR = 0.6  # distance, by the width of all else, of an uncorrected value drawn at the edge
 
 
 def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: Any) -> Any:
@@ -62,10 +62,11 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
 
 
 def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
-    """Find what a table has to draw.
+    """Find the columns of a table to draw.
 
-    Returns it with range_low and range_high, the ends of each line; the column that is drawn; what
-    lines are, range or interval; and the columns that name a line, none of a single recommender.
+    Returns the table with range_low and range_high, the ends of each line; the column of the marks;
+    the meaning of lines, range or interval; and the columns that name a line, none for a single
+    recommender.
     """
     if "printed" in table:  # a result of `reported`
         table = table.assign(estimator="likely", value=table["likely"].astype(float))
@@ -84,7 +85,7 @@ def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
 
 
 def _draw_legend(panels: NDArray[Any], labels: list[str], own: bool) -> None:
-    """Explain what is drawn in any panel, above a figure of our own, else in the first panel."""
+    """Explain the marks of all panels, above a figure of our own, else in the first panel."""
     drawn = {line.get_label(): line for panel in panels for line in reversed(panel.lines)}
     names = [name for name in labels if name in drawn]
     lines = [drawn[name] for name in names]
@@ -139,7 +140,7 @@ def _draw_metric(
 
 
 def _verdict(metric: str, rows: pd.DataFrame) -> str:
-    """Say what is known of a metric: the order of a pair, or the range of a recommender."""
+    """Say the result for a metric: the order of a pair, or the range of a recommender."""
     if "order" in rows:
         pairs = rows.drop_duplicates(["a", "b"])
         n_decided = (pairs["order"] != "undecided").sum()

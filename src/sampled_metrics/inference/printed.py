@@ -50,7 +50,7 @@ class PrintedRow:
     n_items, n_negatives
         n, candidates of a full ranking, and m.
     n_users, runs
-        Users averaged over, None if not known, and runs of which the numbers are means.
+        Users averaged over, None if not known, and runs whose mean is printed.
     sampling
         How uniform negatives were drawn; None for negatives drawn by popularity.
     about
@@ -142,7 +142,7 @@ def _read_file(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _row(number: int, record: Mapping[str, str], of_all: Mapping[str, str]) -> PrintedRow:
-    """Parse a record, which may lack numbers that are those of all; errors name its column."""
+    """Parse a record; `of_all` has numbers for records that lack them. Errors name a column."""
     texts = defaultdict(str, of_all)
     for column, value in record.items():
         name = column.strip()
@@ -227,7 +227,7 @@ def _required(texts: defaultdict[str, str], name: str) -> int:
     return count
 
 
-@lru_cache(maxsize=256)  # rows of a table have the same
+@lru_cache(maxsize=256)  # often the same for all rows of a table
 def _is_metric(name: str) -> bool:
     try:
         parse_measure(name)

@@ -51,9 +51,9 @@ class Samples(NamedTuple):
 
 
 def count_pairs(data: Any, relevant: Any = None, missing: str = "refuse") -> Samples:
-    """Rank held-out items, by `label` or by `relevant`, among the other rows of the same user.
+    """Rank held-out items, by `label` or by `relevant`, among the rows of the same user.
 
-    With a column `row_id` they are ranked among those of the same row. Other held-out items of the
+    With a column `row_id` they are ranked among rows with the same one. Other held-out items of the
     user are no negatives. With `missing` = "last", relevant items that are no candidates of their
     users are behind all negatives.
     """

@@ -64,7 +64,7 @@ def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
         raise InputError("true is empty; expected at least one rating")
     index: Any = getattr(true, "index", None)
     other: Any = getattr(predicted, "index", None)
-    has_both = hasattr(index, "equals") and hasattr(other, "equals")  # of Series and DataFrames
+    has_both = hasattr(index, "equals") and hasattr(other, "equals")
     if has_both and not index.equals(other):
         raise InputError("true and predicted have different indexes; sort both alike")
     return ratings - predictions

@@ -1,4 +1,4 @@
-"""The atlas: one page of published sampled metrics and what each allows over all items."""
+"""The atlas: one page of published sampled metrics, each with its range over all items."""
 
 import re
 from collections import Counter
@@ -18,7 +18,7 @@ STYLES = ("page", "atlas")
 _DIGITS = 5
 _BY_POPULARITY = "by popularity"
 _PAPER = ("paper", "year", "source")
-# Columns of a row in the numbers of the page; those of SHARED are places in lists of texts.
+# Columns of a row in the numbers of the page; columns in SHARED are places in lists of texts.
 SHARED = ("paper", "data", "note", "way")
 COLUMNS = (
     *("id", "model", "metric", "value", "low", "high", "likely", "measured", "standing"),
@@ -114,9 +114,9 @@ def _range_of(metric: str, row: PrintedRow, checked: Checked) -> list[float | No
 
 
 def _remark(row: PrintedRow, has_no_range: bool, standing: str | None) -> str:
-    """Say why there is no range, or that a measured value lies outside, and what the source says.
+    """Say why there is no range, or that a measured value lies outside, with the source's remark.
 
-    What does not go together in other people's tables is not judged here.
+    Contradictions in other people's tables are not judged here.
     """
     if row.sampling is None:
         return f"No range: negatives drawn {_BY_POPULARITY}."

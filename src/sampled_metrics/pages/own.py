@@ -51,7 +51,7 @@ def report(
 
     `data` is as for `compare`, of one recommender or more, and so are the options. From sampled
     ranks the page has ranges, estimates and comparisons; from full rankings exact metrics,
-    comparisons and what ranking against random items would make of them.
+    comparisons and the same metrics against random items.
 
     Examples
     --------
@@ -88,10 +88,10 @@ def own_sampled(
     shape: str | float = SHAPE,
     confidence: float = CONFIDENCE,
 ) -> dict[str, Any]:
-    """Collect the page of sampled ranks: what they say, ranges, comparisons, what would decide.
+    """Collect the page of sampled ranks: estimates, ranges, comparisons, ways to decide.
 
     All recommenders have the same number of negatives. The headline is about the first metric.
-    Options are those of `correct` and `compare`.
+    Options are as for `correct` and `compare`.
     """
     first = next(iter(samples.values()))
     m = first.n_negatives
@@ -143,7 +143,7 @@ def own_sampled(
 def own_full(
     rankings: Mapping[str, Ranks], metrics: Sequence[str], ties: str, confidence: float
 ) -> dict[str, Any]:
-    """Collect the page of full rankings: exact metrics, comparisons, and what sampling would do."""
+    """Collect the page of full rankings: exact metrics, comparisons, effects of sampling."""
     options: dict[str, Any] = {"ties": ties, "confidence": confidence}
     evaluated = {}
     for name, ranks in rankings.items():
@@ -177,7 +177,7 @@ def _of(measure: Measure, results: Iterable[Any]) -> list[Any]:
 
 
 def _orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]:
-    """Orders by a metric that are decided, in words, their verdicts, and those that are open."""
+    """Decided orders by a metric, in words, their verdicts, and the open ones."""
     decided = []
     verdicts = []
     undecided = []
@@ -198,7 +198,7 @@ def _page(
     compared: Iterable[Results[Compared]],
     shown: dict[str, Any],
 ) -> dict[str, Any]:
-    """What both pages have: recommenders, results and comparisons as they print, the lens."""
+    """Common content of both pages: recommenders, printed results and comparisons, the lens."""
     rows: list[dict[str, Any]] = []
     words = []
     for name, of_name in results.items():
@@ -236,7 +236,7 @@ def _table(name: str, rows: Rows, words: str) -> dict[str, Any]:
 
 
 def _says(label: str, names: Sequence[str], values: Sequence[float]) -> str:
-    """What the sampled values are, and the order that they suggest."""
+    """Describe the sampled values and the order that they suggest."""
     order = sorted(range(len(names)), key=lambda i: -values[i])
     shown = [f"{names[i]} {percent(values[i])}" for i in order[:MOST_NAMED]]
     if len(names) > MOST_NAMED:

@@ -32,9 +32,9 @@ def draw_sampled_ranks(
 ) -> Int:
     """Draw the sampled rank of every user, in one experiment or in several.
 
-    `rng` gives one uniform number per user. Of several generators, such as `rng.spawn(100)`, each
-    is for one experiment. The other parameters are those of `sampled_rank_distribution`. Returns
-    int64 of shape (users,), or (generators, users) for several.
+    `rng` gives one uniform number per user. With several generators, such as `rng.spawn(100)`, each
+    makes one experiment. Further parameters are as for `sampled_rank_distribution`. Returns int64
+    of shape (users,), or (generators, users) for several.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def _drawn(
 ) -> Iterator[Int]:
     """Sampled ranks - 1 of a few users at a time, shape (users, generators); at least one part."""
     whole_number("m", m, 1, MOST_NEGATIVES)
-    # Of few negatives, hardly any number is improbable.
+    # With few negatives, hardly any number is improbable.
     are_few = 2 * len(likely_columns(0.5, 0.5, m, sampling)) > m
     width = max(m + 1, len(generators))
     for rows in list(blocks(len(ranks), width)) or [slice(0)]:

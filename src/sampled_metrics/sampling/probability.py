@@ -1,9 +1,9 @@
 """Distribution of the sampled rank given the true rank (section 4.3), and eq. 16.
 
-Of m negatives, those better than the held-out item follow a binomial distribution with replacement
-(eq. 15), a hypergeometric one without (population n - 1, r - 1 successes, m draws), and a mixture
-of hypergeometric ones if only distinct items are kept: given how many distinct items were drawn,
-they are a sample without replacement of that size.
+Of m negatives, the number better than the held-out item follows a binomial distribution with
+replacement (eq. 15), a hypergeometric one without (population n - 1, r - 1 successes, m draws), and
+a mixture of hypergeometric ones if only distinct items are kept: given how many distinct items were
+drawn, they are a sample without replacement of that size.
 
 With ties, S of the m negatives score strictly above the held-out item and T tie with it; the tie
 policy then places the held-out item among the T.
@@ -25,10 +25,10 @@ from sampled_metrics.ranks import Ranks, Sampling
 
 TIES = ("optimistic", "paper", "pessimistic", "random")
 _LOG_ZERO = -1e300  # stands for log 0, so that 0 * log 0 is 0
-_LOG_UNLIKELY = 20.0 * math.log(10.0)  # of a probability of 1e-20
+_LOG_UNLIKELY = 20.0 * math.log(10.0)  # a probability of 1e-20
 _NEGLIGIBLE = 1e-17  # probability up to which small numbers of distinct items are left out
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
-_CELLS = CACHE // 4  # of arrays of which several are held
+_CELLS = CACHE // 4  # in each of several arrays
 
 
 def pmf(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> Float:
@@ -88,7 +88,7 @@ def pmf_at(
 
 
 def likely_columns(low: float, high: float, m: int, sampling: Sampling | str) -> range:
-    """Columns of `pmf` outside of which there is less than 1e-20 of the probability.
+    """Columns of `pmf` that hold all but 1e-20 of the probability.
 
     A negative is better than the held-out item with a probability from `low` to `high`, which for
     true rank r is (r - 1)/(n - 1). By Hoeffding's inequality (1963), which holds with and without
@@ -112,7 +112,7 @@ def expected_values(
 ) -> Float:
     """Average the sampled metric, eq. 16: sum over i of p(sampled rank = i | r) M(i).
 
-    The other parameters are those of `pmf`. Returns fractions, float64, shape (ranks,).
+    Further parameters are as for `pmf`. Returns fractions, float64, shape (ranks,).
 
     Examples
     --------
@@ -137,7 +137,7 @@ def sampled_rank_distribution(
     ranks
         The full rankings.
     m, sampling
-        Number of negatives of each user, and how they are drawn from the other candidates.
+        Number of negatives of each user, and how they are drawn from the candidates.
     ties
         Number of the T sampled ties that come before the held-out item: `optimistic` (0),
         `pessimistic` (T), `random` (0 ... T, equally likely) or `paper` (0 ... T - 1, likewise).
@@ -145,7 +145,7 @@ def sampled_rank_distribution(
     Returns
     -------
     float64, shape (users, m + 1); column i holds sampled rank i + 1, every row sums to 1.
-    `paper` takes time proportional to m^2 for each tied user, the others to m.
+    `paper` takes time proportional to m^2 for each tied user, all else to m.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def _random(best: Int, tied: Int, n: Int, m: int, sampling: Sampling | str) -> F
 
 
 def _paper(ranks: Ranks, better: Float, sampling: Sampling | str) -> Float:
-    """Distribution of S and a place of 0 ... T - 1; T ties are drawn from those not better."""
+    """Distribution of S and a place of 0 ... T - 1; T ties are drawn from items not better."""
     m = better.shape[1] - 1
     rest = ranks.n_candidates - ranks.n_better
     steps = np.zeros((len(ranks), m + 2))  # up at s, down at s + t, by P(S = s, T = t)/t

@@ -1,4 +1,4 @@
-"""The configuration of a study, validated, and what the rules read from it."""
+"""The configuration of a study, validated, with the values that the rules read from it."""
 
 import hashlib
 import json
@@ -202,7 +202,7 @@ class Study(Settings):
     def check_files(self, own: Callable[[str], str] = str) -> None:
         """Raise an InputError if files to start from are missing or no results can be written.
 
-        `own` says where a file is that comes with the workflow.
+        `own` returns the place of a file that comes with the workflow.
         """
         if Path(self.results).is_file():
             raise InputError(f"results: {self.results} is a file; name a folder", path="config")
@@ -275,7 +275,7 @@ class Study(Settings):
         return [f"{self.results}/data/source.json", f"{self.results}/split/split.json"]
 
     def identity(self) -> dict[str, Any]:
-        """What was asked for: source of the ranks, hash of the configuration, seeds."""
+        """The run's identity: source of the ranks, hash of the configuration, seeds."""
         seeds = {name: getattr(self, name).seed for name in ("split", "exact", "toy", "experiment")}
         for entry in self.recommenders:
             if hasattr(entry.settings, "seed"):

@@ -38,8 +38,8 @@ from sampled_metrics.study.tables import EXACT, SAMPLED
 logging.getLogger("fontTools").setLevel(logging.WARNING)  # or it lists the tables of each font
 STYLE = Path(inference.__file__).with_name("plots.mplstyle")
 TOYS = ("#8a1538", "#006d77", "#7a5c00")
-SIZES = ("#0f7d6c", "#1f5fa8", "#6a3fb0", "#8f1560")  # of samples, from few to many
-LIGHT = "#767676"  # of background curves
+SIZES = ("#0f7d6c", "#1f5fa8", "#6a3fb0", "#8f1560")  # colours of samples, small to large
+LIGHT = "#767676"  # background curves
 BACKGROUND: dict[str, Any] = {"color": LIGHT, "linewidth": 0.5}
 LAST: dict[str, Any] = {**DOTTED, "linewidth": 0.9, "zorder": 3}
 OWN: dict[Any, dict[str, Any]] = {  # by order of ties
@@ -57,7 +57,7 @@ _FORMS = {
 
 
 def write_figure(number: int | str, table: pd.DataFrame, folder: Path, note: str = "") -> None:
-    """Write what a figure plots as CSV, and draw it."""
+    """Write the table of a figure as CSV, and draw it."""
     name = number
     if isinstance(number, int):
         name = f"figure{number}"
@@ -67,7 +67,7 @@ def write_figure(number: int | str, table: pd.DataFrame, folder: Path, note: str
 
 
 def draw(number: int | str, table: pd.DataFrame, stem: Path, note: str = "") -> None:
-    """Draw a figure of its table as `stem`.svg, .pdf and .png, with a note at the foot."""
+    """Draw a figure from its table as `stem`.svg, .pdf and .png, with a note at the foot."""
     with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
         figure = Figure()
         if note:
@@ -84,7 +84,7 @@ def draw(number: int | str, table: pd.DataFrame, stem: Path, note: str = "") -> 
 
 
 def compact(svg: str) -> str:
-    r"""Leave out what a drawing does not need: third decimals, spaces, names of groups.
+    r"""Leave out superfluous parts of a drawing: third decimals, spaces, names of groups.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def compact(svg: str) -> str:
 
 
 def metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 1: the metrics at all ranks, of which all but AUC vanish, and at the first 100."""
+    """Figure 1: the metrics at all ranks, where all but AUC vanish, and at the first 100."""
     ((whole, top),) = panels(
         figure, 1, 2, 1.6, right=0.62, beside=0.3, ylabel="Metric", sharey=True
     )
@@ -132,7 +132,7 @@ def _by_metric(
 
 
 def _legend(figure: Figure, axes: Axes, **style: Any) -> None:
-    """Name the curves of a panel above all panels, where there are no data."""
+    """Name the curves of a panel above all panels, where there is no data."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="upper right", ncols=len(labels), **style)
 
@@ -209,8 +209,9 @@ def _scale(axes: Axes, values: "pd.Series[float]") -> None:
 def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 5: users by predicted rank, over all ranks and over the top ones.
 
-    One row per recommender, before the others in grey; ties are in random order, and dotted where
-    ranking them last differs. Bins may differ by one rank, so users are scaled to the widest.
+    One row per recommender, with the rest in grey behind it. Ties are in random order; a dotted
+    line shows them ranked last, where this differs. Bins may differ by one rank, so users are
+    scaled to the widest.
     """
     names = table["recommender"].unique()
     width = 1 + table["last_rank"] - table["first_rank"]
@@ -224,7 +225,7 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         last = rows["last_rank"].max()
         linear_axis(column[0], last)
         most = rows["width"].max()
-        half = 0.5 * (most < 10)  # of a rank, which is then visible at either end
+        half = 0.5 * (most < 10)  # so that half a rank is visible at either end
         column[0].set_xlim(1 - half, last + half)
         column[-1].set_xlabel("Predicted rank")
         title = f"Users per {most} ranks"
@@ -250,7 +251,7 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
 
 
 def _outlines(axes: Axes, rows: pd.DataFrame, name: str, color: str) -> None:
-    """Draw the bins of a recommender, in front of those of the others."""
+    """Draw the bins of a recommender in front of all bins."""
     is_own = rows["recommender"] == name
     kept = rows[is_own | (rows["ties"] == "random")]
     for (other, ties), points in kept.groupby(["recommender", "ties"]):
