@@ -34,6 +34,7 @@ CARD = pd.DataFrame(
 )
 TABLES = {
     **{n: pd.read_csv(ROOT / f"results/reference/figures/figure{n}.csv") for n in range(1, 7)},
+    "errors": pd.read_csv(ROOT / "results/reference/figures/errors.csv"),
     "z": z_scores(CARD),
 }
 

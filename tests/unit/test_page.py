@@ -131,12 +131,13 @@ def test_nothing_asks_the_network(document):
 def test_every_figure_and_download_is_there(document):
     packed = [attrs for _, attrs in document.elements if "data-packed" in attrs]
     downloads = {attrs["data-name"]: attrs["data-packed"] for attrs in packed}
-    figures, tables = ["z", *(f"figure{i}" for i in range(1, 7))], ["exact", "table4"]
+    figures = ["z", "errors", *(f"figure{i}" for i in range(1, 7))]
+    tables = ["exact", "likely", "table4"]
     assert {f"{name}.csv" for name in (*figures, *tables)} < downloads.keys()
     for name, packed in downloads.items():
         folder = "figures" if name.partition(".")[0] in figures else "tables"
         assert gzip.decompress(base64.b64decode(packed)) == (REFERENCE / folder / name).read_bytes()
-    assert sum(attrs.get("class") == "drawing" for _, attrs in document.elements) == 7
+    assert sum(attrs.get("class") == "drawing" for _, attrs in document.elements) == 8
 
 
 def test_every_published_cell_is_there_with_its_verdict(document):

@@ -119,12 +119,15 @@ def get_band(wildcards):
 
 def get_tables(wildcards):
     """The tables of this study; those of the theory belong to the paper's data."""
-    return expand("<results>/tables/table{n}.{form}", n=STUDY.tables, form=["csv", "md", "tex"])
+    forms = ["csv", "md", "tex"]
+    printed = expand("<results>/tables/table{n}.{form}", n=STUDY.tables, form=forms)
+    return [*printed, rules.tables.output.likely]
 
 
 def get_figures(wildcards):
     """The figures of this study, likewise."""
-    return expand("<results>/figures/figure{n}.{form}", n=STUDY.figures, form=["svg", "pdf", "csv"])
+    forms = ["svg", "pdf", "csv"]
+    return expand("<results>/figures/{name}.{form}", name=STUDY.figures, form=forms)
 
 
 def get_audit(wildcards):

@@ -280,18 +280,52 @@ def _likely(problem: Problem) -> Float:
     Above rank n/m sampled ranks say nothing, and the equal start decides. Few steps fit them no
     closer than D users determine them (see `benchmarks/likely.py`).
     """
-    n = problem.n
-    m = problem.m
-    points, widths = _spread_points(n)
-    tied = Ranks(np.full(points.size, n), np.zeros_like(points), points - 1)
-    given = sampled_rank_distribution(tied, m, problem.sampling)
-    values = np.column_stack([mean_up_to(points, measure, n) for measure in problem.measures])
-    steps = max(round(math.sqrt(problem.n_users) / _USERS_OF_A_STEP), 1)
-    vectors = _after_steps(steps, widths / n, given, values, problem.shares)
+    mixture = _uniform_mixture(problem.measures, problem.n, problem.m, problem.sampling)
+    vectors = _after_steps(_steps(problem.n_users), *mixture, problem.shares)
     for place, measure in enumerate(problem.measures):
         if measure.metric.needs_candidates:
-            vectors[place] = measure.at(np.arange(1, m + 2), m + 1)
+            vectors[place] = measure.at(np.arange(1, problem.m + 2), problem.m + 1)
     return vectors
+
+
+def likely_estimates(
+    histograms: Int, measures: Sequence[Measure], n: int, m: int, sampling: Sampling | str
+) -> Float:
+    """Estimate by `likely` from each of several samples of the same users, without vectors.
+
+    `histograms` counts users at every sampled rank, shape (samples, m + 1). Returns shape
+    (measures, samples).
+    """
+    users = histograms[0].sum()
+    shares = histograms.T / users
+    start, given, values = _uniform_mixture(measures, n, m, sampling)
+    weights = np.repeat(start[:, np.newaxis], len(histograms), axis=1)
+    for _ in range(_steps(users)):
+        weights = em_step(given, weights, shares)
+    found = values.T @ weights
+    for place, measure in enumerate(measures):
+        if measure.metric.needs_candidates:
+            found[place] = measure.at(np.arange(1, m + 2), m + 1) @ shares
+    return found
+
+
+def _steps(users: float) -> int:
+    return max(round(math.sqrt(users) / _USERS_OF_A_STEP), 1)
+
+
+def _uniform_mixture(
+    measures: Sequence[Measure], n: int, m: int, sampling: Sampling | str
+) -> tuple[Float, Float, Float]:
+    """Uniform distributions on the ranks 1 ... k.
+
+    Their weights at the start, and by distribution the probabilities of sampled ranks and the
+    metrics.
+    """
+    points, widths = _spread_points(n)
+    tied = Ranks(np.full(points.size, n), np.zeros_like(points), points - 1)
+    given = sampled_rank_distribution(tied, m, sampling)
+    values = np.column_stack([mean_up_to(points, measure, n) for measure in measures])
+    return widths / n, given, values
 
 
 def _spread_points(n: int) -> tuple[Int, Int]:

@@ -27,9 +27,13 @@ from sampled_metrics.study.settings import (
     ToySettings,
 )
 
-# Numbers of what is made on the paper's data, and on other data.
+# What is made on the paper's data, and on other data.
 TABLES: Mapping[bool, Sequence[int]] = {True: (1, 2, 3, 4), False: (3, 4)}
-FIGURES: Mapping[bool, Sequence[int]] = {True: (1, 2, 3, 4, 5, 6), False: (5, 6)}
+_OF_RANKS = ("figure5", "figure6", "errors")
+FIGURES: Mapping[bool, Sequence[str]] = {
+    True: ("figure1", "figure2", "figure3", "figure4", *_OF_RANKS),
+    False: _OF_RANKS,
+}
 
 REFERENCE = Path("results/reference")
 KEPT = {  # recommenders by their file in results/reference
@@ -254,8 +258,8 @@ class Study(Settings):
         return TABLES[self.is_papers_data]
 
     @property
-    def figures(self) -> Sequence[int]:
-        """Numbers of the figures to make."""
+    def figures(self) -> Sequence[str]:
+        """Names of the figures to make."""
         return FIGURES[self.is_papers_data]
 
     @property

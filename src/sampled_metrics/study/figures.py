@@ -46,6 +46,7 @@ OWN: dict[Any, dict[str, Any]] = {  # by order of ties
     "random": {"linewidth": 1.2, "zorder": 2},
     "pessimistic": LAST,
 }
+LEAST_ERROR = 0.1  # that is drawn, in percent
 MOST_PAIRS = 6  # that Figure 6 lists in words
 # Metadata: without the day and the version of matplotlib, so that the same table gives the same
 # bytes, and with what is noted.
@@ -56,9 +57,12 @@ _FORMS = {
 }
 
 
-def write_figure(number: int, table: pd.DataFrame, folder: Path, note: str = "") -> None:
+def write_figure(number: int | str, table: pd.DataFrame, folder: Path, note: str = "") -> None:
     """Write the table of a figure as CSV, and draw it."""
-    stem = folder / f"figure{number}"
+    name = number
+    if isinstance(number, int):
+        name = f"figure{number}"
+    stem = folder / str(name)
     write_table(table, stem.with_suffix(".csv"), "%.10g")
     draw(number, table, stem, note)
 
@@ -301,6 +305,26 @@ def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     grid[-1].set_xlabel("Negatives m")
 
 
+def errors_against_samples(figure: Figure, table: pd.DataFrame) -> None:
+    """Beside Figure 6: relative errors of all estimators against m, the number to quote thick."""
+    if not len(table):
+        figure.text(0.02, 0.5, "No metric above 0 but AUC.")
+        return
+    names = table["estimator"].unique()
+    styles: list[dict[str, Any]] = [{"color": INK, "linewidth": 1.8}]
+    styles += [
+        {"color": f"C{i % 8}", "linestyle": DASHES[(i + i // 8) % 4]} for i in range(len(names) - 1)
+    ]
+    ((axes,),) = panels(figure, 1, 1, 2, right=0.85, ylabel="Relative error (%)")
+    table = table.assign(value=table["value"].clip(lower=LEAST_ERROR))
+    curves(axes, table, "estimator", "n_negatives", styles, marker=".", clip_on=False)
+    first = table["n_negatives"].min()
+    log_axis(axes.xaxis, first, max(table["n_negatives"].max(), 2 * first))
+    log_axis(axes.yaxis, 0.8 * table["value"].min(), 1.25 * table["value"].max())
+    axes.set_xlabel("Negatives m")
+    name_ends(axes.get_lines())
+
+
 def _expected_recall(
     axes: Axes, rows: pd.DataFrame, exact: dict[Any, float], ends: Sequence[str]
 ) -> None:
@@ -386,5 +410,6 @@ FIGURES: dict[int | str, Callable[[Figure, pd.DataFrame], None]] = {
     4: corrected_ap,
     5: rank_distribution,
     6: recall_against_samples,
+    "errors": errors_against_samples,
     "z": z_scores,
 }

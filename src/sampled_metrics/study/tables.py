@@ -16,7 +16,7 @@ import pandas as pd
 from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_table, replacing
-from sampled_metrics.estimators import estimator_matrix
+from sampled_metrics.estimators import estimator_matrix, likely_estimates
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import histograms, sampled_rank_distribution, shared_histograms
@@ -97,13 +97,17 @@ def as_printed(table: pd.DataFrame, value: str = "value", std: str = "std") -> p
 
 
 class Experiment(NamedTuple):
-    """Outcome of repeated sampling for one recommender, as fractions; `exact` expects ties."""
+    """Outcome of repeated sampling for one recommender, as fractions; `exact` expects ties.
+
+    `likely` is estimated from the samples of the first estimator.
+    """
 
     settings: ExperimentSettings
     users: int
     exact: Float  # shape (measures,)
     repeated: Float  # shape (measures, estimators, repetitions)
     expected: Moments  # over repetitions, in closed form
+    likely: Float  # shape (measures, repetitions)
     source: str
 
 
@@ -164,11 +168,14 @@ def run_experiment(
     else:
         drawn = _independent_histograms(name, ranks, settings, streams or settings.estimators)
     counts = np.broadcast_to(drawn, (len(settings.estimators), *drawn.shape[1:]))
-    vectors = estimator_vectors(corrected_items(ranks, settings), settings)
+    n = corrected_items(ranks, settings)
+    vectors = estimator_vectors(n, settings)
     repeated = np.stack([estimates(c, vectors[:, i]) for i, c in enumerate(counts)], axis=1)
     exact = np.array([values(measure, ranks).mean() for measure in settings.measures])
     expected = expected_estimates(ranks, settings)
-    return Experiment(settings, len(ranks), exact, repeated, expected, ranks.source)
+    design = (settings.measures, n, settings.n_negatives, settings.correction_sampling)
+    likely = likely_estimates(drawn[0], *design)
+    return Experiment(settings, len(ranks), exact, repeated, expected, likely, ranks.source)
 
 
 def _generators(name: str, stream: str, settings: ExperimentSettings) -> list[np.random.Generator]:
