@@ -97,7 +97,7 @@ _Counts: TypeAlias = tuple[Int, Int, Int]  # candidates per user; better and tie
 
 
 class _Task(NamedTuple):
-    """What to rank, what to leave out, and the names of users and items in errors."""
+    """Items to rank, items to leave out, and the names of users and items in errors."""
 
     relevant: Items
     seen: Items
@@ -258,7 +258,7 @@ def _check_scores(scores: Any, shape: tuple[int, int | None]) -> None:
 
 
 def by_score(users: Int | Codes, score: Floats | Int) -> tuple[Int, Int]:
-    """Count, for each row, the others of the same user with a higher and with an equal score.
+    """Count, for each row, rows of the same user with a higher and with an equal score.
 
     Examples
     --------
