@@ -48,7 +48,7 @@ def test_tables_of_samples_are_those_that_correct_and_compare_print(samples, of_
     values, pairs = of_samples["tables"]
     assert (values["id"], values["title"], pairs["id"]) == ("values", "Values", "comparisons")
     printed = {
-        name: sm.correct(each, BOTH, ["sampled", "cls"], confidence=0.9)
+        name: sm.correct(each, BOTH, ["likely", "sampled", "cls"], confidence=0.9)
         for name, each in samples.items()
     }
     expected = []
@@ -122,7 +122,7 @@ def test_windows_of_samples_are_of_estimators_that_need_no_fit():
     assert lens["views"].keys() == {"recall@10 sampled 20", "recall@10 cls 20"}
     (values,) = content["tables"]
     place = values["heads"].index("estimator")
-    assert [line[place] for line in values["lines"]] == ["sampled", "em:5", "cls"]
+    assert [line[place] for line in values["lines"]] == ["likely", "sampled", "em:5", "cls"]
     assert content["bars"][0]["decided"] == []
     assert "It says" not in content["says"]
 
