@@ -426,8 +426,7 @@ def _require_iterations(table: Table) -> None:
 def _could_be_label(values: pa.ChunkedArray) -> bool:
     """Return whether a column holds 0 or -1 beside larger numbers, or two texts, or gaps."""
     kind = values.type
-    n_different = len(values.unique())
-    has_two = n_different == 2
+    has_two = len(values.unique()) == 2
     if is_text(kind):
         return has_two and len(values) > 4
     if not any(is_number(kind) for is_number in NUMBERS):
@@ -435,7 +434,7 @@ def _could_be_label(values: pa.ChunkedArray) -> bool:
     ends = pc.min_max(values).as_py()
     if values.null_count:
         return has_two
-    is_index = 2 < n_different == len(values)
+    is_index = np.array_equal(np.asarray(values), np.arange(len(values)))
     return ends["min"] in (-1, 0) and ends["max"] > 0 and not is_index
 
 

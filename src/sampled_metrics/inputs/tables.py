@@ -567,7 +567,7 @@ def _problem_of_names(names: Sequence[str]) -> str:
     """Return why a table has no column that is known."""
     if any(";" in name for name in names):
         return "columns are separated by semicolons, expected commas or tabs"
-    if names[0].startswith("#"):
+    if "".join(names[:1]).startswith("#"):
         return "the first line is a comment (#), not a header; remove it"
     if any(re.match(r"[+-]?\d", name) for name in names):  # values, not to be shown
         return "no header that names the columns"
