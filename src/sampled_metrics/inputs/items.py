@@ -428,8 +428,7 @@ def _require_iterations(table: Table) -> None:
 def _could_be_label(values: pa.ChunkedArray) -> bool:
     """Return whether a column holds 0 or -1 beside larger numbers, or two texts, or gaps."""
     kind = values.type
-    n_different = len(values.unique())
-    has_two = n_different == 2
+    has_two = len(values.unique()) == 2
     if is_text(kind):
         return has_two and len(values) > 4
     if not any(is_number(kind) for is_number in NUMBERS):
@@ -437,7 +436,7 @@ def _could_be_label(values: pa.ChunkedArray) -> bool:
     ends = pc.min_max(values).as_py()
     if values.null_count:
         return has_two
-    is_index = 2 < n_different == len(values)
+    is_index = np.array_equal(np.asarray(values), np.arange(len(values)))
     return ends["min"] in (-1, 0) and ends["max"] > 0 and not is_index
 
 
@@ -474,19 +473,20 @@ def ask_of_common(
 
     Relevant items without a common one are refused.
     """
-    _ask_of_forms(name, ids, others)
-    _ask_of_forms(name, others, ids)
     n_ids = min(len(ids), len(others))
-    if not n_ids or (ids.type == others.type and n_ids < _FEW[column]):
-        return
     n_common = int(np.count_nonzero(places(ids, others) >= 0))
+    if not n_ids or (ids.type == others.type and n_ids < _FEW[column]):
+        n_common = n_ids
     noun = f"the {column.removesuffix('_id')}s of {name}"
-    if not n_common and name == RELEVANT:
+    if n_ids and not n_common and name == RELEVANT:
         raise InputError(
             f"no id of {noun} is one of {others_name}: found {ids[0].as_py()!r}, and "
             f"{others[0].as_py()!r} in {others_name}; expected the same ids"
         )
-    if 10 * n_common < n_ids:
+    if 10 * n_common >= n_ids:
+        _ask_of_forms(name, ids, others)
+        _ask_of_forms(name, others, ids)
+    else:
         found = f"{n_common:,} of {n_ids:,} ids of {noun} and {others_name} are in both"
         mine = ids[0].as_py()
         example = f"such as {mine!r} and {others[0].as_py()!r}"
@@ -502,11 +502,12 @@ def _ask_of_forms(name: str, ids: pa.Array, others: pa.Array) -> None:
     parts = [part for text in strange for part in _JOINTS.split(text)] + list(numbers.values())
     is_known = places(pa.array(parts, pa.string()), others) >= 0
     known = {part for part, is_one in zip(parts, is_known, strict=True) if is_one}
+    own = set(np.array(parts)[places(pa.array(parts, pa.string()), ids) >= 0].tolist())
     for text in strange:
         if _JOINED.match(text) or len(known.intersection(_JOINTS.split(text))) > 1:
             ask(name, f"found {text!r}: are these several ids? Give each a row of its own")
             return
-        if numbers.get(text) in known:
+        if numbers.get(text, text) in known - own:
             ask(name, f"found {text!r} and {numbers[text]}: are these the same id?")
             return
 

@@ -93,13 +93,14 @@ def count_pairs(
             held = held[is_shown]
     n_held = np.bincount(row[held], minlength=len(row_ids))
     n_negatives = np.bincount(row[~held], minlength=len(row_ids))
-    better, tied = _among_negatives(row, score, held)
     if missing == "last" and relevant is not None:
+        better, tied = _among_negatives(row, score, held)
         found = Samples(better, tied, n_negatives[row[held]], users[held])
         return _with_lost(found, wanted, n_negatives, n_drawn)
     remedy = "; give them by relevant (--relevant) with missing='last' (--missing last), behind all"
     _require_some(n_held, row_ids, "no held-out item among the candidates of", remedy)
     _require_some(n_negatives, row_ids, "no negatives for")
+    better, tied = _among_negatives(row, score, held)
     if ITEM in table.columns and candidates is None:
         item, item_ids = table.codes(ITEM)
         pairs = Pairs(row, item.astype(np.int64), held, as_numpy(item_ids))
@@ -141,6 +142,8 @@ def _with_lost(found: Samples, wanted: Items, n_negatives: Int, n_drawn: int | N
 
 def _among_negatives(row: Int, score: Any, held: Bool) -> tuple[Int, Int]:
     """Count negatives above each held-out item and level with it."""
+    if not held.any():
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     of_all = by_score(row, score)
     _, of_row = np.unique(row[held], return_inverse=True)
     of_held = by_score(of_row, score[held])

@@ -511,7 +511,7 @@ def _read_text(
         options = pyarrow_csv.ReadOptions(column_names=names)
         layout = pyarrow_csv.ParseOptions(delimiter=" ", quote_char=False)
     else:
-        first = _first_line(path, what, None)
+        first = _first_line(path, noun, None)
         separator = separator or ("\t" if "\t" in first else ",")
         names = next(csv.reader([first], delimiter=separator))
         source = str(path)
@@ -597,7 +597,7 @@ def _problem_of_names(names: Sequence[str]) -> str:
     """Return why a table has no column that is known."""
     if any(";" in name for name in names):
         return "columns are separated by semicolons, expected commas or tabs"
-    if names[0].startswith("#"):
+    if "".join(names[:1]).startswith("#"):
         return "the first line is a comment (#), not a header; remove it"
     if any(re.match(r"[+-]?\d", name) for name in names):  # values, not to be shown
         return "no header that names the columns"
