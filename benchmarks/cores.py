@@ -25,7 +25,7 @@ from sampled_metrics._base.arrays import one_thread
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/measured/cores.md"
 USERS, ITEMS, D, SEEN = 2000, 50_000, 64, 50
-RUNS = 5
+RUNS = 3
 SIZES = (10**6, 10**7)  # rows of files of ranks
 LISTS, K = 500_000, 10
 HEADER = """\

@@ -39,7 +39,11 @@ def is_elsewhere(scores: Any) -> bool:
     return not (compat.is_torch_array(scores) and scores.device.type == "cpu")
 
 
-def counted(scores: Any, pairs: Pairs, threads: int = 1) -> Counted:
+def counted(
+    scores: Any,
+    pairs: Pairs,
+    threads: int = 1,
+) -> Counted:
     """Count the scores above each of some pairs of a row, ascending, and an item."""
     if is_elsewhere(scores):
         return _on_device(scores, pairs)
@@ -72,7 +76,10 @@ def counted(scores: Any, pairs: Pairs, threads: int = 1) -> Counted:
     return Counted(gaps, bad, own, better, level - 1)
 
 
-def _on_device(scores: Any, pairs: Pairs) -> Counted:
+def _on_device(
+    scores: Any,
+    pairs: Pairs,
+) -> Counted:
     """Count scores of another library, as many at a time as its device may hold."""
     xp = compat.array_namespace(scores)
     users, width = scores.shape
@@ -99,7 +106,12 @@ def _on_device(scores: Any, pairs: Pairs) -> Counted:
     return Counted(gaps, bad, _in_memory(xp, own), better, level - 1)
 
 
-def without(found: Counted, scores: Any, pairs: Pairs, left_out: Pairs) -> tuple[Int, Int, Int]:
+def without(
+    found: Counted,
+    scores: Any,
+    pairs: Pairs,
+    left_out: Pairs,
+) -> tuple[Int, Int, Int]:
     """Return candidates of each row, and better and tied ones of each pair, without some pairs.
 
     These are counted as the others are, and subtracted, so that no score is written.
@@ -125,7 +137,10 @@ def without(found: Counted, scores: Any, pairs: Pairs, left_out: Pairs) -> tuple
     return candidates, found.better - n_above, found.tied - n_level
 
 
-def rows_of(scores: Any, rows: Int) -> Any:
+def rows_of(
+    scores: Any,
+    rows: Int,
+) -> Any:
     """Return some rows, where they are."""
     xp = compat.array_namespace(scores)
     return xp.take(scores, _there(xp, rows, scores), axis=0)
@@ -140,25 +155,40 @@ def in_memory(values: Any) -> Any:
     return values
 
 
-def _count(xp: Any, marked: Any) -> Int:
+def _count(
+    xp: Any,
+    marked: Any,
+) -> Int:
     return _in_memory(xp, xp.count_nonzero(marked, axis=1)).astype(np.int64)
 
 
-def _gathered(xp: Any, scores: Any, row: Int, item: Int) -> Any:
+def _gathered(
+    xp: Any,
+    scores: Any,
+    row: Int,
+    item: Int,
+) -> Any:
     """Return single scores."""
     place = row * scores.shape[1]
     flat = xp.reshape(scores, (-1,))
     return xp.take(flat, _there(xp, place + item, scores), axis=0)
 
 
-def _there(xp: Any, values: Int, scores: Any) -> Any:
+def _there(
+    xp: Any,
+    values: Int,
+    scores: Any,
+) -> Any:
     """Return numbers on the device of the scores."""
     whole = np.ascontiguousarray(values, np.int64)
     device = compat.device(scores)
     return xp.asarray(whole, device=device)
 
 
-def _in_memory(xp: Any, values: Any) -> Array:
+def _in_memory(
+    xp: Any,
+    values: Any,
+) -> Array:
     if compat.is_torch_array(values):
         values = values.detach().cpu()
     if "bfloat16" in str(values.dtype):  # all of which float32 holds

@@ -42,7 +42,11 @@ class Products:
     float32 are multiplied by powers of two, so that no product is too large or too small for it.
     """
 
-    def __init__(self, users: Floats, items: Floats) -> None:
+    def __init__(
+        self,
+        users: Floats,
+        items: Floats,
+    ) -> None:
         self.users = users
         self.items = items
         self._lengths = _lengths(users)
@@ -65,7 +69,11 @@ class Products:
         parts = blocks(in_order.size, 1, TILE_ITEMS)
         self._tiles = [self._tile(in_order[part], lengths) for part in parts]
 
-    def _tile(self, items: Int, lengths: Float) -> _Tile:
+    def _tile(
+        self,
+        items: Int,
+        lengths: Float,
+    ) -> _Tile:
         longest = lengths[items[-1:]]
         exponents = self._exponents(longest)
         vectors = self._scaled(self.items[items], exponents)
@@ -73,7 +81,11 @@ class Products:
         return _Tile(vectors, items, int(exponents[0]), float(length[0]))
 
     @_unlimited()
-    def __call__(self, rows: Int, items: Int | slice = slice(None)) -> Float:
+    def __call__(
+        self,
+        rows: Int,
+        items: Int | slice = slice(None),
+    ) -> Float:
         """Return scores in float64, the same for any other users, and equal for equal vectors."""
         users = self.users[rows]
         vectors = self.items[items]
@@ -83,7 +95,11 @@ class Products:
             vectors.astype(np.float64),
         )
 
-    def of_pairs(self, rows: Int, items: Int) -> Float:
+    def of_pairs(
+        self,
+        rows: Int,
+        items: Int,
+    ) -> Float:
         """Return the same scores of single pairs."""
         scores = np.empty(rows.size)
         d = self.items.shape[1]
@@ -98,7 +114,12 @@ class Products:
         return scores
 
     @_unlimited()
-    def counts(self, rows: Int, pairs: Pairs, left_out: Pairs) -> Pairs:
+    def counts(
+        self,
+        rows: Int,
+        pairs: Pairs,
+        left_out: Pairs,
+    ) -> Pairs:
         """Count the items above each of some pairs, and the others level with it.
 
         Pairs are a place in `rows`, ascending, and an item; every row has one. Those that are left
@@ -147,7 +168,10 @@ class Products:
                 tied[some] += settled[1]
         return better, tied
 
-    def _in_tiles(self, pairs: Pairs) -> Iterator[Pairs]:
+    def _in_tiles(
+        self,
+        pairs: Pairs,
+    ) -> Iterator[Pairs]:
         """Yield the pairs of each tile, items by their places within it."""
         row = pairs[0]
         place = self._place[pairs[1]]
@@ -161,7 +185,13 @@ class Products:
             yield row[some], place[some] - begin
             first = last
 
-    def _settled(self, user: Int, own: Float, items: Int, close: Bool) -> Pairs:
+    def _settled(
+        self,
+        user: Int,
+        own: Float,
+        items: Int,
+        close: Bool,
+    ) -> Pairs:
         """Count by scores, for each user, the close items that are above its own and level."""
         n_close = count(close)
         is_whole = n_close * _MANY > items.size
@@ -185,20 +215,31 @@ class Products:
             tied[whole] = count(near & (scores == of_whole))
         return better, tied
 
-    def _exponents(self, lengths: Float) -> Int:
+    def _exponents(
+        self,
+        lengths: Float,
+    ) -> Int:
         """Return by which powers of two vectors are divided; float64 holds all products."""
         if self.items.dtype == np.float64:
             return np.zeros(lengths.size, np.int64)
         return np.frexp(lengths)[1].astype(np.int64)
 
-    def _scaled(self, vectors: Floats, exponents: Int) -> Floats:
+    def _scaled(
+        self,
+        vectors: Floats,
+        exponents: Int,
+    ) -> Floats:
         if self.items.dtype == np.float64:
             return vectors
         powers = np.ldexp(1.0, -exponents)
         scaled: Floats = vectors * powers[:, np.newaxis]
         return scaled.astype(self.items.dtype)
 
-    def _bounds(self, own: Float, margin: Float) -> tuple[Floats, Floats]:
+    def _bounds(
+        self,
+        own: Float,
+        margin: Float,
+    ) -> tuple[Floats, Floats]:
         """Return what a product is surely below and above, rounded outwards to its type."""
         kind = self.items.dtype.type
         low = own - margin
@@ -233,7 +274,10 @@ def _lengths(vectors: Floats) -> Float:
     return lengths
 
 
-def _growth(d: int, kind: Any) -> float:
+def _growth(
+    d: int,
+    kind: Any,
+) -> float:
     """Return the bound of the relative error of a sum of d products, and of some steps more."""
     half = float(np.finfo(kind).eps) / 2.0
     error = (d + 4) * half
