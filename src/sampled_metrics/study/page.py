@@ -328,6 +328,6 @@ def inline_svg(text: str, prefix: str) -> str:
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'\s(width|height)="[^"]*"', "", text, count=2)  # of the whole
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", text)
-    text = re.sub(r"font-family:'DejaVu Sans'[^;]*;", "", text)
+    text = re.sub(r"font-family:'DejaVu Sans'[^;\"]*;?", "", text)
     font = 'font-family="DejaVu Sans, Verdana, sans-serif"'
     return text.replace("<svg", f'<svg aria-hidden="true" {font}', 1).strip()
