@@ -22,7 +22,7 @@ if Path(ROOT, "src").is_dir():
 
 import sampled_metrics
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.config import REFERENCE, Study
+from sampled_metrics.study.config import KEPT, REFERENCE, Study
 from sampled_metrics.study.departures import departures
 
 
@@ -138,6 +138,11 @@ def get_audit(wildcards):
 def get_orders(wildcards):
     """Right orders by other methods of evaluation, as `make price` measured them."""
     return [own(f"{REFERENCE}/beyond/orders.csv")] if STUDY.is_papers_data else []
+
+
+def get_kept(wildcards):
+    """Ranks of further recommenders on the paper's data, for the leaderboard."""
+    return [own(f"{REFERENCE}/{name}.parquet") for name in KEPT if STUDY.is_papers_data]
 
 
 def get_chain(wildcards):

@@ -92,6 +92,16 @@ def evaluate_on_budget(
     BudgetResult
         Prints as a table; `to_frame()` has the metrics, `compare()` the orders of all pairs.
 
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    evaluate : Exact metrics of full rankings.
+    plan : What negatives can decide.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)

@@ -20,6 +20,14 @@ def option(metavar: str, text: str, *names: str, **settings: Any) -> Any:
     return typer.Option(*names, help=text, metavar=metavar, **settings)
 
 
+def argument(metavar: str, text: str, **settings: Any) -> Any:
+    """Return an argument: what stands for its value, and the help text, shown with the command.
+
+    The list of arguments in the help of typer would name types of Python.
+    """
+    return typer.Argument(help=text, metavar=metavar, hidden=True, **settings)
+
+
 def _by_suffix(context: typer.Context, form: Format) -> Format:
     """Return the format asked for, or else the one that the suffix of the output tells."""
     source, output = context.get_parameter_source("form"), context.params.get("output")
@@ -127,9 +135,9 @@ _HELD_OUT = "Held-out items: a table of user_id and item_id, or qrels."
 _SEEN = "Items seen in training, to exclude from lists and scores."
 _ALL_ITEMS = "All items: a table with item_id, if some are in no other file."
 
-SampledFile = Annotated[Path, typer.Argument(help=_SAMPLED, callback=_no_printed_number)]
-RankFile = Annotated[Path, typer.Argument(help=_RANKS, callback=_no_printed_number)]
-RankFiles = Annotated[list[Path], typer.Argument(help=_RANKS, callback=_no_printed_numbers)]
+SampledFile = Annotated[Path, argument("FILE", _SAMPLED, callback=_no_printed_number)]
+RankFile = Annotated[Path, argument("FILE", _RANKS, callback=_no_printed_number)]
+RankFiles = Annotated[list[Path], argument("FILE", _RANKS, callback=_no_printed_numbers)]
 Metrics = Annotated[list[str] | None, option("NAMES", _METRICS, callback=_known_metrics)]
 Estimators = Annotated[list[str] | None, option("NAMES", _ESTIMATORS, callback=_known_estimators)]
 Ties = Annotated[str, option("POLICY", "expected, random, optimistic or pessimistic.")]

@@ -16,7 +16,9 @@ FLAGGED = 1  # exit status of `check`
 app = typer.Typer()
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics evaluate lists.csv --relevant test.csv --metric HR@10,NDCG@10"
+)
 def evaluate(
     files: options.RankFiles,
     metric: options.Metrics = None,
@@ -32,7 +34,7 @@ def evaluate(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Average exact metrics over users, with standard errors and confidence intervals.
+    """Average exact metrics over users, with intervals.
 
     Keys: file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items, effective_users
     (few where a handful of users carry the value), notes (questions about the file); values are
@@ -70,7 +72,9 @@ def evaluate(
         emit(rows, form, output)
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics correct scores.npy --positive 0 --n-items 3541 --metric HR@10"
+)
 def correct(
     file: options.SampledFile,
     n_negatives: options.SampledNegatives = None,
@@ -98,9 +102,7 @@ def correct(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Compute the range of exact metrics that sampled ranks allow, and corrected estimates.
-
-    Example: sampled-metrics correct scores.npy --positive 0 --n-items 3541 --metric HR@10
+    """Compute the range of metrics that sampled ranks allow.
 
     The range holds the exact metric of the users' population with the confidence asked for,
     whatever their true ranks are as long as --shape holds. An estimate is precise, but of another
@@ -132,10 +134,14 @@ def correct(
     emit_results(results, form, output, intervals=intervals)
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics reported HR@10=0.8245 NDCG@10=0.5905 --n-items 3416 "
+    "--n-negatives 100 --n-users 6040"
+)
 def reported(
     printed: Annotated[
-        list[str], typer.Argument(help="Printed sampled metrics, such as HR@10=0.8245.")
+        list[str],
+        options.argument("METRIC=VALUE", "Printed sampled metrics, such as HR@10=0.8245."),
     ],
     n_items: Annotated[int, options.option("N", "n: candidates of a full ranking.", min=2)],
     n_negatives: options.Negatives,
@@ -166,10 +172,7 @@ def reported(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Compute the range of exact metrics that the sampled metrics printed in a paper allow.
-
-    Example: sampled-metrics reported HR@10=0.8245 NDCG@10=0.5905 --n-items 3416 --n-negatives 100
-    --n-users 6040 --metric HR@10
+    """Compute the metrics that a paper's numbers allow.
 
     Keys: metric, reported, range_low, range_high, likely, shape, n_items, n_negatives,
     n_users, sampling, printed, notes; with --against: metric, a_low, a_high, b_low, b_high,
@@ -192,9 +195,11 @@ def reported(
     emit_results(results, form, output)
 
 
-@app.command()
+@app.command(epilog="Example: sampled-metrics check table.csv")
 def check(
-    file: Annotated[Path, typer.Argument(help="Table of printed metrics, a row for each model.")],
+    file: Annotated[
+        Path, options.argument("FILE", "Table of printed metrics, a row for each model.")
+    ],
     metric: Annotated[
         str, options.option("NAME", "Exact metric of ranges and orders.")
     ] = defaults.CHECKED,
@@ -209,7 +214,9 @@ def check(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Check a table of printed sampled metrics: find impossible numbers, and decide orders.
+    """Check a table of printed sampled metrics.
+
+    Says what cannot be, and which orders the numbers decide.
 
     Columns: n_items, n_negatives and, if known, n_users, runs (numbers are means over them),
     sampling, model, data_set, source_id; a column for each sampled metric, such as HR@10, and for
@@ -257,7 +264,11 @@ def _printed(numbers: list[str]) -> dict[str, Any]:
     return values
 
 
-@app.command("compare")
+@app.command(
+    "compare",
+    epilog="Example: sampled-metrics compare A.csv B.csv --n-negatives 100 --n-items 3541 "
+    "--metric HR@10",
+)
 def compare_files(
     files: options.RankFiles,
     n_negatives: options.SampledNegatives = None,
@@ -287,9 +298,7 @@ def compare_files(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Decide, where possible, which recommender of each pair has the higher exact metric.
-
-    Example: sampled-metrics compare A.csv B.csv --n-negatives 100 --n-items 3541 --metric HR@10
+    """Decide which recommender has the higher exact metric.
 
     From full rankings, or from sampled ranks or scores of held-out items and their negatives, which
     --n-negatives, --positive or a column sampled_rank or label tell. Sampled ranks decide the order
@@ -322,7 +331,7 @@ def compare_files(
     emit_results(results, form, output)
 
 
-@app.command()
+@app.command(epilog="Example: sampled-metrics plan --ranks A.parquet B.parquet --metric HR@10")
 def plan(
     ranks: Annotated[
         tuple[Path, Path] | None, options.option("A B", "Exact ranks of two recommenders.")
@@ -344,11 +353,9 @@ def plan(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Calculate how many negatives are needed to decide between two recommenders.
+    """Compute how many negatives decide between recommenders.
 
     The table says how likely 1 to 1,000 negatives, and full rankings, decide their order.
-
-    Example: sampled-metrics plan --ranks A.parquet B.parquet --metric HR@10
 
     For two recommenders whose full rankings are known, with the same users, or with --n-users as
     many users like them. An order is decided if the range of the exact difference excludes 0.
@@ -382,7 +389,9 @@ def plan(
     emit_results(results, form, output)
 
 
-@app.command("report")
+@app.command(
+    "report", epilog="Example: sampled-metrics report A.parquet B.parquet --output page.html"
+)
 def write_report(
     files: options.RankFiles,
     output: options.Page,
@@ -398,7 +407,7 @@ def write_report(
     shape: options.Shape = defaults.SHAPE,
     confidence: options.Confidence = defaults.CONFIDENCE,
 ) -> None:
-    """Write one HTML page about one recommender or several, which opens without a network.
+    """Write one HTML page about one recommender or several.
 
     From sampled ranks, or scores of held-out items and their negatives, as compare takes them:
     ranges of the exact metrics, estimates, comparisons, and ways to know more. From full rankings:

@@ -192,6 +192,19 @@ def check(
     Checks
         A list of `Checked`, with an attribute `orders`.
 
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    reported : The range of one printed number.
+
+    References
+    ----------
+    W. Krichene and S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020.
+
     Examples
     --------
     >>> about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}

@@ -97,6 +97,26 @@ def compare(
     correction
         For the number of pairs: `holm` or `none`.
 
+    Returns
+    -------
+    Results
+        A list of `Compared`, one for each pair, metric and estimator, which prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    evaluate : Exact metrics of one recommender.
+    correct : Ranges of one recommender.
+    plan : How many negatives decide.
+
+    References
+    ----------
+    S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", 1979.
+
     Examples
     --------
     >>> scores = {"A": [[0.9, 0.2, 0.1]] * 40, "B": [[0.1, 0.9, 0.2]] * 39 + [[0.9, 0.2, 0.1]]}

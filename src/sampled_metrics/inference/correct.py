@@ -155,6 +155,26 @@ def correct(
     confidence
         Nominal coverage of the intervals and ranges.
 
+    Returns
+    -------
+    Results
+        A list of `Corrected`, one for each metric and estimator, which prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    compare : Orders of several recommenders.
+    reported : The same from printed numbers.
+    plan : How many negatives decide.
+
+    References
+    ----------
+    W. Krichene and S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020.
+
     Examples
     --------
     >>> found = correct([1, 1, 5, 40, 90], "hr@10", n_items=3541, n_negatives=100)
@@ -379,9 +399,10 @@ def _parts(
                 random.append(f"{result.metric}: {words}")
         row["estimator"] = result.estimator
         row["value"] = result.value
-        row["error"] = result.std_error
         if intervals:
             row["interval"] = span(result.ci_low, result.ci_high)
+        else:
+            row["error"] = result.std_error
         row["acts like"] = str(likeness(result.metric, result.behaves_like, result.n_items))
         rows.append(row)
     first = results[0]
@@ -401,13 +422,13 @@ def _parts(
             "ranks leave open it fills in by a smooth distribution of true ranks. None is quoted "
             f"where the high end of the range is more than {MOST_WIDTH:g} times the low one."
         )
+    beside = "error: its standard error; how far it is from the exact metric, the range says."
+    if intervals:
+        beside = "interval: of the expectation of the estimate, which is not the exact metric."
     lines.append(
         'value: what the estimator gives. It measures the metric under "acts like", so it may lie '
-        "outside the range. error: its standard error; how far it is from the exact metric, the "
-        "range says."
+        f"outside the range. {beside}"
     )
-    if intervals:
-        lines.append("interval: of the expectation of the estimate, which is not the exact metric.")
     return [rows, "\n".join(lines)]
 
 

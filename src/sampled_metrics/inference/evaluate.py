@@ -109,6 +109,26 @@ def evaluate(
     confidence
         Nominal coverage of the intervals.
 
+    Returns
+    -------
+    Results
+        A list of `Evaluated`, one for each metric, which prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    compare : Which of several recommenders is better.
+    correct : The same from sampled ranks.
+    report : One page with all of it.
+
+    References
+    ----------
+    W. Krichene and S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020.
+
     Examples
     --------
     >>> ranks = Ranks([10] * 4, [0, 2, 5, 9], [0] * 4)
@@ -195,6 +215,20 @@ def values_by_user(
 
     Arguments are as for `evaluate`. The index holds the ids of the users, or running numbers from
     0; a column of the result is a Series by user.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A column for each metric, and a row for each user, by id.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    evaluate : Means of these values, with intervals.
 
     Examples
     --------

@@ -50,6 +50,10 @@ class RankMeter:
     confidence
         Nominal coverage of intervals and ranges.
 
+    See Also
+    --------
+    evaluate : All users at once.
+
     Examples
     --------
     >>> meter = RankMeter("hr@2, rr")

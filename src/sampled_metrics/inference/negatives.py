@@ -42,6 +42,20 @@ def negatives(
         All items, if some are in no other table: a table of `item_id`, a list or an array of ids,
         or their number n for 0 to n - 1.
 
+    Returns
+    -------
+    pandas.DataFrame
+        Columns user_id and item_id, a row for each negative.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    check_negatives : Check those of others.
+
     Examples
     --------
     >>> import pandas as pd
@@ -65,6 +79,20 @@ def check_negatives(
     """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.
 
     All arguments are tables as for `negatives`. One result for each property.
+
+    Returns
+    -------
+    Results
+        A list of checks, one for each property, which prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    negatives : Draw them.
 
     Examples
     --------

@@ -24,7 +24,8 @@ from sampled_metrics.inference.shapes import MOST_FACTOR, NONE, assumed
 from sampled_metrics.metrics.measures import parse_measure
 
 _MANY_USERS = 10_000_000
-_MOST_ROWS = 30  # in a table of pairs and metrics; more are in a row for each pair
+_MOST_ROWS = 30  # of a table of pairs and metrics; more are in a row for each pair
+PROVES_LITTLE = 2.0  # an order that holds up to a smaller factor
 _SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
 _ABOUT_FACTORS = (
     "holds up to: the order is wrong only if some rank near the top is at least this many times as "
@@ -92,7 +93,7 @@ def _unless(result: Compared) -> str:
     if factor >= 1.1:  # a smaller one is written as 1
         times = f"{_factor(factor)} times as likely as"
         words = f", unless some rank near the top is {times} a better one"
-    if factor < 2.0:
+    if factor < PROVES_LITTLE:
         return f"{words}; this proves little"
     return words
 

@@ -96,6 +96,26 @@ def plan(
     sizes
         Numbers of negatives; numbers that a user has too few candidates for are left out.
 
+    Returns
+    -------
+    Results
+        A list of `Planned`, which prints as a table; `plot()` draws the probability of a decision
+        by the number of negatives.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    compare : Decide between recommenders.
+    evaluate_on_budget : Fewer scores than a full ranking.
+
+    References
+    ----------
+    W. Krichene and S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020.
+
     Examples
     --------
     >>> import numpy as np

@@ -25,7 +25,7 @@ from sampled_metrics.ranks import Sampling
 WHAT = "a table of printed metrics"
 EXACT = "exact "  # before the name of a metric over all items, as in `exact HR@10`
 _ALIASES = {"dataset": "data_set", "data": "data_set"}
-_ABOUT = ("paper", "year", "source", "note", "cause")
+_ABOUT = ("paper", "year", "source", "kind", "note", "cause")
 _NOTHING = ("", "-", "–", "nan", "None")
 _DRAWN = {
     "": Sampling.WITHOUT_REPLACEMENT,
@@ -54,7 +54,7 @@ class PrintedRow:
     sampling
         How uniform negatives were drawn; None for negatives drawn by popularity.
     about
-        Paper, year, source, note and cause, where the table has them.
+        Paper, year, source, its kind, note and cause, where the table has them.
     """
 
     row: int

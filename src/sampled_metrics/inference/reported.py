@@ -140,6 +140,25 @@ def reported(
     confidence
         Nominal coverage of each range.
 
+    Returns
+    -------
+    Results
+        A list with the range of each metric, which prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    check : A whole table of printed numbers.
+    correct : The same from sampled ranks.
+
+    References
+    ----------
+    W. Krichene and S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020.
+
     Examples
     --------
     >>> paper = {"HR@10": 0.8245, "NDCG@10": 0.5905}

@@ -45,7 +45,9 @@ class Shown(ABC):
     def plot(self, exact: "Shown | Mapping[Any, float] | None" = None, axes: Any = None) -> Any:
         """Draw a panel for each metric: ranges or intervals as lines, estimates or values on them.
 
-        Returns the axes, an array of them if there are several metrics. An uncorrected value far
+        Of a plan, draw how likely an order is decided by the number of negatives. Returns the axes,
+        an array of them if there are several metrics. Metrics share an axis that begins at 0; those
+        that compare with all candidates, such as AUC, have their own. An uncorrected value far
         outside of the range is an arrow at the edge.
 
         `exact` are results of `evaluate` or `compare` to be drawn beside the estimates, or values

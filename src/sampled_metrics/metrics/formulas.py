@@ -96,7 +96,7 @@ def _f(levels: Levels, users: Ranks, measure: Measure) -> Float:
 _HIT_ALIASES = ["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "hitratio", "success"]
 
 
-@register("hit", "Hit", first_item_decides=True, aliases=_HIT_ALIASES)
+@register("hit", "HR", first_item_decides=True, aliases=_HIT_ALIASES)
 def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Probability that the best level has a relevant item among the first k places.
 

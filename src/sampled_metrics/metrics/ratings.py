@@ -22,6 +22,15 @@ def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
     true, predicted
         Ratings and their predictions in the same order: finite numbers, of one shape.
 
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    mae : Mean absolute error.
+
     Examples
     --------
     >>> rmse([3, 5], [3, 1])  # sqrt((0 + 16) / 2)
@@ -45,6 +54,15 @@ def mae(true: ArrayLike, predicted: ArrayLike) -> float:
     ----------
     true, predicted
         As for `rmse`.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    rmse : Root mean square error.
 
     Examples
     --------

@@ -10,14 +10,14 @@ import jinja2
 from sampled_metrics import __version__
 from sampled_metrics._base.text import html_lines_of
 
-SCRIPTS = ("base", "lens", "paper", "item", "page")
+SCRIPTS = ("base", "leaderboard", "lens", "paper", "item", "page")
 
 
 def render(
     content: Mapping[str, Any],
     template: str = "page.html",
     scripts: Sequence[str] = SCRIPTS,
-    styles: Sequence[str] = ("page",),
+    styles: Sequence[str] = ("page", "leaderboard"),
 ) -> str:
     """Return the page of the content that `study.page.collect` and others here collect.
 

@@ -185,19 +185,21 @@ class Chart(NamedTuple):
     def cut_off(self, measure: Measure) -> dict[str, Any]:
         """Draw the window of a metric; only its place where all of the credit ends at once."""
         window = self.window(measure.at(self.ks, int(self.ks[-1])))
-        if measure.cutoff and window["up"].count("V") < 4:
+        if measure.cutoff and window["up"].count("v") < 3:
             place = np.searchsorted(self.ks, min(measure.cutoff, self.ks[-1]))
             window["up"] = ""
             window["at"] = self.percent_of(int(place))
         return window
 
     def _steps(self, heights: Float) -> str:
-        """Draw the outline of bars from the axis."""
+        """Draw the outline of bars from the axis, in steps from one place to the next."""
         rounded = np.rint(heights).astype(int)
-        changes = np.flatnonzero(np.diff(rounded, prepend=0))
+        rises = np.diff(rounded, prepend=0)
+        changes = np.flatnonzero(rises)
         if not changes.size:
             return ""
-        lines = [f"H{self.xs[i]:.0f}V{BASE - rounded[i]}" for i in changes]
+        across = np.diff(np.rint(self.xs[changes]).astype(int), prepend=0)
+        lines = [f"h{x}v{-y}" for x, y in zip(across, rises[changes], strict=True)]
         return f"M0 {BASE}{''.join(lines)}H{WIDTH}V{BASE}Z"
 
     def leads(self, records: Mapping[str, Ranks]) -> dict[str, Any]:
@@ -300,6 +302,7 @@ def lens(
         "ticks": chart.ticks(),
         "last": int(chart.ks[-1]),
         "names": names,
+        "undecided": [list(pair) for metric, pair in undecided if metric == str(measures[0])],
         "fewest": fewest,
         "n": f"{round(float(candidates.mean())):,}",
     }
@@ -321,6 +324,6 @@ def _orders(
         "read": standings(setting.mean),
         "verdict": verdict(decided, len(open_)),
         "pairs": in_words(names, exact, orders, open_),
-        "right": [[*pair, chance] for pair, (_, chance) in orders.items()],
+        "right": [[*pair, None if p is None else round(p, 6)] for pair, (_, p) in orders.items()],
         "noise": [names[noisiest], f"{100 * setting.sd[noisiest]:.2f}"],
     }

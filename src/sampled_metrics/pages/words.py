@@ -13,8 +13,8 @@ from sampled_metrics.metrics import Measure, parse_measure
 
 MOST_PAIRS = 3  # in words
 MOST_NAMED = 4
-MARKS = 20  # each is 5 % of draws
-HARDLY = 0.005  # a probability that is written as 0 %
+MARKS = 20  # of which each is 5 % of draws
+HARDLY = 0.005  # a probability that would be written as 0 %
 UNDECIDED = "~"  # sign of a pair
 _LOOKS = {  # by sign
     1: "{better} looks better than {other}, and is.",
@@ -121,7 +121,7 @@ def in_words(
         if chance is not None:
             marks = round(MARKS * chance)
             if chance < HARDLY:
-                words += " No draw of random items gets it right."
+                words += " Right in less than 0.5\xa0% of draws."
             else:
                 words += f" Right in {100 * chance:.0f}\xa0% of draws."
         found.append((sign, words, marks))
@@ -169,4 +169,4 @@ def orders_by_ranges(
             decided.append(f"{a} above {b}")
         elif low > 0.0:
             decided.append(f"{b} above {a}")
-    return {"decided": decided, "open": len(differences) - len(decided)}
+    return {"decided": decided, "leaning": [], "open": len(differences) - len(decided)}

@@ -32,9 +32,25 @@ def draw_sampled_ranks(
 ) -> Int:
     """Draw the sampled rank of every user, in one experiment or in several.
 
-    `rng` gives one uniform number per user. With several generators, such as `rng.spawn(100)`, each
-    makes one experiment. Further parameters are as for `sampled_rank_distribution`. Returns int64
-    of shape (users,), or (generators, users) for several.
+    `rng` gives one uniform number per user. Of several generators, such as `rng.spawn(100)`, each
+    is for one experiment. The other parameters are those of `sampled_rank_distribution`.
+
+    Returns
+    -------
+    Sampled ranks, int64, shape (users,), or (generators, users) for several.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    correct : Ranges and estimates from sampled ranks.
+
+    References
+    ----------
+    W. Krichene and S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020.
 
     Examples
     --------

@@ -16,6 +16,7 @@ from itertools import accumulate
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
 
 from sampled_metrics._base.arguments import require_known
 from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, integers
@@ -171,6 +172,38 @@ def sampled_rank_distribution(
     elif ties == "paper":
         distribution[tied] = _paper(ranks.take(tied), distribution[tied], sampling)
     return distribution
+
+
+def top_of_samples(ranks: Ranks, m: int, k: int, sampling: Sampling | str) -> Float:
+    """Probability of the sampled ranks 1 ... k for each user, ties in random order.
+
+    As the first columns of `sampled_rank_distribution`, at most m + 1, without those below: the
+    sums over r <= R in `_random` need only these.
+
+    Examples
+    --------
+    >>> top_of_samples(Ranks([4, 4], [0, 0], [1, 2]), 2, 1, "without-replacement").round(4)
+    array([[0.6667],
+           [0.4444]])
+    """
+    if Sampling(sampling) is not _WITHOUT:
+        return sampled_rank_distribution(ranks, m, sampling)[:, :k]
+    n = ranks.n_candidates[:, None]
+    best = ranks.n_better[:, None]
+    above = np.arange(min(k, m + 1))
+    log_factorial = gammaln(np.arange(n.max() + 1) + 1.0)
+
+    def log_choose(items: Int, chosen: Int) -> Float:
+        rest = items - chosen
+        logs = log_factorial[items] - log_factorial[chosen] - log_factorial[np.maximum(rest, 0)]
+        return np.where(rest < 0, _LOG_ZERO, logs)
+
+    def at_most(up_to: Int) -> Float:
+        chances = log_choose(up_to, above) + log_choose(n - up_to, m + 1 - above)
+        return np.cumsum(np.exp(chances - log_choose(n, np.array(m + 1))), axis=1)
+
+    tied = ranks.n_tied[:, None] + 1
+    return (at_most(best) - at_most(best + tied)) * n / ((m + 1.0) * tied)
 
 
 def _random(best: Int, tied: Int, n: Int, m: int, sampling: Sampling | str) -> Float:

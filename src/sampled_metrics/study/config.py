@@ -36,6 +36,15 @@ FIGURES: Mapping[bool, Sequence[str]] = {
 }
 
 REFERENCE = Path("results/reference")
+KEPT = {  # recommenders by their file in results/reference
+    "ncf/GMF": "GMF (NCF)",
+    "ncf/MLP": "MLP (NCF)",
+    "ml-1m/ranks/BM25": "item-kNN, BM25",
+    "ml-1m/ranks/BPR": "BPR",
+    "ml-1m/ranks/Factors32": "ALS 32",
+    "ml-1m/ranks/Popularity": "Popularity",
+    "ml-1m/ranks/TwentyNeighbours": "item-kNN, 20",
+}
 _IN_USE = ("benchmarks", "config", "docs", "resources", "src", "tests", "workflow")
 
 

@@ -14,8 +14,9 @@ from matplotlib.ticker import MaxNLocator
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.study.printed import groups
 
-INK = "#1a1a1a"  # exact values
-GREY = "#555555"  # text
+INK = "#1a1a1a"  # of exact values
+GREY = "#555555"  # of text
+FOOT = 0.34  # inches
 DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 0.9)), (0, (5, 1.2, 1.2, 1.2)))
 DOTTED: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (1, 1.5)), "zorder": 1}
 
@@ -36,15 +37,11 @@ def panels(
 ) -> Any:
     """Lay out rows of panels of some height, with one label for all y axes.
 
-    All lengths are in inches: the margins of the figure, except at the foot, which depends on its
-    notes, and the space below and beside a panel.
+    All lengths are in inches: the margins of the figure, and the space below and beside a panel.
     """
-    foot = 0.34 + 0.16 * len(figure.texts)
-    total = top + rows * height + (rows - 1) * below + foot
-    for text in figure.texts:
-        text.set_y(0.04 / total)
+    total = top + rows * height + (rows - 1) * below + FOOT
     figure.set_figheight(total)
-    low = foot / total
+    low = FOOT / total
     high = 1 - top / total
     figure.text(0.015, (low + high) / 2, ylabel, rotation=90, va="center")
     width = figure.get_figwidth()

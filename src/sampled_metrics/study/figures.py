@@ -48,11 +48,12 @@ OWN: dict[Any, dict[str, Any]] = {  # by order of ties
 }
 LEAST_ERROR = 0.1  # that is drawn, in percent
 MOST_PAIRS = 6  # that Figure 6 lists in words
-# Without the day and the version of matplotlib, so that the same table gives the same bytes.
+# Metadata: without the day and the version of matplotlib, so that the same table gives the same
+# bytes, and with what is noted.
 _FORMS = {
-    "png": (FigureCanvasAgg, 300, ["Software"]),
-    "svg": (FigureCanvasSVG, 72, ["Date", "Creator"]),
-    "pdf": (FigureCanvasPdf, 72, ["CreationDate", "Creator", "Producer"]),
+    "png": (FigureCanvasAgg, 300, ["Software"], "Description"),
+    "svg": (FigureCanvasSVG, 72, ["Date", "Creator"], "Description"),
+    "pdf": (FigureCanvasPdf, 72, ["CreationDate", "Creator", "Producer"], "Subject"),
 }
 
 
@@ -67,18 +68,16 @@ def write_figure(number: int | str, table: pd.DataFrame, folder: Path, note: str
 
 
 def draw(number: int | str, table: pd.DataFrame, stem: Path, note: str = "") -> None:
-    """Draw a figure from its table as `stem`.svg, .pdf and .png, with a note at the foot."""
+    """Draw a figure of its table as `stem`.svg, .pdf and .png, with a note in their metadata."""
     with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
         figure = Figure()
-        if note:
-            figure.text(0.02, 0.04, note, color=GREY)
         FIGURES[number](figure, table)
-        for kind, (canvas, dpi, left_out) in _FORMS.items():
+        for kind, (canvas, dpi, left_out, noted) in _FORMS.items():
             with replacing(stem.with_name(f"{stem.name}.{kind}")) as path:
                 figure.dpi = dpi
                 # `savefig` draws twice.
                 save = getattr(canvas(figure), f"print_{kind}")
-                save(path, metadata=dict.fromkeys(left_out))
+                save(path, metadata={**dict.fromkeys(left_out), noted: note or None})
                 if kind == "svg":
                     path.write_text(compact(path.read_text("utf-8")), "utf-8")
 
@@ -119,15 +118,20 @@ def metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
 
 
 def _by_metric(
-    figure: Figure, table: pd.DataFrame, name: str, x: str, styles: Sequence[dict[str, Any]]
+    figure: Figure,
+    table: pd.DataFrame,
+    name: str,
+    x: str,
+    styles: Sequence[dict[str, Any]],
+    **space: Any,
 ) -> Any:
     """Draw `curves` in a panel for each metric; return the panels."""
     ylabel = "Expected sampled metric"
-    grid = panels(figure, 2, 2, 1, top=0.36, beside=0.32, ylabel=ylabel, sharex=True, sharey=True)
+    look: dict[str, Any] = {"beside": 0.32, "ylabel": ylabel, "sharex": True, "sharey": True}
+    grid = panels(figure, 2, 2, 1, **look, **space)
     for axes, (metric, rows) in zip(grid.flat, groups(table, "metric"), strict=True):
         curves(axes, rows, name, x, styles)
         axes.set(title=metric, ylim=(-0.03, 1.04), yticks=[0, 0.5, 1])
-    _legend(figure, grid[0, 0], handlelength=1.1, columnspacing=0.9, handletextpad=0.4)
     return grid
 
 
@@ -140,7 +144,8 @@ def _legend(figure: Figure, axes: Axes, **style: Any) -> None:
 def toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 2: expected sampled metrics of toy recommenders as the sample grows."""
     styles = [{"color": TOYS[i], "linestyle": DASHES[i]} for i in range(len(TOYS))]
-    grid = _by_metric(figure, table, "recommender", "n_negatives", styles)
+    grid = _by_metric(figure, table, "recommender", "n_negatives", styles, top=0.36)
+    _legend(figure, grid[0, 0], handlelength=1.1, columnspacing=0.9, handletextpad=0.4)
     for axes in grid.flat:
         axes.axvline(99, color=GREY, **DOTTED)
         log_axis(axes.xaxis, 1, 1 + table["n_negatives"].max())
@@ -152,14 +157,21 @@ def toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
 
 def sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 3: expected sampled metrics at each true rank, beside the exact metric."""
-    styles: list[dict[str, Any]] = [{"color": color} for color in SIZES]
-    styles.append({"color": INK, "linewidth": 1.8, "zorder": 1.5, "linestyle": (0, (1, 0.6))})
+    dashes = (*DASHES[::-1], (0, (1, 0.6)))
+    colors = (*SIZES, INK)
+    looks = zip(colors, dashes, strict=True)
+    styles: list[dict[str, Any]] = [{"color": c, "linestyle": d} for c, d in looks]
+    styles[-1] |= {"linewidth": 1.8, "zorder": 1.5}
     labels = table["curve"].str.replace("1000", "1,000").str.lower()
-    grid = _by_metric(figure, table.assign(curve=labels), "curve", "rank", styles)
+    grid = _by_metric(figure, table.assign(curve=labels), "curve", "rank", styles, right=0.62)
     for axes in grid.flat:
         linear_axis(axes, table["rank"].max())
+        if axes.get_title("left") == "AUC":
+            write(axes, 0.04, 0.72, "the same\nfor all m")
+    for axes in grid[:, 1]:
+        name_ends(axes.get_lines())
     for axes in grid[-1]:
-        axes.set_xlabel("True rank, of n = 10,000")
+        axes.set_xlabel("True rank, n = 10,000")
 
 
 def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
@@ -170,7 +182,7 @@ def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
     """
     names = [name for name in table["curve"].unique() if name not in (SAMPLED, EXACT)]
     styles = [
-        {"color": LIGHT, "linewidth": 0.8, "label": "uncorrected"},
+        {"color": LIGHT, "linewidth": 0.8, "linestyle": DASHES[1], "label": "uncorrected"},
         {"color": "C0", "label": "corrected"},
         {"color": INK, "linestyle": DASHES[2], "label": "exact"},
     ]
@@ -181,6 +193,9 @@ def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
         for axes, name in zip(column, names, strict=True):
             beside = rows[rows["curve"].isin([SAMPLED, name, EXACT])]
             curves(axes, beside, "curve", "rank", styles)
+            if panel == "sampled rank":  # which is a whole number
+                for line in axes.get_lines():
+                    line.set_drawstyle("steps-mid")
             axes.tick_params(bottom=axes is column[-1])
         log_axis(column[0].xaxis, 1, rows["rank"].max())
         column[-1].set_xlabel(panel.capitalize())
