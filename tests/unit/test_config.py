@@ -73,8 +73,10 @@ def test_other_studies_are_valid(path):
 def test_the_papers_study():
     paper = study()
     assert paper.is_papers_data
-    assert paper.tables == (1, 2, 3, 4)
-    assert paper.figures == (*[f"figure{n}" for n in range(1, 7)], "errors")
+    assert (paper.tables, paper.figures) == (
+        (1, 2, 3, 4),
+        (*(f"figure{n}" for n in range(1, 7)), "errors"),
+    )
     assert paper.names == [*"XYZ"]
     assert paper.events == ["results/data/ml-1m.zip"]
     for entry in paper.recommenders:
