@@ -280,8 +280,9 @@ conda: ## build the conda package of conda/meta.yaml in dist/conda, where conda-
 docs: $(STAMP) ## build the documentation in results/site, running its notebooks
 	NO_MKDOCS_2_WARNING=1 mkdocs build
 
-picture: $(STAMP) ## take the picture of the page in the README (needs Chromium)
+picture: $(STAMP) ## take the picture of the page (needs Chromium), and draw the leaderboard of the README
 	python -m tests.browser.picture results/report.html results/reference/report.png
+	python -m sampled_metrics.study.leaderboards results/reference
 
 schema: $(STAMP) ## generate the schema of the configuration
 	python -m benchmarks.keep schema workflow/schemas/config.schema.yaml

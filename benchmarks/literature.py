@@ -3,7 +3,7 @@
 Reads config/literature.csv and writes docs/atlas.html and docs/measured/literature.md.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
@@ -16,21 +16,22 @@ from sampled_metrics.inference.check import Checked, Checks, Orders, check
 from sampled_metrics.inference.consistency import INSIDE, OUTSIDE, WITHIN_ERROR
 from sampled_metrics.inference.printed import PrintedRow, read_printed
 from sampled_metrics.inference.reported import reported
-from sampled_metrics.pages.atlas import atlas
+from sampled_metrics.pages.atlas import KINDS, SHOWN, atlas
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "config/literature.csv"
 FEWEST = 2  # printed numbers that the number to quote takes
 START = "s3rec.amazon-beauty-5-core.sasrec"  # of the atlas
-HEAD = """# Published numbers
+HEAD = """# Printed numbers
 
 Sampled metrics printed in papers and repositories, and what they allow over all items
 ([method](../reported.md)). `make literature` writes this page and the atlas from
 `config/literature.csv`, which has the place of every number, n, m, and how they are known. Only
-numbers seen in a named source are in it. A range holds at 95 % and assumes that before the last
-rank none is likelier than a better one.
+numbers seen in a named source are in it; `config/sources.csv` says of each source whether it is a
+paper, a log of a paper's authors, a reproduction or another source, and how that is known. A range
+holds at 95 % and assumes that before the last rank none is likelier than a better one.
 
-<iframe class="atlas" src="../../atlas.html" title="Atlas of published sampled metrics"
+<iframe class="atlas" src="../../atlas.html" title="Atlas of printed sampled metrics"
 loading="lazy"></iframe>
 
 The [atlas](../atlas.html) on a page of its own.
@@ -45,6 +46,7 @@ def main() -> None:
     write_text(ROOT / "docs/atlas.html", atlas(rows, checks, START))
     parts = (
         summary(checks),
+        kinds(rows),
         likely(rows),
         outside(rows, checks),
         no_range(rows, checks),
@@ -69,6 +71,51 @@ def summary(checks: Checks) -> str:
         f"{decided} of {pairs:,} orders by HR@10 within a table. Of those, {both} have an exact "
         f"HR@10 of both rows, and {right} of them the decided order.\n"
     )
+
+
+def kinds(rows: list[PrintedRow]) -> str:
+    """Count sources, rows and boards, with their winners, by kind of source."""
+    boards = defaultdict(list)
+    for row in rows:
+        boards[row.source, row.data_set, row.n_negatives].append(row)
+    changes: dict[str, list[bool]] = defaultdict(list)
+    for board in boards.values():
+        is_other = winner_changes(board)
+        if is_other is not None:
+            changes[board[0].about["kind"]].append(is_other)
+    lines = []
+    for kind in KINDS:
+        of_kind = [row for row in rows if row.about["kind"] == kind]
+        lines.append(
+            {
+                "kind of source": kind,
+                "sources": str(len({row.source for row in of_kind})),
+                "rows": str(len(of_kind)),
+                "measured over all items too": str(sum(bool(row.exact) for row in of_kind)),
+                "boards": str(len(changes[kind])),
+                "other winner": str(sum(changes[kind])),
+            }
+        )
+    about = (
+        "A board is three rows or more of one source, data set and m that have the same metric "
+        "against random items and over all items. Of its models, the winner against random items "
+        "is another one than over all items in the number of boards in the last column. No test "
+        "says which of these winners would win again.\n\n"
+    )
+    return "## Sources\n\n" + about + markdown(lines)
+
+
+def winner_changes(board: list[PrintedRow]) -> bool | None:
+    """Say whether the best row is another one over all items; None without three such rows."""
+    for metric in SHOWN:
+        both = [row for row in board if metric in row.printed and metric in row.exact]
+        if len(both) >= 3:
+            winners = []
+            for values in ([row.printed for row in both], [row.exact for row in both]):
+                numbers = [float(of_row[metric]) for of_row in values]
+                winners.append({i for i, x in enumerate(numbers) if x == max(numbers)})
+            return not winners[0] & winners[1]
+    return None
 
 
 def likely(rows: Sequence[PrintedRow]) -> str:

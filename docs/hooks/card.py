@@ -23,9 +23,9 @@ TABLE = (
 NAME = "card.png"
 SIZE = 1200, 630  # pixels
 HEADLINE = (
-    "The best of three recommenders\n"
-    "against 100 random items\n"
-    "is the last against all items."
+    "MovieLens 1M: the best of three\n"
+    "recommenders against 100 random\n"
+    "items is the last over all items."
 )
 FIRST = 16  # random items
 COLORS = ("#0072b2", "#a06000", "#007a5a")

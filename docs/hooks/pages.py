@@ -20,10 +20,11 @@ from mkdocs.structure.files import File, Files
 from sampled_metrics._base import defaults
 from sampled_metrics.cli import app
 from sampled_metrics.pages import render
-from sampled_metrics.study.config import Study
+from sampled_metrics.study.config import KEPT, Study
 from sampled_metrics.study.page import collect
 
 ROOT = Path(__file__).parents[2]
+FRAME = ("base", "lens", "page")  # scripts of the lens alone
 REFERENCE = ROOT / "results/reference"
 DEFAULT = re.compile(r'<span class="n">([A-Z][A-Z_]+)</span>')
 SHORTEST, LONGEST = 25, 160  # characters of a description
@@ -31,8 +32,14 @@ NO_SUBJECT = ("make ", "Ranks:", "Commit ")  # of what a page is about
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the study's page and that of the command line."""
-    made = {"report.html": study_page(), "cli.md": command_line()}
+    """Add the study's page, its lens alone, and the commands'."""
+    study = study_content()
+    alone = {**study, "board": None}
+    made = {
+        "report.html": render(study),
+        "lens.html": render(alone, "frame.html", FRAME),
+        "cli.md": command_line(),
+    }
     for name, content in made.items():
         files.append(File.generated(config, name, content=content))
     return files
@@ -89,22 +96,29 @@ def on_page_content(html: str, page: Any, **_: Any) -> str:
 def on_post_page(output: str, **_: Any) -> str:
     """Name the search for those who hear the page."""
     search = 'data-md-component="search" role="dialog"'
-    return output.replace(search, f'{search} aria-label="Search"')
+    named = output.replace(search, f'{search} aria-label="Search"')
+    # A cell without a text is no head of a column.
+    return re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", named)
 
 
-def study_page() -> str:
-    """Return the page of the reference run."""
+def on_post_template(output: str, **_: Any) -> str:
+    """Name the search on the page of missing pages too."""
+    return on_post_page(output)
+
+
+def study_content() -> dict[str, Any]:
+    """Collect the page of the reference run."""
     text = (ROOT / "config/config.yaml").read_text()
     settings = Study.of(yaml.safe_load(text), "config")
-    content = collect(
+    return collect(
         results=REFERENCE,
         ranks=[REFERENCE / f"ranks/{name}.parquet" for name in "XYZ"],
         config=settings.model_dump(mode="json", by_alias=True),
         is_paper=True,
         audit=REFERENCE / "audit.csv",
         orders=REFERENCE / "beyond/orders.csv",
+        kept=[REFERENCE / f"{name}.parquet" for name in KEPT],
     )
-    return render(content)
 
 
 def command_line() -> str:
@@ -129,7 +143,12 @@ def sections(group: Any, prefix: str) -> list[str]:
             continue
         parts.append(f"## {path.removeprefix('sampled-metrics ')}\n")
         parts.append(f"```sh\n{usage_of(command, path)}\n```\n")
-        parts.append(f"{command.help or ''}\n")
+        prose = re.sub(
+            r"(?<![`\w])--[a-z-]+", r"`\g<0>`", command.help or ""
+        )
+        parts.append(f"{prose}\n")
+        example = (command.epilog or "").removeprefix("Example: ")
+        parts.append(f"For example `{example}`.\n")
         parts += [
             "| option | meaning | default |",
             "| :-- | :-- | :-- |",
@@ -156,11 +175,13 @@ def row_of(option: Any) -> str:
         names = f"`{option.name.upper()}`"
     default = option.default
     shown = ""
-    if default not in (None, False, ()) and not callable(default):
+    is_none = default is None or default is False or default == ()
+    if not is_none and not callable(default):
         shown = f"`{default}`"
     help_text = (getattr(option, "help", None) or "").replace(
         "|", "\\|"
     )
+    help_text = re.sub(r"(?<![`\w])--[a-z-]+", r"`\g<0>`", help_text)
     return f"| {names} | {help_text} | {shown} |"
 
 

@@ -2,13 +2,13 @@
 
 Independent implementation and reproduction of W. Krichene and S. Rendle, "On Sampled Metrics for
 Item Recommendation", KDD 2020, https://doi.org/10.1145/3394486.3403226. Equation and section
-numbers in this package are those of that paper.
+numbers in this package refer to that paper.
 
-What you need for your own recommender is exported here; subpackages have the rest, such as
+Functions for your own recommender are exported here; subpackages have the rest, such as
 `sampled_metrics.study` for the paper's tables and figures. Values are fractions.
 
-A sampled Recall@10 of 60 % says little of the exact one. What five users with 100 negatives allow
-is a range of it; corrected estimates act like a recall at another cut-off:
+A sampled Recall@10 of 60 % says little about the exact one. Five users with 100 negatives allow a
+wide range of it; corrected estimates act like a recall at another cut-off:
 
 >>> import sampled_metrics as sm
 >>> ranks = sm.SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from sampled_metrics.ranks.data import rank
     from sampled_metrics.sampling import draw_sampled_ranks
 
-_HOME = {  # of names that are no module of inference
+_HOME = {  # module of each name that is in no module of its own
     "InputError": "_base.errors",
     "InputWarning": "_base.errors",
     "RankMeter": "inference.meter",

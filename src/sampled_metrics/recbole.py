@@ -1,4 +1,4 @@
-"""A metric of RecBole: exact metrics with intervals, or the range that samples leave for them.
+"""A metric of RecBole: exact metrics with intervals, or the range that samples allow for them.
 
 Its import adds `Exact` to the metrics of RecBole. With `mode: full` it computes exact metrics of
 the ranks that RecBole's collector gathers, and with `mode: uni100` the range of the exact metrics
@@ -70,7 +70,7 @@ class Exact:
         self._n_negatives = n_negatives
 
     def calculate_metric(self, dataobject: DataStruct) -> dict[str, float]:
-        """Return the metrics of what RecBole collected, by key."""
+        """Return the metrics by key, from the data that RecBole collected."""
         self.ranks = self._ranks(dataobject.get("rec.meanrank").numpy().astype(np.float64))
         found: dict[str, float] = {}
         if isinstance(self.ranks, SampledRanks):
@@ -107,7 +107,7 @@ class Exact:
 
 def n_items(data: AbstractDataLoader) -> int:
     """Return the mean number of candidates of a full ranking, from the data loader of a test."""
-    dataset = data._dataset  # `dataset` is that of torch before the first batch
+    dataset = data._dataset  # before the first batch `dataset` is torch's
     if data.config["repeatable"]:  # seen items are candidates
         return int(dataset.item_num) - 1  # without padding
     users = dataset.inter_feat[dataset.uid_field].unique().tolist()

@@ -24,8 +24,10 @@ def opened(browser):
 def test_address_names_a_result(opened):
     page = opened.page
     assert page.inner_text("#name") == "BERT4Rec on Yelp (S3-Rec)"
-    assert page.inner_text("#headline").startswith("“HR@10 = 76.0 %” was against 99 random items.")
-    assert "lies outside" in page.inner_text("#remark")
+    assert page.inner_text("#headline").startswith(
+        "BERT4Rec: “HR@10 = 76.0\xa0%” was against 99 random items."
+    )
+    assert page.inner_text("#remark") == page.evaluate("chosen.remark")
     assert (opened.requests, opened.complaints) == ([PAGE.as_uri()], [])
 
 
@@ -41,8 +43,30 @@ def test_search_chart_and_keys_choose_results(opened):
     after = page.evaluate("location.hash")
     assert after != before
     box = page.locator("#map").bounding_box()
+    name = page.inner_text("#name")
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert page.inner_text("#name") != name, "pointing shows another result"
+    assert page.evaluate("location.hash") == after, "and does not choose it"
+    page.hover("#copy")
+    assert page.inner_text("#name") == name
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     assert page.evaluate("location.hash") != after
+    page.hover("#copy")
+    assert page.inner_text("#name") != name, "a click stays"
+
+
+def test_one_metric_is_shown_at_a_time_and_the_table_is_one_stop(opened):
+    page = opened.page
+    page.select_option("#metric", "NDCG@10")
+    assert page.inner_text("#name") == "BERT4Rec on Yelp (S3-Rec)"
+    assert "metric=NDCG" in page.evaluate("location.hash")
+    shown = "entries.filter((e) => !e.marks[0].classList.contains('gone')).map((e) => e.metric)"
+    assert set(page.evaluate(shown)) == {"NDCG@10"}
+    page.focus("#rows button[tabindex='0']")
+    assert page.locator("#rows button[tabindex='0']").count() == 1
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.textContent") in page.inner_text("#name")
+    assert page.locator("#rows button[tabindex='0']").count() == 1
 
 
 def test_texts_are_copied_and_files_saved(opened, tmp_path):
@@ -76,7 +100,7 @@ def test_own_number_may_be_in_percent(opened, hr, ndcg):
         opened.page.fill(field, text)
     ours = opened.page.evaluate("element('paper-words').textContent")
     found = opened.page.evaluate("reported({hr: '0.8245', ndcg: '0.5905'}, 3416, 100, 6040).hr")
-    assert f"between {100 * found[0]:.2f} % and {100 * found[1]:.1f} %" in ours
+    assert f"between {100 * found[0]:.2f} % and {100 * found[1]:.1f} %" in ours.replace("\xa0", " ")
     assert opened.page.get_attribute("#mine", "visibility") == "visible"
 
 

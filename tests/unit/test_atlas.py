@@ -1,13 +1,15 @@
 """The atlas of published results: what it holds, and that the committed one is of today's table."""
 
+import csv
 import json
 import re
+from collections import Counter
 
 import pytest
 
 from sampled_metrics import check, reported
 from sampled_metrics.inference.printed import read_printed
-from sampled_metrics.pages.atlas import COLUMNS, SHARED, atlas
+from sampled_metrics.pages.atlas import COLUMNS, KINDS, SHARED, atlas
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs/atlas.html"
@@ -163,8 +165,8 @@ def test_texts_of_several_rows_are_there_once_and_rows_name_them():
     assert [row["id"] for row in rows] == ["s.d.m", "s.d.m.2", "s.e.m", "t.d.m", "s.d.m.3"]
     assert [row["note"] for row in rows] == ["one", "two", "one", "two", "one"]
     assert [row["data"] for row in rows] == ["D", "D", "E", "D", "D"]
-    (head,) = re.findall(r"<p>[^<]*published[^<]*</p>", page)
-    assert re.findall(r" (\d+) ", head) == ["5", "2"]  # rows and sources
+    (head,) = re.findall(r"<p>[^<]*printed results[^<]*</p>", page)
+    assert re.findall(r"(\d+) (?:printed|sources)", head) == ["5", "2"]  # rows and sources
     with pytest.raises(ValueError, match="nowhere"):
         atlas(read_printed(table), check(table), "nowhere")
 
@@ -216,3 +218,45 @@ def test_rows_of_the_literature_name_their_source():
         key = (row.source, row.data_set, row.model, tuple(row.printed.items()))
         assert key not in seen, row.row
         seen.add(key)
+
+
+def test_kinds_of_sources_are_those_of_their_evidence():
+    """Each source has one kind, and a row in config/sources.csv that says how it is known."""
+    with (ROOT / "config/sources.csv").open(encoding="utf-8") as file:
+        sources = {source["source_id"]: source for source in csv.DictReader(file)}
+    rows = read_printed(TABLE)
+    assert {row.source for row in rows} == set(sources)
+    for row in rows:
+        assert row.about["kind"] == sources[row.source]["kind"] in KINDS, row.row
+    assert all(source["evidence"] for source in sources.values())
+    counts = Counter(row.about["kind"] for row in rows)
+    assert counts == {"paper": 74, "authors": 15, "reproduction": 92, "other": 267}
+    head = PAGE.read_text(encoding="utf-8").split("</header>")[0]
+    assert "74 of 6 papers, 15 of 3 authors&#39; logs, 92 of 13 reproductions, 267 of 21" in head
+
+
+def test_other_metrics_of_a_row_and_kinds_of_sources():
+    table = [{**ROW, "kind": "paper"}, {**ROW, "source_id": "t", "kind": "log", "HR@5": "0.7"}]
+    page = atlas(read_printed(table), check(table))
+    numbers = numbers_of(page)
+    further = [
+        dict(zip(["row", *numbers["of_metric"]], x, strict=True)) for x in numbers["further"]
+    ]
+    assert [(x["row"], x["metric"]) for x in further] == [
+        (0, "NDCG@10"),
+        (1, "NDCG@10"),
+        (1, "HR@5"),
+    ]
+    (expected,) = reported(
+        {"HR@10": "0.8245", "NDCG@10": "0.5905"}, "NDCG@10",
+        n_items=3416, n_negatives=100, n_users=6040,
+    )  # fmt: skip
+    assert further[0]["high"] == pytest.approx(expected.range_high, abs=1e-5)
+    assert [row["kind"] for row in rows_of(page)] == ["paper", "log"]
+    assert "Printed results: 1 of 1 paper, 1 of 1 log " in page
+    assert 'id="kind"' in page
+
+
+def test_without_kinds_there_is_nothing_to_choose(small):
+    assert 'id="kind"' not in small
+    assert "sources:" not in small

@@ -220,4 +220,4 @@ def test_users_whose_first_better_place_is_known_are_asked_no_more() -> None:
         _first_places=SimpleNamespace(factor=np.array([0.0, 0.3, 0.3])),
         _counts=SimpleNamespace(left=np.array([[5, 5], [5, 5], [0, 0]])),
     )
-    assert Audit.unfinished(cast(Audit, run), np.arange(3)).tolist() == [1]
+    assert Audit.open_users(cast(Audit, run), np.arange(3)).tolist() == [1]

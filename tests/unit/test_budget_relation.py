@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sampled_metrics.budget.strata import LEAST_ODDS, QUANTILE, proxy_helps
+from sampled_metrics.budget.strata import LEAST_ODDS, NORMAL_QUANTILE, proxy_helps
 
 STRATA = 6
 
@@ -32,7 +32,7 @@ def by_loops(better: Any) -> bool:
         second.append(sum((1 - a) * b for a, b in pairs))
     n_first, n_second = sum(first) + 0.5, sum(second) + 0.5
     terms = [(a / n_first - b / n_second) ** 2 for a, b in zip(first, second, strict=True)]
-    distance = abs(np.log(n_first / n_second)) - QUANTILE * sum(terms) ** 0.5
+    distance = abs(np.log(n_first / n_second)) - NORMAL_QUANTILE * sum(terms) ** 0.5
     return distance > np.log(LEAST_ODDS)
 
 

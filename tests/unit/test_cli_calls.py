@@ -178,7 +178,7 @@ def test_options_at_their_limits(command, option, monkeypatch, tmp_path, refused
 def test_help_states_a_default_once(command, option):
     context = Context(chosen(command))
     (parameter,) = [one for one in context.command.params if one.name == option]
-    _, words = parameter.get_help_record(context)
+    _, words = parameter.get_help_record(context) or ("", parameter.help)
     assert not ("[default:" in words and re.search(r"\(default\)|by default", words)), words
 
 
@@ -188,6 +188,9 @@ def test_paragraphs_of_help_have_no_ends_of_lines(command):
     paragraphs = function.help.split("\n\n")
     assert not [paragraph for paragraph in paragraphs if "\n" in paragraph]
     words = inspect.unwrap(function.callback).__doc__.split()
+    of_argument = [one for one in function.params if one.param_type_name == "argument"]
+    for argument in of_argument:
+        paragraphs.remove(f"{argument.metavar}: {argument.help}")
     assert " ".join(paragraphs).split() == words
 
 

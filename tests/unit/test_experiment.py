@@ -118,7 +118,7 @@ def by_hand(exact, repeated, mean, sd):
     """An experiment of one measure and one estimator."""
     one = SETTINGS.replaced(metrics=("ap",), estimators=("sampled",))
     expected = Moments(np.array([[mean]]), np.array([[sd]]))
-    return Experiment(one, 5, np.array([exact]), np.array([[repeated]]), expected, "by hand")
+    return Experiment(one, 5, np.array([exact]), np.array([[repeated]]), expected, None, "by hand")
 
 
 def test_table_3_by_hand():

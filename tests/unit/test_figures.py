@@ -34,6 +34,7 @@ CARD = pd.DataFrame(
 )
 TABLES = {
     **{n: pd.read_csv(ROOT / f"results/reference/figures/figure{n}.csv") for n in range(1, 7)},
+    "errors": pd.read_csv(ROOT / "results/reference/figures/errors.csv"),
     "z": z_scores(CARD),
 }
 
@@ -42,7 +43,6 @@ def rendered(number, table):
     """The figure that `draw` saves."""
     with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
         figure = Figure()
-        figure.text(0.02, 0.04, NOTE)
         FIGURES[number](figure, table)
         figure.draw_without_rendering()
         return figure
@@ -214,7 +214,6 @@ def test_rows_of_figure_4_have_the_scale_of_their_correction(figures):
 def test_legends_are_above_all_panels_and_name_all_curves(figures):
     names = {
         2: ["A", "B", "C"],
-        3: ["m = 1", "m = 10", "m = 100", "m = 1,000", "exact"],
         4: ["uncorrected", "corrected", "exact"],
         5: ["other recommenders", "ties ranked last"],
     }
@@ -228,6 +227,18 @@ def test_legends_are_above_all_panels_and_name_all_curves(figures):
         assert box.x0 >= 0
         assert box.x1 <= figure.bbox.width
         assert all(axes.get_legend() is None for axes in figure.axes)
+
+
+def test_curves_of_figure_3_differ_by_more_than_colour_and_have_their_names_beside(figures):
+    for axes in figures[3].axes:
+        lines = axes.get_lines()
+        looks = {(line.get_linewidth(), str(line._unscaled_dash_pattern)) for line in lines}
+        assert len(looks) == len(lines) == 5
+    for axes in (figures[3].axes[1], figures[3].axes[3]):
+        assert {*words(axes)} >= {"m = 1", "m = 10", "m = 100", "m = 1,000", "exact"}
+    for axes in figures[4].axes[::2]:
+        steps = {line.get_drawstyle() for line in axes.get_lines()}
+        assert steps == {"steps-mid"}, "ranks are whole"
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 6, "z"])
@@ -318,7 +329,9 @@ def test_files_whatever_the_users_settings_are(tmp_path):
     saved = contents(tmp_path / "new")
     assert sorted(saved) == ["z.pdf", "z.png", "z.svg"]
     assert not [name for name in saved if matplotlib.__version__.encode() in saved[name]]
-    assert f">{NOTE}</text>".encode() in saved["z.svg"]
+    for name, form in (("z.svg", NOTE), ("z.png", NOTE), ("z.pdf", f"({NOTE})")):
+        assert form.encode() in saved[name], "in the metadata"
+    assert f"{NOTE}</text>".encode() not in saved["z.svg"]
     assert not re.findall(rb"<[^>]*\d\.\d{3}", saved["z.svg"])
     assert saved["z.pdf"].count(b"/FontFile2") == 1 > saved["z.pdf"].count(b"/Type3")
     with matplotlib.rc_context({"font.size": 20, "lines.linewidth": 9, "svg.hashsalt": "other"}):

@@ -14,7 +14,6 @@ from sampled_metrics.inference.flags import listed
 from sampled_metrics.inference.results import count
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages.lens import (
-    BASE,
     DOWN,
     MIDDLE,
     ROOM,
@@ -165,8 +164,10 @@ def test_chances_are_of_one_run(shown):
             lead = (mean[x] - mean[y]) * np.sign(exact[x] - exact[y])
             expected.append((a, b, NormalDist().cdf(lead / np.hypot(sd[x], sd[y]))))
         assert np.allclose(view["right"], expected, atol=1e-6)
-        texts = [re.findall(r"Right in (\d+)|No draw", text)[0] for _, text, _ in view["pairs"]]
-        assert texts == [f"{100 * chance:.0f}" if chance > 0.005 else "" for *_, chance in expected]
+        texts = [re.findall(r"Right in (\d+|less)", text)[0] for _, text, _ in view["pairs"]]
+        assert texts == [
+            f"{100 * chance:.0f}" if chance > 0.005 else "less" for *_, chance in expected
+        ]
         assert [marks for *_, marks in view["pairs"]] == [round(20 * c) for *_, c in expected]
         for (sign, text, _), (a, b, chance) in zip(view["pairs"], expected, strict=True):
             x, y = "ABC"[a], "ABC"[b]
@@ -206,19 +207,24 @@ def test_headlines_say_where_credit_has_halved(shown):
 def test_windows_fill_their_side_of_the_axis(credit, sign):
     chart = Chart.up_to(1000, [])
     window = chart.window(credit(chart.ks))
-    found = {side: re.findall(r"V(\d+)", window[side]) for side in ("up", "down")}
+    filled, empty = ("up", "down") if sign > 0 else ("down", "up")
+    assert window[empty] == ""
+    steps = np.array(re.findall(r"h(\d+)v(-?\d+)", window[filled]), int)
+    across, down = steps.cumsum(axis=0).T
+    assert across[-1] <= WIDTH
     if sign > 0:
-        assert (min(map(int, found["up"])), found["down"]) == (BASE - UP, [])
+        assert (down.min(), down.max() <= 0) == (-UP, True)
     else:
-        assert (found["up"], max(map(int, found["down"]))) == ([], BASE + DOWN)
+        assert (down.min() >= 0, down.max()) == (True, DOWN)
 
 
 def test_the_area_of_a_window_is_the_credit_that_ends_there():
     # half of the credit ends after rank 10, the other half after rank 100
     chart = Chart.up_to(1000, [parse_measure("recall@10"), parse_measure("recall@100")])
     window = chart.window((chart.ks <= 10) / 2 + (chart.ks <= 100) / 2)
-    steps = re.findall(r"H(\d+)V(\d+)", window["up"])
-    at, heights_of = zip(*((int(x), BASE - int(y)) for x, y in steps), strict=True)
+    steps = np.array(re.findall(r"h(\d+)v(-?\d+)", window["up"]), int)
+    at, below_axis = steps.cumsum(axis=0).T
+    heights_of = -below_axis
     assert (at[0], at[2]) == (333, 667)
     places = WIDTH * np.log(chart.ks) / np.log(1000)
     widths = np.diff(places)[np.isin(chart.ks[:-1], [10, 100])]
@@ -257,7 +263,7 @@ def test_ranges_decide_orders_that_exclude_0():
     bars = range_bars(ranges[1], [0.2, 0.3, 0.5], 5)
     assert bars["bars"] == [(0.1, 0.4, 0.2), (0.1, 0.4, 0.3), (0.1, 0.4, 0.5)]
     orders = orders_by_ranges(differences[1], names)
-    assert orders == {"decided": ["B above A", "A above C"], "open": 1}
+    assert orders == {"decided": ["B above A", "A above C"], "leaning": [], "open": 1}
     assert 0.5 < bars["most"] <= 0.51
     single = range_bars(ranges[0], [0.1, 0.1, 0.1], 1)
     assert (bars["m"], single["m"]) == ("5 random items", "1 random item")

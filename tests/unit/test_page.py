@@ -7,6 +7,7 @@ import re
 import shutil
 from functools import partial
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from sampled_metrics.pages.lens import grouped, settings
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics.study.config import Study
+from sampled_metrics.study.config import KEPT, Study
 from sampled_metrics.study.moments import expected_moments
 from sampled_metrics.study.page import collect, read_texts
 from tests.conftest import ROOT
@@ -46,6 +47,7 @@ def sources(folder=REFERENCE, **changed):
         "ranks": [REFERENCE / f"ranks/{name}.parquet" for name in "XYZ"],
         "audit": REFERENCE / "audit.csv",
         "orders": REFERENCE / "beyond/orders.csv",
+        "kept": [REFERENCE / f"{name}.parquet" for name in KEPT],
         "config": config(),
         "is_paper": True,
     }
@@ -106,7 +108,8 @@ def test_page_is_well_formed_and_small(document, page):
     assert len(ids) == len(set(ids))
     targets = [attrs.get("href", "") for tag, attrs in document.elements if tag in {"a", "use"}]
     assert {target[1:] for target in targets if target.startswith("#")} <= set(ids)
-    assert len(page.encode()) <= 900_000
+    assert len(page.encode()) <= 650_000
+    assert len(gzip.compress(page.encode())) <= 220_000
 
 
 def test_nothing_asks_the_network(document):
@@ -128,30 +131,33 @@ def test_nothing_asks_the_network(document):
 def test_every_figure_and_download_is_there(document):
     packed = [attrs for _, attrs in document.elements if "data-packed" in attrs]
     downloads = {attrs["data-name"]: attrs["data-packed"] for attrs in packed}
-    figures, tables = ["z", *(f"figure{i}" for i in range(1, 7))], ["exact", "table4"]
+    figures = ["z", "errors", *(f"figure{i}" for i in range(1, 7))]
+    tables = ["exact", "likely", "table4"]
     assert {f"{name}.csv" for name in (*figures, *tables)} < downloads.keys()
-    assert {f"{name}.pdf" for name in figures} < downloads.keys()
     for name, packed in downloads.items():
         folder = "figures" if name.partition(".")[0] in figures else "tables"
         assert gzip.decompress(base64.b64decode(packed)) == (REFERENCE / folder / name).read_bytes()
-    assert sum(attrs.get("class") == "drawing" for _, attrs in document.elements) == 7
+    assert sum(attrs.get("class") == "drawing" for _, attrs in document.elements) == 8
 
 
 def test_every_published_cell_is_there_with_its_verdict(document):
     card = pd.read_csv(REFERENCE / "scorecard.csv", dtype=str, keep_default_na=False)
-    cells = [attrs for _, attrs in document.elements if "data-verdict" in attrs]
+    cells = []
+    for (_, cell), (_, attrs) in pairwise(document.elements):
+        if "data-published" in attrs:
+            cells.append({**attrs, "verdict": cell["class"]})
     squares = [
         attrs["class"] for tag, attrs in document.elements if tag == "i" and "class" in attrs
     ]
-    for verdicts in ([cell["data-verdict"] for cell in cells], squares[: len(cells)]):
+    for verdicts in ([cell["verdict"] for cell in cells], squares[: len(cells)]):
         assert sorted(v.replace("-", " ") for v in verdicts) == sorted(card["verdict"])
-    noted = [cell for cell in cells if cell["data-verdict"] == "explained"]
+    noted = [cell for cell in cells if cell["verdict"] == "explained"]
     assert all(cell["data-note"] and cell["data-tolerance"] for cell in noted)
     # A cell shows the number that was judged, so that an exact one has the published digits.
     for cell in cells:
         ours, published = (cell[f"data-{whose}"] for whose in ("ours", "published"))
         by_order = cell.get("data-note") == "order of tied samples"
-        assert by_order or (ours == published) is (cell["data-verdict"] == "exact")
+        assert by_order or (ours == published) is (cell["verdict"] == "exact")
 
 
 def hostile_sources(tmp_path):
@@ -175,6 +181,15 @@ def hostile_sources(tmp_path):
     settings = config() | {"note": HOSTILE}
     settings["dataset"] |= {"archive": "/home/somebody/ml-1m.zip", "cache": "/home/somebody"}
     return sources(tmp_path, ranks=[ranks], audit=tmp_path / "audit.csv", config=settings)
+
+
+def test_same_digits_are_split_as_in_the_scorecard(document):
+    card = pd.read_csv(REFERENCE / "scorecard.csv")
+    kinds = card.loc[card["verdict"] == "exact", "kind"].value_counts()
+    words = " ".join(" ".join(document.texts["li"]).split())
+    assert "the same digits" in words
+    for kind, name in (("deterministic",) * 2, ("near-certain",) * 2, ("random", "by chance")):
+        assert f"{kinds[kind]} {name}" in words
 
 
 def test_verdicts_count_all_cells_that_are_compared(content):
@@ -268,8 +283,12 @@ def test_lens_has_the_curves_and_crossings_of_figure_6(content, document):
     assert set(ordered["n_negatives"].astype(int)) < set(shown["sizes"])
     words = " ".join(" ".join(document.texts["p"]).split())
     for row in ordered.itertuples():
-        assert row.recommender.replace(" vs ", " and ") in document.texts["th"]
-        assert f"{row.n_negatives:,.0f}" in document.texts["td"]
+        pair = row.recommender.replace(" vs ", " and ")
+        if pair == "Y and Z":  # see `compare`
+            pair += " (not decided by full rankings)"
+        assert pair in document.texts["th"]
+        at_most = "≤ " if row.n_negatives == 10 else ""  # where the figure begins
+        assert f"{at_most}{row.n_negatives:,.0f}" in document.texts["td"]
     assert "begins at 10 random items and ends at 1,392" in words
 
 
@@ -279,7 +298,11 @@ def test_price_counts_the_runs_of_beyond(content):
     *_, users, popularity, als = (cells for _, *cells in content["price"]["rows"])
     for proxy, cells in {"all items": users, "popularity": popularity, "als": als}.items():
         runs = orders[orders["proxy"] == proxy].set_index("pair")
-        texts = ["{right} of {runs} runs".format(**runs.loc[p]) for p in content["price"]["pairs"]]
+        pairs = ["X vs Y", "X vs Z", "Y vs Z"]
+        texts = ["{right} of {runs} runs".format(**runs.loc[pair]) for pair in pairs]
+        headings = [pair.replace(" vs ", " and ") for pair in pairs]
+        headings[-1] += " (not decided by full rankings)"
+        assert content["price"]["pairs"] == headings
         assert cells == texts
 
 

@@ -48,7 +48,7 @@ each_shape = pytest.mark.parametrize("shape", SHAPES)
 
 def bracket(*arguments):
     """Lower and upper vectors of a metric."""
-    return brackets.vectors(*arguments, LOWER), brackets.vectors(*arguments, UPPER)
+    return tuple(brackets.bracketing_vectors(*arguments, sign) for sign in (LOWER, UPPER))
 
 
 def upper_bound(values, largest, confidence):

@@ -30,11 +30,15 @@ DRAWN = ("csv", "svg")
 NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e-?\d+)?)")
 HASH = re.compile(r"\b[hmp][0-9a-f]{10}\b")  # names of markers and clips in a drawing
 TABLES = [f"tables/table{n}.{form}" for n in range(1, 5) for form in FORMS]
-FIGURES = [f"figures/{name}" for name in ("z", *(f"figure{n}" for n in range(1, 7)))]
+FIGURES = [f"figures/{name}" for name in ("z", "errors", *(f"figure{n}" for n in range(1, 7)))]
 WRITTEN = [
     *TABLES,
     *(f"{name}.{form}" for name in FIGURES for form in DRAWN),
-    *(f"{name}.{form}" for name in ("tables/exact", "scorecard") for form in FORMS[:2]),
+    *(
+        f"{name}.{form}"
+        for name in ("tables/exact", "tables/likely", "scorecard")
+        for form in FORMS[:2]
+    ),
 ]
 
 
@@ -103,6 +107,8 @@ def run_study(folder):
             "csv": files(folder, "tables/table", (3, 4), ["csv"]),
             "cells": files(folder, "cells/table", (3, 4), ["csv"]),
             "samples": files(folder, "samples/", NAMES, ["npz"]),
+            "likely": str(folder / "tables/likely.csv"),
+            "likely_md": str(folder / "tables/likely.md"),
         },
         experiment=experiment,
     )

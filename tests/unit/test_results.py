@@ -13,6 +13,7 @@ import sampled_metrics as sm
 from sampled_metrics._base.text import html_of
 from sampled_metrics.inference import plots
 from sampled_metrics.inference.results import count, extent, likeness, span
+from sampled_metrics.metrics import parse_measure
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -74,7 +75,7 @@ def test_plot_of_estimates(corrected):
     for axes, (sampled, cls) in zip(panels, (corrected[:2], corrected[2:]), strict=True):
         assert drawn(axes, "range") == [[[cls.range_low, 0], [cls.range_high, 0]]]
         assert [[x for x, _ in points] for points in drawn(axes, "cls")] == [[cls.value]]
-        assert axes.get_title("left").startswith(f"{cls.metric}: ")
+        assert axes.get_title("left").startswith(f"{parse_measure(cls.metric).label}: ")
         # the uncorrected value, or an arrow at the edge beside it
         (((x, _),),) = drawn(axes, "sampled")
         assert x in (sampled.value, 1)
@@ -96,9 +97,9 @@ def test_plot_of_differences():
     (result,) = exact
     assert drawn(axes, "exact") == [[[result.difference, 0]]]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["B - A"]
-    assert axes.get_title("left") == f"auc: {sampled[0].order}"
+    assert axes.get_title("left") == f"AUC: {sampled[0].order}"
     assert [0.0, 0.0] in [list(line.get_xdata()) for line in axes.lines]  # no difference
-    assert axes.get_xlabel() == "difference"
+    assert axes.get_xlabel() == "difference (fraction)"
     again = exact.plot(axes=axes)
     assert again is axes
     assert drawn(axes, "interval") == [[[result.ci_low, 0], [result.ci_high, 0]]]
@@ -108,12 +109,28 @@ def test_plot_of_differences():
         sampled.plot(axes=[axes, axes])
 
 
-def test_a_plan_has_no_values():
+@pytest.mark.usefixtures("closing")
+def test_a_plan_is_a_power_curve():
     ranks = sm.Ranks([100] * 4, [3, 20, 5, 9], [0] * 4)
     planned = sm.plan(ranks, ranks, "recall@10", sizes=[5])
     assert "decides above: a larger difference is decided" in str(planned)
-    with pytest.raises(sm.InputError, match="no values to plot"):
-        planned.plot()
+    axes = planned.plot()
+    (curve,) = (line for line in axes.lines if line.get_label() == "Recall@10")
+    assert curve.get_xdata().tolist() == [5, 10]  # all items at the right end
+    assert curve.get_ydata().tolist() == [result.probability for result in planned]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["5", "all"]
+    assert axes.get_ylabel() == "probability of a decision"
+    assert planned.plot(axes=axes) is axes
+
+
+@pytest.mark.usefixtures("closing")
+def test_metrics_share_an_axis_that_begins_at_zero():
+    ranks = sm.Ranks([100] * 39 + [101], [*range(40)], [0] * 40)
+    panels = sm.evaluate(ranks, "hr@10, ndcg@10, auc").plot()
+    hit, ndcg, auc = (panel.get_xlim() for panel in panels)
+    assert hit == ndcg
+    assert hit[0] == auc[0] == 0
+    assert [text.get_text() for text in panels[0].get_yticklabels()] == ["40 users"]
 
 
 def test_without_matplotlib_the_extra_is_named(corrected, monkeypatch):
@@ -143,7 +160,7 @@ def test_titles_of_comparisons(rows, words):
 
 def test_titles_of_ranges():
     ranges = pd.DataFrame([row(), row()]).drop(columns="order")
-    assert plots._verdict("ap", ranges) == "ap: 0.125 to 0.5"
+    assert plots._verdict("ap", ranges) == "ap: 0.1250 to 0.5000"
     assert plots._verdict("ap", ranges.assign(range_low=[0.1, 0.2])) == "ap"
 
 
@@ -169,14 +186,14 @@ def test_plots_of_several_recommenders_have_a_line_for_each():
         assert drawn(axes, "exact") == place
         order = {line.get_label(): line.get_zorder() for line in axes.lines}
         assert order["range"] < min(order["sampled"], order["cls"], order["exact"])
-    assert [axes.get_xlabel() for axes in panels] == ["", "value"]
+    assert [axes.get_xlabel() for axes in panels] == ["", "value (fraction)"]
     width, height = panels[0].figure.get_size_inches()
     assert (width, height) == (6, pytest.approx(0.5 * 3 + 0.3 * 4))
 
 
 @pytest.mark.usefixtures("closing")
 @pytest.mark.parametrize(("value", "is_far"), [(0.519, False), (0.521, True), (0.081, False),
-                                               (0.079, True), (0.3, False)])  # fmt: skip
+                                               (0.079, False), (0.3, False)])  # fmt: skip
 def test_uncorrected_values_beyond_six_tenths_of_the_rest_are_at_the_edge(value, is_far):
     """All else is from 0.2 to 0.4, so 0.12 beyond it is far."""
     rows = [

@@ -23,7 +23,7 @@ from sampled_metrics.sampling import (
     sampled_rank_distribution,
     shared_histograms,
 )
-from sampled_metrics.sampling.probability import likely_columns, pmf_at
+from sampled_metrics.sampling.probability import likely_columns, pmf_at, top_of_samples
 
 WITHOUT, WITH, DISTINCT = Sampling
 MEASURES = [parse_measure(name) for name in ("recall@3", "precision@2", "ap", "ndcg@5", "auc")]
@@ -341,3 +341,26 @@ def test_draws_of_many_negatives_invert_the_distribution_function(sampling):
     for found, generator in zip(drawn, np.random.default_rng(4).spawn(3), strict=True):
         expected = (function < generator.random(300)[:, np.newaxis]).sum(axis=1) + 1
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("sampling", Sampling)
+@pytest.mark.parametrize(("m", "k"), [(1, 10), (7, 3), (7, 8), (19, 5)])
+def test_the_top_of_samples_has_the_first_columns_of_all(sampling, m, k):
+    """At every rank with every number of ties, also where the negatives are all the others."""
+    n = 20
+    ends = [(b, e) for b in range(n) for e in range(n - b)]
+    better, tied = np.array(ends).T
+    ranks = Ranks(np.full(better.size, n), better, tied)
+    whole = sampled_rank_distribution(ranks, m, sampling)
+    top = top_of_samples(ranks, m, k, sampling)
+    assert top.shape == (better.size, min(k, m + 1))
+    assert top == pytest.approx(whole[:, :k], abs=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 3, 5])
+def test_the_top_of_samples_is_that_of_all_samples(m):
+    for better, tied in combinations(range(7), 2):
+        ranks = Ranks([6], [better], [tied - better - 1])
+        (top,) = top_of_samples(ranks, m, 2, WITHOUT)
+        whole = enumerated(6, better, tied - better - 1, m, sampling=WITHOUT, ties="random")
+        assert top == pytest.approx(whole[:2], abs=1e-12)

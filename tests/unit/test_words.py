@@ -75,7 +75,7 @@ def names_of(text):
         (0, None, [], None),
         (-1, 0.22, [22], 4),
         (-1, 0.005, [0], 0),
-        (-1, 0.0049, [], 0),
+        (-1, 0.0049, [0, 5], 0),
     ],
 )
 def test_pairs_in_words(pair, sign, chance, percent, marks):
@@ -85,7 +85,7 @@ def test_pairs_in_words(pair, sign, chance, percent, marks):
     assert (found, drawn, numbers_of(text)) == (sign, marks, percent)
     who = {1: [better, other], 0: [better, other, better], -1: [other, better]}
     assert names_of(text) == who[sign]  # who looks better, or that they look alike, and who is
-    assert ("No draw" in text) == (chance == 0.0049)
+    assert ("less than 0.5" in text) == (chance == 0.0049)
 
 
 @pytest.mark.parametrize(("sign", "who"), [(1, "BA"), (-1, "AB")])
@@ -159,7 +159,7 @@ def test_ranges_are_rounded_and_sorted_by_size():
     ]
     panel = range_panel(rows, ["A"])
     assert panel["metrics"]["hit@1"]["ranges"] == [[[0.0, 1.0]], [[0.12345, 0.45679]]]
-    assert (panel["labels"], panel["sizes"]) == (["Hit@1", "AUC"], [1, 5])
+    assert (panel["labels"], panel["sizes"]) == (["HR@1", "AUC"], [1, 5])
     assert panel["metrics"]["auc"]["differences"] == [[], []]
 
 
@@ -172,4 +172,4 @@ def test_the_axis_of_ranges_ends_1_percent_beyond_the_last_mark_or_at_1(high, ma
     panel = range_panel(rows, ["A", "B"])
     (ranges,), (differences,) = panel["metrics"]["auc"].values()
     assert range_bars(ranges, [mark, 0.0], 1)["most"] == pytest.approx(most)
-    assert orders_by_ranges(differences, ["A", "B"]) == {"decided": [], "open": 1}
+    assert orders_by_ranges(differences, ["A", "B"]) == {"decided": [], "leaning": [], "open": 1}

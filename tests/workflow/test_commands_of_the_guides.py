@@ -98,6 +98,7 @@ def test_help_names_every_target(project):
 
 def test_schema(project):
     name = "workflow/schemas/config.schema.yaml"
+    shutil.copytree(ROOT / "benchmarks", project.folder / "benchmarks")
     (project.folder / name).unlink()
     shell(project, "make schema")
     assert (project.folder / name).read_bytes() == (ROOT / name).read_bytes()

@@ -1,5 +1,6 @@
 """Each configuration that is shipped, and the targets that keep results, on small data."""
 
+import re
 import shutil
 import zipfile
 
@@ -31,9 +32,12 @@ def project(make_project, tmp_path_factory):
     """The project with a small archive and two starts of X."""
     folder = tmp_path_factory.mktemp("shipped")
     made = make_project(write_archive(folder / "ml-1m.zip", as_ratings(contemporaries())))
-    made.change("scorecard", starts=2)
     for name in ("benchmarks", "tests"):
         shutil.copytree(ROOT / name, made.folder / name)
+    spread = made.folder / "benchmarks/claims/spread.py"
+    text, changed = re.subn(r"(?m)^STARTS = \d+$", "STARTS = 2", spread.read_text())
+    assert changed == 1
+    spread.write_text(text)
     return made
 
 

@@ -20,6 +20,7 @@ EXACT = {"tables/exact.csv", "tables/exact.md", "ranges.csv"}
 TABLES = {
     *(f"tables/table{n}.{form}" for n in (3, 4) for form in ("csv", "md", "tex")),
     *(f"cells/table{n}.csv" for n in (3, 4)),
+    *(f"tables/likely.{form}" for form in ("csv", "md")),
 }
 CARD = {
     *(f"scorecard.{form}" for form in ("csv", "md")),
@@ -29,6 +30,7 @@ THEORY, FIGURES = (
     {f"figures/figure{n}.{form}" for n in numbers for form in ("csv", "svg", "pdf", "png")}
     for numbers in (range(1, 5), (5, 6))
 )
+FIGURES |= {f"figures/errors.{form}" for form in ("csv", "svg", "pdf", "png")}
 THEORY |= {f"tables/table{n}.{form}" for n in (1, 2) for form in ("csv", "md", "tex")}
 THEORY |= {f"cells/table{n}.csv" for n in (1, 2)}
 PAGE = {"report.html", "provenance.json"}
@@ -141,7 +143,7 @@ def test_results_from_the_future_are_given_the_present_time(finished):
         if path.is_file() and path != ranks:
             os.utime(path, (later, later))
     ranks.unlink()
-    words = ("snakemake", "--cores", "2", "results/tables/exact.csv")
+    words = ("snakemake", "--cores", "2", "results/ranks/Y.parquet")
     refused = finished.run(*words)
     assert refused.returncode != 0
     assert "clock skew" in refused.stdout

@@ -22,7 +22,7 @@ if Path(ROOT, "src").is_dir():
 
 import sampled_metrics
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.config import REFERENCE, Study
+from sampled_metrics.study.config import KEPT, REFERENCE, Study
 from sampled_metrics.study.departures import departures
 
 
@@ -119,12 +119,15 @@ def get_band(wildcards):
 
 def get_tables(wildcards):
     """The tables of this study; those of the theory belong to the paper's data."""
-    return expand("<results>/tables/table{n}.{form}", n=STUDY.tables, form=["csv", "md", "tex"])
+    forms = ["csv", "md", "tex"]
+    printed = expand("<results>/tables/table{n}.{form}", n=STUDY.tables, form=forms)
+    return [*printed, rules.tables.output.likely]
 
 
 def get_figures(wildcards):
     """The figures of this study, likewise."""
-    return expand("<results>/figures/figure{n}.{form}", n=STUDY.figures, form=["svg", "pdf", "csv"])
+    forms = ["svg", "pdf", "csv"]
+    return expand("<results>/figures/{name}.{form}", name=STUDY.figures, form=forms)
 
 
 def get_audit(wildcards):
@@ -135,6 +138,11 @@ def get_audit(wildcards):
 def get_orders(wildcards):
     """Right orders by other methods of evaluation, as `make price` measured them."""
     return [own(f"{REFERENCE}/beyond/orders.csv")] if STUDY.is_papers_data else []
+
+
+def get_kept(wildcards):
+    """Ranks of further recommenders on the paper's data, for the leaderboard."""
+    return [own(f"{REFERENCE}/{name}.parquet") for name in KEPT if STUDY.is_papers_data]
 
 
 def get_chain(wildcards):

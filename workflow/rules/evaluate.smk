@@ -49,6 +49,13 @@ rule tables:
             category="Tables",
             labels={"table": "4"},
         ),
+        likely="<results>/tables/likely.csv",
+        likely_md=report(
+            "<results>/tables/likely.md",
+            caption="../report/likely.rst",
+            category="Tables",
+            labels={"table": "number to quote"},
+        ),
     log:
         "<results>/logs/tables.log",
     benchmark:
@@ -63,6 +70,6 @@ rule tables:
         code=CODE,
         experiment=config["experiment"],
     message:
-        "Repeat the sampled evaluations and correct them: Tables 3 and 4."
+        "Repeat the sampled evaluations and correct them: Tables 3 and 4, and the number to quote."
     script:
         "../scripts/tables.py"

@@ -77,7 +77,17 @@ rule figures:
             category="Figures",
             labels={"figure": "6"},
         ),
-        others=expand("<results>/figures/figure{n}.{form}", n=[5, 6], form=["pdf", "png", "csv"]),
+        errors=report(
+            "<results>/figures/errors.svg",
+            caption="../report/errors.rst",
+            category="Figures",
+            labels={"figure": "errors of estimators"},
+        ),
+        others=expand(
+            "<results>/figures/{name}.{form}",
+            name=["figure5", "figure6", "errors"],
+            form=["pdf", "png", "csv"],
+        ),
     log:
         "<results>/logs/figures.log",
     conda:
@@ -89,6 +99,6 @@ rule figures:
         code=CODE,
         experiment=config["experiment"],
     message:
-        "Compute and draw Figures 5 and 6."
+        "Compute and draw Figures 5 and 6, and the errors of estimators."
     script:
         "../scripts/figures.py"

@@ -7,6 +7,7 @@ rule page:
         scorecard=get_scorecard,
         audit=get_audit,
         orders=get_orders,
+        kept=get_kept,
         origin=[own(path) for path in STUDY.origin],
         chain=get_chain,
     output:

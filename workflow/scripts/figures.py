@@ -1,9 +1,10 @@
-"""Compute and draw Figure 5, users by rank, and Figure 6, expected Recall@10 against m."""
+"""Compute and draw Figures 5 and 6, and beside them the errors of estimators against m."""
 
 from pathlib import Path
 
 from sampled_metrics.study.curves import recommenders
 from sampled_metrics.study.figures import write_figure
+from sampled_metrics.study.likely import errors_against_samples
 from sampled_metrics.study.reading import read_by_name, sources
 from sampled_metrics.study.scripts import step
 from sampled_metrics.study.settings import ExperimentSettings
@@ -15,5 +16,9 @@ with step(snakemake):
     if snakemake.input.band:
         band = Path(snakemake.input.band)
     note = f"Ranks: {sources(records.source for records in ranks.values())}"
-    for number, table in recommenders(ranks, settings, band).items():
+    drawn = {
+        **recommenders(ranks, settings, band),
+        "errors": errors_against_samples(ranks, settings),
+    }
+    for number, table in drawn.items():
         write_figure(number, table, Path(snakemake.output.figure5).parent, note)

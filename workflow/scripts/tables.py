@@ -1,10 +1,11 @@
-"""Repeat the sampled evaluation of each recommender and correct it: Tables 3 and 4."""
+"""Repeat the sampled evaluation of each recommender and correct it: Tables 3 and 4, `likely`."""
 
 from pathlib import Path
 
 from sampled_metrics.study import tables
+from sampled_metrics.study.likely import beside_others, write_beside
 from sampled_metrics.study.printed import write_tables
-from sampled_metrics.study.reading import read_by_name
+from sampled_metrics.study.reading import read_by_name, sources
 from sampled_metrics.study.scripts import step
 from sampled_metrics.study.settings import ExperimentSettings
 
@@ -16,6 +17,8 @@ with step(snakemake):
         experiments[name] = tables.run_experiment(name, ranks, settings)
     for path, experiment in zip(output.samples, experiments.values(), strict=True):
         tables.save_experiment(Path(path), experiment)
+    source = sources(one.source for one in experiments.values())
+    write_beside(beside_others(experiments), source, Path(output.likely), Path(output.likely_md))
     made = {3: tables.table3(experiments), 4: tables.table4(experiments)}
     published = None
     if snakemake.input.published:

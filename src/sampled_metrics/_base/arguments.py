@@ -14,7 +14,7 @@ from sampled_metrics._base.errors import InputError, ask, flag
 
 
 class _Option(NamedTuple):
-    """What an argument may be; a whole number if it has a least one."""
+    """Allowed values of an argument; whole numbers if there is a least one."""
 
     kinds: tuple[type, ...] = (str,)
     least: int | None = None
@@ -46,7 +46,7 @@ _OPTIONS = {
     "shape": _Option(kinds=(str, *_NUMBERS)),
     "source": _Option(),
     "test": _Option(is_optional=True, known=("t",)),
-    "tie_policy": _Option(known=("random", "optimistic", "pessimistic")),  # of negatives
+    "tie_policy": _Option(known=("random", "optimistic", "pessimistic")),
     "ties": _Option(is_optional=True),
     "value": _Option(kinds=_NUMBERS, is_optional=True),
 }
@@ -68,7 +68,7 @@ def check_arguments(**given: Any) -> None:
 
 
 def _check_range(name: str, value: Any) -> None:
-    """Raise InputError for an argument that may be a fraction, and is outside its range."""
+    """Raise InputError for an argument outside its range, where fractions are allowed."""
     if name == "budget" and not (0.0 < value <= MOST_ITEMS and not isinstance(value, bool)):
         raise InputError(f"{name} is {value}, expected a number above 0")
     if name == "confidence":
@@ -87,7 +87,7 @@ def whole_number(
     name: str, value: SupportsIndex, least: int | None = None, most: int | None = None
 ) -> int:
     """Convert a whole number to int; floats, text and bool raise an InputError with the name."""
-    is_array = getattr(value, "shape", ()) != ()  # of any library
+    is_array = getattr(value, "shape", ()) != ()
     if is_array or isinstance(value, bool | np.ndarray | type) or not hasattr(value, "__index__"):
         raise InputError(f"{name} is {value!r}, expected a whole number")
     number = operator.index(value)
@@ -110,10 +110,10 @@ def wrong_type(name: str, value: object, *kinds: type) -> InputError:
     return InputError(f"{name} is of type {type(value).__name__}, expected {expected}")
 
 
-def require_known(what: str, name: object, known: Collection[str]) -> None:
-    """Raise InputError for a name that is none of those known."""
+def require_known(noun: str, name: object, known: Collection[str]) -> None:
+    """Raise InputError for an unknown name."""
     if name not in known:
-        raise InputError(f"unknown {what} {name!r}; known: {', '.join(known)}")
+        raise InputError(f"unknown {noun} {name!r}; known: {', '.join(known)}")
 
 
 def path_of(path: str | PathLike[str]) -> Path:
@@ -126,7 +126,7 @@ def path_of(path: str | PathLike[str]) -> Path:
 def require_same(
     name: str, option: ArrayLike | None, found_name: str, found: ArrayLike | None
 ) -> None:
-    """Raise InputError if an option differs from what the data says, in one value or in several."""
+    """Raise InputError if an option differs from the value, or the values, in the data."""
     if option is None or found is None or np.all(np.asarray(found) == option):
         return
     values = np.unique(found)

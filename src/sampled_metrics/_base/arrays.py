@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sampled_metrics._base.arguments import require_known, whole_number
 from sampled_metrics._base.errors import InputError
 
-Array: TypeAlias = NDArray[Any]  # of any type
+Array: TypeAlias = NDArray[Any]
 Float: TypeAlias = NDArray[np.float64]
-Floats: TypeAlias = NDArray[np.floating[Any]]  # of any width
+Floats: TypeAlias = NDArray[np.floating[Any]]  # single precision or double
 Int: TypeAlias = NDArray[np.int64]
 Bool: TypeAlias = NDArray[np.bool_]
 Ids: TypeAlias = NDArray[np.integer] | NDArray[np.str_]
@@ -41,12 +41,12 @@ def starts(counts: Int) -> Int:
 
 
 def ranges(first: Int | int, counts: Int) -> Int:
-    """Concatenate ranges, of which range i is first[i], first[i] + 1 ... of length counts[i]."""
+    """Concatenate the ranges first[i], first[i] + 1 ..., each of length counts[i]."""
     return np.arange(counts.sum()) + np.repeat(first - starts(counts), counts)
 
 
 def short_repr(record: object, *names: str) -> str:
-    """Return the repr of a dataclass with some fields, of long arrays only both ends."""
+    """Return the repr of a dataclass with some of its fields; long arrays show both ends only."""
     with np.printoptions(threshold=10, edgeitems=3, linewidth=1000):
         fields = [f"{name}={getattr(record, name)!r}" for name in names]
     return f"{type(record).__name__}({', '.join(fields)})"
@@ -73,7 +73,7 @@ def first_duplicate(*columns: NDArray[Any]) -> int | None:
 
 
 def array_of(name: str, values: ArrayLike, kind: DTypeLike | None = None) -> NDArray[Any]:
-    """Convert to an array, maybe of some dtype, and never a matrix; a mask would be lost."""
+    """Convert to an array, never a matrix; a mask is refused, because it would be lost."""
     if np.ma.is_masked(values):
         raise InputError(
             f"{name} have a mask, which would be lost; give scores.data and seen=scores.mask, or "
@@ -170,7 +170,7 @@ def grades_of(relevance: Float) -> Float | None:
 
 
 def ordered_floats(values: NDArray[Any]) -> NDArray[np.floating[Any]]:
-    """Return numbers as floats in the same order; integers beyond float64 as their places."""
+    """Return numbers as floats in the same order; integers beyond float64 as places."""
     if values.dtype.kind == "f":
         return values
     if not values.size:

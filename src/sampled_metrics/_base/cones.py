@@ -19,8 +19,8 @@ def cone_programme(
 ) -> Any:
     """Minimise cost.x, where right - matrix x lies in the cones; return clarabel's solution.
 
-    `refinements` limits those of each step, which take a third of the time; steps need not be more
-    accurate than the solution.
+    `refinements` limits the refinements of each step, which take a third of the time; steps need
+    not be more accurate than the solution.
     """
     settings = clarabel.DefaultSettings()
     settings.verbose = False

@@ -23,7 +23,7 @@ class InputError(ValueError):
     Parameters
     ----------
     problem
-        What is wrong and, where that is not obvious, what to do about it.
+        The fault and, where it is not obvious, the remedy.
     path, row, line, column
         File, row of a table from 1 without the header, line of a text file, name of a column.
 
@@ -81,7 +81,7 @@ def flag(name: str) -> str:
 
 
 class InputWarning(UserWarning):
-    """Data is valid, but looks like something else than it is taken for.
+    """Data is valid, but looks like a mistake.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class InputWarning(UserWarning):
 
 
 class UnreachableError(InputError):
-    """The publisher's server could not be reached, so nothing can be said of the data."""
+    """The publisher's server could not be reached; the data may be sound."""
 
 
 @contextmanager
@@ -118,12 +118,12 @@ def reading(path: object) -> Iterator[None]:
 
 
 def _place_read() -> str:
-    """Return the name of what is read, the recommender rather than its files; empty without."""
+    """Return the name of the recommender or file that is read; empty without one."""
     return next(iter(_places.get()), "")
 
 
 def ask(argument: str, problem: str) -> None:
-    """Warn the caller of the public function that reads an argument, once for the same question."""
+    """Warn the caller of a public function about an argument; the same question only once."""
     place = _place_read()
     where = argument
     if place not in _NAMELESS:

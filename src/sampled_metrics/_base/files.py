@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ def _appending(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Name the file in errors of writing it, such as that of a full disk."""
+    """Name the file in errors of writing it, such as a full disk."""
     try:
         target = Path(os.path.realpath(path))
     except ValueError as error:  # a character that no name has
@@ -133,15 +133,15 @@ def write_json(path: Path, content: object) -> None:
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
-def require_file(path: Path, what: str) -> None:
+def require_file(path: Path, noun: str) -> None:
     """Raise InputError unless `path` is a file that is not empty."""
     try:
         size = path.stat().st_size
     except FileNotFoundError:
-        raise InputError(f"no such file; expected {what}", path=path) from None
+        raise InputError(f"no such file; expected {noun}", path=path) from None
     except (OSError, ValueError) as error:  # too long, or with a character that no name has
         problem = f"no name of a file ({getattr(error, 'strerror', None) or error})"
-        raise InputError(f"{problem}; expected {what}", path=str(path)[:80]) from None
+        raise InputError(f"{problem}; expected {noun}", path=str(path)[:80]) from None
     problem = ""
     if not size:
         problem = "empty"
@@ -150,7 +150,7 @@ def require_file(path: Path, what: str) -> None:
     elif not path.is_file():
         problem = "a pipe or device, which cannot be read twice"
     if problem:
-        raise InputError(f"{problem}; expected {what}", path=path)
+        raise InputError(f"{problem}; expected {noun}", path=path)
 
 
 def write_parquet(
@@ -181,7 +181,7 @@ def write_table(table: pd.DataFrame, path: Path, number_format: str | None = Non
 def read_table(
     path: Path, columns: Sequence[str], texts: Sequence[str] = (), **options: Any
 ) -> pd.DataFrame:
-    """Read a CSV file with at least `columns`, of which `texts` are not parsed as numbers."""
+    """Read a CSV file with at least `columns`; `texts` among them are not parsed as numbers."""
     with reading_as(path, "CSV"):
         table = pd.read_csv(path, converters=dict.fromkeys(texts, str), **options)
     for name in columns:
@@ -190,23 +190,23 @@ def read_table(
     return table
 
 
-def read_array(path: Path, what: str, **options: Any) -> Any:
-    """Read the array of an `.npy` file without pickle; errors call it `what`."""
-    with reading_as(path, what):
+def read_array(path: Path, noun: str, **options: Any) -> Any:
+    """Read the array of an `.npy` file without pickle; errors name it `noun`."""
+    with reading_as(path, noun):
         return np.load(path, allow_pickle=False, **options)
 
 
 def read_arrays(
-    path: Path, what: str, names: Sequence[str] = (), others: Sequence[str] | None = None
+    path: Path, noun: str, names: Sequence[str] = (), others: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Read arrays of an `.npz` file: `names`, and those of `others` that it holds.
+    """Read arrays of an `.npz` file: `names`, and any of `others` that it holds.
 
-    All arrays are read without `others`. Errors call the file `what`.
+    All arrays are read without `others`. Errors name the file `noun`.
     """
     arrays: dict[str, Any] = {}
     # numpy leaves a file open that it finds to be damaged, so it does not open it.
     with (
-        reading_as(path, what),
+        reading_as(path, noun),
         Path(path).open("rb") as file,
         np.load(file, allow_pickle=False) as data,
     ):
@@ -215,28 +215,23 @@ def read_arrays(
                 arrays[name] = data[name]
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
-            raise InputError(f"not {what} ({name} is no array)", path=path)
-    _require_names(path, what, names, arrays)
+            raise InputError(f"not {noun} ({name} is no array)", path=path)
+    for name in names:
+        if name not in arrays:
+            raise InputError(f"not {noun} (it holds no {name})", path=path)
     return arrays
 
 
-def _require_names(path: Path, what: str, names: Sequence[str], arrays: Collection[str]) -> None:
-    """Raise InputError for the first of these names that no array has."""
-    for name in names:
-        if name not in arrays:
-            raise InputError(f"not {what} (it holds no {name})", path=path)
-
-
 @contextmanager
-def reading_as(path: Path, what: str) -> Iterator[None]:
+def reading_as(path: Path, noun: str) -> Iterator[None]:
     """Turn whatever pandas, numpy, zipfile and zlib raise at a damaged file into an InputError."""
     try:
         yield
     except FileNotFoundError:
-        raise InputError(f"no such file; expected {what}", path=path) from None
+        raise InputError(f"no such file; expected {noun}", path=path) from None
     except InputError:
         raise
     except MemoryError as error:
         raise InputError(f"{NO_MEMORY} ({error})", path=path) from error
     except Exception as error:
-        raise InputError(f"not {what} ({error})", path=path) from error
+        raise InputError(f"not {noun} ({error})", path=path) from error

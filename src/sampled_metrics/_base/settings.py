@@ -15,7 +15,7 @@ _PATTERNS: dict[str, str] = {}
 
 
 def described_pattern(pattern: str, words: str, **options: Any) -> Any:
-    """Return a field of texts that match a pattern, which errors put in words."""
+    """Return a field of texts that match a pattern; errors describe it by `words`."""
     _PATTERNS[pattern] = words
     return Field(pattern=pattern, **options)
 
@@ -36,8 +36,8 @@ class Settings(BaseModel):
     def of(cls, values: object, place: str) -> Self:
         """Validate settings by name, as read from YAML or JSON from `place`.
 
-        The first problem becomes an InputError of the place, the dotted key, what it must be and
-        what it is; of an unknown key, the known ones.
+        The first problem becomes an InputError with the place, the dotted key, the expected and the
+        found value, or the known keys.
         """
         try:
             return cls.model_validate(values)
@@ -61,7 +61,7 @@ class Settings(BaseModel):
 
 
 def _problem(error: ValidationError) -> str:
-    """Say what is wrong with the first invalid value, with its dotted key."""
+    """Describe the first invalid value, with its dotted key."""
     first = error.errors()[0]
     kind = first["type"]
     place = [str(step) for step in first["loc"]]

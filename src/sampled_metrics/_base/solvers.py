@@ -1,17 +1,17 @@
-"""Roots of functions and least squares with signs."""
+"""Least squares with weights of at least 0."""
 
 import numpy as np
 from scipy import optimize
 
 from sampled_metrics._base.arrays import Float
 
-_TURNS = 200  # of bounded least squares, per unknown
+_BOUNDED_TURNS = 200  # per unknown
 
 
 def nearest_weights(matrix: Float, target: Float, turns: int) -> Float:
     """Minimise |A x - b| over x >= 0, also where active sets do not settle.
 
-    There by the bounded least squares of scipy, whose unknowns at the bound are exactly 0 as well.
+    Then by scipy's bounded least squares, whose unknowns at the bound are exactly 0 as well.
 
     Examples
     --------
@@ -23,6 +23,6 @@ def nearest_weights(matrix: Float, target: Float, turns: int) -> Float:
         return weights
     except RuntimeError:
         bounds = (0.0, np.inf)
-        most = _TURNS * target.size
+        most = _BOUNDED_TURNS * target.size
         found = optimize.lsq_linear(matrix, target, bounds, method="bvls", max_iter=most)
         return np.maximum(found.x, 0.0)

@@ -15,7 +15,7 @@ Matrix: TypeAlias = "sparse.sparray | sparse.spmatrix | Array"
 
 
 def with_numbers_of_scipy(matrix: Any) -> Any:
-    """Return a matrix that scipy.sparse can take: it knows no half precision."""
+    """Return a matrix of a type that scipy.sparse has; half precision becomes single."""
     kind = np.float32 if matrix.dtype == np.float16 else matrix.dtype.newbyteorder("=")
     return matrix.astype(kind, copy=False)
 
@@ -33,7 +33,7 @@ def canonical(table: Matrix, name: str = "", *, keep_zeros: bool = False) -> spa
 def require_sound(table: Matrix, name: str = "") -> None:
     """Raise InputError for a sparse matrix whose indices point outside of it."""
     try:
-        if hasattr(table, "check_format"):  # of compressed formats
+        if hasattr(table, "check_format"):  # a compressed format
             table.check_format(full_check=True)
         for indices, size in zip(getattr(table, "coords", ()), table.shape, strict=False):
             least = indices.min(initial=0)
@@ -58,7 +58,7 @@ def structure_names(name: str = "") -> tuple[str, ...]:
 
 
 def structure(table: sparse.csr_array, name: str = "") -> dict[str, Any]:
-    """Return where the entries of a table are, as arrays for `numpy.savez`, prefixed by a name."""
+    """Return the places of a table's entries, as arrays for `numpy.savez` with prefixed names."""
     values = (np.array(table.shape), table.indptr, table.indices)
     return dict(zip(structure_names(name), values, strict=True))
 

@@ -110,5 +110,5 @@ def html_of(parts: Parts) -> str:
 
 
 def html_lines_of(words: str) -> str:
-    """Escape lines for HTML, with what is between backticks as code."""
+    """Escape lines for HTML; text between backticks becomes code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(words).replace("\n  ", " "))

@@ -1,9 +1,9 @@
-"""Audit of the model: users drawn with known probabilities, of whom more and more is scored.
+"""Audit of the model on users drawn with known probabilities, scored in phases.
 
 In each phase some of the users still in the audit are drawn, and the next part of their candidates
 is scored: in the proxy's order until enough better ones are known, and from there on in random
-order, for the average precision. The last phase scores all that is left. The cost of a phase is
-known in advance, so the scores left decide how many users are drawn.
+order, for the average precision. The last phase scores all remaining candidates. The cost of a
+phase is known in advance, so the scores left decide how many users are drawn.
 """
 
 from typing import NamedTuple
@@ -15,23 +15,23 @@ from sampled_metrics.budget.model import Model
 from sampled_metrics.budget.strata import Counts
 
 FLOOR = 0.001  # share of the squared greatest value added to the variance a model states
-PHASES = 4  # of scanning in the proxy's order
+SCANNING_PHASES = 4  # that follow the proxy's order
 FIRST = 16  # least number of scores of a user in the first phase
-SHARES = (0.3, 0.4, 0.5, 1.0)  # of the scores left that phases may spend, the last one any number
+SHARES = (0.3, 0.4, 0.5, 1.0)  # largest part of the scores left that each phase may spend
 ALONE = (0.5, 0.6, 0.6, 1.0)  # the same where the proxy does not help
-EVEN = 0.5  # share of a user's worth that is the mean of all, where the proxy does not help
-LEAST_RATE = 1e-9  # of better ones in a stratum, to divide by
-FOUND = 3.0  # better ones expected of the random draws of a first turn
-GROWTH = 8.0  # of the number of draws, from turn to turn
-TURNS = 3  # the last one draws all that is left
+EVEN = 0.5  # weight of the mean over users in a user's worth, where the proxy does not help
+LEAST_RATE = 1e-9  # share of better candidates in a stratum, to divide by
+FOUND = 3.0  # better candidates expected in the random draws of a first turn
+GROWTH = 8.0  # factor on the number of draws, from turn to turn
+TURNS = 3  # the last one draws all remaining candidates
 NEGLIGIBLE = 1e-15  # probability below which further draws are not followed
 
 
 class Phase(NamedTuple):
-    """What became of users in a phase; those who were not drawn have no change, and drawn is 1."""
+    """Outcome of one audit phase, per user; users not drawn have change 0 and probability 1."""
 
-    change: Float  # of the value; shape (metrics, users)
-    drawn: Float  # probability of being drawn in this phase, for those still in the audit
+    change: Float  # new value minus old; shape (metrics, users)
+    drawn: Float  # probability of being drawn in this phase, for users still in the audit
     reached: Float  # probability of having been drawn in this phase and all before
 
     @property
@@ -46,16 +46,16 @@ class Audit:
     Attributes
     ----------
     model, before, now
-        Of the recommender; what it says before the audit and after the last phase.
+        The recommender's model; its view before the audit and after the last phase.
     phases, users
-        What was found so far; the users drawn in the first phase, of whom the others draw some.
+        Outcomes so far; the users drawn in the first phase. Later phases draw among them.
     reached
         Probability of having been drawn as often as a user was.
     noise
-        Of random draws in the sum over users, not part of the design; shape (metrics, users).
+        Error of random draws in the sum over users, not part of the design; shape (metrics, users).
     assumed
-        Variance of the sum by the model, and that of one more user with the worst possible error;
-        shape (2, metrics).
+        Variance of the sum by the model, and the variance that one more user with the worst
+        possible error adds; shape (2, metrics).
     slack
         Possible error of users that cost too much, below and above; shape (2, metrics).
     """
@@ -77,15 +77,15 @@ class Audit:
         self._scores_left = scores_left
         self._rng = generator(seed, "budget", "users")  # the same for all recommenders
         self._first_places = FirstPlaces(model.counts, generator(seed, "budget", "draws"))
-        rates = model.posterior @ model.share  # of better ones in each stratum, before
+        rates = model.posterior @ model.share  # better candidates by stratum, before the audit
         self._rates = model.frame.by_user(rates.T, np.minimum).T
 
     def run(self) -> "Audit":
         """Ask for scores phase by phase, as far as there are any left."""
         users = np.arange(self.reached.size)
         while True:
-            users = self.unfinished(users)
-            random = ~self.model.live  # those of whom no metric with a cutoff is open
+            users = self.open_users(users)
+            random = ~self.model.live  # users whose metrics with a cut-off are settled
             scores = self._plan(users, random[users])
             fits = scores.sum(1) <= self._scores_left
             self._leave(users[~fits])
@@ -115,9 +115,9 @@ class Audit:
         expected: Float,
         at_random: Int,
     ) -> None:
-        """Note the new values of users drawn, of whom the model expected a variance.
+        """Note the new values of users drawn, and the variance that the model expected.
 
-        Those of some without a cutoff rest on draws at random.
+        Metrics without a cut-off rest on random draws for the users `at_random`.
         """
         value = self._value.copy()
         value[:, users] = values[:, users]
@@ -137,8 +137,12 @@ class Audit:
         self.reached = phase.reached
         self._value = value
 
-    def unfinished(self, users: Int) -> Int:
-        """Users of whom some metric is not known."""
+    def open_users(self, users: Int) -> Int:
+        """Select the users with a metric that scores may still change.
+
+        A metric without a cut-off is open until all candidates are scored or a better one is drawn
+        at random; random draws begin when the metrics with a cut-off are settled.
+        """
         is_open = self.model.live
         if self.model.sums.size:
             n_open = self.model.frame.by_user(self._first_places.factor > 0)
@@ -146,18 +150,18 @@ class Audit:
         return users[is_open[users]]
 
     def _plan(self, users: Int, random: Bool) -> Int:
-        """Scores of each stratum to ask next, in the proxy's order or at random."""
+        """Number of scores to ask next in each stratum, in the proxy's order or at random."""
         number = len(self.phases)
         scores = self._counts.left[users]
-        if number < PHASES - 1:
-            scores = self._scan(users, number / (PHASES - 1.0))
+        if number < SCANNING_PHASES - 1:
+            scores = self._scan(users, number / (SCANNING_PHASES - 1.0))
         if random.any():
             mean = self.now.row_mean[self.model.sums[0]]
             scores[random] = self._first_places.next(users[random], mean)
         return scores
 
     def _scan(self, users: Int, progress: float) -> Int:
-        """Scores of each stratum, in the proxy's order, until enough better ones are expected."""
+        """Number of scores in each stratum, in the proxy's order, to find enough better ones."""
         left = self._counts.left[users]
         known = self.model.frame.by_user(self._counts.known, np.minimum)[users]
         missing = self.model.depth - known + 1  # one more than is needed
@@ -168,7 +172,7 @@ class Audit:
         return np.clip(length - ahead, 0, left).astype(np.int64)
 
     def _leave(self, users: Int) -> None:
-        """Note how far off the values of users may be that cost more than is left."""
+        """Note the possible error of users who cost more than the scores left."""
         value = self._value[:, users]
         below = value - self.now.least[:, users]
         above = self.now.top[:, users] - value
@@ -186,11 +190,11 @@ class Audit:
         number = len(self.phases)
         sums = self.model.sums
         worth = expected.copy()
-        worth[sums] += self.now.mean[sums] ** 2 * random  # draws tell 1 / rank roughly
+        worth[sums] += self.now.mean[sums] ** 2 * random  # random draws determine 1 / rank roughly
         of_user = self.model.priority @ worth[:, users]
         shares = SHARES
         if not self.model.proxy_helps:
-            # A few scores say little of a user, so that all are drawn more evenly.
+            # A few scores tell little about a user, so that users are drawn more evenly.
             of_user = (1.0 - EVEN) * of_user + EVEN * of_user.mean()
             shares = ALONE
         weight = np.sqrt(of_user / cost) / self.reached[users]
@@ -204,7 +208,7 @@ class Audit:
         return taken, np.minimum(1.0, weight[taken] * threshold)
 
     def _values(self) -> Float:
-        """Metrics of all users: without a cutoff by random draws, the rest by the model."""
+        """Metrics of all users: without a cut-off by random draws, the rest by the model."""
         values = self.now.mean.copy()
         for index in self.model.sums:
             row_mean = self.now.row_mean[index]
@@ -218,9 +222,9 @@ def _scan_length(
     rate: Float,
     missing: Int,
 ) -> Float:
-    """Candidates to scan until `missing` better ones are expected, shape (users, 1).
+    """Number of candidates to scan until `missing` better ones are expected, shape (users, 1).
 
-    It is 0 where so many are not expected in all that is left.
+    It is 0 where all remaining candidates are expected to have fewer.
     """
     expected = left * rate
     found = np.cumsum(expected, axis=1)
@@ -254,7 +258,7 @@ class FirstPlaces:
         self._coin = rng.random(n_rows)  # probability that a tied one is better
 
     def next(self, users: Int, mean: Float) -> Int:
-        """Scores to ask next of each stratum; `mean` is the expected 1 / rank of all rows."""
+        """Number of scores to ask next in each stratum; `mean` is the expected 1 / rank by row."""
         least = self._counts.frame.by_user(mean, np.minimum)[users]
         left = self._counts.left[users]
         n_left = left.sum(1)
@@ -264,7 +268,7 @@ class FirstPlaces:
         return random_draws(left, draws.astype(np.int64), self._rng)
 
     def update(self, users: Int, draws: Int, known: Int, tied: Int) -> None:
-        """Count draws; `known` and `tied` are those of all rows before."""
+        """Count draws; `known` and `tied` are the numbers of all rows before them."""
         place, row = self._counts.frame.rows_of(users)
         turn = self._turns[users][place]
         before = known[row] + self._better_tied(row, tied[row])
@@ -311,7 +315,7 @@ def after_draws(left: Int, better: Int, draws: Int, found: Int) -> tuple[Float, 
 
 
 def random_draws(left: Int, draws: Int, rng: np.random.Generator) -> Int:
-    """Numbers of draws from each stratum, without replacement from all that is unscored."""
+    """Number of draws from each stratum, without replacement from all unscored candidates."""
     found = np.zeros_like(left)
     rest = left.sum(1)
     for stratum in range(left.shape[1]):

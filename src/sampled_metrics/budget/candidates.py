@@ -15,7 +15,7 @@ HEAD_ENTRIES = 1 << 25  # items of all users' heads together: 128 MB
 LEAST_HEAD = 1400  # items of a user's head, however many users there are
 # Narrow where a proxy puts the items that outrank the held-out one, wide in the tail.
 EDGES = (0, 5, 15, 40, 100, 250, 600, 1400)
-GROWTH = 2.4  # of the edges beyond
+GROWTH = 2.4  # factor from edge to edge beyond
 LAST = 0.9  # share of the candidates below which edges lie
 # From users to cheap scores of all items, shape (users, items); larger is asked earlier.
 Proxy: TypeAlias = Callable[[Int], Any]
@@ -70,7 +70,7 @@ class Strata:
     n_candidates, n
         Candidates of each user, and of each user in each stratum, shape (users, strata).
     own
-        Share of the other candidates that the proxy puts before each held-out item.
+        Share of the candidates that the proxy puts before each held-out item.
     """
 
     def __init__(self, problem: Problem, proxy: Proxy, seed: int) -> None:
@@ -82,7 +82,7 @@ class Strata:
         self.edges = edges(int(self.n_candidates.max()))
         self.n = np.diff(np.minimum(self.n_candidates[:, np.newaxis], self.edges))
         self._first_row = np.searchsorted(self.owner, np.arange(n_users + 1))
-        room = n_items  # candidates that were given have no tail
+        room = n_items  # given candidates have no tail
         if problem.candidates is None:
             room = max(LEAST_HEAD, HEAD_ENTRIES // n_users)
         whole = self.edges[self.edges <= room][-1]  # strata are in the head or in the tail
@@ -102,7 +102,7 @@ class Strata:
         self._gaps = absent - ranges(0, n_absent)  # tail items before each absent one
 
     def _heads(self, proxy: Proxy, rng: np.random.Generator) -> tuple[NDArray[np.int32], Float]:
-        """First items of each user, and the place of each held-out item among the others."""
+        """First items of each user, and the share of candidates before each held-out item."""
         problem = self.problem
         head = np.empty(self._first[-1], np.int32)
         own = []

@@ -2,9 +2,9 @@
 
 The sum over phases of the change in a user's value, divided by the probability of reaching the
 phase, is an unbiased estimate of the model's error whatever the model says, and so is its estimated
-variance. To allow for rare errors that the audit missed, the variance is at least what the model,
-with a floor, expects of the users drawn, and at least what one more user with the worst possible
-error would add.
+variance. To allow for rare errors that the audit missed, the variance is at least the variance
+that the model, with a floor, expects of the users drawn, and at least the amount that one more user
+with the worst possible error would add.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from scipy.special import stdtrit
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.budget.audit import Audit, Phase
 
-LEAST_SHARE = 0.5  # of the errors assumed for two recommenders, in their difference
+LEAST_SHARE = 0.5  # least part of two recommenders' assumed errors in their difference
 RESOLUTION = 0.3  # users; standard deviation added, as an audit cannot see a fraction of one
-DISAGREEMENT = 1.0 / 3.0  # of half an interval, between audit and model
+DISAGREEMENT = 1.0 / 3.0  # distance of audit and model, by half an interval
 LEAST_FREEDOM = 3.0
 MOST_FREEDOM = 1e6
-SMALLEST = 1e-30  # that a sum of variances is divided by
+SMALLEST = 1e-30  # sum of variances, to divide by
 NOBODY = Phase(np.zeros(1), np.ones(1), np.ones(1))  # was drawn
 
 
@@ -36,9 +36,9 @@ class Estimate(NamedTuple):
         To rank by: the model's mean, moved by its estimated error beyond one standard deviation;
         but `centre`, within the interval, if audit and model of a recommender disagree.
     low, high
-        Interval around `centre`, widened by what is unknown of audited users that cost too much.
+        Interval around `centre`, widened by the possible error of audited users who cost too much.
     centre
-        The model's mean plus its estimated error; unbiased where no audited user cost too much.
+        The model's mean plus its estimated error; unbiased if no audited user cost too much.
     std_error, freedom
         Standard deviation of `centre`, and its degrees of freedom by Satterthwaite.
     model
@@ -62,14 +62,14 @@ class Estimate(NamedTuple):
 
 @dataclass
 class Correction:
-    """A model's means and estimates of their errors, or those of a difference of two."""
+    """A model's means with estimates of their errors, or for a difference of two models."""
 
     mean: Float  # by the model; this and the next two have shape (metrics, users)
     shift: Float  # estimated error
-    variance: Float  # of the estimated error
+    variance: Float  # the estimated error's
     assumed: Float  # least variances of the sum over users; shape (2, metrics)
-    slack: Float  # possible error of users that cost too much, below and above; (2, metrics)
-    bounds: Float  # of the values that the scores allow; shape (2, metrics)
+    slack: Float  # possible error of users who cost too much, below and above; (2, metrics)
+    bounds: Float  # values that the scores allow; shape (2, metrics)
 
     def estimates(self, confidence: float) -> list[Estimate]:
         """Estimate each metric."""
@@ -146,8 +146,8 @@ def estimates(
 ) -> tuple[list[list[Estimate]], dict[tuple[int, int], list[Estimate]]]:
     """Estimate the metrics of recommenders, and the differences b - a of all pairs (a, b).
 
-    Intervals do not go beyond what the scores allow. Where an audit disagrees with a recommender's
-    model in any metric, its values are taken.
+    Intervals stay within the values that the scores allow. Where an audit disagrees with a
+    recommender's model in any metric, its values are taken.
     """
     corrections = [corrected(audit) for audit in audits]
     single = []

@@ -21,7 +21,7 @@ from sampled_metrics.budget.result import LEAST_CONFIRMED, MODEL_SHARE, BudgetRe
 from sampled_metrics.budget.strata import Counts, proxy_helps, question_scores
 from sampled_metrics.ranks.data import OfUsers
 
-FIRST_STEPS = 30  # of expectation maximisation, after the first round
+FIRST_STEPS = 30  # expectation maximisation, after the first round
 ROUND_STEPS = 6
 LAST_STEPS = 40
 ROUNDS_PER_E = 3.0  # rounds for every factor e from the first round to the budget
@@ -54,8 +54,8 @@ def evaluate_on_budget(
     Use it where scores are expensive. A recommender that scores the whole catalogue at once is
     better ranked fully (`rank`), which takes less time and leaves no error; the result says how
     long that would take. Intervals and orders are about the exact metrics of the users given.
-    Before the first score a line is logged that says what the budget can be expected to give, as a
-    warning where that is little, or more than all candidates cost.
+    Before the first score a line is logged with the interval to expect of the budget, as a warning
+    if the budget is small or exceeds the number of candidates.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def evaluate_on_budget(
     metrics
         recall@k, ndcg@k and ap; with one held-out item per user also hr@k, mrr, mrr@k and map@k.
     relevant, seen
-        Held-out items, and those that are no candidates. Both as tables of `user_id` and `item_id`
+        Held-out items, and items that are no candidates. Both as tables of `user_id` and `item_id`
         (files, DataFrames, or dictionaries of a list per user), whose ids functions then get. Or
         by position: `seen` as a matrix, users x items, or a list of columns per user, and the
         column of each user's held-out item, -1 for none, a list of them per user, or a matrix.
@@ -93,6 +93,16 @@ def evaluate_on_budget(
     -------
     BudgetResult
         Prints as a table; `to_frame()` has the metrics, `compare()` the orders of all pairs.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    evaluate : Exact metrics of full rankings.
+    plan : What negatives can decide.
 
     Examples
     --------
@@ -148,7 +158,7 @@ def evaluate_on_budget(
 
 
 def _limit(frame: Strata, budget: float) -> int:
-    """Return how many scores may be asked, without controls; log what can be expected of them."""
+    """Return how many scores may be asked, without controls; log the interval to expect."""
     n_users = frame.n_candidates.size
     n_candidates = frame.n_candidates.sum()
     most = int(budget * n_users)
@@ -179,7 +189,7 @@ def _limit(frame: Strata, budget: float) -> int:
 
 
 def _ask(model: Model, recommender: Recommender, limit: int) -> None:
-    """Ask for the scores of the model: for all if there are no more, else in rounds."""
+    """Ask for the scores of the model: for all if they are within the limit, else in rounds."""
     counts = model.counts
     n_unpaid = limit - counts.left.sum()
     if n_unpaid >= 0:

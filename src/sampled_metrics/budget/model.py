@@ -23,17 +23,17 @@ KAPPA = 30.0
 MOST_CLASSES = 40
 LEAST_CLASSES = 20
 ROWS_PER_CLASS = 20
-BINS = 12  # of the own place, at most
-HEAD_SHARE = 0.3  # of held-out items whose own place is best, who take half of the bins
+MOST_BINS = 12  # classes of a held-out item's own place
+HEAD_SHARE = 0.3  # held-out items with the best places, in half of the bins
 ROWS_PER_BIN = 100
 SMOOTHING = 0.5  # scores that the initial share of a class weighs
-UNSEEN = 0.3  # scores added to what was seen, so that thin strata stay interesting
-MOST_SHARE = 0.995  # of better candidates in a stratum
+UNSEEN = 0.3  # scores added to the scores seen, so that thin strata stay interesting
+MOST_SHARE = 0.995  # better candidates in a stratum
 MOST_DEPTH = 2000  # better candidates: tables of the model grow with its square
-DEEPEST = 10  # better candidates that end a scan where no metric has a cutoff
-TIE_NODES = roots_legendre(6)  # of the integral over the order of ties
+DEEPEST = 10  # better candidates that end a scan where no metric has a cut-off
+TIE_NODES = roots_legendre(6)  # for the integral over the order of ties
 SMALLEST = 1e-4  # Poisson mean in the tables
-STEP = 0.068  # of the logarithm of the mean
+LOG_STEP = 0.068  # between Poisson means in the tables
 EXACT_BELOW = 600.0  # means, or 3 times the depth; larger ones by expansion
 
 
@@ -60,7 +60,7 @@ def parse_metrics(names: str | Sequence[str | Measure], single: bool = True) -> 
 
 
 def depth_of(measures: Sequence[Measure], n_largest: int) -> int:
-    """Number of better candidates from which on metrics with a cutoff are zero, or few are left.
+    """Number of better candidates from which on metrics with a cut-off are zero, or few are left.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class View(NamedTuple):
 
     mean: Float
     variance: Float
-    least: Float  # that the scores allow
+    least: Float  # smallest value that the scores allow
     top: Float
     row_mean: Float  # mean for held-out rows, unscaled; shape (metrics, rows)
 
@@ -107,7 +107,7 @@ class Model:
         self.priority = np.where(is_recall, 0.25, 1.0)
         n_held_out = np.bincount(frame.owner)[frame.owner]
         factors = [_factor(measure, n_held_out, counts.above) for measure in measures]
-        self.scale = np.stack(factors)  # of rows in the metrics of their users
+        self.scale = np.stack(factors)  # weights of rows in the metrics of their users
         self._poisson = PoissonMeans(measures, self.depth, n_largest)
         self._in_bin = _in_bin(frame.own)
         n_rows, n_bins = self._in_bin.shape
@@ -151,7 +151,7 @@ class Model:
     def view(self) -> View:
         """Metrics of all users by the classes as last fitted; the order of ties is integrated out.
 
-        Those of users whose candidates are all scored are exact.
+        They are exact for users whose candidates are all scored.
         """
         by_user = self.frame.by_user
         counts = self.counts
@@ -177,18 +177,18 @@ class Model:
 
     @property
     def live(self) -> Bool:
-        """Whether a metric with a cutoff is open for some held-out row of a user."""
+        """Whether a metric with a cut-off is open for some held-out row of a user."""
         n_open = self.frame.by_user(self.counts.known < self.depth)
         return (n_open > 0) & (self.counts.left.sum(1) > 0)
 
     def _tempered(self) -> tuple[Float, Float]:
-        """Scored, and better with half of the tied, of each row and stratum, overdispersed."""
+        """Numbers scored, and better with half of the tied, by row and stratum, overdispersed."""
         scored = self.counts.m[self.frame.owner]
         factor = (KAPPA + 1.0) / (KAPPA + np.maximum(scored, 1))
         return scored * factor, self.counts.expected_better * factor
 
     def _data(self) -> Float:
-        """Better and worse ones in each stratum, and the bin, of each row."""
+        """Numbers better and worse in each stratum, and the bin, of each row."""
         scored, better = self._tempered()
         return np.hstack([better, scored - better, self._in_bin])
 
@@ -207,7 +207,7 @@ class Model:
         return likelihood / likelihood.sum(1, keepdims=True)
 
     def _unscored(self, share: Float) -> Float:
-        """Expected number of better ones among what was not scored, shape (rows, classes)."""
+        """Expected number of better ones among unscored candidates, shape (rows, classes)."""
         owner = self.frame.owner
         weight = self.counts.left[owner] / (KAPPA + self.counts.m[owner])
         by_row = (weight * self.counts.expected_better).sum(1, keepdims=True)
@@ -223,7 +223,7 @@ class Model:
         known = self.counts.known[rows]
         tied = self.counts.n_tied[rows]
         better = self.counts.better.sum(1)[rows]
-        part = tied / (2.0 * better + tied)  # of the ties in what is expected
+        part = tied / (2.0 * better + tied)  # share of expected better ones that is from ties
         powers = np.zeros((2, len(self.measures), rows.size))
         for node, weight in zip(*TIE_NODES, strict=True):
             root = (node + 1.0) / 2.0
@@ -244,10 +244,10 @@ def _of_powers(powers: Float) -> Float:
 
 
 def _factor(measure: Measure, n_held_out: Int, above: Int) -> Float:
-    """Factor of each held-out row's metric in that of its user.
+    """Factor of each held-out row's metric in the metric of its user.
 
-    With R held-out items, recall@k is their mean recall, ndcg@k the sum of their discounts over
-    that of min(R, k) items on top, and ap their mean precision, better held-out ones counted.
+    With R held-out items, recall@k is their mean recall, ndcg@k the sum of their discounts by the
+    sum for min(R, k) items on top, and ap their mean precision, better held-out ones counted.
     """
     if measure.kind == "ndcg":
         ideal = np.cumsum(1.0 / np.log2(np.arange(2, n_held_out.max() + 2)))
@@ -270,7 +270,7 @@ def initial_shares(bounds: Int, classes: int) -> Float:
 
 def _in_bin(own: Float) -> Float:
     """1 in the bin of each held-out item's own place, finer where the proxy ranks them high."""
-    n_bins = max(2, min(BINS, own.size // ROWS_PER_BIN))
+    n_bins = max(2, min(MOST_BINS, own.size // ROWS_PER_BIN))
     half = n_bins // 2
     head = np.linspace(0, HEAD_SHARE, half + 1)
     tail = np.linspace(HEAD_SHARE, 1, n_bins - half + 1)
@@ -282,7 +282,7 @@ def _in_bin(own: Float) -> Float:
 class PoissonMeans:
     """Mean and variance of metrics of r + X better ones, X Poisson, by interpolation in log E X.
 
-    From r = `depth` on metrics with a cutoff are zero, and ap is expanded, as for large means.
+    From r = `depth` on metrics with a cut-off are zero, and ap is expanded, as for large means.
     """
 
     def __init__(
@@ -295,7 +295,7 @@ class PoissonMeans:
         self._depth = depth
         low = np.log(SMALLEST)
         high = np.log(max(1.1 * n_largest, 10.0))
-        n_steps = int(np.ceil((high - low) / STEP))
+        n_steps = int(np.ceil((high - low) / LOG_STEP))
         self._low = low
         self._scale = n_steps / (high - low)
         means = np.exp(np.linspace(low, high, n_steps + 1))
@@ -305,9 +305,9 @@ class PoissonMeans:
         size = int(largest + 12.0 * np.sqrt(largest) + 30.0)
         support = np.arange(max(depth, size))
         logs = np.outer(np.log(small), support) - small[:, np.newaxis]
-        law = np.exp(logs - gammaln(support + 1.0))  # of X for each mean
+        law = np.exp(logs - gammaln(support + 1.0))  # distribution of X for each mean
         better = np.arange(depth)[:, np.newaxis]
-        # Of powers 1 and 2 of each metric, the expectation for each r and mean of X.
+        # Expectation of powers 1 and 2 of each metric, for each r and mean of X.
         self._tables = np.zeros((2, len(measures), depth, means.size))
         for power, place in np.ndindex(self._tables.shape[:2]):
             table = self._tables[power, place]

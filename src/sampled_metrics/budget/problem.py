@@ -1,4 +1,4 @@
-"""What is evaluated: held-out items of users and their other candidates, and scores of both."""
+"""The data of an evaluation: held-out items of users, their candidates, and scores of both."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -28,25 +28,25 @@ from sampled_metrics.sampling.catalogue import known_items
 
 CANDIDATES = "candidates"
 Shape = tuple[int, int]
-Scorer = Callable[[Int, Int], Any]  # of pairs, by running numbers of users and items
+Scorer = Callable[[Int, Int], Any]  # scores pairs by running numbers of users and items
 
 
 class Problem(NamedTuple):
-    """Held-out items of users, and which other items are their candidates.
+    """Held-out items of users, and their candidates.
 
     Attributes
     ----------
     held_out, seen
-        True at the held-out items of the users evaluated, and at what they have seen; shape (users,
-        items).
+        True at the held-out items of the users evaluated, and at items that they have seen; shape
+        (users, items).
     events
         Number of users who have seen each item, of all users.
     user_ids, item_ids
         Ids of the users evaluated and of all items; numbers of rows and columns by position.
     shape
-        Of what was given by position, maybe with further users; None with ids.
+        Shape of data given by position, maybe with further users; None with ids.
     candidates
-        1 at the candidates without seen and held-out items; None if these are all other items.
+        1 at the candidates without seen and held-out items; None if all items are candidates.
     """
 
     held_out: csr_array
@@ -168,7 +168,7 @@ def _events(seen: csr_array) -> Int:
 
 
 def _shape_of(given: dict[str, Any], items: Any, scores: Sequence[Any]) -> Shape:
-    """Return the number of users and of items of what is given by position."""
+    """Return the numbers of users and items in data given by position."""
     for part in (*given.values(), *scores):
         if len(getattr(part, "shape", ())) == 2:
             n_items = part.shape[1]

@@ -1,4 +1,4 @@
-"""What an evaluation on a budget returns, as rows, orders and text."""
+"""Results of an evaluation on a budget, as rows, orders and text."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -28,8 +28,8 @@ from sampled_metrics.inference.results import (
 if TYPE_CHECKING:
     import pandas as pd
 
-DEPTH_SHARE = 0.9  # of the better items lie before the depth
-MODEL_SHARE = 0.75  # of the budget; the rest is the audit's
+DEPTH_SHARE = 0.9  # better items that lie before the depth
+MODEL_SHARE = 0.75  # model's part of the budget; the rest is the audit's
 SURER = 1.3  # times the budget that pays for the least lists on average
 LEAST_CONFIRMED = 15  # audited users with all candidates scored, for a depth
 
@@ -41,7 +41,7 @@ class BudgetResult(Shown):
     Attributes
     ----------
     names, metrics
-        Of the recommenders and metrics.
+        Names of the recommenders; names of the metrics.
     estimates, differences
         `Estimate` of each recommender and metric; of pairs (a, b) of running numbers, b minus a.
     n_asked
@@ -129,15 +129,15 @@ class BudgetResult(Shown):
         moves it for each pair, whose errors partly cancel, so it need not be `value_b - value_a`.
         """
         results = []
-        for result in decided(list(self._pairs()), correction, self.confidence):
+        for result in decided(list(self._comparisons()), correction, self.confidence):
             verdict = f"undecided after {max(self.scores_per_user):.4g} scores per user"
             if result.order != UNDECIDED:
                 verdict = is_above(result, result.order)
             results.append(replace(result, verdict=verdict))
         return Results(results, partial(_order_parts, confidence=self.confidence))
 
-    def _pairs(self) -> Iterator[Compared]:
-        """Compare pairs, orders open."""
+    def _comparisons(self) -> Iterator[Compared]:
+        """Yield one comparison per pair and metric, without a verdict."""
         n_items = round((self.n_candidates + self.n_held_out) / self.n_users)
         for (a, b), leads in self.differences.items():
             rows = zip(self.metrics, leads, self.estimates[a], self.estimates[b], strict=True)
@@ -162,7 +162,7 @@ class BudgetResult(Shown):
                 )
 
     def parts(self, correction: str = "holm", **_: Any) -> Parts:
-        """Return tables of metrics and orders, and what the numbers mean and cost."""
+        """Return tables of metrics and orders, and notes on their meaning and price."""
         table = []
         for row in self.rows():
             shown = {name: row[name] for name in ("recommender", "metric", "value")}
@@ -183,13 +183,13 @@ class BudgetResult(Shown):
         return tuple(any(x.disagrees for x in row) for row in self.estimates)
 
     def _notes(self, orders: Sequence[Compared], correction: str) -> str:
-        """Say what the numbers are, what they cost, how the proxy fits, and what to do."""
+        """Explain the numbers, their price, how the proxy fits, and the next steps."""
         import jinja2
 
         n_scores = self.n_candidates + self.n_held_out
         lists = SURER * LEAST_CONFIRMED / (1.0 - MODEL_SHARE)
         seconds = n_scores * sum(self.seconds_per_score)
-        environment = jinja2.Environment(  # noqa: S701 - of plain text
+        environment = jinja2.Environment(  # noqa: S701 - plain text
             loader=jinja2.PackageLoader("sampled_metrics.budget"),
             trim_blocks=True,
             undefined=jinja2.StrictUndefined,
@@ -208,7 +208,7 @@ class BudgetResult(Shown):
 
 
 def depth_of(audit: Audit) -> float:
-    """Depth of the proxy's order, by the audited users of whom all candidates were scored."""
+    """Depth of the proxy's order, by the audited users with all candidates scored."""
     counts = audit.model.counts
     frame = counts.frame
     is_confirmed = counts.left.sum(1)[audit.users] == 0

@@ -1,4 +1,4 @@
-"""Counts of better candidates in strata of the proxy's order, and what these tell."""
+"""Counts of better candidates in strata of the proxy's order, and tests on them."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from sampled_metrics._base.errors import ask
 from sampled_metrics.budget.candidates import Strata
 
 LEAST_ODDS = 3.0  # ratio of odds from which a model of the proxy's order pays
-QUANTILE = 2.326  # of the normal distribution, one-sided, for an error of 1 %
+NORMAL_QUANTILE = 2.326  # one-sided, for an error of 1 %
 MANY = 50  # held-out items, whose mean place tells a random order from a poor one
 POOR = 0.55  # mean share of candidates below the held-out item
 TOP = 0.9  # share below near the top
@@ -17,15 +17,15 @@ AT_TOP = 0.3  # share of rows there
 
 
 class Counts:
-    """Scores of one recommender, compared with those of the held-out items."""
+    """Scores of one recommender, compared with the scores of the held-out items."""
 
     def __init__(self, frame: Strata, score: Callable[[Int, Int], Float]) -> None:
         self.frame = frame
         self._score = score
         held_scores = score(frame.owner, frame.problem.item)
         self._held_scores = held_scores
-        # Scores asked, shape (users, strata): the first so many of the random order. Those of them
-        # above, or equal to, the held-out score, shape (rows, strata).
+        # Numbers of scores asked, shape (users, strata): the first of the random order. Numbers of
+        # them above, and equal to, the held-out score, shape (rows, strata).
         self.m: Int = np.zeros(frame.n.shape, np.int64)
         self.better = np.zeros((frame.owner.size, frame.n.shape[1]), np.int64)
         self.tied = np.zeros_like(self.better)
@@ -47,7 +47,7 @@ class Counts:
         items = self.frame.items(user, stratum, index)
         scores = self._score(user, items)
         self.m += more
-        # Each score is compared with that of every held-out item of its user.
+        # Each score is compared with the score of every held-out item of its user.
         place, row = self.frame.rows_of(user)
         cell = (row, stratum[place])
         score = scores[place]
@@ -73,23 +73,23 @@ class Counts:
 
     @property
     def n_tied(self) -> Int:
-        """Candidates known to be level with each held-out row."""
+        """Candidates known to tie with each held-out row."""
         return self.tied.sum(1)
 
     @property
     def expected_better(self) -> Float:
-        """Better candidates among those scored, with half of the tied, shape (rows, strata)."""
+        """Better candidates among the scored ones, with half of the tied, shape (rows, strata)."""
         return self.better + 0.5 * self.tied
 
 
 def proxy_helps(counts: Counts) -> bool:
     """Test whether better candidates gather at one end of the proxy's order.
 
-    From one score in every stratum of each user. A pair is a score from the first half of the
-    strata and one from the second half of a user, of which one only is better than the held-out
-    item. True if the first, or the second, is the better one in more than LEAST_ODDS times as many
-    pairs; where the odds are LEAST_ODDS or less, in 1 % of evaluations at most. Users are
-    independent, their pairs are not.
+    It uses one score in every stratum of each user. A pair is a score from the first half of the
+    strata and one from the second half, for a user whose held-out item is below one of the two
+    only. True if the better score is in the same half in more than LEAST_ODDS times as many pairs
+    as not; if the true odds are LEAST_ODDS or less, this happens in 1 % of evaluations at most.
+    Users are independent, their pairs are not.
     """
     middle = counts.m.shape[1] // 2
     n_rows = np.bincount(counts.frame.owner)
@@ -100,7 +100,7 @@ def proxy_helps(counts: Counts) -> bool:
     n_first = first.sum() + 0.5
     n_second = second.sum() + 0.5
     error = np.sqrt(np.square(first / n_first - second / n_second).sum())
-    distance = abs(np.log(n_first / n_second)) - QUANTILE * error
+    distance = abs(np.log(n_first / n_second)) - NORMAL_QUANTILE * error
     return bool(distance > np.log(LEAST_ODDS))
 
 

@@ -5,9 +5,10 @@ import logging
 import signal
 import sys
 import warnings
-from typing import Annotated
+from typing import Annotated, get_type_hints
 
 import typer
+from typer.models import ArgumentInfo
 
 import sampled_metrics
 from sampled_metrics._base.errors import NO_MEMORY, InputError, InputWarning, one_line
@@ -18,17 +19,31 @@ from sampled_metrics.cli.rankings import app as rankings
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 _log = logging.getLogger("sampled_metrics")
 
+HELP = """Metrics of item recommendation under sampling, and their correction.
+
+\b
+You have                                     Use
+scores of all items, or full rankings        evaluate, compare
+sampled ranks, or scores of negatives        correct, compare, report
+numbers printed in a paper                   reported, check
+a recommender whose scores are expensive     evaluate_on_budget in Python
+"""
 app = typer.Typer(
     name="sampled-metrics",
-    help="Metrics of item recommendation under sampling, and their correction.",
+    help=HELP,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 for commands in (rankings, draws):
     guard(commands)
     for command in commands.registered_commands:
         # Paragraphs flow: their lines end where the terminal does, not where the source does.
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
+        for hint in get_type_hints(command.callback, include_extras=True).values():
+            for info in getattr(hint, "__metadata__", ()):
+                if isinstance(info, ArgumentInfo):
+                    paragraphs.insert(1, f"{info.metavar}: {info.help}")
         command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     app.add_typer(commands)
 
@@ -86,7 +101,7 @@ def _described(error: Exception) -> tuple[str, int]:
 
 
 def _of_system(error: OSError) -> str:
-    """Return what the system says of a file, after its name, or in general."""
+    """Return the system's message, after the name of the file if there is one."""
     if error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error)

@@ -18,7 +18,9 @@ NOT_SOUND = 1  # exit status of `check-negatives`
 app = typer.Typer()
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics sample ranks.parquet --n-negatives 100 --output sampled.csv"
+)
 def sample(
     file: options.RankFile,
     n_negatives: options.Negatives,
@@ -37,11 +39,11 @@ def sample(
     form: options.Form = Format.CSV,
     output: options.Output = None,
 ) -> None:
-    """Draw sampled ranks from full rankings, as if negatives had been sampled.
+    """Draw sampled ranks from full rankings.
 
     Rankings are exact ranks, or scores: a matrix with --relevant, or a table of user_id, item_id
     and score of all candidates with --relevant and --complete. Several held-out items of a user
-    are a row each; the negatives of one may include the others.
+    are a row each; the negatives of one may include another.
 
     Keys: repetition (from 0), user_id (if the file has it; with --repetitions else the row from 1),
     item_id (if users have several held-out items, running numbers from 0), n_candidates,
@@ -89,7 +91,10 @@ def _by_item(ranks: "Ranks") -> "Ranks":
     )
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics negatives --seen train.csv --relevant test.csv "
+    "--n-negatives 100 --output negatives.csv"
+)
 def negatives(
     relevant: options.HeldOut,
     seen: options.SeenPairs,
@@ -99,7 +104,7 @@ def negatives(
     form: options.Form = Format.CSV,
     output: options.Output = None,
 ) -> None:
-    """Draw negatives for each user, uniformly and without replacement.
+    """Draw negatives for each user, without replacement.
 
     Seen and held-out items are no negatives. The same seed gives the same negatives, so that all
     recommenders can be ranked against them; add the held-out item of the user before scoring.
@@ -113,16 +118,20 @@ def negatives(
     wrote(output, len(drawn["item_id"]), "negative")
 
 
-@app.command("check-negatives")
+@app.command(
+    "check-negatives",
+    epilog="Example: sampled-metrics check-negatives negatives.csv --seen train.csv "
+    "--relevant test.csv",
+)
 def check_negatives(
-    file: Annotated[Path, typer.Argument(help="Negatives: a table of user_id and item_id.")],
+    file: Annotated[Path, options.argument("FILE", "Negatives: a table of user_id and item_id.")],
     relevant: options.HeldOut,
     seen: options.SeenPairs,
     items: options.AllItems = None,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.
+    """Check that negatives are uniform and unseen.
 
     Looks for held-out items, seen items and duplicates among them, and tests whether all items are
     drawn as often.
@@ -138,14 +147,14 @@ def check_negatives(
         raise typer.Exit(NOT_SOUND)
 
 
-@app.command()
+@app.command(epilog="Example: sampled-metrics metrics")
 def metrics(form: options.Form = Format.TABLE, output: options.Output = None) -> None:
-    """Print the names of all metrics, and what other libraries call them.
+    """Print the names of metrics, and those of other libraries.
 
     Names may be in upper or lower case, with _ for -, and with a cut-off as @10, _10 or -10.
 
-    Keys: library, theirs, ours, note; library is sampled-metrics for our own names, theirs being
-    the other names that are understood.
+    Keys: library, theirs, ours, note; library is sampled-metrics for our own names, and
+    theirs lists further names that are understood.
     """
     from sampled_metrics.metrics.measures import synonyms
 

@@ -47,7 +47,7 @@ def _paths(values: Iterable[Any]) -> Iterator[Path]:
 
 
 def _is_same(a: Path, b: Path) -> bool:
-    """Return whether two names are those of one file, also by links."""
+    """Return whether two names belong to one file, also by links."""
     try:
         return a.is_file() and a.samefile(b)
     except OSError:  # at least one does not exist, or cannot be a name

@@ -16,12 +16,20 @@ if TYPE_CHECKING:
 
 
 def option(metavar: str, text: str, *names: str, **settings: Any) -> Any:
-    """Return an option: what stands for its value ("" for flags), the help text, other names."""
+    """Return an option: placeholder of its value ("" for flags), help text, further names."""
     return typer.Option(*names, help=text, metavar=metavar, **settings)
 
 
+def argument(metavar: str, text: str, **settings: Any) -> Any:
+    """Return an argument: what stands for its value, and the help text, shown with the command.
+
+    The list of arguments in the help of typer would name types of Python.
+    """
+    return typer.Argument(help=text, metavar=metavar, hidden=True, **settings)
+
+
 def _by_suffix(context: typer.Context, form: Format) -> Format:
-    """Return the format asked for, or else that of the file to write, if its suffix tells."""
+    """Return the format asked for, or else the one that the suffix of the output tells."""
     source, output = context.get_parameter_source("form"), context.params.get("output")
     if output is None or source is None or source.name != "DEFAULT":
         return form
@@ -89,7 +97,7 @@ def _is_number(text: str) -> bool:
 
 
 def _known_suffix(context: typer.Context, output: Path | None) -> Path | None:
-    """Return the file to write, or raise InputError unless its suffix is one that is written."""
+    """Return the file to write, or raise InputError if its suffix names no format."""
     known = _PAGES if context.command.name == "report" else _RESULTS
     if context.command.name in _TABLES:
         known = (*known, ".parquet")
@@ -127,9 +135,9 @@ _HELD_OUT = "Held-out items: a table of user_id and item_id, or qrels."
 _SEEN = "Items seen in training, to exclude from lists and scores."
 _ALL_ITEMS = "All items: a table with item_id, if some are in no other file."
 
-SampledFile = Annotated[Path, typer.Argument(help=_SAMPLED, callback=_no_printed_number)]
-RankFile = Annotated[Path, typer.Argument(help=_RANKS, callback=_no_printed_number)]
-RankFiles = Annotated[list[Path], typer.Argument(help=_RANKS, callback=_no_printed_numbers)]
+SampledFile = Annotated[Path, argument("FILE", _SAMPLED, callback=_no_printed_number)]
+RankFile = Annotated[Path, argument("FILE", _RANKS, callback=_no_printed_number)]
+RankFiles = Annotated[list[Path], argument("FILE", _RANKS, callback=_no_printed_numbers)]
 Metrics = Annotated[list[str] | None, option("NAMES", _METRICS, callback=_known_metrics)]
 Estimators = Annotated[list[str] | None, option("NAMES", _ESTIMATORS, callback=_known_estimators)]
 Ties = Annotated[str, option("POLICY", "expected, random, optimistic or pessimistic.")]
@@ -166,7 +174,7 @@ Confidence = Annotated[
     float,
     option("LEVEL", "Nominal coverage of intervals and ranges.", callback=_valid_confidence),
 ]
-Seed = Annotated[int, option("SEED", "Seed of what is drawn.", min=0)]
+Seed = Annotated[int, option("SEED", "Random seed.", min=0)]
 _FORM = "table, json or csv; by default by the suffix of --output, or table."
 Form = Annotated[Format, option("FORM", _FORM, "--format", callback=_by_suffix, show_default=False)]
 Output = Annotated[

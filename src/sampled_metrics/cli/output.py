@@ -1,6 +1,6 @@
 """Results as a table for people, as JSON or CSV for programs.
 
-Functions import what they write with, because `--help` should not wait for it.
+Functions import pandas and pyarrow themselves, because `--help` should not wait for them.
 """
 
 import dataclasses

@@ -16,7 +16,9 @@ FLAGGED = 1  # exit status of `check`
 app = typer.Typer()
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics evaluate lists.csv --relevant test.csv --metric HR@10,NDCG@10"
+)
 def evaluate(
     files: options.RankFiles,
     metric: options.Metrics = None,
@@ -32,7 +34,7 @@ def evaluate(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Average exact metrics over users, with standard errors and confidence intervals.
+    """Average exact metrics over users, with intervals.
 
     Keys: file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items, effective_users
     (few where a handful of users carry the value), notes (questions about the file); values are
@@ -72,7 +74,9 @@ def evaluate(
         emit(rows, form, output)
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics correct scores.npy --positive 0 --n-items 3541 --metric HR@10"
+)
 def correct(
     file: options.SampledFile,
     n_negatives: options.SampledNegatives = None,
@@ -100,9 +104,7 @@ def correct(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Compute the range of exact metrics that sampled ranks allow, and corrected estimates.
-
-    Example: sampled-metrics correct scores.npy --positive 0 --n-items 3541 --metric HR@10
+    """Compute the range of metrics that sampled ranks allow.
 
     The range holds the exact metric of the users' population with the confidence asked for,
     whatever their true ranks are as long as --shape holds. An estimate is precise, but of another
@@ -112,7 +114,7 @@ def correct(
 
     Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high, shape,
     behaves_like, n_users, n_items, n_negatives, sampling, notes (questions about the file); values
-    are fractions. The estimate to quote is that of likely.
+    are fractions. The estimate to quote is by `likely`.
     """
     from sampled_metrics.inference import correct as correction
 
@@ -134,10 +136,14 @@ def correct(
     emit_results(results, form, output, intervals=intervals)
 
 
-@app.command()
+@app.command(
+    epilog="Example: sampled-metrics reported HR@10=0.8245 NDCG@10=0.5905 --n-items 3416 "
+    "--n-negatives 100 --n-users 6040"
+)
 def reported(
     printed: Annotated[
-        list[str], typer.Argument(help="Printed sampled metrics, such as HR@10=0.8245.")
+        list[str],
+        options.argument("METRIC=VALUE", "Printed sampled metrics, such as HR@10=0.8245."),
     ],
     n_items: Annotated[int, options.option("N", "n: candidates of a full ranking.", min=2)],
     n_negatives: options.Negatives,
@@ -159,7 +165,7 @@ def reported(
     shape: options.Shape = defaults.SHAPE,
     unscored: Annotated[
         float,
-        options.option("SHARE", "Users at most whose held-out item is last, because not scored."),
+        options.option("SHARE", "Largest share of users whose held-out item has no score."),
     ] = defaults.UNSCORED,
     runs: Annotated[
         int, options.option("R", "Runs over the same users whose means are printed.", min=1)
@@ -168,10 +174,7 @@ def reported(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Compute the range of exact metrics that the sampled metrics printed in a paper allow.
-
-    Example: sampled-metrics reported HR@10=0.8245 NDCG@10=0.5905 --n-items 3416 --n-negatives 100
-    --n-users 6040 --metric HR@10
+    """Compute the metrics that a paper's numbers allow.
 
     Keys: metric, reported, range_low, range_high, likely, shape, n_items, n_negatives,
     n_users, sampling, printed, notes; with --against: metric, a_low, a_high, b_low, b_high,
@@ -194,9 +197,11 @@ def reported(
     emit_results(results, form, output)
 
 
-@app.command()
+@app.command(epilog="Example: sampled-metrics check table.csv")
 def check(
-    file: Annotated[Path, typer.Argument(help="Table of printed metrics, a row for each model.")],
+    file: Annotated[
+        Path, options.argument("FILE", "Table of printed metrics, a row for each model.")
+    ],
     metric: Annotated[
         str, options.option("NAME", "Exact metric of ranges and orders.")
     ] = defaults.CHECKED,
@@ -211,7 +216,9 @@ def check(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Check a table of printed sampled metrics: what cannot be, and which orders it decides.
+    """Check a table of printed sampled metrics.
+
+    Says what cannot be, and which orders the numbers decide.
 
     Columns: n_items, n_negatives and, if known, n_users, runs (numbers are means over them),
     sampling, model, data_set, source_id; a column for each sampled metric, such as HR@10, and for
@@ -219,7 +226,7 @@ def check(
 
     A flag asks a question about numbers that do not go together: hit rates that are no share of the
     users (granularity), numbers that contradict each other (bounds), that no distribution of true
-    ranks gives (ranks), or not with the metrics over all items (exact).
+    ranks gives (ranks), or gives with the metrics over all items (exact).
 
     Keys: row, source, data_set, model, printed, exact, n_items, n_negatives, n_users, runs,
     sampling, metric, range_low, range_high, likely, flags, and of the exact
@@ -259,7 +266,11 @@ def _printed(numbers: list[str]) -> dict[str, Any]:
     return values
 
 
-@app.command("compare")
+@app.command(
+    "compare",
+    epilog="Example: sampled-metrics compare A.csv B.csv --n-negatives 100 --n-items 3541 "
+    "--metric HR@10",
+)
 def compare_files(
     files: options.RankFiles,
     n_negatives: options.SampledNegatives = None,
@@ -289,13 +300,11 @@ def compare_files(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Decide, where possible, which recommender of each pair has the higher exact metric.
-
-    Example: sampled-metrics compare A.csv B.csv --n-negatives 100 --n-items 3541 --metric HR@10
+    """Decide which recommender has the higher exact metric.
 
     From full rankings, or from sampled ranks or scores of held-out items and their negatives, which
-    --n-negatives, --positive or a column sampled_rank or label tell. From those the order is that
-    of the exact metrics and decided if the range of their difference excludes 0; the estimates
+    --n-negatives, --positive or a column sampled_rank or label tell. Sampled ranks decide the order
+    of the exact metrics if the range of their difference excludes 0; the estimates
     beside it may be ordered otherwise. Users are paired if the files have the same user_id, which
     decides most if all recommenders ranked the same negatives.
 
@@ -324,16 +333,16 @@ def compare_files(
     emit_results(results, form, output)
 
 
-@app.command()
+@app.command(epilog="Example: sampled-metrics plan --ranks A.parquet B.parquet --metric HR@10")
 def plan(
     ranks: Annotated[
         tuple[Path, Path] | None, options.option("A B", "Exact ranks of two recommenders.")
     ] = None,
     effect: Annotated[
-        float | None, options.option("D", "Without --ranks: the difference to be decided.")
+        float | None, options.option("D", "Without --ranks: the difference to detect.")
     ] = None,
     value: Annotated[
-        float | None, options.option("V", "Without --ranks: the metric of the one with less.")
+        float | None, options.option("V", "Without --ranks: metric of the weaker one.")
     ] = None,
     n_items: options.Items = None,
     metric: options.Metrics = None,
@@ -346,11 +355,9 @@ def plan(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Calculate how many negatives are needed to decide between two recommenders.
+    """Compute how many negatives decide between recommenders.
 
     The table says how likely 1 to 1,000 negatives, and full rankings, decide their order.
-
-    Example: sampled-metrics plan --ranks A.parquet B.parquet --metric HR@10
 
     For two recommenders whose full rankings are known, with the same users, or with --n-users as
     many users like them. An order is decided if the range of the exact difference excludes 0.
@@ -384,7 +391,9 @@ def plan(
     emit_results(results, form, output)
 
 
-@app.command("report")
+@app.command(
+    "report", epilog="Example: sampled-metrics report A.parquet B.parquet --output page.html"
+)
 def write_report(
     files: options.RankFiles,
     output: options.Page,
@@ -401,12 +410,11 @@ def write_report(
     shape: options.Shape = defaults.SHAPE,
     confidence: options.Confidence = defaults.CONFIDENCE,
 ) -> None:
-    """Write one HTML page about one recommender or several, which opens without a network.
+    """Write one HTML page about one recommender or several.
 
     From sampled ranks, or scores of held-out items and their negatives, as compare takes them:
-    ranges of the exact metrics, estimates, comparisons, and what it would cost to know more. From
-    full rankings: exact metrics, comparisons, and what ranking against random items would make of
-    them. Recall@10 by default.
+    ranges of the exact metrics, estimates, comparisons, and ways to know more. From full rankings:
+    exact metrics, comparisons, and the same metrics against random items. Recall@10 by default.
     """
     from sampled_metrics.pages.own import report
 

@@ -1,6 +1,6 @@
 """Estimators of the exact metric from a sampled rank, each a vector of m + 1 values.
 
-Those of the paper (section 5) are fixed; `em` is fitted to the sampled ranks.
+The paper's (section 5) are fixed; `em` is fitted to the sampled ranks.
 """
 
 from sampled_metrics.estimators.least_squares import bias_variance, monotone, reduced
@@ -10,6 +10,7 @@ from sampled_metrics.estimators.registry import (
     Problem,
     em_step,
     estimator_matrix,
+    likely_estimates,
     parse_estimator,
     parse_estimators,
     register,
@@ -22,6 +23,7 @@ __all__ = [
     "bias_variance",
     "em_step",
     "estimator_matrix",
+    "likely_estimates",
     "monotone",
     "parse_estimator",
     "parse_estimators",

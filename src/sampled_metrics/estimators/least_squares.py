@@ -37,13 +37,13 @@ MOST_NEGATIVES = 10_000  # so that the matrices of a problem take some GB
 _BLOCK_ROWS = 2048
 _MAX_CONDITION = 1e8
 _TIE_BREAK = 1e-12  # gamma of constrained least squares
-_ITERATIONS = 30  # of constrained least squares, per unknown
-_ROUNDING = 1e-13  # of steps down, as a share of the largest
+_ITERATIONS = 30  # per unknown, in constrained least squares
+_ROUNDING = 1e-13  # in steps down, as a share of the largest
 ONE_BY_ONE = 1 << 14  # up to so many ranks, each is taken by itself; those of the paper are
 _NODES = 20
 _EDGE = 128  # ranks taken one by one at both ends
-_MANY = 0.25  # of the candidates drawn: more negatives determine true ranks too well for blocks
-_DEVIATIONS = 3.0  # of the sampled rank, that a block moves it at most
+_MANY = 0.25  # share of candidates drawn: more determine true ranks too well for blocks
+_DEVIATIONS = 3.0  # that a block moves the sampled rank at most
 
 
 class ConditioningError(InputError):
@@ -172,7 +172,7 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
     # The unknowns are d_(m+1), d_1, d_2 ...
     columns = np.hstack([steps[:, -1:], steps[:, :-1], targets])
     triangle = np.asarray(np.linalg.qr(columns, mode="r"))[:size]
-    first = int(not nonnegative)  # of those that must be at least 0
+    first = int(not nonnegative)  # unknown that must be at least 0
     left = triangle[:, :size]
     targets = triangle[:, size:]
     vectors = []

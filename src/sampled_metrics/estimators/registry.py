@@ -37,7 +37,7 @@ class Problem:
     measures: Sequence[Measure]
     n: int  # number of candidates, the held-out item included
     m: int  # number of negatives
-    sampling: Sampling | str  # how all but `sampled` and `rank-estimate` take them to be drawn
+    sampling: Sampling | str  # how they are drawn; not for `sampled` and `rank-estimate`
     histogram: ArrayLike | None = None  # users at every sampled rank, for fitted estimators
     prior: ArrayLike | None = None  # p(r) of eq. 21 and 25, for `cls` and `bv`; shape (n,)
     # Options of the paper's Table 3: whether entries of `cls` must be at least 0, and the rank of
@@ -73,9 +73,9 @@ class Declaration:
     """An estimator as `register` knows it."""
 
     label: str  # its name in tables
-    vectors: Callable[..., Float]  # of all measures of a `Problem`, shape (measures, m + 1)
+    vectors: Callable[..., Float]  # for a `Problem`, shape (measures, m + 1)
     parameter: str | None = None  # second argument of `vectors`
-    values: str = ""  # of the parameter, in words
+    values: str = ""  # allowed values of the parameter, in words
     allows: Callable[[float], bool] = bool  # whether a number is one of them
     fitted: bool = False  # whether the vectors depend on `Problem.histogram`
 
@@ -165,7 +165,7 @@ def estimator_matrix(
 
     An estimate is the mean of its vector over users' sampled ranks: histogram @ vector / users.
     Returns float64 of shape (measures, estimators, m + 1); the last axis is sampled rank - 1.
-    `options` are the other attributes of `Problem`, of which `sampling` is required.
+    `options` are further attributes of `Problem`; `sampling` is required.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def em_step(given: Float, share: Float, shares: Float) -> Float:
     Liu, "On Estimating Recommendation Evaluation Metrics under Sampling", AAAI 2021).
     """
     expected = given.T @ share
-    expected[expected <= 0.0] = np.inf  # so that what is impossible counts for nothing
+    expected[expected <= 0.0] = np.inf  # so that impossible ranks count for nothing
     return share * (given @ (shares / expected))
 
 
@@ -275,23 +275,57 @@ def _likely(problem: Problem) -> Float:
 
     in sqrt(D)/4 steps, where f_i is the share of the D users at sampled rank i + 1, and Q_k(i)
     the probability of it under the uniform distribution on 1 ... k. The estimate is the sum of
-    w_k M_k, M_k the mean of the metric over 1 ... k; that of AUC is unbiased.
+    w_k M_k, M_k the mean of the metric over 1 ... k; for AUC it is unbiased.
 
-    The equal start says what is likely where sampled ranks say nothing, above rank n/m; to stop is
-    to fit them no closer than D users determine them (see `benchmarks/likely.py`).
+    Above rank n/m sampled ranks say nothing, and the equal start decides. Few steps fit them no
+    closer than D users determine them (see `benchmarks/likely.py`).
     """
-    n = problem.n
-    m = problem.m
-    points, widths = _spread_points(n)
-    tied = Ranks(np.full(points.size, n), np.zeros_like(points), points - 1)
-    given = sampled_rank_distribution(tied, m, problem.sampling)
-    values = np.column_stack([mean_up_to(points, measure, n) for measure in problem.measures])
-    steps = max(round(math.sqrt(problem.n_users) / _USERS_OF_A_STEP), 1)
-    vectors = _after_steps(steps, widths / n, given, values, problem.shares)
+    mixture = _uniform_mixture(problem.measures, problem.n, problem.m, problem.sampling)
+    vectors = _after_steps(_steps(problem.n_users), *mixture, problem.shares)
     for place, measure in enumerate(problem.measures):
         if measure.metric.needs_candidates:
-            vectors[place] = measure.at(np.arange(1, m + 2), m + 1)
+            vectors[place] = measure.at(np.arange(1, problem.m + 2), problem.m + 1)
     return vectors
+
+
+def likely_estimates(
+    histograms: Int, measures: Sequence[Measure], n: int, m: int, sampling: Sampling | str
+) -> Float:
+    """Estimate by `likely` from each of several samples of the same users, without vectors.
+
+    `histograms` counts users at every sampled rank, shape (samples, m + 1). Returns shape
+    (measures, samples).
+    """
+    users = histograms[0].sum()
+    shares = histograms.T / users
+    start, given, values = _uniform_mixture(measures, n, m, sampling)
+    weights = np.repeat(start[:, np.newaxis], len(histograms), axis=1)
+    for _ in range(_steps(users)):
+        weights = em_step(given, weights, shares)
+    found = values.T @ weights
+    for place, measure in enumerate(measures):
+        if measure.metric.needs_candidates:
+            found[place] = measure.at(np.arange(1, m + 2), m + 1) @ shares
+    return found
+
+
+def _steps(users: float) -> int:
+    return max(round(math.sqrt(users) / _USERS_OF_A_STEP), 1)
+
+
+def _uniform_mixture(
+    measures: Sequence[Measure], n: int, m: int, sampling: Sampling | str
+) -> tuple[Float, Float, Float]:
+    """Uniform distributions on the ranks 1 ... k.
+
+    Their weights at the start, and by distribution the probabilities of sampled ranks and the
+    metrics.
+    """
+    points, widths = _spread_points(n)
+    tied = Ranks(np.full(points.size, n), np.zeros_like(points), points - 1)
+    given = sampled_rank_distribution(tied, m, sampling)
+    values = np.column_stack([mean_up_to(points, measure, n) for measure in measures])
+    return widths / n, given, values
 
 
 def _spread_points(n: int) -> tuple[Int, Int]:

@@ -1,1 +1,1 @@
-"""What ranks allow to say: estimates, intervals, comparisons, plans."""
+"""Conclusions from ranks: estimates, intervals, comparisons, plans."""

@@ -1,6 +1,6 @@
 """Averages of functions of the true rank under the extreme points of a class.
 
-The class is that of `kernels` with its shape at all ranks: the ranks 1 ... k, equally likely, or
+The class is as in `kernels`, with its shape at all ranks: the ranks 1 ... k, equally likely, or
 rank k alone. Among more than 200,000 candidates, ranks further than 100,000 from both ends are
 taken in steps of a 50,000th of that distance.
 """
@@ -21,12 +21,12 @@ from sampled_metrics.sampling.probability import pmf_at
 
 _EDGE = 512  # single ranks at both ends
 _RATIO = 1.25  # growth of panels
-_NODES = 40  # of each panel
+_NODES = 40  # in each panel
 _EULER_MACLAURIN = ((1, 1 / 12), (3, -1 / 720), (5, 1 / 30240))  # derivatives and their factors
 _FINE = 50_000  # steps in the distance of a rank from the nearer end, at least
 
 
-@lru_cache(maxsize=2)  # rows of a table have the same
+@lru_cache(maxsize=2)  # often the same for all rows of a table
 def sampled_moments(
     measures: tuple[Measure, ...], n: int, m: int, kind: Sampling, alone: bool, runs: int = 1
 ) -> tuple[Float, Float]:
@@ -46,9 +46,9 @@ def moments(
 ) -> tuple[Float, Float]:
     """Expected sampled metrics, then exact ones, and products of each two, under extreme points.
 
-    Of a user's means over `runs`, each with negatives of its own. `points` are k of the extreme
-    points. Shapes (metrics, points) and (metrics, metrics, points). For large n by Chebyshev
-    interpolation, to about 1e-12.
+    A user's metrics are means over `runs`, each with negatives of its own. `points` are k of the
+    extreme points. Shapes (metrics, points) and (metrics, metrics, points). For large n by
+    Chebyshev interpolation, to about 1e-12.
     """
     credit = np.stack([measure.at(np.arange(1, m + 2), m + 1) for measure in sampled], axis=1)
     k = len(sampled) + len(exact)
@@ -86,8 +86,8 @@ def _of_points(
 ) -> Float:
     """Mean of some functions of the rank under extreme points; shape (functions, points).
 
-    `values` returns a row for each rank, which need not be whole. Of large n, all but the first
-    and last ranks, `edge` at both ends, are cut into panels where values are polynomials.
+    `values` returns a row for each rank, which need not be whole. For large n, the ranks between
+    the first and last `edge` ones are cut into panels where values are polynomials.
     """
     panels = _panels(n, edge)
     found = []
@@ -132,7 +132,7 @@ def _of_polynomials(
 ) -> tuple[Float, Float]:
     """Values and sums as by `_of_single_ranks`, where the values are smooth.
 
-    By a polynomial through them, and the formula of Euler and Maclaurin for its sums.
+    A polynomial interpolates them; its sums are by the formula of Euler and Maclaurin.
     """
     middle = (first + last) / 2.0
     half = (last - first) / 2.0
@@ -152,7 +152,7 @@ def _of_polynomials(
 
 
 def last_ranks(n: int) -> Int:
-    """Ranks k of the extreme points, all but those far from both ends."""
+    """Ranks k of the extreme points: all near both ends, and some far from them."""
     half = (n + 1) // 2
     near = [np.arange(1, min(_FINE, half) + 1)]
     for step in range(1, half // _FINE + 1):

@@ -6,14 +6,13 @@ class of true ranks (see `kernels`), a vector u with
     sum over s of u(s) Q_k(s) >= M_k   for all k
 
 has an expectation of at least the exact metric, whatever distribution of the class the true ranks
-have. Of all such vectors, the one with the least expected upper end,
+have. Among all such vectors, the one with the least expected upper end,
 
     f.u + z sqrt(Var_f(u) / D),
 
 is a second-order cone programme; f is the likely distribution of sampled ranks, D the number of
-users. The programme is solved for some extreme points; those that turn out violated join until none
-is, and what remains of a violation is added to the vector, so that it is valid however badly f is
-known.
+users. The programme is solved for some extreme points; violated ones join until none is left, and a
+remaining violation is added to the vector, so that it is valid however badly f is known.
 """
 
 from typing import NamedTuple
@@ -28,22 +27,22 @@ from sampled_metrics.metrics.measures import Measure
 
 LOWER, UPPER = -1.0, 1.0  # signs of vectors; lower ones are upper ones of the negative
 
-_OF_PROGRAMME = (30, 60)  # points from which it starts: small k singly, and larger ones
-_OF_FACTOR = (12, 40)  # the same where others must join in any case
-_OF_FIT = (100, 100)
-_ACCURACY = 1e-6  # of the solver
+_STARTING_POINTS = (30, 60)  # points at the start: small k singly, and larger ones
+_STARTING_POINTS_OF_FACTOR = (12, 40)  # the same for a factor, where some join in any case
+_FIT_POINTS = (100, 100)
+_SOLVER_ACCURACY = 1e-6
 _NEGLIGIBLE = 1e-14  # probabilities that the solver takes as 0
-_TOLERANCE = 2e-5  # of the metric's span; violations up to it are added to the vector
-_ROUNDS = 20  # of cutting planes
-_ITERATIONS = 400  # of a fit
+_TOLERANCE = 2e-5  # violations, by the metric's span, that are added to the vector
+_CUTTING_ROUNDS = 20
+_FIT_ITERATIONS = 400
 _PSEUDO_USERS = 0.5
 
 
 class Mixture(NamedTuple):
     """The mixture of extreme points that is likeliest for some sampled ranks."""
 
-    rows: Int  # of its extreme points in a kernel
-    weights: Float  # of each of them; shape (..., points)
+    rows: Int  # in a kernel, one for each extreme point
+    weights: Float  # shape (..., points)
     shares: Float  # probability of every bin, with half a user of a uniform rank; all positive
 
 
@@ -53,27 +52,28 @@ def likely_mixture(counts: Float, table: Kernel) -> Mixture:
     Maximum likelihood by expectation maximisation, with half a user of a uniformly random rank.
     Counts of several samples, shape (..., bins), are fitted each on its own.
     """
-    rows = spread_rows(table, *_OF_FIT)
+    rows = spread_rows(table, *_FIT_POINTS)
     uniform = _PSEUDO_USERS * table.widths / (table.m + 1)
     given = table.given[rows]
     observed = counts + uniform
     observed /= observed.sum(axis=-1, keepdims=True)
     weights = np.full((*counts.shape[:-1], rows.size), 1.0 / rows.size)
-    for _ in range(_ITERATIONS):
+    for _ in range(_FIT_ITERATIONS):
         weights *= (observed / (weights @ given)) @ given.T
     weights /= weights.sum(axis=-1, keepdims=True)
     fitted = counts.sum(axis=-1, keepdims=True) * (weights @ given) + uniform
     return Mixture(rows, weights, fitted / fitted.sum(axis=-1, keepdims=True))
 
 
-def vectors(
+def bracketing_vectors(
     measure: Measure, table: Kernel, shares: Float, n_users: int, z: float, sign: float
 ) -> Float:
-    """Compute the lower or the upper vectors of a metric, shape (rows, m + 1).
+    """Compute one bracketing vector for each row of `shares`, shape (rows, m + 1).
 
-    Each row of `shares`, likely distributions of sampled ranks in the bins of `table`, has a vector
-    of its own, to be averaged over `n_users`; `z` is the weight of the standard error. The upper
-    vectors have the least expected upper ends among those with expectations above the metric.
+    An upper vector (`sign` is `UPPER`) never has an expectation below the metric, a lower one never
+    above; among these it has the smallest expected upper, or the largest expected lower, end. A row
+    of `shares` is a likely distribution of sampled ranks in the bins of `table`. `z` is the weight
+    of the standard error of means over `n_users`.
     """
     low, high = measure.at(np.array([table.n, 1]), table.n).tolist()
     if high <= low:
@@ -91,16 +91,16 @@ class _Programme:
     """The programme of upper vectors, stated for some extreme points; violated ones join."""
 
     def __init__(self, target: Float, table: Kernel, cutoff: int | None) -> None:
-        first = _OF_PROGRAMME if table.is_complete else _OF_FACTOR
+        first = _STARTING_POINTS if table.is_complete else _STARTING_POINTS_OF_FACTOR
         self.table = table
-        self.rows = spread_rows(table, *first, cutoff)  # of the k of each point
+        self.rows = spread_rows(table, *first, cutoff)
         self.points = np.column_stack([table.given, target])  # bins, and the metric
         self.stated = self.points[self.rows]
 
     def vector(self, shares: Float, weight: float) -> Float:
         """Solve for an upper vector in the bins by cutting planes."""
         table = self.table
-        for _ in range(_ROUNDS):
+        for _ in range(_CUTTING_ROUNDS):
             vector = _solve(self.stated, shares, weight)
             lacking = self.points @ np.append(-vector, 1.0)
             added = peaks(table.heaviest(lacking), _TOLERANCE)
@@ -115,7 +115,7 @@ class _Programme:
 
 
 def _most_lacking(lacking: Float, table: Kernel) -> float:
-    """Greatest violation of any extreme point, or a bound of it where k is of a grid."""
+    """Greatest violation at any extreme point, or a bound on it where the points are a grid."""
     most = table.greatest(lacking)
     if table.points.size == table.n:
         return most
@@ -125,7 +125,7 @@ def _most_lacking(lacking: Float, table: Kernel) -> float:
     if table.is_complete:
         return most + float(bound.max())
     bound += _within_blocks(left, table)
-    # Of a weighted mean, by a mean with weights that are a factor larger at most.
+    # A weighted mean is bounded by one whose weights are larger by the factor at most.
     return most + max(table.factor * float(bound.max()), 0.0)
 
 
@@ -143,29 +143,32 @@ def _solve(stated: Float, shares: Float, weight: float) -> Float:
     right = np.concatenate([-target, np.zeros(1 + bins)])
     cones = [clarabel.NonnegativeConeT(points), clarabel.SecondOrderConeT(bins + 1)]
     cost = np.concatenate([shares, [0.0, weight]])
-    vector = np.array(cone_programme(cost, matrix, right, cones, _ACCURACY, refinements=1).x)[:bins]
+    vector = np.array(
+        cone_programme(cost, matrix, right, cones, _SOLVER_ACCURACY, refinements=1).x
+    )[:bins]
     return vector if np.isfinite(vector).all() else np.full(bins, target.max())
 
 
 def _between(lacking: Float, table: Kernel) -> Float:
-    """Bound how much a violation grows between a point and the next, where k is of a grid.
+    """Bound how much a violation grows between neighbouring points of a grid.
 
-    A quarter of the second derivative times the squared step, twice that of a parabola. On both
-    sides of a cut-off, neighbouring k are points, so no second difference spans it that counts.
+    A quarter of the second derivative times the squared step, twice as much as for a
+    parabola. On both sides of a cut-off, neighbouring k are points, so that no second difference
+    that counts spans it.
     """
     step = np.diff(table.points).astype(np.float64)
     bend = 2.0 * np.abs(np.diff(np.diff(lacking) / step)) / (step[1:] + step[:-1])
     bend = np.pad(bend, 1, mode="edge")
     growth = np.where(step > 1, np.square(step) * np.maximum(bend[:-1], bend[1:]) / 4.0, 0.0)
     growth = np.append(growth, 0.0)
-    growth[1:-1] = np.maximum(growth[1:-1], growth[:-2])  # of both sides
+    growth[1:-1] = np.maximum(growth[1:-1], growth[:-2])
     return growth
 
 
 def _within_blocks(lacking: Float, table: Kernel) -> Float:
     """Bound how much more is lacking where the weight changes within a block of ranks.
 
-    By twice what it is for a straight line through 0 in the middle of the block.
+    Twice the bound for a straight line through 0 in the middle of the block.
     """
     found = np.zeros(lacking.size)
     sums, sizes = table.block_sums(lacking)

@@ -1,4 +1,4 @@
-"""Check of a table of printed metrics: what cannot be, what it allows, which orders it decides."""
+"""Check of a table of printed metrics: impossible numbers, ranges, orders that it decides."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _QUESTIONS = (
 
 @dataclass(frozen=True)
 class Checked:
-    """What the check found of one row.
+    """The check's findings for one row.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Checks(Results[Checked]):
 
 
 class _Question(NamedTuple):
-    """What is asked of every row."""
+    """The question put to every row."""
 
     measure: Measure
     shape: str
@@ -183,7 +183,7 @@ def check(
     metric
         Exact metric whose range and orders are computed.
     n_items, n_negatives
-        Of rows without these columns.
+        For rows without these columns.
     shape, confidence
         As for `reported`.
 
@@ -191,6 +191,19 @@ def check(
     -------
     Checks
         A list of `Checked`, with an attribute `orders`.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    reported : The range of one printed number.
+
+    References
+    ----------
+    W. Krichene and S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020.
 
     Examples
     --------
@@ -271,7 +284,7 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
 def _placed(
     row: PrintedRow, question: _Question, allowed: Range, names: Iterable[str]
 ) -> list[Placed]:
-    """Place exact metrics of a row beside their ranges, computing those that are not known."""
+    """Place exact metrics of a row beside their ranges, computing the ranges that are not known."""
     placed = []
     for name in names:
         found = allowed

@@ -47,7 +47,7 @@ from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measu
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import Data, OfUsers
 
-_holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # all estimators have the same order
+_holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # the same for all estimators
 
 
 @with_questions
@@ -85,8 +85,8 @@ def compare(
     Parameters
     ----------
     data
-        What `evaluate` takes for each recommender, or what `correct` takes; two or more. Negatives
-        must be as many for all, and drawn in the same way.
+        Data of two or more recommenders, each as for `evaluate` or as for `correct`. Negatives must
+        be as many for all, and drawn in the same way.
     metrics, relevant, seen, n_items, min_relevance, complete, ties, confidence
         See `evaluate`; ties of scores among negatives are `random` by default.
     estimators, positive, n_negatives, sampling, shape
@@ -96,6 +96,26 @@ def compare(
         `t` prints the p-value of full rankings: Student's test of paired users, or Welch's.
     correction
         For the number of pairs: `holm` or `none`.
+
+    Returns
+    -------
+    Results
+        A list of `Compared`, one for each pair, metric and estimator, which prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    evaluate : Exact metrics of one recommender.
+    correct : Ranges of one recommender.
+    plan : How many negatives decide.
+
+    References
+    ----------
+    S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", 1979.
 
     Examples
     --------
@@ -192,7 +212,7 @@ def _finished(
     shape: str | float,
     confidence: float,
 ) -> Compared:
-    """Fill in the verdict, and what would decide an open order or contradict one of samples."""
+    """Fill in the verdict, the users needed, and the factor that the order holds up to."""
     is_open = result.order == UNDECIDED
     if not solved:
         if is_open:
@@ -214,7 +234,7 @@ def _by_rankings(
     seed: int,
     confidence: float,
 ) -> Iterator[Compared]:
-    """Compare pairs by their full rankings, orders open."""
+    """Compare pairs by their full rankings, without a verdict."""
     rankings = users.evaluations
     known = {name: known_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
     for name, ranks in rankings.items():
@@ -246,7 +266,7 @@ def _by_rankings(
 def _by_samples(
     solved: dict[str, Solved], common: Common, shared: list[str], confidence: float
 ) -> Iterator[Compared]:
-    """Compare pairs by their sampled ranks, orders open.
+    """Compare pairs by their sampled ranks, without a verdict.
 
     Where users share their negatives, `shared`, their ranks are not independent, and p-values of 1
     leave orders undecided.
@@ -279,7 +299,7 @@ def _by_samples(
 
 
 def _quoted(result: Compared, allowed: Range, of_a: Range, of_b: Range) -> Compared:
-    """Keep a difference in its range; what has too wide a range of its own is nan."""
+    """Keep a difference in its range; nan if a value's own range is too wide to quote."""
     value_a = nan if of_a.is_wide else result.value_a
     value_b = nan if of_b.is_wide else result.value_b
     result = replace(result, value_a=value_a, value_b=value_b)
@@ -298,7 +318,7 @@ def _compared(
     p: float,
     confidence: float,
 ) -> Compared:
-    """Compare means over users by the interval of their difference, the order open."""
+    """Compare means over users by the interval of their difference, without a verdict."""
     mean = mean_difference(*values, paired, prior, confidence)
     value_a, value_b = (float(of_users.mean()) for of_users in values)
     return Compared(

@@ -8,16 +8,16 @@ From the strictest to the weakest:
   allowed for;
 - ranks: some distribution of true ranks has the sampled metrics, within sampling error and under
   the assumption of a shape. `reported` tells;
-- exact: one distribution of true ranks has the sampled metrics and those over all items: a score
-  test of means that the same users have.
+- exact: one distribution of true ranks has the sampled metrics and the metrics over all
+  items: a score test of means that the same users have.
 
-What they find are numbers; `flags` has the words.
+The tests return numbers; `flags` writes sentences about them.
 
 In the score test, a user's values are functions of the true rank, and of the sampled rank, whose
 distribution given the true rank is known. So their means and their covariance are linear in the
 distribution of true ranks, apart from the square of the means, and the least distance of the
-printed means from those of a distribution of a class is found by least squares with weights of at
-least 0 on its extreme points: the ranks 1 ... k, equally likely, if no rank is likelier than a
+printed means from the means of a distribution of a class is found by least squares with weights of
+at least 0 on its extreme points: the ranks 1 ... k, equally likely, if no rank is likelier than a
 better one, and any rank k for all other shapes.
 """
 
@@ -41,15 +41,15 @@ from sampled_metrics.inference.statement import number_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling
 
-_OF_HITS = ("hit", "recall")  # with one held-out item a user, a share of users
+_SHARES_OF_USERS = ("hit", "recall")  # with one held-out item a user
 _ROUNDING = 1e-9
 _VIOLATED = 1e-7  # sum of differences that is a contradiction
 _MOST_RUNS = 20
-_MOST_CHANCE = 0.3  # of other numbers that would fit
+_MOST_CHANCE = 0.3  # that another number would fit
 _SINGLY = 64  # first k that are points of the score test
 _WIDE = 250  # its points in equal proportions
-_ROUNDS = 6  # of the covariance
-_TURNS = 500  # of active sets; there are hardly more positive weights than numbers
+_COVARIANCE_ROUNDS = 6
+_TURNS = 500  # changes of active sets; hardly more weights than numbers are positive
 _SUM = 1e4  # weight of the condition that probabilities sum to 1
 _APART = 0.001  # probability of a distance that is refused
 _MOST_PLACES = 2_000  # up to this many ranks, each is a column of the programme
@@ -60,7 +60,7 @@ class NoShare:
     """Hit rates that are no whole number of users, and how many runs would explain them."""
 
     numbers: tuple[str, ...]
-    hits: int  # of which the first is too many
+    hits: int  # the first of them is too many
     n_users: int
     runs: int
     decimals: int
@@ -69,7 +69,7 @@ class NoShare:
 
 @dataclass(frozen=True)
 class Allowed:
-    """What the other numbers allow one metric to be."""
+    """Values of a metric that the rest of the printed numbers allows."""
 
     name: str
     printed: str
@@ -79,7 +79,7 @@ class Allowed:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Numbers that no ranks have; `n_negatives` is None for those over all items."""
+    """Numbers that no ranks have; `n_negatives` is None for metrics over all items."""
 
     numbers: tuple[str, ...]
     n_negatives: int | None
@@ -144,9 +144,9 @@ def no_share(row: PrintedRow) -> NoShare | None:
     shares = {}
     for numbers in (row.printed, row.exact):
         for name, text in numbers.items():
-            if parse_measure(name).kind in _OF_HITS:
+            if parse_measure(name).kind in _SHARES_OF_USERS:
                 shares[f"{name}={text}"] = number_of(name, text)
-    wrong = [name for name, share in shares.items() if not _is_share(*share, units)]
+    wrong = [name for name, share in shares.items() if not _can_be_share(*share, units)]
     if not wrong:
         return None
     value, decimals = shares[wrong[0]]
@@ -179,7 +179,7 @@ def contradictions(row: PrintedRow) -> list[Contradiction]:
 
 
 def higher_over_all(row: PrintedRow) -> list[Higher]:
-    """Find metrics over all items above those among a few: a rank among few is never worse."""
+    """Find metrics that are higher over all items than among a few, where no rank is worse."""
     sampled = {parse_measure(name): (name, text) for name, text in row.printed.items()}
     found = []
     for name, text in row.exact.items():
@@ -194,7 +194,7 @@ def higher_over_all(row: PrintedRow) -> list[Higher]:
 
 
 def not_above_random(printed: Mapping[str, float | str], n_negatives: int) -> list[str]:
-    """Name the sampled metrics that are at most those of a random order."""
+    """Name the sampled metrics that do not exceed a random order's."""
     places = np.arange(1, n_negatives + 2)
     found = []
     for name, text in printed.items():
@@ -206,7 +206,7 @@ def not_above_random(printed: Mapping[str, float | str], n_negatives: int) -> li
 def place(name: str, row: PrintedRow, low: float, high: float, confidence: float) -> Placed:
     """Place an exact metric of a row beside the range that the sampled metrics allow.
 
-    Its own interval is that of Wilson around the ends of the rounding.
+    Its own interval is Wilson's around the ends of the rounding.
     """
     value, decimals = number_of(name, row.exact[name])
     ends = np.clip([value - 0.5 * 10.0**-decimals, value + 0.5 * 10.0**-decimals], 0.0, 1.0)
@@ -226,7 +226,7 @@ def place(name: str, row: PrintedRow, low: float, high: float, confidence: float
 
 
 def _likely_runs(shares: Sequence[tuple[float, int]], n_users: int) -> int | None:
-    """Least number of runs whose means the shares can be, if so few numbers can be by chance."""
+    """Least number of runs with which all shares can be, unless chance explains it as well."""
     for runs in range(2, _MOST_RUNS + 1):
         units = n_users * runs
         chance = 1.0
@@ -234,16 +234,16 @@ def _likely_runs(shares: Sequence[tuple[float, int]], n_users: int) -> int | Non
             chance *= min(1.5 * units * 10.0**-decimals, 1.0)
         if chance > _MOST_CHANCE:
             return None
-        if all(_is_share(*share, units) for share in shares):
+        if all(_can_be_share(*share, units) for share in shares):
             return runs
     return None
 
 
-def _is_share(value: float, decimals: int, units: int) -> bool:
-    """Whether a whole number of `units`, cut off or rounded, gives a number."""
+def _can_be_share(printed: float, decimals: int, units: int) -> bool:
+    """Whether k / units, rounded or cut off to the decimals, is `printed` for a whole k."""
     step = 10.0**-decimals
-    least = (value - step / 2.0) * units
-    most = (value + step) * units
+    least = (printed - step / 2.0) * units
+    most = (printed + step) * units
     return ceil(least - _ROUNDING * units) <= floor(most + _ROUNDING * units)
 
 
@@ -297,21 +297,21 @@ def go_together(row: PrintedRow, shape: str) -> bool:
 class Course(NamedTuple):
     """Expectations under some extreme points of a class of distributions of true ranks."""
 
-    means: Float  # of functions of the true and the sampled rank; shape (functions, points)
-    products: Float  # of each two of them; shape (functions, functions, points)
+    means: Float  # functions of the true and the sampled rank; shape (functions, points)
+    products: Float  # each two of them; shape (functions, functions, points)
 
 
 def distance(values: Float, steps: Float, course: Course, n_users: int) -> float:
-    """Least distance, by chi-square, of means of users from those of a distribution of a class.
+    """Least distance, by chi-square, of means of users from a distribution of a class.
 
-    `steps` are units of the last digit. The covariance is that of the nearest distribution, which
+    `steps` are units of the last digit. The nearest distribution, whose covariance is taken,
     is found by least squares with weights of at least 0, and again with its covariance.
     """
-    own = np.diag(0.25 * steps**2 + n_users**-2.0)  # of rounding, and of one user
+    own = np.diag(0.25 * steps**2 + n_users**-2.0)  # rounding, and one user
     covariance = np.diag(values * (1.0 - values)) / n_users + own
     ones = np.full((1, course.means.shape[1]), _SUM)
     found = np.inf
-    for _ in range(_ROUNDS):
+    for _ in range(_COVARIANCE_ROUNDS):
         root = np.linalg.inv(np.linalg.cholesky(covariance))
         matrix = np.concatenate([root @ course.means, ones])
         weights = nearest_weights(matrix, np.append(root @ values, _SUM), _TURNS)
@@ -323,7 +323,7 @@ def distance(values: Float, steps: Float, course: Course, n_users: int) -> float
     return found
 
 
-@lru_cache(maxsize=4)  # rows of a table have the same
+@lru_cache(maxsize=4)  # often the same for all rows of a table
 def course_of(
     sampled: tuple[Measure, ...],
     exact: tuple[Measure, ...],
@@ -334,8 +334,8 @@ def course_of(
 ) -> Course:
     """Expectations of sampled and exact metrics, and of products, under some extreme points.
 
-    Those are the first k, others in equal proportions, and cut-offs; and the last rank alone, where
-    any share of users may be (see `reported`).
+    The points are the first k, others in equal proportions, and cut-offs; and the last rank alone,
+    where any share of users may be (see `reported`).
     """
     cutoffs = [measure.cutoff or 1 for measure in exact]
     points = np.union1d(spread(n, _SINGLY, _WIDE), np.minimum(cutoffs, n))

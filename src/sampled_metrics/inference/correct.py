@@ -52,9 +52,9 @@ from sampled_metrics.sampling.probability import pmf_at
 
 _ROUNDING = 1e-12
 _MOST_BY_DEFAULT = 1500  # negatives, beyond which cls takes more than 2 s and bv not much less
-_FAST = 2  # of the default estimators are fast for all m
+_FAST = 2  # default estimators that are fast for all m
 _SMOOTHING = 30  # steps of the fit that smooths sampled ranks, stopped early as regularisation
-_vectors = lru_cache(maxsize=32)(estimator_matrix)  # recommenders compared have the same
+_vectors = lru_cache(maxsize=32)(estimator_matrix)  # often the same for all recommenders
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class Corrected:
     Attributes
     ----------
     metric, estimator
-        What was estimated and how.
+        Names of both.
     value
-        The estimate, as a fraction; that of `likely` is nan, and so is its error, where the range
+        The estimate, as a fraction. For `likely` it is nan, and so is its error, where the range
         is too wide to quote a number (high end more than 30 times the low one).
     std_error, ci_low, ci_high
         Of the expectation of this estimate, which is not the exact metric, over users and over
@@ -76,7 +76,7 @@ class Corrected:
         the assumption about the distribution of true ranks.
     behaves_like
         Resolution of the estimate: the true rank at which its expected credit has fallen to half
-        of that at rank 1; None for AUC, which sampling does not distort.
+        of the credit at rank 1; None for AUC, which sampling does not distort.
     n_users, n_items
         Users averaged over; n, the candidates of a full ranking, the mean where users differ.
     n_negatives, sampling
@@ -122,8 +122,8 @@ def correct(
 
     An estimate is the mean over users of an estimator's vector; its interval is not about the exact
     metric. `likely`, the number to quote, and `em:ITERATIONS` are fitted to the ranks; their
-    intervals take that into account to first order. That of `likely` is kept in the range, and none
-    is given where the range is wide. One result for each metric and estimator, metrics outermost.
+    intervals take that into account to first order. The estimate by `likely` is kept in the range,
+    and is nan where the range is wide. One result for each metric and estimator, metrics outermost.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def correct(
         Names, several with commas or in a list; by default recall@10, ndcg@10, ap and auc.
     estimators
         Likewise; by default likely, sampled, cls, bv:0.1 and bv:0.01, of more than 1,500 negatives
-        likely and sampled only, because the others take long.
+        likely and sampled only, because the rest takes long.
     n_items
         n: candidates of a full ranking, the held-out item included, if the data does not say.
     n_negatives, sampling
@@ -154,6 +154,26 @@ def correct(
         as a better one) or `none`. The sampled ranks cannot confirm it.
     confidence
         Nominal coverage of the intervals and ranges.
+
+    Returns
+    -------
+    Results
+        A list of `Corrected`, one for each metric and estimator, which prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    compare : Orders of several recommenders.
+    reported : The same from printed numbers.
+    plan : How many negatives decide.
+
+    References
+    ----------
+    W. Krichene and S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020.
 
     Examples
     --------
@@ -240,7 +260,7 @@ def quoted(mean: Estimate, allowed: Range) -> Estimate:
 
 
 def chosen_estimators(names: Names, m: int) -> list[Estimator]:
-    """Return the estimators of these names; of the default ones those that are fast for m."""
+    """Return the estimators of these names; by default without any that are slow for m."""
     if names is ESTIMATORS and m > _MOST_BY_DEFAULT:
         left_out = ", ".join(ESTIMATORS[_FAST:])
         problem = f"left out: {left_out}, which take long for {m:,} negatives"
@@ -250,7 +270,7 @@ def chosen_estimators(names: Names, m: int) -> list[Estimator]:
 
 
 class Solved(NamedTuple):
-    """What sampled ranks say: estimators' vectors, and ranges of exact metrics."""
+    """Vectors of estimators and ranges of exact metrics for some sampled ranks."""
 
     ranks: SampledRanks
     measures: Sequence[Measure]
@@ -270,7 +290,7 @@ class Solved(NamedTuple):
         return np.bincount(user, values) / np.bincount(user)
 
     def value(self, measure: int, estimator: int) -> float:
-        """Mean estimate of one metric; that to be quoted is in its range, see `quoted`."""
+        """Mean estimate of one metric; the number to quote is kept in its range, see `quoted`."""
         value = float(self.user_values(measure, estimator).mean())
         if str(self.estimators[estimator]) != QUOTED:
             return value
@@ -319,10 +339,11 @@ def solve(
 
 
 def behaves_like(vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACEMENT) -> int | None:
-    """Find the first true rank whose expected credit is at most half of that of rank 1.
+    """Find the first true rank whose expected credit is at most half of rank 1's.
 
     `vector`, shape (m + 1,), is the credit for each sampled rank; n counts the candidates, the
-    relevant item included. None where rank 1 gets no credit, or no rank as little as half of its.
+    relevant item included. None where rank 1 gets no credit, or where no rank has as little as half
+    of it.
 
     Examples
     --------
@@ -349,9 +370,9 @@ def behaves_like(vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACE
     return int(ranks[place])
 
 
-@lru_cache(maxsize=4)  # of 1 MB each; most vectors have fallen in the first block
+@lru_cache(maxsize=4)  # 1 MB each; most vectors have fallen in the first block
 def _pmf_of_grid(n: int, m: int, sampling: Sampling, first: int) -> Float:
-    """Probability of sampled ranks given those of a block of `rank_grid` from a place on."""
+    """Probability of sampled ranks given the true ranks in a block of `rank_grid`."""
     ranks = rank_grid(n)[first:]
     block = next(blocks(ranks.size, m + 1, CACHE))
     return pmf_at(ranks[block], n, m, sampling)
@@ -365,7 +386,7 @@ def _parts(
     notes: Sequence[str] = (),
     intervals: bool = False,
 ) -> Parts:
-    """The range of each metric, and beside each estimate what it acts like."""
+    """Tables of the range of each metric, and of estimates with the cut-off that each acts like."""
     rows: list[Row] = []
     random = []
     for result in results:
@@ -378,9 +399,10 @@ def _parts(
                 random.append(f"{result.metric}: {words}")
         row["estimator"] = result.estimator
         row["value"] = result.value
-        row["error"] = result.std_error
         if intervals:
             row["interval"] = span(result.ci_low, result.ci_high)
+        else:
+            row["error"] = result.std_error
         row["acts like"] = str(likeness(result.metric, result.behaves_like, result.n_items))
         rows.append(row)
     first = results[0]
@@ -400,13 +422,13 @@ def _parts(
             "ranks leave open it fills in by a smooth distribution of true ranks. None is quoted "
             f"where the high end of the range is more than {MOST_WIDTH:g} times the low one."
         )
+    beside = "error: its standard error; how far it is from the exact metric, the range says."
+    if intervals:
+        beside = "interval: of the expectation of the estimate, which is not the exact metric."
     lines.append(
         'value: what the estimator gives. It measures the metric under "acts like", so it may lie '
-        "outside the range. error: its standard error; how far it is from the exact metric, the "
-        "range says."
+        f"outside the range. {beside}"
     )
-    if intervals:
-        lines.append("interval: of the expectation of the estimate, which is not the exact metric.")
     return [rows, "\n".join(lines)]
 
 

@@ -1,10 +1,9 @@
 """How the ranges of two recommenders decide their order, by simulated comparisons.
 
 Each comparison draws users and negatives, and computes the lower end of the range of the difference
-as `compare` does. Most of its variation is that of a simpler number: the difference of the means
-over users with fixed vectors, those that fit the true distributions, whose mean and variance are
-known (section 4.3). What remains varies little, so that a few comparisons give its mean and
-variance.
+as `compare` does. Most of its variation comes from a simpler number: the difference of the means
+over users with fixed vectors that fit the true distributions, whose mean and variance are known
+(section 4.3). The rest varies little, so that a few comparisons give its mean and variance.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
-from sampled_metrics.inference.brackets import LOWER, UPPER, likely_mixture, vectors
+from sampled_metrics.inference.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
 from sampled_metrics.inference.kernels import bins_of, kernel
 from sampled_metrics.inference.population import Moments, Population
 from sampled_metrics.inference.ranges import least_difference, unbiased_auc
@@ -26,7 +25,7 @@ from sampled_metrics.inference.shapes import NONE, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import SampledRanks, Sampling
 
-COMPARISONS = 20  # that are simulated
+COMPARISONS = 20  # simulated ones
 FEW = 3  # after which a decision may be certain
 CERTAIN = 4.0  # standard deviations
 _MORE = 1000  # negatives that an undecided comparison is told about, or twice those drawn
@@ -44,8 +43,8 @@ class Pair:
     """Two recommenders whose true ranks are known or fitted, and their evaluation.
 
     If users are `drawn` anew from the populations, they vary too; otherwise only the negatives do,
-    which both recommenders draw independently. If they are `paired`, user i of one is user i of
-    the other, so that what they share cancels.
+    which both recommenders draw independently. If they are `paired`, user i is the same for
+    both, so that common variation cancels.
     """
 
     a: Population
@@ -65,7 +64,7 @@ class Pair:
         return self.a.exact(measure), self.b.exact(measure)
 
     def difference(self, a: Moments, b: Moments) -> tuple[float, float, float]:
-        """Mean of b - a, its variance, and that with users drawn anew."""
+        """Mean of b - a, its variance, and the variance with users drawn anew."""
         within = a.within + b.within
         anew = a.total + b.total
         if self.paired:
@@ -74,7 +73,7 @@ class Pair:
         return float(b.mean - a.mean), float(variance) / self.n_users, float(anew) / self.n_users
 
     def samples(self, m: int, rng: np.random.Generator) -> list[SampledRanks]:
-        """Draw users and their sampled ranks, the first of those that ranges do not tell apart."""
+        """Draw users and their sampled ranks, the first of any that ranges do not tell apart."""
         users = None
         if self.drawn and self.paired:
             users = rng.integers(0, self.a.kind.size, self.n_users)
@@ -176,7 +175,7 @@ def _fixed_vector(
     expected = pair.n_users * population.share @ population.in_bins(m, pair.sampling)
     likely = likely_mixture(expected[np.newaxis], table).shares
     z = float(ndtri((1.0 + confidence) / 2.0))
-    return vectors(measure, table, likely, pair.n_users, z, sign)[0]
+    return bracketing_vectors(measure, table, likely, pair.n_users, z, sign)[0]
 
 
 def deciding_differences(
@@ -187,8 +186,8 @@ def deciding_differences(
 ) -> dict[str, dict[int | None, float]]:
     """Calculate the differences that the negatives drawn, more, and full rankings may decide.
 
-    The largest of all results, by metric and by number of negatives, of which the first are those
-    drawn and None stands for full rankings. They follow from the width of the range, which depends
+    The largest of all results, by metric and by number of negatives: first the number drawn; None
+    stands for full rankings. They follow from the width of the range, which depends
     little on which of the distributions of true ranks that fit the sampled ranks is the right one.
     """
     largest: dict[str, dict[int | None, float]] = {}

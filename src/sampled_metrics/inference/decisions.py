@@ -12,18 +12,18 @@ from sampled_metrics.inference.population import Estimate, Shape, estimate
 from sampled_metrics.inference.results import UNDECIDED, Compared
 
 _ROUNDING = 1e-13
-_LEAST_RATIO = 1e-5  # of a difference to its error, so that users needed fit into int64
+_LEAST_RATIO = 1e-5  # difference by error, so that users needed fit into int64
 
 
 def of_common(a: Float, b: Float, common: tuple[Int, Int] | None) -> tuple[Float, Float]:
-    """Values of the users that both have, if there are such."""
+    """Values of the users in common, or of all users if there are none."""
     if common is None:
         return a, b
     return a[common[0]], b[common[1]]
 
 
 def mean_difference(a: Float, b: Float, paired: bool, prior: Shape, confidence: float) -> Estimate:
-    """Estimate the mean of b - a over users; `prior` is the shape of the values of one of both."""
+    """Estimate the mean of b - a over users; `prior` is the shape of one recommender's values."""
     if paired:
         difference = b - a
         difference[np.abs(difference) < _ROUNDING] = 0.0

@@ -1,4 +1,4 @@
-"""Of which rankings a range is, and whether the negatives of sampled ranks were checked."""
+"""The rankings that a range is about, and whether the negatives of sampled ranks were checked."""
 
 from collections.abc import Collection
 
@@ -29,9 +29,9 @@ def question_negatives(ranks: SampledRanks) -> bool:
 
 
 def rankings_meant(samples: Collection[SampledRanks], *, ordered: bool = False) -> str:
-    """Say of which rankings ranges are, and whether negatives were checked.
+    """Say which rankings the ranges are about, and whether negatives were checked.
 
-    `ordered` adds what negatives that users share do to orders of recommenders.
+    `ordered` adds the effect of shared negatives on orders of recommenders.
     """
     least = min(int(sample.n_items.min()) for sample in samples)
     most = max(int(sample.n_items.max()) for sample in samples)

@@ -83,7 +83,7 @@ def evaluate(
 ) -> Results[Evaluated]:
     """Average exact metrics over users.
 
-    Metrics that lists are too short for are left out with a warning, if others are known.
+    Metrics that need longer lists are skipped with a warning, unless none remains.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def evaluate(
     metrics
         Names, several with commas or in a list; by default recall@10, ndcg@10, ap and auc.
     relevant, seen
-        Of scores and lists, the relevant items and those seen in training, as tables, columns or
-        matrices. Relevant items may have grades, in qrels, a column `relevance`, a dictionary of
+        For scores and lists, the relevant items and the items seen in training, as tables, columns
+        or matrices. Relevant items may have grades, in qrels, a column `relevance`, a dictionary of
         dictionaries or a matrix, which NDCG takes as gains.
     n_items
         Candidates of each ranking, if the data does not say.
@@ -103,11 +103,31 @@ def evaluate(
     complete
         Whether lists hold all candidates of their users.
     missing
-        `refuse` users without a list, or count what lists lack as not found (`last`).
+        `refuse` users without a list, or count items that lists lack as not found (`last`).
     ties
         `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence
         Nominal coverage of the intervals.
+
+    Returns
+    -------
+    Results
+        A list of `Evaluated`, one for each metric, which prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    compare : Which of several recommenders is better.
+    correct : The same from sampled ranks.
+    report : One page with all of it.
+
+    References
+    ----------
+    W. Krichene and S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020.
 
     Examples
     --------
@@ -194,8 +214,22 @@ def values_by_user(
 ) -> pd.DataFrame:
     """Calculate exact metrics of each user, a column for each metric and a row for each user.
 
-    Arguments are those of `evaluate`. The index holds the ids of the users, or running numbers from
+    Arguments are as for `evaluate`. The index holds the ids of the users, or running numbers from
     0; a column of the result is a Series by user.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A column for each metric, and a row for each user, by id.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    evaluate : Means of these values, with intervals.
 
     Examples
     --------
@@ -227,7 +261,7 @@ def values_by_user(
 def known_values(
     measures: list[Measure], ranks: Ranks, ties: str, seed: int
 ) -> dict[Measure, Float]:
-    """Calculate metrics of each user; a question names those that lists are too short for."""
+    """Calculate metrics of each user; a question names metrics that need longer lists."""
     _question_cutoffs(measures, ranks)
     known: dict[Measure, Float] = {}
     unknown = []
@@ -256,7 +290,7 @@ def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
     """Ask about metrics that ties decide: most items are tied, and both ends are far apart."""
     n_tied = int(np.count_nonzero(ranks.n_tied))
     n_items = ranks.n_tied.size
-    # The ties of most of 50 users are no chance.
+    # Ties of most of 50 users do not happen by chance.
     if len(ranks) < 50 or n_tied <= n_items / 2.0 + np.sqrt(n_items):
         return
     ends = []
@@ -304,8 +338,8 @@ def evaluated_parts(
 ) -> tuple[list[Row], str]:
     """Return a row for each result, and a text that says where intervals are too narrow.
 
-    That of a share of users, as recall is of users with one item, is right for few users too.
-    `is_mean` tells whether users differ in candidates, of which results hold the mean.
+    The interval of a share of users, such as recall with one item per user, is right for few users
+    too. `is_mean` tells whether users differ in candidates.
     """
     shares = ("hit",) if several_items else FLAT
     percent = f"{100 * confidence:g} %"

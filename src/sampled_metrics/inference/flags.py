@@ -1,4 +1,4 @@
-"""Flags of a row of a table of printed metrics: what does not go together, and usual causes.
+"""Flags of a row of a table of printed metrics: contradictions, and their usual causes.
 
 A flag asks a question. It does not say which number is wrong, nor that anything was done on
 purpose.
@@ -30,9 +30,9 @@ class Flag:
     Attributes
     ----------
     test
-        The test that they do not pass: granularity, bounds, ranks or exact.
+        The test that failed: granularity, bounds, ranks or exact.
     problem
-        What was found.
+        The finding, in words.
     causes
         Questions about usual causes.
     """
@@ -87,7 +87,7 @@ def of_share(found: NoShare) -> Flag:
 
 
 def _of_contradiction(found: Contradiction) -> Flag:
-    """Numbers that contradict each other, and what the others allow."""
+    """Numbers that contradict each other, and the values that the rest allows."""
     among = "over all items"
     if found.n_negatives is not None:
         among = f"among {found.n_negatives:,} random items"

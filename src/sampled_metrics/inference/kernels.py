@@ -27,25 +27,25 @@ ALL_POINTS = 20_000  # up to this n, every k is a point
 MOST_NEGATIVES = 100_000  # which take some GB
 MOST_RANKED = 10_000_000  # candidates, likewise
 _EDGE = 512  # beyond ALL_POINTS, the first k are points
-_STEP = 0.01  # and then k grows by this share
+_STEP = 0.01  # share by which k grows from there on
 _SINGLE_RANKS = 20  # sampled ranks that are bins of their own
-_RATIO = 1.2  # growth of the other bins
-_MONOTONE = 5  # sampled ranks down to whose rank a class has its shape
-_BEYOND = 3  # cut-offs, likewise
-_STEPS = 50  # to the greatest mean, of which about five are needed
-_ROUNDING = 1e-14  # of means
+_RATIO = 1.2  # growth of wider bins
+_MONOTONE = 5  # times n/m, the rank down to which a class has its shape
+_BEYOND = 3  # times the cut-off, likewise
+_STEPS = 50  # to the greatest mean; about five are needed
+_ROUNDING = 1e-14  # by which means may differ
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Extremes:
     """Extreme points of a class of distributions of the true rank.
 
-    Listed are those that are uniform on ranks 1 ... k, or k alone. With a factor above 1 there are
-    others, which have the weight of the factor on some ranks; they are found where a function of
-    the rank has its greatest mean.
+    Listed are the distributions that are uniform on ranks 1 ... k, or k alone. A factor above 1
+    adds some with the weight of the factor on a few ranks; they are found where a function of the
+    rank has its greatest mean.
     """
 
-    factor: float  # of the class
+    factor: float  # the class's
     last: int  # rank down to which the class has its shape; beyond, k alone
     points: Int  # k of the listed extreme points, increasing from 1 to n; shape (points,)
 
@@ -57,7 +57,7 @@ class Extremes:
     def block_sums(self, means: Float) -> tuple[Float, Float]:
         """Sums over the ranks after one point and up to the next, from the means over 1 ... k.
 
-        Of the points down to the last rank. Also returns the number of ranks in each block.
+        Covers the points down to the last rank. Also returns the number of ranks in each block.
         """
         top = self.points[self.points <= self.last].astype(np.float64)
         sums = (means[: top.size].T * top).T
@@ -66,7 +66,7 @@ class Extremes:
     def heaviest(self, means: Float, values: Float | None = None) -> Float:
         """Weighted mean over 1 ... k, at each k, if ranks above 0 have the weight of the factor.
 
-        Of the means, or of other values, shape (points, ...), with the weights by the means.
+        The mean is of the means, or of other values, shape (points, ...), with the same weights.
         """
         if values is None:
             values = means
@@ -80,9 +80,9 @@ class Extremes:
         return found
 
     def greatest(self, means: Float) -> float:
-        """Greatest mean under any extreme point, from the means under those listed.
+        """Greatest mean under any extreme point, from the means under the listed ones.
 
-        Newton's method on the greatest sum of what exceeds a number, which is 0 at this mean.
+        Newton's method on the greatest sum of excesses over a number, which is 0 at this mean.
         """
         greatest = float(means.max())
         for _ in range(_STEPS):
@@ -120,8 +120,8 @@ def kernel(
 ) -> Kernel:
     """Tabulate the distributions of the sampled rank under the extreme points of a class.
 
-    Of all k up to n = 20,000, else of a grid, which has the ranks beside a metric's cut-off. The
-    class has its shape down to rank `down_to` at least.
+    Points are all k up to n = 20,000, else a grid, which has the ranks beside a metric's cut-off.
+    The class has its shape down to rank `down_to` at least.
     """
     factor = factor_of(shape)
     if not 1 <= m < n:
@@ -208,7 +208,7 @@ def in_bins(ranks: Ranks, m: int, sampling: Sampling) -> Float:
 
 
 def peaks(values: Float, above: float) -> Int:
-    """Places of values above a number that are as great as those beside them."""
+    """Places of values above a number that are as great as their neighbours."""
     beside = np.pad(values, 1, constant_values=-np.inf)
     return np.flatnonzero((values > above) & (values >= beside[:-2]) & (values >= beside[2:]))
 

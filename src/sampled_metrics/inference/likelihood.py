@@ -17,7 +17,7 @@ class End(NamedTuple):
     """Lower or upper bracketing vectors of one metric, averaged for users of each kind."""
 
     values: Float
-    users: Int  # of each kind
+    users: Int  # number of each kind
     extreme: float  # least entry of lower vectors, greatest of upper ones
     limit: float = math.nan  # least or greatest value of the metric in the class
 
@@ -41,8 +41,12 @@ def upper_bound(end: End) -> Callable[[float], float]:
     By empirical likelihood: the values are far from normal, most of a metric may rest on a handful
     of users, and a sample may hold none of them. The bound is the largest mean of a distribution
     that puts weights w on the values observed, with shares f, and possibly a weight on the largest
-    value that can occur, among those with D sum f log(f / w) <= t^2 / 2, for D users and t the
-    quantile of Student's distribution. For large samples it is the mean plus t standard errors.
+    possible value, where D sum f log(f / w) <= t^2 / 2, for D users and t the quantile of Student's
+    distribution. For large samples it is the mean plus t standard errors.
+
+    The weights are proportional to f / (distance + below), `below` being how far values are below
+    the largest. From the smallest distance, `_NEAR`, to the greatest, `_FAR`, the divergence
+    sum f log(f / w) falls to 0. If `_NEAR` leaves some of it, the largest value takes the rest.
     """
     is_found = end.users > 0
     points, place = np.unique(end.values[is_found], return_inverse=True)
@@ -53,7 +57,7 @@ def upper_bound(end: End) -> Callable[[float], float]:
     below = (largest - points) / max(span, np.finfo(float).tiny)
 
     def tilted(log_distance: float) -> tuple[float, float]:
-        """Divergence, and mean below the largest, with weights f / (distance + below)."""
+        """Divergence of the weights at a distance, and their mean of `below`."""
         distance = np.exp(log_distance) + below
         weight = share / distance
         total = weight.sum()

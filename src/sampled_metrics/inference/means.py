@@ -6,14 +6,14 @@ rounding e and by delta = v + e - mu, with
 
     D delta' S^-1 delta <= z^2,   S = T - delta delta',
 
-where S is the covariance of the metrics of a user, of which there are D, and z the quantile of the
+where S is the covariance of the metrics of a user, D the number of users, and z the quantile of the
 confidence: a score test, which for one hit rate is Wilson's interval and for several Pearson's
 chi-square. It is the same as delta' T^-1 delta <= z^2/(D + z^2), a linear matrix inequality, and a
 printed number more never weakens it. (T is about v rather than v + e, which differ by a rounding.)
 Covariances of hit rates follow from the numbers, because the hits are nested.
 
 The least mean of a function over these distributions is then a semidefinite programme with a column
-for each extreme point of the class (see `kernels`). It is solved on some dozen columns; those
+for each extreme point of the class (see `kernels`). It is solved on some dozen columns; columns
 whose reduced cost shows that they would lower the mean are added, with some beside them, until none
 is left. Without users, delta is 0, and the programme is linear.
 """
@@ -29,22 +29,22 @@ from sampled_metrics._base.cones import cone_programme
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.kernels import Extremes, peaks, spread
 
-_SPREADS = 40, 200  # columns to start with; more where those allow no distribution
+_SPREADS = 40, 200  # columns at the start; more where these allow no distribution
 _ADDED, _ROUNDS = 20, 150  # best columns at most in each round; rounds
 _BESIDE = 0.94, 0.98, 1.02, 1.06  # points beside a best one, which may be columns as well
 _FIRST = 9  # points that are columns from the start
-_ACCURACY, _PRICE = 1e-10, 1e-8  # of the solver, and of reduced costs
+_ACCURACY, _PRICE = 1e-10, 1e-8  # solver's, and least reduced cost
 _SOLVED = ("Solved", "AlmostSolved", "InsufficientProgress")
 
 
 class Means(NamedTuple):
-    """Printed means of functions of the sampled rank, and what is known of the true ranks."""
+    """Printed means of functions of the sampled rank, and moments by true rank."""
 
     values: Float  # as printed; shape (means,)
     halves: Float  # half of the last digit
     moments: Float  # printed number less mean, by extreme point; shape (means, points)
     seconds: Float  # second moments about the printed numbers; shape (means, means, points)
-    extremes: Extremes  # of the class of distributions
+    extremes: Extremes  # the class of distributions
     last: tuple[Float, Float]  # both kinds of moments at the last rank, alone
     error: float  # z^2 by the number of users; 0 if means are expectations
     apart: float = 0.0  # share of users at most whose held-out item is the last, besides the class
@@ -53,7 +53,7 @@ class Means(NamedTuple):
     def of_any_rank(cls, values: Float, halves: Float, ranks: Int, credit: Float) -> Self:
         """State that one distribution of a rank has the printed numbers; no shape is assumed.
 
-        `credit` is that of each rank, shape (means, ranks).
+        `credit` has a value for each rank, shape (means, ranks).
         """
         moments = values[:, None] - credit
         seconds = np.zeros((values.size, values.size, ranks.size))
@@ -83,7 +83,7 @@ class Least(NamedTuple):
     """The least mean of a cost."""
 
     value: float
-    weights: Float  # of the listed extreme points, if all of them are; shape (points,)
+    weights: Float  # on the extreme points, if all are listed; shape (points,)
     apart: float  # weight of the last rank alone
 
 
@@ -105,9 +105,9 @@ def least(means: Means, cost: Float | None, cost_of_last: float = 0.0) -> Least:
 
 
 def conflict(means: Means) -> float:
-    """How far the printed numbers are from those of any distribution.
+    """Distance of the printed numbers from the nearest distribution.
 
-    The least delta' S^-1 delta; without users, the least sum of what they differ by.
+    The least delta' S^-1 delta; without users, the least sum of differences.
     """
     found = max(least(means, None).value, 0.0)
     if means.error == 0.0:
@@ -117,7 +117,7 @@ def conflict(means: Means) -> float:
 
 
 def conflict_with(means: Means, point: int) -> float:
-    """How far the printed numbers are from those of one extreme point: delta' S^-1 delta."""
+    """Distance of the printed numbers from one extreme point: delta' S^-1 delta."""
     away = means.moments[:, point]
     covariance = means.seconds[..., point] - np.outer(away, away)
     delta = away - np.clip(away, -means.halves, means.halves)
@@ -166,7 +166,7 @@ class _Programme:
         self.is_apart = is_free[0]
 
     def least(self, number: int) -> Least:
-        """Solve for the columns of some extreme points, and add others until none is cheaper."""
+        """Solve for the columns of some extreme points, and add columns until none is cheaper."""
         size = self.extremes.points.size
         rows = np.union1d(spread(size, 1, number), spread(size, _FIRST, 1)) - 1
         columns = self.of_points[:, rows]
@@ -227,11 +227,11 @@ def _columns(condition: Float, share: float = 0.0, cost: Float | float = 0.0) ->
 
 
 def _condition(means: Means, moments: Float, seconds: Float) -> Float:
-    """State what is linear in a distribution, by its columns; shape (rows, columns).
+    """State the quantities that are linear in a distribution, by its columns.
 
-    That delta = 0, or that the matrix [[T, delta], [delta', error/(1 + error)]] is positive: of its
-    upper triangle, scaled to unit variances, the columns one after another; the last entry is
-    constant.
+    They say that delta = 0, or that the matrix [[T, delta], [delta', error/(1 + error)]] is
+    positive: of its upper triangle, scaled to unit variances, the columns one after another; the
+    last entry is constant.
     """
     if means.error == 0.0:
         return moments
@@ -246,9 +246,9 @@ def _condition(means: Means, moments: Float, seconds: Float) -> Float:
 
 
 def _cheapest(reductions: Float, points: Int) -> Int:
-    """Rows of the extreme points that lower the mean most, by what they reduce it by.
+    """Rows of the extreme points that lower the mean most, by reduced cost.
 
-    Those are cheaper than both neighbours; the next solution has a point near each, so that some
+    They are cheaper than both neighbours; the next solution has a point near each, so that some
     points beside them spare a round.
     """
     found = peaks(reductions, _PRICE)

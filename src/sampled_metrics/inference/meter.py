@@ -23,10 +23,10 @@ from sampled_metrics.ranks.data import question_ranks, question_samples
 
 
 class RankMeter:
-    """Metrics of held-out items whose scores come in batches, as those of torchmetrics.
+    """Metrics of held-out items whose scores come in batches, used as metrics of torchmetrics are.
 
     Scores of all items, or exact ranks, give exact metrics. Scores of a held-out item and sampled
-    negatives, or ranks among them, give what `correct` returns, if `n_items` is given. The result
+    negatives, or ranks among them, give the results of `correct`, if `n_items` is given. The result
     does not depend on how rows are cut into batches.
 
     Parameters
@@ -36,7 +36,7 @@ class RankMeter:
     n_items
         Candidates of a full ranking, the held-out item included. Scores of fewer columns are of
         sampled negatives. Exact ranks need it. Without it scores are of all items, and a warning
-        asks for those that are seen, if no score is -inf.
+        asks for seen items, if no score is -inf.
     n_negatives
         Negatives of each row, if ranks among them are given.
     sampling
@@ -49,6 +49,10 @@ class RankMeter:
         with `seed`, among negatives.
     confidence
         Nominal coverage of intervals and ranges.
+
+    See Also
+    --------
+    evaluate : All users at once.
 
     Examples
     --------
@@ -113,8 +117,8 @@ class RankMeter:
         Parameters
         ----------
         scores
-            Numbers of any library, also tensors on a device; a row for each held-out item. Of all
-            items, an item with score -inf is no candidate, as those seen in training.
+            Numbers of any library, also tensors on a device; a row for each held-out item. Among
+            scores of all items, -inf marks an item that is no candidate, such as a seen one.
         positive
             Column of the held-out item, one for all rows or one per row; or labels of the shape of
             the scores, 1 for the held-out items of a row.
@@ -176,7 +180,7 @@ class RankMeter:
 
     @with_questions
     def compute(self) -> Results[Evaluated] | Results[Corrected]:
-        """Return what `evaluate` or `correct` returns for all batches together."""
+        """Return the results of `evaluate` or `correct` for all batches together."""
         ranks = self.ranks()
         if isinstance(ranks, SampledRanks):
             return correct(ranks, self._metrics, confidence=self._confidence)

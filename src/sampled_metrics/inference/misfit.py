@@ -1,4 +1,4 @@
-"""Tests of sampled ranks, which look for errors in how they were made.
+"""Tests of sampled ranks that look for errors in how they were drawn.
 
 Ranges assume a shape near the top only. Nearly all recommenders have true ranks that are in order
 everywhere, none likelier than a better one, so sampled ranks that no such distribution explains
@@ -35,17 +35,17 @@ _SHORTEST = 6  # ranks whose mean is tested
 _FEWEST = 20  # users among them, for a normal mean
 _PLAUSIBLE = 3.0  # factor that no sound recommender exceeds
 _LEAST_EXPECTED = 5.0  # users in a cell
-_REWEIGHTINGS = 3  # of fits
-_TURNS = 30  # of active sets per unknown
+_REWEIGHTED_FITS = 3
+_TURNS = 30  # changes of active sets per unknown
 _MOST_JOINED = 30  # extreme points that join a fit
-_GAIN = 1e-3  # what the next of them must bring
+_GAIN = 1e-3  # that the next of them must bring
 
 
 class Misfit(NamedTuple):
     """Chi-square test of sampled ranks against the closest distribution of a class."""
 
     statistic: float  # likelihood ratio
-    degrees: int  # of freedom
+    degrees: int  # degrees of freedom
     p_value: float  # probability of such a statistic or a larger one if the class holds
 
     @property
@@ -63,7 +63,7 @@ class Misfit(NamedTuple):
 def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
     """Raise InputError for sampled ranks that neither their shape nor a plausible one explains.
 
-    Warns of those that some true ranks explain, but none that are in order everywhere.
+    Asks about ranks that some true ranks explain, but none that are in order everywhere.
     """
     n = sample.mean_candidates
     ordered = misfit(sample, NON_INCREASING, n)
@@ -132,7 +132,7 @@ def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: i
     listed = n_users * np.add.reduceat(table.given, cells, axis=1)
     given = listed[mixture.rows]
     expected = np.add.reduceat(likely, cells)
-    for _ in range(_REWEIGHTINGS):
+    for _ in range(_REWEIGHTED_FITS):
         root = np.sqrt(expected)
         given, weights = _closest(observed, root, given, listed, table)
         expected = weights @ given
@@ -145,8 +145,8 @@ def rise(counts: Float) -> float:
     """Test whether low sampled ranks are rarer than is possible, and return the p-value.
 
     No true rank is to be likelier than a better one. Then no sampled rank is likelier than a better
-    one either, so the ranks up to some l have a mean of at most (l + 1) / 2, that of equally likely
-    ones. The smallest p-value of normal tests for l = 6, 12, 24, ... up to a quarter of all ranks,
+    one either, so the ranks up to some l have a mean of at most (l + 1) / 2, as equally likely ones
+    have. The smallest p-value of normal tests for l = 6, 12, 24, ... up to a quarter of all ranks,
     times their number. `counts` are `users_by_rank`.
     """
     last = max(counts.size // 4, _SHORTEST)
@@ -163,11 +163,11 @@ def rise(counts: Float) -> float:
     return min(1.0, lengths.size * smallest)
 
 
-@lru_cache(maxsize=8)  # both tests need them
+@lru_cache(maxsize=8)  # shared by both tests
 def users_by_rank(sample: SampledRanks) -> Float:
     """Count users by sampled rank; shape (n_negatives + 1,).
 
-    Of several rows of a user, one is taken at random (with a fixed seed), because they are not
+    If a user has several rows, one is taken at random (with a fixed seed), because they are not
     independent.
     """
     ranks = sample.sampled_ranks
@@ -181,7 +181,7 @@ def users_by_rank(sample: SampledRanks) -> Float:
 def _closest(
     observed: Float, root: Float, given: Float, listed: Float, table: Kernel
 ) -> tuple[Float, Float]:
-    """Fit a mixture by least squares; extreme points that bring it closer join those `given`."""
+    """Fit a mixture by least squares; extreme points that bring it closer join the `given` ones."""
     for left in reversed(range(_MOST_JOINED + 1)):
         turns = _TURNS * len(given)
         weights = nearest_weights(given.T / root[:, None], observed / root, turns)

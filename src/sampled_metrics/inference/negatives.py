@@ -34,13 +34,27 @@ def negatives(
     Parameters
     ----------
     relevant, seen
-        Held-out items, and those seen in training: files or DataFrames of `user_id` and `item_id`,
+        Held-out items, and items seen in training: files or DataFrames of `user_id` and `item_id`,
         or dictionaries with a list of items for each user.
     n_negatives
         m: negatives of each user.
     items
         All items, if some are in no other table: a table of `item_id`, a list or an array of ids,
         or their number n for 0 to n - 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns user_id and item_id, a row for each negative.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    check_negatives : Check those of others.
 
     Examples
     --------
@@ -64,7 +78,21 @@ def check_negatives(
 ) -> Results[uniform.Check]:
     """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.
 
-    All arguments are tables like those of `negatives`. One result for each property.
+    All arguments are tables as for `negatives`. One result for each property.
+
+    Returns
+    -------
+    Results
+        A list of checks, one for each property, which prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    negatives : Draw them.
 
     Examples
     --------
@@ -89,7 +117,7 @@ def check_negatives(
 
 
 def _parts(checks: Sequence[uniform.Check]) -> Parts:
-    """Show what was found beside what sound negatives have."""
+    """Show each finding beside the value for sound negatives."""
     rows = []
     for check in checks:
         row = {

@@ -25,8 +25,9 @@ from sampled_metrics.metrics.measures import parse_measure
 
 _MANY_USERS = 10_000_000
 _MOST_ROWS = 30  # of a table of pairs and metrics; more are in a row for each pair
+PROVES_LITTLE = 2.0  # an order that holds up to a smaller factor
 _SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
-_OF_FACTORS = (
+_ABOUT_FACTORS = (
     "holds up to: the order is wrong only if some rank near the top is at least this many times as "
     "likely as a better one. Sampled ranks cannot show whether it is. Below 2, the order proves "
     "little."
@@ -35,7 +36,7 @@ _OF_SIGNS = "<, >: b or a has the higher exact metric; ?: undecided. JSON and CS
 
 
 def better_first(result: Compared, order: str) -> tuple[str, str]:
-    """Name the better recommender of a pair, and the other one, if this is the order."""
+    """Return the names of a pair, the better one in this order first."""
     if order == "b":
         return result.b, result.a
     return result.a, result.b
@@ -49,7 +50,7 @@ def order_in_words(result: Compared) -> str:
 
 
 def is_above(result: Compared, order: str) -> str:
-    """Say who is above whom if this is the order, such as B is above A."""
+    """Describe an order, such as B is above A."""
     return " is above ".join(better_first(result, order))
 
 
@@ -66,7 +67,7 @@ def exact_verdict(result: Compared) -> str:
 
 
 def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
-    """Put the order of the exact metrics in words, or what ranges and estimates say of it."""
+    """Describe the order of the exact metrics, or the known facts about it if it is open."""
     if result.order != UNDECIDED:
         return f"{is_above(result, result.order)}{_unless(result)}"
     leaves = f"{result.n_negatives:,} uniform negatives leave"
@@ -92,7 +93,7 @@ def _unless(result: Compared) -> str:
     if factor >= 1.1:  # a smaller one is written as 1
         times = f"{_factor(factor)} times as likely as"
         words = f", unless some rank near the top is {times} a better one"
-    if factor < 2.0:
+    if factor < PROVES_LITTLE:
         return f"{words}; this proves little"
     return words
 
@@ -115,7 +116,7 @@ def order_parts(
     shape: str | float = NONE,
     solved: dict[str, Solved] | None = None,
 ) -> Parts:
-    """Orders, and what would decide open ones; of sampled ranks also the ranges and estimates."""
+    """Orders and how open ones can be decided; ranges and estimates of sampled ranks."""
     by_pair = groupby(results, key=attrgetter("a", "b", "metric"))
     pairs = [next(of_pair) for _, of_pair in by_pair]  # all estimators have the same order
     is_long = len(pairs) > _MOST_ROWS
@@ -129,7 +130,7 @@ def order_parts(
     lines = [f"{rule}.", *notes]
     is_any_held = any(pair.holds_up_to is not None for pair in pairs)
     if is_any_held:
-        lines.insert(1, _OF_FACTORS)
+        lines.insert(1, _ABOUT_FACTORS)
     if is_long:
         lines.insert(0, _OF_SIGNS)
         rows = _signs(pairs)
@@ -186,7 +187,7 @@ def _signs(pairs: list[Compared]) -> list[Row]:
 
 
 def _rule(results: list[Compared], correction: str, kind: str) -> str:
-    """Say of how many users and pairs orders are, and when they are decided."""
+    """Say how many users and pairs the orders are about, and when they are decided."""
     words = extent([result.n_users for result in results], "user")
     if all(result.paired for result in results):
         words += ", paired"
@@ -205,7 +206,7 @@ def _advice(
     shape: str | float,
     confidence: float,
 ) -> list[str]:
-    """Say which differences the negatives drawn decide, and what decides smaller ones."""
+    """Say which differences the negatives drawn decide, and how smaller ones are decided."""
     undecided = [pair for pair in pairs if pair.order == UNDECIDED]
     if not undecided:
         return []
@@ -237,7 +238,7 @@ def _ranges(solved: dict[str, Solved]) -> list[Row]:
 
 
 def _estimates(solved: dict[str, Solved]) -> list[Row]:
-    """One row for each metric and recommender, and below them what the estimates act like."""
+    """One row for each metric and recommender, and below them how the estimates act."""
     rows: list[Row] = []
     first = next(iter(solved.values()))
     for i, measure in enumerate(first.measures):

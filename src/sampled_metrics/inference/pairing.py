@@ -27,7 +27,7 @@ class Paired(NamedTuple, Generic[Evaluation]):
     Attributes
     ----------
     common
-        Rows of the users that both of a pair have, by their names; None without such users.
+        Rows of the users in common, by the names of a pair; None without such users.
     notes
         How users are paired, or how many of each pair have no partner.
     """
@@ -40,7 +40,7 @@ class Paired(NamedTuple, Generic[Evaluation]):
 def questioned_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
     """Find common users, and ask about pairs that may not be of the same data.
 
-    Those are pairs whose numbers of candidates differ by more than 1 %, or with few common users.
+    Such pairs have numbers of candidates that differ by more than 1 %, or with few common users.
     """
     paired = paired_users(evaluations)
     for (a, b), rows in paired.common.items():

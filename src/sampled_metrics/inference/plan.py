@@ -34,13 +34,13 @@ _POWER_LAW = (
 
 @dataclass(frozen=True)
 class Planned:
-    """What an evaluation with `n_negatives`, None for full rankings, is expected to decide.
+    """Expected decision of an evaluation with `n_negatives`, None for full rankings.
 
-    `probability` is that of a range of the difference of the exact metrics that excludes 0 on the
-    right side, 0 if they are equal; `decides_above` the difference of which about half are
-    decided, half of the expected width of the range; `decides` the least number of negatives whose
-    probability is at least 0.95, None if only full rankings decide or none do. Exact metrics are
-    fractions.
+    `probability` says how likely the range of the difference of the exact metrics excludes 0 on the
+    right side, 0 if they are equal; `decides_above` is the smallest difference that about half of
+    such evaluations decide, half of the expected width of the range; `decides` the least number of
+    negatives whose probability is at least 0.95, None if only full rankings decide or none do.
+    Exact metrics are fractions.
     """
 
     metric: str
@@ -86,17 +86,37 @@ def plan(
     metrics, n_items
         See `evaluate`.
     effect, value
-        The difference to be decided, and the exact metric of the recommender with less. Then the
+        The difference to detect, and the exact metric of the weaker recommender. Then the
         share of users with a rank of at most k is taken to be (k/n)^e in both, with the exponents
         e that give these metrics, and the ranks of both to be independent. That is cautious:
         recommenders that rank alike for the same users need fewer negatives.
     n_users
-        Users of the evaluation. By default those of the rankings, with negatives drawn anew; if
-        given, they are drawn from users like those.
+        Users of the evaluation. By default the users of the rankings, with negatives drawn
+        anew; if given, they are drawn from users like these.
     sampling, shape, confidence
-        How negatives are drawn; of the ranges, see `correct`.
+        How negatives are drawn; for the ranges, see `correct`.
     sizes
-        Numbers of negatives; those that a user has too few candidates for are left out.
+        Numbers of negatives; numbers that a user has too few candidates for are left out.
+
+    Returns
+    -------
+    Results
+        A list of `Planned`, which prints as a table; `plot()` draws the probability of a decision
+        by the number of negatives.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    compare : Decide between recommenders.
+    evaluate_on_budget : Fewer scores than a full ranking.
+
+    References
+    ----------
+    W. Krichene and S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020.
 
     Examples
     --------
@@ -105,7 +125,7 @@ def plan(
     >>> a, b = (np.ceil(1000 * users**power).astype(int) for power in (3, 4))
     >>> for row in plan(a, b, "recall@10", n_items=1000, sizes=[10, 100]):
     ...     print(row.n_negatives, round(row.probability, 2), round(row.decides_above, 2))
-    10 0.0 0.24
+    10 0.0 0.28
     100 1.0 0.06
     None 1.0 0.01
     >>> about = {"n_items": 3000, "n_users": 6000, "sizes": [50, 100]}
@@ -174,7 +194,7 @@ def _assumed_pair(
     n_users: int | None,
     sampling: Sampling,
 ) -> Pair:
-    """Make two power laws of which one has a metric of `value` and the other `effect` more."""
+    """Make two power laws, one with a metric of `value` and one with `effect` more."""
     if effect is None or value is None or n_items is None or n_users is None:
         needed = {"effect": effect, "value": value, "n_items": n_items, "n_users": n_users}
         name = next(name for name, number in needed.items() if number is None)
@@ -233,7 +253,9 @@ def _parts(
             size = f"{result.n_negatives:,}"
         else:
             exact = f"{result.exact_a:.4f} and {result.exact_b:.4f}"
-            lines.append(f"  {result.metric} {exact}: {_decides(result)} in 95 % of evaluations.")
+            lines.append(
+                f"  {result.metric} {exact}: {_decision_in_words(result)} in 95 % of evaluations."
+            )
         rows.append(
             {
                 "metric": result.metric,
@@ -253,8 +275,8 @@ def _parts(
     return [rows, "\n".join(lines)]
 
 
-def _decides(full: Planned) -> str:
-    """Say how many negatives decide, or whether full rankings do, whose result this is."""
+def _decision_in_words(full: Planned) -> str:
+    """Say how many negatives decide the order, or that only full rankings do."""
     if full.decides is not None:
         return f"{count(full.decides, 'negative')} decide"
     if full.probability >= _DECIDED:

@@ -1,4 +1,4 @@
-"""Plots of results, a panel for each metric."""
+"""Plots of results: a panel for each metric, or the power curves of a plan."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.metrics.measures import parse_measure
 
 STYLE = Path(__file__).with_name("plots.mplstyle")
 _LOOKS = (  # colour and marker by estimator; no red beside green
@@ -28,6 +29,8 @@ _MARK: dict[str, Any] = {"linestyle": "", "markersize": 5}
 _EXACT = {"linestyle": "", "color": "black", "marker": "|", "markersize": 16, "markeredgewidth": 2}
 _ASIDE = 0.14  # between estimators in a line, so that equal ones are seen
 _EDGES = {True: (1.0, ">", 1.02), False: (0.0, "<", 0.015)}  # right and left: arrow, number beside
+_ROOM = 0.05  # beyond all that is drawn, in parts of its width
+_DECIDED = 0.95  # probability that a plan asks for
 _FAR = 0.6  # of the width of all else, beyond which an uncorrected value is drawn at the edge
 
 
@@ -37,9 +40,12 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
         import matplotlib as mpl
     except ModuleNotFoundError as error:
         raise InputError("plots need matplotlib: pip install 'sampled-metrics[plot]'") from error
+    if "probability" in table:
+        return _draw_plan(table, axes)
     table, value, line, names = _contents(table)
     known = _exact_values(exact, [*names, "metric"], value)
     metrics = list(table.groupby("metric", sort=False))
+    ends = _axes_of(table, value, known)
     labels = [line, *table["estimator"].unique(), "exact"]
     style = {**mpl.rc_params_from_file(STYLE, use_default_template=False), "font.size": 9}
     with mpl.rc_context({**style, "axes.grid.axis": "x"}):
@@ -54,18 +60,20 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
             raise InputError(f"axes must be {len(metrics)} axes of Matplotlib, one for each metric")
         for panel, (metric, rows) in zip(panels, metrics, strict=True):
             of_metric = {key[:-1]: number for key, number in known.items() if key[-1] == metric}
+            panel.set_xlim(ends[str(metric)])
             _draw_metric(panel, rows, value, line, names, of_metric)
-            panel.set_title(_verdict(str(metric), rows))
-        panels[-1].set_xlabel(value)
+            panel.set_title(_verdict(parse_measure(str(metric)).label, rows))
+        panels[-1].set_xlabel(f"{value} (fraction)")
         _draw_legend(panels, labels, own)
     return axes
 
 
 def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
-    """Find what a table has to draw.
+    """Find the columns of a table to draw.
 
-    Returns it with range_low and range_high, the ends of each line; the column that is drawn; what
-    lines are, range or interval; and the columns that name a line, none of a single recommender.
+    Returns the table with range_low and range_high, the ends of each line; the column of the marks;
+    the meaning of lines, range or interval; and the columns that name a line, none for a single
+    recommender.
     """
     if "printed" in table:  # a result of `reported`
         table = table.assign(estimator="likely", value=table["likely"].astype(float))
@@ -77,21 +85,99 @@ def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
         names = ["b", "a"]
     elif "recommender" in table and table["recommender"].nunique() > 1:
         names = ["recommender"]
-    if "range_low" in table and not (table["estimator"] == "exact").all():
+    if "range_low" in table and not table["estimator"].isin(["exact", "budget"]).all():
         return table, value, "range", names
     ends = {"range_low": table["ci_low"], "range_high": table["ci_high"]}
     return table.assign(estimator=value, **ends), value, "interval", names
 
 
+def _axes_of(
+    table: pd.DataFrame, value: str, exact: Mapping[tuple[Any, ...], float]
+) -> dict[str, tuple[float, float]]:
+    """Choose the ends of the axis of each metric.
+
+    Metrics that can be compared share one, which begins at 0; those that compare with all
+    candidates, such as AUC, have their own. An axis of differences holds 0. Uncorrected values far
+    from all else do not count.
+    """
+    by_all = table["metric"].map(lambda name: parse_measure(str(name)).metric.needs_candidates)
+    ends: dict[str, tuple[float, float]] = {}
+    for _, rows in table.groupby(by_all):
+        names = list(rows["metric"].unique())
+        known = [number for key, number in exact.items() if key[-1] in names]
+        is_sampled = rows["estimator"] == "sampled"
+        ranges = [rows["range_low"], rows["range_high"]]
+        places = np.concatenate([*ranges, rows.loc[~is_sampled, value], known])
+        low = np.nanmin(places)
+        high = np.nanmax(places)
+        reach = _FAR * (high - low) or np.inf
+        sampled = rows.loc[is_sampled, value]
+        near = sampled[sampled.between(low - reach, high + reach)]
+        low = float(min([0.0, low, *near]))
+        high = float(max([0.0, high, *near])) or 1.0
+        room = _ROOM * (high - low)
+        first = low - room if value == "difference" else 0.0
+        ends |= dict.fromkeys(names, (first, high + room))
+    return ends
+
+
+def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
+    """Draw how likely an order is decided by the number of negatives, a curve for each metric.
+
+    Full rankings stand at the right end. Returns the axes.
+    """
+    import matplotlib as mpl
+
+    style = mpl.rc_params_from_file(STYLE, use_default_template=False)
+    with mpl.rc_context({**style, "font.size": 9}):
+        if axes is None:
+            from matplotlib import pyplot
+
+            _, axes = pyplot.subplots(figsize=(6, 3.2), layout="constrained")
+        if not hasattr(axes, "set_ylim"):
+            raise InputError("axes must be 1 axes of Matplotlib")
+        sizes = table["n_negatives"].dropna().astype(int).unique()
+        full = 2 * max(sizes, default=1)
+        for place, (metric, rows) in enumerate(table.groupby("metric", sort=False)):
+            color, marker = _LOOKS[place % len(_LOOKS)]
+            at = rows["n_negatives"].fillna(full)
+            look = {"color": color, "marker": marker, "markersize": 4}
+            axes.plot(at, rows["probability"], label=parse_measure(str(metric)).label, **look)
+        axes.axhline(_DECIDED, color="0.4", linewidth=1, linestyle="--")
+        axes.annotate("95 %", (1, _DECIDED), xycoords=axes.get_yaxis_transform(),
+                      xytext=(3, 0), textcoords="offset points", va="center")  # fmt: skip
+        axes.set(xscale="log", ylim=(-0.02, 1.03), ylabel="probability of a decision")
+        axes.set_xlabel("negatives per user")
+        marked = [m for m in sizes if str(m).strip("0") in ("1", "")] or list(sizes)
+        axes.set_xticks([*marked, full], [*(f"{m:,}" for m in marked), "all"])
+        axes.minorticks_off()
+        first = table.iloc[0]
+        n_users = _users(first["n_users"])
+        exact = f"{first['exact_a']:.4f} and {first['exact_b']:.4f}"
+        label = parse_measure(str(first["metric"])).label
+        axes.set_title(f"{n_users}, {label} {exact}")
+        if table["metric"].nunique() > 1:
+            axes.legend()
+    return axes
+
+
 def _draw_legend(panels: NDArray[Any], labels: list[str], own: bool) -> None:
-    """Explain what is drawn in any panel, above a figure of our own, else in the first panel."""
+    """Explain the marks of all panels, above a figure of our own, else in the first panel."""
     drawn = {line.get_label(): line for panel in panels for line in reversed(panel.lines)}
+    drawn |= {
+        line.get_label(): line for panel in panels for line in panel.lines if not _is_at_edge(line)
+    }
     names = [name for name in labels if name in drawn]
     lines = [drawn[name] for name in names]
     if own:
-        panels[0].figure.legend(lines, names, loc="outside upper left", ncols=6)
+        panels[0].figure.legend(lines, names, loc="outside upper left", ncols=6, columnspacing=1)
     else:
         panels[0].legend(lines, names)
+
+
+def _is_at_edge(line: Any) -> bool:
+    """Whether this is the arrow of a value outside of the axis."""
+    return line.get_marker() in [arrow for _, arrow, _ in _EDGES.values()]
 
 
 def _draw_metric(
@@ -104,14 +190,10 @@ def _draw_metric(
 ) -> None:
     """Draw the results of one metric, a line for each recommender or pair.
 
-    An uncorrected value that is far from all else is an arrow at the edge, with its number.
+    An uncorrected value outside of the axis is an arrow at the edge, with its number.
     """
     estimators = list(rows["estimator"].unique())
-    near = rows.loc[rows["estimator"] != "sampled", column]
-    places = np.concatenate([rows["range_low"], rows["range_high"], near, [*exact.values()]])
-    low = np.nanmin(places)
-    high = np.nanmax(places)
-    reach = _FAR * (high - low) or np.inf
+    first, last = axes.get_xlim()
     across = axes.get_yaxis_transform()
     lines: list[Any] = [((), rows)]
     if names:
@@ -124,22 +206,34 @@ def _draw_metric(
             color, marker = _LOOKS[place % len(_LOOKS)]
             look = {"label": estimator, "color": color, **_MARK}
             at = height + _ASIDE * (place - (len(estimators) - 1) / 2)
-            if estimator != "sampled" or low - reach <= value <= high + reach:
+            if estimator != "sampled" or first <= value <= last:
                 axes.plot(value, at, marker=marker, **look)
                 continue
-            edge, arrow, beside = _EDGES[value > high]
+            edge, arrow, beside = _EDGES[value > last]
             axes.text(beside, at, f"{value:.3g}", va="center", color=color, transform=across)
             axes.plot(edge, at, marker=arrow, transform=across, clip_on=False, **look)
         if key in exact:
             axes.plot(exact[key], height, label="exact", **_EXACT)
-    axes.set_yticks(range(len(lines)), [" - ".join(key) for key, _ in lines])
+    axes.set_yticks(range(len(lines)), [_name(key, of_line) for key, of_line in lines])
     axes.set_ylim(len(lines) - 0.5, -0.5)
     if "difference" in rows:
         axes.axvline(0.0, color="0.4", linewidth=1, zorder=0)
 
 
+def _name(key: tuple[str, ...], rows: pd.DataFrame) -> str:
+    """Name a line: a recommender, the difference of two, or of a single one the users."""
+    if key:
+        return " - ".join(key)
+    n_users = rows["n_users"].iloc[0] if "n_users" in rows else None
+    return "" if pd.isna(n_users) else _users(n_users)
+
+
+def _users(number: float) -> str:
+    return "1 user" if number == 1 else f"{number:,.0f} users"
+
+
 def _verdict(metric: str, rows: pd.DataFrame) -> str:
-    """Say what is known of a metric: the order of a pair, or the range of a recommender."""
+    """Say the result for a metric: the order of a pair, or the range of a recommender."""
     if "order" in rows:
         pairs = rows.drop_duplicates(["a", "b"])
         n_decided = (pairs["order"] != "undecided").sum()
@@ -153,7 +247,7 @@ def _verdict(metric: str, rows: pd.DataFrame) -> str:
     if len(ranges) > 1:
         return metric
     low, high = ranges.iloc[0]
-    return f"{metric}: {low:.3g} to {high:.3g}"
+    return f"{metric}: {low:.4f} to {high:.4f}"
 
 
 def _exact_values(

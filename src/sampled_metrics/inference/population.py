@@ -3,16 +3,16 @@
 Values averaged over users are far from normal: most of the weight of a corrected Recall@10 lies on
 the few users whose sampled rank is 1. A t-interval then covers too rarely, and not at all if no
 such user is in the sample. The interval here is a score interval, as Wilson's is for a share of
-successes: it holds every mean mu that the observed one is compatible with, taking the variance
-that belongs to mu instead of the one observed,
+successes: it holds every mean mu that is compatible with the observed mean, taking the variance
+that belongs to mu instead of the observed variance,
 
     (mean - mu)^2 <= t^2 V(mu) / D,   V(mu) = v + k3/v (mu - mean) + c/2 (mu - mean)^2,
 
 with D users, t the quantile of Student's distribution and V the variance along the exponential
 family through the observed distribution (v, k3, k4 its cumulants, c = k4/v^2 - k3^2/v^3, at
 least -2). For shares of successes V(mu) is mu (1 - mu) and the interval Wilson's. Values that did
-not occur remain possible: the cumulants are those of the observed users and half a user with a
-uniformly random rank, and under sampling also fifty users of a smooth distribution fitted to the
+not occur remain possible: the cumulants include half a user with a uniformly random rank beside the
+observed users, and under sampling also fifty users of a smooth distribution fitted to the
 observed one, because sampled ranks 1 and 2 have similar probabilities even if a small sample
 suggests otherwise. `make coverage` measures how often the interval covers the expectation.
 """
@@ -44,8 +44,8 @@ _BLOCKS_PER_E_FOLD = 200  # beyond, a block of ranks is half a percent wide
 _ITERATIONS = 100
 _PRIOR_USERS = 0.5
 _LIKELY_USERS = 50.0
-_LOG_EXPONENTS = (-12.0, 0.0)  # of power laws, natural; exponent 1 is a random order of the items
-_LEAST_CURVATURE = -2.0  # that of a share of successes, V(mu) = mu (1 - mu)
+_LOG_EXPONENTS = (-12.0, 0.0)  # natural, of power laws; exponent 1 is a random order of the items
+_LEAST_CURVATURE = -2.0  # a share of successes has it: V(mu) = mu (1 - mu)
 
 
 class Moments(NamedTuple):
@@ -118,7 +118,7 @@ class Population:
         table = kernel(n, values.size - 1, sampling, NON_INCREASING, None)
         mixture = likely_mixture(table.binned(values), table)
         points = table.points[mixture.rows]
-        # Of each mixture's part on first ... k, the share up to the last rank of every block.
+        # Share of each mixture's part on first ... k up to the last rank of every block.
         first = np.where(points <= table.last, 1, points)
         widths = points - first + 1
         covered = ranks.worst_rank[:, None] - (first - 1)
@@ -144,7 +144,7 @@ class Population:
         expected, square = np.empty((2, *vectors.shape[:-1], len(self.ranks)))
         for rows in blocks(len(self.ranks), columns):
             given = sampled_rank_distribution(self.ranks.take(rows), columns - 1, sampling)
-            for place in np.ndindex(vectors.shape[:-1]):  # so that none depends on the others
+            for place in np.ndindex(vectors.shape[:-1]):  # so that they do not depend on each other
                 expected[(*place, rows)] = given @ vectors[place]
                 square[(*place, rows)] = given @ np.square(vectors[place])
         return self._moments(expected, square)
@@ -171,7 +171,7 @@ class Population:
         return _in_bins(self.ranks, m, Sampling(sampling))
 
 
-_in_bins = lru_cache(maxsize=2)(in_bins)  # a plan needs those of two recommenders several times
+_in_bins = lru_cache(maxsize=2)(in_bins)  # a plan needs two recommenders' several times
 
 
 @lru_cache(maxsize=8)
@@ -199,7 +199,7 @@ def power_law(n: int, exponent: float) -> Population:
 def power_law_with(measure: Measure, value: float, n: int) -> Population:
     """Return the power law with a value of an exact metric.
 
-    The metric falls from 1 to that of a random order while the exponent rises from 0 to 1.
+    The metric falls from 1 to its value in a random order while the exponent rises from 0 to 1.
     """
 
     def above(log_exponent: float) -> float:
@@ -245,7 +245,7 @@ class Shape(NamedTuple):
         """Return shape and number of values whose mean varies like mean(b) - mean(a).
 
         For independent samples. The cumulants of the difference of the means, k2 = v_a/n_a +
-        v_b/n_b and so on, are those of a mean of as many values as the smaller sample has.
+        v_b/n_b and so on, belong to a mean of as many values as the smaller sample has.
         """
         n = min(n_a, n_b)
         second = n * (b.second / n_b + a.second / n_a)
@@ -291,7 +291,7 @@ def estimate(
     """Estimate a mean from the shape `observed` of the values of independent users.
 
     `prior` is the shape of the values at a uniformly random rank, to whose range the interval
-    keeps; `likely` that under a smooth distribution fitted to the users, if there is one.
+    keeps; `likely` their shape under a smooth distribution fitted to the users, if there is one.
     """
     if n_users < 1:
         raise InputError("no users to average over")

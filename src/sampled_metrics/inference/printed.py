@@ -25,7 +25,7 @@ from sampled_metrics.ranks import Sampling
 WHAT = "a table of printed metrics"
 EXACT = "exact "  # before the name of a metric over all items, as in `exact HR@10`
 _ALIASES = {"dataset": "data_set", "data": "data_set"}
-_ABOUT = ("paper", "year", "source", "note", "cause")
+_ABOUT = ("paper", "year", "source", "kind", "note", "cause")
 _NOTHING = ("", "-", "–", "nan", "None")
 _DRAWN = {
     "": Sampling.WITHOUT_REPLACEMENT,
@@ -50,11 +50,11 @@ class PrintedRow:
     n_items, n_negatives
         n, candidates of a full ranking, and m.
     n_users, runs
-        Users averaged over, None if not known, and runs of which the numbers are means.
+        Users averaged over, None if not known, and runs whose mean is printed.
     sampling
         How uniform negatives were drawn; None for negatives drawn by popularity.
     about
-        Paper, year, source, note and cause, where the table has them.
+        Paper, year, source, its kind, note and cause, where the table has them.
     """
 
     row: int
@@ -142,7 +142,7 @@ def _read_file(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _row(number: int, record: Mapping[str, str], of_all: Mapping[str, str]) -> PrintedRow:
-    """Parse a record, which may lack numbers that are those of all; errors name its column."""
+    """Parse a record; `of_all` has numbers for records that lack them. Errors name a column."""
     texts = defaultdict(str, of_all)
     for column, value in record.items():
         name = column.strip()
@@ -227,7 +227,7 @@ def _required(texts: defaultdict[str, str], name: str) -> int:
     return count
 
 
-@lru_cache(maxsize=256)  # rows of a table have the same
+@lru_cache(maxsize=256)  # often the same for all rows of a table
 def _is_metric(name: str) -> bool:
     try:
         parse_measure(name)

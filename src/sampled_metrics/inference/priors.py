@@ -1,6 +1,6 @@
 """Shape of a metric where relevant items have random ranks, which an interval is mixed with.
 
-It tells an interval the values that are possible but did not occur, see `population`: their range,
+It gives an interval the values that are possible but did not occur, see `population`: their range,
 and moments for half a user.
 """
 
@@ -21,8 +21,8 @@ _UNKNOWN_SIZE = 1000  # candidates, if their number is not known
 def prior_shapes(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, Shape]:
     """Calculate the shapes of metrics of the users of `ranks` in a uniformly random ranking.
 
-    The ranks of one relevant item are summed over; the other items of its user, if there are any,
-    have ranks drawn with a fixed seed. The range is from the worst value to the best value that any
+    The ranks of one relevant item are summed over; further relevant items of its user have ranks
+    drawn with a fixed seed. The range is from the worst value to the best value that any
     of the users can have.
 
     Examples
@@ -51,7 +51,7 @@ def prior_shapes(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, S
 
 
 def _at_places(ranks: Ranks, places: Float) -> Ranks:
-    """Rank an item of some user at each place, and the other items of the user at random."""
+    """Rank an item of some user at each place, and the user's remaining items at random."""
     rng = np.random.default_rng(0)
     rows = np.linspace(0, len(ranks) - 1, places.size).astype(np.int64)
     n_relevant = ranks.n_relevant[rows]

@@ -4,11 +4,11 @@ Sampled ranks determine the distribution of true ranks in part only, so they all
 values of an exact metric. Its ends are bracketing vectors (see `brackets`) averaged over users,
 plus or minus the error of that average: whichever distribution of the class the true ranks have,
 each end is on the right side of the exact metric with a probability of about (1 + confidence)/2 or
-more. The exact metric is that of the population from which the users are drawn.
+more. The exact metric is the population's from which the users are drawn.
 
-Users are split in two folds at random, and the vectors for either come from the sampled ranks of
-the other: a vector that suits the chance deviations of a sample is biased on it. AUC is linear in
-the sampled rank, so its range is the interval of an unbiased estimate.
+Users are split in two folds at random, and the vectors for each fold come from the sampled ranks
+of the second: a vector that suits the chance deviations of a sample is biased on it. AUC is linear
+in the sampled rank, so its range is the interval of an unbiased estimate.
 """
 
 from bisect import bisect_left
@@ -24,7 +24,7 @@ from scipy.special import stdtrit
 from sampled_metrics._base.arrays import Float, Int, first_duplicate, generator
 from sampled_metrics._base.defaults import CONFIDENCE, MOST_WIDTH
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.brackets import LOWER, UPPER, likely_mixture, vectors
+from sampled_metrics.inference.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
 from sampled_metrics.inference.kernels import kernel
 from sampled_metrics.inference.likelihood import End, bound_of_sum, upper_bound
 from sampled_metrics.inference.misfit import CAUSES, refuse_unexplained
@@ -34,14 +34,14 @@ from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.probability import distinct_items
 
-_GROUPS = 3  # of rows with about the same n
+_GROUPS = 3  # groups of rows with about the same n
 _SAME_N = 0.02  # share of it by which n must differ for that
 _INVERSION = 0.99  # least confidence of ends that are inverted
 _ROUNDING = 1e-9
 _LEAST_P = 1e-6
 _MOST_P = 1.0 - 1e-3
 
-_FACTOR_ERROR = 0.05  # of the factors that an order holds up to
+_FACTOR_ERROR = 0.05  # relative, of a factor that an order holds up to
 _OF_ITEMS = ("recall", "auc")  # the mean over a user's items is the metric of the user
 
 
@@ -95,7 +95,7 @@ def _in_order(low: float, high: float, least: float, most: float) -> tuple[float
 
     Each end is the mean of a vector of its own, and these are in order in expectation, under a
     distribution of the class. Users who by chance are just outside of it invert them if the
-    margins are small, as at a low confidence. The range is then what lies between.
+    margins are small, as at a low confidence. The range is then the values between them.
     """
     first, last = np.sort(np.clip([low, high], least, most)).tolist()
     return first, last
@@ -112,8 +112,8 @@ class Grouped:
     users: Any  # different ids in order; None without ids, where each row is a user
     user: Int  # place of each row's user among them
     fold: Int  # 0 or 1, of each row
-    group: Int  # of each row, of those with about the same n
-    kind: Int  # of each user
+    group: Int  # for each row, by about the same n
+    kind: Int  # for each user
     sizes: list[int]  # mean n of each group
     counts: Float  # users of the other fold at every sampled rank; shape (folds, m + 1)
     likely: dict[tuple[int, int], Float]  # shares of users, by n and last rank of a class
@@ -164,7 +164,7 @@ def end_of_users(
         key = (size, table.last)
         if key not in rows.likely:
             rows.likely[key] = likely_mixture(table.binned(rows.counts), table).shares
-        of_groups.append(vectors(measure, table, rows.likely[key], n_users, z, sign))
+        of_groups.append(bracketing_vectors(measure, table, rows.likely[key], n_users, z, sign))
         limit += sign * share * table.greatest(sign * table.metric(measure))
     entries = np.stack(of_groups)
     extreme = sign * float((sign * entries).max())
@@ -185,7 +185,7 @@ def bracket_users(
 ) -> Bracketed:
     """Solve for the bracketing vectors of some metrics, and average them for each user.
 
-    Rows of one user are averaged first, and the exact metric is that of the average user. `shape`
+    Rows of one user are averaged first, and the exact metric is the average user's. `shape`
     is the assumption about the distribution of true ranks, see `shapes`.
     """
     if not 0.0 < confidence < 1.0:
@@ -203,8 +203,8 @@ def checked_ranges(
 ) -> tuple[Bracketed, list[Range]]:
     """Compute the range of each metric, or raise an InputError where there is none.
 
-    That is if a metric is no mean over the held-out items of a user, or if no distribution of the
-    class explains the sampled ranks: misfit with p < 0.005, or inverted ends.
+    There is none if a metric is no mean over the held-out items of a user, or if no distribution of
+    the class explains the sampled ranks: misfit with p < 0.005, or inverted ends.
     """
     wrong = [str(measure) for measure in measures if measure.kind not in _OF_ITEMS]
     users = sample.users if sample.several_items else None
@@ -226,7 +226,7 @@ def checked_ranges(
 
 
 def _contradicted(shape: str | float) -> str:
-    """Say what may be wrong with a shape, to be followed by other causes."""
+    """Name the shape as a cause of a misfit, to be followed by further causes."""
     if name_of(shape) == NONE:
         return ""
     return "the top ranks are less likely than assumed (try shape 3 or none, --shape), or "
@@ -247,7 +247,7 @@ def _difference(a: Bracketed, b: Bracketed, place: int) -> Callable[[float], tup
     of_a = a.ends[place]
     of_b = b.ends[place]
     low = _least(of_a.upper, of_b.lower, common)
-    high = _least(-of_a.lower, -of_b.upper, common)  # of the negative metric
+    high = _least(-of_a.lower, -of_b.upper, common)
     return lambda level: (low(level), -high(level))
 
 
@@ -360,7 +360,7 @@ class _Common(NamedTuple):
 
     of_a: Int
     of_b: Int
-    users: Int  # of each pair of kinds
+    users: Int  # number of each pair of kinds
 
 
 @lru_cache(maxsize=8)

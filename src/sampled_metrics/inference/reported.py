@@ -80,8 +80,8 @@ class Reported:
 class Orders:
     """Ranges of one exact metric of two papers, and the order that they decide.
 
-    `range_low` and `range_high` are those of the difference b - a; `order` is `a`, `b` or
-    `undecided`.
+    `range_low` and `range_high` are ends of the range of the difference b - a; `order` is `a`, `b`
+    or `undecided`.
     """
 
     metric: str
@@ -117,9 +117,9 @@ def reported(
     printed
         Sampled metrics by name, as fractions: means over users with one held-out item each.
     metrics
-        Exact metrics, by default those printed.
+        Exact metrics, by default the printed ones.
     n_items, n_negatives
-        Candidates of a full ranking, the held-out item included (items less those seen), and
+        Candidates of a full ranking, the held-out item included (items less seen ones), and
         negatives drawn for each user, uniformly.
     n_users
         Users averaged over. Without it the printed numbers are taken as expectations, and the
@@ -130,7 +130,7 @@ def reported(
         How negatives were drawn, and the assumption about true ranks, as for `correct`.
     unscored
         Share of users at most whose held-out item is last of all, because the recommender does not
-        score it, as items are that were new in a split by time; the shape is that of the others.
+        score it, such as an item that is new in a split by time; the shape is of the rest.
         By default almost any share; with 0 the shape holds down to the last rank.
     runs
         Runs over the same users, each with negatives of its own, whose means were printed.
@@ -139,6 +139,25 @@ def reported(
         metric, `a`, `b` (`against`) or `undecided`, from ranges that hold together.
     confidence
         Nominal coverage of each range.
+
+    Returns
+    -------
+    Results
+        A list with the range of each metric, which prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    check : A whole table of printed numbers.
+    correct : The same from sampled ranks.
+
+    References
+    ----------
+    W. Krichene and S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020.
 
     Examples
     --------
@@ -210,12 +229,12 @@ def _ranges(printed: Numbers, metrics: Names | None, about: About) -> list[Repor
 
 
 def advice(printed: Numbers, metrics: Names, about: About) -> Results[Reported]:
-    """Compute the ranges that other printed metrics, or 1,000 negatives, would have allowed.
+    """Compute the ranges that further printed metrics, or 1,000 negatives, would have allowed.
 
-    The first results are of the numbers given. The others, the narrowest range of each metric and
-    number of negatives first, are of one recommender that would have printed these numbers: its
-    true ranks are halfway between those of the lowest and of the highest first metric, of shape
-    `non-increasing` if the shape is a factor.
+    The first results are for the numbers given. All further ones, the narrowest range of each
+    metric and number of negatives first, are for one recommender that would have printed these
+    numbers: its true ranks are halfway between the ranks with the lowest and with the highest first
+    metric, of shape `non-increasing` if the shape is a factor.
 
     Examples
     --------
@@ -315,7 +334,7 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
 
 
 def _assumptions(result: Reported, confidence: float) -> str:
-    """Say what a range takes into account and what it assumes."""
+    """Describe the errors that a range includes, and its assumptions."""
     users = "no sampling error, because the number of users is not given"
     if result.n_users is not None:
         users = f"{count(result.n_users, 'user')}, at {100 * confidence:g} %"

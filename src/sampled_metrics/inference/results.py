@@ -1,6 +1,6 @@
 """Results that print as tables with a few lines below, in notebooks as well, and their plots.
 
-Also the record of a comparison, and what results of several kinds say in the same words.
+Also the record of a comparison, and words that results of several kinds share.
 """
 
 from abc import ABC, abstractmethod
@@ -32,7 +32,7 @@ INSTEAD = (
 
 
 class Shown(ABC):
-    """What prints as tables with lines about them."""
+    """An object that prints as tables with lines about them."""
 
     @abstractmethod
     def parts(self, **options: Any) -> Parts:
@@ -40,17 +40,19 @@ class Shown(ABC):
 
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:
-        """Return a DataFrame with a row for each result and all that is known of it."""
+        """Return a DataFrame with a row for each result and a column for each fact about it."""
 
     def plot(self, exact: "Shown | Mapping[Any, float] | None" = None, axes: Any = None) -> Any:
         """Draw a panel for each metric: ranges or intervals as lines, estimates or values on them.
 
-        Returns the axes, an array of them if there are several metrics. An uncorrected value far
+        Of a plan, draw how likely an order is decided by the number of negatives. Returns the axes,
+        an array of them if there are several metrics. Metrics share an axis that begins at 0; those
+        that compare with all candidates, such as AUC, have their own. An uncorrected value far
         outside of the range is an arrow at the edge.
 
-        `exact` are results to be drawn beside the estimates, what `evaluate` or `compare` returns,
-        or values by metric, or by (recommender, metric) if there are several. `axes` are those of
-        Matplotlib, one for each metric; by default of a new figure.
+        `exact` are results of `evaluate` or `compare` to be drawn beside the estimates, or values
+        by metric, or by (recommender, metric) if there are several. `axes` are Matplotlib's, one
+        for each metric; by default of a new figure.
         """
         from sampled_metrics.inference.plots import draw
 
@@ -139,23 +141,23 @@ class Compared:
         Values as fractions, over the common users if users are paired, and value_b - value_a; of
         `likely` in the range of the difference, or nan where a range is too wide to quote a number.
     std_error, ci_low, ci_high
-        Of the expectation of this difference. That of estimates from sampled ranks is not the
-        difference of the exact metrics.
+        Error and interval of the expectation of this difference, which for estimates from sampled
+        ranks is not the difference of the exact metrics.
     range_low, range_high
         Values of the difference of the exact metrics that the sampled ranks allow; from full
         rankings the interval.
     order
         The recommender with the higher exact metric, `a` or `b`, or `undecided`.
     p_value
-        One less the highest confidence at which the range excludes 0, or from full rankings that
-        of a t-test; adjusted for all pairs of the same metric.
+        One less the highest confidence at which the range excludes 0, or from full rankings
+        the p-value of a t-test; adjusted for all pairs of the same metric.
     verdict
-        The order, and what the estimates say at their resolution, in words.
+        The order, and the estimates at their resolution, in words.
     n_users
         Number of pairs if users are `paired`, or else the smaller number of users.
     users_needed
         About how many users would decide an undecided order of full rankings if they differed as
-        these do; None of other orders, and without a difference.
+        these do; None for decided orders and sampled ranks, and without a difference.
     holds_up_to
         Largest factor of a shape (see `correct`) at which sampled ranks still decide the order, to
         within 5 %; 16 is 16 or more. Below 2 the order proves little. None where undecided or from
@@ -202,18 +204,18 @@ def order_of(low: float, high: float) -> str:
 
 
 class Likeness(NamedTuple):
-    """What an estimate acts like, by how its expected credit falls with the true rank.
+    """The cut-off or rank that an estimate acts like, by its expected credit at each true rank.
 
     Attributes
     ----------
     name
-        Of a metric whose credit is the same down to its cut-off, which is then about `rank`; or of
-        AUC, which sampling does not distort. None of other metrics.
+        Name of a metric whose credit is the same down to its cut-off, which is then about `rank`;
+        or of AUC, which sampling does not distort. None for all else.
     rank
         The first true rank with at most half of the credit of rank 1; None for AUC, and where no
         rank has as little.
     exact_rank
-        That of the exact metric; None if `name` is known or `rank` is not.
+        The same rank for the exact metric; None if `name` is known or `rank` is not.
     """
 
     name: str | None = None
@@ -256,7 +258,7 @@ class Likeness(NamedTuple):
 
 
 def likeness(metric: str, behaves_like: int | None, n_items: int) -> Likeness:
-    """Find what an estimate of a metric acts like from its resolution, see `Corrected`.
+    """Find the cut-off that an estimate acts like from its resolution, see `Corrected`.
 
     Examples
     --------

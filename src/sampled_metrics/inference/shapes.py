@@ -1,9 +1,9 @@
 """Shapes: classes of distributions of the true rank that a range may assume.
 
 In the class of a factor, no rank near the top is more than `factor` times as likely as any before
-it: the distribution lies between a non-increasing q and `factor` q. The factor of the shape
-`non-increasing` is 1, that of `none` infinite. It is the parameter of a sensitivity analysis, as
-Rosenbaum's is of observational studies: how far may an assumption fail before a conclusion does?
+it: the distribution lies between a non-increasing q and `factor` q. The shape `non-increasing`
+has factor 1, `none` an infinite one. It is the parameter of a sensitivity analysis, as Rosenbaum's
+is of observational studies: how far may an assumption fail before a conclusion does?
 """
 
 import math
@@ -14,7 +14,7 @@ from sampled_metrics._base.errors import InputError
 
 NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
 EXPECTED = "non-increasing, none, or a number of at least 1"
-MOST_FACTOR = 16.0  # of those that are tried out
+MOST_FACTOR = 16.0  # that is tried out
 _NEAR_TOP = "near the top "
 BEFORE_LAST = "before the last "
 _FAILS = "It fails, for example, where rules fill the top places"
@@ -62,7 +62,7 @@ def assumed(shape: str | float, where: str = _NEAR_TOP) -> str:
 
 
 def caveat(shape: str | float) -> str:
-    """Say what can be known of an assumption, as a sentence to follow it; of none nothing."""
+    """Return a sentence on how far an assumption can be checked; empty without an assumption."""
     factor = factor_of(shape)
     if factor == math.inf:
         return ""

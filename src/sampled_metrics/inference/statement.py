@@ -1,4 +1,4 @@
-"""What printed means of sampled metrics allow: their checks, and the programmes of their ranges."""
+"""Constraints of printed means of sampled metrics: checks, and the programmes of their ranges."""
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
@@ -24,11 +24,11 @@ from sampled_metrics.ranks import Sampling
 
 Numbers: TypeAlias = Mapping[str, float | str]  # printed metrics by name
 MOST_ITEMS = 10_000_000
-_exact_metric = lru_cache(maxsize=2)(exact_metric)  # rows of a table have the same
+_exact_metric = lru_cache(maxsize=2)(exact_metric)  # often the same for all rows of a table
 
 
 class About(NamedTuple):
-    """What is known of an evaluation whose means are printed, and what is assumed."""
+    """Known facts of an evaluation whose means are printed, and assumptions."""
 
     n_items: int
     n_negatives: int
@@ -42,7 +42,7 @@ class About(NamedTuple):
 
 
 class Printed(NamedTuple):
-    """Printed numbers, and what their means allow."""
+    """Printed numbers, and the distributions that their means allow."""
 
     names: list[str]  # for errors
     about: About
@@ -52,7 +52,7 @@ class Printed(NamedTuple):
     def is_random(self) -> bool:
         """Whether a random order explains the numbers.
 
-        That it does, at the edge of the class, takes more to exclude: a test of all numbers.
+        A random order is at the edge of the class; it is excluded by a test of all numbers only.
         """
         n_users = self.about.n_users
         if n_users is None or self.means.extremes.factor == np.inf:
@@ -69,81 +69,77 @@ class Ends(NamedTuple):
 
 
 def state(printed: Numbers, about: About) -> Printed:
-    """State what the printed numbers allow, or raise an InputError where they allow nothing."""
+    """State the distributions that printed numbers allow, or raise InputError if there are none."""
     _check(printed, about)
-    n = about.n_items
-    m = about.n_negatives
-    names = []
-    values = []
-    halves = []
-    for name, number in printed.items():
-        value, decimals = number_of(name, number)
-        names.append(f"{name}={number}")
-        values.append(value)
-        halves.append(0.5 * 10.0 ** -(decimals if about.digits is None else about.digits))
-    numbers = np.array([values, halves])
+    names = [f"{name}={number}" for name, number in printed.items()]
+    numbers = _values_and_halves(printed, about.digits)
     measures = tuple(map(parse_measure, printed))
-    ranks = np.arange(1, m + 2)
-    credit = np.stack([measure.at(ranks, m + 1) for measure in measures])
-    last = credit[:, -1:]
-    # One distribution of sampled ranks, any at all, has the printed numbers.
-    of_sampled = _means(
-        numbers,
-        np.append(credit, last, axis=1),
-        np.zeros((len(names), len(names), 1)),
-        Extremes(factor=np.inf, last=0, points=ranks),
-    )
-    without_users = about._replace(n_users=None)
-    _conflict(Printed(names, without_users, of_sampled), "no sampled ranks have", "")
-    factor = factor_of(about.shape)
-    alone = factor == np.inf
-    kind = Sampling(about.sampling)
-    given, products = sampled_moments(measures, n, m, kind, alone, about.runs)
-    means = _means(
-        numbers,
-        np.append(given, last, axis=1),
-        np.append(products, np.outer(last, last)[..., None], axis=2),
-        Extremes(factor=factor, last=0 if alone else n, points=last_ranks(n)),
-    )
-    error = 0.0
-    if about.n_users is not None:
-        error = float(ndtri((1.0 + about.confidence) / 2.0)) ** 2 / about.n_users
-    problem = Printed(names, about, means._replace(apart=about.unscored, error=error))
-    remedy = ", or shape"
-    if not alone and about.unscored < UNSCORED:
-        remedy = (
-            "; are many held-out items not scored at all, as in a split by time (unscored, "
-            "--unscored)? Or try shape 2"
-        )
-    found = _conflict(problem, "no distribution of true ranks gives", remedy)
+    ranks = np.arange(1, about.n_negatives + 2)
+    credit = np.stack([measure.at(ranks, ranks.size) for measure in measures])
+    of_any = Means.of_any_rank(numbers[0], numbers[1], ranks, credit)
+    possible = Printed(names, about._replace(n_users=None), of_any)
+    _conflict(possible, "no sampled ranks have", "")
+    problem = Printed(names, about, _of_class(numbers, measures, credit[:, -1:], about))
+    found = _conflict(problem, "no distribution of true ranks gives", _remedy(about))
     if about.n_users is None:
         return problem
     # A distribution is as likely as z^2 allows beside the likeliest of the class.
-    return problem._replace(means=problem.means._replace(error=error + found))
+    means = problem.means
+    return problem._replace(means=means._replace(error=means.error + found))
 
 
-def _means(numbers: Float, given: Float, products: Float, extremes: Extremes) -> Means:
-    """State that metrics have the printed numbers, to half of the last digit.
+def _values_and_halves(printed: Numbers, digits: int | None) -> Float:
+    """Return printed values and half a unit of their last digits; shape (2, values)."""
+    rows = []
+    for name, number in printed.items():
+        value, decimals = number_of(name, number)
+        rows.append((value, 0.5 * 10.0 ** -(decimals if digits is None else digits)))
+    return np.array(rows).T
 
-    `given` and `products` are the means of the metrics and of products of each two under each
-    extreme point, and of a held-out item that is the last of all.
+
+def _of_class(numbers: Float, measures: tuple[Measure, ...], last: Float, about: About) -> Means:
+    """State that true ranks of the class give the printed numbers, to half of the last digit.
+
+    `last` has the metrics of a held-out item that is the last of all, an extreme point besides.
     """
     values, halves = numbers
+    n = about.n_items
+    factor = factor_of(about.shape)
+    alone = factor == np.inf
+    given, products = sampled_moments(
+        measures, n, about.n_negatives, Sampling(about.sampling), alone, about.runs
+    )
+    given = np.append(given, last, axis=1)
+    products = np.append(products, np.outer(last, last)[..., None], axis=2)
     moments = values[:, None] - given
     crossed = values[:, None, None] * given
     seconds = products - crossed - crossed.swapaxes(0, 1) + np.outer(values, values)[..., None]
+    error = 0.0
+    if about.n_users is not None:
+        error = float(ndtri((1.0 + about.confidence) / 2.0)) ** 2 / about.n_users
     return Means(
         values=values,
         halves=halves,
         moments=moments[:, :-1],
         seconds=seconds[..., :-1],
-        extremes=extremes,
+        extremes=Extremes(factor=factor, last=0 if alone else n, points=last_ranks(n)),
         last=(moments[:, -1], seconds[..., -1]),
-        error=0.0,
+        error=error,
+        apart=about.unscored,
     )
 
 
-def _conflict(problem: Printed, what: str, remedy: str) -> float:
+def _remedy(about: About) -> str:
+    """Say which assumption to change."""
+    if factor_of(about.shape) == np.inf or about.unscored >= UNSCORED:
+        return ", or shape"
+    return (
+        "; are many held-out items not scored at all, as in a split by time (unscored, "
+        "--unscored)? Or try shape 2"
+    )
+
+
+def _conflict(problem: Printed, claim: str, remedy: str) -> float:
     """Return the conflict of printed numbers, or raise an InputError if there is no distribution.
 
     It names the numbers without which there is one.
@@ -153,7 +149,7 @@ def _conflict(problem: Printed, what: str, remedy: str) -> float:
 
     def most(means: Means) -> float:
         if n_users is None:
-            return 1e-6  # of the sum of differences
+            return 1e-6  # on the sum of differences
         return float(chdtri(means.values.size, 0.005)) / n_users
 
     found = conflict(problem.means)
@@ -166,13 +162,13 @@ def _conflict(problem: Printed, what: str, remedy: str) -> float:
             if conflict(others) <= most(others):
                 culprits.append(name)
     raise InputError(
-        f"{what} {' and '.join(names)} among {problem.about.n_items:,} candidates; check "
+        f"{claim} {' and '.join(names)} among {problem.about.n_items:,} candidates; check "
         f"{', '.join(culprits or names)}, n_negatives and n_items{remedy}"
     )
 
 
 def _check(printed: Numbers, about: About) -> None:
-    """Raise an InputError for what cannot have been printed."""
+    """Raise an InputError for numbers that cannot have been printed."""
     check_arguments(
         n_users=about.n_users,
         shape=about.shape,

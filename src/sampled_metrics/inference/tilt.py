@@ -7,8 +7,8 @@ v (1 - v), so that l is the least of
 
     log sum_k exp(l . (E_k - v)) + sum_i l_i^2 v_i (1 - v_i) / 2D.
 
-The equal start is that of the estimator `likely`. One number says too little about another metric:
-of 525 published values, 80 % lay within a factor of 3.6.
+The estimator `likely` starts from equal weights as well. One number says too little about another
+metric: of 525 published values, 80 % lay within a factor of 3.6.
 """
 
 import numpy as np
@@ -32,8 +32,8 @@ _MANY_USERS = 1e6  # where their number is not known
 def likely(problem: Printed, measure: Measure, allowed: Range) -> float | None:
     """Calculate an exact metric under the distribution of greatest entropy, within its range.
 
-    None with one printed number, if one is not above that of a random order, which is at the edge
-    of the class, if true ranks may have any distribution, and if the range is too wide.
+    None with one printed number, if one is not above a random order's, which is at the edge of the
+    class, if true ranks may have any distribution, and if the range is too wide.
     """
     means = problem.means
     of_random = means.moments[:, -1]

@@ -1,1 +1,1 @@
-"""What people hold, recognised once: scores, tables, ranks, and items of users."""
+"""Readers of scores, tables, ranks and items of users, as other libraries write them."""

@@ -53,7 +53,7 @@ class Products:
     """Scores that are inner products of two vectors, as a function of rows of users.
 
     The last digits of a matrix product depend on its size. So a product only tells which items
-    score clearly more or less, by `margin`; where others come closer, those of `exact` count.
+    score clearly more or less, by `margin`; closer items are compared by `exact` scores.
     """
 
     def __init__(self, users: Float, items: Float) -> None:
@@ -71,12 +71,12 @@ class Products:
     @_unlimited()
     @one_thread()  # more cost more than they save where processors are busy
     def __call__(self, rows: Int) -> Float:
-        """Return the scores of all items for some users; the last digits depend on the others."""
+        """Return the scores of all items for some users; the last digits depend on the batch."""
         return self.users[rows] @ self.items.T
 
     @_unlimited()
     def exact(self, rows: Int) -> Float:
-        """Return them the same for any other users, and equal for equal vectors."""
+        """Return scores that do not depend on the batch, and are equal for equal vectors."""
         return np.einsum("uf,if->ui", self.users[rows], self.items)
 
     @_unlimited()
@@ -130,7 +130,7 @@ def rank_items(
 
 
 class _Task(NamedTuple):
-    """What to rank, what to leave out, and the names of users and items in errors."""
+    """Items to rank, items to leave out, and the names of users and items in errors."""
 
     relevant: Items
     seen: Items
@@ -174,7 +174,7 @@ class _Task(NamedTuple):
                 )
 
     def _settled(self, score: Products, scores: Floats, users: Int) -> tuple[Int, Int, Int]:
-        """Count by a matrix product, and again by exact scores where others come close."""
+        """Count by a matrix product, and again by exact scores where items come close."""
         if score.is_finite:  # and a new array
             candidates = scores
             candidates[self.seen.select(users)] = -np.inf
@@ -212,7 +212,7 @@ class _Task(NamedTuple):
     def _compare(
         self, candidates: Floats, users: Int, margin: Float | None = None
     ) -> tuple[Int, Int]:
-        """Count for each item to rank those above it, and the others within its user's margin."""
+        """Count for each item to rank the items above it, and the rest within its user's margin."""
         row, item = self.relevant.select(users)
         own = candidates[row, item]
         if np.isneginf(own).any():
@@ -262,7 +262,7 @@ def _count(marked: Bool) -> Int:
 
 
 def by_score(users: Int, score: Floats | Int) -> tuple[Int, Int]:
-    """Count, for each row, the others of the same user with a higher and with an equal score.
+    """Count, for each row, rows of the same user with a higher and with an equal score.
 
     Examples
     --------

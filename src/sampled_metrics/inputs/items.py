@@ -1,4 +1,4 @@
-"""Items of users: those that are relevant, seen or held out, and how they are given."""
+"""Items of users, relevant, seen or held out, and the forms in which they are given."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ Shape = tuple[int, int | None]  # users and items; None for the width of a funct
 
 
 class Items(NamedTuple):
-    """Items of users, both numbered from 0; those of user u are item[start[u] : start[u + 1]].
+    """Items of users, both numbered from 0; user u has item[start[u] : start[u + 1]].
 
     Attributes
     ----------
     start, item
         int64, shapes (users + 1,) and (pairs,).
     n_items
-        Number of all items, also of those that no user has; None if it is not known.
+        Number of all items, also without a user; None if it is not known.
     user_ids, item_ids
         Ids of the numbers, arrays of pyarrow; None for rows and columns of a matrix.
     relevance
@@ -114,7 +114,7 @@ class Items(NamedTuple):
 
     @property
     def n_users(self) -> int:
-        """Number of users, also of those without items."""
+        """Number of users, also without items."""
         return self.start.size - 1
 
     @property
@@ -193,7 +193,7 @@ def is_columns(data: object) -> bool:
     return {USER, ITEM} <= known or not known.isdisjoint(("rank", "n_better", "sampled_rank"))
 
 
-def table_of(data: Any, what: str, name: str, value: str, trec: Trec) -> Table | None:
+def table_of(data: Any, noun: str, name: str, value: str, trec: Trec) -> Table | None:
     """Return data with ids as a table; None for arrays, matrices and files of them.
 
     `value` is the column of the numbers that dictionaries hold by item.
@@ -204,7 +204,7 @@ def table_of(data: Any, what: str, name: str, value: str, trec: Trec) -> Table |
         return _table_of_users(data, name, value)
     is_named = isinstance(data, str | Path) and Path(data).suffix not in ARRAYS
     if isinstance(data, Table | Mapping) or is_named or (is_table(data) and not is_wide(data)):
-        return read_table(data, what, trec=trec)
+        return read_table(data, noun, trec=trec)
     return None
 
 
@@ -375,7 +375,7 @@ def _counted_rows(
 
 
 def negative_rows(table: Table) -> Int:
-    """Return the rows of negatives: all, or those of label 0."""
+    """Return the rows of negatives: all, or the rows of label 0."""
     relevance = _relevance(table, "negatives", 0.0)
     if relevance is None:
         return np.arange(len(table))
@@ -417,7 +417,7 @@ def _require_iterations(table: Table) -> None:
     found = len({*values} - {"0", "Q0"})
     if found > (_MOST_ITERATIONS if table.path.suffix in QRELS.suffixes else 0):
         raise InputError(
-            f"found {found} values in the second column; expected {QRELS.what}. If columns are "
+            f"found {found} values in the second column; expected {QRELS.noun}. If columns are "
             "user, item, rating and time, add a header: user_id, item_id, rating, timestamp",
             path=table.path,
         )
@@ -461,17 +461,17 @@ def ask_of_common(
     n_common = int(np.count_nonzero(places(ids, others) >= 0))
     if not n_ids or (ids.type == others.type and n_ids < _FEW[column]):
         n_common = n_ids
-    what = f"the {column.removesuffix('_id')}s of {name}"
+    noun = f"the {column.removesuffix('_id')}s of {name}"
     if n_ids and not n_common and name == RELEVANT:
         raise InputError(
-            f"no id of {what} is one of {others_name}: found {ids[0].as_py()!r}, and "
+            f"no id of {noun} is one of {others_name}: found {ids[0].as_py()!r}, and "
             f"{others[0].as_py()!r} in {others_name}; expected the same ids"
         )
     if 10 * n_common >= n_ids:
         _ask_of_forms(name, ids, others)
         _ask_of_forms(name, others, ids)
     else:
-        found = f"{n_common:,} of {n_ids:,} ids of {what} and {others_name} are in both"
+        found = f"{n_common:,} of {n_ids:,} ids of {noun} and {others_name} are in both"
         mine = ids[0].as_py()
         example = f"such as {mine!r} and {others[0].as_py()!r}"
         ask(name, f"{found}, {example}: are these ids of the same things?")
@@ -501,15 +501,15 @@ def items_of_arrays(given: Any, name: str, shape: Shape | None = None) -> Items:
     if not isinstance(given, str | Path):
         return items_by_position(given, name, shape)
     path = Path(given)
-    what = f"{name} items"
-    require_file(path, what)
+    noun = f"{name} items"
+    require_file(path, noun)
     if path.suffix == ".npy":
-        return items_by_position(read_array(path, what), name, shape)
-    read_arrays(path, f"{what}, as scipy.sparse.save_npz writes", ("format",), ())
+        return items_by_position(read_array(path, noun), name, shape)
+    read_arrays(path, f"{noun}, as scipy.sparse.save_npz writes", ("format",), ())
     try:
         return items_by_position(sparse.load_npz(path), name, shape)
     except ValueError as error:
-        raise InputError(f"not {what} ({error})", path=path) from error
+        raise InputError(f"not {noun} ({error})", path=path) from error
 
 
 def may_be_matrix(lists: Sequence[Any]) -> bool:
@@ -521,8 +521,8 @@ def may_be_matrix(lists: Sequence[Any]) -> bool:
 def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Items:
     """Return items of the rows of a matrix, of `shape` if it is known.
 
-    They are the nonzeros of a matrix, users x items; a list of columns for each user; or, those
-    that are relevant, one column for each user, -1 or None without.
+    They are the nonzeros of a matrix, users x items; a list of columns for each user; or, if
+    relevant, one column for each user, -1 or None without.
     """
     is_object = isinstance(given, np.ndarray) and given.dtype == object
     if is_object or isinstance(given, pd.Series):

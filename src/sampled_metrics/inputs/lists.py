@@ -69,7 +69,7 @@ class Lists(NamedTuple):
 def lists_of(data: Any) -> Lists:
     """Take a table, a TREC run, or a dictionary of lists or of scores by item.
 
-    The order is that of `rank`, else of `score`, else of the rows.
+    The order is by `rank`, else by `score`, else by the rows.
     """
     if isinstance(data, Lists):
         return data
@@ -89,7 +89,7 @@ def lists_of(data: Any) -> Lists:
 
 
 def count_labelled(data: Any) -> Counts:
-    """Count candidates above those of label 1, in a table with all candidates of each user.
+    """Count candidates above items of label 1, in a table with all candidates of each user.
 
     Rows of one user, or of one `row_id`, belong together.
     """
@@ -229,8 +229,8 @@ def count_lists(
 
     Users are in the order in which they first appear among the relevant items. Equal scores are
     tied; items below the cut count as not tied with the last of the list. With `missing` = "last",
-    users without a list, items below its end and, of complete lists, items that it lacks count as
-    behind all others.
+    users without a list, items below its end and items that a complete list lacks count as behind
+    all candidates.
     """
     check_arguments(missing=missing)
     if relevant is None:
@@ -250,7 +250,7 @@ def count_lists(
 
 
 def _unseen(lists: Lists, relevant: Items, seen: Items) -> Lists:
-    """Return the lists without the items that their users have seen, of which none is relevant."""
+    """Return the lists without the items that their users have seen; none of these is relevant."""
     ask_of_common(USER, SEEN, seen.user_ids, "the lists", lists.user_ids)
     ask_of_common(ITEM, SEEN, seen.item_ids, "the lists", lists.item_ids)
     both = seen.within(relevant.user_ids, relevant.item_ids).has(relevant.owners, relevant.item)

@@ -58,9 +58,9 @@ def count_pairs(
     candidates: Any = None,
     n_drawn: int | None = None,
 ) -> Samples:
-    """Rank held-out items, by `label` or by `relevant`, among the other rows of the same user.
+    """Rank held-out items, by `label` or by `relevant`, among the rows of the same user.
 
-    With a column `row_id` they are ranked among those of the same row. Other held-out items of the
+    With a column `row_id` they are ranked among rows with the same one. Other held-out items of the
     user are no negatives. With `missing` = "last", relevant items that are no candidates of their
     users are behind all of `n_drawn` negatives, by default as many as the longest list has. Rows
     that are none of `candidates` are left out.

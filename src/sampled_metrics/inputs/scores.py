@@ -76,7 +76,7 @@ class Scores(NamedTuple):
 
 
 def scores_of(data: Any) -> Scores:
-    """Take a matrix: dense of any library, sparse (what is not stored is 0), a DataFrame, a file.
+    """Take a matrix: dense of any library, sparse (0 where nothing is stored), a DataFrame, a file.
 
     The index and the columns of a DataFrame are ids unless they are running numbers.
     """
@@ -109,14 +109,14 @@ def _of_matrix(
     return Scores(matrix.__getitem__, matrix.shape, user_ids, item_ids, beside)
 
 
-def opened(data: Any, what: str = "ranks, lists or scores") -> Any:
+def opened(data: Any, noun: str = "ranks, lists or scores") -> Any:
     """Return the array of an `.npy` file, which is read block by block; anything else as it is."""
     if not isinstance(data, str | Path):
         return data
     path = Path(data)
-    require_file(path, what)
+    require_file(path, noun)
     if path.suffix == ".npy":
-        return read_array(path, what, mmap_mode="r")
+        return read_array(path, noun, mmap_mode="r")
     return path
 
 
@@ -181,7 +181,7 @@ def count_scores(
     min_relevance: float = 0.0,
     block_size: int = BLOCK_SIZE,
 ) -> Counts:
-    """Rank relevant items among all that their users have not seen."""
+    """Rank relevant items among all items that their users have not seen."""
     n_users, n_items = scores.shape
     user_ids = _ids("user_ids", scores.user_ids, n_users)
     item_ids = _ids("item_ids", scores.item_ids, n_items or 0)
@@ -244,13 +244,13 @@ def ask_of_seen_items(users: int, items: int) -> None:
 
 
 class Beside(NamedTuple):
-    """Candidates of each row, and those above each held-out item and level with it."""
+    """Candidates of each row, and the numbers above each held-out item and level with it."""
 
     candidates: Int
     better: Int
     tied: Int
     n_found: Int  # held-out items of each row
-    lost: Int  # of them, those without a score
+    lost: Int  # held-out items without a score
 
     @property
     def rows(self) -> Int:

@@ -78,7 +78,7 @@ _FOREIGN = {
 class Trec(NamedTuple):
     """A kind of file of trec_eval: no header, columns separated by blanks."""
 
-    what: str
+    noun: str
     suffixes: tuple[str, ...]
     columns: tuple[str, ...]
     numbers: tuple[int, ...]  # places of columns of numbers
@@ -104,7 +104,7 @@ class Table:
     path: Path
     columns: dict[str, pa.ChunkedArray]  # all of one length
     names: tuple[str, ...]  # all columns, as the table calls them
-    others: dict[str, pa.ChunkedArray] = field(default_factory=dict)  # of unknown names
+    others: dict[str, pa.ChunkedArray] = field(default_factory=dict)  # with unknown names
     metadata: dict[bytes, bytes] = field(default_factory=dict)
     is_rating: bool = False  # whether the column `score` was called rating
 
@@ -246,7 +246,7 @@ class Table:
         return place
 
     def refuse(self, name: str, bad: Bool, values: Values, expected: Expected) -> None:
-        """Raise InputError for the first bad row; what is expected may depend on the row."""
+        """Raise InputError for the first bad row; the expectation may depend on it."""
         if not bad.any():
             return
         row = int(np.argmax(bad))
@@ -397,7 +397,7 @@ def encoded(column: Values) -> tuple[Codes, pa.Array]:
 
 def read_table(
     data: object,
-    what: str,
+    noun: str,
     columns: Sequence[str] = KNOWN,
     *,
     trec: Trec | None = None,
@@ -407,28 +407,28 @@ def read_table(
     """Read a file, or take a table with `__arrow_c_stream__` or a dictionary of columns.
 
     Files are parquet if they are named so, else text, which may be compressed: with a header and
-    tabs or commas, or of the format `trec`. At least one of `columns` must be present; those of
-    `ids` are kept as text. Errors call the table `what`.
+    tabs or commas, or of the format `trec`. At least one of `columns` must be present; `ids`
+    are kept as text. Errors call the table a `noun`.
     """
     if isinstance(data, Table):
         return data
     if isinstance(data, str | Path):
         path = Path(data)
-        require_file(path, what)
-        with _reading(path, what):
+        require_file(path, noun)
+        with _reading(path, noun):
             if path.suffix.lower() in PARQUET:
                 read = parquet.read_table(path)
             else:
-                read = _read_text(path, what, columns, trec, ids, separator)
+                read = _read_text(path, noun, columns, trec, ids, separator)
     elif is_table(data) or isinstance(data, Mapping):
         path = Path("DataFrame")
         read = _in_memory(data, path)
     else:
-        raise InputError(f"found {type(data).__name__}; expected {what} in a table or a file")
+        raise InputError(f"found {type(data).__name__}; expected {noun} in a table or a file")
     table = Table.of(path, read, columns)
-    _require_known(path, table.names, what, columns)
+    _require_known(path, table.names, noun, columns)
     if len(table) == 0:
-        raise InputError(f"no rows; expected {what}", path=path)
+        raise InputError(f"no rows; expected {noun}", path=path)
     return table
 
 
@@ -445,8 +445,8 @@ def _in_memory(data: Any, path: Path) -> pa.Table:
 
 
 @contextmanager
-def _reading(path: Path, what: str) -> Any:
-    """Turn what pyarrow raises into an InputError."""
+def _reading(path: Path, noun: str) -> Any:
+    """Turn any error of pyarrow into an InputError."""
     try:
         yield
     except (OSError, MemoryError, pa.ArrowException, UnicodeDecodeError) as error:
@@ -459,22 +459,22 @@ def _reading(path: Path, what: str) -> Any:
                 problem = f"found a comment (#); expected {lengths[1]} columns"
             raise InputError(problem, path=path) from error
         if isinstance(error, UnicodeDecodeError):
-            raise InputError(f"not text in UTF-8; expected {what}", path=path) from error
-        kind = what
+            raise InputError(f"not text in UTF-8; expected {noun}", path=path) from error
+        kind = noun
         if path.suffix.lower() in PARQUET:
             kind = "parquet"
-        raise InputError(f"not {kind} ({error}); expected {what}", path=path) from error
+        raise InputError(f"not {kind} ({error}); expected {noun}", path=path) from error
 
 
 def _read_text(
     path: Path,
-    what: str,
+    noun: str,
     columns: Sequence[str],
     trec: Trec | None,
     ids: Sequence[str],
     separator: str | None,
 ) -> pa.Table:
-    first = _first_line(path, what, trec)
+    first = _first_line(path, noun, trec)
     if trec is not None and _is_trec(path, first, trec):
         names = list(trec.columns)
         source = _single_blanks(path, len(names))
@@ -487,7 +487,7 @@ def _read_text(
         source = str(path)
         options = pyarrow_csv.ReadOptions()
         layout = pyarrow_csv.ParseOptions(delimiter=separator)
-    known = _require_known(path, names, what, columns)
+    known = _require_known(path, names, noun, columns)
     types: dict[str, Any] = {}
     is_hexadecimal = _holds(path, b"0x", b"0X")  # which would be read as other numbers
     for name, own in zip(names, known, strict=True):
@@ -499,7 +499,7 @@ def _read_text(
     return pyarrow_csv.read_csv(source, options, layout, values)
 
 
-def _first_line(path: Path, what: str, trec: Trec | None) -> str:
+def _first_line(path: Path, noun: str, trec: Trec | None) -> str:
     """Return the line that names the columns or, of a format of trec_eval, the first of data."""
     with pa.input_stream(str(path)) as stream:
         text = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -514,7 +514,7 @@ def _first_line(path: Path, what: str, trec: Trec | None) -> str:
         if text.startswith(mark):
             problem = f"found {kind}"
     if problem:
-        raise InputError(f"{problem}; expected {what}", path=path)
+        raise InputError(f"{problem}; expected {noun}", path=path)
     return re.split(rb"[\r\n]", text, maxsplit=1)[0].decode()
 
 
@@ -553,12 +553,12 @@ def _is_trec(path: Path, first: str, trec: Trec) -> bool:
 
 
 def _require_known(
-    path: Path, names: Sequence[str], what: str, columns: Sequence[str]
+    path: Path, names: Sequence[str], noun: str, columns: Sequence[str]
 ) -> list[str | None]:
     """Return the names of columns here, or raise InputError if none is known."""
     known = known_names(names, columns)
     if not any(known):
-        expected = f"expected {what}: some of {', '.join(columns)}"
+        expected = f"expected {noun}: some of {', '.join(columns)}"
         raise InputError(f"{_problem_of_names(names)}; {expected}", path=path)
     return known
 

@@ -16,7 +16,7 @@ item, all conventions but `ndcg-by-k` agree.
 `ap-by-relevant@k`     the same sum by |R|: trec_eval's map_cut
 `ndcg@k`, `ndcg`       the ideal list has min(|R|, k) relevant items; eq. 6, 11, 13; items gain
                        their grades, if they have any
-`ndcg-by-relevant@k`   the ideal list has |R| relevant items, also those beyond place k
+`ndcg-by-relevant@k`   the ideal list has |R| relevant items, also beyond place k
 `ndcg-by-k@k`          the ideal list has k relevant items, even if |R| < k: RecTools' default;
                        such a user cannot reach 1
 `auc`                  share of (relevant, irrelevant) pairs in the right order; eq. 2 and 7
@@ -67,10 +67,10 @@ def _recall(levels: Levels, users: Ranks, measure: Measure) -> Float:
 
 @register("recall-micro", "Recall (micro)", pooled=True)
 def _recall_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    """Values whose mean is the quotient of two sums, and whose spread is that of the quotient.
+    """Values with the mean and, to the first order, the spread of the quotient of two sums.
 
     Of hits H and items L, the quotient q = mean H / mean L varies as the mean of (H - q L) / mean L
-    does, to the first order.
+    does.
     """
     hits = _hits(levels, users, measure)
     if (users.n_relevant == 1).all():
@@ -96,7 +96,7 @@ def _f(levels: Levels, users: Ranks, measure: Measure) -> Float:
 _HIT_ALIASES = ["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "hitratio", "success"]
 
 
-@register("hit", "Hit", first_item_decides=True, aliases=_HIT_ALIASES)
+@register("hit", "HR", first_item_decides=True, aliases=_HIT_ALIASES)
 def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Probability that the best level has a relevant item among the first k places.
 
@@ -120,8 +120,8 @@ def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
 def reciprocals(above: Int, places: Int) -> Float:
     """Sum 1/p over p = above + 1 ... above + places, whatever the shape.
 
-    The relative error is small also far down the ranking, unlike that of a difference of two
-    harmonic numbers. Where there is at most one place, `above` need not be whole.
+    The relative error is small also far down the ranking, unlike a difference of two harmonic
+    numbers. Where there is at most one place, `above` need not be whole.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def gains(
 ) -> Float:
     """Expected sum of `gain(place)` over a level's relevant items among the first k places.
 
-    `weight` is the sum over a level of what the gain of each item is multiplied by; default 1 each.
+    `weight` is the sum over a level of the factors of the items' gains; default 1 each.
 
     Examples
     --------

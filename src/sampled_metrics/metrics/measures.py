@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 _MANY = 10_000  # users, from which on values are looked up by place
-_MOST_PLACES = 1_048_576  # of such a table
+_MOST_PLACES = 1_048_576  # in the table of values by place
 _PLACES_AT_A_TIME = 8192  # few enough to stay in the processor's cache
 
 
@@ -154,7 +154,7 @@ class Measure:
 def parse_measure(text: str) -> Measure:
     """Return the measure of a name; an unknown one raises InputError with the known names.
 
-    Names are those of the registry and their aliases, in upper or lower case, with `_` for `-`; a
+    Names are registered ones and their aliases, in upper or lower case, with `_` for `-`; a
     cut-off follows `@`, `_` or `-`.
 
     Examples
@@ -211,18 +211,18 @@ def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
 
 
 def parse_list(
-    names: str | Sequence[str | T], what: str, parse: Callable[[str], T], kind: type[T]
+    names: str | Sequence[str | T], noun: str, parse: Callable[[str], T], kind: type[T]
 ) -> list[T]:
     """Parse one name, several separated by commas, or a sequence of either; at least one.
 
-    Entries of the kind that `parse` returns are kept. `what` names the names in errors.
+    Entries of the kind that `parse` returns are kept. Errors call a name a `noun`.
     """
     if isinstance(names, str):
         names = [names]
     try:
         entries = list(names)
     except TypeError:
-        raise InputError(f"{what} are {names!r}; expected names") from None
+        raise InputError(f"{noun} are {names!r}; expected names") from None
     parsed: list[T] = []
     for entry in entries:
         if isinstance(entry, str):
@@ -230,9 +230,9 @@ def parse_list(
         elif isinstance(entry, kind):
             parsed.append(entry)
         else:
-            raise InputError(f"{what} hold an entry of type {type(entry).__name__}; expected names")
+            raise InputError(f"{noun} hold an entry of type {type(entry).__name__}; expected names")
     if not parsed:
-        raise InputError(f"no {what}; expected at least one")
+        raise InputError(f"no {noun}; expected at least one")
     return list(dict.fromkeys(parsed))
 
 
@@ -273,7 +273,7 @@ def values(
     ----------
     ranks
         Ranks of the relevant items, whose grades only NDCG uses. In a list that is cut, candidates
-        below the cut count as not tied with those above; one that ends too early to know the value
+        below the cut count as not tied with any above; one that ends too early to know the value
         raises InputError.
     ties
         `expected` (mean over a uniformly random order of candidates with equal scores, relevant

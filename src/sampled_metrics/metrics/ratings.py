@@ -22,6 +22,15 @@ def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
     true, predicted
         Ratings and their predictions in the same order: finite numbers, of one shape.
 
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    mae : Mean absolute error.
+
     Examples
     --------
     >>> rmse([3, 5], [3, 1])  # sqrt((0 + 16) / 2)
@@ -46,6 +55,15 @@ def mae(true: ArrayLike, predicted: ArrayLike) -> float:
     true, predicted
         As for `rmse`.
 
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    rmse : Root mean square error.
+
     Examples
     --------
     >>> mae([3, 5], [3, 1])  # (0 + 4) / 2
@@ -64,7 +82,7 @@ def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
         raise InputError("true is empty; expected at least one rating")
     index: Any = getattr(true, "index", None)
     other: Any = getattr(predicted, "index", None)
-    has_both = hasattr(index, "equals") and hasattr(other, "equals")  # of Series and DataFrames
+    has_both = hasattr(index, "equals") and hasattr(other, "equals")
     if has_both and not index.equals(other):
         raise InputError("true and predicted have different indexes; sort both alike")
     return ratings - predictions

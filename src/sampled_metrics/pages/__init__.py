@@ -10,16 +10,16 @@ import jinja2
 from sampled_metrics import __version__
 from sampled_metrics._base.text import html_lines_of
 
-SCRIPTS = ("base", "lens", "paper", "item", "page")
+SCRIPTS = ("base", "leaderboard", "lens", "paper", "item", "page")
 
 
 def render(
     content: Mapping[str, Any],
     template: str = "page.html",
     scripts: Sequence[str] = SCRIPTS,
-    styles: Sequence[str] = ("page",),
+    styles: Sequence[str] = ("page", "leaderboard"),
 ) -> str:
-    """Return the page of what `study.page.collect`, `own_sampled`, `own_full` or `atlas` collected.
+    """Return the page of the content that `study.page.collect` and others here collect.
 
     All texts in `content` are escaped; scripts, styles, numbers and downloads are embedded.
     """
@@ -31,7 +31,7 @@ def render(
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["coded"] = html_lines_of
-    # A script must not end its element or open a comment; JSON not hold signs special in HTML.
+    # A script must not end its element or open a comment, and JSON must not hold HTML's signs.
     script = "\n".join(_static(f"{name}.js") for name in scripts)
     data = json.dumps(content["numbers"], separators=(",", ":"))
     return environment.get_template(template).render(

@@ -1,4 +1,4 @@
-"""The atlas: one page of published sampled metrics and what each allows over all items."""
+"""The atlas: one page of printed sampled metrics and what each allows over all items."""
 
 import re
 from collections import Counter
@@ -9,35 +9,50 @@ from sampled_metrics.inference.check import Checked, Checks
 from sampled_metrics.inference.consistency import OUTSIDE
 from sampled_metrics.inference.printed import PrintedRow
 from sampled_metrics.inference.reported import reported
+from sampled_metrics.inference.results import count
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.pages import render
 
 SHOWN = ("HR@10", "NDCG@10", "HR@5", "NDCG@5")  # the first of them that a row has is drawn
+OF_METRIC = ("metric", "value", "low", "high", "likely", "measured", "standing")
+KINDS = {  # of sources, and what one is called; papers are drawn darker than the others
+    "paper": "paper",
+    "authors": "authors' log",
+    "reproduction": "reproduction",
+    "other": "other source",
+}
 SCRIPTS = ("base", "paper", "take", "atlas")
 STYLES = ("page", "atlas")
 _DIGITS = 5
 _BY_POPULARITY = "by popularity"
 _PAPER = ("paper", "year", "source")
 # Columns of a row in the numbers of the page; those of SHARED are places in lists of texts.
-SHARED = ("paper", "data", "note", "way")
+SHARED = ("paper", "data", "note", "way", "kind")
 COLUMNS = (
-    *("id", "model", "metric", "value", "low", "high", "likely", "measured", "standing"),
+    *("id", "model", *OF_METRIC),
     *("n", "m", "users", "runs", "printed", "exact", "remark"),
     *SHARED,
 )
 
 
 def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
-    """Return the page of rows of published tables and their checks, which loads no other file.
+    """Return the page of rows of printed tables and their checks, which loads no other file.
 
     Each row shows the first metric of `SHOWN` that it has, with the range of the same metric over
-    all items, if it was checked. `start` names the row to begin with, as in the address.
+    all items, if it was checked, and the others where one of them is asked for. Rows may name the
+    kind of their source, see `KINDS`. `start` names the row to begin with, as in the address.
     """
     texts: dict[str, dict[str, int]] = {name: {} for name in SHARED}
     names: Counter[str] = Counter()
-    table = {}
+    table: dict[str, list[Any]] = {}
+    further = []
     for row, checked in zip(rows, checks, strict=True):
-        shown = _shown(row, checked)
+        metric, *others = [name for name in SHOWN if name in row.printed] or row.printed
+        shown = _shown(row, checked, metric)
+        for other in others:
+            if other in SHOWN:
+                of_metric = _of_metric(other, row, checked)
+                further.append([len(table), *(of_metric[column] for column in OF_METRIC)])
         for name, places in texts.items():
             shown[name] = places.setdefault(shown[name], len(places))
         name = _slug(row)
@@ -48,13 +63,18 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
     begin = 0
     if start:
         begin = list(table).index(start)
+    shown_metrics = [columns[COLUMNS.index("metric")] for columns in table.values()]
     content = {
         "n_rows": len(table),
         "n_sources": len({row.source for row in rows}),
+        "metrics": Counter([*shown_metrics, *(metric for _, metric, *_ in further)]),
+        "kinds": _kinds(rows),
         "data_sets": sorted(texts["data"]),
         "numbers": {
             "columns": COLUMNS,
             "rows": list(table.values()),
+            "further": further,
+            "of_metric": OF_METRIC,
             "texts": {name: list(places) for name, places in texts.items()},
             "start": begin,
         },
@@ -62,35 +82,56 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
     return render(content, "atlas.html", SCRIPTS, STYLES)
 
 
-def _shown(row: PrintedRow, checked: Checked) -> dict[str, Any]:
+def _kinds(rows: Sequence[PrintedRow]) -> dict[str, str]:
+    """Count results and sources of each kind of source, in words."""
+    results = Counter(row.about["kind"] for row in rows if "kind" in row.about)
+    named = {(row.about["kind"], row.source) for row in rows if "kind" in row.about}
+    sources = Counter(kind for kind, _ in named)
+    order = [*KINDS, *sorted(set(results) - set(KINDS))]
+    return {
+        kind: f"{results[kind]} of {count(sources[kind], KINDS.get(kind, kind))}"
+        for kind in order
+        if kind in results
+    }
+
+
+def _shown(row: PrintedRow, checked: Checked, metric: str) -> dict[str, Any]:
     """Numbers and texts of one row, by the names of their columns."""
-    metric = next((name for name in SHOWN if name in row.printed), next(iter(row.printed)))
-    standing = {placed.metric: placed.standing for placed in checked.placed}.get(metric)
-    low, high, likely = _range_of(metric, row, checked)
-    measured = None
-    if metric in row.exact:
-        measured = float(row.exact[metric])
     about = row.about
+    of_metric = _of_metric(metric, row, checked)
+    has_no_range = of_metric["low"] is None
     return {
         "model": row.model,
-        "metric": metric,
-        "value": row.printed[metric],
-        "low": low,
-        "high": high,
-        "likely": likely,
-        "measured": measured,
-        "standing": standing,
+        **of_metric,
         "n": row.n_items,
         "m": row.n_negatives,
         "users": row.n_users,
         "runs": row.runs,
         "printed": checked.printed,
         "exact": checked.exact,
-        "remark": _remark(row, low is None, standing),
+        "remark": _remark(row, has_no_range, of_metric["standing"]),
         "paper": "\n".join([row.source, *(about.get(name, "") for name in _PAPER)]),
         "data": row.data_set,
         "note": about.get("note", ""),
         "way": row.sampling or _BY_POPULARITY,
+        "kind": about.get("kind", ""),
+    }
+
+
+def _of_metric(metric: str, row: PrintedRow, checked: Checked) -> dict[str, Any]:
+    """Printed value of a metric of a row, range and number to quote, and the measured value."""
+    low, high, likely = _range_of(metric, row, checked)
+    measured = None
+    if metric in row.exact:
+        measured = float(row.exact[metric])
+    return {
+        "metric": metric,
+        "value": row.printed[metric],
+        "low": low,
+        "high": high,
+        "likely": likely,
+        "measured": measured,
+        "standing": {placed.metric: placed.standing for placed in checked.placed}.get(metric),
     }
 
 
@@ -114,9 +155,9 @@ def _range_of(metric: str, row: PrintedRow, checked: Checked) -> list[float | No
 
 
 def _remark(row: PrintedRow, has_no_range: bool, standing: str | None) -> str:
-    """Say why there is no range, or that a measured value lies outside, and what the source says.
+    """Say why there is no range, or that a measured value lies outside, with the source's remark.
 
-    What does not go together in other people's tables is not judged here.
+    Contradictions in other people's tables are not judged here.
     """
     if row.sampling is None:
         return f"No range: negatives drawn {_BY_POPULARITY}."

@@ -1,9 +1,9 @@
-"""What sampling measures, as a window over Recall@k: the numbers and lines of both pages.
+"""The metric that sampling measures, as a window over Recall@k: numbers and lines of both pages.
 
 With w(k) the mean estimate of a user whose item has true rank k, an estimate is the sum over k of
 (w(k) - w(k + 1)) Recall@k, by summation by parts. So every metric and every estimator is a window
 over one fixed curve, here averaged over the users' numbers of candidates. The scripts of the page
-only show what is computed here.
+only show the results.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ LARGEST = 2000  # negatives of the lens
 SINGLE = 100  # ranks up to which users are not grouped
 NEAR = 0.03  # relative difference of ranks in a group
 NEAR_SIZES = 0.06  # relative difference of numbers of candidates in a group
-WIDTH = 1000  # of the chart
+WIDTH = 1000  # units of a drawing
 HEIGHT = 400
 MIDDLE = 160  # height of no lead
 ROOM = 15  # distance to other lines that the name of a line needs
@@ -42,7 +42,7 @@ EQUAL = 1e-9  # relative difference of values that are equal up to rounding
 
 
 def grouped(ranks: Ranks) -> Population:
-    """Describe users by the means of those with nearly the same ranks.
+    """Describe users by the means of groups with nearly the same ranks.
 
     Ranks up to 100 are kept, later ones differ within a group by at most 3 %, and the numbers of
     candidates by 6 %. The error of an expected metric is of second order, below 1e-4.
@@ -58,7 +58,7 @@ def grouped(ranks: Ranks) -> Population:
 
 
 def _near_size(n_candidates: Int) -> Float:
-    """Number numbers of candidates so that those of a group are equal."""
+    """Number sizes of catalogues; the sizes of a group get the same number."""
     return np.rint(np.log(n_candidates) / NEAR_SIZES)
 
 
@@ -87,7 +87,7 @@ def settings(
     vectors_of: Callable[..., Float],
     sampling: Sampling | str,
 ) -> Iterator[Setting]:
-    """Yield what metrics by estimators give on average, with ties broken at random.
+    """Yield the average result of metrics by estimators, with ties broken at random.
 
     Estimates at each rank of `ks` are averaged over the `candidates` of users. Estimators with a
     parameter are left out beyond 500 negatives.
@@ -125,7 +125,7 @@ def settings(
 def right_order(exact: Float, mean: Float, sd: Float) -> Orders:
     """Compare the order of each pair with the exact one.
 
-    Returns, by pair that does not tie among all items, 1 if the means are in the right order, -1 if
+    Returns, for pairs that do not tie over all items, 1 if the means are in the right order, -1 if
     not, 0 for a tie; and the probability that one run is right, None if all runs tie.
     """
     found: Orders = {}
@@ -185,26 +185,28 @@ class Chart(NamedTuple):
     def cut_off(self, measure: Measure) -> dict[str, Any]:
         """Draw the window of a metric; only its place where all of the credit ends at once."""
         window = self.window(measure.at(self.ks, int(self.ks[-1])))
-        if measure.cutoff and window["up"].count("V") < 4:
+        if measure.cutoff and window["up"].count("v") < 3:
             place = np.searchsorted(self.ks, min(measure.cutoff, self.ks[-1]))
             window["up"] = ""
             window["at"] = self.percent_of(int(place))
         return window
 
     def _steps(self, heights: Float) -> str:
-        """Draw the outline of bars from the axis."""
+        """Draw the outline of bars from the axis, in steps from one place to the next."""
         rounded = np.rint(heights).astype(int)
-        changes = np.flatnonzero(np.diff(rounded, prepend=0))
+        rises = np.diff(rounded, prepend=0)
+        changes = np.flatnonzero(rises)
         if not changes.size:
             return ""
-        lines = [f"H{self.xs[i]:.0f}V{BASE - rounded[i]}" for i in changes]
+        across = np.diff(np.rint(self.xs[changes]).astype(int), prepend=0)
+        lines = [f"h{x}v{-y}" for x, y in zip(across, rises[changes], strict=True)]
         return f"M0 {BASE}{''.join(lines)}H{WIDTH}V{BASE}Z"
 
     def leads(self, records: Mapping[str, Ranks]) -> dict[str, Any]:
         """Draw Recall@k of each recommender less the mean of all, by that; of one only Recall@k.
 
         Ties are broken at random. Returns `lines`, each with the place of its name, where it is
-        furthest from the others, and the `most` that a lead is, in percent.
+        furthest from all lines, and the largest lead, `most`, in percent.
         """
         recall = np.empty((len(records), self.ks.size))
         for row, ranks in enumerate(records.values()):
@@ -256,9 +258,9 @@ def lens(
     """Compute the lens, which begins with the first metric and estimator, from m negatives.
 
     `wanted` are further numbers of negatives, None for no other than m. Without records,
-    `candidates` of the users give windows alone. `vectors_of` are by default those of `correct`.
-    The order of a pair may be undecided by full rankings, as `compared`.
-    Returns all that the page shows: as `views` what changes with metric, estimator and m.
+    `candidates` of the users give windows alone. `vectors_of` gives estimators' vectors, by default
+    as in `correct`. The order of a pair may be undecided by full rankings, as `compared`. Returns
+    all contents of the page; `views` change with metric, estimator and m.
     """
     if candidates is None:
         candidates = np.concatenate([ranks.n_candidates for ranks in records.values()])
@@ -300,6 +302,7 @@ def lens(
         "ticks": chart.ticks(),
         "last": int(chart.ks[-1]),
         "names": names,
+        "undecided": [list(pair) for metric, pair in undecided if metric == str(measures[0])],
         "fewest": fewest,
         "n": f"{round(float(candidates.mean())):,}",
     }
@@ -311,7 +314,7 @@ def _orders(
     exact: Float,
     undecided: set[tuple[str, frozenset[str]]],
 ) -> dict[str, Any]:
-    """Collect what the page says of recommenders by one metric and estimator from m negatives."""
+    """Collect the results of recommenders by one metric and estimator from m negatives."""
     orders = right_order(exact, setting.mean, setting.sd)
     metric = str(setting.measure)
     open_ = {pair for pair in orders if (metric, frozenset(names[i] for i in pair)) in undecided}
@@ -321,6 +324,6 @@ def _orders(
         "read": standings(setting.mean),
         "verdict": verdict(decided, len(open_)),
         "pairs": in_words(names, exact, orders, open_),
-        "right": [[*pair, chance] for pair, (_, chance) in orders.items()],
+        "right": [[*pair, None if p is None else round(p, 6)] for pair, (_, p) in orders.items()],
         "noise": [names[noisiest], f"{100 * setting.sd[noisiest]:.2f}"],
     }

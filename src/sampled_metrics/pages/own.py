@@ -27,12 +27,13 @@ from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
 from sampled_metrics.inference.flags import listed
-from sampled_metrics.inference.orders import order_in_words
+from sampled_metrics.inference.orders import PROVES_LITTLE, order_in_words
 from sampled_metrics.inference.pairing import all_alike
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results
 from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
+from sampled_metrics.pages.leaderboard import board_of
 from sampled_metrics.pages.words import MOST_NAMED, percent, range_bars
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import OfUsers
@@ -61,7 +62,16 @@ def report(
 
     `data` is as for `compare`, of one recommender or more, and so are the options. From sampled
     ranks the page has ranges, estimates and comparisons; from full rankings exact metrics,
-    comparisons and what ranking against random items would make of them.
+    comparisons and the same metrics against random items.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    evaluate, correct, compare : The results on the page.
 
     Examples
     --------
@@ -98,10 +108,10 @@ def own_sampled(
     shape: str | float = SHAPE,
     confidence: float = CONFIDENCE,
 ) -> dict[str, Any]:
-    """Collect the page of sampled ranks: what they say, ranges, comparisons, what would decide.
+    """Collect the page of sampled ranks: estimates, ranges, comparisons, ways to decide.
 
     All recommenders have the same number of negatives. The headline is about the first metric.
-    Options are those of `correct` and `compare`.
+    Options are as for `correct` and `compare`.
     """
     first = next(iter(samples.values()))
     m = first.n_negatives
@@ -153,7 +163,7 @@ def own_sampled(
 def own_full(
     rankings: Mapping[str, Ranks], metrics: Sequence[str], ties: str, confidence: float
 ) -> dict[str, Any]:
-    """Collect the page of full rankings: exact metrics, comparisons, and what sampling would do."""
+    """Collect the page of full rankings: exact metrics, comparisons, effects of sampling."""
     options: dict[str, Any] = {"ties": ties, "confidence": confidence}
     evaluated = {}
     for name, ranks in rankings.items():
@@ -174,8 +184,13 @@ def own_full(
         group["bars"] = [(result.ci_low, result.ci_high, result.value) for result in results]
         group["most"] = min(1.01 * max(result.ci_high for result in results), 1.0)
         bars.append(group)
+    page = _page(evaluated, compared, shown)
+    page["board"] = None
+    if ties == "expected":
+        page["board"] = board_of(rankings, measures, confidence=confidence)
+    page["numbers"]["board"] = page["board"]
     return {
-        **_page(evaluated, compared, shown),
+        **page,
         "level": f"{100 * confidence:g}",
         "exact_bars": bars,
         "users": max(map(len, rankings.values())),
@@ -187,20 +202,33 @@ def _of(measure: Measure, results: Iterable[Any]) -> list[Any]:
 
 
 def _orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]:
-    """Orders by a metric that are decided, in words, their verdicts, and those that are open."""
-    decided = []
+    """Orders by a metric that are decided, in words, their verdicts, and those that are open.
+
+    Orders that hold up to a factor below 2 only are `leaning`.
+    """
+    decided: list[str] = []
+    leaning: list[str] = []
     verdicts = []
     undecided = []
     for pair in pairs:
         if pair.order != UNDECIDED:
-            decided.append(order_in_words(pair))
+            kind = decided
+            if pair.holds_up_to is not None and pair.holds_up_to < PROVES_LITTLE:
+                kind = leaning
+            kind.append(order_in_words(pair))
             verdicts.append(pair.verdict)
             continue
         words = f"{pair.a} and {pair.b}"
         if pair.users_needed is not None:
             words += f" (about {pair.users_needed:,} users would decide)"
         undecided.append(words)
-    return {"label": measure.label, "decided": decided, "verdicts": verdicts, "open": undecided}
+    return {
+        "label": measure.label,
+        "decided": decided,
+        "leaning": leaning,
+        "verdicts": verdicts,
+        "open": undecided,
+    }
 
 
 def _page(
@@ -208,7 +236,7 @@ def _page(
     compared: Iterable[Results[Compared]],
     shown: dict[str, Any],
 ) -> dict[str, Any]:
-    """What both pages have: recommenders, results and comparisons as they print, the lens."""
+    """Common content of both pages: recommenders, printed results and comparisons, the lens."""
     rows: list[dict[str, Any]] = []
     words = []
     for name, of_name in results.items():
@@ -246,7 +274,7 @@ def _table(name: str, rows: Rows, words: str) -> dict[str, Any]:
 
 
 def _says(label: str, names: Sequence[str], values: Sequence[float]) -> str:
-    """What the sampled values are, and the order that they suggest."""
+    """Describe the sampled values and the order that they suggest."""
     order = sorted(range(len(names)), key=lambda i: -values[i])
     shown = [f"{names[i]} {percent(values[i])}" for i in order[:MOST_NAMED]]
     if len(names) > MOST_NAMED:

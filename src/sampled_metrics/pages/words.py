@@ -14,14 +14,14 @@ from sampled_metrics.metrics import Measure, parse_measure
 MOST_PAIRS = 3  # in words
 MOST_NAMED = 4
 MARKS = 20  # of which each is 5 % of draws
-HARDLY = 0.005  # a probability that is written as 0 %
+HARDLY = 0.005  # a probability that would be written as 0 %
 UNDECIDED = "~"  # sign of a pair
 _LOOKS = {  # by sign
     1: "{better} looks better than {other}, and is.",
     0: "{better} and {other} look the same; {better} is better.",
     -1: "{other} looks better, but {better} is.",
 }
-_OPEN = {  # of pairs that full rankings leave undecided
+_IF_OPEN = {  # by sign
     1: "{better} looks better than {other}; full rankings leave this pair undecided.",
     0: "{other} looks the same as {better}; full rankings leave this pair undecided.",
     -1: "{other} looks better than {better}; full rankings leave this pair undecided.",
@@ -30,7 +30,7 @@ Orders = dict[tuple[int, int], tuple[int, float | None]]  # sign and probability
 
 
 class Setting(NamedTuple):
-    """A metric by an estimator from m negatives: what it gives on average."""
+    """A metric by an estimator from m negatives: its average result."""
 
     measure: Measure
     estimator: Estimator
@@ -55,7 +55,7 @@ def standings(values: Float) -> list[tuple[int, str]]:
 
 
 def headline(setting: Setting) -> list[str]:
-    """Name what was asked, against what, and what was measured."""
+    """Name the metric asked for, the opponents, and the metric measured."""
     against = count(setting.m, "random item")
     if setting.estimator.name != "sampled":
         against += f", by {setting.estimator.label},"
@@ -63,7 +63,7 @@ def headline(setting: Setting) -> list[str]:
 
 
 def _measured(setting: Setting) -> str:
-    """Name the metric that an estimate behaves like."""
+    """Name the metric that an estimate acts like."""
     measure = setting.measure
     if measure.metric.needs_candidates:
         if setting.estimator.name == "sampled":
@@ -81,7 +81,7 @@ def _measured(setting: Setting) -> str:
 
 
 def verdict(orders: Orders, n_undecided: int = 0) -> str:
-    """Say what becomes of the order on average, of the pairs that full rankings decide."""
+    """Describe the order on average, for the pairs that full rankings decide."""
     signs = [sign for sign, _ in orders.values()]
     n_right = f"{signs.count(1)} of {len(signs)}"
     if n_undecided:
@@ -104,7 +104,7 @@ def in_words(
     orders: Orders,
     undecided: Collection[tuple[int, int]] = (),
 ) -> list[tuple[Any, ...]]:
-    """Signs of the pairs that come out worst, who looks better and who is, and draws that say so.
+    """List the pairs that come out worst: sign, who looks better and who is, share of draws.
 
     The sign of pairs that full rankings leave undecided is `~`.
     """
@@ -114,14 +114,14 @@ def in_words(
         sign, chance = orders[pair]
         other, better = (names[i] for i in sorted(pair, key=lambda i: exact[i]))
         if pair in undecided:
-            found.append((UNDECIDED, _OPEN[sign].format(better=better, other=other), None))
+            found.append((UNDECIDED, _IF_OPEN[sign].format(better=better, other=other), None))
             continue
         words = _LOOKS[sign].format(better=better, other=other)
         marks = None
         if chance is not None:
             marks = round(MARKS * chance)
             if chance < HARDLY:
-                words += " No draw of random items gets it right."
+                words += " Right in less than 0.5\xa0% of draws."
             else:
                 words += f" Right in {100 * chance:.0f}\xa0% of draws."
         found.append((sign, words, marks))
@@ -129,7 +129,7 @@ def in_words(
 
 
 def range_panel(rows: Iterable[Any], names: Sequence[str]) -> dict[str, Any]:
-    """Arrange ranges, tuples of metric, m, a, b, low and high.
+    """Arrange ranges by metric, given as tuples of metric, m, a, b, low and high.
 
     Returns `sizes`, the numbers of negatives; `labels` of the metrics; and `metrics`, by name:
     `ranges` by size and recommender, `differences` by size and pair.
@@ -162,11 +162,11 @@ def range_bars(ranges: Sequence[Sequence[float]], marks: Sequence[float], m: int
 def orders_by_ranges(
     differences: Sequence[Sequence[float]], names: Sequence[str]
 ) -> dict[str, Any]:
-    """List the orders that the ranges of differences decide, each for itself; count the others."""
+    """List the orders that the ranges of differences decide, each for itself; count the rest."""
     decided = []
     for (a, b), (low, high) in zip(combinations(names, 2), differences, strict=True):
         if high < 0.0:
             decided.append(f"{a} above {b}")
         elif low > 0.0:
             decided.append(f"{b} above {a}")
-    return {"decided": decided, "open": len(differences) - len(decided)}
+    return {"decided": decided, "leaning": [], "open": len(differences) - len(decided)}

@@ -1,4 +1,4 @@
-"""Ranks of whatever people hold: which constructor takes it."""
+"""Ranks of any data that has them: the choice of the constructor."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _SEVERAL = 10  # rows; fewer are alike by chance
 _LEAST = 8  # largest rank that may be an end: ranks near 1 are frequent anyway
 _ENOUGH = 12  # rows near the largest rank that make an end suspicious
 _FAR = 5  # times the largest rank, from which no ranks further down are strange
-_TIED = 0.1  # share of the other candidates that is a large tie
-_POOR = 0.55  # share of the others below the held-out item; 0.5 in random order
+_TIED = 0.1  # share of candidates that is a large tie
+_POOR = 0.55  # share of candidates below the held-out item; 0.5 in random order
 _EXPECTED = 5.0  # rows with two ties, from which on their absence tells something
 _UNSUSPICIOUS: WeakSet[Ranks] = WeakSet()  # full rankings about which there was nothing to ask
 _WHOLE_NUMBERS = (
@@ -116,7 +116,7 @@ def _ranks_of(data: Any, options: dict[str, Any]) -> Ranks:
 
 
 def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
-    """Tell tables of lists from those of counts, of ranks and of labelled pairs."""
+    """Tell tables of lists from tables of counts, of ranks and of labelled pairs."""
     columns = table.columns.keys()
     if "sampled_rank" in columns:
         raise InputError("found sampled ranks; `sampled-metrics correct` takes them")
@@ -195,7 +195,7 @@ def as_sampled(
     seed: int = 0,
     missing: str = "refuse",
 ) -> SampledRanks:
-    """Return the sampled ranks that some data gives.
+    """Return the sampled ranks of some data.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class Ranks:
     """Where the relevant items of some users are in their rankings.
 
     `Ranks(n_candidates, n_better, n_tied)` with arrays of one length holds one held-out item per
-    user, fully ranked. The other arguments are for several relevant items per user, and for
+    user, fully ranked. Further arguments are for several relevant items per user, and for
     rankings that are known down to some depth only, as a list of the top K is.
 
     Attributes
@@ -78,7 +78,7 @@ class Ranks:
         Places known of each user's ranking: `n_candidates`, the default, or K for a list of the
         top K; a relevant item not found is below. int64, shape (users,).
     relevance
-        Grade of each relevant item: for each user those found, in order, then the others. float64
+        Grade of each relevant item: for each user the items found, in order, then the rest. float64
         above 0, shape (sum of n_relevant,). None if items are relevant or not.
     users
         Ids of the users, integers or text, each once; shape (users,). None if not known.
@@ -199,8 +199,8 @@ class Ranks:
         Parameters
         ----------
         scores
-            Users x items, of any library; a DataFrame with ids as index and columns; sparse, where
-            what is not stored is 0; or an `.npy` or `.npz` file. -inf is no candidate.
+            Users x items, of any library; a DataFrame with ids as index and columns; sparse, with 0
+            where nothing is stored; or an `.npy` or `.npz` file. -inf is no candidate.
         relevant
             Column of each user's held-out item, -1 without one; a list of columns per user; numbers
             above 0 in a matrix, which are grades; or a table or dictionary by id.
@@ -234,7 +234,7 @@ class Ranks:
     def from_factors(
         cls, user_vectors: ArrayLike, item_vectors: ArrayLike, relevant: Any, **options: Any
     ) -> Self:
-        """Rank by inner products, never all at once; options are those of `from_scores`."""
+        """Rank by inner products, never all at once; options as for `from_scores`."""
         return cls.from_scores(
             scores_module.factors(user_vectors, item_vectors), relevant, **options
         )
@@ -243,7 +243,7 @@ class Ranks:
     def from_function(cls, score: Score, relevant: Any, **options: Any) -> Self:
         """Rank by a function from rows of users, int64, to the scores of all items for them.
 
-        Relevant items are given by position; options are those of `from_scores`.
+        Relevant items are given by position; options are as for `from_scores`.
         """
         taken = scores_module.function(score, relevant, options.get("seen"))
         return cls.from_scores(taken, relevant, **options)
@@ -274,8 +274,8 @@ class Ranks:
         complete
             Whether lists hold all candidates of their users.
         missing
-            `refuse` users without a list, or take them, and what lists that end early lack, as
-            behind all others (`last`), as trec_eval -c does.
+            `refuse` users without a list, or rank items that a list lacks behind all candidates
+            (`last`), as trec_eval -c does.
         min_relevance
             Least grade of an item that is relevant for metrics other than NDCG.
 
@@ -308,7 +308,7 @@ class Ranks:
         """Find relevant items in the arrays of a retriever, users x K; -1 ends a list.
 
         Scores decide the order if they are given, -inf for items that are left out; else the ids
-        are best first. `users` are the ids of rows, by default their numbers. Options are those of
+        are best first. `users` are the ids of rows, by default their numbers. Options are as for
         `from_lists`.
 
         Examples
@@ -342,7 +342,7 @@ class Ranks:
 
     @classmethod
     def read(cls, path: Path | str) -> Self:
-        """Read what `write` writes, or a table with the same columns."""
+        """Read a file of `write`, or a table with the same columns."""
         file = path_of(path)
         with reading(file):
             return cls.from_table(read_table(file, RECORDS))
@@ -431,7 +431,7 @@ class Ranks:
     def at_least(self, min_relevance: float) -> Self:
         """Take items of at least a grade as relevant, and leave out users who have none.
 
-        NDCG takes all grades of the other users as gains, also lower ones.
+        NDCG takes all grades of the users left as gains, also lower ones.
 
         Examples
         --------
@@ -609,7 +609,7 @@ def _check_counts(ranks: Ranks) -> Int:
 
 
 def _checked_relevance(ranks: Ranks, relevance: ArrayLike, order: Int) -> Float:
-    """Raise InputError unless grades fit; return them with those of the items found in order."""
+    """Raise InputError unless grades fit; put the grades of items found in order."""
     grades = array_of("relevance", relevance, np.float64).copy()
     expected = (ranks.n_relevant.sum(),)
     if grades.shape != expected:

@@ -48,7 +48,7 @@ _MOST_MISSING = 0.1  # share of the negatives of a row
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class SampledRanks:
-    """Sampled ranks with what is needed to correct them.
+    """Sampled ranks with the numbers that corrections need.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class SampledRanks:
     tied: Int | None
     pairs: Pairs | None
     n_missing: int
-    n_rows: ClassVar[int] = 0  # as those of `Ranks`
+    n_rows: ClassVar[int] = 0  # as in `Ranks`
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class SampledRanks:
         missing: str = "refuse",
         **options: Any,
     ) -> Self:
-        """Rank the score of a held-out item among those of its negatives in the same row.
+        """Rank a held-out item by its score among its negatives in the same row.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class SampledRanks:
             Column of the held-out item, one for all rows or one per row; or labels of the shape of
             the scores, 1 for the held-out items of a row.
         n_items
-            Candidates of a full ranking; other options are those of `from_counts`.
+            Candidates of a full ranking; further options are as for `from_counts`.
         missing
             Items of score -inf, which an answer leaves out: `refuse` them, or take them as behind
             all others (`last`).
@@ -192,7 +192,7 @@ class SampledRanks:
         missing: str = "refuse",
         **options: Any,
     ) -> Self:
-        """Rank held-out items among the other candidates of their users.
+        """Rank held-out items among the candidates of their users.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class SampledRanks:
             above = above + found.tied
         m: Any = found.n_negatives
         way = Sampling(sampling or Sampling.WITHOUT_REPLACEMENT)
-        # Of draws whose duplicates are dropped, fewer remain.
+        # Fewer draws remain if duplicates are dropped.
         if way is Sampling.DISTINCT and m.max() <= (n_negatives or 0):
             m = n_negatives
         require_same("n_negatives", n_negatives, "n_negatives", m)
@@ -286,7 +286,7 @@ class SampledRanks:
 
     @classmethod
     def read(cls, path: Path | str) -> Self:
-        """Read what `write` writes, or a table with the same columns."""
+        """Read a file of `write`, or a table with the same columns."""
         file = path_of(path)
         with reading(file):
             return cls.from_table(read_table(file, "sampled ranks"))
@@ -300,10 +300,10 @@ class SampledRanks:
         sampling: str | None = None,
         seed: int = 0,
     ) -> Self:
-        """Take a table of `sampled_rank`, maybe with the other columns of `write`.
+        """Take a table of `sampled_rank`, maybe with further columns of `write`.
 
         Rows of one user are different repetitions, or different items in a column `item_id`.
-        Options are for what the table does not say.
+        Options stand for columns that the table lacks.
         """
         table = read_table(table, "sampled ranks")
         columns = table.columns

@@ -12,7 +12,7 @@ _BY_POPULARITY = (
 
 
 class Sampling(StrEnum):
-    """Way to draw m negatives, uniformly, for a held-out item from the n - 1 other candidates."""
+    """Way to draw m negatives uniformly from the n - 1 candidates besides the held-out item."""
 
     WITHOUT_REPLACEMENT = "without-replacement"
     """Every set of m candidates is equally probable; m is at most n - 1."""

@@ -1,4 +1,4 @@
-"""Items of a catalogue: those that are held out, those that users have seen, and all others."""
+"""Items of a catalogue: held-out items, items that users have seen, and all others."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,7 +31,7 @@ from sampled_metrics.inputs.tables import (
 
 
 class KnownItems(NamedTuple):
-    """Items that users have seen, and those that are held out for them."""
+    """Items that users have seen, and their held-out items."""
 
     user_ids: Ids  # users with held-out items, in ascending order
     item_ids: Ids  # all items that any table names, likewise

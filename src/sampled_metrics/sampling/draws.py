@@ -33,8 +33,24 @@ def draw_sampled_ranks(
     """Draw the sampled rank of every user, in one experiment or in several.
 
     `rng` gives one uniform number per user. Of several generators, such as `rng.spawn(100)`, each
-    is for one experiment. The other parameters are those of `sampled_rank_distribution`. Returns
-    int64 of shape (users,), or (generators, users) for several.
+    is for one experiment. The other parameters are those of `sampled_rank_distribution`.
+
+    Returns
+    -------
+    Sampled ranks, int64, shape (users,), or (generators, users) for several.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    correct : Ranges and estimates from sampled ranks.
+
+    References
+    ----------
+    W. Krichene and S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020.
 
     Examples
     --------
@@ -144,7 +160,7 @@ def _drawn(
 ) -> Iterator[Int]:
     """Sampled ranks - 1 of a few users at a time, shape (users, generators); at least one part."""
     whole_number("m", m, 1, MOST_NEGATIVES)
-    # Of few negatives, hardly any number is improbable.
+    # With few negatives, hardly any number is improbable.
     are_few = 2 * len(likely_columns(0.5, 0.5, m, sampling)) > m
     width = max(m + 1, len(generators))
     for rows in list(blocks(len(ranks), width)) or [slice(0)]:

@@ -64,7 +64,7 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, users: Ids | N
     drawn = np.empty((size.size, m), dtype=np.int64)
     for user, count in enumerate(size):
         rng = generator(seed, "negatives", user)
-        rng.random()  # drawn by earlier versions too, whose negatives these are
+        rng.random()  # keeps the negatives of earlier versions
         index = rng.permutation(rng.choice(int(count), m, replace=False))
         first, end = known.indptr[user : user + 2]
         taken = known.indices[first:end]
@@ -80,9 +80,9 @@ class Check:
 
     name: str  # held-out item, seen items, duplicates, uniformity or shared
     passed: bool  # whether it is as corrections assume
-    found: float  # what was counted or measured
+    found: float  # number counted or measured
     expected: float  # its mean for sound negatives
-    p_value: float  # of a deviation at least as large for sound negatives; NaN without chance
+    p_value: float  # probability of such a deviation for sound negatives; NaN without chance
     remark: str  # consequence and remedy; empty where nothing is wrong
 
 
@@ -131,10 +131,10 @@ def check_negatives(
 
 
 def check_pairs(pairs: Pairs, n_items: int) -> list[Check]:
-    """Test what pairs of users and items show about negatives if seen items are not known.
+    """Test negatives in pairs of users and items if seen items are not known.
 
     The least number of candidates is `n_items`. Users who have seen an item do not draw it, so only
-    items that are drawn too often can be told.
+    items that are drawn too often are found.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def _count_shared(user: Int, item: Int, n_candidates: int) -> int:
 
 
 def _check_most_drawn(user: Int, item: Int, pairs: Pairs, n_items: int) -> Check:
-    """Test how many users have the item that most have, against uniform draws of all others."""
+    """Test how many users drew the most drawn item, against uniform draws of all others."""
     n_users = int(pairs.user.max()) + 1
     _, first = np.unique(user * pairs.item_ids.size + item, return_index=True)
     expected = first.size / (n_items - 1)
@@ -233,7 +233,7 @@ class _Draws:
         self.counts = np.bincount(user, minlength=n_users)
         self.size = n_items - np.diff(excluded.indptr)  # candidates of each user
         self.n_repeated = user.size - np.unique(user * n_items + item).size
-        self.share = np.ones(n_users)  # of the variance of independent draws
+        self.share = np.ones(n_users)  # variance by the variance of independent draws
         if not self.n_repeated:
             # Draws without replacement vary less, by the share of candidates not drawn.
             self.share -= (self.counts - 1) / np.maximum(self.size - 1, 1)
@@ -260,5 +260,5 @@ class _Draws:
         return Check("uniformity", not remark, float(found), float(freedom), p_value, remark)
 
     def _over_users(self, rate: Float) -> Float:
-        """Sum over the users of whom an item is a candidate, for each item."""
+        """Sum over the users who have an item as candidate, for each item."""
         return rate.sum() - self.excluded.T @ rate

@@ -1,9 +1,9 @@
 """Distribution of the sampled rank given the true rank (section 4.3), and eq. 16.
 
-Of m negatives, those better than the held-out item follow a binomial distribution with replacement
-(eq. 15), a hypergeometric one without (population n - 1, r - 1 successes, m draws), and a mixture
-of hypergeometric ones if only distinct items are kept: given how many distinct items were drawn,
-they are a sample without replacement of that size.
+Of m negatives, the number better than the held-out item follows a binomial distribution with
+replacement (eq. 15), a hypergeometric one without (population n - 1, r - 1 successes, m draws), and
+a mixture of hypergeometric ones if only distinct items are kept: given how many distinct items were
+drawn, they are a sample without replacement of that size.
 
 With ties, S of the m negatives score strictly above the held-out item and T tie with it; the tie
 policy then places the held-out item among the T.
@@ -16,6 +16,7 @@ from itertools import accumulate
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
 
 from sampled_metrics._base.arguments import require_known
 from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, integers
@@ -25,10 +26,10 @@ from sampled_metrics.ranks import Ranks, Sampling
 
 TIES = ("optimistic", "paper", "pessimistic", "random")
 _LOG_ZERO = -1e300  # stands for log 0, so that 0 * log 0 is 0
-_LOG_UNLIKELY = 20.0 * math.log(10.0)  # of a probability of 1e-20
+_LOG_UNLIKELY = 20.0 * math.log(10.0)  # a probability of 1e-20
 _NEGLIGIBLE = 1e-17  # probability up to which small numbers of distinct items are left out
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
-_CELLS = CACHE // 4  # of arrays of which several are held
+_CELLS = CACHE // 4  # in each of several arrays
 
 
 def pmf(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> Float:
@@ -88,7 +89,7 @@ def pmf_at(
 
 
 def likely_columns(low: float, high: float, m: int, sampling: Sampling | str) -> range:
-    """Columns of `pmf` outside of which there is less than 1e-20 of the probability.
+    """Columns of `pmf` that hold all but 1e-20 of the probability.
 
     A negative is better than the held-out item with a probability from `low` to `high`, which for
     true rank r is (r - 1)/(n - 1). By Hoeffding's inequality (1963), which holds with and without
@@ -112,7 +113,7 @@ def expected_values(
 ) -> Float:
     """Average the sampled metric, eq. 16: sum over i of p(sampled rank = i | r) M(i).
 
-    The other parameters are those of `pmf`. Returns fractions, float64, shape (ranks,).
+    Further parameters are as for `pmf`. Returns fractions, float64, shape (ranks,).
 
     Examples
     --------
@@ -137,7 +138,7 @@ def sampled_rank_distribution(
     ranks
         The full rankings.
     m, sampling
-        Number of negatives of each user, and how they are drawn from the other candidates.
+        Number of negatives of each user, and how they are drawn from the candidates.
     ties
         Number of the T sampled ties that come before the held-out item: `optimistic` (0),
         `pessimistic` (T), `random` (0 ... T, equally likely) or `paper` (0 ... T - 1, likewise).
@@ -145,7 +146,7 @@ def sampled_rank_distribution(
     Returns
     -------
     float64, shape (users, m + 1); column i holds sampled rank i + 1, every row sums to 1.
-    `paper` takes time proportional to m^2 for each tied user, the others to m.
+    `paper` takes time proportional to m^2 for each tied user, all else to m.
 
     Examples
     --------
@@ -173,6 +174,38 @@ def sampled_rank_distribution(
     return distribution
 
 
+def top_of_samples(ranks: Ranks, m: int, k: int, sampling: Sampling | str) -> Float:
+    """Probability of the sampled ranks 1 ... k for each user, ties in random order.
+
+    As the first columns of `sampled_rank_distribution`, at most m + 1, without those below: the
+    sums over r <= R in `_random` need only these.
+
+    Examples
+    --------
+    >>> top_of_samples(Ranks([4, 4], [0, 0], [1, 2]), 2, 1, "without-replacement").round(4)
+    array([[0.6667],
+           [0.4444]])
+    """
+    if Sampling(sampling) is not _WITHOUT:
+        return sampled_rank_distribution(ranks, m, sampling)[:, :k]
+    n = ranks.n_candidates[:, None]
+    best = ranks.n_better[:, None]
+    above = np.arange(min(k, m + 1))
+    log_factorial = gammaln(np.arange(n.max() + 1) + 1.0)
+
+    def log_choose(items: Int, chosen: Int) -> Float:
+        rest = items - chosen
+        logs = log_factorial[items] - log_factorial[chosen] - log_factorial[np.maximum(rest, 0)]
+        return np.where(rest < 0, _LOG_ZERO, logs)
+
+    def at_most(up_to: Int) -> Float:
+        chances = log_choose(up_to, above) + log_choose(n - up_to, m + 1 - above)
+        return np.cumsum(np.exp(chances - log_choose(n, np.array(m + 1))), axis=1)
+
+    tied = ranks.n_tied[:, None] + 1
+    return (at_most(best) - at_most(best + tied)) * n / ((m + 1.0) * tied)
+
+
 def _random(best: Int, tied: Int, n: Int, m: int, sampling: Sampling | str) -> Float:
     """Mean of the untied distributions of true ranks b + 1 ... b + e + 1; `best` is b + 1.
 
@@ -197,7 +230,7 @@ def _random(best: Int, tied: Int, n: Int, m: int, sampling: Sampling | str) -> F
 
 
 def _paper(ranks: Ranks, better: Float, sampling: Sampling | str) -> Float:
-    """Distribution of S and a place of 0 ... T - 1; T ties are drawn from those not better."""
+    """Distribution of S and a place of 0 ... T - 1; T ties are drawn from items not better."""
     m = better.shape[1] - 1
     rest = ranks.n_candidates - ranks.n_better
     steps = np.zeros((len(ranks), m + 2))  # up at s, down at s + t, by P(S = s, T = t)/t

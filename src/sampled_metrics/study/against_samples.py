@@ -1,4 +1,4 @@
-"""What samples of several sizes say: expected Recall@10 for Figure 6, and ranges they allow."""
+"""Samples of several sizes: expected Recall@10 for Figure 6, and the ranges that they allow."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import EXACT, corrected_items
 
 RECALL = parse_measure("recall@10")
-ESTIMATORS = tuple(parse_estimator(name) for name in ("sampled", "bv:0.1"))  # of Figure 6
+ESTIMATORS = tuple(map(parse_estimator, ("sampled", "bv:0.1")))
 SMALLEST = 10  # with fewer negatives, every sampled rank is at most 10
 LARGEST = 2000  # beyond it the corrections of a large catalogue take hours to solve
 SURE = 0.95
@@ -40,11 +40,11 @@ def recall_against_samples(
 ) -> pd.DataFrame:
     """Figure 6: expected Recall@10 in percent against m, uncorrected and corrected by BV 0.1.
 
-    From m = 10 to the most that every user has candidates for, but not beyond 2,000; ties at
-    random. Rows by `kind`: `curve`, the expected estimate of a recommender; `ordered`, the smallest
-    m from which on, up to the largest, a pair is ordered as by the exact metric, and there the
-    estimate of the first, 10 if it is at all m; `sure`, the same for the first pair and 95 % of
-    single evaluations; `exact`, the exact metric, that of all candidates as negatives.
+    m runs from 10 to the largest that every user has candidates for, at most 2,000; ties are broken
+    at random. Rows by `kind`: `curve`, the expected estimate of a recommender; `ordered`, the
+    smallest m from which on a pair is ordered as by the exact metric, 10 if it is at all m, and the
+    estimate of its first recommender there; `sure`, the same for the first pair and 95 % of single
+    evaluations; `exact`, the exact metric, with all candidates as negatives.
     """
     sizes = sample_sizes(records)
     exact = {name: 100.0 * values(RECALL, ranks).mean() for name, ranks in records.items()}
@@ -77,8 +77,8 @@ def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:
 def smallest_from(lead: Callable[[int], float], sizes: Sequence[int]) -> int | None:
     """Find the smallest size from which on `lead` is positive, up to the largest of `sizes`.
 
-    It may change its sign several times, between the increasing `sizes` once. Returns None if it
-    is not positive at the largest.
+    Its sign may change several times, but only once between two neighbouring `sizes`. Returns None
+    if it is not positive at the largest.
     """
     last = next((i for i in reversed(range(len(sizes))) if lead(sizes[i]) <= 0.0), None)
     if last is None:
@@ -122,7 +122,7 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
 
 
 def _bias_variance(n: int, m: int, sampling: Sampling | str, gamma: float) -> Float:
-    """Solve eq. 25 for Recall@10 by normal equations, of condition 1 / gamma: a tenth of the time.
+    """Solve eq. 25 for Recall@10 by normal equations, in a tenth of the time; condition 1 / gamma.
 
     See `estimators.least_squares`; the vectors are the same to 1e-14.
     """
@@ -167,8 +167,8 @@ def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:
 def _first_of_tied(ranks: Ranks, m: int, count: int) -> Float:
     """Probability of the first sampled ranks where ties are in random order.
 
-    As in `sampling.probability`, their mean over the places of a tie is a difference of sums over
-    ranks among one more candidate, of one more draw.
+    As in `sampling.probability`, the mean over the places of a tie is a difference of sums over
+    ranks, with one more candidate and one more draw.
     """
     n = ranks.n_candidates
     best = ranks.best_rank

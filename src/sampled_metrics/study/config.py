@@ -1,4 +1,4 @@
-"""The configuration of a study, validated, and what the rules read from it."""
+"""The configuration of a study, validated, with the values that the rules read from it."""
 
 import hashlib
 import json
@@ -27,11 +27,24 @@ from sampled_metrics.study.settings import (
     ToySettings,
 )
 
-# Numbers of what is made on the paper's data, and on other data.
+# What is made on the paper's data, and on other data.
 TABLES: Mapping[bool, Sequence[int]] = {True: (1, 2, 3, 4), False: (3, 4)}
-FIGURES: Mapping[bool, Sequence[int]] = {True: (1, 2, 3, 4, 5, 6), False: (5, 6)}
+_OF_RANKS = ("figure5", "figure6", "errors")
+FIGURES: Mapping[bool, Sequence[str]] = {
+    True: ("figure1", "figure2", "figure3", "figure4", *_OF_RANKS),
+    False: _OF_RANKS,
+}
 
 REFERENCE = Path("results/reference")
+KEPT = {  # recommenders by their file in results/reference
+    "ncf/GMF": "GMF (NCF)",
+    "ncf/MLP": "MLP (NCF)",
+    "ml-1m/ranks/BM25": "item-kNN, BM25",
+    "ml-1m/ranks/BPR": "BPR",
+    "ml-1m/ranks/Factors32": "ALS 32",
+    "ml-1m/ranks/Popularity": "Popularity",
+    "ml-1m/ranks/TwentyNeighbours": "item-kNN, 20",
+}
 _IN_USE = ("benchmarks", "config", "docs", "resources", "src", "tests", "workflow")
 
 
@@ -198,7 +211,7 @@ class Study(Settings):
     def check_files(self, own: Callable[[str], str] = str) -> None:
         """Raise an InputError if files to start from are missing or no results can be written.
 
-        `own` says where a file is that comes with the workflow.
+        `own` returns the place of a file that comes with the workflow.
         """
         if Path(self.results).is_file():
             raise InputError(f"results: {self.results} is a file; name a folder", path="config")
@@ -245,8 +258,8 @@ class Study(Settings):
         return TABLES[self.is_papers_data]
 
     @property
-    def figures(self) -> Sequence[int]:
-        """Numbers of the figures to make."""
+    def figures(self) -> Sequence[str]:
+        """Names of the figures to make."""
         return FIGURES[self.is_papers_data]
 
     @property
@@ -271,7 +284,7 @@ class Study(Settings):
         return [f"{self.results}/data/source.json", f"{self.results}/split/split.json"]
 
     def identity(self) -> dict[str, Any]:
-        """What was asked for: source of the ranks, hash of the configuration, seeds."""
+        """The run's identity: source of the ranks, hash of the configuration, seeds."""
         seeds = {name: getattr(self, name).seed for name in ("split", "exact", "toy", "experiment")}
         for entry in self.recommenders:
             if hasattr(entry.settings, "seed"):

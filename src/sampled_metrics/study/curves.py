@@ -29,12 +29,12 @@ _WITH = Sampling.WITH_REPLACEMENT
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
 BUCKET = 100  # ranks in the worst bin of Figure 5
 TIES_MATTER = 1  # candidates tied with the held-out item, on average over users
-SIZES = (1, 10, 100, 1000)  # of samples in Figure 3
+SIZES = (1, 10, 100, 1000)  # samples in Figure 3
 
 
 @one_thread()
 def theory() -> dict[int, pd.DataFrame]:
-    """Return what Figures 1 to 4 plot, which needs no data."""
+    """Return the tables of Figures 1 to 4, which need no data."""
     return {
         1: metric_against_rank(),
         2: toy_against_samples(),
@@ -47,7 +47,7 @@ def theory() -> dict[int, pd.DataFrame]:
 def recommenders(
     records: Mapping[str, Ranks], settings: ExperimentSettings, band: Path | None = None
 ) -> dict[int, pd.DataFrame]:
-    """Return what Figures 5 and 6 plot.
+    """Return the tables of Figures 5 and 6.
 
     `band` is a file of the lowest and highest curves of Figure 6 over random starts.
     """
@@ -112,7 +112,7 @@ def corrected_ap() -> pd.DataFrame:
 
 
 def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
-    """Figure 5: number of users whose held-out item falls in each range of ranks.
+    """Figure 5: number of users whose held-out item falls in each bin of ranks.
 
     `ties` is `random`, the expectation over orders of the ties, and for a recommender whose ties
     matter also `pessimistic`, the held-out item ranked last among them. Panel `all` divides the
@@ -121,7 +121,7 @@ def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
     times narrower, so that there are at least ten.
     """
     last = max(int(ranks.n_candidates.max()) for ranks in records.values())
-    power = 10 ** (len(str(last)) - 1)  # of ten, at most `last`
+    power = 10 ** (len(str(last)) - 1)  # power of ten, at most `last`
     top = max(10, min(100, power))
     edges = {
         "all": equal_bins(last, max(1, min(BUCKET, power // 10))),
@@ -164,8 +164,8 @@ def equal_bins(last: int, width: int) -> Int:
 def users_by_bucket(ranks: Ranks, edges: Int | Sequence[int], ties: str) -> Float:
     """Count users whose held-out item ranks after one edge and up to the next.
 
-    It is last among tied items if `ties` is `pessimistic`, else the count is expected over their
-    orders.
+    It ranks last among tied items if `ties` is `pessimistic`, else the count is the expectation
+    over their orders.
     """
     first = ranks.worst_rank
     if ties == "random":

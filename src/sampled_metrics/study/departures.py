@@ -1,7 +1,7 @@
-"""Settings in which a study on the paper's data departs from the paper's.
+"""Settings in which a study on the paper's data departs from the paper's study.
 
-Published cells are compared with ours only if there are none. What does not move an expectation is
-no departure, nor is what the paper leaves open.
+Published cells are compared with ours only if there are none. Settings that move no expectation or
+that the paper leaves open are no departures.
 """
 
 from typing import Any

@@ -16,6 +16,7 @@ from sampled_metrics.study.printed import groups
 
 INK = "#1a1a1a"  # of exact values
 GREY = "#555555"  # of text
+FOOT = 0.34  # inches
 DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 0.9)), (0, (5, 1.2, 1.2, 1.2)))
 DOTTED: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (1, 1.5)), "zorder": 1}
 
@@ -36,15 +37,11 @@ def panels(
 ) -> Any:
     """Lay out rows of panels of some height, with one label for all y axes.
 
-    All lengths are in inches: the margins of the figure, except for that at the foot, which depends
-    on the notes in it, and the space below and beside a panel.
+    All lengths are in inches: the margins of the figure, and the space below and beside a panel.
     """
-    foot = 0.34 + 0.16 * len(figure.texts)
-    total = top + rows * height + (rows - 1) * below + foot
-    for text in figure.texts:
-        text.set_y(0.04 / total)
+    total = top + rows * height + (rows - 1) * below + FOOT
     figure.set_figheight(total)
-    low = foot / total
+    low = FOOT / total
     high = 1 - top / total
     figure.text(0.015, (low + high) / 2, ylabel, rotation=90, va="center")
     width = figure.get_figwidth()
@@ -102,7 +99,7 @@ def curves(
 
 
 def shown(name: object, longest: int = 18) -> str:
-    r"""Shorten a name in its middle, and escape what matplotlib would take for a formula.
+    r"""Shorten a name in its middle, and escape dollar signs, which matplotlib takes for formulas.
 
     Examples
     --------
@@ -139,7 +136,7 @@ def apart(places: Float, size: float) -> Float:
 def name_ends(lines: Sequence[Line2D], head: str = "") -> None:
     """Write the label of each line to the right of its last point, and `head` above all labels.
 
-    Labels are one below the other, and a thin line leads from each to its point.
+    Labels are below each other, and a thin line leads from each to its point.
     """
     axes: Any = lines[0].axes
     dpi = axes.figure.dpi

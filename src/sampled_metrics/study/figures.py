@@ -38,49 +38,52 @@ from sampled_metrics.study.tables import EXACT, SAMPLED
 logging.getLogger("fontTools").setLevel(logging.WARNING)  # or it lists the tables of each font
 STYLE = Path(inference.__file__).with_name("plots.mplstyle")
 TOYS = ("#8a1538", "#006d77", "#7a5c00")
-SIZES = ("#0f7d6c", "#1f5fa8", "#6a3fb0", "#8f1560")  # of samples, from few to many
-LIGHT = "#767676"  # of background curves
+SIZES = ("#0f7d6c", "#1f5fa8", "#6a3fb0", "#8f1560")  # colours of samples, small to large
+LIGHT = "#767676"  # background curves
 BACKGROUND: dict[str, Any] = {"color": LIGHT, "linewidth": 0.5}
 LAST: dict[str, Any] = {**DOTTED, "linewidth": 0.9, "zorder": 3}
 OWN: dict[Any, dict[str, Any]] = {  # by order of ties
     "random": {"linewidth": 1.2, "zorder": 2},
     "pessimistic": LAST,
 }
+LEAST_ERROR = 0.1  # that is drawn, in percent
 MOST_PAIRS = 6  # that Figure 6 lists in words
-# Without the day and the version of matplotlib, so that the same table gives the same bytes.
+# Metadata: without the day and the version of matplotlib, so that the same table gives the same
+# bytes, and with what is noted.
 _FORMS = {
-    "png": (FigureCanvasAgg, 300, ["Software"]),
-    "svg": (FigureCanvasSVG, 72, ["Date", "Creator"]),
-    "pdf": (FigureCanvasPdf, 72, ["CreationDate", "Creator", "Producer"]),
+    "png": (FigureCanvasAgg, 300, ["Software"], "Description"),
+    "svg": (FigureCanvasSVG, 72, ["Date", "Creator"], "Description"),
+    "pdf": (FigureCanvasPdf, 72, ["CreationDate", "Creator", "Producer"], "Subject"),
 }
 
 
-def write_figure(number: int, table: pd.DataFrame, folder: Path, note: str = "") -> None:
-    """Write what a figure plots as CSV, and draw it."""
-    stem = folder / f"figure{number}"
+def write_figure(number: int | str, table: pd.DataFrame, folder: Path, note: str = "") -> None:
+    """Write the table of a figure as CSV, and draw it."""
+    name = number
+    if isinstance(number, int):
+        name = f"figure{number}"
+    stem = folder / str(name)
     write_table(table, stem.with_suffix(".csv"), "%.10g")
     draw(number, table, stem, note)
 
 
 def draw(number: int | str, table: pd.DataFrame, stem: Path, note: str = "") -> None:
-    """Draw a figure of its table as `stem`.svg, .pdf and .png, with a note at the foot."""
+    """Draw a figure of its table as `stem`.svg, .pdf and .png, with a note in their metadata."""
     with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
         figure = Figure()
-        if note:
-            figure.text(0.02, 0.04, note, color=GREY)
         FIGURES[number](figure, table)
-        for kind, (canvas, dpi, left_out) in _FORMS.items():
+        for kind, (canvas, dpi, left_out, noted) in _FORMS.items():
             with replacing(stem.with_name(f"{stem.name}.{kind}")) as path:
                 figure.dpi = dpi
                 # `savefig` draws twice.
                 save = getattr(canvas(figure), f"print_{kind}")
-                save(path, metadata=dict.fromkeys(left_out))
+                save(path, metadata={**dict.fromkeys(left_out), noted: note or None})
                 if kind == "svg":
                     path.write_text(compact(path.read_text("utf-8")), "utf-8")
 
 
 def compact(svg: str) -> str:
-    r"""Leave out what a drawing does not need: third decimals, spaces, names of groups.
+    r"""Leave out superfluous parts of a drawing: third decimals, spaces, names of groups.
 
     Examples
     --------
@@ -98,7 +101,7 @@ def compact(svg: str) -> str:
 
 
 def metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 1: the metrics at all ranks, of which all but AUC vanish, and at the first 100."""
+    """Figure 1: the metrics at all ranks, where all but AUC vanish, and at the first 100."""
     ((whole, top),) = panels(
         figure, 1, 2, 1.6, right=0.62, beside=0.3, ylabel="Metric", sharey=True
     )
@@ -115,20 +118,25 @@ def metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
 
 
 def _by_metric(
-    figure: Figure, table: pd.DataFrame, name: str, x: str, styles: Sequence[dict[str, Any]]
+    figure: Figure,
+    table: pd.DataFrame,
+    name: str,
+    x: str,
+    styles: Sequence[dict[str, Any]],
+    **space: Any,
 ) -> Any:
     """Draw `curves` in a panel for each metric; return the panels."""
     ylabel = "Expected sampled metric"
-    grid = panels(figure, 2, 2, 1, top=0.36, beside=0.32, ylabel=ylabel, sharex=True, sharey=True)
+    look: dict[str, Any] = {"beside": 0.32, "ylabel": ylabel, "sharex": True, "sharey": True}
+    grid = panels(figure, 2, 2, 1, **look, **space)
     for axes, (metric, rows) in zip(grid.flat, groups(table, "metric"), strict=True):
         curves(axes, rows, name, x, styles)
         axes.set(title=metric, ylim=(-0.03, 1.04), yticks=[0, 0.5, 1])
-    _legend(figure, grid[0, 0], handlelength=1.1, columnspacing=0.9, handletextpad=0.4)
     return grid
 
 
 def _legend(figure: Figure, axes: Axes, **style: Any) -> None:
-    """Name the curves of a panel above all panels, where there are no data."""
+    """Name the curves of a panel above all panels, where there is no data."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="upper right", ncols=len(labels), **style)
 
@@ -136,7 +144,8 @@ def _legend(figure: Figure, axes: Axes, **style: Any) -> None:
 def toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 2: expected sampled metrics of toy recommenders as the sample grows."""
     styles = [{"color": TOYS[i], "linestyle": DASHES[i]} for i in range(len(TOYS))]
-    grid = _by_metric(figure, table, "recommender", "n_negatives", styles)
+    grid = _by_metric(figure, table, "recommender", "n_negatives", styles, top=0.36)
+    _legend(figure, grid[0, 0], handlelength=1.1, columnspacing=0.9, handletextpad=0.4)
     for axes in grid.flat:
         axes.axvline(99, color=GREY, **DOTTED)
         log_axis(axes.xaxis, 1, 1 + table["n_negatives"].max())
@@ -148,14 +157,21 @@ def toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
 
 def sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 3: expected sampled metrics at each true rank, beside the exact metric."""
-    styles: list[dict[str, Any]] = [{"color": color} for color in SIZES]
-    styles.append({"color": INK, "linewidth": 1.8, "zorder": 1.5, "linestyle": (0, (1, 0.6))})
+    dashes = (*DASHES[::-1], (0, (1, 0.6)))
+    colors = (*SIZES, INK)
+    looks = zip(colors, dashes, strict=True)
+    styles: list[dict[str, Any]] = [{"color": c, "linestyle": d} for c, d in looks]
+    styles[-1] |= {"linewidth": 1.8, "zorder": 1.5}
     labels = table["curve"].str.replace("1000", "1,000").str.lower()
-    grid = _by_metric(figure, table.assign(curve=labels), "curve", "rank", styles)
+    grid = _by_metric(figure, table.assign(curve=labels), "curve", "rank", styles, right=0.62)
     for axes in grid.flat:
         linear_axis(axes, table["rank"].max())
+        if axes.get_title("left") == "AUC":
+            write(axes, 0.04, 0.72, "the same\nfor all m")
+    for axes in grid[:, 1]:
+        name_ends(axes.get_lines())
     for axes in grid[-1]:
-        axes.set_xlabel("True rank, of n = 10,000")
+        axes.set_xlabel("True rank, n = 10,000")
 
 
 def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
@@ -166,7 +182,7 @@ def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
     """
     names = [name for name in table["curve"].unique() if name not in (SAMPLED, EXACT)]
     styles = [
-        {"color": LIGHT, "linewidth": 0.8, "label": "uncorrected"},
+        {"color": LIGHT, "linewidth": 0.8, "linestyle": DASHES[1], "label": "uncorrected"},
         {"color": "C0", "label": "corrected"},
         {"color": INK, "linestyle": DASHES[2], "label": "exact"},
     ]
@@ -177,6 +193,9 @@ def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
         for axes, name in zip(column, names, strict=True):
             beside = rows[rows["curve"].isin([SAMPLED, name, EXACT])]
             curves(axes, beside, "curve", "rank", styles)
+            if panel == "sampled rank":  # which is a whole number
+                for line in axes.get_lines():
+                    line.set_drawstyle("steps-mid")
             axes.tick_params(bottom=axes is column[-1])
         log_axis(column[0].xaxis, 1, rows["rank"].max())
         column[-1].set_xlabel(panel.capitalize())
@@ -205,8 +224,9 @@ def _scale(axes: Axes, values: "pd.Series[float]") -> None:
 def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 5: users by predicted rank, over all ranks and over the top ones.
 
-    One row per recommender, before the others in grey; ties are in random order, and dotted where
-    ranking them last differs. Bins may differ by one rank, so users are scaled to the widest.
+    One row per recommender, with the rest in grey behind it. Ties are in random order; a dotted
+    line shows them ranked last, where this differs. Bins may differ by one rank, so users are
+    scaled to the widest.
     """
     names = table["recommender"].unique()
     width = 1 + table["last_rank"] - table["first_rank"]
@@ -220,7 +240,7 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         last = rows["last_rank"].max()
         linear_axis(column[0], last)
         most = rows["width"].max()
-        half = 0.5 * (most < 10)  # of a rank, which is then visible at either end
+        half = 0.5 * (most < 10)  # so that half a rank is visible at either end
         column[0].set_xlim(1 - half, last + half)
         column[-1].set_xlabel("Predicted rank")
         title = f"Users per {most} ranks"
@@ -246,7 +266,7 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
 
 
 def _outlines(axes: Axes, rows: pd.DataFrame, name: str, color: str) -> None:
-    """Draw the bins of a recommender, in front of those of the others."""
+    """Draw the bins of a recommender in front of all bins."""
     is_own = rows["recommender"] == name
     kept = rows[is_own | (rows["ties"] == "random")]
     for (other, ties), points in kept.groupby(["recommender", "ties"]):
@@ -283,6 +303,26 @@ def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
             write(axes, 0.99, 0.03, words, ha="right", va="bottom")
             axes.set_title(f"Corrected by {estimator}")
     grid[-1].set_xlabel("Negatives m")
+
+
+def errors_against_samples(figure: Figure, table: pd.DataFrame) -> None:
+    """Beside Figure 6: relative errors of all estimators against m, the number to quote thick."""
+    if not len(table):
+        figure.text(0.02, 0.5, "No metric above 0 but AUC.")
+        return
+    names = table["estimator"].unique()
+    styles: list[dict[str, Any]] = [{"color": INK, "linewidth": 1.8}]
+    styles += [
+        {"color": f"C{i % 8}", "linestyle": DASHES[(i + i // 8) % 4]} for i in range(len(names) - 1)
+    ]
+    ((axes,),) = panels(figure, 1, 1, 2, right=0.85, ylabel="Relative error (%)")
+    table = table.assign(value=table["value"].clip(lower=LEAST_ERROR))
+    curves(axes, table, "estimator", "n_negatives", styles, marker=".", clip_on=False)
+    first = table["n_negatives"].min()
+    log_axis(axes.xaxis, first, max(table["n_negatives"].max(), 2 * first))
+    log_axis(axes.yaxis, 0.8 * table["value"].min(), 1.25 * table["value"].max())
+    axes.set_xlabel("Negatives m")
+    name_ends(axes.get_lines())
 
 
 def _expected_recall(
@@ -370,5 +410,6 @@ FIGURES: dict[int | str, Callable[[Figure, pd.DataFrame], None]] = {
     4: corrected_ap,
     5: rank_distribution,
     6: recall_against_samples,
+    "errors": errors_against_samples,
     "z": z_scores,
 }

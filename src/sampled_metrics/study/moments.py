@@ -54,7 +54,7 @@ def estimates(histograms: ArrayLike, vectors: Float) -> Float:
 def probability_less(a: Moments, b: Moments) -> Float:
     """Approximate the probability that A's estimate comes out below an independent B's.
 
-    By the normal distribution. Equal outcomes, also by rounding, count half.
+    Uses the normal distribution. Equal outcomes, also by rounding, count half.
     """
     difference = b.mean - a.mean
     scale = np.maximum(np.abs(a.mean), np.abs(b.mean))

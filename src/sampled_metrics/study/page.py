@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from sampled_metrics import __version__
@@ -19,12 +20,14 @@ from sampled_metrics._base.files import read_json, read_table
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.flags import listed
+from sampled_metrics.pages.leaderboard import board_of
 from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import orders_by_ranges, range_bars, range_panel
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.against_samples import CURVES, RANGES
 from sampled_metrics.study.config import FIGURES, TABLES
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
+from sampled_metrics.study.leaderboards import contenders
 from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, groups, heads
 from sampled_metrics.study.reading import read_by_name
 from sampled_metrics.study.scorecard import NOT_COMPARABLE, SCORECARD, VERDICTS, z_scores
@@ -39,6 +42,7 @@ _METHODS = {  # by method and proxy
 }
 _KINDS = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
 _OF_MACHINE = ("archive", "cache", "path")  # settings of the dataset that are not shown
+LABELS_OF_ORDERS = (SAMPLED, "BV 0.1")  # columns of the table of orders
 SHOWN = {10, 100, 1000}  # negatives of the ranges that are shown
 PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
 PRICE, _FEWEST = 100, 10  # scores per user; runs, with fewer of which a share says little
@@ -76,19 +80,24 @@ def collect(
     is_paper: bool = False,
     audit: Path | None = None,
     orders: Path | None = None,
+    kept: Sequence[Path] = (),
 ) -> dict[str, Any]:
     """Read the folder of a run; return the texts, numbers, lists and dictionaries of the page.
 
     Where the data is not the paper's (`is_paper`), there are only Tables 3 and 4 and Figures 5 and
-    6, and no scorecard and `audit`. No pair of `orders`, the orders by further methods,
-    need be of this run.
+    6, and no scorecard and `audit`. No pair of `orders`, the orders by further methods, need be of
+    this run. Recommenders whose ranks are `kept` stand on the leaderboard, if they ranked the same
+    users among the same candidates.
     """
     users = read_by_name(ranks)
+    settings = ExperimentSettings(**config.get("experiment", {}))
+    all_users = contenders(users, kept, is_paper)
+    board = board_of(all_users, settings.measures, settings.sampling)
     curves = read_table(results / "figures/figure6.csv", CURVES)
     ordered = curves[curves["kind"] == "ordered"]
     sizes = curves.loc[curves["kind"] == "curve", "n_negatives"]
     wanted = ordered.loc[ordered["estimator"] == SAMPLED, "n_negatives"]
-    shown = _lens(users, ExperimentSettings(**config.get("experiment", {})), wanted)
+    shown = _lens(users, settings, wanted)
     card = pd.DataFrame(columns=SCORECARD)
     if is_paper:
         card = read_texts(results / "scorecard.csv", SCORECARD)
@@ -103,8 +112,9 @@ def collect(
         "who": _who(users, config, run),
         "users": max(map(len, users.values())),
         "lens": shown,
-        "numbers": {"lens": shown},
-        "ordered": ordered.to_dict("records"),
+        "board": board,
+        "numbers": {"lens": shown, "board": board},
+        "ordered": ordered_pairs(ordered, sizes.min(), shown),
         "grid": sizes.agg(["min", "max"]).to_dict(),
         "ranges": _ranges(results / "ranges.csv", shown),
         "price": price(orders, shown) if orders else None,
@@ -112,12 +122,14 @@ def collect(
         "is_reproduction": is_reproduction,
         "cells": compared,
         "verdicts": {verdict: compared.count(verdict) for verdict in VERDICTS[:-1]},
+        "kinds_of_exact": card.loc[card["verdict"] == "exact", "kind"].value_counts().to_dict(),
         "not_comparable": len(verdicts) - len(compared),
         "of_other_settings": other_settings(card),
         "tables": [table_grid(n, results / f"tables/table{n}.csv", card) for n in TABLES[is_paper]],
         "scores": picture(folder / "z") if "exact" in compared else None,
         "exact": download(results / "tables/exact.csv"),
-        "figures": [picture(folder / f"figure{n}") for n in FIGURES[is_paper]],
+        "figures": [picture(folder / name) for name in FIGURES[is_paper]],
+        "likely": download(results / "tables/likely.csv"),
         "audit": _audit(audit) if audit else [],
         "config": _settings(config),
         "origin": origin,
@@ -147,6 +159,22 @@ def _lens(
         sampling=settings.sampling,
         compared=compared,
     )
+
+
+def ordered_pairs(
+    ordered: pd.DataFrame, fewest: float, shown: Mapping[str, Any]
+) -> list[list[str]]:
+    """List the numbers of negatives from which on Figure 6 has each pair in the right order."""
+    by_pair = ordered.pivot(index="recommender", columns="estimator", values="n_negatives")
+    rows = []
+    for pair in ordered["recommender"].unique():
+        row = [pair_in_words(pair, shown)]
+        for estimator in LABELS_OF_ORDERS:
+            m = by_pair.get(estimator, pd.Series(dtype=float)).get(pair, np.nan)
+            at_most = "≤ " if m == fewest else ""
+            row.append("-" if np.isnan(m) else f"{at_most}{m:,.0f}")
+        rows.append(row)
+    return rows
 
 
 def _ranges(path: Path, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -202,6 +230,7 @@ def price(path: Path, shown: Mapping[str, Any]) -> dict[str, Any] | None:
     `beyond/orders.csv`. None without such runs of these pairs.
     """
     pairs = [f"{a} vs {b}" for a, b in combinations(shown["names"], 2)]
+    headings = [pair_in_words(pair, shown) for pair in pairs]
     rows = []
     for estimator, label in (("sampled", "uncorrected"), ("bv:0.1", "BV 0.1")):
         view = shown["views"].get(f"recall@10 {estimator} {PRICE}", {"right": []})
@@ -218,7 +247,15 @@ def price(path: Path, shown: Mapping[str, Any]) -> dict[str, Any] | None:
     whole = [row for row in rows if len(row) == len(pairs) + 1]
     if whole in ([], rows[:2]):
         return None
-    return {"pairs": pairs, "rows": whole}
+    return {"pairs": headings, "rows": whole}
+
+
+def pair_in_words(pair: str, shown: Mapping[str, Any]) -> str:
+    """Name a pair such as X vs Y, and say if full rankings do not decide its order."""
+    words = " and ".join(pair.split(" vs "))
+    if frozenset(pair.split(" vs ")) in map(frozenset, shown["undecided"]):
+        words += " (not decided by full rankings)"
+    return words
 
 
 def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
@@ -268,11 +305,10 @@ def _audit(path: Path) -> list[tuple[str, list[str], list[list[str]]]]:
 
 
 def picture(stem: Path) -> dict[str, Any]:
-    """Read a figure: `id`, `svg` and the downloads `pdf` and `csv`."""
+    """Read a figure: `id`, `svg` and the download `csv`."""
     return {
         "id": stem.name,
         "svg": inline_svg(stem.with_suffix(".svg").read_text("utf-8"), f"{stem.name}-"),
-        "pdf": download(stem.with_suffix(".pdf")),
         "csv": download(stem.with_suffix(".csv")),
     }
 

@@ -1,6 +1,6 @@
 """Ranking the users of a split in pieces, one job each, and gathering their ranks.
 
-Users are independent of each other, so the gathered ranks equal those of a single job.
+Users are independent of each other, so the gathered ranks equal the ranks from a single job.
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ def users_of_piece(piece: str, size: int) -> Int:
 def rank_piece(score: Scorer, split: Split, piece: str = "1-of-1", **options: Any) -> Ranks:
     """Rank the held-out items of the users in a piece.
 
-    `score` is of all users of the split: a function, vectors of users and of items, or tiles;
-    `options` are those of `rank`.
+    `score` covers all users of the split: a function, vectors of users and of items, or tiles;
+    `options` are passed to `rank`.
     """
     users = users_of_piece(piece, split.held_out.size)
     if isinstance(score, Tiles):
@@ -56,8 +56,8 @@ def rank_piece(score: Scorer, split: Split, piece: str = "1-of-1", **options: An
 def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
     """Rank the held-out items of some users by scores that exist for some items at a time.
 
-    Sums in single precision tell most items from the held-out one, in a third of the time; where
-    they do not, those in double precision count.
+    Sums in single precision tell most items from the held-out one, in a third of the time; double
+    precision decides the rest.
     """
     histories = tiles.histories[users]
     held_out = split.held_out[users]
@@ -125,9 +125,9 @@ def read_aligned(path: Path, split: Split) -> Ranks:
     """Read ranks of a split's held-out items, made elsewhere, in the order of evaluated users.
 
     The file is a table (CSV, TSV or parquet) of `user_id`, `n_candidates`, `n_better`, `n_tied` and
-    maybe `item_id`, with the users of the split in any order; those who are not evaluated may be
-    missing. Candidates must be the items that a user has not seen in training, and items those held
-    out.
+    maybe `item_id`, with the users of the split in any order; users who are not evaluated may
+    be missing. Candidates must be the items that a user has not seen in training, and `item_id` the
+    held-out items.
     """
     table = read_table(path, RECORDS)
     table.require(USER, *COLUMNS)
@@ -137,7 +137,7 @@ def read_aligned(path: Path, split: Split) -> Ranks:
         raise table.error_at(again, f"duplicate {USER} {table.ids(USER)[again]}")
     n_users = split.held_out.size
     require_all(path, "user", np.isin(np.arange(n_users), user), split.evaluated_ids)
-    rows = np.argsort(user)[:n_users]  # of evaluated users, who come first
+    rows = np.argsort(user)[:n_users]  # evaluated users come first
     counts: Any = counts_of(table)
     checks: list[tuple[str, Any, Any, Any]] = [
         ("n_candidates", counts[0], counts[0][rows] != split.n_candidates, split.n_candidates)

@@ -1,8 +1,9 @@
 """Every published cell beside ours, with a verdict that follows from stated tolerances.
 
-`_RULES` states them. What the paper leaves open moves the published number and ours: one start of X
-each, and one order of Z's ties for the published exact metric beside our expectation; and the order
-of tied samples. `benchmarks/claims` measures them. No verdict has a seed: ours is in closed form.
+`_RULES` states them. Three choices that the paper leaves open move the numbers: the random start of
+X, in theirs and ours; the order of Z's ties in the published exact metric, beside our expectation;
+and the order of tied samples. `benchmarks/claims` measures them. No verdict depends on a seed: our
+numbers are in closed form.
 """
 
 from collections.abc import Iterable
@@ -19,17 +20,17 @@ from sampled_metrics.study.tables import (
     COUNTS,
     DECIMALS,
     KEY,
-    REPETITIONS,
+    PAPERS_REPETITIONS,
     as_printed,
     expected_of_hundred,
 )
 
 SIGMAS = 3.0
-UNITS = {table: 10.0**-decimals for table, decimals in DECIMALS.items()}  # of the last digit
-CERTAIN = 0.9  # probability of one printed outcome from which on a cell says little
+LAST_DIGITS = {table: 10.0**-decimals for table, decimals in DECIMALS.items()}
+CERTAIN = 0.9  # probability of the likeliest printed outcome, from which on a cell says little
 NOT_COMPARABLE = "not comparable"
 VERDICTS = ("exact", "within noise", "explained", "differs", NOT_COMPARABLE)
-EXACT_BY_KIND = {  # what the same digits say, by the kind of the cell
+EXACT_BY_KIND = {  # meaning of equal digits, by kind of cell
     "deterministic": "exact: deterministic",
     "near-certain": "exact: near-certain",
     "random": "exact: by chance",
@@ -37,7 +38,7 @@ EXACT_BY_KIND = {  # what the same digits say, by the kind of the cell
 
 
 class Cell(NamedTuple):
-    """A published cell, as text, with what is known of ours; NaN where something is missing."""
+    """A published cell, as text, with the numbers of ours; NaN where one is missing."""
 
     table: int
     value_published: str
@@ -52,7 +53,7 @@ class Cell(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What the scorecard says of a cell."""
+    """The scorecard's entries for a cell."""
 
     tolerance: str = ""
     verdict: str = NOT_COMPARABLE
@@ -66,7 +67,7 @@ SCORECARD = (*KEY, "published", "published_std", *_OURS, *Judged._fields)
 
 
 class Tolerance(NamedTuple):
-    """What a published cell may be, given ours.
+    """Values that a published cell may have, given ours.
 
     `kind` is as in `_RULES`; `error` the standard deviation of the published number given ours,
     with rounding; `below` and `above` are the largest accepted differences.
@@ -86,10 +87,10 @@ def mean_tolerance(table: int, expected: float, deviation: float, spread: float 
     """Tolerance of a mean over the paper's repetitions: 3 standard errors plus half a unit.
 
     `expected` and `deviation` are of one repetition, in closed form; `spread` is the standard
-    deviation of what the paper leaves open.
+    deviation over choices that the paper leaves open.
     """
-    size = UNITS[table]
-    error = float(np.hypot(deviation / REPETITIONS[table] ** 0.5, spread))
+    size = LAST_DIGITS[table]
+    error = float(np.hypot(deviation / PAPERS_REPETITIONS[table] ** 0.5, spread))
     edges = (np.round(expected / size) + np.array([-0.5, 0.5])) * size
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = scipy.special.ndtr((edges - expected) / error)
@@ -105,10 +106,10 @@ def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
 
     With a spread, 3 standard deviations of both together.
     """
-    n = REPETITIONS[COUNTS]
+    n = PAPERS_REPETITIONS[COUNTS]
     share = min(max(expected / n, 0.0), 1.0)
     middle = n * share
-    # Of right orders, and of wrong ones, which are as few as right ones are many.
+    # Counts of right orders, and of wrong ones, which are few if right ones are many.
     at_most = scipy.special.bdtr(np.arange(n + 1.0), n, [[share], [1.0 - share]])
     fewest = np.argmax(at_most >= scipy.special.ndtr(-SIGMAS), axis=1)
     low = float(fewest[0])
@@ -132,9 +133,10 @@ def scorecard(
 ) -> pd.DataFrame:
     """Compare unrounded cells with the published ones.
 
-    `table` has the columns of `study.tables.Row`, `published` those of `config/paper/tables.csv`;
-    `spread`, by cell, the standard deviation of what the paper leaves open with its `cause`, and
-    `uniform` our expectation if all orders of tied samples were equally likely. `departures` name
+    `table` has the columns of `study.tables.Row`, `published` the columns of
+    `config/paper/tables.csv`; `spread`, by cell, has the standard deviation over choices that the
+    paper leaves open, with its `cause`, and `uniform` our expectation if all orders of tied samples
+    were equally likely. `departures` name
     settings that are not the paper's.
 
     Returns one row for each published cell, in its order, with the columns `SCORECARD`. Cells that
@@ -161,7 +163,7 @@ def scorecard(
 
 
 def _judge(cell: Cell) -> Judged:
-    """Judge a cell by the noise of repetitions, and by all that the paper leaves open."""
+    """Judge a cell by the noise of repetitions, and by all choices that the paper leaves open."""
     if cell.departures or pd.isna(cell.expected):
         return Judged(note=cell.departures or "not computed in this run")
     difference = cell.expected - float(cell.value_published)
@@ -204,7 +206,7 @@ def _tolerance(cell: Cell, spread: float = 0.0) -> Tolerance:
     if cell.repetitions or spread:
         deviation = cell.expected_std if cell.repetitions else 0.0
         return mean_tolerance(cell.table, cell.expected, deviation, spread)
-    return Tolerance("deterministic", 0.0, UNITS[cell.table] / 2, UNITS[cell.table] / 2)
+    return Tolerance("deterministic", 0.0, LAST_DIGITS[cell.table] / 2, LAST_DIGITS[cell.table] / 2)
 
 
 def z_scores(card: pd.DataFrame) -> pd.DataFrame:
@@ -249,7 +251,7 @@ def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None
 
 
 def _explained(card: pd.DataFrame) -> str:
-    """Count the explained cells by cause, because those of one cause are one event."""
+    """Count the explained cells by cause, because all cells of one cause are one event."""
     notes_of_cells = card.loc[card["verdict"] == "explained", "note"]
     causes = notes_of_cells.str.split("; ").str[0].value_counts(sort=False)
     if not len(causes):

@@ -1,4 +1,4 @@
-"""What the scripts of the workflow have in common: messages, errors and checksums of results."""
+"""Common parts of the workflow's scripts: messages, errors and checksums of results."""
 
 import logging
 import sys
@@ -19,7 +19,7 @@ def step(job: Any) -> Iterator[logging.Logger]:
     """Run the body of a script; `job` is its object `snakemake`.
 
     Messages go to the log of the rule and to the terminal, expected errors in one line. The
-    checksums of outputs are kept beside the log. Questions about ranks are those of the step that
+    checksums of outputs are kept beside the log. Questions about ranks are asked by the step that
     makes them.
     """
     log = Path(job.log[0])

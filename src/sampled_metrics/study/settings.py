@@ -1,4 +1,4 @@
-"""Settings of what a study computes: ranks, exact metrics, experiments, the scorecard."""
+"""Settings of a study's computations: ranks, exact metrics, experiments, the scorecard."""
 
 from collections.abc import Callable
 from typing import Annotated, Literal
@@ -13,7 +13,7 @@ from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling as SamplingEnum
 from sampled_metrics.study.datasets.settings import FileName
 
-N_ITEMS = 10_000  # of the toy recommenders
+N_ITEMS = 10_000  # for the toy recommenders
 
 
 def _canonical(parse: Callable[[str], object]) -> Callable[[str], str]:

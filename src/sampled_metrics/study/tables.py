@@ -1,4 +1,4 @@
-"""Tables 1 to 4: cells, toy recommenders, the repeated experiment, how often pairs are right.
+"""Tables 1 to 4: cells, toy recommenders, the repeated experiment, counts of right orders.
 
 A repetition of the experiment (section 6) is kept as the histogram of its sampled ranks; an
 estimate is this histogram times the estimator's vector.
@@ -6,7 +6,7 @@ estimate is this histogram times the estimator's vector.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import chain, combinations, product
+from itertools import combinations, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ import pandas as pd
 from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_table, replacing
-from sampled_metrics.estimators import estimator_matrix
+from sampled_metrics.estimators import estimator_matrix, likely_estimates
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import histograms, sampled_rank_distribution, shared_histograms
@@ -31,7 +31,7 @@ EXACT = "Exact"
 SAMPLED = "Sampled"
 COUNTS = 4  # the table of counts
 DECIMALS = {1: 3, 2: 3, 3: 2, COUNTS: 0}
-REPETITIONS = {2: 1000, 3: 100, COUNTS: 100}  # of the paper
+PAPERS_REPETITIONS = {2: 1000, 3: 100, COUNTS: 100}
 PERCENT = 100.0
 
 PREDICTED_RANKS = {
@@ -77,8 +77,8 @@ def read_cells(paths: Sequence[Path]) -> pd.DataFrame:
 
 
 def expected_of_hundred(cells: pd.DataFrame) -> "pd.Series[float]":
-    """Return what cells are expected to be, counts of Table 4 as those of a hundred repetitions."""
-    scale = REPETITIONS[COUNTS] / cells["repetitions"].clip(lower=1)
+    """Return the expected values of cells, counts of Table 4 for a hundred repetitions."""
+    scale = PAPERS_REPETITIONS[COUNTS] / cells["repetitions"].clip(lower=1)
     return cells["expected"] * scale.where(cells["table"] == COUNTS, 1.0)
 
 
@@ -97,13 +97,17 @@ def as_printed(table: pd.DataFrame, value: str = "value", std: str = "std") -> p
 
 
 class Experiment(NamedTuple):
-    """Outcome of repeated sampling for one recommender, as fractions; `exact` expects ties."""
+    """Outcome of repeated sampling for one recommender, as fractions; `exact` expects ties.
+
+    `likely` is estimated from the samples of the first estimator.
+    """
 
     settings: ExperimentSettings
     users: int
     exact: Float  # shape (measures,)
     repeated: Float  # shape (measures, estimators, repetitions)
-    expected: Moments  # of `repeated`, in closed form
+    expected: Moments  # over repetitions, in closed form
+    likely: Float  # shape (measures, repetitions)
     source: str
 
 
@@ -159,36 +163,53 @@ def run_experiment(
         problem = f"experiment.n_negatives must be at most {most}, not {settings.n_negatives}"
         reason = f"a user has {most + 1} candidates and sampling is without-replacement"
         raise InputError(f"{name}: {problem}, because {reason}")
-    drawn = _draw_histograms(name, ranks, settings, streams)
+    if settings.shared_samples and streams is None:
+        drawn = _shared_histograms(name, ranks, settings)
+    else:
+        drawn = _independent_histograms(name, ranks, settings, streams or settings.estimators)
     counts = np.broadcast_to(drawn, (len(settings.estimators), *drawn.shape[1:]))
-    vectors = estimator_vectors(corrected_items(ranks, settings), settings)
+    n = corrected_items(ranks, settings)
+    vectors = estimator_vectors(n, settings)
     repeated = np.stack([estimates(c, vectors[:, i]) for i, c in enumerate(counts)], axis=1)
     exact = np.array([values(measure, ranks).mean() for measure in settings.measures])
     expected = expected_estimates(ranks, settings)
-    return Experiment(settings, len(ranks), exact, repeated, expected, ranks.source)
+    design = (settings.measures, n, settings.n_negatives, settings.correction_sampling)
+    likely = likely_estimates(drawn[0], *design)
+    return Experiment(settings, len(ranks), exact, repeated, expected, likely, ranks.source)
 
 
-def _draw_histograms(
-    name: str, ranks: Ranks, settings: ExperimentSettings, streams: Sequence[str] | None
+def _generators(name: str, stream: str, settings: ExperimentSettings) -> list[np.random.Generator]:
+    """Return one generator for each repetition."""
+    return [generator(settings.seed, name, stream, i) for i in range(settings.repetitions)]
+
+
+def _shared_histograms(name: str, ranks: Ranks, settings: ExperimentSettings) -> Int:
+    """Draw histograms of estimators that share their samples and, if so set, the order of ties."""
+    orders = settings.estimators
+    if settings.shared_ties:
+        orders = ("ties",)
+    return shared_histograms(
+        ranks,
+        settings.n_negatives,
+        samples=_generators(name, "shared", settings),
+        places=[_generators(name, order, settings) for order in orders],
+        sampling=settings.sampling,
+        ties=settings.ties,
+    )
+
+
+def _independent_histograms(
+    name: str, ranks: Ranks, settings: ExperimentSettings, streams: Sequence[str]
 ) -> Int:
     """Draw histograms of sampled ranks, shape (streams, repetitions, m + 1)."""
-
-    def generators(stream: str) -> list[np.random.Generator]:
-        numbers = range(settings.repetitions)
-        return [generator(settings.seed, name, stream, number) for number in numbers]
-
-    m = settings.n_negatives
-    design = (settings.sampling, settings.ties)
-    if settings.shared_samples and streams is None:
-        orders: Sequence[str] = settings.estimators
-        if settings.shared_ties:
-            orders = ["ties"]
-        places = list(map(generators, orders))
-        return shared_histograms(ranks, m, generators("shared"), places, *design)
-    chosen = streams or settings.estimators
     # All at once, because the distribution of sampled ranks is the same for every stream.
-    every = list(chain.from_iterable(map(generators, chosen)))
-    return histograms(ranks, m, every, *design).reshape(len(chosen), -1, m + 1)
+    return histograms(
+        ranks,
+        settings.n_negatives,
+        generators=[x for stream in streams for x in _generators(name, stream, settings)],
+        sampling=settings.sampling,
+        ties=settings.ties,
+    ).reshape(len(streams), settings.repetitions, -1)
 
 
 def save_experiment(path: Path, experiment: Experiment) -> None:

@@ -8,6 +8,7 @@ const LOWEST = 0.001; // of the vertical axis, which is logarithmic
 const REACH = 400; // squared distance at which a bar is pointed at
 const READ = 0.3; // where the rings have their label
 const HIDDEN = "hidden";
+const USUAL_METRIC = "HR@10";
 
 const entries = numbers.rows.map((cells) => {
   const entry = Object.fromEntries(numbers.columns.map((name, i) => [name, cells[i]]));
@@ -17,7 +18,15 @@ const entries = numbers.rows.map((cells) => {
   entry.words = [source, paper, year, entry.model, entry.data].join(" ").toLowerCase();
   return entry;
 });
-let chosen = entries[numbers.start];
+const first = entries[numbers.start];
+for (const [place, ...cells] of numbers.further) {
+  const of = Object.fromEntries(numbers.of_metric.map((name, i) => [name, cells[i]]));
+  entries.push({ ...entries[place], ...of });
+}
+const PAPER = "paper";
+const hasKinds = entries.some(({ kind }) => kind === PAPER);
+let chosen = first; // what was clicked
+let seen = first; // what is shown: chosen, or what is pointed at
 let found = entries;
 let tab = "review";
 
@@ -60,52 +69,74 @@ function drawAxes() {
   draw("text", { ...ring, class: "read" }, "where readers put it ○");
 }
 
+const crossAt = (x, y) => `M${x - 4} ${y - 4}l8 8m-8 0l8 -8`;
+
 function drawEntry(entry) {
   const x = across(Number(entry.value));
   entry.marks = [draw("circle", { class: "ring", cx: x, cy: up(Number(entry.value)), r: 3 })];
-  if (entry.low !== null) {
-    const line = { class: "range", x1: x, x2: x, y1: up(entry.low), y2: up(entry.high) };
-    entry.marks.push(draw("line", line));
+  const pale = hasKinds && entry.kind !== PAPER ? " pale" : "";
+  if (entry.low === null) {
+    const y = up(entry.measured ?? Number(entry.value));
+    entry.marks.push(draw("path", { class: `cross${pale}`, d: crossAt(x, y) }));
+    return;
   }
+  const line = { class: `range${pale}`, x1: x, x2: x, y1: up(entry.low), y2: up(entry.high) };
+  entry.marks.push(draw("line", line));
   if (entry.measured !== null) {
-    const dot = { class: `dot ${entry.standing ?? ""}`, cx: x, cy: up(entry.measured), r: 3.4 };
+    const dot = { class: `dot ${entry.standing ?? ""}${pale}`, cx: x, cy: up(entry.measured), r: 3.4 };
     entry.marks.push(draw("circle", dot));
   }
 }
 
-function showEntry() {
-  const { metric, value, m, n, measured: after } = chosen;
+function showEntry(entry) {
+  seen = entry;
+  const { metric, value, m, n, measured: after, model } = seen;
   element("headline").replaceChildren(
-    `“${metric} = ${percent(Number(value))}” was against ${count(m)} random items. `
-    + `Over all ${count(n)} items it allows `, make("b", {}, span(chosen)),
+    `${model}: “${metric} = ${percent(Number(value))}” was against ${count(m)} random items. `
+    + `Over all ${count(n)} items it allows `, make("b", {}, span(seen)),
     after === null ? "." : `; measured: ${percent(after)}.`);
-  element("name").textContent = [chosen.model, chosen.data].filter(Boolean).join(" on ");
-  element("about").textContent = `${chosen.title}. `
-    + `${chosen.users ? `${count(chosen.users)} users; ` : ""}`
-    + `negatives drawn ${chosen.way.replace("-", " ")}.`;
-  element("remark").textContent = chosen.remark;
-  element("remark").hidden = !chosen.remark;
-  element("text").textContent = textOf(chosen);
+  element("name").textContent = [seen.model, seen.data].filter(Boolean).join(" on ");
+  element("about").textContent = `${seen.title}. `
+    + `${seen.users ? `${count(seen.users)} users; ` : ""}`
+    + `negatives drawn ${seen.way.replace("-", " ")}.`;
+  element("remark").textContent = seen.remark;
+  element("remark").hidden = !seen.remark;
+  element("text").textContent = textOf(seen);
   element("text").classList.toggle("words", tab === "review" || tab === "source");
   element("text").setAttribute("aria-labelledby", `tab-${tab}`);
   for (const button of document.querySelectorAll("[role=tab]")) {
     button.setAttribute("aria-selected", button.dataset.tab === tab);
   }
-  for (const entry of entries) {
-    const isChosen = entry === chosen;
-    for (const mark of entry.marks) {
-      mark.classList.toggle("chosen", isChosen);
-      mark.classList.toggle(HIDDEN, !isChosen && !found.includes(entry));
-    }
-    entry.row?.classList.toggle("chosen", isChosen);
+  element("card").classList.toggle("preview", seen !== chosen);
+  for (const other of entries) {
+    for (const mark of other.marks) mark.classList.toggle("chosen", other === seen);
+    other.row?.classList.toggle("chosen", other === chosen);
   }
-  element("map").append(...chosen.marks);
+  element("map").append(...seen.marks);
+}
+
+function hideOthers() {
+  const shown = new Set(found);
+  for (const entry of entries) {
+    for (const mark of entry.marks) {
+      mark.classList.toggle("gone", entry.metric !== element("metric").value);
+      mark.classList.toggle(HIDDEN, !shown.has(entry));
+    }
+  }
+}
+
+// One stop of Tab for the whole table.
+function moveStop(entry) {
+  for (const button of element("rows").querySelectorAll("button")) button.tabIndex = -1;
+  const row = entry?.row?.isConnected ? entry.row : element("rows").rows[0];
+  if (row) row.querySelector("button").tabIndex = 0;
 }
 
 function choose(entry) {
   chosen = entry;
-  remember({ row: entry.id }, {});
-  showEntry();
+  remember({ row: entry.id, metric: entry.metric }, { metric: USUAL_METRIC });
+  showEntry(entry);
+  moveStop(entry);
 }
 
 function track(entry) {
@@ -125,7 +156,7 @@ function track(entry) {
 }
 
 function rowOf(entry) {
-  const name = make("button", { type: "button" }, entry.model);
+  const name = make("button", { type: "button", tabIndex: -1 }, entry.model);
   const after = entry.measured === null ? "" : percent(entry.measured);
   const printed = `${entry.metric} ${percent(Number(entry.value))}`;
   entry.row = make("tr", {},
@@ -139,16 +170,21 @@ function rowOf(entry) {
 function find() {
   const words = element("query").value.toLowerCase().split(/\s+/).filter(Boolean);
   const data = element("data").value;
-  found = entries.filter((entry) => words.every((word) => entry.words.includes(word))
-    && (!data || entry.data === data) && (!element("known").checked || entry.measured !== null));
+  const kind = element("kind")?.value;
+  const of = entries.filter(({ metric }) => metric === element("metric").value);
+  found = of.filter((entry) => words.every((word) => entry.words.includes(word))
+    && (!kind || entry.kind === kind) && (!data || entry.data === data) && (!element("known").checked || entry.measured !== null));
   found.sort((a, b) => Number(b.value) - Number(a.value));
-  element("count").textContent = `${found.length} of ${entries.length}`;
+  element("count").textContent = `${found.length} of ${of.length}`;
   element("rows").replaceChildren(...found.map(rowOf));
-  if (found.length && !found.includes(chosen)) choose(found[0]);
-  else showEntry();
+  hideOthers();
+  const same = found.find(({ id }) => id === chosen.id);
+  if (found.length) choose(same ?? found[0]);
+  else showEntry(chosen);
 }
 
-function point(event) {
+// The result near the pointer, or null.
+function nearTo(event) {
   const box = element("map").getBoundingClientRect();
   const x = (event.clientX - box.left) * SIZE.width / box.width;
   const y = (event.clientY - box.top) * SIZE.height / box.height;
@@ -157,8 +193,29 @@ function point(event) {
     const beside = Math.max(top - y, y - bottom, 0);
     return (across(Number(entry.value)) - x) ** 2 + beside ** 2 / 6;
   };
-  const nearest = found.reduce((best, e) => (distance(e) < distance(best) ? e : best), chosen);
-  if (nearest !== chosen && distance(nearest) < REACH) choose(nearest);
+  const [best] = [...found].sort((a, b) => distance(a) - distance(b));
+  return best && distance(best) < REACH ? best : null;
+}
+
+function preview(event) {
+  if (event.pointerType !== "mouse") return;
+  const entry = nearTo(event) ?? chosen;
+  if (entry !== seen) showEntry(entry);
+}
+
+function pin(event) {
+  const entry = nearTo(event);
+  if (entry) choose(entry);
+}
+
+function stepRow(event) {
+  const rows = [...element("rows").rows];
+  const at = rows.indexOf(event.target.closest("tr"));
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
+  if (to === undefined || !rows[to]) return;
+  event.preventDefault();
+  choose(found[to]);
+  found[to].row.querySelector("button").focus();
 }
 
 function step(event) {
@@ -182,19 +239,23 @@ function showMine({ detail: { printed, ranges } }) {
 
 drawAxes();
 for (const entry of entries) drawEntry(entry);
-chosen = entries.find(({ id }) => id === address.get("row")) ?? chosen;
+const named = entries.filter(({ id }) => id === address.get("row"));
+chosen = named.find(({ metric }) => metric === address.get("metric")) ?? named[0] ?? first;
+element("metric").value = named.length ? chosen.metric : address.get("metric") ?? chosen.metric;
 find();
-for (const id of ["query", "data", "known"]) {
-  element(id).addEventListener("input", find);
+for (const id of ["query", "metric", "kind", "data", "known"]) {
+  element(id)?.addEventListener("input", find);
 }
 for (const button of document.querySelectorAll("[role=tab]")) {
   button.addEventListener("click", () => {
     tab = button.dataset.tab;
-    showEntry();
+    showEntry(seen);
   });
 }
-element("map").addEventListener("pointermove", point);
-element("map").addEventListener("pointerdown", point);
+element("map").addEventListener("pointermove", preview);
+element("map").addEventListener("pointerleave", () => showEntry(chosen));
+element("map").addEventListener("click", pin);
+element("rows").addEventListener("keydown", stepRow);
 element("map").addEventListener("keydown", step);
 element("copy").addEventListener("click", () => copy(textOf(chosen), element("copy")));
 element("link").addEventListener("click", () => copy(location.href, element("link")));

@@ -4,6 +4,8 @@ const element = (id) => document.getElementById(id);
 const numbers = JSON.parse(element("numbers").textContent);
 const address = new URLSearchParams(location.hash.slice(1));
 
+const percent = (value) => `${(100 * value).toFixed(Math.abs(value) < 0.09995 ? 2 : 1)}\u00a0%`;
+
 const make = (name, properties, ...content) => {
   const node = Object.assign(document.createElement(name), properties);
   node.append(...content);

@@ -12,12 +12,13 @@ async function unpack({ dataset }) {
 
 // One line at the foot of the window says all that is known of a cell.
 function showDetail({ target }) {
-  const data = target.closest(".cells button")?.dataset;
-  element("detail").hidden = !data;
-  if (!data) return;
+  const button = target.closest(".cells button");
+  element("detail").hidden = !button;
+  if (!button) return;
+  const data = button.dataset;
   const spread = (value, std) => (std ? `${value} ± ${std}` : value);
   element("detail").textContent = [
-    data.verdict,
+    button.parentElement.className.replace("-", " "),
     data.ours && `ours ${spread(data.ours, data.oursStd)}`,
     data.published && `published ${spread(data.published, data.publishedStd)}`,
     data.difference && `difference ${data.difference}, tolerance ${data.tolerance}`,
@@ -60,8 +61,8 @@ function saveFigure(button) {
 }
 
 addEventListener("DOMContentLoaded", () => {
-  element("link").addEventListener("click", () => copy(location.href, element("link")));
-  element("copy-bibtex").addEventListener("click",
+  element("link")?.addEventListener("click", () => copy(location.href, element("link")));
+  element("copy-bibtex")?.addEventListener("click",
     () => copy(element("bibtex").textContent, element("copy-bibtex")));
   for (const button of document.querySelectorAll(".as")) {
     button.addEventListener("click", () => saveFigure(button));

@@ -45,6 +45,14 @@ const sampledMeans = (credit, n, m) => meansUpTo(n, (r) => {
   return mean;
 });
 
+// With one more column: held-out items that come last of all, whatever the shape.
+function withLast(means, last) {
+  const all = new Float64Array(means.length + 1);
+  all.set(means);
+  all[means.length] = last;
+  return all;
+}
+
 // Mixtures of columns whose means `given` are from `low` to `high`, by the revised simplex method.
 // Returns a function that minimises a cost over them, or null if there are none.
 function programme(given, low, high) {
@@ -107,16 +115,16 @@ function reported(printed, n, m, users) {
   const halves = known.map((name) => 0.5 / 10 ** (printed[name].split(".")[1] ?? "").length);
   const end = (sign) => known.map((name, q) =>
     wilson(Math.min(Math.max(Number(printed[name]) + sign * halves[q], 0), 1), sign, share));
-  const given = known.map((name) => sampledMeans(CREDITS[name], n, m));
+  const given = known.map((name) =>
+    withLast(sampledMeans(CREDITS[name], n, m), CREDITS[name](m + 1)));
   const least = programme(given, end(-1), end(1));
   return least && Object.fromEntries(known.map((name) => {
-    const exact = meansUpTo(n, CREDITS[name]);
+    const exact = withLast(meansUpTo(n, CREDITS[name]), CREDITS[name](n));
     return [name, [least(exact), -least(exact.map((v) => -v))]];
   }));
 }
 
 const FIELDS = ["hr", "ndcg", "of", "n", "users"];
-const percent = (value) => `${(100 * value).toFixed(Math.abs(value) < 0.09995 ? 2 : 1)} %`;
 let measured = null; // afterwards, by the same authors, with the numbers it belongs to
 
 // A number as the text of a fraction; 82.45 and 82.45 % are percent.

@@ -34,7 +34,7 @@ def read_dataset(path: Path, settings: DatasetSettings, with_rating: bool = Fals
 
 @dataclass(frozen=True)
 class Ratings:
-    """The ratings file in an archive of MovieLens, of which nothing is unpacked."""
+    """The ratings file in an archive of MovieLens, read without unpacking."""
 
     archive: Path
     dataset: MovieLens
@@ -55,9 +55,9 @@ class Ratings:
 
     @contextmanager
     def open(self) -> Iterator[tuple[IO[bytes], int]]:
-        """Open the file, of which the size is returned too; damage in the archive is an InputError.
+        """Open the file and return it with its size; a damaged archive is an InputError.
 
-        So are two files of the name and one much larger than the published one.
+        So are two files of this name, and one much larger than the published file.
         """
         member = self.dataset.member
         most = self.dataset.largest_member
@@ -89,7 +89,7 @@ class Ratings:
 def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = False) -> Interactions:
     """Read the events of an archive of MovieLens; `with_rating` keeps the ratings.
 
-    A line that is not as in its dataset is an InputError with its number and content.
+    A line that breaks the dataset's layout is an InputError with its number and content.
     """
     ratings = Ratings(path, dataset)
     layout = dataset.layout
@@ -124,7 +124,7 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
 
 def _parse(content: bytes, layout: Layout) -> pa.Table | None:
     """Read the columns; None if a line is not as in the layout, or the last one has no end."""
-    # pyarrow takes more for numbers than the publisher writes: blanks, signs, hexadecimals.
+    # pyarrow also reads numbers that the publisher never writes: blanks, signs, hexadecimals.
     characters = f"0123456789\n{layout.separator}"
     characters += "." * layout.half_stars + "\r" * bool(layout.header)
     if content.translate(None, characters.encode()) or not content.endswith(b"\n"):

@@ -2,7 +2,7 @@
 
 Checksums are the MD5 that GroupLens publishes beside each archive (`NAME.zip.md5`), for ml-1m the
 SHA-256 of the same archive. `ml-latest-small` has none, because the publisher replaces it from time
-to time; its counts are those of September 2018.
+to time; its counts date from September 2018.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Layout:
     """How a ratings file is written; a line holds user, item, rating and timestamp of an event."""
 
     separator: str
-    header: str = ""  # the first line; empty where that is an event
+    header: str = ""  # the first line; empty where it is an event
     half_stars: bool = False  # whether ratings are 0.5, 1 ... 5 rather than 1, 2 ... 5
 
     @property
@@ -65,7 +65,7 @@ class MovieLens:
     member: str  # the ratings file inside the archive
     layout: Layout
     counts: dict[str, int]  # `items` are those with a rating
-    checksum: str | None  # of the archive, as kind:digest; None where the publisher may replace it
+    checksum: str | None  # archive's, as kind:digest; None where the publisher may replace it
     readme: str = "README.html"  # ending of the address of the terms of use
     licence: str = _CLOSED
     ratings_git_blob: str | None = None  # hash of length and content of the published ratings file
@@ -82,12 +82,12 @@ class MovieLens:
 
     @property
     def largest_archive(self) -> int:
-        """Bytes that an archive may have, several times those of the published one."""
+        """Largest size of an archive in bytes, several times the published size."""
         return max(_SMALL, 32 * self.counts["interactions"])
 
     @property
     def largest_member(self) -> int:
-        """Bytes that the ratings file may have, likewise."""
+        """Largest size of the ratings file in bytes, likewise."""
         return max(_SMALL, 64 * self.counts["interactions"])
 
 

@@ -19,7 +19,7 @@ from sampled_metrics.study.datasets.settings import DatasetSettings
 
 
 def cached_or_downloaded(settings: DatasetSettings, dataset: MovieLens) -> tuple[Path, str]:
-    """Return the path of the archive in the cache, and whether it was there or is downloaded."""
+    """Return the path of the archive in the cache, and its origin, `cache` or `download`."""
     name = f"{dataset.name}.zip"
     url = settings.url or dataset.url
     cache = pooch.create(
@@ -58,7 +58,7 @@ class LimitError(Exception):
 
 @dataclass
 class Downloader:
-    """Function that pooch calls for each attempt; the time limit is that of all attempts."""
+    """Function that pooch calls for each attempt; the time limit is for all attempts together."""
 
     settings: DatasetSettings
     dataset: MovieLens
@@ -70,12 +70,12 @@ class Downloader:
         download = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=timeout)
         with LimitedFile(path, self.check) as file:
             download(url, file, None)
-        # Where the publisher states no checksum, this is all that tells an archive from a web page.
+        # Where the publisher states no checksum, only this check tells an archive from a web page.
         if self.dataset.checksum is None and not zipfile.is_zipfile(path):
             raise ValueError(f"{url} is no zip archive")
 
     def check(self, size: int) -> None:
-        """Raise LimitError if so many bytes are too many, or it is too late."""
+        """Raise LimitError if the size exceeds the limit or the time is up."""
         if size > self.dataset.largest_archive:
             raise LimitError(f"more than {self.dataset.largest_archive:,} bytes")
         limit = self.settings.time_limit

@@ -45,7 +45,7 @@ class Interactions:
     item_names: Names | None = None
     rows: Int | None = None  # row of each event in the file, from 0; None if none was left out
     origin: Origin | None = None  # the file; None for events from memory
-    time_unit: str | None = None  # of timestamps since 1970, as numpy calls it; None if not known
+    time_unit: str | None = None  # numpy's, of timestamps since 1970; None if not known
 
     def __len__(self) -> int:
         return self.user.size
@@ -103,7 +103,7 @@ def as_int32(codes: Codes, names: pa.Array) -> tuple[Codes, Names | None]:
 
 
 def published(ids: NDArray[np.int32] | np.int32, names: Names | None) -> Any:
-    """Return published ids for those of `Interactions`."""
+    """Return the published ids for ids of `Interactions`."""
     if names is None:
         return ids
     return names[ids]
@@ -126,8 +126,8 @@ def read_interactions(
         if name is not None:
             names[role] = TYPE.sub("", name.strip())
     ids = [names["user"], names["item"]]
-    what = "a table of interactions"
-    table = read_table(path, what, [*names.values()], ids=ids, separator=separator)
+    noun = "a table of interactions"
+    table = read_table(path, noun, [*names.values()], ids=ids, separator=separator)
     table.require(*ids, *(name for role, name in names.items() if name != role))
     rating = timestamp = unit = None
     # A column is freed as soon as it is an array, because long tables are to fit in memory.

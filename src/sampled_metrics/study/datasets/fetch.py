@@ -24,7 +24,7 @@ class Source:
     archive_sha256: str
     archive_is_official: bool | None = None  # whether it has the publisher's checksum
     bytes: int
-    checksum: str | None = None  # that of the publisher, as kind:digest
+    checksum: str | None = None  # the publisher's, as kind:digest
     checksum_verified: bool = False  # whether independent sources agree on it
     ratings_sha256: str  # checksum of the ratings file inside
     ratings_is_official: bool | None = None
@@ -33,7 +33,7 @@ class Source:
     citation: str | None = None
 
     def log_terms(self) -> None:
-        """Log the terms of use and what to cite, where known."""
+        """Log the terms of use and the citation, where known."""
         terms = {"licence": self.licence, "terms": self.licence_url, "citation": self.citation}
         for name, text in terms.items():
             if text:
@@ -61,7 +61,7 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
         kind, digest = dataset.checksum.split(":")
         official = checksum(path, kind) == digest
     sha256, blob = Ratings(path, dataset).hashes()
-    # The content of an official archive is official; that of another one may be.
+    # An official archive has official content; another archive may have it too.
     is_published: bool | None = official or None
     if not official and dataset.ratings_git_blob is not None:
         is_published = blob == dataset.ratings_git_blob

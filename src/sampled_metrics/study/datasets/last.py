@@ -27,8 +27,8 @@ def last_events(
 ) -> tuple[Int, int]:
     """Return the place of each user's last event, and how many users have several.
 
-    Events are in order of users, those of user u from bounds[u] to bounds[u + 1], and in file order
-    for each user.
+    Events are in order of users, from bounds[u] to bounds[u + 1] for user u, and in file order for
+    each user.
     """
     begin = bounds[:-1]
     latest = np.repeat(np.maximum.reduceat(timestamp, begin), np.diff(bounds))
@@ -82,7 +82,7 @@ def last_sorted(keys: Sequence[Any]) -> int:
 def _partition(keys: Sequence[Any], order: list[int], first: int) -> int:
     """Partition all after `first` around the median of three, moved there; return the cut."""
     last = len(order)
-    # Of equal keys, the one that libstdc++ takes: a stable sort from the last place on.
+    # Among equal keys, the one that libstdc++ takes: a stable sort from the last place on.
     middle = first + (last - first) // 2
     three = sorted((last - 1, middle, first + 1), key=lambda place: keys[order[place]])
     median = three[1]

@@ -1,4 +1,4 @@
-"""From the files of a dataset to its split, and the record of what was left out."""
+"""From the files of a dataset to its split, and the record of events left out."""
 
 import logging
 from collections import Counter
@@ -23,7 +23,7 @@ def split_of(
 ) -> tuple[Split, dict[str, Any]]:
     """Read the events of an archive, or of one or two tables; filter and split them.
 
-    Returns the split and what `split.json` says of it.
+    Returns the split and the content of `split.json`.
     """
     removed = Counter[str]()
     parts = []

@@ -99,7 +99,7 @@ class DatasetSettings(Settings):
         return CATALOGUE.get(self.name)
 
     def without_places(self) -> "DatasetSettings":
-        """Return what the data is, without where this machine keeps it and how it gets there."""
+        """Return the settings that describe the data, without folders, addresses and limits."""
         places = {"archive", "cache", "url", "timeout", "time_limit", "retries", "path"}
         return DatasetSettings.model_validate(self.model_dump(exclude=places))
 

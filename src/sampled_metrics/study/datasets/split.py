@@ -5,7 +5,8 @@
 - `given` takes training and held-out events from two files, and evaluates likewise;
 - `random` holds out one event of each user, each equally likely.
 
-Held-out events that are not evaluated are not trained on; their items are candidates as any other.
+Held-out events that are not evaluated are not trained on; their items are candidates like any
+others.
 
 All but the last choose by time, and by a tie-break, see `last`.
 """
@@ -32,7 +33,7 @@ from sampled_metrics.study.datasets.settings import SplitSettings, TieBreak
 class Split:
     """Training data and one held-out item per evaluated user; users and items count from 0.
 
-    The evaluated users come first, in the order of their ids, then those that only train. Items
+    The evaluated users come first, in the order of their ids, then users that only train. Items
     are numbered in the order of their first event in the file.
     """
 
@@ -46,7 +47,7 @@ class Split:
 
     @property
     def seen(self) -> csr_array:
-        """The rows of `train` that are of evaluated users."""
+        """The rows of `train` for evaluated users."""
         return self.train[: self.held_out.size]
 
     @property
@@ -122,7 +123,7 @@ def given_split(
     tie_break: TieBreak = "first",
     rng: np.random.Generator | None = None,
 ) -> Split:
-    """Train on the events of one file and evaluate each user's first event in the other.
+    """Train on the events of one file and evaluate each user's first event in a second.
 
     It is the first by time where both files have times, else in file order. The items of both files
     are candidates. Users of only one file train, or are left out.
@@ -226,14 +227,14 @@ def _split(
     rng: np.random.Generator | None,
     is_later: NDArray[np.bool_] | None = None,
 ) -> Split:
-    """Hold out the last event of each user, or the first of those that are not trained on.
+    """Hold out the last event of each user, or the first event that is not trained on.
 
-    The latter are `is_later`. Of several at the same time, or without times, `tie_break` takes one;
-    `ncf`, which orders last events, is `first` for first ones.
+    Events not trained on are `is_later`. If several have one time, or without times, `tie_break`
+    takes one; `ncf`, which orders last events, is `first` for first ones.
     """
     user_ids, code = np.unique(interactions.user, return_inverse=True)
     order = np.argsort(code, kind="stable")
-    bounds = np.append(0, np.cumsum(np.bincount(code)))  # of the events of each user, in order
+    bounds = np.append(0, np.cumsum(np.bincount(code)))  # first event of each user, and the end
     del code  # long files are to fit in memory
     item, item_ids = encoded(interactions.item)
     item = item[order]

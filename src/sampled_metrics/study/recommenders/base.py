@@ -1,4 +1,4 @@
-"""Base class, registry and files of recommenders; the two that know nothing of the user."""
+"""Base class, registry and files of recommenders; two that treat all users alike."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ class Recommender(ABC):
     def score(self, users: Int) -> Float:
         """Return the scores of all items for some users, a new array of shape (users, items).
 
-        The scores of a user do not depend on the other users in the block.
+        The scores of a user do not depend on the rest of the block.
         """
 
     @property
     def scorer(self) -> Any:
-        """What `pieces.rank_piece` takes: `score`, vectors of these scores, or tiles of them."""
+        """The scores for `pieces.rank_piece`: `score`, or vectors or tiles that give the same."""
         return self.score
 
     def state(self) -> Arrays:
-        """Return what `fit` learnt, as named arrays."""
+        """Return the learnt attributes as named arrays."""
         return {name: np.asarray(getattr(self, name)) for name in self.LEARNT}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Set what `fit` learnt from the result of `state`."""
+        """Set the learnt attributes from the result of `state`."""
         for name in self.LEARNT:
             setattr(self, name, state[name])
         return self

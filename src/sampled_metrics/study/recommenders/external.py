@@ -23,7 +23,7 @@ Scores: TypeAlias = NDArray[np.floating[Any]]
 
 
 def read_scores(path: Path, split: Split) -> Score:
-    """Read scores made elsewhere, as a function of users: those of all items, -inf where none is.
+    """Read scores made elsewhere, as a function of users; -inf stands for a missing score.
 
     Users and items are numbers in the split. The file is a table (CSV, TSV or parquet) with columns
     `user_id`, `item_id` and `score`, or an `.npz` with arrays `scores`, of shape (users, items),
@@ -73,7 +73,7 @@ def _of_matrix(path: Path, split: Split) -> Score:
     if users or items:
         _log.info("%s: ignored %d users and %d items without a place in the split",
                   path, users, items)  # fmt: skip
-    native = kind.newbyteorder("=")  # of some rows at a time, because large files are to fit
+    native = kind.newbyteorder("=")  # some rows at a time, because large files are to fit
     return lambda wanted: scores[rows[wanted]][:, columns].astype(native, copy=False)
 
 

@@ -24,7 +24,7 @@ _SLAB = 256
 _IN_CACHE = 1_048_576
 _MOST_WHOLE = 1 << 13  # items up to which the common users of all pairs are kept meanwhile
 _GAIN = 20  # sums of a dense product in the time of one of a sparse product
-# Up to so many items the weights of all pairs are kept, in at most 2.1 GB; those of more items are
+# Up to so many items the weights of all pairs are kept, in at most 2.1 GB; for more items they are
 # computed, some columns at a time, whenever they are needed.
 MOST_KEPT = 1 << 14
 
@@ -32,7 +32,7 @@ MOST_KEPT = 1 << 14
 class Neighbours(Recommender):
     """Scores are the sums of the rows of `weights` that belong to the items of a user's history.
 
-    `weights[j, i]` is what item j of the history adds to the score of item i; float64.
+    `weights[j, i]` is the contribution of item j of the history to the score of item i; float64.
     """
 
     histories: scipy.sparse.csr_array  # training events, shape (users, items)
@@ -102,7 +102,7 @@ class ItemKNN(Neighbours):
     """
 
     Settings = ItemKNNSettings
-    tiles: Tiles  # of dense weights
+    tiles: Tiles  # the dense weights
 
     def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
         """Compute the weights, dense where all neighbours are kept and sparse where not."""
@@ -122,7 +122,7 @@ class ItemKNN(Neighbours):
     def _columns(self) -> Iterator[tuple[int, Float]]:
         """Compute some columns of the dense weights at a time."""
         for first, similarity in _slabs(self.histories, self.settings):
-            columns = np.ascontiguousarray(similarity.T)  # of a symmetric matrix
+            columns = np.ascontiguousarray(similarity.T)  # the similarity is symmetric
             weigh(columns, self.settings)
             yield first, columns
 
@@ -143,7 +143,7 @@ def weigh(
 ) -> None:
     """Turn similarities into weights, in place: powers, divided by the norm and sum of a column.
 
-    `column` is that of each entry of a sparse matrix, None for a dense one.
+    `column` has the column of each entry of a sparse matrix; None for a dense one.
     """
     np.power(entries, settings.q, out=entries, where=entries > 0.0)  # slow at 0
     norms = [2]
@@ -162,9 +162,9 @@ def _similarity_of_nearest(
 ) -> scipy.sparse.csr_array:
     """Similarity s' of eq. 28, transposed and zero where not near; never dense as a whole.
 
-    The similarity is symmetric, so the nearest of its j-th row are those of its j-th column.
+    The similarity is symmetric, so its j-th row and its j-th column have the same nearest items.
     """
-    limits = [settings.k, settings.k_prime]  # of the columns and of the rows
+    limits = [settings.k, settings.k_prime]  # columns, rows
     if settings.neighbour_axis == "column":
         limits.reverse()
     found = []
@@ -204,9 +204,9 @@ def _slabs(train: scipy.sparse.csr_array, settings: ItemKNNSettings) -> Iterator
 
 
 def _common_users(train: scipy.sparse.csr_array) -> Iterator[tuple[int, NDArray[np.integer]]]:
-    """Count the users whom some items have in common with each item; yield the first of the items.
+    """Count the common users of some items with each item; yield the number of the first as well.
 
-    Of few items the counts are kept, and half of them are computed, by symmetry.
+    For few items all counts are kept, so that half of them follow by symmetry.
     """
     n_users, n_items = train.shape
     counted: Any = np.int32
@@ -261,8 +261,8 @@ class BM25Settings(Settings):
 class BM25(Neighbours):
     r"""Scores an item by its similarity to the items of the user's history.
 
-    The similarity of items i and j is sum_u w_ui w_uj over their common users, of which each item
-    keeps its k largest, where with n_i events of item i, n_u events of user u, n items and the
+    The similarity of items i and j is sum_u w_ui w_uj over their common users; each item keeps
+    its k largest. There, with n_i events of item i, n_u events of user u, n items and the
     mean n' of all n_i
 
         w_ui = (k1 + 1) / (k1 (1 - b + b n_i / n') + 1) ln(n / (1 + n_u)).

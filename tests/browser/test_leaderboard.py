@@ -1,0 +1,62 @@
+"""The leaderboard in a real browser: what it shows at the pointer, keeps, plays and remembers."""
+
+import pytest
+
+from tests.browser.conftest import DESKTOP, Opened
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture
+def page(browser, report):
+    context = browser.new_context(viewport=DESKTOP)
+    found = Opened(context, report, "#items=200&by=NDCG%4010")
+    yield found.page
+    assert (len(found.requests), found.complaints) == (1, [])
+    context.close()
+
+
+def test_address_slider_and_metric(page):
+    assert page.inner_text("#board-head").startswith("Against 200 random items, ")
+    assert page.input_value("#board-metric") == "NDCG@10"
+    page.focus("#board-m")
+    page.keyboard.press("End")
+    assert page.inner_text("#board-head").startswith("Over all items, ")
+    assert "items=all" in page.evaluate("location.hash")
+    page.select_option("#board-metric", "Recall@10")
+    assert "by=" not in page.evaluate("location.hash")
+    assert page.locator("#board-rows tr").count() == 10
+
+
+def test_pointing_looks_and_clicking_stays(page):
+    box = page.locator("#board").bounding_box()
+    before = page.inner_text("#board-head")
+    page.mouse.move(box["x"] + 60, box["y"] + 150)
+    assert page.inner_text("#board-head") != before
+    assert "items=200" in page.evaluate("location.hash")
+    page.hover("#board-leaders")
+    assert page.inner_text("#board-head") == before
+    page.mouse.click(box["x"] + 60, box["y"] + 150)
+    page.hover("#board-leaders")
+    assert page.inner_text("#board-head") != before
+
+
+def test_play_runs_to_all_items_and_stops(page):
+    page.click("#board-play")
+    assert page.inner_text("#board-play") == "❚❚ Stop"
+    page.locator("#board-m-value", has_text="all").wait_for()
+    page.locator("#board-play", has_text="Play").wait_for()
+    assert "items=all" in page.evaluate("location.hash")
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280, 1920])
+def test_no_text_is_cut(browser, report, width):
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    page = Opened(context, report).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for text in page.locator("#board text").all():
+        box = text.bounding_box()
+        assert box["x"] >= 0, text.text_content()
+        assert box["x"] + box["width"] <= width, text.text_content()
+        assert box["height"] >= 10, "large enough to read"
+    context.close()

@@ -1,0 +1,77 @@
+"""The help of each command: within a terminal, without types of Python, with an example."""
+
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+from sampled_metrics import Ranks
+from sampled_metrics.cli import app
+from sampled_metrics.sampling import draw_sampled_ranks
+
+COMMANDS = {
+    command.name or command.callback.__name__: command
+    for group in app.registered_groups
+    for command in group.typer_instance.registered_commands
+}
+N_USERS, N_ITEMS = 150, 400
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Files of all examples, with the names that these use."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    pairs = ["user_id,item_id"]
+    seen = ["user_id,item_id"]
+    lists = ["user_id,item_id,rank"]
+    drawn = ["user_id,item_id"]
+    for user in range(N_USERS):
+        items = rng.permutation(N_ITEMS)
+        pairs.append(f"{user},{items[0]}")
+        seen += [f"{user},{item}" for item in items[1:20]]
+        drawn += [f"{user},{item}" for item in items[20:120]]
+        listed = items[rng.permutation(60)[:20]]
+        lists += [f"{user},{item},{rank}" for rank, item in enumerate(listed, 1)]
+    texts = {"test.csv": pairs, "train.csv": seen, "lists.csv": lists, "negatives.csv": drawn}
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    np.save(tmp_path / "scores.npy", rng.random((N_USERS, 101)))
+    for name, power in (("A", 2.0), ("B", 1.5), ("ranks", 2.0)):
+        better = (N_ITEMS * rng.random(N_USERS) ** power).astype(int)
+        ranks = Ranks([N_ITEMS] * N_USERS, better, [0] * N_USERS, users=np.arange(N_USERS))
+        ranks.write(tmp_path / f"{name}.parquet")
+        (sampled,) = draw_sampled_ranks(ranks, 100, [rng])
+        lines = [f"{user},{rank}" for user, rank in enumerate(sampled)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["user_id,sampled_rank", *lines]) + "\n")
+    (tmp_path / "table.csv").write_text(
+        "model,n_items,n_negatives,n_users,HR@10\nA,3416,100,6040,0.66\nB,3416,100,6040,0.56\n"
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_a_terminal_and_names_no_types(run, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "80")
+    text = run(name, "--help").stdout
+    assert max(map(len, text.splitlines())) <= 80
+    assert not re.search(r"<\w+", text)
+    assert "Example: sampled-metrics " in text
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_run(run, name):
+    _, command = COMMANDS[name].epilog.split(": ", 1)
+    program, *arguments = shlex.split(command)
+    assert (program, arguments[0]) == ("sampled-metrics", name)
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_the_list_of_commands_is_not_cut(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    text = run("--help").stdout
+    assert "..." not in text.partition("Commands:")[2]
+    assert text.index("You have") < text.index("Options:")

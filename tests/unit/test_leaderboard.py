@@ -1,0 +1,170 @@
+"""The leaderboard: expected metrics, places and orders against m random items."""
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import hypergeom
+
+from sampled_metrics import InputError, compare, evaluate
+from sampled_metrics.metrics import parse_measures
+from sampled_metrics.pages.leaderboard import (
+    board_of,
+    brackets,
+    leaderboard,
+    places,
+    sizes_of_board,
+    together,
+)
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.sampling.draws import draw_sampled_ranks
+from sampled_metrics.study.config import KEPT
+from sampled_metrics.study.leaderboards import OF_PAPER, contenders
+from tests.conftest import ROOT
+
+REFERENCE = ROOT / "results/reference"
+
+
+@pytest.fixture(scope="module")
+def records():
+    own = {name: Ranks.read(REFERENCE / f"ranks/{name}.parquet") for name in OF_PAPER}
+    return contenders(own, [REFERENCE / f"{name}.parquet" for name in KEPT], is_paper=True)
+
+
+@pytest.fixture(scope="module")
+def content(records):
+    return leaderboard(records, parse_measures("hr@10, ndcg@10"))
+
+
+def test_ten_recommenders_come_out_in_the_wrong_order(content):
+    at = content["sizes"].index(100)
+    boards = content["metrics"].values()
+    assert [(board["wrong"][at], board["decided"]) for board in boards] == [(13, 30), (11, 29)]
+    assert all(board["wrong"][-1] == 0 and board["shown"][-1] == [] for board in boards)
+
+
+def test_wrong_orders_are_those_of_compare(records, content):
+    names = list(records)
+    decided = [p for p in compare(records, "hr@10") if p.order != "undecided"]
+    board = content["metrics"]["HR@10"]
+    for column in (0, content["sizes"].index(100), -1):
+        here = dict(zip(names, np.array(board["values"])[:, column], strict=True))
+        wrong = sum(pair.difference * (here[pair.b] - here[pair.a]) < 0 for pair in decided)
+        assert board["wrong"][column] == wrong
+
+
+@pytest.mark.parametrize("m", [20, 1000])
+def test_values_are_the_hypergeometric_ones_with_ties_in_random_order(records, content, m):
+    ranks = records["item-kNN, 10 (Z)"]
+    assert ranks.n_tied.max() > 1000
+    top = np.arange(10)
+    n, below, ties = (x[:, None] for x in (ranks.n_candidates, ranks.n_better, ranks.n_tied))
+    ends = [hypergeom.sf(top, n, better, m + 1) for better in (below, below + ties + 1)]
+    share = ((ends[1] - ends[0]) * n / ((m + 1) * (ties + 1))).sum(axis=1).mean()
+    place = list(records).index("item-kNN, 10 (Z)")
+    found = content["metrics"]["HR@10"]["values"][place][content["sizes"].index(m)]
+    assert found == pytest.approx(share, abs=1e-6)
+
+
+def test_values_are_means_of_draws(records, content):
+    ranks = records["item-kNN, 10 (Z)"]
+    draws = draw_sampled_ranks(ranks, 100, np.random.default_rng(1).spawn(10))
+    place = list(records).index("item-kNN, 10 (Z)")
+    found = content["metrics"]["HR@10"]["values"][place][content["sizes"].index(100)]
+    assert np.mean(draws <= 10) == pytest.approx(found, abs=0.006)  # four standard errors
+
+
+def test_over_all_items_values_are_exact(records, content):
+    exact = [evaluate(ranks, "ndcg@10")[0].value for ranks in records.values()]
+    board = content["metrics"]["NDCG@10"]
+    assert [row[-1] for row in board["values"]] == pytest.approx(exact, abs=1e-6)
+    assert sorted(row[-1] for row in board["places"]) == list(range(1, 11))
+
+
+def test_headlines_say_what_was_counted():
+    far = list(range(150, 190, 2))  # and half at the top
+    better = Ranks([200] * 40, [0] * 20 + far, [0] * 40)
+    worse = Ranks([200] * 40, list(range(11, 51)), [0] * 40)
+    content = leaderboard({"A": better, "B": worse}, parse_measures("hr@10"))
+    board = content["metrics"]["HR@10"]
+    assert board["decided"] == 1
+    assert board["headline"][0].startswith("Against 15 random items, 1 of 1 pairs")
+    assert board["pair"][0].startswith("B looks better than A (")
+    assert board["shown"][0] == [0, 1]
+    assert "no decided pair" in board["headline"][-2]
+    json.dumps(content)
+
+
+def test_leaders_that_full_rankings_do_not_tell_apart_are_named(content):
+    board = content["metrics"]["HR@10"]
+    at = content["sizes"].index(100)
+    assert board["leaders"][at].startswith("Against 100 random items, ALS 32 leads")
+    assert board["leaders"][at].endswith("undecided which of the two is better.")
+    assert "do not tell it from item-kNN" in board["leaders"][-1]
+    assert "ALS 32" in board["leaders"][-1]
+
+
+def test_equal_values_share_no_place_and_keep_their_order():
+    assert places(np.array([[0.5], [0.7], [0.5]])).ravel().tolist() == [2, 1, 3]
+
+
+@pytest.mark.parametrize("most", [1, 2, 15, 99, 100, 5000])
+def test_sizes_end_at_the_most_that_every_user_has(most):
+    sizes = sizes_of_board(most)
+    assert sizes[-1] == most
+    assert sizes == sorted(set(sizes))
+    assert all(m in sizes for m in (20, 50, 100) if m <= most)
+    assert all(b > a for a, b in combinations(sizes, 2))
+
+
+@pytest.mark.parametrize("names", ["ap", "hr@200"])
+def test_metrics_need_a_small_cut_off(records, names):
+    with pytest.raises(InputError, match="cut-off"):
+        leaderboard(records, parse_measures(names))
+
+
+def test_there_is_a_board_of_several_recommenders_with_the_same_candidates():
+    few = Ranks([50, 60], [1, 2], [0, 0])
+    others = Ranks([60, 50], [2, 1], [0, 0])
+    many = Ranks([60, 60], [1, 2], [0, 0])
+    measures = parse_measures("ap, hr@200, hr@10, hr@5, hr@1")
+    assert list(board_of({"A": few, "B": others}, measures)["metrics"]) == ["HR@10", "HR@5"]
+    assert board_of({"A": few, "B": many}, measures) is None
+    assert board_of({"A": few}, measures) is None
+    assert board_of({"A": few, "B": others}, parse_measures("ap, hr@200")) is None
+
+
+def test_brackets_join_what_no_pair_of_which_is_decided():
+    """The places 1 to 5 are of d, b, e, a, c; decided are d > a, d > c, b > c, e > c."""
+    best_first = [3, 1, 4, 0, 2]
+    orders = [(3, 0), (3, 2), (1, 2), (4, 2)]
+    assert together(best_first, orders) == [[1, 3], [2, 4], [4, 5]]
+    assert together(best_first, list(combinations(best_first, 2))) == []
+    assert together(best_first, []) == [[1, 5]]
+    assert brackets([[1, 3], [2, 4], [4, 5]]) == [[1, 3, 0], [2, 4, 1], [4, 5, 0]]
+
+
+def test_brackets_of_the_study_are_undecided_pairs_of_compare(records, content):
+    names = list(records)
+    open_pairs = {
+        frozenset((pair.a, pair.b))
+        for pair in compare(records, "hr@10")
+        if pair.order == "undecided"
+    }
+    board = content["metrics"]["HR@10"]
+    last = [row[-1] for row in board["places"]]
+    at = dict(zip(last, names, strict=True))
+    for first, end, _ in board["together"]:
+        for pair in combinations(range(first, end + 1), 2):
+            assert frozenset(at[place] for place in pair) in open_pairs
+    assert board["together"][0][0] == 1  # the first are not told apart
+    assert board["decided"] == 45 - len(open_pairs)
+
+
+def test_nothing_is_said_of_orders_where_none_is_decided():
+    few = Ranks([50] * 4, [1, 2, 30, 40], [0] * 4)
+    board = leaderboard({"A": few, "B": few}, parse_measures("hr@10"))["metrics"]["HR@10"]
+    assert board["decided"] == 0
+    assert all("decide the order of no pair" in headline for headline in board["headline"])
+    assert board["together"] == [[1, 2, 0]]
