@@ -481,7 +481,7 @@ def _read_text(
         options = pyarrow_csv.ReadOptions(column_names=names)
         layout = pyarrow_csv.ParseOptions(delimiter=" ", quote_char=False)
     else:
-        first = _first_line(path, what, None)
+        first = _first_line(path, noun, None)
         separator = separator or ("\t" if "\t" in first else ",")
         names = next(csv.reader([first], delimiter=separator))
         source = str(path)
