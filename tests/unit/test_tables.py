@@ -71,7 +71,7 @@ class TestIds:
         assert events.user_names.tolist() == [7, 2**40]
         assert events.user_names.dtype == np.int64
 
-    @pytest.mark.parametrize("odd", ["007", "+7", "-0", " 7", "7.0", "0x7", "9" * 30, "NA", "null"])
+    @pytest.mark.parametrize("odd", ["007", "+7", "-0", "7.0", "0x7", "9" * 30, "NA", "null"])
     def test_other_spellings_make_text_of_all(self, read, odd):
         events = read(f"user,item\n{odd},1\n7,1\n12,1\n")
         assert listed(events) == [(odd, 1), ("7", 1), ("12", 1)]

@@ -1,14 +1,16 @@
 """Evaluation on a budget: rounds of scores for the model, then the audit."""
 
+from __future__ import annotations
+
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, Int, generator
-from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
+from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE, Names
 from sampled_metrics._base.errors import InputError, ask, collected, reading
 from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.candidates import Strata, make_proxy
@@ -35,12 +37,12 @@ Scores: TypeAlias = Any  # a function of arrays of users and items, or scores of
 
 def evaluate_on_budget(
     recommender: Scores | Mapping[str, Scores],
-    metrics: str | Sequence[str] = BUDGET_METRICS,
+    metrics: Names = BUDGET_METRICS,
     *,
     relevant: OfUsers,
-    seen: OfUsers | None = None,
-    candidates: OfUsers | None = None,
-    items: OfUsers | None = None,
+    seen: OfUsers = None,
+    candidates: OfUsers = None,
+    items: OfUsers = None,
     proxy: Scores = "popularity",
     budget: float = BUDGET,
     confidence: float = CONFIDENCE,

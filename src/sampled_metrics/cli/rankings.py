@@ -52,18 +52,20 @@ def evaluate(
     notes_on_grades: list[str] = []
     asked: list[str] = []
     several_items = False
+    is_mean = False
     for path in files:
         with collected() as notes, reading(path):
             ranks = as_ranks(path, n_items=n_items, complete=complete, missing=missing, **given)
             evaluated = evaluation.evaluate(ranks, metric or defaults.METRICS, **tests)
         notes_on_grades = notes_on_grades or evaluation.relevance_notes([ranks])
         several_items = several_items or evaluation.has_several_items(ranks)
+        is_mean = is_mean or ranks.n_candidates.min() < ranks.n_candidates.max()
         rows += [{"file": str(path), **asdict(result), "notes": notes} for result in evaluated]
         results += evaluated
         asked += notes
     if form is Format.TABLE:
         table, note = evaluation.evaluated_parts(
-            results, confidence, notes_on_grades, several_items
+            results, confidence, notes_on_grades, several_items, is_mean
         )
         names = options.short_names(files)
         named = [{"file": names[of["file"]], **row} for of, row in zip(rows, table, strict=True)]
@@ -404,6 +406,7 @@ def write_report(
     ties: options.Ties = "expected",
     relevant: options.Relevant = None,
     seen: options.Seen = None,
+    missing: options.Missing = "refuse",
     shape: options.Shape = defaults.SHAPE,
     confidence: options.Confidence = defaults.CONFIDENCE,
 ) -> None:
@@ -418,7 +421,7 @@ def write_report(
     paths = options.by_name(files)
     given: Any = {"relevant": relevant, "seen": seen, "n_items": n_items, "positive": positive}
     given |= {"n_negatives": n_negatives, "sampling": sampling, "ties": ties, "shape": shape}
-    given |= {"confidence": confidence}
+    given |= {"confidence": confidence, "missing": missing}
     names = metric or defaults.METRICS[:1], estimator or defaults.ESTIMATORS
     with options.naming_files(paths):
         report(paths, output, *names, **given)

@@ -110,7 +110,7 @@ def correct(
     n_negatives: int | None = None,
     sampling: str | None = None,
     positive: ArrayLike | None = None,
-    relevant: OfUsers | None = None,
+    relevant: OfUsers = None,
     missing: str = "refuse",
     prior: ArrayLike | None = None,
     ties: str = "random",

@@ -194,6 +194,7 @@ def evaluate(
         confidence=confidence,
         notes=relevance_notes([ranks]),
         several_items=has_several_items(ranks),
+        is_mean=bool(np.ptp(n)),
     )
     return Results(results, parts)
 
@@ -329,12 +330,16 @@ def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
 
 
 def evaluated_parts(
-    results: list[Evaluated], confidence: float, notes: list[str], several_items: bool
+    results: list[Evaluated],
+    confidence: float,
+    notes: list[str],
+    several_items: bool,
+    is_mean: bool = False,
 ) -> tuple[list[Row], str]:
     """Return a row for each result, and a text that says where intervals are too narrow.
 
     The interval of a share of users, such as recall with one item per user, is right for few users
-    too.
+    too. `is_mean` tells whether users differ in candidates.
     """
     shares = ("hit",) if several_items else FLAT
     percent = f"{100 * confidence:g} %"
@@ -362,6 +367,6 @@ def evaluated_parts(
     words = extent([result.n_users for result in results], "user")
     items = extent([result.n_items for result in results if result.n_items], "candidate")
     if items:
-        words += f", {items}"
+        words += f", {'a mean of ' if is_mean else ''}{items}"
     words += f". Fractions, ties {results[0].ties}. The interval covers the variation over users."
     return rows, "\n".join([words, *notes, *few.values()])

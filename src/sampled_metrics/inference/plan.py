@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import integers, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE, Names
+from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE, Names, Shape
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.deciding import Pair, decision
@@ -21,6 +22,7 @@ from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.data import Data, as_ranks
 
+Number: TypeAlias = float | None
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _DECIDED = 0.95
 _POWER_LAW = (
@@ -56,16 +58,16 @@ class Planned:
 @with_questions
 @one_thread()
 def plan(
-    a: Data | None = None,
-    b: Data | None = None,
+    a: Data = None,
+    b: Data = None,
     metrics: Names = METRICS[:1],
     *,
-    effect: float | None = None,
-    value: float | None = None,
+    effect: Number = None,
+    value: Number = None,
     n_items: int | None = None,
     n_users: int | None = None,
-    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
-    shape: str | float = SHAPE,
+    sampling: str = str(Sampling.WITHOUT_REPLACEMENT),
+    shape: Shape = SHAPE,
     confidence: float = CONFIDENCE,
     sizes: Sequence[int] = SIZES,
 ) -> Results[Planned]:

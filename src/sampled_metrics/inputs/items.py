@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,8 +41,10 @@ from sampled_metrics.inputs.tables import (
     Trec,
     Values,
     encoded,
+    is_text,
     known_names,
     places,
+    plain,
     read_table,
 )
 
@@ -53,6 +57,10 @@ _MARKED = (SEEN, "candidates")  # items without grades, maybe several of each us
 _AXES = {USER: "rows", ITEM: "columns"}
 _LARGEST_ID = 10_000_000  # larger numbers in the place of columns are ids or times
 _FEW = {USER: 1, ITEM: 10}  # two sets of fewer ids may be disjoint by chance
+_JOINTS = re.compile(r"[\s,;|/+_:'\"\[\]()-]+")  # between ids in one cell
+_JOINED = re.compile(r"[\[(]?\d+([ ,;|]+\d+)+[\])]?\Z")
+_NUMBER = re.compile(r"[+-]?\d+(\.0*)?(e[+]?\d{1,2})?\Z", re.IGNORECASE)
+_SOME = 1000  # ids that are looked at
 _MOST_ITERATIONS = 10  # different second columns of a file called .qrels
 Shape = tuple[int, int | None]  # users and items; None for the width of a function
 
@@ -190,6 +198,8 @@ def table_of(data: Any, noun: str, name: str, value: str, trec: Trec) -> Table |
 
     `value` is the column of the numbers that dictionaries hold by item.
     """
+    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
+        data = pa.Table.from_pylist(data)
     if is_by_user(data) and not is_columns(data):
         return _table_of_users(data, name, value)
     is_named = isinstance(data, str | Path) and Path(data).suffix not in ARRAYS
@@ -225,7 +235,8 @@ def _table_of_users(data: Any, name: str, value: str) -> Table:
         listed = items_in(own)
         users += [user] * len(listed)
         items += listed
-        rank += range(1, len(listed) + 1)
+        of_place = enumerate(_several(own), 1)
+        rank += (place for place, item in of_place if not _is_missing(item))
         if has_numbers:
             numbers += own.values()
     if not items:
@@ -243,19 +254,28 @@ def _table_of_users(data: Any, name: str, value: str) -> Table:
 
 def items_in(own: Any) -> list[Any]:
     """Return several items, or one, or none, as a list."""
+    return [item for item in _several(own) if not _is_missing(item)]
+
+
+def _several(own: Any) -> list[Any]:
     is_array = not isinstance(own, str) and np.ndim(own) == 1
     if is_array or isinstance(own, (Mapping, *SEVERAL)):
-        return [item for item in own if not _is_missing(item)]
-    return [] if _is_missing(own) else [own]
+        return list(own)
+    return [own]
 
 
 def _is_missing(item: object) -> bool:
-    return item is None or (isinstance(item, float) and np.isnan(item))
+    if isinstance(item, float | np.floating):
+        return math.isnan(item)
+    return item is None or item is pd.NA
 
 
 def _column(values: list[Any], name: str) -> pa.Array:
+    given: Any = values
+    if all(isinstance(value, np.float16 | np.float32) for value in values):
+        given = np.array(values)
     try:
-        column = pa.array(values)
+        column = pa.array(given)
     except (pa.ArrowException, OverflowError):
         column = pa.array([None])
     if pa.types.is_nested(column.type) or pa.types.is_null(column.type):
@@ -285,22 +305,23 @@ def items_by_id(given: object, name: str, min_relevance: float = 0.0) -> Items:
     table = table_of_items(given, name)
     if table is None:
         items = items_of_arrays(given, name)
-        largest = int(items.item.max(initial=-1))
+        item, grades = items.item, items.relevance
+        largest = int(item.max(initial=-1))
         if largest >= _LARGEST_ID:
             raise InputError(f"{name} has an item {largest}; expected columns below {_LARGEST_ID}")
-        user_ids = pa.array(np.arange(items.n_users))
+        user, user_ids = encoded(items.owners)
         item_ids = pa.array(np.arange(items.n_items or largest + 1))
-        return items._replace(user_ids=user_ids, item_ids=item_ids, name=name)
-    group = table.group()
-    user, user_ids = table.codes(group)
-    item, item_ids = table.codes(ITEM)
-    rows, grades = _counted_rows(table, name, user, item, min_relevance)
-    user = user[rows]
-    if rows.size < item.size:  # some users may have no rows left
-        user, user_ids = encoded(pc.take(user_ids, pa.array(user)))
+    else:
+        user, user_ids = table.codes(table.group())
+        codes, item_ids = table.codes(ITEM)
+        rows, grades = _counted_rows(table, name, user, codes, min_relevance)
+        item = codes[rows].astype(np.int64)
+        user = user[rows]
+        if rows.size < codes.size:  # some users may have no rows left
+            user, user_ids = encoded(pc.take(user_ids, pa.array(user)))
     items = Items.of_pairs(
         user.astype(np.int64),
-        item[rows].astype(np.int64),
+        item,
         len(user_ids),
         len(item_ids),
         relevance=grades,
@@ -346,6 +367,8 @@ def _counted_rows(
     if relevance is None:
         return np.arange(len(table)), None
     rows = np.flatnonzero(relevance > 0.0)
+    if name == SEEN and rows.size < relevance.size:
+        ask(SEEN, "rows of label 0 do not count as seen; leave the column out if they do")
     if not rows.size:
         raise InputError("no relevance above 0; expected relevant items", path=table.path)
     return rows, None if name == SEEN else grades_of(relevance[rows])
@@ -365,7 +388,10 @@ def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
         _require_iterations(table)
     for column in ("relevance", "label"):
         if column in table.columns:
-            return table.finite(column)
+            grades = table.finite(column)
+            if (grades > 0.0).all():
+                _ask_of_labels(table, name)
+            return grades
     if "score" in table.columns and name == RELEVANT:
         if min_relevance > 0.0 or not table.is_rating:
             return table.finite("score")
@@ -378,16 +404,18 @@ def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
 
 
 def _ask_of_labels(table: Table, name: str) -> None:
-    """Ask about columns of zeros and ones whose name is not known."""
+    """Ask about columns that may say which rows count, whose name is not known."""
     for other, values in table.others.items():
-        if _could_be_label(values):
-            ask(name, f"column {other} holds 0 and 1, but is not read; call it label if it says so")
+        if _could_be_label(plain(values)):
+            problem = f"column {other} may be a label, as 0 and 1 are, but is not read"
+            ask(name, f"{problem}; call it label if it is one")
 
 
 def _require_iterations(table: Table) -> None:
     """Raise InputError if the second column of qrels holds ids of items."""
-    found = len(table.others["iter"].unique())
-    if found > (_MOST_ITERATIONS if table.path.suffix in QRELS.suffixes else 1):
+    values = plain(table.others["iter"]).cast(pa.string()).unique().to_pylist()
+    found = len({*values} - {"0", "Q0"})
+    if found > (_MOST_ITERATIONS if table.path.suffix in QRELS.suffixes else 0):
         raise InputError(
             f"found {found} values in the second column; expected {QRELS.noun}. If columns are "
             "user, item, rating and time, add a header: user_id, item_id, rating, timestamp",
@@ -396,13 +424,18 @@ def _require_iterations(table: Table) -> None:
 
 
 def _could_be_label(values: pa.ChunkedArray) -> bool:
-    """Return whether a column holds two values, one of them for items that are not relevant."""
+    """Return whether a column holds 0 or -1 beside larger numbers, or two texts, or gaps."""
     kind = values.type
-    if not any(is_number(kind) for is_number in NUMBERS[:3]):
+    has_two = len(values.unique()) == 2
+    if is_text(kind):
+        return has_two and len(values) > 4
+    if not any(is_number(kind) for is_number in NUMBERS):
         return False
     ends = pc.min_max(values).as_py()
-    is_between = ends["max"] == 1 and ends["min"] in (-1, 0)
-    return is_between and len(values.unique().drop_null()) == 2
+    if values.null_count:
+        return has_two
+    is_index = np.array_equal(np.asarray(values), np.arange(len(values)))
+    return ends["min"] in (-1, 0) and ends["max"] > 0 and not is_index
 
 
 def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> None:
@@ -420,25 +453,47 @@ def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> Non
 def ask_of_common(
     column: str, name: str, ids: pa.Array, others_name: str, others: pa.Array
 ) -> None:
-    """Ask about ids of users, or of items, if few are in both.
+    """Ask about ids of users, or of items, of which few are in both, or in another form.
 
     Relevant items without a common one are refused.
     """
     n_ids = min(len(ids), len(others))
-    if not n_ids or (ids.type == others.type and n_ids < _FEW[column]):
-        return
     n_common = int(np.count_nonzero(places(ids, others) >= 0))
+    if not n_ids or (ids.type == others.type and n_ids < _FEW[column]):
+        n_common = n_ids
     noun = f"the {column.removesuffix('_id')}s of {name}"
-    if not n_common and name == RELEVANT:
+    if n_ids and not n_common and name == RELEVANT:
         raise InputError(
             f"no id of {noun} is one of {others_name}: found {ids[0].as_py()!r}, and "
             f"{others[0].as_py()!r} in {others_name}; expected the same ids"
         )
-    if 10 * n_common < n_ids:
+    if 10 * n_common >= n_ids:
+        _ask_of_forms(name, ids, others)
+        _ask_of_forms(name, others, ids)
+    else:
         found = f"{n_common:,} of {n_ids:,} ids of {noun} and {others_name} are in both"
         mine = ids[0].as_py()
         example = f"such as {mine!r} and {others[0].as_py()!r}"
         ask(name, f"{found}, {example}: are these ids of the same things?")
+
+
+def _ask_of_forms(name: str, ids: pa.Array, others: pa.Array) -> None:
+    """Ask about texts that are no id of others, but hold several of them, or one as a number."""
+    if not pa.types.is_string(ids.type):
+        return
+    strange = ids.filter(pa.array(places(ids, others) < 0))[:_SOME].to_pylist()
+    numbers = {text: f"{float(text):.0f}" for text in strange if _NUMBER.match(text)}
+    parts = [part for text in strange for part in _JOINTS.split(text)] + list(numbers.values())
+    is_known = places(pa.array(parts, pa.string()), others) >= 0
+    known = {part for part, is_one in zip(parts, is_known, strict=True) if is_one}
+    own = set(np.array(parts)[places(pa.array(parts, pa.string()), ids) >= 0].tolist())
+    for text in strange:
+        if _JOINED.match(text) or len(known.intersection(_JOINTS.split(text))) > 1:
+            ask(name, f"found {text!r}: are these several ids? Give each a row of its own")
+            return
+        if numbers.get(text, text) in known - own:
+            ask(name, f"found {text!r} and {numbers[text]}: are these the same id?")
+            return
 
 
 def items_of_arrays(given: Any, name: str, shape: Shape | None = None) -> Items:
@@ -507,6 +562,9 @@ def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
         table.data = np.maximum(table.data, 0)
         table.eliminate_zeros()
         grades = grades_of(table.data.astype(np.float64))
+        is_float = marked.dtype.kind == "f" and not sparse.issparse(marked)
+        if is_float and table.nnz == marked.size > 1:
+            ask(name, "all numbers of the matrix are above 0: are these scores, not grades?")
     start = table.indptr.astype(np.int64)
     return Items(start, table.indices, table.shape[1], relevance=grades, name=name)
 

@@ -11,11 +11,15 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import (
     Array,
+    Bool,
     Floats,
     Int,
     as_array,
     grades_of,
+    id_column,
     ranges,
+    require,
+    require_unique,
     select_rows,
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
@@ -55,6 +59,7 @@ class Lists(NamedTuple):
     user_ids: pa.Array
     item_ids: pa.Array
     has_scores: bool = True
+    n_rows: int = 0  # of arrays, which hold a list of each user
 
     def lengths(self) -> Int:
         """Return the number of items of each user."""
@@ -129,35 +134,79 @@ def _scores_of(table: Table, user: Int) -> tuple[Floats | Int, bool]:
         _ask_of_distances(user, score)
         return score, True
     for name, column in table.others.items():
-        if pa.types.is_floating(column.type):
+        if pa.types.is_floating(column.type) or _is_order(user, column):
             raise InputError(
-                f"column {name} may hold scores, but its name is not known; name it score, or "
-                "leave it out if rows are in order, best first",
+                f"column {name} may hold scores or ranks, but its name is not known; name it score "
+                "or rank, or leave it out if rows are in order, best first",
                 path=table.path,
             )
     return -np.arange(len(table)), False
 
 
-def lists_of_arrays(ids: ArrayLike, scores: ArrayLike | None = None) -> Lists:
-    """Take ids of the best items, users x K, best first or by scores; -1 ends a list."""
-    items = np.asarray(ids)
-    if items.ndim != 2 or items.dtype.kind not in "iuU":
+def _is_order(user: Int, column: pa.ChunkedArray) -> bool:
+    """Return whether whole numbers are those of places, in another order of rows."""
+    if not pa.types.is_integer(column.type) or column.null_count:
+        return False
+    values = np.asarray(column)
+    is_by_row = (_steps(user, np.arange(user.size), values) > 0).all()
+    return _are_places(user, values) and not is_by_row
+
+
+def _are_places(user: Int, values: Array) -> bool:
+    """Return whether numbers are 1 to K for each user, or 0 to K - 1, in any order."""
+    least = values.min()
+    ordered = values[np.lexsort((values, user))] - least
+    return least in (0, 1) and np.array_equal(ordered, ranges(0, np.bincount(user)))
+
+
+def _rows_of(rows: Any, filler: Any) -> Array:
+    """Return rows as an array, shorter ones of a list filled at their ends."""
+    if isinstance(rows, list | tuple) and len({np.size(row) for row in rows}) > 1:
+        width = max(np.size(row) for row in rows)
+        rows = [[*row, *[filler] * (width - len(row))] for row in rows]
+    return np.asarray(rows)
+
+
+def _before_ends(items: Array) -> Bool:
+    """Return whether there is an id at each place of lists, which -1 or None end."""
+    if items.ndim != 2 or items.dtype.kind not in "iuUO":
         found = f"ids are {items.dtype} of shape {items.shape}"
         raise InputError(f"{found}; expected whole numbers or text, users x K")
-    is_item = np.ones(items.shape, bool)
-    if items.dtype.kind in "iu":
-        is_item = items != -1
+    is_item = (items != -1) & (items != None)  # noqa: E711 - elementwise
+    ends = ~is_item[:, :-1] & is_item[:, 1:]
+    if ends.any():
+        row = int(np.argmax(ends.any(axis=1)))
+        raise InputError("an item follows -1 or None, which end a list", row=row + 1)
+    return is_item
+
+
+def lists_of_arrays(
+    ids: ArrayLike, scores: ArrayLike | None = None, users: ArrayLike | None = None
+) -> Lists:
+    """Take ids of the best items, users x K, best first or by scores; -1 or None ends a list."""
+    items = _rows_of(ids, None)
+    is_item = _before_ends(items)
+    if scores is not None:
+        values = as_array(_rows_of(scores, -np.inf), "scores")
+        if values.shape != items.shape:
+            raise InputError(f"scores have shape {values.shape}, and ids {items.shape}")
+        require("scores", values[is_item], values[is_item] < np.inf, "finite numbers, or -inf")
+        is_item &= values > -np.inf
     user, place = np.nonzero(is_item)
     order: Array = -place
     if scores is not None:
-        values = as_array(scores, "scores")
-        if values.shape != items.shape:
-            raise InputError(f"scores have shape {values.shape}, and ids {items.shape}")
         order = values[is_item]
         _ask_of_contradiction(user, place, order)
     item, item_ids = encoded(items[is_item])
     user_ids = pa.array(np.arange(len(items)))
-    lists = Lists(user, item.astype(np.int64), order, user_ids, item_ids, scores is not None)
+    n_rows = len(items)
+    if users is not None:
+        user_ids = pa.array(id_column("users", users, n_rows))
+        require_unique("users", np.asarray(user_ids))
+        n_rows = 0
+    lists = Lists(
+        user, item.astype(np.int64), order, user_ids, item_ids, scores is not None, n_rows
+    )
     repeated = np.unique(user * len(item_ids) + item).size < item.size
     if repeated:
         raise InputError("an item is twice in a list of ids; expected each once per user")
@@ -223,6 +272,10 @@ def _lists_of(relevant: Items, lists: Lists, missing: str) -> Int:
     if without.size == number.size:
         first = lists.user_ids[0]
         raise InputError(f"no list for any relevant user; the first list is of user {first}")
+    if without.size and lists.n_rows:
+        user = relevant.user_ids[int(without[0])]
+        expected = f"expected rows 0 to {lists.n_rows - 1}, or their ids by users="
+        raise InputError(f"no list for user {user}; {expected}")
     if without.size and missing == "refuse":
         user = relevant.user_ids[int(without[0])]
         raise InputError(
@@ -304,7 +357,8 @@ def _ask_of_contradiction(user: Int, rank: Int, score: Array, most: float = 1.0)
     """Ask about scores that rise from a place to the next in more than a tenth of all steps."""
     steps = _steps(user, rank, score)
     rising = np.count_nonzero(steps > 0) / max(steps.size, 1)
-    if steps.size >= _SEVERAL and 0.1 < rising <= most:
+    least = _SEVERAL if rising < 1.0 else 3
+    if steps.size >= least and 0.1 < rising <= most:
         ask(
             "data",
             f"scores rise from a place to the next in {rising:.0%} of rows, so they "
@@ -314,10 +368,7 @@ def _ask_of_contradiction(user: Int, rank: Int, score: Array, most: float = 1.0)
 
 def _ask_of_ranks(user: Int, score: Floats) -> None:
     """Ask about scores that are 1, 2, 3 and so on for each user, or from 0, as ranks are."""
-    length = np.bincount(user)
-    ordered = score[np.lexsort((score, user))]
-    is_rank = np.array_equal(ordered - ordered.min(), ranges(0, length))
-    if length.size >= _SEVERAL and is_rank and ordered.min() in (0, 1):
+    if np.unique(user).size >= _SEVERAL and _are_places(user, score):
         ask("data", "scores are 1, 2, 3 and so on for each user: are they ranks? Name them rank")
 
 

@@ -50,12 +50,20 @@ class Samples(NamedTuple):
         )
 
 
-def count_pairs(data: Any, relevant: Any = None, missing: str = "refuse") -> Samples:
+def count_pairs(
+    data: Any,
+    relevant: Any = None,
+    missing: str = "refuse",
+    *,
+    candidates: Any = None,
+    n_drawn: int | None = None,
+) -> Samples:
     """Rank held-out items, by `label` or by `relevant`, among the rows of the same user.
 
     With a column `row_id` they are ranked among rows with the same one. Other held-out items of the
     user are no negatives. With `missing` = "last", relevant items that are no candidates of their
-    users are behind all negatives.
+    users are behind all of `n_drawn` negatives, by default as many as the longest list has. Rows
+    that are none of `candidates` are left out.
     """
     check_arguments(missing=missing)
     table = table_of(data, "sampled ranks", "data", "score", RUN)
@@ -69,7 +77,6 @@ def count_pairs(data: Any, relevant: Any = None, missing: str = "refuse") -> Sam
     users = as_numpy(table.ids(USER if USER in table.columns else "row_id"))
     score = table.order()
     pairs = None
-    n_missing = 0
     if relevant is None:
         held = table.marks("label")
     else:
@@ -79,27 +86,27 @@ def count_pairs(data: Any, relevant: Any = None, missing: str = "refuse") -> Sam
         item, item_ids = table.codes(ITEM)
         listed = wanted.within(row_ids, item_ids)
         held = listed.has(row, item.astype(np.int64))
-        if missing == "last":
-            lost = _lost(wanted, row_ids, np.bincount(row[held], minlength=len(row_ids)))
-            n_missing = lost.size
-            row = np.append(row, lost)
-            users = np.append(users, as_numpy(row_ids)[lost])
-            score = np.append(score, np.full(lost.size, -np.inf))
-            held = np.append(held, np.ones(lost.size, bool))
+        if candidates is not None:
+            shown = items_by_id(candidates, "candidates").within(row_ids, item_ids)
+            is_shown = shown.has(row, item.astype(np.int64))
+            row, users, score = row[is_shown], users[is_shown], score[is_shown]
+            held = held[is_shown]
     n_held = np.bincount(row[held], minlength=len(row_ids))
     n_negatives = np.bincount(row[~held], minlength=len(row_ids))
-    remedy = ""
-    if relevant is not None:
-        remedy = "; missing='last' (--missing last) puts it behind all"
+    if missing == "last" and relevant is not None:
+        better, tied = _among_negatives(row, score, held)
+        found = Samples(better, tied, n_negatives[row[held]], users[held])
+        return _with_lost(found, wanted, n_negatives, n_drawn)
+    remedy = "; give them by relevant (--relevant) with missing='last' (--missing last), behind all"
     _require_some(n_held, row_ids, "no held-out item among the candidates of", remedy)
     _require_some(n_negatives, row_ids, "no negatives for")
     better, tied = _among_negatives(row, score, held)
-    if ITEM in table.columns and not n_missing:
+    if ITEM in table.columns and candidates is None:
         item, item_ids = table.codes(ITEM)
         pairs = Pairs(row, item.astype(np.int64), held, as_numpy(item_ids))
     if not has_rows:
         _ask_of_rows(n_held, n_negatives)
-    return Samples(better, tied, n_negatives[row[held]], users[held], pairs, n_missing)
+    return Samples(better, tied, n_negatives[row[held]], users[held], pairs)
 
 
 def _require_some(sizes: Int, row_ids: pa.Array, problem: str, remedy: str = "") -> None:
@@ -109,17 +116,34 @@ def _require_some(sizes: Int, row_ids: pa.Array, problem: str, remedy: str = "")
         raise InputError(f"{problem} user {first} ({without.size} users have none){remedy}")
 
 
-def _lost(wanted: Items, row_ids: pa.Array, n_listed: Int) -> Int:
-    """Return the row of each relevant item that is no candidate of its user."""
-    row = places(wanted.user_ids, row_ids)
-    if (row < 0).any():
-        user = wanted.user_ids[int(np.argmin(row))]
-        raise InputError(f"no candidates of user {user}; expected some of each relevant user")
-    return np.repeat(row, wanted.sizes - n_listed[row])
+def _with_lost(found: Samples, wanted: Items, n_negatives: Int, n_drawn: int | None) -> Samples:
+    """Add held-out items that lists lack, behind `n_drawn` negatives, as lists that end have."""
+    m = n_negatives.max()
+    if n_drawn is None and n_negatives.min() < m:
+        ask(
+            "n_negatives",
+            f"lists end before {m} negatives, as many as the longest has, and those that they lack "
+            "count as behind their ends; give n_negatives (--n-negatives) if there were more",
+        )
+    m = max(m, n_drawn or 0)
+    ids = as_numpy(wanted.user_ids)
+    users = np.asarray(found.users)
+    owner = places(users, wanted.user_ids)
+    n_lost = wanted.sizes - np.bincount(owner, minlength=ids.size)
+    lost = np.repeat(ids, n_lost)
+    return Samples(
+        np.append(found.better, np.full(lost.size, m)),
+        np.append(found.tied, np.zeros(lost.size, np.int64)),
+        np.full(wanted.item.size, m),
+        np.append(users, lost),
+        n_missing=lost.size,
+    )
 
 
 def _among_negatives(row: Int, score: Any, held: Bool) -> tuple[Int, Int]:
     """Count negatives above each held-out item and level with it."""
+    if not held.any():
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     of_all = by_score(row, score)
     _, of_row = np.unique(row[held], return_inverse=True)
     of_held = by_score(of_row, score[held])

@@ -54,7 +54,7 @@ ALIASES = {
     "label": ("clicked", "target", "relevant", "isrelevant", "rel"),
     "score": ("prediction", "predictions", "pred", "est", "logit", "logits", "rating"),
 }
-_ORDERED = {"score", "rank", "sampled_rank", "n_better", "relevance"}  # nothing else is a score
+_ORDERED = {"score", "rank", "sampledrank", "nbetter", "relevance"}  # nothing else is a score
 TYPE = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds it to the name of a column
 PARQUET = (".parquet", ".pq")
 _IDS = "whole numbers or text"
@@ -62,6 +62,7 @@ NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.ty
 _NO_IDS = {
     r"[\x00-\x1f\x7f]": "with control characters",
     r"^.{201}": "of more than 200 characters",
+    r"^\s|\s$": "with a blank at an end",
 }
 _CANONICAL = r"^(0|-?[1-9]\d{0,18})$"  # as numbers, 007 and +7 would be the same id as 7
 _FOREIGN = {
@@ -118,6 +119,10 @@ class Table:
             if own in known:
                 raise InputError(f"duplicate column {own}", path=path)
             (others if own is None else known)[own or name] = column
+        for name in others:
+            for own in {USER, ITEM} & known.keys():
+                if _bare(name) in ALIASES[own]:
+                    ask(str(path), f"{own} is read, and not column {name}: which are the ids?")
         is_rating = "score" in found and _bare(names[found.index("score")]) == "rating"
         return cls(path, known, names, others, read.schema.metadata or {}, is_rating)
 
@@ -224,7 +229,6 @@ class Table:
             if bad.any():
                 row = int(np.argmax(bad[codes]))
                 raise self.error_at(row, f"found an id {problem}", name)
-        self._ask_of_joined(name, names)
         return codes, names
 
     def _refuse_rounded(self, name: str, kind: pa.DataType) -> None:
@@ -232,19 +236,7 @@ class Table:
         exact = {16: 2**11, 32: 2**24}.get(kind.bit_width)
         if exact is not None:
             values = np.abs(self.finite(name))
-            self.refuse(name, values > exact, values, f"ids as integers, as {kind} rounds them")
-
-    def _ask_of_joined(self, name: str, names: pa.Array) -> None:
-        """Ask about several ids in one cell, joined with blanks or commas."""
-        several = pc.match_substring_regex(names, r"^[\[(]?\d+([ ,;|]+\d+)+[\])]?$")
-        one = pc.match_substring_regex(names, r"^\d+$")
-        is_all = pc.all(pc.or_(several, one)).as_py()
-        if is_all and pc.any(several).as_py():
-            first = names.filter(several)[0]
-            ask(
-                str(self.path),
-                f"column {name} holds {first}: are these several ids? Give each a row of its own",
-            )
+            self.refuse(name, values >= exact, values, f"ids as integers, as {kind} rounds them")
 
     def places(self, name: str, among: Ids, expected: str) -> Int:
         """Return the place of each id of a column in `among`; a missing one raises InputError."""
@@ -316,19 +308,20 @@ def _bare(name: str) -> str:
 
 def known_names(names: Sequence[str], columns: Sequence[str] = KNOWN) -> list[str | None]:
     """Return the names of columns here, None where none is known; own names come first."""
-    bare = [TYPE.sub("", name.strip()) for name in names]
-    found: list[str | None] = [name if name in columns else None for name in bare]
+    bare = [_bare(name) for name in names]
+    own = {_bare(column): column for column in columns}
+    found = [own.get(name) for name in bare]
     for column, aliases in ALIASES.items():
         if column in found or column not in columns:
             continue
         if column == "score" and _ORDERED.intersection(bare):
             continue
-        of_alias = [place for place, name in enumerate(names) if _bare(name) in aliases]
+        of_alias = [place for place, name in enumerate(bare) if name in aliases]
         if column in (USER, ITEM):
             for place in of_alias:
                 found[place] = column
         elif of_alias:
-            first = min(of_alias, key=lambda place: aliases.index(_bare(names[place])))
+            first = min(of_alias, key=lambda place: aliases.index(bare[place]))
             found[first] = column
     return found
 
@@ -394,7 +387,7 @@ def encoded(column: Values) -> tuple[Codes, pa.Array]:
         column = column.dictionary_encode()
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    codes, names = np.asarray(column.indices), column.dictionary
+    codes, names = np.asarray(column.indices), plain(column.dictionary)
     used = np.bincount(codes, minlength=len(names)) > 0
     if not used.all():  # a dictionary may hold values that no row has
         codes = (np.cumsum(used) - 1)[codes]
@@ -459,9 +452,11 @@ def _reading(path: Path, noun: str) -> Any:
     except (OSError, MemoryError, pa.ArrowException, UnicodeDecodeError) as error:
         if isinstance(error, MemoryError) or "malloc" in str(error):
             raise InputError(f"{NO_MEMORY} ({error})", path=path) from error
-        lengths = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
+        lengths = re.search(r"Expected (\d+) columns, got (\d+):? ?(#?)", str(error))
         if lengths is not None:
             problem = f"found {lengths[2]} columns; expected {lengths[1]}"
+            if lengths[3]:
+                problem = f"found a comment (#); expected {lengths[1]} columns"
             raise InputError(problem, path=path) from error
         if isinstance(error, UnicodeDecodeError):
             raise InputError(f"not text in UTF-8; expected {noun}", path=path) from error
@@ -482,10 +477,11 @@ def _read_text(
     first = _first_line(path, noun, trec)
     if trec is not None and _is_trec(path, first, trec):
         names = list(trec.columns)
-        source = _single_blanks(path)
+        source = _single_blanks(path, len(names))
         options = pyarrow_csv.ReadOptions(column_names=names)
         layout = pyarrow_csv.ParseOptions(delimiter=" ", quote_char=False)
     else:
+        first = _first_line(path, noun, None)
         separator = separator or ("\t" if "\t" in first else ",")
         names = next(csv.reader([first], delimiter=separator))
         source = str(path)
@@ -533,10 +529,13 @@ def _holds(path: Path, *parts: bytes) -> bool:
     return False
 
 
-def _single_blanks(path: Path) -> pa.BufferReader:
+def _single_blanks(path: Path, n_columns: int) -> pa.BufferReader:
     """Return the text of a file with one blank between columns, without comments."""
     with pa.input_stream(str(path)) as stream:
         text = stream.read().removeprefix(b"\xef\xbb\xbf")
+    comments = re.findall(rb"^#.*", text, re.MULTILINE)
+    if any(len(line.split()) == n_columns for line in comments):
+        ask(str(path), f"{len(comments)} lines begin with #, which makes them comments")
     text = re.sub(rb"^#.*\n?", b"", text, flags=re.MULTILINE)
     text = re.sub(rb"[ \t]+", b" ", text)
     return pa.BufferReader(re.sub(rb"^ | (?=\r?$)", b"", text, flags=re.MULTILINE))
@@ -568,7 +567,7 @@ def _problem_of_names(names: Sequence[str]) -> str:
     """Return why a table has no column that is known."""
     if any(";" in name for name in names):
         return "columns are separated by semicolons, expected commas or tabs"
-    if names[0].startswith("#"):
+    if "".join(names[:1]).startswith("#"):
         return "the first line is a comment (#), not a header; remove it"
     if any(re.match(r"[+-]?\d", name) for name in names):  # values, not to be shown
         return "no header that names the columns"

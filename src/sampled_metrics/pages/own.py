@@ -10,7 +10,15 @@ from typing import Any, cast
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments, path_of
-from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, QUOTED, SHAPE
+from sampled_metrics._base.defaults import (
+    CONFIDENCE,
+    ESTIMATORS,
+    METRICS,
+    QUOTED,
+    SHAPE,
+    Names,
+    Shape,
+)
 from sampled_metrics._base.errors import InputError, collected, reading
 from sampled_metrics._base.files import require_output, write_text
 from sampled_metrics._base.text import Rows
@@ -28,6 +36,7 @@ from sampled_metrics.pages import render
 from sampled_metrics.pages.leaderboard import board_of
 from sampled_metrics.pages.words import MOST_NAMED, percent, range_bars
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.data import OfUsers
 
 _M = 100  # negatives that the page of full rankings begins with, or all of fewer items
 
@@ -35,17 +44,18 @@ _M = 100  # negatives that the page of full rankings begins with, or all of fewe
 def report(
     data: Mapping[str, Any],
     path: Path | str,
-    metrics: str | Sequence[str] = METRICS[:1],
-    estimators: str | Sequence[str] = ESTIMATORS,
+    metrics: Names = METRICS[:1],
+    estimators: Names = ESTIMATORS,
     *,
-    relevant: Any = None,
-    seen: Any = None,
+    relevant: OfUsers = None,
+    seen: OfUsers = None,
     n_items: int | None = None,
+    missing: str = "refuse",
     positive: Any = None,
     n_negatives: int | None = None,
     sampling: str | None = None,
     ties: str = "expected",
-    shape: str | float = SHAPE,
+    shape: Shape = SHAPE,
     confidence: float = CONFIDENCE,
 ) -> None:
     """Write one HTML page about recommenders, which opens without a network.
@@ -75,8 +85,8 @@ def report(
     require_output(file, (".html", ".htm"), [*data.values(), relevant, seen])
     measures = [str(measure) for measure in parse_measures(metrics)]
     drawn = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling}
-    drawn |= {"positive": positive, "relevant": relevant}
-    ranked = {"n_items": n_items, "relevant": relevant, "seen": seen}
+    drawn |= {"positive": positive, "relevant": relevant, "missing": missing}
+    ranked = {"n_items": n_items, "relevant": relevant, "seen": seen, "missing": missing}
     with collected() as notes:
         samples, full = all_alike(data, ranked, drawn)
         for name, ranks in full.items():

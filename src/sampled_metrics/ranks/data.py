@@ -25,7 +25,7 @@ from sampled_metrics.inputs.scores import (
     scores_of,
 )
 from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table
-from sampled_metrics.ranks.ranks import Ranks
+from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
 
@@ -129,8 +129,9 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
     is_list = ITEM in columns and has_order and "n_candidates" not in columns
     if is_list or columns == {USER, ITEM}:
         return Ranks.from_lists(table, **options)
-    given = taken(options, "ranks", "n_items", "min_relevance")
-    return Ranks.from_table(table, given["n_items"])
+    if not columns.isdisjoint(("rank", *COLUMNS)):
+        taken(options, "ranks", "n_items", "min_relevance")
+    return Ranks.from_table(table, options["n_items"])
 
 
 def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any]) -> Ranks:
@@ -162,7 +163,8 @@ def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
     """Return options by name; others that are given raise InputError."""
     unset = {"complete": False, "missing": "refuse", "min_relevance": 0.0}
     for name, value in options.items():
-        if name not in names and value is not None and value != unset.get(name, ...):
+        is_unset = value is None or (name in unset and value == unset[name])
+        if name not in names and not is_unset:
             raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
     return {name: options[name] for name in names if name in options}
 

@@ -302,11 +302,13 @@ class Ranks:
         ids: ArrayLike,
         relevant: Any,
         scores: ArrayLike | None = None,
+        users: ArrayLike | None = None,
         **options: Any,
     ) -> Self:
         """Find relevant items in the arrays of a retriever, users x K; -1 ends a list.
 
-        Scores decide the order if they are given; else the ids are best first. Options are as for
+        Scores decide the order if they are given, -inf for items that are left out; else the ids
+        are best first. `users` are the ids of rows, by default their numbers. Options are as for
         `from_lists`.
 
         Examples
@@ -314,7 +316,7 @@ class Ranks:
         >>> Ranks.from_top_k([[7, 9, 2]], [9], scores=[[0.1, 0.8, 0.3]]).best_rank
         array([1])
         """
-        return cls.from_lists(lists.lists_of_arrays(ids, scores), relevant, **options)
+        return cls.from_lists(lists.lists_of_arrays(ids, scores, users), relevant, **options)
 
     @classmethod
     def from_pairs(cls, pairs: Any, *, min_relevance: float = 0.0) -> Self:

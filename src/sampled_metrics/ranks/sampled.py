@@ -188,6 +188,7 @@ class SampledRanks:
         relevant: Any = None,
         *,
         n_items: ArrayLike | None,
+        candidates: Any = None,
         missing: str = "refuse",
         **options: Any,
     ) -> Self:
@@ -199,11 +200,16 @@ class SampledRanks:
             A table of user, item (may be left out), score (or rank) and label, 1 for held-out
             items; lists or a TREC run with `relevant`. Rows with the same `row_id` belong together
             where a user has several.
+        candidates
+            Items shown to each user, as `relevant` is given; others in `pairs` are left out.
         missing
-            `refuse` users without a held-out item among their candidates, or put it behind all
-            negatives (`last`).
+            `refuse` users without a held-out item among their candidates, or put it behind all of
+            `n_negatives`, as many as the longest list has by default (`last`).
         """
-        found = samples.count_pairs(pairs, relevant, missing)
+        n_drawn = options.get("n_negatives")
+        found = samples.count_pairs(
+            pairs, relevant, missing, candidates=candidates, n_drawn=n_drawn
+        )
         return cls.from_counts(found, n_items, **options)
 
     @classmethod
