@@ -67,13 +67,16 @@ def test_other_studies_are_valid(path):
     for configuration in configurations:
         other = study(yaml.safe_load(configuration))
         assert not other.is_papers_data
-        assert (other.tables, other.figures) == ((3, 4), (5, 6))
+        assert (other.tables, other.figures) == ((3, 4), ("figure5", "figure6", "errors"))
 
 
 def test_the_papers_study():
     paper = study()
     assert paper.is_papers_data
-    assert (paper.tables, paper.figures) == ((1, 2, 3, 4), (1, 2, 3, 4, 5, 6))
+    assert (paper.tables, paper.figures) == (
+        (1, 2, 3, 4),
+        (*(f"figure{n}" for n in range(1, 7)), "errors"),
+    )
     assert paper.names == [*"XYZ"]
     assert paper.events == ["results/data/ml-1m.zip"]
     for entry in paper.recommenders:

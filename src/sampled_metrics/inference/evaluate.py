@@ -423,8 +423,7 @@ def evaluated_parts(
     """Return a row for each result, and a text that says where intervals are too narrow.
 
     The interval of a share of users, such as recall with one item per user, is right for few users
-    too.
-    `is_mean` tells whether users differ in candidates, of which results hold the mean.
+    too. `is_mean` tells whether users differ in candidates.
     """
     shares = ("hit",) if several_items else FLAT
     percent = f"{100 * confidence:g} %"

@@ -469,7 +469,7 @@ def _are_different(user: Codes | Int, item: Codes | Int) -> bool:
 def ask_of_common(
     column: str, name: str, ids: pa.Array, others_name: str, others: pa.Array
 ) -> None:
-    """Ask about ids of users, or of items, if few are in both, or in another form.
+    """Ask about ids of users, or of items, of which few are in both, or in another form.
 
     Relevant items without a common one are refused.
     """

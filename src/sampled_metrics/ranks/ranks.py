@@ -322,7 +322,7 @@ class Ranks:
         """Find relevant items in the arrays of a retriever, users x K; -1 ends a list.
 
         Scores decide the order if they are given, -inf for items that are left out; else the ids
-        are best first. `users` are the ids of rows, by default their numbers. Options are those of
+        are best first. `users` are the ids of rows, by default their numbers. Options are as for
         `from_lists`.
 
         Examples

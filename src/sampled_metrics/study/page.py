@@ -320,9 +320,14 @@ def download(path: Path) -> dict[str, str]:
 
 
 def inline_svg(text: str, prefix: str) -> str:
-    """Make an SVG file part of a page: no prolog, comments and size, and a prefix to its ids."""
+    """Make an SVG file part of a page: no prolog, comments and size, and a prefix to its ids.
+
+    The font that all its texts have is stated once.
+    """
     text = text[text.index("<svg") :]
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'\s(width|height)="[^"]*"', "", text, count=2)  # of the whole
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", text)
-    return text.replace("<svg", '<svg aria-hidden="true"', 1).strip()
+    text = re.sub(r"font-family:'DejaVu Sans'[^;\"]*;?", "", text)
+    font = 'font-family="DejaVu Sans, Verdana, sans-serif"'
+    return text.replace("<svg", f'<svg aria-hidden="true" {font}', 1).strip()
