@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -497,12 +498,17 @@ def _ask_of_forms(name: str, ids: pa.Array, others: pa.Array) -> None:
     """Ask about texts that are no id of others, but hold several of them, or one as a number."""
     if not pa.types.is_string(ids.type):
         return
-    strange = ids.filter(pa.array(places(ids, others) < 0))[:_SOME].to_pylist()
-    numbers = {text: f"{float(text):.0f}" for text in strange if _NUMBER.match(text)}
-    parts = [part for text in strange for part in _JOINTS.split(text)] + list(numbers.values())
-    is_known = places(pa.array(parts, pa.string()), others) >= 0
-    known = {part for part, is_one in zip(parts, is_known, strict=True) if is_one}
-    own = set(np.array(parts)[places(pa.array(parts, pa.string()), ids) >= 0].tolist())
+    is_strange = pa.array(places(ids, others) < 0)
+    strange = ids.filter(is_strange)[:_SOME].to_pylist()
+    parts = []
+    numbers = {}
+    for text in strange:
+        parts += _JOINTS.split(text)
+        if _NUMBER.match(text):
+            numbers[text] = f"{float(text):.0f}"
+    texts = pa.array([*parts, *numbers.values()], pa.string())
+    known = _in_both(texts, others)
+    own = _in_both(texts, ids)
     for text in strange:
         if _JOINED.match(text) or len(known.intersection(_JOINTS.split(text))) > 1:
             ask(name, f"found {text!r}: are these several ids? Give each a row of its own")
@@ -510,6 +516,12 @@ def _ask_of_forms(name: str, ids: pa.Array, others: pa.Array) -> None:
         if numbers.get(text, text) in known - own:
             ask(name, f"found {text!r} and {numbers[text]}: are these the same id?")
             return
+
+
+def _in_both(texts: pa.Array, ids: pa.Array) -> set[str]:
+    """Return the texts that are ids."""
+    is_id = places(texts, ids) >= 0
+    return set(texts.filter(pa.array(is_id)).to_pylist())
 
 
 def items_of_arrays(given: Any, name: str, shape: Shape | None = None) -> Items:
@@ -619,16 +631,20 @@ def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) ->
     sizes = [len(own) for own in lists]
     if shape is None and len(set(sizes)) == 1:
         _refuse_pairs(lists, name, is_in_order=True)
-    item = integers(name, [item for own in lists for item in own], is_column=True)
-    width = shape[1] if shape is not None else None
-    n_items = width or int(item.max(initial=-1)) + 1
-    if item.size and not 0 <= item.min() <= item.max() < n_items:
-        found = f"found items {item.min()} to {item.max()}"
+    together = list(chain.from_iterable(lists))
+    item = integers(name, together, is_column=True)
+    first = int(item.min(initial=0))
+    last = int(item.max(initial=-1))
+    n_items = last + 1
+    if shape is not None and shape[1] is not None:
+        n_items = shape[1]
+    if first < 0 or last >= n_items:
+        found = f"found items {item.min()} to {last}"
         raise InputError(f"{name}: {found}; expected columns, 0 to {n_items - 1}")
     start = np.cumsum([0, *sizes])
     items = _of_matrix(Items(start, item, n_items).matrix(), name, None)
     if shape is not None:
-        items = items._replace(n_items=width)
+        items = items._replace(n_items=shape[1])
     return items
 
 
