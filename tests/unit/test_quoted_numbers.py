@@ -26,11 +26,7 @@ ROWS = [
     for line in SECTION.splitlines()
     if line.startswith("| ") and "`" in line
 ]
-TIMES = (
-    "docs/measured/speed.md",
-    "docs/measured/cores.md",
-    "results/reference/peers.md",
-)  # name the commit measured
+TIMES = ("docs/measured/speed.md", "results/reference/peers.md")  # name the commit measured
 # Pages of numbers that this repository computed; docs/measured/literature.md cites others' commits.
 PAGES = [
     ROOT / "README.md",
