@@ -197,7 +197,8 @@ def main() -> None:
     text += "\n".join(product_rows()) + "\n" + FILES.format(K, f"{LISTS:,}")
     with tempfile.TemporaryDirectory() as folder:
         text += "\n".join(file_rows(Path(folder))) + "\n"
-    PAGE.write_text(f"{text}\n{conditions()}\n")
+    _, _, versions = conditions().partition(", ")  # without the commit
+    PAGE.write_text(f"{text}\n{versions}")
 
 
 if __name__ == "__main__":
