@@ -22,11 +22,11 @@ from threadpoolctl import threadpool_limits
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.correct import _SMOOTHING as SMOOTHING
-from sampled_metrics.inference.misfit import misfit
-from sampled_metrics.inference.population import Population, Shape, estimate
-from sampled_metrics.inference.ranges import bracket_users
-from sampled_metrics.inference.shapes import NON_INCREASING, SHAPES
+from sampled_metrics.evaluation.correct import _SMOOTHING as SMOOTHING
+from sampled_metrics.intervals.misfit import misfit
+from sampled_metrics.intervals.population import Population, Shape, estimate
+from sampled_metrics.intervals.ranges import bracket_users
+from sampled_metrics.intervals.shapes import NON_INCREASING, SHAPES
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import sampled_rank_distribution

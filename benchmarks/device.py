@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 import sampled_metrics as sm
-from sampled_metrics.inference import meter
+from sampled_metrics.evaluation import meter
 from sampled_metrics.inputs import devices
 
 BATCH = 512

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from sampled_metrics import InputError, InputWarning, SampledRanks
 from sampled_metrics._base.arrays import Float, Int, generator
-from sampled_metrics.inference.ranges import checked_ranges
+from sampled_metrics.intervals.ranges import checked_ranges
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.study.printed import markdown
 

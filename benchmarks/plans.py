@@ -22,9 +22,9 @@ from threadpoolctl import threadpool_limits
 from sampled_metrics import SampledRanks, plan
 from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.defaults import CONFIDENCE
-from sampled_metrics.inference.population import Population, power_law_with
-from sampled_metrics.inference.ranges import least_difference
-from sampled_metrics.inference.shapes import NON_INCREASING
+from sampled_metrics.intervals.population import Population, power_law_with
+from sampled_metrics.intervals.ranges import least_difference
+from sampled_metrics.intervals.shapes import NON_INCREASING
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.study.printed import markdown
 

@@ -32,7 +32,7 @@ from benchmarks.estimators import (
     recommenders,
 )
 from benchmarks.markdown import write_table
-from sampled_metrics.inference.correct import Corrected
+from sampled_metrics.evaluation.correct import Corrected
 from sampled_metrics.sampling.probability import pmf
 
 SIZES = (20, 100, 500)

@@ -23,8 +23,8 @@ from sampled_metrics import metrics
 from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.text import by_tabulate
 from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.inference.correct import solve
-from sampled_metrics.inference.ranges import bracket_users, difference_range
+from sampled_metrics.evaluation.correct import solve
+from sampled_metrics.intervals.ranges import bracket_users, difference_range
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks

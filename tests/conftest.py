@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from sampled_metrics.inference.ranges import bracket_users, difference_range
+from sampled_metrics.intervals.ranges import bracket_users, difference_range
 from sampled_metrics.study.datasets.events import Interactions
 
 # The same examples every time, and no deadline on a busy machine.

@@ -50,16 +50,16 @@ __version__ = "1.0.0"
 if TYPE_CHECKING:
     from sampled_metrics._base.errors import InputError, InputWarning
     from sampled_metrics.budget import evaluate_on_budget
-    from sampled_metrics.inference.check import check
-    from sampled_metrics.inference.compare import compare
-    from sampled_metrics.inference.correct import correct
-    from sampled_metrics.inference.evaluate import evaluate, values_by_user
-    from sampled_metrics.inference.meter import RankMeter
-    from sampled_metrics.inference.negatives import check_negatives, negatives
-    from sampled_metrics.inference.plan import plan
-    from sampled_metrics.inference.reported import reported
+    from sampled_metrics.evaluation.compare import compare
+    from sampled_metrics.evaluation.correct import correct
+    from sampled_metrics.evaluation.evaluate import evaluate, values_by_user
+    from sampled_metrics.evaluation.meter import RankMeter
+    from sampled_metrics.evaluation.negatives import check_negatives, negatives
+    from sampled_metrics.evaluation.plan import plan
     from sampled_metrics.metrics.ratings import mae, rmse
     from sampled_metrics.pages.own import report
+    from sampled_metrics.printed.check import check
+    from sampled_metrics.printed.reported import reported
     from sampled_metrics.ranks import Ranks, SampledRanks
     from sampled_metrics.ranks.data import rank
     from sampled_metrics.sampling import draw_sampled_ranks
@@ -67,17 +67,19 @@ if TYPE_CHECKING:
 _HOME = {  # module of each name that is in no module of its own
     "InputError": "_base.errors",
     "InputWarning": "_base.errors",
-    "RankMeter": "inference.meter",
+    "RankMeter": "evaluation.meter",
     "Ranks": "ranks",
     "SampledRanks": "ranks",
-    "check_negatives": "inference.negatives",
+    "check": "printed.check",
+    "check_negatives": "evaluation.negatives",
     "draw_sampled_ranks": "sampling",
     "evaluate_on_budget": "budget",
     "mae": "metrics.ratings",
     "rank": "ranks.data",
     "report": "pages.own",
+    "reported": "printed.reported",
     "rmse": "metrics.ratings",
-    "values_by_user": "inference.evaluate",
+    "values_by_user": "evaluation.evaluate",
 }
 __all__ = [
     "InputError",
@@ -107,7 +109,7 @@ def __getattr__(name: str) -> Any:
     """Import a name when it is first used, because the command line must start fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = _HOME.get(name, f"inference.{name}")
+    home = _HOME.get(name, f"evaluation.{name}")
     value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
     return value
 

@@ -17,8 +17,8 @@ from recbole.utils import EvaluatorType
 
 from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.correct import correct
-from sampled_metrics.inference.evaluate import evaluate
+from sampled_metrics.evaluation.correct import correct
+from sampled_metrics.evaluation.evaluate import evaluate
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from scipy import stats
 
 from sampled_metrics.budget import BudgetResult, Estimate
 from sampled_metrics.budget.result import DEPTH_SHARE, depth_of, p_value
-from sampled_metrics.inference.results import span
+from sampled_metrics.evaluation.results import span
 
 
 def estimate(centre: float, slack: float = 0.0, error: float = 0.01, value: Any = None) -> Estimate:

@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 
 from sampled_metrics import InputError, check, reported
 from sampled_metrics.cli import app
-from sampled_metrics.inference import flags
-from sampled_metrics.inference.consistency import (
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.printed import flags
+from sampled_metrics.printed.consistency import (
     NoShare,
     contradictions,
     course_of,
@@ -22,9 +23,8 @@ from sampled_metrics.inference.consistency import (
     no_share,
     place,
 )
-from sampled_metrics.inference.flags import of_arithmetic
-from sampled_metrics.inference.printed import PrintedRow, read_printed
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.printed.flags import of_arithmetic
+from sampled_metrics.printed.rows import PrintedRow, read_printed
 from sampled_metrics.sampling.probability import pmf
 from tests.unit import planted
 

@@ -22,18 +22,21 @@ def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options)
 COMMANDS = get_command(app).commands
 # What a command is given in any case, and the functions that it calls; the last one ends it.
 CALLS = {
-    "evaluate": ("r.csv", "ranks.data.as_ranks", "inference.evaluate.evaluate"),
-    "correct": ("s.csv", "inference.correct.correct"),
-    "compare": ("a.csv b.csv", "inference.compare.compare"),
-    "plan": ("", "inference.plan.plan"),
-    "reported": ("HR@10=0.5 --n-items 50 --n-negatives 9", "inference.reported.reported"),
-    "check": ("t.csv", "inference.check.check"),
+    "evaluate": ("r.csv", "ranks.data.as_ranks", "evaluation.evaluate.evaluate"),
+    "correct": ("s.csv", "evaluation.correct.correct"),
+    "compare": ("a.csv b.csv", "evaluation.compare.compare"),
+    "plan": ("", "evaluation.plan.plan"),
+    "reported": ("HR@10=0.5 --n-items 50 --n-negatives 9", "printed.reported.reported"),
+    "check": ("t.csv", "printed.check.check"),
     "report": ("a.csv --output p.html", "pages.own.report"),
     "sample": ("r.csv --n-negatives 9", "ranks.data.as_ranks"),
-    "negatives": ("--relevant h.csv --seen s.csv --n-negatives 9", "inference.negatives.negatives"),
+    "negatives": (
+        "--relevant h.csv --seen s.csv --n-negatives 9",
+        "evaluation.negatives.negatives",
+    ),
     "check-negatives": (
         "n.csv --relevant h.csv --seen s.csv",
-        "inference.negatives.check_negatives",
+        "evaluation.negatives.check_negatives",
     ),
 }
 # By option: its words on the command line, and what the function gets.

@@ -311,7 +311,7 @@ def test_too_little_memory_is_one_line(refused, folder, monkeypatch):
     def greedy(*_, **__):
         raise MemoryError("Unable to allocate 7.28 TiB")
 
-    monkeypatch.setattr("sampled_metrics.inference.correct.correct", greedy)
+    monkeypatch.setattr("sampled_metrics.evaluation.correct.correct", greedy)
     assert refused(*shlex.split(CORRECT)).startswith("not enough memory: Unable to allocate")
 
 
@@ -347,7 +347,7 @@ def test_the_program_is_the_command(folder):
 KILLED_WHILE_WRITING = """
 import os, signal, sys, time
 from pathlib import Path
-import sampled_metrics.inference.evaluate
+import sampled_metrics.evaluation.evaluate
 from sampled_metrics import cli
 from sampled_metrics._base.files import replacing
 
@@ -357,7 +357,7 @@ def killed(*_, **__):
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(10)
 
-sys.modules["sampled_metrics.inference.evaluate"].evaluate = killed
+sys.modules["sampled_metrics.evaluation.evaluate"].evaluate = killed
 Path("r.csv").write_text("rank\\n1\\n")
 sys.argv = ["x", "evaluate", "r.csv", "--n-items", "5"]
 cli.main()

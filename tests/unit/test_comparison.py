@@ -10,18 +10,18 @@ from scipy import stats
 
 from sampled_metrics import InputWarning
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.compare import compare
-from sampled_metrics.inference.correct import correct
-from sampled_metrics.inference.deciding import deciding_differences
-from sampled_metrics.inference.decisions import p_value, users_needed
-from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.ranges import (
+from sampled_metrics.evaluation.compare import compare
+from sampled_metrics.evaluation.correct import correct
+from sampled_metrics.evaluation.deciding import deciding_differences
+from sampled_metrics.evaluation.decisions import p_value, users_needed
+from sampled_metrics.evaluation.results import Compared
+from sampled_metrics.intervals.population import Population
+from sampled_metrics.intervals.ranges import (
     bracket_users,
     common_users,
     difference_range,
     order_p_value,
 )
-from sampled_metrics.inference.results import Compared
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.ranks.data import as_ranks, as_sampled, rank

@@ -15,7 +15,7 @@ from scipy import linalg, optimize
 
 from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics.estimators import bias_variance, least_squares, reduced
-from sampled_metrics.inference.correct import correct
+from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 from tests.conftest import metric_ranges

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sampled_metrics.inference.decisions import decided, mean_difference, of_common, strict_level
-from sampled_metrics.inference.population import Shape
+from sampled_metrics.evaluation.decisions import decided, mean_difference, of_common, strict_level
+from sampled_metrics.intervals.population import Shape
 from tests.unit.test_orders import compared
 
 PRIOR = Shape.of([0.0, 1.0])

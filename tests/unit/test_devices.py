@@ -50,7 +50,7 @@ def _elsewhere(request, monkeypatch):
 
     for module in ("counting", "scores", "devices"):
         monkeypatch.setattr(f"sampled_metrics.inputs.{module}.is_elsewhere", is_elsewhere)
-    monkeypatch.setattr("sampled_metrics.inference.meter.is_elsewhere", is_elsewhere)
+    monkeypatch.setattr("sampled_metrics.evaluation.meter.is_elsewhere", is_elsewhere)
 
 
 def no_copies(monkeypatch):

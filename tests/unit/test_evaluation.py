@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from sampled_metrics._base.errors import InputError, InputWarning
-from sampled_metrics.inference.evaluate import evaluate
-from sampled_metrics.inference.priors import prior_shapes
+from sampled_metrics.evaluation.evaluate import evaluate
+from sampled_metrics.intervals.priors import prior_shapes
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 from tests.unit.relevance import by_user

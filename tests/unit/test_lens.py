@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
+from sampled_metrics._base.text import listed
 from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.inference.flags import listed
-from sampled_metrics.inference.results import count
+from sampled_metrics.evaluation.results import count
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages.lens import (
     DOWN,

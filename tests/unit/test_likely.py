@@ -13,10 +13,10 @@ from scipy.optimize import minimize
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputWarning
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference import tilt
-from sampled_metrics.inference.ranges import Range
-from sampled_metrics.inference.statement import About, state
+from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics import parse_measure
+from sampled_metrics.printed import tilt
+from sampled_metrics.printed.statement import About, state
 
 WITHOUT = "without-replacement"
 GOLDEN = [  # recall@3, by a dense program of all k

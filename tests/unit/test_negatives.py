@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.stats import chi2, chisquare, poisson
 
 from sampled_metrics import InputError
-from sampled_metrics.inference.negatives import _parts
+from sampled_metrics.evaluation.negatives import _parts
 from sampled_metrics.sampling.negatives import (
     Check,
     Pairs,

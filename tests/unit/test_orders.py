@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.orders import exact_verdict, order_parts, sampled_verdict
-from sampled_metrics.inference.pairing import paired_users
-from sampled_metrics.inference.ranges import Range
-from sampled_metrics.inference.results import Compared
-from sampled_metrics.inference.shapes import assumed, caveat, factor_of, name_of
+from sampled_metrics.evaluation.orders import exact_verdict, order_parts, sampled_verdict
+from sampled_metrics.evaluation.pairing import paired_users
+from sampled_metrics.evaluation.results import Compared
+from sampled_metrics.intervals.ranges import Range
+from sampled_metrics.intervals.shapes import assumed, caveat, factor_of, name_of
 from sampled_metrics.ranks import Ranks
 
 

@@ -7,8 +7,8 @@ from html import unescape
 import numpy as np
 import pytest
 
-from sampled_metrics.inference.compare import compare
-from sampled_metrics.inference.correct import correct
+from sampled_metrics.evaluation.compare import compare
+from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.pages import render
 from sampled_metrics.pages.own import own_sampled
 from sampled_metrics.ranks import SampledRanks

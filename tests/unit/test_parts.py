@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inference import evaluate as evaluating
+from sampled_metrics.evaluation import evaluate as evaluating
 from sampled_metrics.ranks import parts
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*ranks.parquet")

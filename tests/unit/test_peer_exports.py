@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from sampled_metrics.inference.evaluate import evaluate
+from sampled_metrics.evaluation.evaluate import evaluate
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 from tests.conftest import ROOT
 

@@ -11,10 +11,10 @@ from scipy import stats
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.deciding import Pair
-from sampled_metrics.inference.kernels import kernel
-from sampled_metrics.inference.plan import plan
-from sampled_metrics.inference.population import Population, rank_blocks
+from sampled_metrics.evaluation.deciding import Pair
+from sampled_metrics.evaluation.plan import plan
+from sampled_metrics.intervals.kernels import kernel
+from sampled_metrics.intervals.population import Population, rank_blocks
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.sampling import sampled_rank_distribution

@@ -5,8 +5,8 @@ import re
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inference.reported import advice
-from sampled_metrics.inference.statement import About
+from sampled_metrics.printed.reported import advice
+from sampled_metrics.printed.statement import About
 
 ABOUT = {"n_items": 300, "n_negatives": 20}
 PRINTED = {"HR@5": "0.52", "NDCG@10": "0.41"}

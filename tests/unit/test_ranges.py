@@ -14,15 +14,15 @@ from scipy.stats import beta, chi2, norm
 from scipy.stats import t as student
 
 from sampled_metrics import InputError, InputWarning, correct
-from sampled_metrics.inference import brackets
-from sampled_metrics.inference.brackets import LOWER, UPPER, _between, likely_mixture
-from sampled_metrics.inference.correct import behaves_like
-from sampled_metrics.inference.kernels import kernel
-from sampled_metrics.inference.likelihood import End
-from sampled_metrics.inference.likelihood import upper_bound as bound_of
-from sampled_metrics.inference.misfit import misfit, rise, users_by_rank
-from sampled_metrics.inference.ranges import bracket_users
-from sampled_metrics.inference.shapes import SHAPES, factor_of, name_of
+from sampled_metrics.evaluation.correct import behaves_like
+from sampled_metrics.intervals import brackets
+from sampled_metrics.intervals.brackets import LOWER, UPPER, _between, likely_mixture
+from sampled_metrics.intervals.kernels import kernel
+from sampled_metrics.intervals.likelihood import End
+from sampled_metrics.intervals.likelihood import upper_bound as bound_of
+from sampled_metrics.intervals.misfit import misfit, rise, users_by_rank
+from sampled_metrics.intervals.ranges import bracket_users
+from sampled_metrics.intervals.shapes import SHAPES, factor_of, name_of
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling

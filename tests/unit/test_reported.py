@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 from sampled_metrics import InputError, correct, reported
-from sampled_metrics.inference.averages import (
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.printed.averages import (
     _RATIO,
     _panels,
     exact_metric,
     last_ranks,
     sampled_moments,
 )
-from sampled_metrics.inference.reported import advice
-from sampled_metrics.inference.statement import About
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.printed.reported import advice
+from sampled_metrics.printed.statement import About
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf
 

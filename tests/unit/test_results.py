@@ -11,8 +11,8 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics._base.text import html_of
-from sampled_metrics.inference import plots
-from sampled_metrics.inference.results import count, extent, likeness, span
+from sampled_metrics.evaluation import plots
+from sampled_metrics.evaluation.results import count, extent, likeness, span
 from sampled_metrics.metrics import parse_measure
 
 matplotlib = pytest.importorskip("matplotlib")

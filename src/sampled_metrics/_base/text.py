@@ -112,3 +112,10 @@ def html_of(parts: Parts) -> str:
 def html_lines_of(words: str) -> str:
     """Escape lines for HTML; text between backticks becomes code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(words).replace("\n  ", " "))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names, such as `A, B and C`."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

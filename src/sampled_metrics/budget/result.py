@@ -12,9 +12,9 @@ from scipy.special import stdtr, stdtrit
 from sampled_metrics._base.text import Parts, plain
 from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.estimates import Estimate
-from sampled_metrics.inference.decisions import decided
-from sampled_metrics.inference.orders import is_above, order_in_words
-from sampled_metrics.inference.results import (
+from sampled_metrics.evaluation.decisions import decided
+from sampled_metrics.evaluation.orders import is_above, order_in_words
+from sampled_metrics.evaluation.results import (
     UNDECIDED,
     Compared,
     Results,

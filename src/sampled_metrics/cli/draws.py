@@ -111,7 +111,7 @@ def negatives(
 
     Keys: user_id, item_id, a row for each negative.
     """
-    from sampled_metrics.inference.negatives import negatives
+    from sampled_metrics.evaluation.negatives import negatives
 
     drawn = negatives(relevant, seen, n_negatives, items=items, seed=seed)
     emit_columns({name: drawn[name] for name in drawn}, form, output)
@@ -139,7 +139,7 @@ def check_negatives(
     Keys: name, passed, found, expected, p_value (of uniformity), remark, notes. Exit status 1 if
     any fails.
     """
-    from sampled_metrics.inference.negatives import check_negatives
+    from sampled_metrics.evaluation.negatives import check_negatives
 
     checks = check_negatives(file, relevant, seen, items=items)
     emit_results(checks, form, output)

@@ -72,7 +72,7 @@ def _known_estimators(names: list[str] | None) -> list[str] | None:
 
 def _known_shape(shape: str) -> str:
     """Return the shape, or raise InputError, which names the option."""
-    from sampled_metrics.inference.shapes import factor_of
+    from sampled_metrics.intervals.shapes import factor_of
 
     with reading("--shape"):
         factor_of(shape)

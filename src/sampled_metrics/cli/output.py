@@ -17,7 +17,7 @@ from sampled_metrics._base.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sampled_metrics.inference.results import Results
+    from sampled_metrics.evaluation.results import Results
 
 Row = dict[str, Any]
 

@@ -41,8 +41,8 @@ def evaluate(
     fractions.
     """
     from sampled_metrics._base.text import text_of
-    from sampled_metrics.inference import evaluate as evaluation
-    from sampled_metrics.inference.results import questions
+    from sampled_metrics.evaluation import evaluate as evaluation
+    from sampled_metrics.evaluation.results import questions
     from sampled_metrics.ranks.data import as_ranks
 
     given: dict[str, Any] = {"relevant": relevant, "seen": seen, "min_relevance": min_relevance}
@@ -116,7 +116,7 @@ def correct(
     behaves_like, n_users, n_items, n_negatives, sampling, notes (questions about the file); values
     are fractions. The estimate to quote is by `likely`.
     """
-    from sampled_metrics.inference import correct as correction
+    from sampled_metrics.evaluation import correct as correction
 
     names = metric or defaults.METRICS, estimator or defaults.ESTIMATORS
     given: Any = {"n_negatives": n_negatives, "n_items": n_items, "sampling": sampling}
@@ -180,8 +180,8 @@ def reported(
     n_users, sampling, printed, notes; with --against: metric, a_low, a_high, b_low, b_high,
     range_low, range_high (of b - a), order (a, b or undecided). Values are fractions.
     """
-    from sampled_metrics.inference import reported as reports
-    from sampled_metrics.inference.statement import About
+    from sampled_metrics.printed import reported as reports
+    from sampled_metrics.printed.statement import About
 
     about: Any = {"n_items": n_items, "n_negatives": n_negatives, "n_users": n_users}
     about |= {"sampling": sampling, "shape": shape, "confidence": confidence}
@@ -233,7 +233,7 @@ def check(
     metric in the table measured and standing. Exit status 1 if a row has a flag.
     """
     from sampled_metrics._base.text import text_of
-    from sampled_metrics.inference import check as checking
+    from sampled_metrics.printed import check as checking
 
     checks = checking.check(
         file,
@@ -314,7 +314,7 @@ def compare_files(
     rankings, about), holds_up_to (the largest factor of --shape at which sampled ranks decide the
     order), notes (questions about the files); values are fractions.
     """
-    from sampled_metrics.inference.compare import compare
+    from sampled_metrics.evaluation.compare import compare
 
     if len(files) < 2:
         raise InputError("the only file; compare needs two or more", path=files[0])
@@ -370,7 +370,7 @@ def plan(
     which about half are decided), decides (the least n_negatives with a probability of 0.95),
     exact_a, exact_b, n_items, n_users, sampling, notes (questions about the files).
     """
-    from sampled_metrics.inference import plan as planning
+    from sampled_metrics.evaluation import plan as planning
 
     a = b = None
     if ranks is not None:

@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from sampled_metrics.inference.check import Checked, Checks
-from sampled_metrics.inference.consistency import OUTSIDE
-from sampled_metrics.inference.printed import PrintedRow
-from sampled_metrics.inference.reported import reported
-from sampled_metrics.inference.results import count
+from sampled_metrics.evaluation.results import count
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.pages import render
+from sampled_metrics.printed.check import Checked, Checks
+from sampled_metrics.printed.consistency import OUTSIDE
+from sampled_metrics.printed.reported import reported
+from sampled_metrics.printed.rows import PrintedRow
 
 SHOWN = ("HR@10", "NDCG@10", "HR@5", "NDCG@5")  # the first of them that a row has is drawn
 OF_METRIC = ("metric", "value", "low", "high", "likely", "measured", "standing")

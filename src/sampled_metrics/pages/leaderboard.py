@@ -8,10 +8,10 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.compare import compare
-from sampled_metrics.inference.flags import listed
-from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.results import UNDECIDED, count
+from sampled_metrics._base.text import listed
+from sampled_metrics.evaluation.compare import compare
+from sampled_metrics.evaluation.results import UNDECIDED, count
+from sampled_metrics.intervals.population import Population
 from sampled_metrics.metrics import Measure
 from sampled_metrics.pages.words import percent
 from sampled_metrics.ranks import Ranks, Sampling

@@ -16,9 +16,9 @@ from scipy.special import ndtr
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.estimators import Estimator, estimator_matrix
-from sampled_metrics.inference.correct import behaves_like
-from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.results import UNDECIDED, Compared
+from sampled_metrics.evaluation.correct import behaves_like
+from sampled_metrics.evaluation.results import UNDECIDED, Compared
+from sampled_metrics.intervals.population import Population
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.pages.words import Orders, Setting, headline, in_words, standings, verdict
 from sampled_metrics.ranks import Ranks, Sampling

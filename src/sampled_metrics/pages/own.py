@@ -21,15 +21,14 @@ from sampled_metrics._base.defaults import (
 )
 from sampled_metrics._base.errors import InputError, collected, reading
 from sampled_metrics._base.files import require_output, write_text
-from sampled_metrics._base.text import Rows
+from sampled_metrics._base.text import Rows, listed
 from sampled_metrics.estimators import DECLARED, parse_estimators
-from sampled_metrics.inference.compare import compare
-from sampled_metrics.inference.correct import correct
-from sampled_metrics.inference.evaluate import evaluate
-from sampled_metrics.inference.flags import listed
-from sampled_metrics.inference.orders import PROVES_LITTLE, order_in_words
-from sampled_metrics.inference.pairing import all_alike
-from sampled_metrics.inference.results import UNDECIDED, Compared, Results
+from sampled_metrics.evaluation.compare import compare
+from sampled_metrics.evaluation.correct import correct
+from sampled_metrics.evaluation.evaluate import evaluate
+from sampled_metrics.evaluation.orders import PROVES_LITTLE, order_in_words
+from sampled_metrics.evaluation.pairing import all_alike
+from sampled_metrics.evaluation.results import UNDECIDED, Compared, Results
 from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render

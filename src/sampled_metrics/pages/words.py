@@ -8,7 +8,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators import Estimator
-from sampled_metrics.inference.results import count, likeness
+from sampled_metrics.evaluation.results import count, likeness
 from sampled_metrics.metrics import Measure, parse_measure
 
 MOST_PAIRS = 3  # in words

@@ -16,7 +16,7 @@ from sampled_metrics._base.arrays import MEMORY, Float, Int, blocks, generator, 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.estimators.least_squares import rank_rule
-from sampled_metrics.inference.ranges import bracket_users, difference_range
+from sampled_metrics.intervals.ranges import bracket_users, difference_range
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution

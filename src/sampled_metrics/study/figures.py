@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy.special import ndtr
 
-from sampled_metrics import inference
+from sampled_metrics import evaluation
 from sampled_metrics._base.files import replacing, write_table
 from sampled_metrics.study.drawing import (
     DASHES,
@@ -36,7 +36,7 @@ from sampled_metrics.study.printed import groups
 from sampled_metrics.study.tables import EXACT, SAMPLED
 
 logging.getLogger("fontTools").setLevel(logging.WARNING)  # or it lists the tables of each font
-STYLE = Path(inference.__file__).with_name("plots.mplstyle")
+STYLE = Path(evaluation.__file__).with_name("plots.mplstyle")
 TOYS = ("#8a1538", "#006d77", "#7a5c00")
 SIZES = ("#0f7d6c", "#1f5fa8", "#6a3fb0", "#8f1560")  # colours of samples, small to large
 LIGHT = "#767676"  # background curves

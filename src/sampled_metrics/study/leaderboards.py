@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sampled_metrics.inference.results import count
+from sampled_metrics.evaluation.results import count
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.pages.leaderboard import ROUND, leaderboard
 from sampled_metrics.pages.words import percent

@@ -17,9 +17,9 @@ import pandas as pd
 
 from sampled_metrics import __version__
 from sampled_metrics._base.files import read_json, read_table
+from sampled_metrics._base.text import listed
 from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.inference.compare import compare
-from sampled_metrics.inference.flags import listed
+from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.pages.leaderboard import board_of
 from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import orders_by_ranges, range_bars, range_panel

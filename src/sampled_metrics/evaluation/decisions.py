@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 
 from sampled_metrics._base.arrays import Float, Int, adjusted
-from sampled_metrics.inference.population import Estimate, Shape, estimate
-from sampled_metrics.inference.results import UNDECIDED, Compared
+from sampled_metrics.evaluation.results import UNDECIDED, Compared
+from sampled_metrics.intervals.population import Estimate, Shape, estimate
 
 _ROUNDING = 1e-13
 _LEAST_RATIO = 1e-5  # difference by error, so that users needed fit into int64

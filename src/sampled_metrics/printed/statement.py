@@ -14,12 +14,12 @@ from sampled_metrics._base.arguments import check_arguments, whole_number
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.averages import exact_metric, last_ranks, sampled_moments
-from sampled_metrics.inference.kernels import Extremes
-from sampled_metrics.inference.means import Least, Means, conflict, conflict_with, least
-from sampled_metrics.inference.ranges import Range
-from sampled_metrics.inference.shapes import factor_of
+from sampled_metrics.intervals.kernels import Extremes
+from sampled_metrics.intervals.ranges import Range
+from sampled_metrics.intervals.shapes import factor_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.printed.averages import exact_metric, last_ranks, sampled_moments
+from sampled_metrics.printed.means import Least, Means, conflict, conflict_with, least
 from sampled_metrics.ranks import Sampling
 
 Numbers: TypeAlias = Mapping[str, float | str]  # printed metrics by name

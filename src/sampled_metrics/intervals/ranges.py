@@ -24,11 +24,11 @@ from scipy.special import stdtrit
 from sampled_metrics._base.arrays import Float, Int, first_duplicate, generator
 from sampled_metrics._base.defaults import CONFIDENCE, MOST_WIDTH
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
-from sampled_metrics.inference.kernels import kernel
-from sampled_metrics.inference.likelihood import End, bound_of_sum, upper_bound
-from sampled_metrics.inference.misfit import CAUSES, refuse_unexplained
-from sampled_metrics.inference.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of, name_of
+from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
+from sampled_metrics.intervals.kernels import kernel
+from sampled_metrics.intervals.likelihood import End, bound_of_sum, upper_bound
+from sampled_metrics.intervals.misfit import CAUSES, refuse_unexplained
+from sampled_metrics.intervals.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of, name_of
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling

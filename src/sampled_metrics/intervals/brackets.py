@@ -22,7 +22,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.cones import cone_programme
-from sampled_metrics.inference.kernels import Kernel, peaks, spread_rows
+from sampled_metrics.intervals.kernels import Kernel, peaks, spread_rows
 from sampled_metrics.metrics.measures import Measure
 
 LOWER, UPPER = -1.0, 1.0  # signs of vectors; lower ones are upper ones of the negative

@@ -17,9 +17,9 @@ from scipy.special import logsumexp, softmax
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import MOST_WIDTH
-from sampled_metrics.inference.ranges import Range
-from sampled_metrics.inference.statement import Printed, exact_metric_of
+from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.printed.statement import Printed, exact_metric_of
 
 NONE_QUOTED = (
     "as one printed number says too little, and so does one no better than a random order's, the "

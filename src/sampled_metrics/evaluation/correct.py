@@ -31,11 +31,8 @@ from sampled_metrics.estimators import (
     parse_estimators,
 )
 from sampled_metrics.estimators.least_squares import rank_rule
-from sampled_metrics.inference.drawn import question_negatives, rankings_meant
-from sampled_metrics.inference.kernels import rank_grid
-from sampled_metrics.inference.population import Estimate, Population, Shape, estimate
-from sampled_metrics.inference.ranges import Bracketed, Range, checked_ranges
-from sampled_metrics.inference.results import (
+from sampled_metrics.evaluation.drawn import question_negatives, rankings_meant
+from sampled_metrics.evaluation.results import (
     Results,
     Row,
     count,
@@ -44,7 +41,10 @@ from sampled_metrics.inference.results import (
     span,
     with_questions,
 )
-from sampled_metrics.inference.shapes import assumed, caveat, name_of
+from sampled_metrics.intervals.kernels import rank_grid
+from sampled_metrics.intervals.population import Estimate, Population, Shape, estimate
+from sampled_metrics.intervals.ranges import Bracketed, Range, checked_ranges
+from sampled_metrics.intervals.shapes import assumed, caveat, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
 from sampled_metrics.ranks.data import Data, OfUsers, as_sampled

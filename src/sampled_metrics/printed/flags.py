@@ -7,17 +7,18 @@ purpose.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sampled_metrics.inference import consistency
-from sampled_metrics.inference.consistency import (
+from sampled_metrics._base.text import listed
+from sampled_metrics.intervals.shapes import NONE
+from sampled_metrics.printed import consistency
+from sampled_metrics.printed.consistency import (
     OUTSIDE,
     Contradiction,
     NoShare,
     Placed,
     not_above_random,
 )
-from sampled_metrics.inference.printed import PrintedRow
-from sampled_metrics.inference.shapes import NONE
-from sampled_metrics.inference.statement import number_of
+from sampled_metrics.printed.rows import PrintedRow
+from sampled_metrics.printed.statement import number_of
 
 GRANULARITY, BOUNDS, RANKS, EXACT = "granularity", "bounds", "ranks", "exact"
 _MOST_NAMED = 2  # exact metrics in a message
@@ -146,10 +147,3 @@ def of_exact(row: PrintedRow, placed: Sequence[Placed]) -> Flag:
 def pairs_of(numbers: Mapping[str, str]) -> list[str]:
     """Write numbers as they are given, such as HR@10=0.82."""
     return [f"{name}={text}" for name, text in numbers.items()]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Join names, such as `A, B and C`."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int, starts
 from sampled_metrics.estimators.least_squares import rank_rule
-from sampled_metrics.inference.population import Shape
+from sampled_metrics.intervals.population import Shape
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.metrics.levels import random_places
 from sampled_metrics.ranks import Ranks

@@ -10,7 +10,7 @@ import pandas as pd
 
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import Parts
-from sampled_metrics.inference.results import Results, with_questions
+from sampled_metrics.evaluation.results import Results, with_questions
 from sampled_metrics.inputs.items import negative_rows, table_of_items
 from sampled_metrics.inputs.tables import ITEM, USER
 from sampled_metrics.ranks.data import OfUsers

@@ -16,7 +16,7 @@ import numpy as np
 from sampled_metrics._base.arrays import CACHE, MEMORY, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import mean_up_to, sums_up_to
-from sampled_metrics.inference.shapes import factor_of
+from sampled_metrics.intervals.shapes import factor_of
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Sampling

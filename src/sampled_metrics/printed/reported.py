@@ -19,12 +19,8 @@ from sampled_metrics._base.arrays import Float, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED, Names
 from sampled_metrics._base.errors import ask
 from sampled_metrics._base.text import Parts
-from sampled_metrics.inference.averages import sampled_moments
-from sampled_metrics.inference.consistency import no_share, not_above_random
-from sampled_metrics.inference.means import Least
-from sampled_metrics.inference.printed import PrintedRow
-from sampled_metrics.inference.results import Results, count, order_of, span
-from sampled_metrics.inference.shapes import (
+from sampled_metrics.evaluation.results import Results, count, order_of, span
+from sampled_metrics.intervals.shapes import (
     BEFORE_LAST,
     NON_INCREASING,
     NONE,
@@ -33,7 +29,12 @@ from sampled_metrics.inference.shapes import (
     factor_of,
     name_of,
 )
-from sampled_metrics.inference.statement import (
+from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
+from sampled_metrics.printed.averages import sampled_moments
+from sampled_metrics.printed.consistency import no_share, not_above_random
+from sampled_metrics.printed.means import Least
+from sampled_metrics.printed.rows import PrintedRow
+from sampled_metrics.printed.statement import (
     About,
     Numbers,
     number_of,
@@ -41,8 +42,7 @@ from sampled_metrics.inference.statement import (
     solve,
     state,
 )
-from sampled_metrics.inference.tilt import NONE_QUOTED, likely
-from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
+from sampled_metrics.printed.tilt import NONE_QUOTED, likely
 from sampled_metrics.ranks import Sampling
 
 ADVISED = ("HR@10", "HR@10 NDCG@10", "HR@1 HR@5 HR@10", "MRR", "NDCG@5 NDCG@10")

@@ -25,9 +25,9 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics._base.threads import ALL_CORES
-from sampled_metrics.inference.correct import Corrected, correct
-from sampled_metrics.inference.evaluate import Evaluated, evaluate
-from sampled_metrics.inference.results import Results, with_questions
+from sampled_metrics.evaluation.correct import Corrected, correct
+from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
+from sampled_metrics.evaluation.results import Results, with_questions
 from sampled_metrics.inputs.devices import in_memory, is_elsewhere
 from sampled_metrics.inputs.samples import Samples
 from sampled_metrics.inputs.scores import Beside as Counts

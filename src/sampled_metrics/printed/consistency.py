@@ -32,13 +32,13 @@ from scipy.special import chdtri, ndtri
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.solvers import nearest_weights
-from sampled_metrics.inference.averages import moments
-from sampled_metrics.inference.kernels import rank_grid, spread
-from sampled_metrics.inference.means import Means, conflict, least
-from sampled_metrics.inference.printed import PrintedRow
-from sampled_metrics.inference.shapes import NON_INCREASING
-from sampled_metrics.inference.statement import number_of
+from sampled_metrics.intervals.kernels import rank_grid, spread
+from sampled_metrics.intervals.shapes import NON_INCREASING
 from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.printed.averages import moments
+from sampled_metrics.printed.means import Means, conflict, least
+from sampled_metrics.printed.rows import PrintedRow
+from sampled_metrics.printed.statement import number_of
 from sampled_metrics.ranks import Sampling
 
 _SHARES_OF_USERS = ("hit", "recall")  # with one held-out item a user

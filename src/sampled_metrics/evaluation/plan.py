@@ -13,11 +13,11 @@ from sampled_metrics._base.arrays import integers, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE, Names, Shape
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.text import Parts
-from sampled_metrics.inference.deciding import Pair, decision
-from sampled_metrics.inference.pairing import paired_users
-from sampled_metrics.inference.population import Population, power_law_with
-from sampled_metrics.inference.results import INSTEAD, Results, count, with_questions
-from sampled_metrics.inference.shapes import assumed
+from sampled_metrics.evaluation.deciding import Pair, decision
+from sampled_metrics.evaluation.pairing import paired_users
+from sampled_metrics.evaluation.results import INSTEAD, Results, count, with_questions
+from sampled_metrics.intervals.population import Population, power_law_with
+from sampled_metrics.intervals.shapes import assumed
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.data import Data, as_ranks

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics.inference.kernels import ALL_POINTS
+from sampled_metrics.intervals.kernels import ALL_POINTS
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf_at

@@ -14,9 +14,10 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, QUOTED, SHAPE, Names
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics.inference import orders, ranges
-from sampled_metrics.inference.correct import Solved, chosen_estimators, solve
-from sampled_metrics.inference.decisions import (
+from sampled_metrics._base.text import listed
+from sampled_metrics.evaluation import orders
+from sampled_metrics.evaluation.correct import Solved, chosen_estimators, solve
+from sampled_metrics.evaluation.decisions import (
     decided,
     mean_difference,
     of_common,
@@ -24,18 +25,14 @@ from sampled_metrics.inference.decisions import (
     strict_level,
     users_needed,
 )
-from sampled_metrics.inference.drawn import question_negatives
-from sampled_metrics.inference.evaluate import (
+from sampled_metrics.evaluation.drawn import question_negatives
+from sampled_metrics.evaluation.evaluate import (
     known_values,
     question_ends,
     relevance_notes,
 )
-from sampled_metrics.inference.flags import listed
-from sampled_metrics.inference.pairing import Common, Paired, all_alike, questioned_users
-from sampled_metrics.inference.population import Shape
-from sampled_metrics.inference.priors import prior_shapes
-from sampled_metrics.inference.ranges import Range
-from sampled_metrics.inference.results import (
+from sampled_metrics.evaluation.pairing import Common, Paired, all_alike, questioned_users
+from sampled_metrics.evaluation.results import (
     EXACT,
     UNDECIDED,
     Compared,
@@ -43,6 +40,10 @@ from sampled_metrics.inference.results import (
     missing_notes,
     with_questions,
 )
+from sampled_metrics.intervals import ranges
+from sampled_metrics.intervals.population import Shape
+from sampled_metrics.intervals.priors import prior_shapes
+from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import Data, OfUsers

@@ -17,9 +17,9 @@ from scipy.special import chdtrc, ndtr, xlogy
 from sampled_metrics._base.arrays import Float, generator
 from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics._base.solvers import nearest_weights
-from sampled_metrics.inference.brackets import likely_mixture
-from sampled_metrics.inference.kernels import Kernel, kernel
-from sampled_metrics.inference.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of
+from sampled_metrics.intervals.brackets import likely_mixture
+from sampled_metrics.intervals.kernels import Kernel, kernel
+from sampled_metrics.intervals.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of
 from sampled_metrics.ranks import SampledRanks
 
 CAUSES = (

@@ -16,12 +16,12 @@ from scipy.special import ndtr, ndtri
 
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
-from sampled_metrics.inference.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
-from sampled_metrics.inference.kernels import bins_of, kernel
-from sampled_metrics.inference.population import Moments, Population
-from sampled_metrics.inference.ranges import least_difference, unbiased_auc
-from sampled_metrics.inference.results import Compared
-from sampled_metrics.inference.shapes import NONE, name_of
+from sampled_metrics.evaluation.results import Compared
+from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
+from sampled_metrics.intervals.kernels import bins_of, kernel
+from sampled_metrics.intervals.population import Moments, Population
+from sampled_metrics.intervals.ranges import least_difference, unbiased_auc
+from sampled_metrics.intervals.shapes import NONE, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import SampledRanks, Sampling
 

@@ -13,16 +13,16 @@ from sampled_metrics._base.arrays import one_thread
 from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts
-from sampled_metrics.inference import consistency, flags
-from sampled_metrics.inference.consistency import Placed, go_together
-from sampled_metrics.inference.flags import Flag
-from sampled_metrics.inference.printed import PrintedRow, read_printed
-from sampled_metrics.inference.ranges import Range
-from sampled_metrics.inference.results import Results, Row, count, span
-from sampled_metrics.inference.shapes import BEFORE_LAST, NONE, assumed, name_of
-from sampled_metrics.inference.statement import About, Printed, solve, state
-from sampled_metrics.inference.tilt import NONE_QUOTED, likely
+from sampled_metrics.evaluation.results import Results, Row, count, span
+from sampled_metrics.intervals.ranges import Range
+from sampled_metrics.intervals.shapes import BEFORE_LAST, NONE, assumed, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.printed import consistency, flags
+from sampled_metrics.printed.consistency import Placed, go_together
+from sampled_metrics.printed.flags import Flag
+from sampled_metrics.printed.rows import PrintedRow, read_printed
+from sampled_metrics.printed.statement import About, Printed, solve, state
+from sampled_metrics.printed.tilt import NONE_QUOTED, likely
 
 _ONE_NUMBER = (
     "One number a row orders nothing: print HR@1, HR@5 and HR@10 (`reported --advice` says how "

@@ -33,9 +33,9 @@ from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import em_step
-from sampled_metrics.inference.brackets import likely_mixture
-from sampled_metrics.inference.kernels import bins_of, in_bins, kernel
-from sampled_metrics.inference.shapes import NON_INCREASING
+from sampled_metrics.intervals.brackets import likely_mixture
+from sampled_metrics.intervals.kernels import bins_of, in_bins, kernel
+from sampled_metrics.intervals.shapes import NON_INCREASING
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import sampled_rank_distribution

@@ -54,7 +54,7 @@ class Shown(ABC):
         by metric, or by (recommender, metric) if there are several. `axes` are Matplotlib's, one
         for each metric; by default of a new figure.
         """
-        from sampled_metrics.inference.plots import draw
+        from sampled_metrics.evaluation.plots import draw
 
         if not isinstance(exact, Shown | Mapping | None):
             raise wrong_type("exact", exact, Shown, Mapping)

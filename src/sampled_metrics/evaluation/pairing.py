@@ -9,9 +9,9 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError, ask, reading
-from sampled_metrics.inference.ranges import common_users
 from sampled_metrics.inputs.items import table_of
 from sampled_metrics.inputs.tables import RUN
+from sampled_metrics.intervals.ranges import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import as_ranks, as_sampled, taken
 

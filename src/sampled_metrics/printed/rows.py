@@ -18,8 +18,8 @@ import pyarrow as pa
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.files import require_file
-from sampled_metrics.inference.statement import MOST_ITEMS, number_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.printed.statement import MOST_ITEMS, number_of
 from sampled_metrics.ranks import Sampling
 
 WHAT = "a table of printed metrics"

@@ -5,11 +5,10 @@ from math import floor, isnan
 from operator import attrgetter
 
 from sampled_metrics._base.text import Parts
-from sampled_metrics.inference.correct import Solved
-from sampled_metrics.inference.deciding import deciding_differences
-from sampled_metrics.inference.drawn import rankings_meant
-from sampled_metrics.inference.ranges import Range
-from sampled_metrics.inference.results import (
+from sampled_metrics.evaluation.correct import Solved
+from sampled_metrics.evaluation.deciding import deciding_differences
+from sampled_metrics.evaluation.drawn import rankings_meant
+from sampled_metrics.evaluation.results import (
     EXACT,
     INSTEAD,
     UNDECIDED,
@@ -20,7 +19,8 @@ from sampled_metrics.inference.results import (
     likeness,
     span,
 )
-from sampled_metrics.inference.shapes import MOST_FACTOR, NONE, assumed
+from sampled_metrics.intervals.ranges import Range
+from sampled_metrics.intervals.shapes import MOST_FACTOR, NONE, assumed
 from sampled_metrics.metrics.measures import parse_measure
 
 _MANY_USERS = 10_000_000

@@ -27,7 +27,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.cones import cone_programme
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.kernels import Extremes, peaks, spread
+from sampled_metrics.intervals.kernels import Extremes, peaks, spread
 
 _SPREADS = 40, 200  # columns at the start; more where these allow no distribution
 _ADDED, _ROUNDS = 20, 150  # best columns at most in each round; rounds

@@ -1,0 +1,1 @@
+"""Results of ranks: exact metrics, corrections, comparisons, plans, and how they print."""

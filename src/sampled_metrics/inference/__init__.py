@@ -1,1 +1,0 @@
-"""Conclusions from ranks: estimates, intervals, comparisons, plans."""

@@ -1,0 +1,1 @@
+"""Populations, kernels and ranges: distributions of ranks that sampled ranks allow, as numbers."""

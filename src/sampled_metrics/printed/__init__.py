@@ -1,0 +1,1 @@
+"""Numbers printed in papers: exact metrics that they allow, and tables that contradict."""

@@ -1,0 +1,36 @@
+"""Tokens of each room of the package and in all; ceilings that may only fall."""
+
+import re
+import subprocess
+import sys
+
+from tests.conftest import ROOT
+
+CEILINGS = {
+    "_base": 7_300,
+    "budget": 13_500,
+    "cli": 6_400,
+    "estimators": 4_000,
+    "evaluation": 19_500,
+    "inputs": 21_400,
+    "intervals": 10_600,
+    "metrics": 5_700,
+    "pages": 9_500,
+    "printed": 13_000,
+    "ranks": 9_800,
+    "sampling": 6_100,
+    "study": 36_500,
+    "top": 1_200,
+    "all": 163_900,
+}
+DENSEST = 13.2  # tokens a line of any file
+
+
+def test_rooms_get_no_larger():
+    script = ROOT / "benchmarks/size.py"
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    rows = re.findall(r"^(\w+) +([\d,]+) +[\d,]+ +[\d.]+  ([\d.]+)", run.stdout, re.MULTILINE)
+    assert [room for room, *_ in rows] == list(CEILINGS)
+    for room, tokens, density in rows:
+        assert int(tokens.replace(",", "")) <= CEILINGS[room], f"{room} is too large\n{run.stdout}"
+        assert float(density) <= DENSEST, run.stdout
