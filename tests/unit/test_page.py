@@ -132,7 +132,7 @@ def test_every_figure_and_download_is_there(document):
     packed = [attrs for _, attrs in document.elements if "data-packed" in attrs]
     downloads = {attrs["data-name"]: attrs["data-packed"] for attrs in packed}
     figures = ["z", "errors", *(f"figure{i}" for i in range(1, 7))]
-    tables = ["exact", "likely", "table4"]
+    tables = ["exact", "table4"]
     assert {f"{name}.csv" for name in (*figures, *tables)} < downloads.keys()
     for name, packed in downloads.items():
         folder = "figures" if name.partition(".")[0] in figures else "tables"

@@ -317,7 +317,7 @@ def errors_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     ]
     ((axes,),) = panels(figure, 1, 1, 2, right=0.85, ylabel="Relative error (%)")
     table = table.assign(value=table["value"].clip(lower=LEAST_ERROR))
-    curves(axes, table, "estimator", "n_negatives", styles, marker=".", clip_on=False)
+    curves(axes, table, "estimator", "n_negatives", styles, clip_on=False)
     first = table["n_negatives"].min()
     log_axis(axes.xaxis, first, max(table["n_negatives"].max(), 2 * first))
     log_axis(axes.yaxis, 0.8 * table["value"].min(), 1.25 * table["value"].max())

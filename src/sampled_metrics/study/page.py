@@ -129,7 +129,6 @@ def collect(
         "scores": picture(folder / "z") if "exact" in compared else None,
         "exact": download(results / "tables/exact.csv"),
         "figures": [picture(folder / name) for name in FIGURES[is_paper]],
-        "likely": download(results / "tables/likely.csv"),
         "audit": _audit(audit) if audit else [],
         "config": _settings(config),
         "origin": origin,
