@@ -168,8 +168,8 @@ def test_the_guide_states_the_totals_of_the_reference_run():
     kinds = card.loc[card["verdict"] == "exact", "kind"].value_counts()
     by_kind = (kinds["deterministic"], kinds["near-certain"], kinds["random"])
     assert "{} deterministic ones, {} near-certain ones, and {} random".format(*by_kind) in words
-    assert f"{counts['within noise']} differ by what the paper's repetitions explain" in words
-    assert f"{counts['explained']} rest on what the paper leaves open" in words
+    assert f" {counts['within noise']} differ within the noise" in words
+    assert f" {counts['explained']} by three choices" in words
     claims = pd.read_csv(REFERENCE / "claims.csv")
     verdicts = claims["verdict"].value_counts()
     assert f"Of {verdicts.sum()} sentences" in words
