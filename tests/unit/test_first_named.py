@@ -126,6 +126,7 @@ def test_items_seen_by_users_without_held_out_items_are_kept_apart():
     assert listed(known.seen_by_others) == [(0, "a"), (1, "b"), (1, "e")]
 
 
+@pytest.mark.filterwarnings("ignore:seen. rows of label 0 do not count")
 @pytest.mark.parametrize(
     ("relevance", "kept", "grades"),
     [

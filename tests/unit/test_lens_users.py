@@ -188,21 +188,30 @@ def test_names_of_lines_need_room_and_are_not_at_the_right_edge():
     assert [line["name"] for line in chart.leads(near)["lines"]] == ["", ""]
 
 
+def corners(path):
+    """Places where an outline turns, across (H) and down (V), from absolute and relative steps."""
+    place = {"H": 0, "V": 350}
+    for step, number in re.findall(r"([hvHV])(-?\d+)", path):
+        axis = step.upper()
+        place[axis] = int(number) + (place[axis] if step.islower() else 0)
+        yield axis, place[axis]
+
+
 def test_every_bar_of_a_window_is_where_its_credit_ends():
     """By hand on k = 1, 2, 4, 8: places 0, 1/3, 2/3 and 1 of 1,000; the last bar is as wide."""
     chart = Chart(np.array([1, 2, 4, 8]), 1000 * np.arange(4) / 3)
     window = chart.window(np.array([0.9, 0.6, 0.7, 0.3]))
     # falls of .3, -.1, .4 and .3 on equal widths: 90, -30, 120, 90 of 120 above, 45 below
-    heights = [int(y) for y in re.findall(r"V(\d+)", window["up"])]
-    assert heights == [350 - 90, 350, 350 - 120, 350 - 90, 350]
-    assert re.findall(r"H(\d+)", window["up"]) == ["0", "333", "667", "1000", "1000"]
-    steps = re.findall(r"H(\d+)V(\d+)", window["down"])
-    assert steps == [("333", "380"), ("667", "350"), ("1000", "350")]
+    up = list(corners(window["up"]))
+    assert [y for axis, y in up if axis == "V"] == [350 - 90, 350, 350 - 120, 350 - 90, 350]
+    assert [x for axis, x in up if axis == "H"] == [0, 333, 667, 1000, 1000]
+    down = [("H", 333), ("V", 380), ("H", 667), ("V", 350), ("H", 1000), ("V", 350)]
+    assert list(corners(window["down"])) == down
     assert window["at"] == 66.7
     steep = chart.window(np.array([0.1, 0.5, 0.4, 0.4]))
     # falls of -.4, .1, 0 and .4: -.4 may be 45 below, so that 1 is 112.5
-    assert re.findall(r"V(\d+)", steep["up"])[:1] == [str(350 - 11)]
-    assert re.findall(r"V(\d+)", steep["down"])[:1] == [str(350 + 45)]
+    assert dict(reversed(list(corners(steep["up"]))))["V"] == 350 - 11
+    assert dict(reversed(list(corners(steep["down"]))))["V"] == 350 + 45
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import sys
 from tests.conftest import ROOT
 
 CEILINGS = {
-    "_base": 7_300,
+    "_base": 7_400,
     "budget": 13_500,
     "cli": 6_400,
     "estimators": 4_000,
     "evaluation": 19_500,
-    "inputs": 21_400,
+    "inputs": 21_300,
     "intervals": 10_600,
     "metrics": 5_700,
     "pages": 9_500,
@@ -21,7 +21,7 @@ CEILINGS = {
     "sampling": 6_100,
     "study": 36_500,
     "top": 1_200,
-    "all": 163_900,
+    "all": 163_700,
 }
 DENSEST = 13.2  # tokens a line of any file
 

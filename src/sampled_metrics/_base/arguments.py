@@ -1,6 +1,7 @@
 """Checks of arguments and of options, each declared once with its type and its limits."""
 
 import operator
+import os
 from collections.abc import Collection
 from os import PathLike
 from pathlib import Path
@@ -11,6 +12,8 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, flag
+
+ALL_CORES = -1  # value of `n_jobs`
 
 
 class _Option(NamedTuple):
@@ -135,3 +138,22 @@ def require_same(
         said = f"{values[0]} to {values[-1]}"
     given = f"{name} ({flag(name)}) is {option}"
     raise InputError(f"found {found_name} {said}, but {given}")
+
+
+def threads_of(n_jobs: int) -> int:
+    """Return the number of threads of `n_jobs`: -1 for one per core, -2 for one fewer, as joblib.
+
+    Examples
+    --------
+    >>> threads_of(3)
+    3
+    """
+    number = whole_number("n_jobs", n_jobs)
+    if number == 0:
+        raise InputError("n_jobs is 0, expected a number of threads, or -1 for all cores")
+    if number > 0:
+        return number
+    cores = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    return max(1, cores + 1 + number)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeAlias
 
+import array_api_compat as compat
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
@@ -272,3 +273,15 @@ def geometric_sizes(smallest: int, largest: int, number: int) -> list[int]:
     """Space whole numbers evenly on a logarithmic scale, at most `number` of them."""
     sizes = np.geomspace(smallest, largest, number)
     return sorted({round(size) for size in sizes.tolist()})
+
+
+def is_elsewhere(scores: Any) -> bool:
+    """Return whether scores are of another library, and not tensors of torch in main memory.
+
+    Those numpy takes without a copy, and counts three times as fast as torch.
+    """
+    if isinstance(scores, np.ndarray) or not compat.is_array_api_obj(scores):
+        return False
+    if compat.is_numpy_array(scores) or compat.is_pydata_sparse_array(scores):
+        return False
+    return not (compat.is_torch_array(scores) and scores.device.type == "cpu")

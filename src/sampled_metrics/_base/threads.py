@@ -1,38 +1,14 @@
-"""Work on several cores: how many threads, and calls in them whose results come in order."""
+"""Work on several cores: calls in threads whose results come in order."""
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.errors import InputError
-
 Given = TypeVar("Given")
 Made = TypeVar("Made")
-ALL_CORES = -1
-
-
-def threads_of(n_jobs: int) -> int:
-    """Return the number of threads of `n_jobs`: -1 for one per core, -2 for one fewer, as joblib.
-
-    Examples
-    --------
-    >>> threads_of(3)
-    3
-    """
-    number = whole_number("n_jobs", n_jobs)
-    if number == 0:
-        raise InputError("n_jobs is 0, expected a number of threads, or -1 for all cores")
-    if number > 0:
-        return number
-    cores = os.cpu_count() or 1
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    return max(1, cores + 1 + number)
 
 
 def in_threads(

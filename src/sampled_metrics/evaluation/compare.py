@@ -41,8 +41,7 @@ from sampled_metrics.evaluation.results import (
     with_questions,
 )
 from sampled_metrics.intervals import ranges
-from sampled_metrics.intervals.population import Shape
-from sampled_metrics.intervals.priors import prior_shapes
+from sampled_metrics.intervals.population import Shape, prior_shapes
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks

@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arguments import ALL_CORES, check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask, reading
-from sampled_metrics._base.threads import ALL_CORES
 from sampled_metrics.evaluation.results import (
     FLAT,
     Results,
@@ -26,8 +25,7 @@ from sampled_metrics.evaluation.results import (
     span,
     with_questions,
 )
-from sampled_metrics.intervals.population import Shape, estimate
-from sampled_metrics.intervals.priors import prior_shapes
+from sampled_metrics.intervals.population import Shape, estimate, prior_shapes
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arguments import ALL_CORES, check_arguments
 from sampled_metrics._base.arrays import (
     Ids,
     Int,
     as_array,
     id_column,
     integers,
+    is_elsewhere,
     kind_of_ids,
     ranges,
     require,
@@ -24,11 +25,10 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask
-from sampled_metrics._base.threads import ALL_CORES
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, with_questions
-from sampled_metrics.inputs.devices import in_memory, is_elsewhere
+from sampled_metrics.inputs.devices import in_memory
 from sampled_metrics.inputs.samples import Samples
 from sampled_metrics.inputs.scores import Beside as Counts
 from sampled_metrics.inputs.scores import ask_of_seen_items, counts_beside

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from sampled_metrics._base.arguments import ALL_CORES, threads_of
 from sampled_metrics._base.arrays import (
     Array,
     Bool,
@@ -16,6 +17,7 @@ from sampled_metrics._base.arrays import (
     Int,
     array_of,
     best_first,
+    is_elsewhere,
     one_thread,
     ordered_floats,
     ranges,
@@ -24,8 +26,8 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import with_bar
-from sampled_metrics._base.threads import ALL_CORES, in_threads, threads_of
-from sampled_metrics.inputs.devices import counted, in_memory, is_elsewhere, without
+from sampled_metrics._base.threads import in_threads
+from sampled_metrics.inputs.devices import counted, in_memory, without
 from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
 from sampled_metrics.inputs.products import USERS_AT_A_TIME, Pairs, Products, Score, count
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arguments import ALL_CORES, check_arguments, threads_of
 from sampled_metrics._base.arrays import (
     Array,
     Ids,
@@ -22,20 +22,20 @@ from sampled_metrics._base.arrays import (
     array_of,
     as_array,
     id_column,
+    is_elsewhere,
     is_table,
     require_unique,
 )
 from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics._base.files import read_array, read_arrays, require_file
 from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
-from sampled_metrics._base.threads import ALL_CORES, threads_of
 from sampled_metrics.inputs.counting import (
     BLOCK_SIZE,
     Counts,
     by_score,
     rank_items,
 )
-from sampled_metrics.inputs.devices import counted, in_memory, is_elsewhere, rows_of
+from sampled_metrics.inputs.devices import counted, in_memory, rows_of
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,

@@ -15,7 +15,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import check_arguments, path_of, require_same, wrong_type
+from sampled_metrics._base.arguments import (
+    ALL_CORES,
+    check_arguments,
+    path_of,
+    require_same,
+    wrong_type,
+)
 from sampled_metrics._base.arrays import (
     Float,
     Ids,
@@ -38,7 +44,6 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, one_line, reading
 from sampled_metrics._base.files import write_parquet
-from sampled_metrics._base.threads import ALL_CORES
 from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
 from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts
