@@ -26,7 +26,9 @@ from sampled_metrics.study.page import collect
 ROOT = Path(__file__).parents[2]
 FRAME = ("base", "lens", "page")  # scripts of the lens alone
 REFERENCE = ROOT / "results/reference"
-DEFAULT = re.compile(r'<span class="n">([A-Z][A-Z_]+)</span>')
+DEFAULT = re.compile(
+    r'<span class="n">(?:<span title="[^"]*">)?([A-Z][A-Z_]+)(?:</span>)?</span>'
+)
 SHORTEST, LONGEST = 25, 160  # characters of a description
 NO_SUBJECT = ("make ", "Ranks:", "Commit ")  # of what a page is about
 

@@ -266,7 +266,7 @@ def test_without_javascript_the_result_and_the_evidence_stand(browser, report):
     assert page.inner_text("#verdict").startswith("0 of 2 decided orders are right")
     assert page.locator(".slope svg line").count() == page.locator(".chart .line").count() == 3
     assert page.locator("table.cells").count() == 4
-    assert page.locator(".drawing svg").count() == 7
+    assert page.locator(".drawing svg").count() == 8
     assert page.locator(".controls:visible, .download:visible").count() == 0
     context.close()
 

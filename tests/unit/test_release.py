@@ -87,7 +87,7 @@ def test_library_and_readme_need_no_extra(python):
     code = [IMPORTS, "import importlib.util", absent, snippet]
     done = python("python", "-c", "\n".join(code))
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(r"(?m)^hit@10 +0\.\d+ to 0\.\d+ ", done.stdout)
+    assert re.search(r"(?m)^HR@10 0\.\d+, range 0\.\d+ to 0\.\d+$", done.stdout)
 
 
 @pytest.mark.long

@@ -117,6 +117,8 @@ def main(reference: Path) -> None:
     records = contenders(own, kept, is_paper=True)
     (measure,) = parse_measures(PICTURE)
     content = leaderboard(records, [measure])
+    if SHOWN not in content["sizes"]:
+        return  # of a study whose users have too few candidates
     style: Any = {"svg.hashsalt": "sampled-metrics", "svg.fonttype": "path", "font.size": 10}
     with mpl.rc_context(style):
         figure = picture(content, PICTURE, SHOWN)
