@@ -27,7 +27,8 @@ ROOT = Path(__file__).parents[2]
 FRAME = ("base", "lens", "page")  # scripts of the lens alone
 REFERENCE = ROOT / "results/reference"
 DEFAULT = re.compile(
-    r'<span class="n">(?:<span title="[^"]*">)?([A-Z][A-Z_]+)(?:</span>)?</span>'
+    r'<span class="n">(?:<span title="[^"]*">)?'
+    r"([A-Z][A-Z_]+)(?:</span>)?</span>"
 )
 SHORTEST, LONGEST = 25, 160  # characters of a description
 NO_SUBJECT = ("make ", "Ranks:", "Commit ")  # of what a page is about
