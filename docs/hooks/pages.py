@@ -82,10 +82,8 @@ def description_of(text: str) -> str:
     return ""
 
 
-def on_page_content(html: str, page: Any, **_: Any) -> str:
+def with_values(html: str) -> str:
     """Write the values of defaults instead of their names."""
-    if not page.file.src_uri.startswith("api/"):
-        return html
 
     def value(name: re.Match[str]) -> str:
         found = getattr(defaults, name[1], None)
@@ -96,8 +94,10 @@ def on_page_content(html: str, page: Any, **_: Any) -> str:
     return DEFAULT.sub(value, html)
 
 
-def on_post_page(output: str, **_: Any) -> str:
-    """Name the search for those who hear the page."""
+def on_post_page(output: str, page: Any = None, **_: Any) -> str:
+    """Name the search for those who hear the page; show defaults."""
+    if page and page.file.src_uri.startswith("api/"):
+        output = with_values(output)
     search = 'data-md-component="search" role="dialog"'
     named = output.replace(search, f'{search} aria-label="Search"')
     # A cell without a text is no head of a column.

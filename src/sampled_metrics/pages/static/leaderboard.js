@@ -48,6 +48,7 @@ if (numbers.board) {
     const { width, narrow, x, bottom } = chart;
     svg.replaceChildren();
     svg.setAttribute("viewBox", `0 0 ${width} ${bottom + 44}`);
+    svg.setAttribute("height", bottom + 44);
     for (const size of TICKS[narrow ? "narrow" : "wide"].filter((m) => counts.includes(m))) {
       const at = x(counts.indexOf(size));
       add("line", { class: "grid", x1: at, x2: at, y1: 26, y2: bottom });
