@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 Names: TypeAlias = str | Sequence[str]  # several with commas or in a list
-Shape: TypeAlias = str | float  # of the distribution of true ranks: a name, or an exponent
+Shape: TypeAlias = str | float  # assumption about true ranks: a name, or a factor
 METRICS = ("recall@10", "ndcg@10", "ap", "auc")
 QUOTED: Final = "likely"  # estimator of the number to quote beside a range
 MOST_WIDTH = 30.0  # high end of a range by its low end, beyond which no number is quoted

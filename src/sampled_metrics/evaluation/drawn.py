@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from sampled_metrics._base.errors import ask
 from sampled_metrics.ranks import SampledRanks, Sampling
+from sampled_metrics.sampling.negatives import check_pairs
 
 SHARED = "shared"  # name of the check that users have different negatives
 
@@ -15,9 +16,6 @@ def question_negatives(ranks: SampledRanks) -> bool:
     """
     if ranks.pairs is None:
         return False
-    # scipy.stats takes long to import.
-    from sampled_metrics.sampling.negatives import check_pairs
-
     with_replacement = ranks.sampling is Sampling.WITH_REPLACEMENT
     is_shared = False
     for check in check_pairs(ranks.pairs, int(ranks.n_items.min())):

@@ -33,7 +33,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import Data, OfUsers, as_ranks, question_ranks
 from sampled_metrics.ranks.parts import RankFile
 
-ROWS_QUESTIONED = 1_048_576  # of a large file, that questions are about
+ROWS_QUESTIONED = 1_048_576  # rows of a large file that questions are about
 TOY = 10  # users; fewer are an example
 # Usual numbers of negatives, without and with the held-out item.
 _SAMPLE_SIZES = {m + more for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)}

@@ -24,7 +24,7 @@ from sampled_metrics.intervals.shapes import MOST_FACTOR, NONE, assumed
 from sampled_metrics.metrics.measures import parse_measure
 
 _MANY_USERS = 10_000_000
-_MOST_ROWS = 30  # of a table of pairs and metrics; more are in a row for each pair
+_MOST_ROWS = 30  # in a table of pairs and metrics; more are in a row for each pair
 PROVES_LITTLE = 2.0  # an order that holds up to a smaller factor
 _SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
 _ABOUT_FACTORS = (

@@ -31,7 +31,7 @@ _ASIDE = 0.14  # between estimators in a line, so that equal ones are seen
 _EDGES = {True: (1.0, ">", 1.02), False: (0.0, "<", 0.015)}  # right and left: arrow, number beside
 _ROOM = 0.05  # beyond all that is drawn, in parts of its width
 _DECIDED = 0.95  # probability that a plan asks for
-_FAR = 0.6  # of the width of all else, beyond which an uncorrected value is drawn at the edge
+_FAR = 0.6  # share of the width of all else, beyond which an uncorrected value is drawn at the edge
 
 
 def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: Any) -> Any:

@@ -118,7 +118,7 @@ class _Task(NamedTuple):
         self._check_items(len(score.items))
         size = min(block_size, USERS_AT_A_TIME)
         parts = (users[first : first + size] for first in range(0, users.size, size))
-        with one_thread():  # of linear algebra, in each thread that multiplies
+        with one_thread():  # in each thread that multiplies
             yield from in_threads(partial(self._by_products, score), parts, threads)
 
     def _scored(self, score: Score, users: Int, block_size: int) -> Iterator[tuple[Floats, Int]]:

@@ -29,8 +29,8 @@ _ENTRIES = 1 << 26  # compared at a time on a device
 class Counted(NamedTuple):
     """Counts of some rows of scores."""
 
-    gaps: Int  # of each row, scores of -inf
-    bad: Int  # of each row, scores of NaN or inf
+    gaps: Int  # scores of -inf in each row
+    bad: Int  # scores of NaN or inf in each row
     own: Floats  # score of each pair of a row and an item
     better: Int  # scores of its row above each pair
     tied: Int  # others level with it

@@ -63,7 +63,7 @@ class Lists(NamedTuple):
     user_ids: pa.Array
     item_ids: pa.Array
     has_scores: bool = True
-    n_rows: int = 0  # of arrays, which hold a list of each user
+    n_rows: int = 0  # in arrays, which hold a list of each user
     has_ranks: bool = False  # whether scores are -1, -2, -3 and so on for each user
 
     def lengths(self) -> Int:

@@ -24,8 +24,8 @@ class _Tile(NamedTuple):
 
     vectors: Floats  # shape (items, d)
     items: Int
-    exponent: int  # of the power of two that gives back the vectors
-    length: float  # of the longest vector, Euclidean
+    exponent: int  # power of two that gives back the vectors
+    length: float  # the longest vector's, Euclidean
 
 
 class Products:

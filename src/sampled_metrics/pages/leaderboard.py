@@ -33,7 +33,7 @@ def board_of(
 ) -> dict[str, Any] | None:
     """Compute the board by the first two metrics with a small cut-off, see `leaderboard`.
 
-    None where there is none: of a single recommender, of different candidates, of other metrics.
+    Returns None for a single recommender, for different candidates, and for other metrics.
     """
     chosen = [measure for measure in measures if (measure.cutoff or np.inf) <= MOST_CUTOFF][:2]
     first, *others = (np.sort(ranks.n_candidates) for ranks in records.values())

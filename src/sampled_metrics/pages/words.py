@@ -13,7 +13,7 @@ from sampled_metrics.metrics import Measure, parse_measure
 
 MOST_PAIRS = 3  # in words
 MOST_NAMED = 4
-MARKS = 20  # of which each is 5 % of draws
+MARKS = 20  # each is 5 % of draws
 HARDLY = 0.005  # a probability that would be written as 0 %
 UNDECIDED = "~"  # sign of a pair
 _LOOKS = {  # by sign

@@ -109,7 +109,7 @@ class RankFile(NamedTuple):
 
 
 def _opened(path: Path) -> Any:
-    """Open a parquet file, None if it is none."""
+    """Open a parquet file; return None for a file of another format."""
     try:
         return parquet.ParquetFile(path)
     except (OSError, pa.ArrowException):

@@ -14,8 +14,8 @@ from matplotlib.ticker import MaxNLocator
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.study.printed import groups
 
-INK = "#1a1a1a"  # of exact values
-GREY = "#555555"  # of text
+INK = "#1a1a1a"  # for exact values
+GREY = "#555555"  # for text
 FOOT = 0.34  # inches
 DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 0.9)), (0, (5, 1.2, 1.2, 1.2)))
 DOTTED: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (1, 1.5)), "zorder": 1}

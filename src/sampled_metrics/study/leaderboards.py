@@ -118,7 +118,7 @@ def main(reference: Path) -> None:
     (measure,) = parse_measures(PICTURE)
     content = leaderboard(records, [measure])
     if SHOWN not in content["sizes"]:
-        return  # of a study whose users have too few candidates
+        return  # users have too few candidates
     style: Any = {"svg.hashsalt": "sampled-metrics", "svg.fonttype": "path", "font.size": 10}
     with mpl.rc_context(style):
         figure = picture(content, PICTURE, SHOWN)

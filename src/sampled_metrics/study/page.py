@@ -325,7 +325,7 @@ def inline_svg(text: str, prefix: str) -> str:
     """
     text = text[text.index("<svg") :]
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'\s(width|height)="[^"]*"', "", text, count=2)  # of the whole
+    text = re.sub(r'\s(width|height)="[^"]*"', "", text, count=2)  # for the whole picture
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", text)
     text = re.sub(r"font-family:'DejaVu Sans'[^;\"]*;?", "", text)
     font = 'font-family="DejaVu Sans, Verdana, sans-serif"'
