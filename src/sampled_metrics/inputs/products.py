@@ -195,7 +195,7 @@ class Products:
         tied = np.bincount(row[scores == of_row], minlength=user.size)
         many = np.flatnonzero(is_many)
         if many.size:
-            scores = self(user[many], tile.different)[:, tile.group]
+            scores = self(user[many], tile.different).take(tile.group, axis=1)
             of_many = own[many, np.newaxis]
             near = np.asarray(in_memory(abs(rows_of(part, many)) <= margin))
             better[many] = count(near & (scores > of_many))
