@@ -12,11 +12,11 @@ import numpy as np
 
 from sampled_metrics._base.arrays import (
     CACHE,
-    Array,
     Float,
     Floats,
     Int,
     blocks,
+    in_memory,
     is_elsewhere,
     ranges,
 )
@@ -89,6 +89,8 @@ def _on_device(
     if xp.isdtype(scores.dtype, "real floating"):
         for some in blocks(users, width, _ENTRIES):
             part = scores[some, :]
+            if _is_finite(xp, part):
+                continue
             is_gap = part == -xp.inf
             gaps[some] = _count(xp, is_gap)
             is_good = part < xp.inf
@@ -100,7 +102,7 @@ def _on_device(
         better[some] = _count(xp, is_above)
         is_level = part == of_pairs
         level[some] = _count(xp, is_level)
-    return Counted(gaps, bad, _in_memory(xp, own), better, level - 1)
+    return Counted(gaps, bad, in_memory(own), better, level - 1)
 
 
 def without(
@@ -117,7 +119,7 @@ def without(
     row = pairs[0]
     out_row = left_out[0]
     xp = compat.array_namespace(scores)
-    out: Float = _in_memory(xp, _gathered(xp, scores, *left_out))
+    out: Float = in_memory(_gathered(xp, scores, *left_out))
     finite = out_row[out > -np.inf]
     n_gone = np.bincount(finite, minlength=users)
     candidates = width - found.gaps - n_gone
@@ -143,20 +145,23 @@ def rows_of(
     return xp.take(scores, _there(xp, rows, scores), axis=0)
 
 
-def in_memory(values: Any) -> Any:
-    """Return an array of any device as one of numpy; other values as they are."""
-    if is_elsewhere(values):
-        return _in_memory(compat.array_namespace(values), values)
-    if hasattr(values, "detach"):  # a tensor of torch
-        return values.detach().cpu()
-    return values
+def _is_finite(
+    xp: Any,
+    scores: Any,
+) -> bool:
+    """Return whether no score is NaN or infinite, in two passes without an array between."""
+    least = xp.min(scores)
+    largest = xp.max(scores)
+    return bool(xp.isfinite(least) & xp.isfinite(largest))
 
 
 def _count(
     xp: Any,
     marked: Any,
 ) -> Int:
-    return _in_memory(xp, xp.count_nonzero(marked, axis=1)).astype(np.int64)
+    ones = xp.astype(marked, xp.int32)  # half the bytes of int64, which count_nonzero takes
+    counts = xp.sum(ones, axis=1, dtype=xp.int32)
+    return in_memory(counts).astype(np.int64)
 
 
 def _gathered(
@@ -180,18 +185,3 @@ def _there(
     whole = np.ascontiguousarray(values, np.int64)
     device = compat.device(scores)
     return xp.asarray(whole, device=device)
-
-
-def _in_memory(
-    xp: Any,
-    values: Any,
-) -> Array:
-    if compat.is_torch_array(values):
-        values = values.detach().cpu()
-    if "bfloat16" in str(values.dtype):  # all of which float32 holds
-        values = xp.astype(values, xp.float32)
-    if compat.is_cupy_array(values):
-        return values.get()
-    if hasattr(values, "__array__"):
-        return np.asarray(values)
-    return np.from_dlpack(values)
