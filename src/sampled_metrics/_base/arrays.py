@@ -293,4 +293,5 @@ def in_memory(values: Any) -> Any:
         return values.get()
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         return np.from_dlpack(values)
-    return np.asarray(values) if is_elsewhere(values) else values
+    is_other = is_elsewhere(values) or compat.is_torch_array(values)
+    return np.asarray(values) if is_other else values
