@@ -61,13 +61,13 @@ def _small_tiles(monkeypatch):
 
 def no_copies(monkeypatch):
     """Have arrays larger than single scores refused on the way to main memory."""
-    real = devices._in_memory
+    real = devices.in_memory
 
-    def small(xp, values):
+    def small(values):
         assert values.ndim == 1
-        return real(xp, values)
+        return real(values)
 
-    monkeypatch.setattr(devices, "_in_memory", small)
+    monkeypatch.setattr(devices, "in_memory", small)
 
 
 def counts(ranks):
@@ -181,3 +181,35 @@ def test_tensors_in_main_memory_are_left_to_numpy():
     assert not devices.is_elsewhere(SCORES)
     assert not devices.is_elsewhere([[0.5]])
     assert devices.is_elsewhere(strict(SCORES))
+
+
+class Elsewhere:
+    """An array as those of cupy, which numpy can not convert."""
+
+    def __init__(self, values):
+        self.values = values
+        self.dtype, self.shape, self.ndim = values.dtype, values.shape, values.ndim
+
+    def __array__(self, *_, **__):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+    def __len__(self):
+        return len(self.values)
+
+    def get(self):
+        return self.values
+
+
+def test_arrays_that_numpy_can_not_convert(monkeypatch):
+    monkeypatch.setattr(
+        "array_api_compat.is_cupy_array", lambda values: isinstance(values, Elsewhere)
+    )
+    expected = counts(sm.Ranks.from_scores(SCORES, HELD_OUT))
+    assert counts(sm.Ranks.from_scores(SCORES, Elsewhere(HELD_OUT))) == expected
+    vectors = RNG.normal(size=(USERS, 4)), RNG.normal(size=(ITEMS, 4))
+    found = sm.Ranks.from_factors(*map(Elsewhere, vectors), Elsewhere(HELD_OUT))
+    assert counts(found) == counts(sm.Ranks.from_factors(*vectors, HELD_OUT))
+    top = np.argsort(-SCORES, axis=1)[:, :10]
+    given = {"relevant": HELD_OUT, "n_items": ITEMS, "missing": "last"}
+    found = sm.Ranks.from_top_k(Elsewhere(top), **given)
+    assert counts(found) == counts(sm.Ranks.from_top_k(top, **given))

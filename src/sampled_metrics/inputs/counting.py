@@ -17,6 +17,7 @@ from sampled_metrics._base.arrays import (
     Int,
     array_of,
     best_first,
+    in_memory,
     is_elsewhere,
     one_thread,
     pairs_of,
@@ -27,7 +28,7 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import with_bar
 from sampled_metrics._base.threads import in_threads
-from sampled_metrics.inputs.devices import Pairs, counted, gathered, in_memory, without
+from sampled_metrics.inputs.devices import Pairs, counted, gathered, without
 from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
 from sampled_metrics.inputs.products import USERS_AT_A_TIME, Products, Score
 

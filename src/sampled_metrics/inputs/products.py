@@ -14,12 +14,12 @@ from sampled_metrics._base.arrays import (
     Float,
     Int,
     blocks,
+    in_memory,
     is_elsewhere,
 )
 from sampled_metrics.inputs.devices import (
     Pairs,
     count,
-    in_memory,
     rounding,
     rows_of,
     there,

@@ -23,6 +23,7 @@ from sampled_metrics._base.arrays import (
     array_of,
     as_array,
     id_column,
+    in_memory,
     is_elsewhere,
     is_table,
     require_unique,
@@ -36,7 +37,7 @@ from sampled_metrics.inputs.counting import (
     by_score,
     rank_items,
 )
-from sampled_metrics.inputs.devices import counted, in_memory, rows_of
+from sampled_metrics.inputs.devices import counted, rows_of
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
