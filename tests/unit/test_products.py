@@ -5,6 +5,7 @@ import threading
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
@@ -210,3 +211,18 @@ def test_rows_with_many_close_items_are_compared_as_single_pairs_are(share, seve
     ranks = sm.rank((users, items), seen, relevant if several else relevant.argmax(axis=1))
     assert counts(ranks) == expected
     assert max(ranks.n_tied) > share * ITEMS / 6
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_items_that_are_seen_twice_count_once(form):
+    rng = np.random.default_rng(6)
+    users = rng.integers(-4, 5, (30, D)).astype(np.float32)
+    items = rng.integers(-4, 5, (ITEMS, D)).astype(np.float32)
+    pairs = np.array([[user, item] for user in range(30) for item in (3, 8, 20)])
+    once = pd.DataFrame(pairs, columns=["user_id", "item_id"])
+    data = FORMS[form](users, items)
+    ranks = [
+        sm.rank(data, seen, np.full(30, 1)) for seen in (once, pd.concat([once, once.sample(40)]))
+    ]
+    assert counts(ranks[0]) == counts(ranks[1])
+    assert ranks[1].n_candidates.tolist() == [ITEMS - 3] * 30

@@ -19,6 +19,7 @@ from sampled_metrics._base.arrays import (
     best_first,
     grades_of,
     id_column,
+    in_memory,
     pairs_of,
     ranges,
     require,
@@ -178,7 +179,7 @@ def _rows_of(rows: Any, filler: Any) -> Array:
     if isinstance(rows, list | tuple) and len({np.size(row) for row in rows}) > 1:
         width = max(np.size(row) for row in rows)
         rows = [[*row, *[filler] * (width - len(row))] for row in rows]
-    return np.asarray(rows)
+    return np.asarray(in_memory(rows))
 
 
 def _before_ends(items: Array) -> Bool:

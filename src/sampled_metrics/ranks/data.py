@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_function, require_same
-from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array
+from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array, in_memory
 from sampled_metrics._base.errors import InputError, ask, collected, flag, reading
 from sampled_metrics.inputs.counting import BLOCK_SIZE
-from sampled_metrics.inputs.devices import in_memory
 from sampled_metrics.inputs.scores import (
     Scores,
     ask_of_seen_items,
