@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy  # `scipy.special` takes long to import, so only where it is used
+from scipy.special import bdtr, ndtr
 
 from sampled_metrics._base.files import write_table, write_text
 from sampled_metrics.study.printed import markdown
@@ -93,7 +93,7 @@ def mean_tolerance(table: int, expected: float, deviation: float, spread: float 
     error = float(np.hypot(deviation / PAPERS_REPETITIONS[table] ** 0.5, spread))
     edges = (np.round(expected / size) + np.array([-0.5, 0.5])) * size
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = scipy.special.ndtr((edges - expected) / error)
+        low, high = ndtr((edges - expected) / error)
     kind = "random"
     if not error or high - low >= CERTAIN:
         kind = "near-certain"
@@ -110,8 +110,8 @@ def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
     share = min(max(expected / n, 0.0), 1.0)
     middle = n * share
     # Counts of right orders, and of wrong ones, which are few if right ones are many.
-    at_most = scipy.special.bdtr(np.arange(n + 1.0), n, [[share], [1.0 - share]])
-    fewest = np.argmax(at_most >= scipy.special.ndtr(-SIGMAS), axis=1)
+    at_most = bdtr(np.arange(n + 1.0), n, [[share], [1.0 - share]])
+    fewest = np.argmax(at_most >= ndtr(-SIGMAS), axis=1)
     low = float(fewest[0])
     high = float(n - fewest[1])
     error = float(np.hypot(np.sqrt(middle * (1.0 - share)), spread))
