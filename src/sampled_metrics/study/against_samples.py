@@ -20,9 +20,10 @@ from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.sampling import draw_sampled_ranks
 from sampled_metrics.sampling.probability import likely_columns, pmf_at, top_of_samples
+from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.moments import Moments, deviations
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import EXACT, corrected_items
+from sampled_metrics.study.tables import corrected_items
 
 RECALL = parse_measure("recall@10")
 ESTIMATORS = tuple(map(parse_estimator, ("sampled", "bv:0.1")))
