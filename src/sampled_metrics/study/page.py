@@ -25,6 +25,7 @@ from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import orders_by_ranges, range_bars, range_panel
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.against_samples import CURVES, RANGES
+from sampled_metrics.study.cells import COLUMNS, KEY, SAMPLED, read_texts
 from sampled_metrics.study.config import FIGURES, TABLES
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.leaderboards import contenders
@@ -32,7 +33,7 @@ from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, groups, heads
 from sampled_metrics.study.reading import read_by_name
 from sampled_metrics.study.scorecard import NOT_COMPARABLE, SCORECARD, VERDICTS, z_scores
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import COLUMNS, KEY, SAMPLED, matrix_of, read_texts
+from sampled_metrics.study.tables import matrix_of
 
 _OF_CARD = ["ours", "ours_std", "published", "published_std", "difference", "tolerance", "z"]
 _METHODS = {  # by method and proxy
