@@ -29,10 +29,10 @@ def replacing(path: Path) -> Iterator[Path]:
         target = Path(os.path.realpath(path))
     except ValueError as error:  # a character that no name has
         raise InputError(f"no name of a file ({error})", path=path) from None
-    if path.is_dir():
-        raise InputError("a folder; expected a file to write", path=path)
-    write = _appending if _is_stream(path) else _renaming
     try:
+        if path.is_dir():
+            raise InputError("a folder; expected a file to write", path=path)
+        write = _appending if _is_stream(path) else _renaming
         with write(target) as temporary:
             yield temporary
     except OSError as error:
