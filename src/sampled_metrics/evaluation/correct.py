@@ -193,6 +193,7 @@ def correct(
     [0.5]
     """
     check_arguments(shape=shape, confidence=confidence)
+    measures = parse_measures(metrics)
     ranks = as_sampled(
         data,
         n_items=n_items,
@@ -206,7 +207,6 @@ def correct(
     )
     with reading(data):
         question_negatives(ranks)
-    measures = parse_measures(metrics)
     parsed = chosen_estimators(estimators, ranks.n_negatives)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
     solved = solve(ranks, measures, parsed, bracketed, ranges, prior)
