@@ -67,12 +67,14 @@ def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
     # These bounds are four times as wide, because they are rounded as well.
     single = np.finfo(np.float32)
     terms = np.diff(histories.indptr)[:, np.newaxis] + 4.0
-    margin = terms * (2.0 * float(single.eps) * own + 4.0 * float(single.tiny))
+    rounding = 2.0 * float(single.eps) * own
+    margin = terms * (rounding + 4.0 * float(single.tiny))
     low = (own - margin).astype(np.float32)
     high = (own + margin).astype(np.float32)
     rough = histories.astype(np.float32)
     seen = split.seen[users]
-    is_held_out = csr_array((np.ones(users.size), (np.arange(users.size), held_out)), seen.shape)
+    places = (np.arange(users.size), held_out)
+    is_held_out = csr_array((np.ones(users.size), places), seen.shape)
     left_out = (seen + is_held_out).tocsc()
     n_better = np.zeros(users.size, dtype=np.int64)
     n_tied = np.zeros(users.size, dtype=np.int64)
