@@ -135,7 +135,7 @@ def _remedy(about: About) -> str:
 def _conflict(problem: Printed, claim: str, remedy: str) -> float:
     """Return the conflict of printed numbers, or raise an InputError if there is no distribution.
 
-    It names the numbers without which there is one.
+    The error names the numbers without which there would be one.
     """
     names = problem.names
     n_users = problem.about.n_users

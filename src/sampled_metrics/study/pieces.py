@@ -106,21 +106,17 @@ def _scores_of_held_out(tiles: Tiles, histories: csr_array, held_out: Int) -> Fl
 
 
 def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
-    """Concatenate the ranks of all pieces, of one source and with the split's users in order."""
-    pieces: list[Ranks] = []
+    """Concatenate the ranks of all pieces, whose users are the split's, in order."""
+    n_users = split.held_out.size
+    pieces = []
     for number, path in enumerate(paths, start=1):
-        users = users_of_piece(f"{number}-of-{len(paths)}", split.held_out.size)
-        if not users.size:  # more pieces than users: the file has no rows
-            continue
-        ranks = read_single(path)
-        found: Any = ranks.users
-        if not np.array_equal(found, split.user_ids[users]):
-            raise InputError("users are not those of this piece, in order", path=path)
-        pieces.append(ranks)
-    if len({ranks.source for ranks in pieces}) != 1:
-        raise InputError("no pieces of ranks to gather, or from different sources")
-    counts = (np.concatenate([getattr(ranks, name) for ranks in pieces]) for name in COLUMNS)
-    return Ranks(*counts, users=split.evaluated_ids, source=pieces[0].source)
+        if users_of_piece(f"{number}-of-{len(paths)}", n_users).size:  # else it has no rows
+            pieces.append(read_single(path))
+    ranks = Ranks.concatenate(pieces)
+    users: Any = ranks.users
+    if not np.array_equal(users, split.evaluated_ids):
+        raise InputError("the users of these pieces are not those of the split, in order")
+    return ranks
 
 
 def read_aligned(path: Path, split: Split) -> Ranks:
