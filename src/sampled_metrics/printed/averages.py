@@ -50,8 +50,7 @@ def moments(
     extreme points. Shapes (metrics, points) and (metrics, metrics, points). For large n by
     Chebyshev interpolation, to about 1e-12.
     """
-    places = np.arange(1, m + 2)
-    credit = np.stack([measure.at(places, m + 1) for measure in sampled], axis=1)
+    credit = np.stack([measure.in_sample(m) for measure in sampled], axis=1)
     k = len(sampled) + len(exact)
     first, second = np.triu_indices(k)
     vary = second < len(sampled)

@@ -121,8 +121,7 @@ def expected_values(
     >>> expected_values(parse_measure("ap"), [1, 2, 3], 3, 1, "with-replacement")
     array([1.  , 0.75, 0.5 ])
     """
-    credit = measure.at(np.arange(1, m + 2), m + 1)
-    return pmf(rank, n, m, sampling) @ credit
+    return pmf(rank, n, m, sampling) @ measure.in_sample(m)
 
 
 def sampled_rank_distribution(

@@ -29,6 +29,7 @@ from sampled_metrics.sampling import draw_sampled_ranks
 from sampled_metrics.sampling.probability import likely_columns, pmf_at, top_of_samples
 from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.moments import Moments, deviations
+from sampled_metrics.study.reading import fewest_candidates
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import corrected_items
 
@@ -79,7 +80,7 @@ def recall_against_samples(
 
 def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:
     """Return the m of Figure 6."""
-    fewest = min(int(ranks.n_candidates.min()) for ranks in records.values())
+    fewest = fewest_candidates(records)
     if fewest <= SMALLEST + 1:
         raise InputError(f"a user has {fewest} candidates; Figure 6 needs more than {SMALLEST + 1}")
     return geometric_sizes(SMALLEST, min(fewest - 1, LARGEST), 12)
@@ -121,7 +122,7 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
     def vector(estimator: int, n: int, m: int) -> Float:
         gamma = ESTIMATORS[estimator].parameter
         if gamma is None:
-            found = RECALL.at(np.arange(1, m + 2), m + 1)
+            found = RECALL.in_sample(m)
         else:
             found = _bias_variance(n, m, settings.correction_sampling, gamma)
         return 100.0 * found
@@ -195,7 +196,7 @@ def allowed_ranges(
     metric of `a`, or of the difference b - a where `b` is not empty.
     """
     measures = [parse_measure(name) for name in names]
-    fewest = min(int(ranks.n_candidates.min()) for ranks in records.values())
+    fewest = fewest_candidates(records)
     rows = []
     for m in sizes:
         if m >= fewest:

@@ -15,6 +15,7 @@ from sampled_metrics.sampling import histograms
 from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.moments import estimates
 from sampled_metrics.study.printed import markdown
+from sampled_metrics.study.reading import fewest_candidates
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import PERCENT, Experiment, corrected_items, estimator_vectors
 
@@ -91,7 +92,7 @@ def errors_against_samples(
     little error; ties are in random order.
     """
     measured = [one for one in settings.measures if not one.metric.needs_candidates]
-    fewest = min(int(ranks.n_candidates.min()) for ranks in records.values())
+    fewest = fewest_candidates(records)
     rows = []
     for m in SIZES:
         if m >= fewest or not measured:
