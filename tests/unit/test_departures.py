@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.study.cells import other_settings
 from sampled_metrics.study.departures import departures
 from sampled_metrics.study.figures import draw
-from sampled_metrics.study.page import other_settings
 from sampled_metrics.study.scorecard import scorecard, write_scorecard, z_scores
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import (

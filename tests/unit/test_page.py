@@ -23,7 +23,8 @@ from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study.config import KEPT, Study
 from sampled_metrics.study.moments import expected_moments
-from sampled_metrics.study.page import collect, read_texts
+from sampled_metrics.study.page import collect
+from sampled_metrics.study.tables import read_texts
 from tests.conftest import ROOT
 
 
