@@ -15,14 +15,13 @@ from sampled_metrics._base.arguments import ALL_CORES, check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask, reading
+from sampled_metrics._base.text import Explanation, Parts, span
 from sampled_metrics.evaluation.results import (
     FLAT,
     Results,
     Row,
     count,
-    extent,
     missing_notes,
-    span,
     with_questions,
 )
 from sampled_metrics.intervals.population import Shape, estimate, prior_shapes
@@ -110,6 +109,8 @@ def evaluate(
         `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence
         Nominal coverage of the intervals.
+    seed
+        Of the order of ties, where that is `random`.
     n_jobs
         Threads that rank scores, as in joblib; -1 for one per core. The result does not depend
         on it.
@@ -272,7 +273,7 @@ def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluate
             )
         )
     parts = partial(
-        evaluated_parts,
+        _parts,
         confidence=confidence,
         notes=found.notes,
         several_items=found.several_items,
@@ -296,13 +297,16 @@ def values_by_user(
 ) -> pd.DataFrame:
     """Calculate exact metrics of each user, a column for each metric and a row for each user.
 
-    Arguments are as for `evaluate`. The index holds the ids of the users, or running numbers from
-    0; a column of the result is a Series by user.
+    Parameters
+    ----------
+    data, metrics, relevant, seen, n_items, min_relevance, complete, missing, ties, seed
+        As for `evaluate`.
 
     Returns
     -------
     pandas.DataFrame
-        A column for each metric, and a row for each user, by id.
+        A column for each metric, and a row for each user; the index holds the ids of the users, or
+        running numbers from 0.
 
     Raises
     ------
@@ -411,14 +415,14 @@ def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
     return notes
 
 
-def evaluated_parts(
+def _parts(
     results: list[Evaluated],
     confidence: float,
     notes: list[str],
     several_items: bool,
     is_mean: bool = False,
-) -> tuple[list[Row], str]:
-    """Return a row for each result, and a text that says where intervals are too narrow.
+) -> Parts:
+    """Return rows of results, lines that say where intervals are too narrow, and an explanation.
 
     The interval of a share of users, such as recall with one item per user, is right for few users
     too. `is_mean` tells whether users differ in candidates.
@@ -428,7 +432,7 @@ def evaluated_parts(
     interval = f"interval ({percent})"
     rows: list[Row] = []
     few: dict[str, str] = {}
-    is_toy = max(result.n_users for result in results) < TOY
+    n_users = results[0].n_users
     for result in results:
         row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
         row[interval] = None
@@ -436,19 +440,23 @@ def evaluated_parts(
             row[interval] = span(result.ci_low, result.ci_high)
             # The mean of fewer users is not near a normal distribution.
             is_share = parse_measure(result.metric).kind in shares
-            if is_toy:
+            if n_users < TOY:
                 few[""] = f"fewer than {TOY} users: intervals say little."
             elif not is_share and 0.0 < result.effective_users < 30.0:
                 few[result.metric] = (
                     f"{result.metric}: about {max(round(result.effective_users), 1)} of "
-                    f"{count(result.n_users, 'user')} carry most of the value; its interval is too "
+                    f"{count(n_users, 'user')} carry most of the value; its interval is too "
                     "narrow, and holds the metric of other users like these in fewer than "
                     f"{percent} of evaluations."
                 )
         rows.append(row)
-    words = extent([result.n_users for result in results], "user")
-    items = extent([result.n_items for result in results if result.n_items], "candidate")
-    if items:
-        words += f", {'a mean of ' if is_mean else ''}{items}"
-    words += f". Fractions, ties {results[0].ties}. The interval covers the variation over users."
-    return rows, "\n".join([words, *notes, *few.values()])
+    words = count(n_users, "user")
+    if results[0].n_items:
+        mean = "a mean of " if is_mean else ""
+        words += f", {mean}{count(results[0].n_items, 'candidate')}"
+    words += f". Fractions, ties {results[0].ties}."
+    about = Explanation(
+        "interval: covers the variation over users. Ties: place of a held-out item "
+        "among candidates of its score."
+    )
+    return [rows, "\n".join([words, *notes, *few.values()]), about]

@@ -18,8 +18,8 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED, Names
 from sampled_metrics._base.errors import ask
-from sampled_metrics._base.text import Parts
-from sampled_metrics.evaluation.results import Results, count, order_of, span
+from sampled_metrics._base.text import Bold, Explanation, Parts, span
+from sampled_metrics.evaluation.results import UNDECIDED, Results, count, order_of
 from sampled_metrics.intervals.shapes import (
     BEFORE_LAST,
     NON_INCREASING,
@@ -207,13 +207,13 @@ def _ranges(printed: Numbers, metrics: Names | None, about: About) -> list[Repor
     problem = state(printed, about)
     known = {}
     for name, number in printed.items():
-        known[str(parse_measure(name))], _ = number_of(name, number)
+        known[parse_measure(name)], _ = number_of(name, number)
     results = []
     for measure in parse_measures(list(printed) if metrics is None else metrics):
         found = solve(problem, measure).range
         result = Reported(
             metric=str(measure),
-            reported=known.get(str(measure)),
+            reported=known.get(measure),
             range_low=found.low,
             range_high=found.high,
             likely=likely(problem, measure, found),
@@ -317,20 +317,21 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
         for result in results
     ]
     lines = [_assumptions(results[0], confidence)]
+    explained = [*filter(None, [caveat(results[0].shape)])]
     if any(result.likely is not None for result in results):
-        lines.append(
+        explained.append(
             "likely: the number to quote with the range, if you must quote one; in 80 % of "
             "published cases the exact metric was .7 to 1.25 times as much."
         )
     if any(result.likely is None for result in results):
-        lines.append(f"likely: -, {NONE_QUOTED}")
+        explained.append(f"likely: -, {NONE_QUOTED}")
     if low:
         lines.append(
             f"{' and '.join(low)}: a random order has as much, or more. Are many held-out items "
             "not scored at all, as in a split by time? Then the range is too low (unscored, "
             "--unscored)."
         )
-    return [rows, "\n".join(lines)]
+    return [rows, "\n".join(lines), *filter(None, [Explanation("\n".join(explained))])]
 
 
 def _assumptions(result: Reported, confidence: float) -> str:
@@ -340,7 +341,7 @@ def _assumptions(result: Reported, confidence: float) -> str:
         users = f"{count(result.n_users, 'user')}, at {100 * confidence:g} %"
     return (
         f"Negatives drawn uniformly {result.sampling.replace('-', ' ')}; {result.n_items:,} "
-        f"candidates; {users}, {assumed(result.shape, where=BEFORE_LAST)}.{caveat(result.shape)}"
+        f"candidates; {users}, {assumed(result.shape, where=BEFORE_LAST)}."
     )
 
 
@@ -358,12 +359,11 @@ def _advised(results: list[Reported], n_own: int, confidence: float) -> Parts:
             "range": span(result.range_low, result.range_high),
         }
         rows.append(row)
-    lines = (
+    about = Explanation(
         "Other rows: ranges of one recommender that would have printed what you gave; its true "
-        f"ranks are not known, and other recommenders would leave other ranges.\n"
-        f"{_assumptions(results[0], confidence)}"
+        "ranks are not known, and other recommenders would leave other ranges."
     )
-    return [rows, lines]
+    return [rows, _assumptions(results[0], confidence), about]
 
 
 def _order_parts(results: list[Orders], confidence: float) -> Parts:
@@ -374,7 +374,7 @@ def _order_parts(results: list[Orders], confidence: float) -> Parts:
             "a": span(orders.a_low, orders.a_high),
             "b": span(orders.b_low, orders.b_high),
             "b - a": span(orders.range_low, orders.range_high),
-            "order": orders.order,
+            "order": orders.order if orders.order == UNDECIDED else Bold(orders.order),
         }
         for orders in results
     ]
