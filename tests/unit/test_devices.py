@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from sampled_metrics.inputs import devices
+from sampled_metrics.inputs import devices, products
 
 pytest.importorskip("array_api_compat")
 pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -48,20 +48,26 @@ def _elsewhere(request, monkeypatch):
     def is_elsewhere(scores):
         return real(scores) or type(scores).__module__.startswith("torch")
 
-    for module in ("counting", "scores", "devices"):
+    for module in ("counting", "scores", "devices", "products"):
         monkeypatch.setattr(f"sampled_metrics.inputs.{module}.is_elsewhere", is_elsewhere)
     monkeypatch.setattr("sampled_metrics.evaluation.meter.is_elsewhere", is_elsewhere)
 
 
+@pytest.fixture
+def _small_tiles(monkeypatch):
+    monkeypatch.setattr("sampled_metrics.inputs.products.TILE_ELSEWHERE", 37)
+    monkeypatch.setattr("sampled_metrics.inputs.counting.USERS_AT_A_TIME", 20)
+
+
 def no_copies(monkeypatch):
     """Have arrays larger than single scores refused on the way to main memory."""
-    real = devices._in_memory
+    real = devices.in_memory
 
-    def small(xp, values):
+    def small(values):
         assert values.ndim == 1
-        return real(xp, values)
+        return real(values)
 
-    monkeypatch.setattr(devices, "_in_memory", small)
+    monkeypatch.setattr(devices, "in_memory", small)
 
 
 def counts(ranks):
@@ -132,8 +138,78 @@ def test_wrong_scores_are_refused_as_those_of_numpy(library):
         sm.rank(LIBRARIES[library](SCORES), None, HELD_OUT, items=range(ITEMS + 1))
 
 
+@pytest.mark.usefixtures("_elsewhere", "_small_tiles")
+@pytest.mark.parametrize("precision", ["highest", "high", "medium"])
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16", "float64"])
+def test_vectors_are_multiplied_there(monkeypatch, kind, several, precision):
+    """Many items are equal, and as many differ in the last bits."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: precision)
+    rng = np.random.default_rng(2)
+    users = torch_tensor(rng.normal(size=(USERS, 9)), kind)
+    near = np.repeat(rng.normal(size=(ITEMS // 10, 9)), 10, axis=0)
+    near *= 1.0 + rng.integers(-1, 2, (ITEMS, 1)) * 2.0**-22
+    items = torch_tensor(near * 10.0 ** rng.integers(-3, 4, (ITEMS, 1)), kind)
+    relevant = SEVERAL if several else HELD_OUT
+    exact = [vectors.double().numpy() for vectors in (users, items)]
+    expected = sm.rank(np.einsum("uf,if->ui", *exact), SEEN, relevant)
+    users.requires_grad_()
+    multiplied = []
+    real = products.count
+    monkeypatch.setattr(products, "count", lambda marked: multiplied.append(marked) or real(marked))
+    assert counts(sm.rank((users, items), SEEN, relevant)) == counts(expected)
+    assert isinstance(multiplied[0], torch.Tensor)
+
+
+@pytest.mark.usefixtures("_elsewhere")
+def test_wrong_vectors_are_refused_as_those_of_numpy():
+    torch = pytest.importorskip("torch")
+    users, items = torch.ones((3, 2)), torch.ones((5, 2))
+    inf = items * torch.inf
+    for given in ((users, inf), (inf, items), (users, torch.ones((5, 3))), (users > 0, items)):
+        errors = []
+        for vectors in (given, tuple(each.numpy() for each in given)):
+            with pytest.raises(sm.InputError) as raised:
+                sm.rank(vectors, None, np.zeros(3, int))
+            errors.append(str(raised.value).replace("torch.", ""))
+        assert errors[0] == errors[1]
+
+
 def test_tensors_in_main_memory_are_left_to_numpy():
     assert not devices.is_elsewhere(torch_tensor(SCORES))
     assert not devices.is_elsewhere(SCORES)
     assert not devices.is_elsewhere([[0.5]])
     assert devices.is_elsewhere(strict(SCORES))
+
+
+class Elsewhere:
+    """An array as those of cupy, which numpy can not convert."""
+
+    def __init__(self, values):
+        self.values = values
+        self.dtype, self.shape, self.ndim = values.dtype, values.shape, values.ndim
+
+    def __array__(self, *_, **__):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+    def __len__(self):
+        return len(self.values)
+
+    def get(self):
+        return self.values
+
+
+def test_arrays_that_numpy_can_not_convert(monkeypatch):
+    monkeypatch.setattr(
+        "array_api_compat.is_cupy_array", lambda values: isinstance(values, Elsewhere)
+    )
+    expected = counts(sm.Ranks.from_scores(SCORES, HELD_OUT))
+    assert counts(sm.Ranks.from_scores(SCORES, Elsewhere(HELD_OUT))) == expected
+    vectors = RNG.normal(size=(USERS, 4)), RNG.normal(size=(ITEMS, 4))
+    found = sm.Ranks.from_factors(*map(Elsewhere, vectors), Elsewhere(HELD_OUT))
+    assert counts(found) == counts(sm.Ranks.from_factors(*vectors, HELD_OUT))
+    top = np.argsort(-SCORES, axis=1)[:, :10]
+    given = {"relevant": HELD_OUT, "n_items": ITEMS, "missing": "last"}
+    found = sm.Ranks.from_top_k(Elsewhere(top), **given)
+    assert counts(found) == counts(sm.Ranks.from_top_k(top, **given))

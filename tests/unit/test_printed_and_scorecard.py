@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from sampled_metrics._base.files import write_table
+from sampled_metrics.study.cells import KEY, Row, as_printed, read_cells, read_published
 from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, heads, latex, write_printed
 from sampled_metrics.study.scorecard import (
     SCORECARD,
@@ -21,15 +22,14 @@ from sampled_metrics.study.scorecard import (
     summary,
     write_scorecard,
 )
-from sampled_metrics.study.tables import KEY, Row, as_printed, read_cells, read_published
 from tests.conftest import ROOT
 
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
 NASTY = r"50% of a_b & c#d ~e^f\g {h} <i> |j| $k"
 
 
-def cell(table, row, metric, column, value, std=None, repetitions=0):
-    return Row(table, row, metric, column, value, std, value, std, repetitions, "test")
+def cell(table, row, metric, column, value, std=None, repetitions=0, uniform=np.nan):
+    return Row(table, row, metric, column, value, std, value, std, uniform, repetitions, "test")
 
 
 def unrounded(*rows):
@@ -117,19 +117,17 @@ def test_tables_compile_in_two_columns_without_sticking_out(tmp_path):
 # The scorecard.
 
 
-def card_of(*rows, spread=None, cause="initialisation of X", uniform=()):
+def card_of(*rows, spread=None, cause="initialisation of X"):
     keys = [(*row[:4], spread, cause) for row in rows if spread is not None and row.table > 2]
     spreads = pd.DataFrame(keys, columns=[*KEY, "spread", "cause"])
-    others = pd.DataFrame(uniform, columns=[*KEY, "uniform"])
-    card = scorecard(unrounded(*rows), PUBLISHED, spreads, others)
+    card = scorecard(unrounded(*rows), PUBLISHED, spreads)
     np.testing.assert_array_equal(card["published"], PUBLISHED["value"])
     return card
 
 
-def judged(row, spread=None, uniform=None):
+def judged(row, spread=None):
     """The line of the scorecard for one of our cells."""
-    others = [] if uniform is None else [(*row[:4], uniform)]
-    card = card_of(row, spread=spread, uniform=others)
+    card = card_of(row, spread=spread)
     (line,) = card[(card[KEY] == list(row[:4])).all(axis=1)].to_dict("records")
     return line
 
@@ -191,7 +189,7 @@ def test_verdicts_by_hand(row, spread, verdict, tolerance):
     ],
 )
 def test_a_cell_that_rests_on_the_order_of_tied_samples(ours, uniform, verdict):
-    line = judged(cell(*Y_AP, ours, 0.2, 100), uniform=uniform)
+    line = judged(cell(*Y_AP, ours, 0.2, 100, uniform))
     assert (line["verdict"], bool(line["note"])) == (verdict, verdict == "explained")
     assert float(line["tolerance"]) == pytest.approx(0.065)
 

@@ -6,8 +6,6 @@ import re
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.printed.reported import advice
-from sampled_metrics.printed.statement import About
 
 ABOUT = {"n_items": 300, "n_negatives": 20}
 PRINTED = {"HR@5": "0.52", "NDCG@10": "0.41"}
@@ -70,47 +68,14 @@ def test_ranges_of_printed_numbers(users, shape, confidence, numbers):
     assert [result.metric for result in by_default] == ["HR@5", "NDCG@10"]
 
 
-def test_other_numbers_that_would_say_more():
-    """The numbers of the paper first, then others by the number of negatives, the best first."""
-    about = {"n_items": 1001, "n_negatives": 20, "n_users": 500, "confidence": 0.9}
-    found = advice(PRINTED, "HR@5", About(**about))
-    rows, words, _ = found.parts()
-    assert [row["printed"].endswith("(yours)") for row in rows] == [True] + [False] * 12
-    for row, result in zip(rows, found, strict=True):
-        names = [pair.partition("=")[0] for pair in result.printed.split()]
-        assert row["printed"].removesuffix(" (yours)").split() == names
-        assert row["range"] == span(result.range_low, result.range_high)
-        assert (row["metric"], row["negatives"]) == (result.metric, str(result.n_negatives))
-    assert list(found[:1]) == list(sm.reported(PRINTED, "HR@5", **about))
-    assert numbers_of(words) == ["1001", "500", "90"]
-    widths = [(each.n_negatives, each.range_high - each.range_low) for each in found[1:]]
-    assert widths == sorted(widths)
-    assert [m for m, _ in widths] == [20] * 6 + [1000] * 6
-
-
-def test_orders_of_two_papers():
-    """Each range at half of the error; the difference lies between what the ends leave."""
-    paper = {"HR@5": "0.90", "NDCG@10": "0.75"}
-    other = {"HR@5": "0.25", "MRR": "0.19"}
-    more = {**ABOUT, "n_users": 5000}
-    found = sm.reported(paper, against=other, **more, confidence=0.9)
-    (orders,) = found  # the only metric that both have
-    (one,) = sm.reported(paper, "HR@5", **more, confidence=0.95)
-    (two,) = sm.reported(other, "HR@5", **more, confidence=0.95)
-    assert (orders.a_low, orders.a_high) == (one.range_low, one.range_high)
-    assert (orders.b_low, orders.b_high) == (two.range_low, two.range_high)
-    low, high = two.range_low - one.range_high, two.range_high - one.range_low
-    assert (orders.range_low, orders.range_high, orders.order) == (low, high, "a")
-    rows, words = found.parts()
-    ends = {"a": span(one.range_low, one.range_high), "b": span(two.range_low, two.range_high)}
-    assert rows == [{"metric": "HR@5", **ends, "b - a": span(low, high), "order": "a"}]
-    assert numbers_of(words) == ["90"]
-    (back,) = sm.reported(other, against=paper, **more, confidence=0.9)
-    assert (back.order, back.range_low, back.range_high) == ("b", -high, -low)
-    apart = sm.reported({"HR@5": "0.52"}, against={"MRR": "0.30"}, **more)
-    assert [each.metric for each in apart] == ["HR@5"]
-    chosen = sm.reported(paper, "MRR", against=other, **more)
-    assert [each.metric for each in chosen] == ["MRR"]
+@pytest.mark.parametrize("unscored", [0.2, 0.9])
+def test_the_share_of_unscored_items_means_the_same_in_a_table(unscored):
+    paper = {"HR@1": "0.20", "HR@10": "0.45"}
+    about = {**ABOUT, "n_users": 500}
+    assert [flag.test for flag in sm.check([{**paper, **about}], unscored=0)[0].flags] == ["ranks"]
+    (row,) = sm.check([{**paper, **about}], "HR@5", unscored=unscored)
+    (found,) = sm.reported(paper, "HR@5", **about, unscored=unscored)
+    assert (row.range_low, row.range_high) == (found.range_low, found.range_high)
 
 
 def test_checks_of_a_table():

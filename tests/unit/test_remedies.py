@@ -56,7 +56,7 @@ def budget(**options: Any) -> Callable[[], Any]:
         ),
         (
             evaluate(LISTS, relevant={"ann": ["a"], "bob": ["c"]}, seen=np.array([1, 3])),
-            "expected a list of columns per user, or numbers of users x items",
+            "or numbers of users x items",
         ),
         (evaluate(LISTS, relevant={"ann": ["a"]}), "are lists --complete (complete=True)?"),
         (

@@ -7,9 +7,9 @@ from threadpoolctl import ThreadpoolController
 
 import sampled_metrics as sm
 from benchmarks.claims import starts
+from sampled_metrics.inputs import products
 from sampled_metrics.inputs.counting import rank_items
 from sampled_metrics.inputs.items import items_by_position
-from sampled_metrics.inputs.products import Products
 from sampled_metrics.metrics import measures
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study import tables
@@ -111,17 +111,17 @@ def test_metrics_are_computed_on_one_thread(seen, door):
 
 def test_products_of_vectors_are_taken_on_one_thread(monkeypatch):
     found = set()
-    multiply = np.matmul
+    count = products.count
 
-    def noted(*matrices, **options):
+    def noted(marked):
         found.update(threads())
-        return multiply(*matrices, **options)
+        return count(marked)
 
-    monkeypatch.setattr(np, "matmul", noted)
+    monkeypatch.setattr(products, "count", noted)
     users = np.array([[1.0, 2.0], [3.0, 4.0]])
-    products = Products(users, np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    scores = products.Products(users, np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
     with LIBRARIES.limit(limits=2):
-        ranks = rank_items(products, items_by_position([0, 1], "relevant"), n_jobs=2)
+        ranks = rank_items(scores, items_by_position([0, 1], "relevant"), n_jobs=2)
         assert threads() == {2}
     assert found == {1}
     assert ranks.n_better.tolist() == [2, 1]

@@ -108,13 +108,8 @@ def array_of(name: str, values: ArrayLike, kind: DTypeLike | None = None) -> NDA
 
 def as_array(data: Any, name: str = "data") -> Array:
     """Return numbers of one or two dimensions, of any library, as an array of numpy."""
-    if hasattr(data, "detach"):  # a tensor of torch
-        data = data.detach().cpu()
-    if "bfloat16" in str(getattr(data, "dtype", "")):  # all of which float32 holds
-        data = data.float() if hasattr(data, "float") else np.asarray(data).astype(np.float32)
     try:
-        if hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
-            data = np.from_dlpack(data)
+        data = in_memory(data)
         array = array_of(name, data)
     except (BufferError, RuntimeError, TypeError) as error:
         problem = f"found {type(data).__name__}, which is no array of numpy"
@@ -285,3 +280,18 @@ def is_elsewhere(scores: Any) -> bool:
     if compat.is_numpy_array(scores) or compat.is_pydata_sparse_array(scores):
         return False
     return not (compat.is_torch_array(scores) and scores.device.type == "cpu")
+
+
+def in_memory(values: Any) -> Any:
+    """Return an array of any library and device as one of numpy; other values as they are."""
+    if hasattr(values, "detach"):  # a tensor of torch
+        values = values.detach().cpu()
+    if "bfloat16" in str(getattr(values, "dtype", "")):  # all of which float32 holds
+        xp = compat.array_namespace(values)
+        values = xp.astype(values, xp.float32)
+    if compat.is_cupy_array(values):
+        return values.get()
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        return np.from_dlpack(values)
+    is_other = is_elsewhere(values) or compat.is_torch_array(values)
+    return np.asarray(values) if is_other else values

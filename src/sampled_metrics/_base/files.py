@@ -231,7 +231,9 @@ def reading_as(path: Path, noun: str) -> Iterator[None]:
         raise InputError(f"no such file; expected {noun}", path=path) from None
     except InputError:
         raise
-    except MemoryError as error:
-        raise InputError(f"{NO_MEMORY} ({error})", path=path) from error
     except Exception as error:
-        raise InputError(f"not {noun} ({error})", path=path) from error
+        problem = f"not {noun}"
+        if isinstance(error, MemoryError) or "malloc" in str(error):
+            problem = NO_MEMORY
+        words = getattr(error, "strerror", None) or error
+        raise InputError(f"{problem} ({words})", path=path) from error

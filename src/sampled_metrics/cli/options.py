@@ -170,6 +170,9 @@ AllItems = Annotated[Path | None, option("FILE", _ALL_ITEMS, "--items")]
 Shape = Annotated[str, option("SHAPE", _SHAPE, callback=_known_shape)]
 Correction = Annotated[str, option("METHOD", "For several pairs: none or holm.")]
 Test = Annotated[Literal["t"] | None, option("TEST", "Print p-values of this test: t.")]
+Unscored = Annotated[
+    float, option("SHARE", "Largest share of users whose held-out item has no score.")
+]
 Confidence = Annotated[
     float,
     option("LEVEL", "Nominal coverage of intervals and ranges.", callback=_valid_confidence),

@@ -147,22 +147,9 @@ def reported(
         int | None, options.option("USERS", "Users averaged over, for the sampling error.", min=1)
     ] = None,
     metric: options.Metrics = None,
-    against: Annotated[
-        list[str] | None,
-        options.option("NUMBERS", "Numbers of another paper, in quotes: which is higher?"),
-    ] = None,
-    advice: Annotated[
-        bool,
-        options.option(
-            "", "Show how much narrower the range would be with other metrics printed.", "--advice"
-        ),
-    ] = False,
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
     shape: options.Shape = defaults.SHAPE,
-    unscored: Annotated[
-        float,
-        options.option("SHARE", "Largest share of users whose held-out item has no score."),
-    ] = defaults.UNSCORED,
+    unscored: options.Unscored = defaults.UNSCORED,
     runs: Annotated[
         int, options.option("R", "Runs over the same users whose means are printed.", min=1)
     ] = 1,
@@ -174,23 +161,22 @@ def reported(
     """Compute the metrics that a paper's numbers allow.
 
     Keys: metric, reported, range_low, range_high, likely, shape, n_items, n_negatives,
-    n_users, sampling, printed, notes; with --against: metric, a_low, a_high, b_low, b_high,
-    range_low, range_high (of b - a), order (a, b or undecided). Values are fractions.
+    n_users, sampling, printed, notes. Values are fractions.
     """
-    from sampled_metrics.printed import reported as reports
-    from sampled_metrics.printed.statement import About
+    from sampled_metrics.printed.reported import reported
 
-    about: Any = {"n_items": n_items, "n_negatives": n_negatives, "n_users": n_users}
-    about |= {"sampling": sampling, "shape": shape, "confidence": confidence}
-    about |= {"unscored": unscored, "runs": runs}
-    numbers = _printed(printed)
-    if advice:
-        results: Any = reports.advice(numbers, metric or list(numbers), About(**about))
-    else:
-        other = None
-        if against:
-            other = _printed(" ".join(against).split())
-        results = reports.reported(numbers, metric, against=other, **about)
+    results = reported(
+        _printed(printed),
+        metric,
+        n_items=n_items,
+        n_negatives=n_negatives,
+        n_users=n_users,
+        sampling=sampling,
+        shape=shape,
+        unscored=unscored,
+        runs=runs,
+        confidence=confidence,
+    )
     emit_results(results, form, output, explain)
 
 
@@ -209,6 +195,7 @@ def check(
         int | None, options.option("M", "n_negatives of rows without this column.", min=1)
     ] = None,
     shape: options.Shape = defaults.SHAPE,
+    unscored: options.Unscored = defaults.UNSCORED,
     confidence: options.Confidence = defaults.CONFIDENCE,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
@@ -238,6 +225,7 @@ def check(
         n_items=n_items,
         n_negatives=n_negatives,
         shape=shape,
+        unscored=unscored,
         confidence=confidence,
     )
     if form is Format.TABLE:

@@ -15,6 +15,7 @@ from sampled_metrics._base.arrays import (
     Int,
     as_array,
     id_column,
+    in_memory,
     integers,
     is_elsewhere,
     kind_of_ids,
@@ -28,7 +29,6 @@ from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, with_questions
-from sampled_metrics.inputs.devices import in_memory
 from sampled_metrics.inputs.samples import Samples
 from sampled_metrics.inputs.scores import Beside as Counts
 from sampled_metrics.inputs.scores import ask_of_seen_items, counts_beside

@@ -17,9 +17,10 @@ from sampled_metrics._base.arrays import (
     Int,
     array_of,
     best_first,
+    in_memory,
     is_elsewhere,
     one_thread,
-    ordered_floats,
+    pairs_of,
     ranges,
     require,
     select_rows,
@@ -27,9 +28,9 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import with_bar
 from sampled_metrics._base.threads import in_threads
-from sampled_metrics.inputs.devices import counted, in_memory, without
+from sampled_metrics.inputs.devices import Pairs, counted, gathered, without
 from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
-from sampled_metrics.inputs.products import USERS_AT_A_TIME, Pairs, Products, Score, count
+from sampled_metrics.inputs.products import USERS_AT_A_TIME, Products, Score
 
 BLOCK_SIZE = 512
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
@@ -162,69 +163,39 @@ class _Task(NamedTuple):
 
     def _by_products(self, score: Products, users: Int) -> _Counts:
         """Count by inner products."""
-        seen = self.seen.select(users)
-        pairs = self.relevant.select(users)
-        self._refuse(users, *pairs, self._is_seen(pairs, seen))
-        n_better, n_tied = score.counts(users, pairs, seen)
-        return len(score.items) - self.seen.sizes_of(users), n_better, n_tied
+        pairs, seen, is_seen = self._pairs(users)
+        self._refuse(users, *pairs, is_seen)
+        n_seen = np.bincount(seen[0], minlength=users.size)
+        return len(score.items) - n_seen, *score.counts(users, pairs, seen)
 
-    def _by_scores(self, scored: tuple[Floats, Int]) -> _Counts:
-        """Count by scores of some users."""
-        if is_elsewhere(scored[0]):
-            return self._on_device(*scored)
-        candidates = self._candidates(*scored)
-        n_better, n_tied = self._compare(candidates, scored[1])
-        return count(candidates > -np.inf), n_better, n_tied
-
-    def _on_device(self, scores: Any, users: Int) -> _Counts:
-        """Count by scores of some users where they are."""
-        pairs = self.relevant.select(users)
-        seen = self.seen.select(users)
+    def _by_scores(self, scored: tuple[Any, Int]) -> _Counts:
+        """Count by scores of some users, where they are."""
+        scores, users = scored
+        pairs, seen, is_seen = self._pairs(users)
         found = counted(scores, pairs)
-        for user in np.flatnonzero(found.bad)[:1]:  # whose row the check of arrays refuses
-            row = in_memory(scores[int(user) : int(user) + 1, :])
-            self._candidates(row, users[[user]])
-        self._refuse(users, *pairs, self._is_seen(pairs, seen) | np.isneginf(found.own))
-        return without(found, scores, pairs, seen)
-
-    def _is_seen(self, pairs: Pairs, seen: Pairs) -> Bool:
-        """Return which pairs are among those seen; few of these are compared."""
-        both = np.append(pairs[1], seen[1])
-        width = both.max(initial=0) + 1
-        wanted = pairs[0] * width + pairs[1]
-        known = seen[0] * width + seen[1]
-        return np.isin(wanted, known[_among(known, wanted)])
-
-    def _candidates(self, scores: Floats, users: Int) -> Floats:
-        """Return a copy of checked scores, -inf where an item is no candidate."""
-        if scores.size and not scores.max() < np.inf:  # the maximum is NaN if any score is
-            place = np.argwhere(~(scores < np.inf))[0]
-            user, item = self._names(users, *place)
-            problem = f"score of item {item} for user {user} is {scores[*place]}"
+        for row in np.flatnonzero(found.bad)[:1]:
+            values = in_memory(scores[int(row) : int(row) + 1, :])[0]
+            place = int(np.argmin(values < np.inf))
+            user, item = self._names(users, row, place)
+            problem = f"score of item {item} for user {user} is {values[place]}"
             raise InputError(f"{problem}; expected a finite number, or -inf for no candidate")
-        candidates = ordered_floats(scores)
-        if candidates is scores:
-            candidates = scores.copy()
-        candidates[self.seen.select(users)] = -np.inf
-        return candidates
+        self._refuse(users, *pairs, is_seen | np.isneginf(found.own))
+        out = np.asarray(in_memory(gathered(scores, *seen)))
+        n_gone = np.bincount(seen[0][out > -np.inf], minlength=users.size)
+        n_candidates = scores.shape[1] - found.gaps - n_gone
+        counts = without(found.better, found.tied, found.own, pairs[0], seen[0], out)
+        return n_candidates, *counts
 
-    def _compare(self, candidates: Floats, users: Int) -> tuple[Int, Int]:
-        """Count for each item to rank those above it, and the others level with it."""
+    def _pairs(self, users: Int) -> tuple[Pairs, Pairs, Bool]:
+        """Return pairs to rank, those seen, each once, and which of the first are among these."""
         row, item = self.relevant.select(users)
-        own = candidates[row, item]
-        self._refuse(users, row, item, np.isneginf(own))
-        if row.size == users.size:  # one item per user
-            n_better = count(candidates > own[:, np.newaxis])
-            not_below = count(candidates >= own[:, np.newaxis])
-            return n_better, not_below - n_better - 1
-        not_above = np.empty(row.size, np.int64)
-        below = np.empty(row.size, np.int64)
-        bounds = np.searchsorted(row, np.arange(len(candidates) + 1))
-        for user, in_order in enumerate(np.sort(candidates, axis=1)):
-            mine = slice(bounds[user], bounds[user + 1])
-            not_above[mine] = in_order.searchsorted(own[mine], "right")
-            below[mine] = in_order.searchsorted(own[mine])
-        return candidates.shape[1] - not_above, not_above - below - 1
+        seen_row, seen_item = self.seen.select(users)
+        width = 1 + max(item.max(initial=0), seen_item.max(initial=0))
+        wanted = pairs_of(row, item, width)
+        seen = np.unique(pairs_of(seen_row, seen_item, width))
+        place = seen.searchsorted(wanted)
+        is_seen = np.append(seen, -1)[place] == wanted
+        return (row, item), np.divmod(seen, width), is_seen
 
     def _refuse(self, users: Int, row: Int, item: Int, is_none: Bool) -> None:
         """Raise InputError for the first item to rank that is no candidate."""
@@ -242,13 +213,6 @@ class _Task(NamedTuple):
         if self.items is None:
             return user, item
         return user, self.items[item]
-
-
-def _among(numbers: Int, wanted: Int) -> Bool:
-    """Return which numbers are among a few others, faster than `numpy.isin`."""
-    ordered = np.sort(wanted)
-    place = np.minimum(ordered.searchsorted(numbers), ordered.size - 1)
-    return ordered[place] == numbers
 
 
 def _check_scores(scores: Any, shape: tuple[int, int | None]) -> None:

@@ -5,7 +5,8 @@ Of each row only counts come to main memory, and the scores of items that are ra
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import sys
+from typing import Any, NamedTuple, TypeAlias
 
 import array_api_compat as compat
 import numpy as np
@@ -13,16 +14,17 @@ import numpy as np
 from sampled_metrics._base.arrays import (
     CACHE,
     Array,
-    Float,
     Floats,
     Int,
     blocks,
+    in_memory,
     is_elsewhere,
     ranges,
 )
 from sampled_metrics._base.threads import in_threads
-from sampled_metrics.inputs.products import Pairs, count
 
+Pairs: TypeAlias = tuple[Int, Int]  # places of users within some rows, and items
+_SEVERAL = 16  # pairs a row above which sorting it is faster than comparing it with each
 _ENTRIES = 1 << 26  # compared at a time on a device
 
 
@@ -61,6 +63,14 @@ def counted(
             is_good = part < np.inf
             gaps[some] = count(part == -np.inf)
             bad[some] = width - count(is_good)
+        if last - first > _SEVERAL * len(part):
+            in_order = np.sort(part, axis=1)
+            for pair in range(first, last):
+                values = in_order[row[pair] - some.start]
+                not_above = values.searchsorted(own[pair], "right")
+                better[pair] = width - not_above
+                level[pair] = not_above - values.searchsorted(own[pair])
+            return
         if last - first != len(part):
             place = row[mine] - some.start
             part = part[place]
@@ -81,7 +91,7 @@ def _on_device(
     xp = compat.array_namespace(scores)
     users, width = scores.shape
     row, item = pairs
-    own = _gathered(xp, scores, row, item)
+    own = gathered(scores, row, item)
     gaps = np.zeros(users, np.int64)
     bad = np.zeros(users, np.int64)
     better = np.empty(row.size, np.int64)
@@ -89,49 +99,54 @@ def _on_device(
     if xp.isdtype(scores.dtype, "real floating"):
         for some in blocks(users, width, _ENTRIES):
             part = scores[some, :]
+            if _is_finite(xp, part):
+                continue
             is_gap = part == -xp.inf
-            gaps[some] = _count(xp, is_gap)
+            gaps[some] = count(is_gap)
             is_good = part < xp.inf
-            bad[some] = width - _count(xp, is_good)
+            bad[some] = width - count(is_good)
     for some in blocks(row.size, width, _ENTRIES):
         part = scores[some, :] if row.size == users else rows_of(scores, row[some])
         of_pairs = own[some, None]
         is_above = part > of_pairs
-        better[some] = _count(xp, is_above)
+        better[some] = count(is_above)
         is_level = part == of_pairs
-        level[some] = _count(xp, is_level)
-    return Counted(gaps, bad, _in_memory(xp, own), better, level - 1)
+        level[some] = count(is_level)
+    return Counted(gaps, bad, in_memory(own), better, level - 1)
 
 
 def without(
-    found: Counted,
-    scores: Any,
-    pairs: Pairs,
-    left_out: Pairs,
-) -> tuple[Int, Int, Int]:
-    """Return candidates of each row, and better and tied ones of each pair, without some pairs.
+    better: Int,
+    tied: Int,
+    own: Floats,
+    row: Int,
+    out_row: Int,
+    out: Floats,
+) -> Pairs:
+    """Subtract from the counts of pairs the scores of their rows that are left out.
 
-    These are counted as the others are, and subtracted, so that no score is written.
+    So no score is written. Rows of both are ascending.
     """
-    users, width = scores.shape
-    row = pairs[0]
-    out_row = left_out[0]
-    xp = compat.array_namespace(scores)
-    out: Float = _in_memory(xp, _gathered(xp, scores, *left_out))
-    finite = out_row[out > -np.inf]
-    n_gone = np.bincount(finite, minlength=users)
-    candidates = width - found.gaps - n_gone
     first = out_row.searchsorted(row)
     last = out_row.searchsorted(row, "right")
     n_out = last - first
     pair = np.repeat(np.arange(row.size), n_out)
     gone = out[ranges(first, n_out)]
-    own = found.own[pair]
-    above = pair[gone > own]
-    level = pair[gone == own]
+    others = own[pair]
+    above = pair[gone > others]
+    level = pair[gone == others]
     n_above = np.bincount(above, minlength=row.size)
     n_level = np.bincount(level, minlength=row.size)
-    return candidates, found.better - n_above, found.tied - n_level
+    return better - n_above, tied - n_level
+
+
+def gathered(
+    scores: Any,
+    row: Int,
+    item: Int,
+) -> Any:
+    """Return single scores, where they are."""
+    return scores[there(row, scores), there(item, scores)]
 
 
 def rows_of(
@@ -140,58 +155,49 @@ def rows_of(
 ) -> Any:
     """Return some rows, where they are."""
     xp = compat.array_namespace(scores)
-    return xp.take(scores, _there(xp, rows, scores), axis=0)
+    return xp.take(scores, there(rows, scores), axis=0)
 
 
-def in_memory(values: Any) -> Any:
-    """Return an array of any device as one of numpy; other values as they are."""
-    if is_elsewhere(values):
-        return _in_memory(compat.array_namespace(values), values)
-    if hasattr(values, "detach"):  # a tensor of torch
-        return values.detach().cpu()
-    return values
-
-
-def _count(
-    xp: Any,
-    marked: Any,
-) -> Int:
-    return _in_memory(xp, xp.count_nonzero(marked, axis=1)).astype(np.int64)
-
-
-def _gathered(
-    xp: Any,
-    scores: Any,
-    row: Int,
-    item: Int,
-) -> Any:
-    """Return single scores."""
-    place = row * scores.shape[1]
-    flat = xp.reshape(scores, (-1,))
-    return xp.take(flat, _there(xp, place + item, scores), axis=0)
-
-
-def _there(
-    xp: Any,
-    values: Int,
+def there(
+    values: Array,
     scores: Any,
 ) -> Any:
-    """Return numbers on the device of the scores."""
-    whole = np.ascontiguousarray(values, np.int64)
-    device = compat.device(scores)
-    return xp.asarray(whole, device=device)
+    """Return an array on the device of some scores."""
+    xp = compat.array_namespace(scores)
+    return xp.asarray(np.ascontiguousarray(values), device=compat.device(scores))
 
 
-def _in_memory(
+def rounding(vectors: Any) -> float:
+    """Return by how much numbers may be rounded before a product, relative to them.
+
+    This is a setting of torch for products in float32 on a device.
+    """
+    if not (is_elsewhere(vectors) and compat.is_torch_array(vectors)):
+        return 0.0
+    precision = sys.modules["torch"].get_float32_matmul_precision()
+    return {"highest": 0.0, "high": 2.0**-10}.get(precision, 2.0**-7)
+
+
+def count(marked: Any) -> Int:
+    """Count the true values of each row, several times as fast as `numpy.count_nonzero`."""
+    if is_elsewhere(marked):
+        xp = compat.array_namespace(marked)
+        ones = xp.astype(marked, xp.int32)  # half the bytes of int64, which count_nonzero takes
+        counts = xp.sum(ones, axis=1, dtype=xp.int32)
+        return in_memory(counts).astype(np.int64)
+    width = marked.shape[1]
+    numbers = marked.view(np.uint8)
+    if width % 8 == 0 and width <= 8 * 255:  # eight sums at a time, none above 255
+        sums = numbers.view(np.uint64).sum(axis=1)
+        numbers = sums.view(np.uint8).reshape(len(marked), 8)
+    return numbers.sum(axis=1, dtype=np.min_scalar_type(width)).astype(np.int64)
+
+
+def _is_finite(
     xp: Any,
-    values: Any,
-) -> Array:
-    if compat.is_torch_array(values):
-        values = values.detach().cpu()
-    if "bfloat16" in str(values.dtype):  # all of which float32 holds
-        values = xp.astype(values, xp.float32)
-    if compat.is_cupy_array(values):
-        return values.get()
-    if hasattr(values, "__array__"):
-        return np.asarray(values)
-    return np.from_dlpack(values)
+    scores: Any,
+) -> bool:
+    """Return whether no score is NaN or infinite, in two passes without an array between."""
+    least = xp.min(scores)
+    largest = xp.max(scores)
+    return bool(xp.isfinite(least) & xp.isfinite(largest))

@@ -19,6 +19,7 @@ from sampled_metrics._base.arrays import (
     best_first,
     grades_of,
     id_column,
+    in_memory,
     pairs_of,
     ranges,
     require,
@@ -36,18 +37,17 @@ from sampled_metrics.inputs.items import (
     ask_of_common,
     items_by_id,
     require_different,
-    table_of,
 )
 from sampled_metrics.inputs.scores import ask_of_seen_items
 from sampled_metrics.inputs.tables import (
     ITEM,
-    RUN,
     USER,
     Table,
     as_numpy,
     encoded,
     places,
     read_table,
+    table_of,
 )
 
 _SEVERAL = 10  # lists; fewer are in some order by chance
@@ -78,7 +78,7 @@ def lists_of(data: Any) -> Lists:
     """
     if isinstance(data, Lists):
         return data
-    table = table_of(data, "ranks, lists or scores", "data", "score", RUN)
+    table = table_of(data)
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table or a dictionary of lists")
     group = table.group()
@@ -179,7 +179,7 @@ def _rows_of(rows: Any, filler: Any) -> Array:
     if isinstance(rows, list | tuple) and len({np.size(row) for row in rows}) > 1:
         width = max(np.size(row) for row in rows)
         rows = [[*row, *[filler] * (width - len(row))] for row in rows]
-    return np.asarray(rows)
+    return np.asarray(in_memory(rows))
 
 
 def _before_ends(items: Array) -> Bool:

@@ -1,18 +1,36 @@
 """Counts of items by inner products of vectors of users and of items."""
 
-from collections.abc import Callable, Iterator
+from __future__ import annotations
+
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
+import array_api_compat as compat
 import numpy as np
 
-from sampled_metrics._base.arrays import MEMORY, Bool, Float, Floats, Int, blocks
+from sampled_metrics._base.arrays import (
+    MEMORY,
+    Float,
+    Int,
+    blocks,
+    in_memory,
+    is_elsewhere,
+)
+from sampled_metrics.inputs.devices import (
+    Pairs,
+    count,
+    rounding,
+    rows_of,
+    there,
+    without,
+)
 
 Score: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
-Pairs: TypeAlias = tuple[Int, Int]  # places of users within some rows, and items
 
 USERS_AT_A_TIME = 512  # with the items of a tile few enough that scores stay in the cache
 TILE_ITEMS = 1024
+TILE_ELSEWHERE = 65_536  # items of a tile on a device
 _MANY = 8  # a row with more than 1 / 8 of the items of a tile close is multiplied as a whole
 
 # Numbers beyond the largest become infinite or NaN without a warning; ranking checks them.
@@ -22,8 +40,10 @@ _unlimited = partial(np.errstate, over="ignore", under="ignore", invalid="ignore
 class _Tile(NamedTuple):
     """Some items of about the same length, multiplied by a power of two."""
 
-    vectors: Floats  # shape (items, d)
+    vectors: Any  # with a last column of ones; where the given ones are
     items: Int
+    different: Int  # one of each group of neighbours with equal vectors
+    group: Int  # of each item
     exponent: int  # power of two that gives back the vectors
     length: float  # the longest vector's, Euclidean
 
@@ -38,35 +58,32 @@ class Products:
 
         |fl(u.v) - u.v| <= g |u| |v|,   g = d e / (1 - d e),   e half of the type's epsilon,
 
-    see Higham, Accuracy and Stability of Numerical Algorithms, 3.1. The vectors of a product in
-    float32 are multiplied by powers of two, so that no product is too large or too small for it.
+    see Higham, Accuracy and Stability of Numerical Algorithms, 3.1. The score of the other item is
+    subtracted as one product more. The vectors of a product in float32 are multiplied by powers of
+    two, so that no product is too large or too small for it. Tensors of torch on a device are
+    multiplied there, and vectors of close pairs come to main memory.
     """
 
     def __init__(
         self,
-        users: Floats,
-        items: Floats,
+        users: Any,
+        items: Any,
     ) -> None:
         self.users = users
         self.items = items
+        self.is_there = is_elsewhere(items)
+        self._kind = np.dtype(in_memory(items[:1, :]).dtype)
         self._lengths = _lengths(users)
         lengths = _lengths(items)
-        longest_user = self._lengths.max(initial=0.0)
-        longest_item = lengths.max(initial=0.0)
         with _unlimited():
-            largest = longest_user * longest_item
-        limit = np.finfo(np.float64).max
-        self.is_finite = bool(largest < limit / 4.0)
+            largest = self._lengths.max(initial=0.0) * lengths.max(initial=0.0)
+        self.is_finite = bool(largest < np.finfo(np.float64).max / 8.0)
         d = items.shape[1]
-        of_product = _growth(d, items.dtype)
-        of_scores = _growth(d, np.float64)
-        self._relative = of_product + of_scores
-        smallest = float(np.finfo(items.dtype).tiny)
-        self._least = 4.0 * d * smallest
-        in_order = np.argsort(lengths, kind="stable")
-        self._place = np.empty_like(in_order)
-        self._place[in_order] = np.arange(in_order.size)
-        parts = blocks(in_order.size, 1, TILE_ITEMS)
+        self._relative = _growth(d, self._kind) + _growth(d, np.float64) + 3.0 * rounding(items)
+        self._least = 4.0 * d * float(np.finfo(self._kind).tiny)
+        in_order = np.argsort(lengths)
+        size = TILE_ELSEWHERE if self.is_there else TILE_ITEMS
+        parts = blocks(in_order.size, 1, size)
         self._tiles = [self._tile(in_order[part], lengths) for part in parts]
 
     def _tile(
@@ -76,9 +93,18 @@ class Products:
     ) -> _Tile:
         longest = lengths[items[-1:]]
         exponents = self._exponents(longest)
-        vectors = self._scaled(self.items[items], exponents)
-        length = np.ldexp(longest, -exponents)
-        return _Tile(vectors, items, int(exponents[0]), float(length[0]))
+        vectors = rows_of(self.items, items)
+        xp = compat.array_namespace(vectors)
+        is_same = xp.all(vectors[1:, :] == vectors[:-1, :], axis=1)
+        is_new = np.append(True, ~np.asarray(in_memory(is_same)))
+        return _Tile(
+            vectors=self._with_column(self._scaled(vectors, exponents), np.ones(items.size)),
+            items=items,
+            different=items[is_new],
+            group=is_new.cumsum() - 1,
+            exponent=int(exponents[0]),
+            length=float(np.ldexp(longest, -exponents)[0]),
+        )
 
     @_unlimited()
     def __call__(
@@ -87,13 +113,9 @@ class Products:
         items: Int | slice = slice(None),
     ) -> Float:
         """Return scores in float64, the same for any other users, and equal for equal vectors."""
-        users = self.users[rows]
-        vectors = self.items[items]
-        return np.einsum(
-            "uf,if->ui",
-            users.astype(np.float64),
-            vectors.astype(np.float64),
-        )
+        if isinstance(items, slice):
+            items = np.arange(self.items.shape[0])[items]
+        return np.einsum("uf,if->ui", _exact(self.users, rows), _exact(self.items, items))
 
     def of_pairs(
         self,
@@ -102,15 +124,10 @@ class Products:
     ) -> Float:
         """Return the same scores of single pairs."""
         scores = np.empty(rows.size)
-        d = self.items.shape[1]
-        for some in blocks(rows.size, d, MEMORY):
-            users = self.users[rows[some]]
-            vectors = self.items[items[some]]
-            scores[some] = np.einsum(
-                "pf,pf->p",
-                users.astype(np.float64),
-                vectors.astype(np.float64),
-            )
+        for some in blocks(rows.size, self.items.shape[1], MEMORY):
+            users = _exact(self.users, rows[some])
+            vectors = _exact(self.items, items[some])
+            scores[some] = np.einsum("pf,pf->p", users, vectors)
         return scores
 
     @_unlimited()
@@ -128,91 +145,61 @@ class Products:
         row, item = pairs
         user = rows[row]
         own = self.of_pairs(user, item)
-        lengths = self._lengths[rows]
-        exponents = self._exponents(lengths)
-        lengths = np.ldexp(lengths, -exponents)
-        vectors = self._scaled(self.users[rows], exponents)
+        is_single = row.size == rows.size
         better = np.zeros(row.size, np.int64)
         tied = np.full(row.size, -1)  # without the item itself
-        n_rows = rows.size
-        buffer = np.empty(n_rows * TILE_ITEMS, self.items.dtype)
-        most = USERS_AT_A_TIME * TILE_ITEMS
-        of_tiles = self._in_tiles(left_out)
-        for tile, out in zip(self._tiles, of_tiles, strict=True):
-            n_items = tile.items.size
-            flat = buffer[: n_rows * n_items]
-            scores = flat.reshape(n_rows, n_items)
-            np.matmul(vectors, tile.vectors.T, out=scores)
-            scores[out] = -np.inf
-            margin = self._relative * lengths
-            margin *= tile.length
-            margin += self._least
-            shift = exponents[row] + tile.exponent
-            scaled = np.ldexp(own, -shift)
-            low, high = self._bounds(scaled, margin[row])
-            for some in blocks(row.size, n_items, most):
+        lengths = self._lengths[rows]
+        exponents = self._exponents(lengths)
+        lengths = np.ldexp(lengths, -exponents)[row]
+        vectors = self._scaled(rows_of(self.users, rows), exponents)
+        for tile in self._tiles:
+            width = tile.items.size
+            most = 2.0 * tile.length * lengths  # twice as much as any score
+            scaled = np.ldexp(own, -exponents[row] - tile.exponent)
+            centre = np.clip(scaled, -most, most)
+            margin = self._margin(most.max() / 2.0 + np.abs(centre).max())
+            subtracted = centre if is_single else np.zeros(rows.size)
+            scores = self._with_column(vectors, -subtracted) @ tile.vectors.T
+            for some in blocks(row.size, width, USERS_AT_A_TIME * width):
                 part = scores
-                if row.size != n_rows:
-                    part = scores[row[some]]
-                above = part > high[some, np.newaxis]
-                close = part >= low[some, np.newaxis]
-                close ^= above
-                settled = self._settled(
-                    user[some],
-                    own[some],
-                    tile.items,
-                    close,
-                )
-                better[some] += count(above)
-                better[some] += settled[0]
+                if not is_single:
+                    of_pairs = there(centre[some].astype(self._kind), scores)
+                    part = rows_of(scores, row[some]) - of_pairs[:, None]
+                above = count(part > margin)
+                n_close = count(part >= -margin) - above
+                settled = self._settled(user[some], own[some], tile, part, n_close, margin)
+                better[some] += above + settled[0]
                 tied[some] += settled[1]
-        return better, tied
-
-    def _in_tiles(
-        self,
-        pairs: Pairs,
-    ) -> Iterator[Pairs]:
-        """Yield the pairs of each tile, items by their places within it."""
-        row = pairs[0]
-        place = self._place[pairs[1]]
-        order = np.argsort(place)
-        ordered = place[order]
-        first = 0
-        for number in range(len(self._tiles)):
-            begin = number * TILE_ITEMS
-            last = int(ordered.searchsorted(begin + TILE_ITEMS))
-            some = order[first:last]
-            yield row[some], place[some] - begin
-            first = last
+        out = self.of_pairs(rows[left_out[0]], left_out[1])
+        return without(better, tied, own, row, left_out[0], out)
 
     def _settled(
         self,
         user: Int,
         own: Float,
-        items: Int,
-        close: Bool,
+        tile: _Tile,
+        part: Any,
+        n_close: Int,
+        margin: float,
     ) -> Pairs:
         """Count by scores, for each user, the close items that are above its own and level."""
-        n_close = count(close)
-        is_whole = n_close * _MANY > items.size
-        is_single = n_close > 0
-        is_single &= ~is_whole
-        single = np.flatnonzero(is_single)
-        place, column = np.nonzero(close[single])
-        row = single[place]
-        scores = self.of_pairs(user[row], items[column])
+        is_many = n_close * _MANY > tile.items.size
+        few = np.flatnonzero((n_close > 0) & ~is_many)
+        xp = compat.array_namespace(part)
+        near = abs(rows_of(part, few)) <= margin
+        place, column = (np.asarray(in_memory(places)) for places in xp.nonzero(near))
+        row = few[place]
+        scores = self.of_pairs(user[row], tile.items[column])
         of_row = own[row]
-        above = row[scores > of_row]
-        level = row[scores == of_row]
-        better = np.bincount(above, minlength=user.size)
-        tied = np.bincount(level, minlength=user.size)
-        whole = np.flatnonzero(is_whole)
-        if whole.size:
-            scores = self(user[whole], items)
-            of_whole = own[whole, np.newaxis]
-            near = close[whole]
-            better[whole] = count(near & (scores > of_whole))
-            tied[whole] = count(near & (scores == of_whole))
+        better = np.bincount(row[scores > of_row], minlength=user.size)
+        tied = np.bincount(row[scores == of_row], minlength=user.size)
+        many = np.flatnonzero(is_many)
+        if many.size:
+            scores = self(user[many], tile.different).take(tile.group, axis=1)
+            of_many = own[many, np.newaxis]
+            near = np.asarray(in_memory(abs(rows_of(part, many)) <= margin))
+            better[many] = count(near & (scores > of_many))
+            tied[many] = count(near & (scores == of_many))
         return better, tied
 
     def _exponents(
@@ -220,57 +207,65 @@ class Products:
         lengths: Float,
     ) -> Int:
         """Return by which powers of two vectors are divided; float64 holds all products."""
-        if self.items.dtype == np.float64:
+        if self._kind == np.float64:
             return np.zeros(lengths.size, np.int64)
         return np.frexp(lengths)[1].astype(np.int64)
 
     def _scaled(
         self,
-        vectors: Floats,
+        vectors: Any,
         exponents: Int,
-    ) -> Floats:
-        if self.items.dtype == np.float64:
+    ) -> Any:
+        if self._kind == np.float64:
             return vectors
-        powers = np.ldexp(1.0, -exponents)
-        scaled: Floats = vectors * powers[:, np.newaxis]
-        return scaled.astype(self.items.dtype)
+        xp = compat.array_namespace(vectors)
+        powers = there(np.ldexp(1.0, -exponents), vectors)
+        return xp.astype(vectors * powers[:, None], vectors.dtype)
 
-    def _bounds(
+    def _with_column(
         self,
-        own: Float,
-        margin: Float,
-    ) -> tuple[Floats, Floats]:
-        """Return what a product is surely below and above, rounded outwards to its type."""
-        kind = self.items.dtype.type
-        low = own - margin
-        high = own + margin
-        below = np.nextafter(low.astype(kind), kind(-np.inf))
-        above = np.nextafter(high.astype(kind), kind(np.inf))
-        least = np.finfo(kind).min
-        return np.maximum(below, least), above
+        vectors: Any,
+        values: Float,
+    ) -> Any:
+        """Append a column, and on a device zeros, as it multiplies eight columns at a time."""
+        width = 1
+        if self.is_there:
+            width += -(vectors.shape[1] + 1) % 8
+        columns = np.zeros((values.size, width), self._kind)
+        columns[:, 0] = values
+        xp = compat.array_namespace(vectors)
+        return xp.concat([vectors, there(columns, vectors)], axis=1)
+
+    def _margin(
+        self,
+        length: float,
+    ) -> float:
+        """Return the error of products of at most some length, rounded up to their type."""
+        kind = self._kind.type
+        margin = kind(self._relative * length + self._least)
+        return float(np.nextafter(margin, kind(np.inf)))
 
 
-def count(marked: Bool) -> Int:
-    """Count the true values of each row, several times as fast as `numpy.count_nonzero`."""
-    width = marked.shape[1]
-    numbers = marked.view(np.uint8)
-    if width % 8 == 0 and width <= 8 * 255:  # eight sums at a time, none above 255
-        sums = numbers.view(np.uint64).sum(axis=1)
-        numbers = sums.view(np.uint8).reshape(len(marked), 8)
-    return numbers.sum(axis=1, dtype=np.min_scalar_type(width)).astype(np.int64)
+def _exact(
+    vectors: Any,
+    rows: Int,
+) -> Float:
+    some = np.asarray(in_memory(rows_of(vectors, rows)))
+    return some.astype(np.float64, copy=False)
 
 
-def _lengths(vectors: Floats) -> Float:
+def _lengths(vectors: Any) -> Float:
     """Return the Euclidean lengths of vectors, float64, also where squares are too large."""
-    lengths = np.empty(len(vectors))
-    for rows in blocks(len(vectors), vectors.shape[1], MEMORY):
-        some = vectors[rows].astype(np.float64)
-        sizes = np.abs(some)
-        largest = sizes.max(axis=1, initial=0.0)
-        divisor = np.where(largest > 0.0, largest, 1.0)
-        some /= divisor[:, np.newaxis]
-        squares = np.square(some)
-        lengths[rows] = largest * np.sqrt(squares.sum(axis=1))
+    xp = compat.array_namespace(vectors)
+    n, d = vectors.shape
+    lengths = np.empty(n)
+    for rows in blocks(n, d, MEMORY):
+        some = xp.astype(vectors[rows, :], xp.float64)
+        largest = xp.max(xp.abs(some), axis=1)
+        divisor = xp.where(largest > 0.0, largest, xp.ones_like(largest))
+        some = some / divisor[:, None]
+        squares = xp.sum(some * some, axis=1)
+        lengths[rows] = in_memory(largest * xp.sqrt(squares))
     return lengths
 
 
@@ -280,5 +275,5 @@ def _growth(
 ) -> float:
     """Return the bound of the relative error of a sum of d products, and of some steps more."""
     half = float(np.finfo(kind).eps) / 2.0
-    error = (d + 4) * half
+    error = (d + 8) * half
     return error / (1.0 - error)

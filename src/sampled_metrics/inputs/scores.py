@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import array_api_compat as compat
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -22,6 +23,7 @@ from sampled_metrics._base.arrays import (
     array_of,
     as_array,
     id_column,
+    in_memory,
     is_elsewhere,
     is_table,
     require_unique,
@@ -35,7 +37,7 @@ from sampled_metrics.inputs.counting import (
     by_score,
     rank_items,
 )
-from sampled_metrics.inputs.devices import counted, in_memory, rows_of
+from sampled_metrics.inputs.devices import counted, rows_of
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
@@ -143,18 +145,24 @@ def factors(users: ArrayLike, items: ArrayLike) -> Scores:
 
     Numbers of 32 bits or fewer are multiplied in float32, and close ones compared in float64.
     """
-    left = np.atleast_1d(as_array(users, "users"))
-    right = np.atleast_1d(as_array(items, "items"))
-    for name, vectors in (("users", left), ("items", right)):
-        is_finite = vectors.dtype.kind in "fiu" and np.isfinite(vectors).all()
+    left, right = users, items
+    if all(is_elsewhere(data) and compat.is_torch_array(data) for data in (users, items)):
+        left, right = users.detach(), items.detach()  # type: ignore[union-attr]
+    else:
+        left = np.atleast_1d(as_array(users, "users"))
+        right = np.atleast_1d(as_array(items, "items"))
+    xp = compat.array_namespace(left, right)
+    kinds = [np.asarray(in_memory(vectors[:1])).dtype for vectors in (left, right)]
+    is_short = np.result_type(*kinds, np.float16).itemsize <= 4
+    made = []
+    for name, vectors, kind in (("users", left, kinds[0]), ("items", right, kinds[1])):
         is_table = vectors.ndim == 2 and vectors.shape[1] == left.shape[-1]
-        if not (is_finite and is_table):
-            found = f"vectors of {name} are {vectors.dtype} of shape {vectors.shape}"
+        if kind.kind in "fiu" and is_table:
+            made.append(xp.astype(vectors, xp.float32 if is_short else xp.float64, copy=False))
+        if kind.kind not in "fiu" or not is_table or not xp.all(xp.isfinite(made[-1])):
+            found = f"vectors of {name} are {vectors.dtype} of shape {tuple(vectors.shape)}"
             raise InputError(f"{found}; expected finite numbers, of shape ({len(vectors)}, d)")
-    is_short = np.result_type(left, right, np.float16).itemsize <= 4
-    kind = np.float32 if is_short else np.float64
-    products = Products(np.ascontiguousarray(left, kind), np.ascontiguousarray(right, kind))
-    return Scores(products, (len(left), len(right)))
+    return Scores(Products(*made), (len(left), len(right)))
 
 
 def is_column(data: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import one_thread
-from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE
+from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE, UNSCORED
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Explanation, Parts, Right, span
 from sampled_metrics.evaluation.results import Results, Row, count
@@ -24,10 +24,7 @@ from sampled_metrics.printed.rows import PrintedRow, read_printed
 from sampled_metrics.printed.statement import About, Printed, solve, state
 from sampled_metrics.printed.tilt import NONE_QUOTED, likely
 
-_ONE_NUMBER = (
-    "One number a row orders nothing: print HR@1, HR@5 and HR@10 (`reported --advice` says how "
-    "much narrower ranges would be)."
-)
+_ONE_NUMBER = "One number a row orders nothing: print HR@1, HR@5 and HR@10."
 _MOST_SHOWN = 20  # decided orders of one table
 _QUESTIONS = (
     "A flag asks a question: its numbers do not go together as the table describes them. It does "
@@ -138,11 +135,12 @@ class _Question(NamedTuple):
 
     measure: Measure
     shape: str
+    unscored: float
     confidence: float
 
     def range(self, row: PrintedRow, confidence: float) -> Range:
         """Compute the range that the printed numbers of a row allow."""
-        return solve(self._problem(row, confidence), self.measure).range
+        return solve(self._problem(row, confidence), self.measure)
 
     def likely(self, row: PrintedRow, allowed: Range) -> float | None:
         """Calculate the metric that is likely with the printed numbers, see `tilt`."""
@@ -155,6 +153,7 @@ class _Question(NamedTuple):
             n_users=row.n_users,
             sampling=str(row.sampling),
             shape=self.shape,
+            unscored=self.unscored,
             runs=row.runs,
             confidence=confidence,
         )
@@ -169,6 +168,7 @@ def check(
     n_items: int | None = None,
     n_negatives: int | None = None,
     shape: str | float = SHAPE,
+    unscored: float = UNSCORED,
     confidence: float = CONFIDENCE,
 ) -> Checks:
     """Check a table of printed sampled metrics.
@@ -184,7 +184,7 @@ def check(
         Exact metric whose range and orders are computed.
     n_items, n_negatives
         For rows without these columns.
-    shape, confidence
+    shape, unscored, confidence
         As for `reported`.
 
     Returns
@@ -219,7 +219,7 @@ def check(
 HR@10 from 0.7885 to 1.0000, not 0.5538
     """
     check_arguments(metric=metric, shape=shape, confidence=confidence)
-    question = _Question(parse_measure(metric), name_of(shape), confidence)
+    question = _Question(parse_measure(metric), name_of(shape), unscored, confidence)
     results = []
     strict = []
     for row in read_printed(table, n_items, n_negatives):

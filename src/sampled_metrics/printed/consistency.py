@@ -269,8 +269,8 @@ def _contradiction(
     for place, (name, text) in enumerate(numbers.items()):
         others = means.without(place)
         if conflict(others) <= _VIOLATED:
-            low = least(others, credit[place]).value
-            high = -least(others, -credit[place]).value
+            low = least(others, credit[place])
+            high = -least(others, -credit[place])
             allowed.append(Allowed(name, text, max(low, 0.0), high))
     pairs = tuple(f"{name}={text}" for name, text in numbers.items())
     return Contradiction(pairs, n_negatives, tuple(allowed))

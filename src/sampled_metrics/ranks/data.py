@@ -11,11 +11,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_function, require_same
-from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array
+from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array, in_memory
 from sampled_metrics._base.errors import InputError, ask, collected, flag, reading
 from sampled_metrics.inputs.counting import BLOCK_SIZE
-from sampled_metrics.inputs.devices import in_memory
-from sampled_metrics.inputs.items import table_of
 from sampled_metrics.inputs.scores import (
     Scores,
     ask_of_seen_items,
@@ -25,7 +23,7 @@ from sampled_metrics.inputs.scores import (
     opened,
     scores_of,
 )
-from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table
+from sampled_metrics.inputs.tables import ITEM, USER, Table, table_of
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
@@ -99,7 +97,7 @@ def _ranks_of(data: Any, options: dict[str, Any], n_jobs: int) -> Ranks:
         return data
     if isinstance(data, SampledRanks):
         raise InputError("found sampled ranks; `correct` takes them")
-    table = table_of(data, "ranks, lists or scores", "data", "score", RUN)
+    table = table_of(data)
     if table is not None:
         return _ranks_of_table(table, options)
     if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
@@ -232,7 +230,7 @@ def _sampled_of(
         return data
     if _are_numbers(data):
         raise InputError("data: found printed numbers, not ranks; `reported` takes them")
-    table = table_of(data, "sampled ranks", "data", "score", RUN)
+    table = table_of(data, "sampled ranks")
     if table is None:
         data = opened(data, "sampled ranks")
         if is_column(data):

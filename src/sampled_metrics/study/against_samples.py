@@ -2,28 +2,28 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from sampled_metrics._base.arrays import MEMORY, Float, Int, blocks, generator, geometric_sizes
+from sampled_metrics._base.arrays import MEMORY, Float, blocks, generator, geometric_sizes
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.intervals.ranges import bracket_users, difference_range
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
-from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
-from sampled_metrics.sampling.probability import likely_columns, pmf_at
+from sampled_metrics.sampling import draw_sampled_ranks
+from sampled_metrics.sampling.probability import likely_columns, pmf_at, top_of_samples
+from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.moments import Moments, deviations
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import EXACT, corrected_items
+from sampled_metrics.study.tables import corrected_items
 
 RECALL = parse_measure("recall@10")
 ESTIMATORS = tuple(map(parse_estimator, ("sampled", "bv:0.1")))
@@ -151,65 +151,10 @@ def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:
     Beyond some sampled rank the vectors are constant, so only the first ones need probabilities.
     """
     m = vectors.shape[1] - 1
-    if sampling != Sampling.WITHOUT_REPLACEMENT:
-        return vectors @ sampled_rank_distribution(ranks, m, sampling).T
     last = vectors[:, -1:]
     differs = np.abs(vectors - last) > 1e-13 * np.abs(vectors).max(axis=1, keepdims=True)
     head = int(np.flatnonzero(differs.any(axis=0)).max(initial=0)) + 1
-    chances = np.empty((head, len(ranks)))
-    is_tied = ranks.n_tied > 0
-    chances[:, is_tied] = _first_of_tied(ranks.take(is_tied), m, head)
-    untied = ranks.take(~is_tied)
-    chances[:, ~is_tied] = _first(untied.best_rank, untied.n_candidates, m, head)
-    return last + (vectors[:, :head] - last) @ chances
-
-
-def _first_of_tied(ranks: Ranks, m: int, count: int) -> Float:
-    """Probability of the first sampled ranks where ties are in random order.
-
-    As in `sampling.probability`, the mean over the places of a tie is a difference of sums over
-    ranks, with one more candidate and one more draw.
-    """
-    n = ranks.n_candidates
-    best = ranks.best_rank
-    after = ranks.worst_rank + 1
-    steps = _first(best, n + 1, m + 1, count) - _first(after, n + 1, m + 1, count)
-    mean = np.cumsum(steps, axis=0) * n / ((m + 1.0) * (after - best))
-    return np.maximum(mean, 0.0)
-
-
-def _first(rank: Int, n: Int, m: int, count: int) -> Float:
-    """Probability of the first sampled ranks, without replacement.
-
-    At least m - (n - rank) of m draws are better. Beginning there, each probability is the one
-    before it times a ratio.
-    """
-    rest = n - rank - m
-    fewest = np.maximum(-rest, 0)
-    logs = _log_factorials(int(n.max(initial=m)))
-    above = logs[rank - 1] - logs[rank - 1 - fewest] - logs[fewest]
-    below = logs[n - rank] - logs[rest + fewest] - logs[m - fewest]
-    of_all = logs[n - 1] - logs[n - 1 - m] - logs[m]
-    chances = np.zeros((count, rank.size))
-    users = np.flatnonzero(fewest < count)
-    chances[fewest[users], users] = np.exp((above + below - of_all)[users].astype(np.float64))
-    ratio = np.empty(rank.size)
-    places = np.empty(rank.size)
-    for i in range(count - 1):
-        np.add(rest, i + 1.0, out=places)
-        np.subtract(rank, i + 1.0, out=ratio)
-        ratio *= (m - i) / (i + 1.0)
-        ratio /= np.maximum(places, 1.0, out=places)
-        ratio *= chances[i]
-        chances[i + 1] += ratio
-    return chances
-
-
-@lru_cache(maxsize=8)
-def _log_factorials(last: int) -> NDArray[np.longdouble]:
-    """Logarithms of the factorials of 0 ... `last`."""
-    logs = np.log(np.arange(1, last + 1, dtype=np.longdouble))
-    return np.concatenate([[0.0], np.cumsum(logs)])
+    return last + (vectors[:, :head] - last) @ top_of_samples(ranks, m, head, sampling).T
 
 
 def allowed_ranges(

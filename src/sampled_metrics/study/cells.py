@@ -1,82 +1,72 @@
-"""Tables on the page of a study, each cell of this run beside the print."""
+"""Cells of Tables 1 to 4: their columns, their files, and their numbers as printed."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import pandas as pd
 
-from sampled_metrics.study.embedded import download
-from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, groups, heads
-from sampled_metrics.study.scorecard import NOT_COMPARABLE, VERDICTS, z_scores
-from sampled_metrics.study.tables import COLUMNS, KEY, read_texts
+from sampled_metrics._base.files import read_table
 
-_OF_CARD = ["ours", "ours_std", "published", "published_std", "difference", "tolerance", "z"]
+KEY = ["table", "row", "metric", "column"]
+COLUMNS = (*KEY, "value", "std")
+SPREAD_COLUMNS = (*KEY, "spread", "cause")
+TEXTS = ("row", "metric", "column", "ranks", "cause")
+EXACT = "Exact"
+SAMPLED = "Sampled"
+COUNTS = 4  # the table of counts
+DECIMALS = {1: 3, 2: 3, 3: 2, COUNTS: 0}
+PAPERS_REPETITIONS = {2: 1000, 3: 100, COUNTS: 100}
 
 
-def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
-    """Lay a table of this run out as in the paper.
+class Row(NamedTuple):
+    """One cell: a fraction in Tables 1 and 2, percent in Table 3, a count in Table 4.
 
-    Returns `number`, `caption`, its file `csv`, `head` of the leading column, `across` (those of
-    the others) and `groups` of lines of cells by column, dictionaries of texts or None. The text
-    shown is `ours`: of the scorecard, an expectation, or where that has none of this run.
+    `value` and `std` are mean and standard deviation over `repetitions`, 0 for an exact value;
+    `expected` and `expected_std` the same in closed form, and `uniform` is as `expected` if all
+    orders of tied samples were equally likely. `ranks` says where the ranks come from.
     """
-    table = read_texts(path, COLUMNS)
-    z = z_scores(card)
-    judged = card.merge(z.assign(z=z["z"].map("{:.1f}".format).astype(str)), on=KEY, how="left")
-    cells = table.merge(judged[[*KEY, *_OF_CARD, "verdict", "note"]], on=KEY, how="left")
-    if len(card):
-        cells = cells.fillna({"verdict": "not published"})
-    cells = cells.fillna("")
-    unjudged = cells["ours"] == ""
-    cells["ours"] = cells["ours"].mask(unjudged, cells["value"])
-    cells["ours_std"] = cells["ours_std"].mask(unjudged, cells["std"])
-    column = ACROSS[number]
-    across = list(cells[column].unique())
-    *leading, last = LINES[number]
-    grouped: dict[str, Any] = {}
-    for cell in cells.to_dict("records"):
-        group = grouped.setdefault(" ".join(cell[name] for name in leading), {})
-        group.setdefault(cell[last], dict.fromkeys(across))[cell[column]] = cell
-    return {
-        "number": number,
-        "caption": f"Table {number}. {CAPTIONS[number]}",
-        "csv": download(path),
-        "head": heads(number)[last],
-        "across": across,
-        "groups": grouped,
-    }
+
+    table: int
+    row: str
+    metric: str
+    column: str
+    value: float
+    std: float | None
+    expected: float
+    expected_std: float | None
+    uniform: float
+    repetitions: int
+    ranks: str
 
 
-def counts_of_cells(card: pd.DataFrame) -> dict[str, Any]:
-    """Count the published cells of a scorecard by verdict.
-
-    Returns `cells`, the verdicts of those that can be compared; how many have each of the
-    `verdicts`; the `kinds_of_exact`; how many are `not_comparable`, and `of_other_settings`, why.
-    """
-    is_compared = card["verdict"] != NOT_COMPARABLE
-    compared = card.loc[is_compared, "verdict"].tolist()
-    return {
-        "cells": compared,
-        "verdicts": {verdict: compared.count(verdict) for verdict in VERDICTS[:-1]},
-        "kinds_of_exact": card.loc[card["verdict"] == "exact", "kind"].value_counts().to_dict(),
-        "not_comparable": len(card) - len(compared),
-        "of_other_settings": other_settings(card),
-    }
+def read_texts(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read a table as text, exactly as printed."""
+    return read_table(path, columns, dtype=str, keep_default_na=False)
 
 
-def other_settings(card: pd.DataFrame) -> list[tuple[str, int]]:
-    """List what keeps published cells from being compared, each with their number."""
-    notes = card.loc[card["verdict"] == NOT_COMPARABLE, "note"].str.split("; ").explode()
-    return [(str(note), int(number)) for note, number in notes.value_counts(sort=False).items()]
+def read_published(path: Path) -> pd.DataFrame:
+    """Read published cells as text; `table` is an integer."""
+    return read_texts(path, COLUMNS).astype({"table": int})
 
 
-def readings(path: Path) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Topics, the readings that agree with the paper in all rows, and the lines of all readings."""
-    columns = ["reading", "quantity", "value", "published", "reproduces"]
-    table = read_texts(path, ["topic", *columns])
-    table["value"] = [f"{float(value):.3f}".removesuffix(".000") for value in table["value"]]
-    found = []
-    for topic, rows in groups(table, "topic"):
-        agrees = (rows["reproduces"] == "yes").groupby(rows["reading"], sort=False).all()
-        found.append((topic, list(agrees.index[agrees]), rows[columns].values.tolist()))
-    return found
+def read_cells(paths: Sequence[Path]) -> pd.DataFrame:
+    """Read our cells from the files of several tables; columns of `Row`."""
+    return pd.concat([read_table(path, Row._fields, TEXTS) for path in paths], ignore_index=True)
+
+
+def of_hundred(cells: pd.DataFrame, column: str = "expected") -> "pd.Series[float]":
+    """Return expected values of cells, counts of Table 4 for a hundred repetitions."""
+    scale = PAPERS_REPETITIONS[COUNTS] / cells["repetitions"].clip(lower=1)
+    return cells[column] * scale.where(cells["table"] == COUNTS, 1.0)
+
+
+def as_printed(table: pd.DataFrame, value: str = "value", std: str = "std") -> pd.DataFrame:
+    """Round cells to the decimals of their table; text, in the columns of the published file."""
+    printed = table[KEY].copy()
+    for name, column in (("value", value), ("std", std)):
+        printed[name] = [
+            "" if pd.isna(number) else f"{number:.{DECIMALS[of_table]}f}"
+            for number, of_table in zip(table[column], table["table"], strict=True)
+        ]
+    return printed

@@ -22,8 +22,9 @@ from sampled_metrics.sampling import (
     pmf,
 )
 from sampled_metrics.study.against_samples import CURVES, recall_against_samples
+from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.settings import N_ITEMS, ExperimentSettings
-from sampled_metrics.study.tables import EXACT, METRICS, PREDICTED_RANKS
+from sampled_metrics.study.tables import METRICS, PREDICTED_RANKS
 
 _WITH = Sampling.WITH_REPLACEMENT
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT

@@ -19,6 +19,7 @@ from scipy.special import ndtr
 
 from sampled_metrics import evaluation
 from sampled_metrics._base.files import replacing, write_table
+from sampled_metrics.study.cells import EXACT, SAMPLED
 from sampled_metrics.study.drawing import (
     DASHES,
     DOTTED,
@@ -34,7 +35,6 @@ from sampled_metrics.study.drawing import (
     write,
 )
 from sampled_metrics.study.printed import groups
-from sampled_metrics.study.tables import EXACT, SAMPLED
 
 logging.getLogger("fontTools").setLevel(logging.WARNING)  # or it lists the tables of each font
 STYLE = Path(evaluation.__file__).with_name("plots.mplstyle")

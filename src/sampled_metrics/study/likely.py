@@ -12,21 +12,16 @@ from sampled_metrics.estimators import DECLARED, likely_estimates
 from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import histograms
+from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.moments import estimates
 from sampled_metrics.study.printed import markdown
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import (
-    EXACT,
-    PERCENT,
-    Experiment,
-    corrected_items,
-    estimator_vectors,
-)
+from sampled_metrics.study.tables import PERCENT, Experiment, corrected_items, estimator_vectors
 
 LIKELY = DECLARED["likely"].label
 BESIDE = ["metric", "recommender", "estimator", "value", "std", "error"]
 ERRORS = ["estimator", "n_negatives", "value"]
-SIZES = (10, 20, 50, 100, 200, 500)
+SIZES = (10, 20, 50, 100, 200)
 DRAWS = 20
 
 

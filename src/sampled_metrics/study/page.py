@@ -16,7 +16,7 @@ from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import range_bars
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.against_samples import CURVES, RANGES
-from sampled_metrics.study.cells import counts_of_cells, readings, table_grid
+from sampled_metrics.study.cells import SAMPLED, read_texts
 from sampled_metrics.study.config import FIGURES, TABLES
 from sampled_metrics.study.embedded import download, picture
 from sampled_metrics.study.leaderboards import contenders
@@ -24,7 +24,8 @@ from sampled_metrics.study.provenance import settings_in_words, who_ranked
 from sampled_metrics.study.reading import read_by_name
 from sampled_metrics.study.scorecard import SCORECARD
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import SAMPLED, matrix_of, read_texts
+from sampled_metrics.study.table_grids import counts_of_cells, readings, table_grid
+from sampled_metrics.study.tables import matrix_of
 
 _METHODS = {  # by method and proxy
     ("users", "all items"): "All items, for as many users as the same budget allows",

@@ -8,8 +8,8 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from sampled_metrics._base.files import write_table, write_text
+from sampled_metrics.study.cells import COUNTS, KEY, as_printed
 from sampled_metrics.study.reading import sources
-from sampled_metrics.study.tables import COUNTS, KEY, as_printed
 
 CAPTIONS = {
     1: "Exact metrics of the toy recommenders A, B and C; n = 10,000.",

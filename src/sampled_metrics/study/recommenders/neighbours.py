@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy  # `scipy.sparse` takes long to import, so only where it is used
+import scipy.sparse
 from numpy.typing import NDArray
 from pydantic import Field
 
