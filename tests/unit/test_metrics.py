@@ -43,7 +43,7 @@ class TestNames:
         for spelling in names.split():
             measure = parse_measure(spelling)
             assert measure == parse_measure(name), spelling
-            assert str(measure) == spelling
+            assert str(measure) == ("recall@1" if "ccuracy" in spelling else spelling)
             assert measure.spelled(measure.kind) == name
 
     def test_a_name_without_the_cut_off_is_the_callers(self):

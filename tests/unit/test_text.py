@@ -34,7 +34,7 @@ def test_numbers_and_ranges_are_on_the_right_and_points_below_each_other():
     ]
 
 
-@pytest.mark.parametrize("exponent", range(-9, 9))
+@pytest.mark.parametrize("exponent", range(-7, 9))
 @pytest.mark.parametrize("leading", [1.0, 1.005, 4.44, 9.994, 9.996])
 def test_three_significant_digits(exponent, leading):
     value = leading * 10.0**exponent
@@ -61,15 +61,6 @@ def test_three_significant_digits(exponent, leading):
 )
 def test_both_ends_have_the_same_decimals(low, high, text):
     assert span(low, high) == text
-
-
-def test_long_texts_are_wrapped_and_words_stay_whole():
-    words = " ".join(["metric"] * 12)
-    name = "a_name_that_is_longer_than_any_line_of_a_cell.parquet"
-    lines = table_of([{"a": words, "b": 1.5, "c": "short"}]).splitlines()
-    assert max(map(len, lines)) <= 80
-    assert " ".join(lines).count("metric") == 12
-    assert name in table_of([{"a": name, "b": 1.5}])
 
 
 def test_orders_are_bold_on_a_terminal_only():

@@ -29,5 +29,6 @@ def cone_programme(
         settings.iterative_refinement_enable = refinements > 0
         settings.iterative_refinement_max_iter = refinements
     none = sparse.csc_array((cost.size, cost.size))
-    columns = sparse.csc_array(matrix)
-    return clarabel.DefaultSolver(none, cost, columns, right, list(cones), settings).solve()
+    return clarabel.DefaultSolver(
+        none, cost, sparse.csc_array(matrix), right, [*cones], settings
+    ).solve()

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from math import floor, inf, isnan, log10
 from shutil import get_terminal_size
-from textwrap import TextWrapper, fill
+from textwrap import fill
 from typing import Any, TypeAlias
 
 from tabulate import tabulate
@@ -14,9 +14,6 @@ from sampled_metrics._base.errors import one_line
 
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
 Parts: TypeAlias = Sequence[Rows | str]  # tables, and lines about them
-_MISSING = "-"  # stands for a number that does not exist
-_NARROW = 1e-5  # numbers below are written with an exponent
-_LONGEST = 36  # letters in a line of a cell, unless it is one word
 
 
 class Explanation(str):
@@ -31,11 +28,11 @@ class Bold(str):
     """Text in bold on a terminal, such as a decided order."""
 
 
-def decimals(size: float, n_digits: int = 3) -> int:
-    """Return the decimals that show so many significant digits."""
+def decimals(size: float) -> int:
+    """Return the decimals that show three significant digits."""
     if 0.0 < size < inf:
-        return max(0, n_digits - 1 - floor(log10(size)))
-    return n_digits
+        return max(0, 2 - floor(log10(size)))
+    return 3
 
 
 def digits(value: float) -> str:
@@ -43,11 +40,9 @@ def digits(value: float) -> str:
 
     Examples
     --------
-    >>> [digits(value) for value in (0.20748, 0.0046134, 1.0, 0.0, -1234.5, 3e-7)]
-    ['0.207', '0.00461', '1.00', '0.000', '-1234', '3.00e-07']
+    >>> [digits(value) for value in (0.20748, 0.0046134, 1.0, 0.0, -1234.5)]
+    ['0.207', '0.00461', '1.00', '0.000', '-1234']
     """
-    if 0.0 < abs(value) < _NARROW:
-        return f"{value:.2e}"
     return f"{value:.{decimals(abs(value))}f}"
 
 
@@ -59,29 +54,28 @@ def span(low: float, high: float) -> Right:
     >>> print(span(0.0868, 0.10162), span(0.0, 0.90201), span(0.89131, 0.89166), sep="; ")
     0.087 to 0.102; 0.000 to 0.902; 0.8913 to 0.8917
     """
-    places = max(decimals(max(-low, high)), decimals(high - low, 1))
+    places = max(decimals(max(-low, high)), decimals(high - low) - 2)
     return Right(f"{low:.{places}f} to {high:.{places}f}")
 
 
 def _written(key: str, value: object, bold: bool) -> str:
     """Write the cell of a column, whose name tells whether it holds counts."""
     if value is None:
-        return _MISSING
+        return "-"
     if isinstance(value, float):
         return digits(value)
     if not isinstance(value, str):
         return format(value, "," * key.startswith("n_"))
-    text = fill(one_line(value), _LONGEST, break_long_words=False, break_on_hyphens=False)
+    text = one_line(value)
     return f"\x1b[1m{text}\x1b[0m" if bold and isinstance(value, Bold) else text
 
 
 def _side(values: Sequence[object]) -> str:
     """Return where the texts of a column stand: numbers and ranges on the right."""
-    if any(isinstance(value, str) and not isinstance(value, Right) for value in values):
+    kinds = set(map(type, values))
+    if kinds & {str, Bold}:
         return "left"
-    if any(isinstance(value, float) for value in values):
-        return "decimal"
-    return "right"
+    return "decimal" if float in kinds else "right"
 
 
 def table_of(rows: Rows, kind: str = "simple", bold: bool = False) -> str:
@@ -89,13 +83,10 @@ def table_of(rows: Rows, kind: str = "simple", bold: bool = False) -> str:
 
     Numbers and ranges are on the right.
     """
-    columns: dict[str, list[str]] = {}
-    sides = []
-    for key in [key for row in rows[:1] for key in row]:
-        values = [row[key] for row in plain(rows)]
-        sides.append(_side(values))
-        columns[key] = [_written(key, value, bold) for value in values]
-    return tabulate(columns, "keys", kind, disable_numparse=True, colalign=sides) + "\n"
+    columns = {key: [row[key] for row in plain(rows)] for row in rows[:1] for key in row}
+    texts = {key: [_written(key, x, bold) for x in columns[key]] for key in columns}
+    sides = [*map(_side, columns.values())]
+    return tabulate(texts, "keys", kind, disable_numparse=True, colalign=sides) + "\n"
 
 
 def plain(rows: Rows) -> list[dict[str, Any]]:
@@ -112,9 +103,6 @@ def text_of(parts: Parts, *, explain: bool = True, bold: bool = False) -> str:
     Without explanations (`explain`) a last line says how to get them.
     """
     width = max(get_terminal_size().columns, 40)
-    wrapper = TextWrapper(
-        width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
     texts = []
     for part in parts:
         if isinstance(part, Explanation) and not explain:
@@ -122,7 +110,14 @@ def text_of(parts: Parts, *, explain: bool = True, bold: bool = False) -> str:
         elif isinstance(part, str):
             for line in part.split("\n"):
                 together = one_line(line).replace(" %", "\xa0%")  # 95 % stays together
-                texts.append(wrapper.fill(together).replace("\xa0%", " %"))
+                wrapped = fill(
+                    together,
+                    width,
+                    subsequent_indent="  ",
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+                texts.append(wrapped.replace("\xa0%", " %"))
             texts.append("")
         else:
             texts.append(table_of(part, bold=bold))
@@ -134,8 +129,7 @@ def html_of(parts: Parts) -> str:
     texts = []
     for part in parts:
         if isinstance(part, str):
-            lines = html_lines_of(part).replace("\n", "<br>")
-            texts.append(f"<p>{lines}</p>")
+            texts.append("<p>" + html_lines_of(part).replace("\n", "<br>") + "</p>")
         else:  # a column without a name has no head
             texts.append(re.sub("<th[^>]*> *</th>", "<td></td>", table_of(part, "html")))
     return "".join(texts)

@@ -1,6 +1,7 @@
 """Commands for sampled ranks and negatives, and names of metrics."""
 
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +15,7 @@ from sampled_metrics.ranks import Sampling
 if TYPE_CHECKING:
     from sampled_metrics.ranks import Ranks
 
+LONGEST = 36  # letters in a line of a cell
 NOT_SOUND = 1  # exit status of `check-negatives`
 app = typer.Typer()
 
@@ -167,7 +169,11 @@ def metrics(
     rows = _own_names() + synonyms()
     if form is Format.TABLE:
         noted = [f"{row['library']} {row['theirs']}: {row['note']}." for row in rows if row["note"]]
-        named = [{key: row[key] for key in row if key != "note"} for row in rows]
+        named = []
+        for row in rows:
+            first, *rest = wrap(row["theirs"], LONGEST) or [""]
+            named.append({"library": row["library"], "theirs": first, "ours": row["ours"]})
+            named += [{"library": "", "theirs": more, "ours": ""} for more in rest]
         emit_parts([named, Explanation("\n".join(noted))], output, explain)
     else:
         emit(rows, form, output)

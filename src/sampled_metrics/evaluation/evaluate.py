@@ -272,14 +272,7 @@ def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluate
                 effective_users=effective_users,
             )
         )
-    parts = partial(
-        _parts,
-        confidence=confidence,
-        notes=found.notes,
-        several_items=found.several_items,
-        is_mean=found.is_mean,
-    )
-    return Results(results, parts)
+    return Results(results, partial(_parts, found=found, confidence=confidence))
 
 
 def values_by_user(
@@ -415,24 +408,17 @@ def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
     return notes
 
 
-def _parts(
-    results: list[Evaluated],
-    confidence: float,
-    notes: list[str],
-    several_items: bool,
-    is_mean: bool = False,
-) -> Parts:
+def _parts(results: list[Evaluated], found: _Averages, confidence: float) -> Parts:
     """Return rows of results, lines that say where intervals are too narrow, and an explanation.
 
     The interval of a share of users, such as recall with one item per user, is right for few users
-    too. `is_mean` tells whether users differ in candidates.
+    too.
     """
-    shares = ("hit",) if several_items else FLAT
+    shares = ("hit",) if found.several_items else FLAT
     percent = f"{100 * confidence:g} %"
     interval = f"interval ({percent})"
     rows: list[Row] = []
     few: dict[str, str] = {}
-    n_users = results[0].n_users
     for result in results:
         row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
         row[interval] = None
@@ -440,23 +426,23 @@ def _parts(
             row[interval] = span(result.ci_low, result.ci_high)
             # The mean of fewer users is not near a normal distribution.
             is_share = parse_measure(result.metric).kind in shares
-            if n_users < TOY:
+            if found.n_users < TOY:
                 few[""] = f"fewer than {TOY} users: intervals say little."
             elif not is_share and 0.0 < result.effective_users < 30.0:
                 few[result.metric] = (
                     f"{result.metric}: about {max(round(result.effective_users), 1)} of "
-                    f"{count(n_users, 'user')} carry most of the value; its interval is too "
+                    f"{count(found.n_users, 'user')} carry most of the value; its interval is too "
                     "narrow, and holds the metric of other users like these in fewer than "
                     f"{percent} of evaluations."
                 )
         rows.append(row)
-    words = count(n_users, "user")
-    if results[0].n_items:
-        mean = "a mean of " if is_mean else ""
-        words += f", {mean}{count(results[0].n_items, 'candidate')}"
+    words = count(found.n_users, "user")
+    if found.n_items:
+        mean = "a mean of " if found.is_mean else ""
+        words += f", {mean}{count(found.n_items, 'candidate')}"
     words += f". Fractions, ties {results[0].ties}."
     about = Explanation(
-        "interval: covers the variation over users. Ties: place of a held-out item "
+        "interval: values that other users like these may have. ties: place of a held-out item "
         "among candidates of its score."
     )
-    return [rows, "\n".join([words, *notes, *few.values()]), about]
+    return [rows, "\n".join([words, *found.notes, *few.values()]), about]

@@ -72,8 +72,8 @@ def register(
         for name in (kind, *metric.aliases):
             if name in _KINDS:
                 raise InputError(f"metric {name!r} is already registered")
+            _KINDS[name] = kind
         METRICS[kind] = metric
-        _KINDS.update(dict.fromkeys((kind, *metric.aliases), kind))
         return of_levels
 
     return add
@@ -86,7 +86,7 @@ class Measure:
     kind: str  # the metric; `sampled_metrics.metrics.formulas` lists them
     cutoff: int | None = None  # k, or None for the whole ranking
     beta: float | None = None  # weight of recall in F-beta; None for other metrics
-    called: str = field(default="", compare=False, repr=False)  # name that the caller gave
+    called: str = field(default="", compare=False)  # name that the caller gave
 
     def __post_init__(self) -> None:
         metric = METRICS.get(self.kind)
@@ -115,15 +115,14 @@ class Measure:
 
     def spelled(self, kind: str) -> str:
         """Name of the metric with another name for its kind."""
-        beta = "" if self.beta is None else f"{self.beta:g}"
-        cutoff = "" if self.cutoff is None else f"@{self.cutoff}"
-        return f"{kind}{beta}{cutoff}"
+        name = kind if self.beta is None else f"{kind}{self.beta:g}"
+        return name if self.cutoff is None else f"{name}@{self.cutoff}"
 
     @property
     def name(self) -> str:
         """Name without the cut-off."""
         name, at, _ = str(self).partition("@")
-        if self.cutoff is None or (at and name.lower() not in AT_ONE):
+        if at or self.cutoff is None:
             return name
         return self.spelled(self.kind).partition("@")[0]
 
@@ -163,8 +162,6 @@ def parse_measure(text: str) -> Measure:
 
     Examples
     --------
-    >>> parse_measure("ndcg@10")
-    Measure(kind='ndcg', cutoff=10, beta=None)
     >>> parse_measure("hit_rate_5") == parse_measure("HR@5") == Measure("hit", 5)
     True
     >>> str(parse_measure("HR@5"))  # as the caller calls it
@@ -187,6 +184,7 @@ def parse_measure(text: str) -> Measure:
             problem = f": {name} is of the first place, {name}@1, which is {same}@1;"
             raise _unknown(text, problem=f"{problem} take recall@k or precision@k")
         name = same
+        text = ""  # at other cut-offs the name has no meaning
     name, beta = _split_beta(name)
     if name not in _KINDS:
         raise _unknown(text, name)

@@ -200,8 +200,6 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
             "metric": result.metric,
             "range": span(result.range_low, result.range_high),
             "likely": result.likely,
-            "n_negatives": result.n_negatives,
-            "printed": result.printed,
         }
         for result in results
     ]
@@ -229,6 +227,7 @@ def _assumptions(result: Reported, confidence: float) -> str:
     if result.n_users is not None:
         users = f"{count(result.n_users, 'user')}, at {100 * confidence:g} %"
     return (
-        f"Negatives drawn uniformly {result.sampling.replace('-', ' ')}; {result.n_items:,} "
-        f"candidates; {users}, {assumed(result.shape, where=BEFORE_LAST)}."
+        f"From {result.printed}: {count(result.n_negatives, 'negative')} drawn uniformly "
+        f"{result.sampling.replace('-', ' ')}; {result.n_items:,} candidates; {users}, "
+        f"{assumed(result.shape, where=BEFORE_LAST)}."
     )
