@@ -99,7 +99,7 @@ def test_first_row(rows, folder, line, first):
 
 def test_names_of_metrics(rows):
     found = rows(f"{EVALUATE} --metric HR@10,mrr --metric NDCG_10")
-    assert column(found, "metric") == ["hit@10", "rr", "ndcg@10"]
+    assert column(found, "metric") == ["HR@10", "mrr", "NDCG_10"]
     found = rows(f"{CORRECT} --metric recall@10 --estimator CLS,bv:0.1")
     assert column(found, "estimator") == ["cls", "bv:0.1"]
     found = rows("metrics")
@@ -392,4 +392,6 @@ def test_each_format_is_printed_as_it_is_called(run):
     assert run("metrics", "--format", "table").stdout == table
     assert run("metrics", "--format", "csv").stdout.startswith("library,theirs,ours,note\n")
     assert run("metrics", "--format", "json").stdout.startswith('[\n  {\n    "library": ')
-    assert "LensKit NDCG(K): " in table.partition("\n\n")[2]  # notes below
+    assert "LensKit NDCG(K): " in run("metrics", "--explain").stdout.partition("\n\n")[2]
+    assert "LensKit NDCG(K): " not in table
+    assert max(map(len, table.splitlines())) <= 80

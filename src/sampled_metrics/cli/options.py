@@ -106,6 +106,7 @@ Confidence = Annotated[
     option("LEVEL", "Nominal coverage of intervals and ranges."),
 ]
 Seed = Annotated[int, option("SEED", "Random seed.", min=0)]
+Explain = Annotated[bool, option("", "Say below a table how to read it.", "--explain")]
 _FORM = "table, json or csv; by default by the suffix of --output, or table."
 Form = Annotated[Format, option("FORM", _FORM, "--format", callback=_by_suffix, show_default=False)]
 Output = Annotated[Path | None, option("FILE", "File to write instead of printing.")]
