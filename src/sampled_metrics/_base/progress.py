@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from sampled_metrics._base.errors import InputError
 
 Made = TypeVar("Made")
+
+
+@contextmanager
+def bar(total: int, what: str, progress: bool | None = None) -> Iterator[Callable[[int], object]]:
+    """Show on standard error how much of a total is done; give a function that takes what is new.
+
+    By default there is a bar if standard error is a terminal and tqdm is installed.
+    """
+    try:
+        from tqdm import tqdm
+    except ModuleNotFoundError:
+        if progress:
+            raise InputError("progress needs tqdm; install sampled-metrics[progress]") from None
+        yield lambda _: None
+        return
+    is_off = None if progress is None else not progress  # None: unless it is a terminal
+    with tqdm(total=total, desc=what, unit_scale=True, disable=is_off) as shown:
+        yield shown.update
 
 
 def with_bar(
@@ -18,22 +36,8 @@ def with_bar(
     what: str,
     progress: bool | None = None,
 ) -> Iterator[Made]:
-    """Yield parts of some work, and show on standard error how much of the total is done.
-
-    By default there is a bar if standard error is a terminal and tqdm is installed.
-    """
-    is_shown = sys.stderr.isatty() if progress is None else progress
-    if not is_shown:
-        yield from parts
-        return
-    try:
-        from tqdm import tqdm
-    except ModuleNotFoundError:
-        if progress:
-            raise InputError("progress needs tqdm; install sampled-metrics[progress]") from None
-        yield from parts
-        return
-    with tqdm(total=total, desc=what, unit_scale=True, mininterval=0.5) as bar:
+    """Yield parts of some work, and show how much of the total is done."""
+    with bar(total, what, progress) as update:
         for part in parts:
             yield part
-            bar.update(size(part))
+            update(size(part))

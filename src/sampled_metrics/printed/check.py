@@ -12,6 +12,7 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import one_thread
 from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.progress import with_bar
 from sampled_metrics._base.text import Parts
 from sampled_metrics.evaluation.results import Results, Row, count, span
 from sampled_metrics.intervals.ranges import Range
@@ -170,6 +171,7 @@ def check(
     n_negatives: int | None = None,
     shape: str | float = SHAPE,
     confidence: float = CONFIDENCE,
+    progress: bool | None = None,
 ) -> Checks:
     """Check a table of printed sampled metrics.
 
@@ -186,6 +188,8 @@ def check(
         For rows without these columns.
     shape, confidence
         As for `reported`.
+    progress
+        Whether a bar shows how many rows are done; by default on a terminal, if tqdm is installed.
 
     Returns
     -------
@@ -222,7 +226,8 @@ HR@10 from 0.7885 to 1.0000, not 0.5538
     question = _Question(parse_measure(metric), name_of(shape), confidence)
     results = []
     strict = []
-    for row in read_printed(table, n_items, n_negatives):
+    rows = read_printed(table, n_items, n_negatives)
+    for row in with_bar(rows, len(rows), lambda _: 1, "rows", progress):
         checked, wider = _checked(row, question)
         results.append(checked)
         strict.append(wider)
