@@ -194,6 +194,20 @@ def test_errors_of_a_block_come_out_of_its_thread():
         sm.rank(vectors, None, np.zeros(1000, int), items=list("abcd"))
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("n_items", [1024, 1500])
+def test_all_items_equal(n_items, kind):
+    """In two tiles, and in groups of equal ones among others."""
+    users = np.random.default_rng(2).normal(size=(50, D)).astype(kind)
+    items = np.full((n_items, D), 0.3, kind)
+    ranks = sm.rank((users, items), None, np.arange(50))
+    assert counts(ranks) == [(0, n_items - 1)] * 50
+    items[::2] = np.arange(n_items // 2)[:, None] % 7 - 3.0
+    relevant = np.equal.outer(np.arange(50), np.arange(n_items))
+    ranks = sm.rank((users, items), None, np.arange(50))
+    assert counts(ranks) == by_float64(users, items, relevant, np.zeros_like(relevant))
+
+
 @pytest.mark.parametrize("share", [0.02, 0.2, 0.5, 1.0])
 @pytest.mark.parametrize("several", [False, True])
 def test_rows_with_many_close_items_are_compared_as_single_pairs_are(share, several):

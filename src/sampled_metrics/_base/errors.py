@@ -106,14 +106,9 @@ def reading(path: object) -> Iterator[None]:
         _places.reset(token)
 
 
-def _place_read() -> str:
-    """Return the name of the recommender or file that is read; empty without one."""
-    return next(iter(_places.get()), "")
-
-
 def ask(argument: str, problem: str) -> None:
     """Warn the caller of a public function about an argument; the same question only once."""
-    place = _place_read()
+    place = next(iter(_places.get()), "")  # the recommender or file that is read
     where = argument
     if place not in _NAMELESS:
         where = f"{place}, {argument}"
@@ -134,8 +129,8 @@ def ask(argument: str, problem: str) -> None:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    name = frame.f_globals.get("__name__", "")  # code that is executed may have none
-    return name.startswith(("sampled_metrics", "contextlib"))
+    # Code that is executed may have no name.
+    return frame.f_globals.get("__name__", "").startswith(("sampled_metrics", "contextlib"))
 
 
 @contextmanager

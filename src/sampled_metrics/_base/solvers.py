@@ -26,9 +26,9 @@ def nearest_weights(matrix: Float, target: Float, turns: int) -> Float:
         weights, _ = optimize.nnls(matrix, target, maxiter=turns)
         return weights
     except RuntimeError:
-        bounds = (0.0, np.inf)
-        most = _BOUNDED_TURNS * target.size
-        found = optimize.lsq_linear(matrix, target, bounds, method="bvls", max_iter=most)
+        found = optimize.lsq_linear(
+            matrix, target, (0.0, np.inf), method="bvls", max_iter=_BOUNDED_TURNS * target.size
+        )
         return np.maximum(found.x, 0.0)
 
 

@@ -98,11 +98,15 @@ AllItems = Annotated[Path | None, option("FILE", _ALL_ITEMS, "--items")]
 Shape = Annotated[str, option("SHAPE", _SHAPE)]
 Correction = Annotated[str, option("METHOD", "For several pairs: none or holm.")]
 Test = Annotated[Literal["t"] | None, option("TEST", "Print p-values of this test: t.")]
+Unscored = Annotated[
+    float, option("SHARE", "Largest share of users whose held-out item has no score.")
+]
 Confidence = Annotated[
     float,
     option("LEVEL", "Nominal coverage of intervals and ranges."),
 ]
 Seed = Annotated[int, option("SEED", "Random seed.", min=0)]
+Explain = Annotated[bool, option("", "Say below a table how to read it.", "--explain")]
 _FORM = "table, json or csv; by default by the suffix of --output, or table."
 Form = Annotated[Format, option("FORM", _FORM, "--format", callback=_by_suffix, show_default=False)]
 Output = Annotated[Path | None, option("FILE", "File to write instead of printing.")]

@@ -235,8 +235,28 @@ def rank(
 ) -> Ranks:
     """Rank each user's relevant items among all items that the user has not seen.
 
-    `score` is a matrix, users x items, a function of rows of users, or a pair of vectors of users
-    and of items; see `Ranks.from_scores`, `from_function` and `from_factors`.
+    Parameters
+    ----------
+    score
+        A matrix, users x items, a function of rows of users, or a pair of vectors of users and of
+        items; see `Ranks.from_scores`, `from_function` and `from_factors`.
+    seen, relevant, users, items, min_relevance, block_size, n_jobs, progress
+        See `Ranks.from_scores`.
+
+    Returns
+    -------
+    Ranks
+        Places of all relevant items.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    evaluate : Metrics of these ranks.
+    Ranks : Ranks from lists, tables and files.
 
     Examples
     --------

@@ -101,6 +101,11 @@ class Ranks:
     is_checked
         Whether counts are valid by construction, so that they are not checked again.
 
+    See Also
+    --------
+    rank : Ranks from scores, vectors or a function.
+    evaluate : Metrics of ranks.
+
     Examples
     --------
     >>> ranks = Ranks([5, 5], [0, 2], [1, 0], users=["anna", "bert"])
