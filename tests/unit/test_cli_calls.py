@@ -72,7 +72,7 @@ VALUES = {
 }
 FIRST = {"file", "folder"}  # the first word, which a command is always given
 # Options of how results are printed, or that are used after the functions above.
-PRINTED = {"form", "output", "intervals"}
+PRINTED = {"form", "output", "intervals", "explain"}
 AFTERWARDS = {"sample": {"seed", "sampling", "ties", "repetitions", "n_negatives"}}
 OTHERWISE = {("check", "metric"): ("--metric ap", "ap")}
 

@@ -8,9 +8,9 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.cells import SPREAD_COLUMNS, TEXTS, read_published
 from sampled_metrics.study.departures import departures
 from sampled_metrics.study.figures import draw
-from sampled_metrics.study.page import other_settings
 from sampled_metrics.study.scorecard import scorecard, write_scorecard, z_scores
 from sampled_metrics.study.settings import ExperimentSettings
+from sampled_metrics.study.table_grids import other_settings
 from sampled_metrics.study.tables import of_data, run_experiment
 from tests.conftest import ROOT
 from tests.unit.test_config import STUDY, study

@@ -315,7 +315,7 @@ def test_cut_lists_give_the_metrics_that_they_know(study):
     assert ["use ap@10" in str(each.message) for each in caught] == [True, False]
     with pytest.warns(sm.InputWarning, match="left out: auc"):
         compared = sm.compare({"a": top, "b": top}, "hr@10,auc", relevant=relevant)
-    assert [result.metric for result in compared] == ["hit@10"]
+    assert [result.metric for result in compared] == ["hr@10"]
     with pytest.warns(sm.InputWarning, match="left out: auc"):
         evaluated = sm.evaluate(top, "hr@10,auc", relevant=relevant)
     for results in (compared, evaluated):
@@ -330,5 +330,5 @@ def test_cut_lists_give_the_metrics_that_they_know(study):
 
 def test_values_by_user():
     table = sm.values_by_user(Ranks([5, 5], [1, 0], [0, 0], users=["u", "v"]), "hr@1,MRR")
-    assert table["hit@1"].to_dict() == {"u": 0, "v": 1}
-    assert table["rr"].to_dict() == {"u": 0.5, "v": 1}
+    assert table["hr@1"].to_dict() == {"u": 0, "v": 1}
+    assert table["MRR"].to_dict() == {"u": 0.5, "v": 1}

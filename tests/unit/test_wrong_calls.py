@@ -209,7 +209,15 @@ class TestCommands:
     def test_negatives_in_python_and_as_commands(self, run):
         held, seen = {"a": [1], "b": [2]}, {"a": [3], "b": [3]}
         checks = sm.check_negatives({"a": [2], "b": [2]}, held, seen)
-        done = run("check-negatives", "drawn.csv", "--relevant", "held.csv", "--seen", "seen.csv")
+        done = run(
+            "check-negatives",
+            "drawn.csv",
+            "--relevant",
+            "held.csv",
+            "--seen",
+            "seen.csv",
+            "--explain",
+        )
         assert (done.returncode, done.stdout) == (1, f"{checks}\n")
         done = run("negatives", "--relevant=held.csv", "--seen=seen.csv", "--n-negatives=1")
         assert done.stdout == sm.negatives(held, seen, 1).to_csv(index=False)

@@ -12,17 +12,16 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
-from sampled_metrics._base.arrays import Float, generator, one_thread
+from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask, reading
+from sampled_metrics._base.text import Explanation, Parts, span
 from sampled_metrics.evaluation.results import (
     FLAT,
     Results,
     Row,
     count,
-    extent,
     missing_notes,
-    span,
     with_questions,
 )
 from sampled_metrics.intervals.population import Shape, estimate, prior_shapes
@@ -33,7 +32,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import Data, OfUsers, as_ranks, question_ranks
 from sampled_metrics.ranks.parts import RankFile
 
-ROWS_QUESTIONED = 1_048_576  # rows of a large file that questions are about
+ROWS_QUESTIONED = 131_072  # rows of a large file that questions are about
 TOY = 10  # users; fewer are an example
 # Usual numbers of negatives, without and with the held-out item.
 _SAMPLE_SIZES = {m + more for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)}
@@ -110,6 +109,8 @@ def evaluate(
         `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence
         Nominal coverage of the intervals.
+    seed
+        Of the order of ties, where that is `random`.
     n_jobs
         Threads that rank scores, as in joblib; -1 for one per core. The result does not depend
         on it.
@@ -188,7 +189,7 @@ class _Averages(NamedTuple):
 def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Averages:
     """Average metrics over the users of ranks in memory."""
     n = ranks.n_candidates
-    _question_candidates(len(ranks), int(n.min()), int(n.max()))
+    _question_candidates(n)
     known = known_values(measures, ranks, ties, seed)
     question_ends(ranks, known)
     return _Averages(
@@ -210,40 +211,36 @@ def _by_parts(file: RankFile, measures: list[Measure], ties: str, seed: int) -> 
     step = -(-file.n_rows // ROWS_QUESTIONED)
     some = []
     sizes: list[int] = []
-    candidates = []
+    total = 0
     for ranks in file.parts():
         for measure in measures:
             values = exact_values(measure, ranks, ties, draws[measure])
             shapes[measure].append(Shape.of(values))
         some.append(ranks.take(slice(-sum(sizes) % step, None, step)))
         sizes.append(len(ranks))
-        n = ranks.n_candidates
-        candidates.append((int(n.min()), int(n.max()), int(n.sum())))
-    fewest, most, total = zip(*candidates, strict=True)
-    n_items = round(sum(total) / file.n_rows)
+        total += int(ranks.n_candidates.sum())
     sample = Ranks.concatenate(some)
     place = f"{file.path}, 1 of {step} rows" if step > 1 else file.path
     with reading(place):
         question_ranks(sample)
-        _question_candidates(file.n_rows, min(fewest), max(most))
-        question_ends(sample, known_values(measures, sample, ties, seed))
-    return _Averages(
+        found = _at_once(sample, measures, ties, seed)
+    n_items = round(total / file.n_rows)
+    return found._replace(
         shapes={measure: Shape.joined(parts, sizes) for measure, parts in shapes.items()},
         priors=prior_shapes(measures, Ranks([n_items], [0], [0])),
         n_users=file.n_rows,
         n_items=n_items,
-        notes=[],
-        several_items=False,
-        is_mean=min(fewest) < max(most),
+        is_mean=found.is_mean or total != n_items * file.n_rows,
     )
 
 
-def _question_candidates(n_users: int, fewest: int, most: int) -> None:
+def _question_candidates(n: Int) -> None:
     """Ask whether candidates are sampled; fewer users may have the same number by chance."""
-    if n_users >= TOY and fewest == most and most in _SAMPLE_SIZES:
+    most = int(n.max())
+    if n.size >= TOY and n.min() == most and most in _SAMPLE_SIZES:
         ask(
             "data",
-            f"all {n_users:,} users have {most} candidates: these look like sampled candidates, "
+            f"all {n.size:,} users have {most} candidates: these look like sampled candidates, "
             "and metrics among them are not exact; `correct` takes the scores of a held-out item "
             "and its negatives (--positive), or sampled ranks",
         )
@@ -271,14 +268,7 @@ def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluate
                 effective_users=effective_users,
             )
         )
-    parts = partial(
-        evaluated_parts,
-        confidence=confidence,
-        notes=found.notes,
-        several_items=found.several_items,
-        is_mean=found.is_mean,
-    )
-    return Results(results, parts)
+    return Results(results, partial(_parts, found=found, confidence=confidence))
 
 
 def values_by_user(
@@ -296,13 +286,16 @@ def values_by_user(
 ) -> pd.DataFrame:
     """Calculate exact metrics of each user, a column for each metric and a row for each user.
 
-    Arguments are as for `evaluate`. The index holds the ids of the users, or running numbers from
-    0; a column of the result is a Series by user.
+    Parameters
+    ----------
+    data, metrics, relevant, seen, n_items, min_relevance, complete, missing, ties, seed
+        As for `evaluate`.
 
     Returns
     -------
     pandas.DataFrame
-        A column for each metric, and a row for each user, by id.
+        A column for each metric, and a row for each user; the index holds the ids of the users, or
+        running numbers from 0.
 
     Raises
     ------
@@ -411,24 +404,17 @@ def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
     return notes
 
 
-def evaluated_parts(
-    results: list[Evaluated],
-    confidence: float,
-    notes: list[str],
-    several_items: bool,
-    is_mean: bool = False,
-) -> tuple[list[Row], str]:
-    """Return a row for each result, and a text that says where intervals are too narrow.
+def _parts(results: list[Evaluated], found: _Averages, confidence: float) -> Parts:
+    """Return rows of results, lines that say where intervals are too narrow, and an explanation.
 
     The interval of a share of users, such as recall with one item per user, is right for few users
-    too. `is_mean` tells whether users differ in candidates.
+    too.
     """
-    shares = ("hit",) if several_items else FLAT
+    shares = ("hit",) if found.several_items else FLAT
     percent = f"{100 * confidence:g} %"
     interval = f"interval ({percent})"
     rows: list[Row] = []
     few: dict[str, str] = {}
-    is_toy = max(result.n_users for result in results) < TOY
     for result in results:
         row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
         row[interval] = None
@@ -436,19 +422,23 @@ def evaluated_parts(
             row[interval] = span(result.ci_low, result.ci_high)
             # The mean of fewer users is not near a normal distribution.
             is_share = parse_measure(result.metric).kind in shares
-            if is_toy:
+            if found.n_users < TOY:
                 few[""] = f"fewer than {TOY} users: intervals say little."
             elif not is_share and 0.0 < result.effective_users < 30.0:
                 few[result.metric] = (
                     f"{result.metric}: about {max(round(result.effective_users), 1)} of "
-                    f"{count(result.n_users, 'user')} carry most of the value; its interval is too "
+                    f"{count(found.n_users, 'user')} carry most of the value; its interval is too "
                     "narrow, and holds the metric of other users like these in fewer than "
                     f"{percent} of evaluations."
                 )
         rows.append(row)
-    words = extent([result.n_users for result in results], "user")
-    items = extent([result.n_items for result in results if result.n_items], "candidate")
-    if items:
-        words += f", {'a mean of ' if is_mean else ''}{items}"
-    words += f". Fractions, ties {results[0].ties}. The interval covers the variation over users."
-    return rows, "\n".join([words, *notes, *few.values()])
+    words = count(found.n_users, "user")
+    if found.n_items:
+        mean = "a mean of " if found.is_mean else ""
+        words += f", {mean}{count(found.n_items, 'candidate')}"
+    words += f". Fractions, ties {results[0].ties}."
+    about = Explanation(
+        "interval: values that other users like these may have. ties: place of a held-out item "
+        "among candidates of its score."
+    )
+    return [rows, "\n".join([words, *found.notes, *few.values()]), about]

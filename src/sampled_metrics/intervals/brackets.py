@@ -21,7 +21,7 @@ import clarabel
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.cones import cone_programme
+from sampled_metrics._base.solvers import cone_programme
 from sampled_metrics.intervals.kernels import Kernel, peaks, spread_rows
 from sampled_metrics.metrics.measures import Measure
 

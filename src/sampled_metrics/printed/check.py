@@ -12,8 +12,8 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import one_thread
 from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE, UNSCORED
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.text import Parts
-from sampled_metrics.evaluation.results import Results, Row, count, span
+from sampled_metrics._base.text import Explanation, Parts, Right, span
+from sampled_metrics.evaluation.results import Results, Row, count
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import BEFORE_LAST, NONE, assumed, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
@@ -307,6 +307,7 @@ def _orders(results: list[Checked], strict: list[Range | None]) -> list[Orders]:
 def _parts(results: list[Checked], orders: list[Orders], question: _Question) -> Parts:
     """A table of the rows, their flags, and the orders decided."""
     lines = []
+    explained = [f"likely: the number to quote with a range; -, {NONE_QUOTED}"]
     if len(results) > 1 and all(" " not in result.printed for result in results):
         lines.append(_ONE_NUMBER)
     for result in results:
@@ -314,22 +315,20 @@ def _parts(results: list[Checked], orders: list[Orders], question: _Question) ->
     flagged = sum(1 for result in results if result.flags)
     about = f"{count(len(results), 'row')}, {flagged} with a flag."
     if flagged:
-        about += f" {_QUESTIONS}"
+        explained.append(_QUESTIONS)
     names = {result.row: result.model or f"row {result.row}" for result in results}
-    if any(result.likely is not None for result in results):
-        lines.append(f"likely: the number to quote with a range; -, {NONE_QUOTED}")
     lines += [about, *(_line_of(found, names) for found in orders if found.n_pairs)]
     assumption = assumed(question.shape, where=BEFORE_LAST)
     if question.shape != NONE:
-        assumption += "; the shape none assumes nothing"
+        explained.append("assumption: the shape none has none.")
     level = f"{100 * question.confidence:g} %"
     lines.append(f"Ranges of {question.measure} over all items at {level}, {assumption}.")
-    return [list(map(_row, results)), "\n".join(lines)]
+    return [list(map(_row, results)), "\n".join(lines), Explanation("\n".join(explained))]
 
 
 def _row(result: Checked) -> Row:
     """One row of the table."""
-    row: Row = {"row": str(result.row), "model": result.model, result.metric: "-"}
+    row: Row = {"row": str(result.row), "model": result.model, result.metric: Right("-")}
     if result.range_low is not None and result.range_high is not None:
         row[result.metric] = span(result.range_low, result.range_high)
     row["likely"] = result.likely

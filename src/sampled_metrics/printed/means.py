@@ -25,8 +25,8 @@ import clarabel
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.cones import cone_programme
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.solvers import cone_programme
 from sampled_metrics.intervals.kernels import Extremes, peaks, spread
 
 _SPREADS = 40, 200  # columns at the start; more where these allow no distribution

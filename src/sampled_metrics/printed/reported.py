@@ -15,8 +15,8 @@ from functools import partial
 from sampled_metrics._base.arrays import one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED, Names
 from sampled_metrics._base.errors import ask
-from sampled_metrics._base.text import Parts
-from sampled_metrics.evaluation.results import Results, count, span
+from sampled_metrics._base.text import Explanation, Parts, span
+from sampled_metrics.evaluation.results import Results, count
 from sampled_metrics.intervals.shapes import (
     BEFORE_LAST,
     NONE,
@@ -172,13 +172,13 @@ def _ranges(printed: Numbers, metrics: Names | None, about: About) -> list[Repor
     problem = state(printed, about)
     known = {}
     for name, number in printed.items():
-        known[str(parse_measure(name))], _ = number_of(name, number)
+        known[parse_measure(name)], _ = number_of(name, number)
     results = []
     for measure in parse_measures(list(printed) if metrics is None else metrics):
         found = solve(problem, measure)
         result = Reported(
             metric=str(measure),
-            reported=known.get(str(measure)),
+            reported=known.get(measure),
             range_low=found.low,
             range_high=found.high,
             likely=likely(problem, measure, found),
@@ -200,26 +200,25 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
             "metric": result.metric,
             "range": span(result.range_low, result.range_high),
             "likely": result.likely,
-            "n_negatives": result.n_negatives,
-            "printed": result.printed,
         }
         for result in results
     ]
     lines = [_assumptions(results[0], confidence)]
+    explained = [*filter(None, [caveat(results[0].shape)])]
     if any(result.likely is not None for result in results):
-        lines.append(
+        explained.append(
             "likely: the number to quote with the range, if you must quote one; in 80 % of "
             "published cases the exact metric was .7 to 1.25 times as much."
         )
     if any(result.likely is None for result in results):
-        lines.append(f"likely: -, {NONE_QUOTED}")
+        explained.append(f"likely: -, {NONE_QUOTED}")
     if low:
         lines.append(
             f"{' and '.join(low)}: a random order has as much, or more. Are many held-out items "
             "not scored at all, as in a split by time? Then the range is too low (unscored, "
             "--unscored)."
         )
-    return [rows, "\n".join(lines)]
+    return [rows, "\n".join(lines), *filter(None, [Explanation("\n".join(explained))])]
 
 
 def _assumptions(result: Reported, confidence: float) -> str:
@@ -228,6 +227,7 @@ def _assumptions(result: Reported, confidence: float) -> str:
     if result.n_users is not None:
         users = f"{count(result.n_users, 'user')}, at {100 * confidence:g} %"
     return (
-        f"Negatives drawn uniformly {result.sampling.replace('-', ' ')}; {result.n_items:,} "
-        f"candidates; {users}, {assumed(result.shape, where=BEFORE_LAST)}.{caveat(result.shape)}"
+        f"From {result.printed}: {count(result.n_negatives, 'negative')} drawn uniformly "
+        f"{result.sampling.replace('-', ' ')}; {result.n_items:,} candidates; {users}, "
+        f"{assumed(result.shape, where=BEFORE_LAST)}."
     )

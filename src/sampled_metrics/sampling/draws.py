@@ -27,12 +27,24 @@ def draw_sampled_ranks(
 ) -> Int:
     """Draw the sampled rank of every user, in one experiment or in several.
 
-    `rng` gives one uniform number per user. Of several generators, such as `rng.spawn(100)`, each
-    is for one experiment. The other parameters are those of `sampled_rank_distribution`.
+    Parameters
+    ----------
+    ranks
+        Full rankings.
+    m
+        Negatives of each held-out item.
+    rng
+        A generator, which gives one uniform number per user; or several, such as `rng.spawn(100)`,
+        each for one experiment.
+    sampling
+        How negatives are drawn: `without-replacement`, `with-replacement` or `distinct`.
+    ties
+        Place among negatives of the same score: `random`, `optimistic`, `pessimistic` or `paper`.
 
     Returns
     -------
-    Sampled ranks, int64, shape (users,), or (generators, users) for several.
+    numpy.ndarray
+        Sampled ranks, int64, shape (users,), or (generators, users) for several.
 
     Raises
     ------
