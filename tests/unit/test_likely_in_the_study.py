@@ -44,7 +44,7 @@ def test_the_table_by_hand():
     settings = ExperimentSettings(metrics=("ap",), estimators=("sampled",), repetitions=2)
     repeated = np.array([[[0.5, 0.7]]])
     likely = np.array([[0.1, 0.3]])
-    by_hand = Experiment(settings, 9, np.array([0.2]), repeated, None, likely, "by hand")
+    by_hand = Experiment(settings, np.array([0.2]), repeated, None, None, likely, "by hand")
     cells = beside_others({"A": by_hand}).set_index("estimator")
     expected = {
         "Exact": (20, np.nan, np.nan),

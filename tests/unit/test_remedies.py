@@ -48,8 +48,6 @@ def budget(**options: Any) -> Callable[[], Any]:
         (evaluate(damaged(SCORES)), "scores: damaged sparse matrix"),
         (evaluate(SCORES, seen=damaged(SCORES)), "seen: damaged sparse matrix"),
         (evaluate(SCORES, relevant=damaged(SCORES)), "relevant: damaged sparse matrix"),
-        (evaluate(special(collect=0)), "found SimpleNamespace; give .collect()"),
-        (evaluate(special(to_dense=0)), "found SimpleNamespace; give .to_dense()"),
         (
             evaluate(LISTS, relevant={"1.0": ["a"]}),
             "no list for any relevant user; the first list is of user ann",

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 
 NO_MEMORY = "not enough memory"
-_NAMELESS = ("", "DataFrame", "data", "ranks")  # tables that are no files
+_NAMELESS = ("", "data", "ranks")  # tables that are no files
 _collections: ContextVar[tuple[list[str], ...]] = ContextVar("collections", default=())
 _places: ContextVar[tuple[str, ...]] = ContextVar("places", default=())
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sampled_metrics._base.errors import InputError
 
@@ -22,10 +21,6 @@ def with_bar(
 
     By default there is a bar if standard error is a terminal and tqdm is installed.
     """
-    is_shown = sys.stderr.isatty() if progress is None else progress
-    if not is_shown:
-        yield from parts
-        return
     try:
         from tqdm import tqdm
     except ModuleNotFoundError:
@@ -33,7 +28,9 @@ def with_bar(
             raise InputError("progress needs tqdm; install sampled-metrics[progress]") from None
         yield from parts
         return
-    with tqdm(total=total, desc=what, unit_scale=True, mininterval=0.5) as bar:
+    is_hidden = None if progress is None else not progress  # None: unless there is a terminal
+    options: Any = {"unit_scale": True, "mininterval": 0.5, "disable": is_hidden}
+    with tqdm(total=total, desc=what, **options) as bar:
         for part in parts:
             yield part
             bar.update(size(part))

@@ -135,8 +135,8 @@ def compare(
     drawn |= {"positive": positive, "relevant": relevant, "ties": of_negatives, "seed": seed}
     full = {"n_items": n_items, "relevant": relevant, "seen": seen}
     full |= {"complete": complete, "min_relevance": min_relevance}
-    samples, rankings = all_alike(data, full | {"missing": missing}, drawn | {"missing": missing})
     measures = parse_measures(metrics)
+    samples, rankings = all_alike(data, full | {"missing": missing}, drawn | {"missing": missing})
     solved: dict[str, Solved] = {}
     if samples:
         if test is not None:

@@ -192,6 +192,7 @@ def correct(
     [0.5]
     """
     check_arguments(shape=shape, confidence=confidence)
+    measures = parse_measures(metrics)
     ranks = as_sampled(
         data,
         n_items=n_items,
@@ -205,7 +206,6 @@ def correct(
     )
     with reading(data):
         question_negatives(ranks)
-    measures = parse_measures(metrics)
     parsed = chosen_estimators(estimators, ranks.n_negatives)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
     solved = solve(ranks, measures, parsed, bracketed, ranges, prior)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
-from sampled_metrics._base.arrays import Float, generator, one_thread
+from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.text import Explanation, Parts, span
@@ -32,7 +32,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import Data, OfUsers, as_ranks, question_ranks
 from sampled_metrics.ranks.parts import RankFile
 
-ROWS_QUESTIONED = 1_048_576  # rows of a large file that questions are about
+ROWS_QUESTIONED = 131_072  # rows of a large file that questions are about
 TOY = 10  # users; fewer are an example
 # Usual numbers of negatives, without and with the held-out item.
 _SAMPLE_SIZES = {m + more for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)}
@@ -189,7 +189,7 @@ class _Averages(NamedTuple):
 def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Averages:
     """Average metrics over the users of ranks in memory."""
     n = ranks.n_candidates
-    _question_candidates(len(ranks), int(n.min()), int(n.max()))
+    _question_candidates(n)
     known = known_values(measures, ranks, ties, seed)
     question_ends(ranks, known)
     return _Averages(
@@ -211,40 +211,36 @@ def _by_parts(file: RankFile, measures: list[Measure], ties: str, seed: int) -> 
     step = -(-file.n_rows // ROWS_QUESTIONED)
     some = []
     sizes: list[int] = []
-    candidates = []
+    total = 0
     for ranks in file.parts():
         for measure in measures:
             values = exact_values(measure, ranks, ties, draws[measure])
             shapes[measure].append(Shape.of(values))
         some.append(ranks.take(slice(-sum(sizes) % step, None, step)))
         sizes.append(len(ranks))
-        n = ranks.n_candidates
-        candidates.append((int(n.min()), int(n.max()), int(n.sum())))
-    fewest, most, total = zip(*candidates, strict=True)
-    n_items = round(sum(total) / file.n_rows)
+        total += int(ranks.n_candidates.sum())
     sample = Ranks.concatenate(some)
     place = f"{file.path}, 1 of {step} rows" if step > 1 else file.path
     with reading(place):
         question_ranks(sample)
-        _question_candidates(file.n_rows, min(fewest), max(most))
-        question_ends(sample, known_values(measures, sample, ties, seed))
-    return _Averages(
+        found = _at_once(sample, measures, ties, seed)
+    n_items = round(total / file.n_rows)
+    return found._replace(
         shapes={measure: Shape.joined(parts, sizes) for measure, parts in shapes.items()},
         priors=prior_shapes(measures, Ranks([n_items], [0], [0])),
         n_users=file.n_rows,
         n_items=n_items,
-        notes=[],
-        several_items=False,
-        is_mean=min(fewest) < max(most),
+        is_mean=found.is_mean or total != n_items * file.n_rows,
     )
 
 
-def _question_candidates(n_users: int, fewest: int, most: int) -> None:
+def _question_candidates(n: Int) -> None:
     """Ask whether candidates are sampled; fewer users may have the same number by chance."""
-    if n_users >= TOY and fewest == most and most in _SAMPLE_SIZES:
+    most = int(n.max())
+    if n.size >= TOY and n.min() == most and most in _SAMPLE_SIZES:
         ask(
             "data",
-            f"all {n_users:,} users have {most} candidates: these look like sampled candidates, "
+            f"all {n.size:,} users have {most} candidates: these look like sampled candidates, "
             "and metrics among them are not exact; `correct` takes the scores of a held-out item "
             "and its negatives (--positive), or sampled ranks",
         )

@@ -117,7 +117,7 @@ class _Task(NamedTuple):
         if n_items not in (None, len(score.items)):
             raise InputError(f"scores of {len(score.items)} items, expected {n_items}")
         self._check_items(len(score.items))
-        size = min(block_size, USERS_AT_A_TIME)
+        size = min(USERS_AT_A_TIME, max(1, -(-users.size // threads)))
         parts = (users[first : first + size] for first in range(0, users.size, size))
         with one_thread():  # in each thread that multiplies
             yield from in_threads(partial(self._by_products, score), parts, threads)
@@ -180,7 +180,7 @@ class _Task(NamedTuple):
             problem = f"score of item {item} for user {user} is {values[place]}"
             raise InputError(f"{problem}; expected a finite number, or -inf for no candidate")
         self._refuse(users, *pairs, is_seen | np.isneginf(found.own))
-        out = np.asarray(in_memory(gathered(scores, *seen)))
+        out = in_memory(gathered(scores, *seen))
         n_gone = np.bincount(seen[0][out > -np.inf], minlength=users.size)
         n_candidates = scores.shape[1] - found.gaps - n_gone
         counts = without(found.better, found.tied, found.own, pairs[0], seen[0], out)
@@ -192,7 +192,8 @@ class _Task(NamedTuple):
         seen_row, seen_item = self.seen.select(users)
         width = 1 + max(item.max(initial=0), seen_item.max(initial=0))
         wanted = pairs_of(row, item, width)
-        seen = np.unique(pairs_of(seen_row, seen_item, width))
+        seen = np.sort(pairs_of(seen_row, seen_item, width))
+        seen = seen[np.append(True, seen[1:] > seen[:-1])[: seen.size]]
         place = seen.searchsorted(wanted)
         is_seen = np.append(seen, -1)[place] == wanted
         return (row, item), np.divmod(seen, width), is_seen

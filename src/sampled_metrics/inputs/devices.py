@@ -44,26 +44,25 @@ def counted(
     threads: int = 1,
 ) -> Counted:
     """Count the scores above each of some pairs of a row, ascending, and an item."""
-    if is_elsewhere(scores):
-        return _on_device(scores, pairs)
+    xp = compat.array_namespace(scores)
+    is_there = is_elsewhere(scores)
     row, item = pairs
-    own = scores[row, item]
+    own = gathered(scores, row, item)
     users, width = scores.shape
-    is_floating = scores.dtype.kind == "f"
+    is_floating = xp.isdtype(scores.dtype, "real floating")
     gaps = np.zeros(users, np.int64)
     bad = np.zeros(users, np.int64)
     better = np.empty(row.size, np.int64)
     level = np.empty(row.size, np.int64)
 
     def count_some(some: slice) -> None:
-        part = scores[some]
-        first, last = row.searchsorted((some.start, some.stop))
+        part = scores[some, :]
+        first, last = row.searchsorted((some.start, some.stop)).tolist()
         mine = slice(first, last)
-        if is_floating:
-            is_good = part < np.inf
-            gaps[some] = count(part == -np.inf)
-            bad[some] = width - count(is_good)
-        if last - first > _SEVERAL * len(part):
+        if is_floating and not _is_finite(xp, part):
+            gaps[some] = count(part == -xp.inf)
+            bad[some] = width - count(part < xp.inf)
+        if last - first > _SEVERAL * part.shape[0] and not is_there:
             in_order = np.sort(part, axis=1)
             for pair in range(first, last):
                 values = in_order[row[pair] - some.start]
@@ -71,47 +70,16 @@ def counted(
                 better[pair] = width - not_above
                 level[pair] = not_above - values.searchsorted(own[pair])
             return
-        if last - first != len(part):
-            place = row[mine] - some.start
-            part = part[place]
-        of_pairs = own[mine, np.newaxis]
+        if last - first != part.shape[0]:
+            part = rows_of(part, row[mine] - some.start)
+        of_pairs = own[mine, None]
         better[mine] = count(part > of_pairs)
         level[mine] = count(part == of_pairs)
 
-    for _ in in_threads(count_some, blocks(users, width, CACHE), threads):
+    most = _ENTRIES if is_there else CACHE
+    size = width * -(-row.size // max(1, users))  # where rows have several pairs
+    for _ in in_threads(count_some, blocks(users, size, most), 1 if is_there else threads):
         pass
-    return Counted(gaps, bad, own, better, level - 1)
-
-
-def _on_device(
-    scores: Any,
-    pairs: Pairs,
-) -> Counted:
-    """Count scores of another library, as many at a time as its device may hold."""
-    xp = compat.array_namespace(scores)
-    users, width = scores.shape
-    row, item = pairs
-    own = gathered(scores, row, item)
-    gaps = np.zeros(users, np.int64)
-    bad = np.zeros(users, np.int64)
-    better = np.empty(row.size, np.int64)
-    level = np.empty(row.size, np.int64)
-    if xp.isdtype(scores.dtype, "real floating"):
-        for some in blocks(users, width, _ENTRIES):
-            part = scores[some, :]
-            if _is_finite(xp, part):
-                continue
-            is_gap = part == -xp.inf
-            gaps[some] = count(is_gap)
-            is_good = part < xp.inf
-            bad[some] = width - count(is_good)
-    for some in blocks(row.size, width, _ENTRIES):
-        part = scores[some, :] if row.size == users else rows_of(scores, row[some])
-        of_pairs = own[some, None]
-        is_above = part > of_pairs
-        better[some] = count(is_above)
-        is_level = part == of_pairs
-        level[some] = count(is_level)
     return Counted(gaps, bad, in_memory(own), better, level - 1)
 
 
@@ -154,6 +122,8 @@ def rows_of(
     rows: Int,
 ) -> Any:
     """Return some rows, where they are."""
+    if isinstance(scores, np.ndarray):
+        return scores[rows]
     xp = compat.array_namespace(scores)
     return xp.take(scores, there(rows, scores), axis=0)
 

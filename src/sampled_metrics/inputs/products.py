@@ -10,6 +10,7 @@ import array_api_compat as compat
 import numpy as np
 
 from sampled_metrics._base.arrays import (
+    CACHE,
     MEMORY,
     Float,
     Int,
@@ -28,7 +29,7 @@ from sampled_metrics.inputs.devices import (
 
 Score: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
 
-USERS_AT_A_TIME = 512  # with the items of a tile few enough that scores stay in the cache
+USERS_AT_A_TIME = 1024  # with the items of a tile few enough that scores stay in the cache
 TILE_ITEMS = 1024
 TILE_ELSEWHERE = 65_536  # items of a tile on a device
 _MANY = 8  # a row with more than 1 / 8 of the items of a tile close is multiplied as a whole
@@ -40,10 +41,8 @@ _unlimited = partial(np.errstate, over="ignore", under="ignore", invalid="ignore
 class _Tile(NamedTuple):
     """Some items of about the same length, multiplied by a power of two."""
 
-    vectors: Any  # with a last column of ones; where the given ones are
+    vectors: Any  # a column for each, and a last row of ones; where the given ones are
     items: Int
-    different: Int  # one of each group of neighbours with equal vectors
-    group: Int  # of each item
     exponent: int  # power of two that gives back the vectors
     length: float  # the longest vector's, Euclidean
 
@@ -93,15 +92,13 @@ class Products:
     ) -> _Tile:
         longest = lengths[items[-1:]]
         exponents = self._exponents(longest)
-        vectors = rows_of(self.items, items)
-        xp = compat.array_namespace(vectors)
-        is_same = xp.all(vectors[1:, :] == vectors[:-1, :], axis=1)
-        is_new = np.append(True, ~np.asarray(in_memory(is_same)))
+        vectors = self._scaled(rows_of(self.items, items), exponents)
+        vectors = self._with_column(vectors, np.ones(items.size)).T
+        if not self.is_there:
+            vectors = np.ascontiguousarray(vectors)
         return _Tile(
-            vectors=self._with_column(self._scaled(vectors, exponents), np.ones(items.size)),
+            vectors=vectors,
             items=items,
-            different=items[is_new],
-            group=is_new.cumsum() - 1,
             exponent=int(exponents[0]),
             length=float(np.ldexp(longest, -exponents)[0]),
         )
@@ -124,7 +121,7 @@ class Products:
     ) -> Float:
         """Return the same scores of single pairs."""
         scores = np.empty(rows.size)
-        for some in blocks(rows.size, self.items.shape[1], MEMORY):
+        for some in blocks(rows.size, self.items.shape[1], CACHE):
             users = _exact(self.users, rows[some])
             vectors = _exact(self.items, items[some])
             scores[some] = np.einsum("pf,pf->p", users, vectors)
@@ -152,14 +149,20 @@ class Products:
         exponents = self._exponents(lengths)
         lengths = np.ldexp(lengths, -exponents)[row]
         vectors = self._scaled(rows_of(self.users, rows), exponents)
+        vectors = self._with_column(vectors, np.zeros(rows.size))
+        buffer = np.empty((rows.size, TILE_ITEMS), self._kind)
         for tile in self._tiles:
             width = tile.items.size
             most = 2.0 * tile.length * lengths  # twice as much as any score
             scaled = np.ldexp(own, -exponents[row] - tile.exponent)
             centre = np.clip(scaled, -most, most)
             margin = self._margin(most.max() / 2.0 + np.abs(centre).max())
-            subtracted = centre if is_single else np.zeros(rows.size)
-            scores = self._with_column(vectors, -subtracted) @ tile.vectors.T
+            if is_single:
+                vectors[:, self.items.shape[1]] = there(-centre, vectors)
+            if self.is_there:
+                scores = vectors @ tile.vectors
+            else:
+                scores = np.matmul(vectors, tile.vectors, out=buffer[:, :width])
             for some in blocks(row.size, width, USERS_AT_A_TIME * width):
                 part = scores
                 if not is_single:
@@ -187,7 +190,8 @@ class Products:
         few = np.flatnonzero((n_close > 0) & ~is_many)
         xp = compat.array_namespace(part)
         near = abs(rows_of(part, few)) <= margin
-        place, column = (np.asarray(in_memory(places)) for places in xp.nonzero(near))
+        (places,) = xp.nonzero(xp.reshape(near, (-1,)))
+        place, column = np.divmod(in_memory(places), tile.items.size)
         row = few[place]
         scores = self.of_pairs(user[row], tile.items[column])
         of_row = own[row]
@@ -195,9 +199,11 @@ class Products:
         tied = np.bincount(row[scores == of_row], minlength=user.size)
         many = np.flatnonzero(is_many)
         if many.size:
-            scores = self(user[many], tile.different).take(tile.group, axis=1)
+            vectors = _exact(self.items, tile.items)
+            is_new = np.append(True, (vectors[1:] != vectors[:-1]).any(axis=1))  # others are equal
+            scores = self(user[many], tile.items[is_new]).take(is_new.cumsum() - 1, axis=1)
             of_many = own[many, np.newaxis]
-            near = np.asarray(in_memory(abs(rows_of(part, many)) <= margin))
+            near = in_memory(abs(rows_of(part, many)) <= margin)
             better[many] = count(near & (scores > of_many))
             tied[many] = count(near & (scores == of_many))
         return better, tied
@@ -218,9 +224,11 @@ class Products:
     ) -> Any:
         if self._kind == np.float64:
             return vectors
-        xp = compat.array_namespace(vectors)
-        powers = there(np.ldexp(1.0, -exponents), vectors)
-        return xp.astype(vectors * powers[:, None], vectors.dtype)
+        half = exponents // 2
+        for power in (half, exponents - half):  # each of which float32 holds
+            powers = np.ldexp(1.0, -power).astype(self._kind)
+            vectors = vectors * there(powers, vectors)[:, None]
+        return vectors
 
     def _with_column(
         self,
@@ -250,7 +258,7 @@ def _exact(
     vectors: Any,
     rows: Int,
 ) -> Float:
-    some = np.asarray(in_memory(rows_of(vectors, rows)))
+    some: Float = in_memory(rows_of(vectors, rows))
     return some.astype(np.float64, copy=False)
 
 
@@ -259,11 +267,13 @@ def _lengths(vectors: Any) -> Float:
     xp = compat.array_namespace(vectors)
     n, d = vectors.shape
     lengths = np.empty(n)
-    for rows in blocks(n, d, MEMORY):
+    for rows in blocks(n, d, 16 * MEMORY if is_elsewhere(vectors) else CACHE):
         some = xp.astype(vectors[rows, :], xp.float64)
-        largest = xp.max(xp.abs(some), axis=1)
-        divisor = xp.where(largest > 0.0, largest, xp.ones_like(largest))
-        some = some / divisor[:, None]
+        largest = xp.ones_like(some[:, 0])
+        if vectors.dtype == xp.float64:
+            largest = xp.max(xp.abs(some), axis=1)
+            largest = xp.where(largest > 0.0, largest, xp.ones_like(largest))
+            some = some / largest[:, None]
         squares = xp.sum(some * some, axis=1)
         lengths[rows] = in_memory(largest * xp.sqrt(squares))
     return lengths

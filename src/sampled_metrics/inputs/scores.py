@@ -152,7 +152,7 @@ def factors(users: ArrayLike, items: ArrayLike) -> Scores:
         left = np.atleast_1d(as_array(users, "users"))
         right = np.atleast_1d(as_array(items, "items"))
     xp = compat.array_namespace(left, right)
-    kinds = [np.asarray(in_memory(vectors[:1])).dtype for vectors in (left, right)]
+    kinds = [in_memory(vectors[:1]).dtype for vectors in (left, right)]
     is_short = np.result_type(*kinds, np.float16).itemsize <= 4
     made = []
     for name, vectors, kind in (("users", left, kinds[0]), ("items", right, kinds[1])):

@@ -456,7 +456,7 @@ def read_table(
             else:
                 read = _read_text(path, columns, trec, ids, separator)
     else:
-        path = Path("DataFrame")
+        path = Path("data")
         read = _in_memory(data, path, noun)
     table = Table.of(path, read, columns)
     expected = f"expected {noun}: some of {', '.join(columns)}"

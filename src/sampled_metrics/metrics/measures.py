@@ -153,6 +153,17 @@ class Measure:
         values = self.metric.of_levels(levels, ranks, self)
         return values.reshape(rank.shape)
 
+    def in_sample(self, n_negatives: int) -> Float:
+        """Return the value at each rank 1 ... m + 1 in a sample of m negatives.
+
+        Examples
+        --------
+        >>> parse_measure("auc").in_sample(2)
+        array([1. , 0.5, 0. ])
+        """
+        size = n_negatives + 1
+        return self.at(np.arange(1, size + 1), size)
+
 
 def parse_measure(text: str) -> Measure:
     """Return the measure of a name; an unknown one raises InputError with the known names.

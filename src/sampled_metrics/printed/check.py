@@ -138,15 +138,8 @@ class _Question(NamedTuple):
     unscored: float
     confidence: float
 
-    def range(self, row: PrintedRow, confidence: float) -> Range:
-        """Compute the range that the printed numbers of a row allow."""
-        return solve(self._problem(row, confidence), self.measure)
-
-    def likely(self, row: PrintedRow, allowed: Range) -> float | None:
-        """Calculate the metric that is likely with the printed numbers, see `tilt`."""
-        return likely(self._problem(row, self.confidence), self.measure, allowed)
-
-    def _problem(self, row: PrintedRow, confidence: float) -> Printed:
+    def problem(self, row: PrintedRow, confidence: float) -> Printed:
+        """State the distributions that the printed numbers of a row allow."""
         about = About(
             n_items=row.n_items,
             n_negatives=row.n_negatives,
@@ -239,12 +232,13 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
     """
     found = flags.of_arithmetic(row)
     allowed = None
-    wider = None
     is_contradiction = any(flag.test == flags.BOUNDS for flag in found)
     if not is_contradiction and row.sampling is not None:
         try:
-            allowed = question.range(row, question.confidence)
-            wider = question.range(row, (1.0 + question.confidence) / 2.0)
+            strict = question.problem(row, (1.0 + question.confidence) / 2.0)
+            wider = solve(strict, question.measure)
+            problem = question.problem(row, question.confidence)
+            allowed = solve(problem, question.measure)
         except InputError:  # the arguments are valid, so that the numbers are not
             if row.n_users is not None:  # else the sampling error may explain it
                 found.append(flags.of_ranks(row, question.shape))
@@ -265,7 +259,7 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
     )
     if allowed is None:
         return checked, None
-    place = partial(_placed, row, question, allowed)
+    place = partial(_placed, row, problem)
     own = [name for name in row.exact if parse_measure(name) == question.measure]
     if not go_together(row, question.shape):
         found.append(flags.of_exact(row, place(row.exact)))
@@ -273,7 +267,7 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
         checked,
         range_low=allowed.low,
         range_high=allowed.high,
-        likely=question.likely(row, allowed),
+        likely=likely(problem, question.measure, allowed),
         flags=tuple(found),
         measured=next(iter(place(own)), None),
         place=partial(place, row.exact),
@@ -281,16 +275,13 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
     return complete, wider
 
 
-def _placed(
-    row: PrintedRow, question: _Question, allowed: Range, names: Iterable[str]
-) -> list[Placed]:
-    """Place exact metrics of a row beside their ranges, computing the ranges that are not known."""
+def _placed(row: PrintedRow, problem: Printed, names: Iterable[str]) -> list[Placed]:
+    """Place exact metrics of a row beside the ranges that its printed numbers allow."""
     placed = []
     for name in names:
-        found = allowed
-        if parse_measure(name) != question.measure:
-            found = question._replace(measure=parse_measure(name)).range(row, question.confidence)
-        placed.append(consistency.place(name, row, found.low, found.high, question.confidence))
+        allowed = solve(problem, parse_measure(name))
+        confidence = problem.about.confidence
+        placed.append(consistency.place(name, row, allowed.low, allowed.high, confidence))
     return placed
 
 

@@ -25,8 +25,8 @@ import clarabel
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.cones import cone_programme
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.solvers import cone_programme
 from sampled_metrics.intervals.kernels import Extremes, peaks, spread
 
 _SPREADS = 40, 200  # columns at the start; more where these allow no distribution
@@ -119,10 +119,10 @@ def conflict_with(means: Means, point: int) -> float:
 class _Programme:
     """The programme of the least mean cost, in which each unknown has a column.
 
-    Its rows are the unknown's share of the sum of weights, which is 1, the condition of the printed
-    numbers (see `_condition`), negative, and the cost. Unknowns are the weights of extreme points,
-    the weight of the last rank alone, the rounding of each number in units of half a digit, and
-    violations of the numbers, which have a cost if nothing else has.
+    A column holds the unknown's share of the sum of weights, which is 1, its negative part of the
+    condition that the printed numbers state (see `_condition`), and its cost. Unknowns are the
+    weights of extreme points, the weight of the last rank alone, the rounding of each number in
+    units of half a digit, and violations of the numbers, which have a cost if nothing else has.
     """
 
     def __init__(self, means: Means, cost: Float | None, cost_of_last: float) -> None:

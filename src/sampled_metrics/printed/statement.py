@@ -67,8 +67,8 @@ def state(printed: Numbers, about: About) -> Printed:
     names = [f"{name}={number}" for name, number in printed.items()]
     numbers = _values_and_halves(printed, about.digits)
     measures = tuple(map(parse_measure, printed))
-    ranks = np.arange(1, about.n_negatives + 2)
-    credit = np.stack([measure.at(ranks, ranks.size) for measure in measures])
+    credit = np.stack([measure.in_sample(about.n_negatives) for measure in measures])
+    ranks = np.arange(1, credit.shape[1] + 1)
     of_any = Means.of_any_rank(numbers[0], numbers[1], ranks, credit)
     possible = Printed(names, about._replace(n_users=None), of_any)
     _conflict(possible, "no sampled ranks have", "")
@@ -135,7 +135,7 @@ def _remedy(about: About) -> str:
 def _conflict(problem: Printed, claim: str, remedy: str) -> float:
     """Return the conflict of printed numbers, or raise an InputError if there is no distribution.
 
-    It names the numbers without which there is one.
+    The error names the numbers without which there would be one.
     """
     names = problem.names
     n_users = problem.about.n_users

@@ -17,8 +17,8 @@ from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.inputs.tables import ITEM, PARQUET, USER, Table, is_text, known_names
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 
-ROWS = 262_144  # read at a time
-LARGE = 2 * ROWS  # from which on a file is read in parts
+ROWS = 65_536  # read at a time, few enough that arrays of them stay in the cache
+LARGE = 524_288  # rows from which on a file is read in parts
 IDS = 4_194_304  # ids that are compared at a time: 32 MB
 _REFUSED = r"^$|[\x00-\x1f\x7f]|^.{201}"  # ids that the common reader refuses
 
