@@ -112,8 +112,9 @@ def compact(svg: str) -> str:
 
 def metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 1: the metrics at all ranks, where all but AUC vanish, and at the first 100."""
-    space = {"right": 0.62, "beside": 0.3}
-    ((whole, top),) = panels(figure, 1, 2, 1.6, **space, ylabel="Metric", sharey=True)
+    ((whole, top),) = panels(
+        figure, 1, 2, 1.6, right=0.62, beside=0.3, ylabel="Metric", sharey=True
+    )
     last = table["rank"].max()
     first = min(100, last)
     styles = [{"color": INK, "linestyle": dashes} for dashes in DASHES]
@@ -196,9 +197,19 @@ def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
         {"color": "C0", "label": "corrected"},
         {"color": INK, "linestyle": DASHES[2], "label": "exact"},
     ]
-    ylabel = "Average precision, a scale for each row"
-    space = {"left": 0.46, "top": 0.36, "below": 0.14, "beside": 0.3}
-    grid = panels(figure, len(names), 2, 0.56, **space, ylabel=ylabel, sharex="col", sharey="row")
+    grid = panels(
+        figure,
+        len(names),
+        2,
+        0.56,
+        left=0.46,
+        top=0.36,
+        below=0.14,
+        beside=0.3,
+        ylabel="Average precision, a scale for each row",
+        sharex="col",
+        sharey="row",
+    )
     for column, (panel, rows) in zip(grid.T, groups(table, "panel"), strict=True):
         for axes, name in zip(column, names, strict=True):
             beside = rows[rows["curve"].isin([SAMPLED, name, EXACT])]
@@ -242,8 +253,18 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
     width = 1 + table["last_rank"] - table["first_rank"]
     widest = width.groupby(table["panel"]).transform("max")
     table = table.assign(width=width, height=table["users"] * widest / width)
-    space: dict[str, Any] = {"top": 0.36, "below": 0.14, "beside": 0.32, "width_ratios": (5, 4)}
-    grid = panels(figure, len(names), 2, 0.68, **space, sharex="col", sharey="col")
+    grid = panels(
+        figure,
+        len(names),
+        2,
+        0.68,
+        top=0.36,
+        below=0.14,
+        beside=0.32,
+        width_ratios=(5, 4),
+        sharex="col",
+        sharey="col",
+    )
     for column, (_, rows) in zip(grid.T, groups(table, "panel"), strict=True):
         for i, name in enumerate(names):
             _outlines(column[i], rows, name, f"C{i % 8}")
