@@ -53,7 +53,9 @@ _LABELLED = (
 )
 
 
-def as_ranks(data: Data, *, n_jobs: int = ALL_CORES, **given: Any) -> Ranks:
+def as_ranks(
+    data: Data, *, n_jobs: int = ALL_CORES, progress: bool | None = None, **given: Any
+) -> Ranks:
     """Return the ranks of relevant items in full rankings, or in lists of the best items.
 
     Options are as for `evaluate`: relevant, seen, n_items, complete, min_relevance and missing.
@@ -70,14 +72,14 @@ def as_ranks(data: Data, *, n_jobs: int = ALL_CORES, **given: Any) -> Ranks:
     check_arguments(**{name: options[name] for name in checked})
     min_relevance = options["min_relevance"]
     with reading(data):
-        ranks = _ranks_of(data, options, n_jobs)
+        ranks = _ranks_of(data, options, {"n_jobs": n_jobs, "progress": progress})
         if not len(ranks):
             raise InputError("no user has a relevant item; expected at least one who has")
         question_ranks(ranks)
         return ranks.at_least(min_relevance) if min_relevance > ranks.min_relevance else ranks
 
 
-def _ranks_of(data: Any, options: dict[str, Any], n_jobs: int) -> Ranks:
+def _ranks_of(data: Any, options: dict[str, Any], work: dict[str, Any]) -> Ranks:
     """Call the constructor for a kind of data, with the options that it takes."""
     if isinstance(data, Ranks):
         taken(options, "Ranks", "min_relevance")
@@ -88,10 +90,10 @@ def _ranks_of(data: Any, options: dict[str, Any], n_jobs: int) -> Ranks:
     if table is not None:
         return _ranks_of_table(table, options)
     if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
-        return _ranks_of_pair(data, options, n_jobs)
+        return _ranks_of_pair(data, options, work)
     if is_function(data):
         scores = function(data, options["relevant"], options["seen"])
-        return _ranks_of_scores(scores, options, n_jobs)
+        return _ranks_of_scores(scores, options, work)
     data = opened(data)
     if is_column(data):
         data = as_array(data)
@@ -100,7 +102,7 @@ def _ranks_of(data: Any, options: dict[str, Any], n_jobs: int) -> Ranks:
     scores = scores_of(data)
     if not issparse(data):
         _refuse_ids(scores)
-    return _ranks_of_scores(scores, options, n_jobs)
+    return _ranks_of_scores(scores, options, work)
 
 
 def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
@@ -122,12 +124,12 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
     return Ranks.from_table(table, options["n_items"])
 
 
-def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], n_jobs: int) -> Ranks:
+def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], work: dict[str, Any]) -> Ranks:
     """Tell (ids, scores) and (scores, ids) of a retriever from vectors of users and of items."""
     arrays = as_array(data[0]), as_array(data[1])
     are_whole = [array.dtype.kind in "iu" for array in arrays]
     if not any(are_whole) and arrays[0].shape != arrays[1].shape:
-        return _ranks_of_scores(factors(*arrays), options, n_jobs)
+        return _ranks_of_scores(factors(*data), options, work)
     if all(are_whole) or not any(are_whole):
         raise InputError(f"found two arrays of one kind; {_PAIR}")
     ids, scores = arrays if are_whole[0] else reversed(arrays)
@@ -135,10 +137,10 @@ def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], n_jobs: int) 
     return Ranks.from_top_k(ids, scores=scores, **given)
 
 
-def _ranks_of_scores(scores: Scores, options: dict[str, Any], n_jobs: int) -> Ranks:
+def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, Any]) -> Ranks:
     given = taken(options, "scores", "relevant", "seen", "n_items", "min_relevance")
     require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
-    ranks = Ranks.from_scores(scores, n_jobs=n_jobs, **given)
+    ranks = Ranks.from_scores(scores, **work, **given)
     if given["seen"] is None and "seen" not in scores.beside:
         question_seen(ranks, scores.shape[1] or int(ranks.n_candidates[0]))
     return ranks
