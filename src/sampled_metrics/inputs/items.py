@@ -401,7 +401,8 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
         if sizes and not is_matrix:
             return _of_lists(given, name, shape)
         given = [-1 if own is None else own for own in given]
-    if not sparse.issparse(given):
+    is_empty = isinstance(given, np.ndarray) and not given.size  # as in a piece without users
+    if not (sparse.issparse(given) or is_empty):
         given = as_array(given, name)
     if given.ndim == 2:
         return _of_matrix(given, name, shape)

@@ -289,6 +289,7 @@ def question_ranks(ranks: Ranks) -> None:
     if not ranks.is_complete or not len(ranks):
         return
     others = np.repeat(ranks.n_candidates, ranks.n_found) - 1
+    _ask_of_equal_scores(ranks.n_tied, others)
     above = ranks.n_better + 0.5 * ranks.n_tied
     _ask_of_order(1.0 - above / others, others, "relevant", "other candidates")
     if ranks.is_single:
@@ -322,6 +323,13 @@ def question_samples(sampled: SampledRanks) -> None:
         _ask_of_ties(sampled.tied, m)
 
 
+def _ask_of_equal_scores(tied: Int, others: Int) -> None:
+    """Ask about rows in which all scores are equal, such as those filled with 0."""
+    n_equal = np.count_nonzero((tied == others) & (others >= _LEAST))
+    if tied.size >= _MANY and 10 * n_equal >= tied.size:
+        ask("data", f"all scores of {n_equal:,} of {tied.size:,} rows are equal: are these scores?")
+
+
 def _ask_of_ties(tied: Int, m: int) -> None:
     """Ask about ties that decide, and held-out items among their own negatives."""
     n_rows = tied.size
@@ -332,6 +340,7 @@ def _ask_of_ties(tied: Int, m: int) -> None:
             f"{large:,} of {n_rows:,} held-out items have the score of a tenth of their negatives "
             "or more (--ties): were scores rounded, or are they of too few bits?",
         )
+    _ask_of_equal_scores(tied, np.full(tied.size, m))
     n_one = np.count_nonzero(tied == 1)
     n_more = np.count_nonzero(tied > 1)
     by_chance = n_one**2 / (2.0 * n_rows)  # rows with several ties, if ties are independent

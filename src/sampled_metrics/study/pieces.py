@@ -34,8 +34,6 @@ def rank_piece(score: Scorer, split: Split, piece: str = "1-of-1", **options: An
     `options` are passed to `rank`.
     """
     users = users_of_piece(piece, split.held_out.size)
-    if not users.size:  # in more pieces than users
-        return Ranks(users, users, users, users=split.evaluated_ids[users])
     if isinstance(score, Tiles):
         return rank_by_tiles(score, split, users)
     scores: Any
