@@ -283,7 +283,7 @@ docs: $(STAMP) ## build the documentation in results/site, running its notebooks
 
 picture: $(STAMP) ## take the picture of the page (needs Chromium), and draw the leaderboard of the README
 	python -m tests.browser.picture results/report.html results/reference/report.png
-	python -m sampled_metrics.study.leaderboards results/reference
+	python -m benchmarks.leaderboard results/reference
 
 schema: $(STAMP) ## generate the schema of the configuration
 	python -m benchmarks.keep schema workflow/schemas/config.schema.yaml

@@ -31,7 +31,7 @@ numbers seen in a named source are in it; `config/sources.csv` says of each sour
 paper, a log of a paper's authors, a reproduction or another source, and how that is known. A range
 holds at 95 % and assumes that before the last rank none is likelier than a better one.
 
-<iframe class="atlas" src="../../atlas.html" title="Atlas of printed sampled metrics"
+<iframe class="atlas" src="../atlas.html" title="Atlas of printed sampled metrics"
 loading="lazy"></iframe>
 
 The [atlas](../atlas.html) on a page of its own.

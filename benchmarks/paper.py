@@ -13,12 +13,12 @@ from sampled_metrics._base.arrays import Float, generator
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import rank
+from sampled_metrics.study.cells import EXACT, read_published
 from sampled_metrics.study.config import Entry, Study
 from sampled_metrics.study.datasets.archives import read_dataset
 from sampled_metrics.study.datasets.events import Interactions, apply_filters
 from sampled_metrics.study.datasets.split import Split, hold_out
 from sampled_metrics.study.recommenders import create
-from sampled_metrics.study.tables import EXACT, read_published
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "results/reference"

@@ -11,8 +11,8 @@ from benchmarks.claims.starts import SIZES, USERS, in_worst_bucket, users_by_ran
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.study.cells import COUNTS, EXACT, KEY, SAMPLED, of_hundred
 from sampled_metrics.study.scorecard import NOT_COMPARABLE
-from sampled_metrics.study.tables import COUNTS, EXACT, KEY, SAMPLED, expected_of_hundred
 
 Found = tuple[bool | np.bool_, str]  # whether a claim holds, and what was measured
 
@@ -268,7 +268,7 @@ def comparable_run(
     comparable = card.loc[card["verdict"] != NOT_COMPARABLE, KEY]
     kept = cells.merge(comparable, on=KEY)
     of_ranks = kept.loc[(kept["table"] == 3) & (kept["column"] == EXACT), "row"].unique()
-    expected = expected_of_hundred(kept)
+    expected = of_hundred(kept)
     rows: list[tuple[Any, ...]] = []
     if "X" in of_ranks:
         for which, users in users_by_rank(ranks["X"]).items():

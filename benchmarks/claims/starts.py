@@ -25,19 +25,12 @@ from sampled_metrics.study.against_samples import (
     sample_sizes,
     smallest_from,
 )
+from sampled_metrics.study.cells import COUNTS, EXACT, KEY, SPREAD_COLUMNS, of_hundred
 from sampled_metrics.study.curves import BUCKET, users_by_bucket
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.recommenders import create
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import (
-    COUNTS,
-    EXACT,
-    KEY,
-    PERCENT,
-    SPREAD_COLUMNS,
-    expected_of_hundred,
-    of_data,
-)
+from sampled_metrics.study.tables import PERCENT, of_data
 
 _log = logging.getLogger(__name__)
 COLUMNS = ("start", *KEY, "value", "expected")
@@ -157,7 +150,7 @@ def spread_table(
     is_of_name = starts["row"].str.split(" vs ").str[0] == name
     cells = starts[starts["table"].isin((3, COUNTS)) & is_of_name]
     cells = cells.assign(repetitions=settings.repetitions)
-    cells["spread"] = expected_of_hundred(cells)
+    cells["spread"] = of_hundred(cells)
     table = cells.groupby(KEY, sort=False)["spread"].std(ddof=1).reset_index()
     table["spread"] *= np.sqrt(2.0)
     parts = [table.assign(cause=f"initialisation of {name}")]

@@ -3,7 +3,7 @@
 #
 # The published weights of Neural Collaborative Filtering have these
 # HR@10 and NDCG@10 of the held-out item among 99 random ones, on
-# MovieLens 1M. What may HR@10 among all items be?
+# MovieLens 1M. What may HR@10 over all items be?
 
 # %%
 import sampled_metrics as sm

@@ -2,7 +2,7 @@
 
 Drawn when the documentation is built, without a network, from the
 table of the reference run: Recall@10 of three recommenders over the
-mean of all, by the number of random items and against all items.
+mean of all, by the number of random items and over all items.
 """
 
 import io

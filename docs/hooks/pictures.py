@@ -4,6 +4,7 @@ Figures are of the reference run; the plots are what `.plot()` draws.
 """
 
 import io
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ from mkdocs.structure.files import File, Files
 
 import sampled_metrics as sm
 
+sys.path.append(str(Path(__file__).parent))
+from guides import GUIDES, svg_of
+
 REFERENCE = Path(__file__).parents[2] / "results/reference"
 FIGURES = (
     "leaderboard",
-    *(f"figures/figure{n}" for n in (1, 2, 3, 6)),
+    *(f"figures/figure{n}" for n in (1, 2, 3, 5, 6)),
 )
 
 
@@ -28,6 +32,9 @@ def on_files(files: Files, config: Any) -> Files:
         text = path.read_text("utf-8")
         file = File.generated(config, path.name, content=text)
         files.append(file)
+    for name, draw in GUIDES.items():
+        content = svg_of(draw)
+        files.append(File.generated(config, name, content=content))
     for name, results in PLOTS.items():
         content = drawn(results())
         files.append(File.generated(config, name, content=content))

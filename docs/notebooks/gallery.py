@@ -43,7 +43,7 @@ table.sort_values("99 negatives", ascending=False).round(4)
 # %% [markdown]
 # An HR@10 of .67 is a Recall@10 of .08, and the order is wrong as
 # well: among the published negatives MLP is best and Z is worst,
-# among all items Z is best and Y is before MLP. The ranges hold the
+# over all items Z is best and Y is before MLP. The ranges hold the
 # exact values, and they are too wide to order any pair. An evaluation
 # on a budget, which asks for 100 scores per user, puts those in order
 # that differ enough. The better of each two:
@@ -65,7 +65,7 @@ better = better.apply(
     ]
 )
 better.set_axis(
-    ["among all items", "99 negatives", "100 scores on a budget"],
+    ["over all items", "99 negatives", "100 scores on a budget"],
     axis=1,
 )
 

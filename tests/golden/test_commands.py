@@ -132,8 +132,8 @@ def page() -> list[dict]:
     """Return the ends of the ranges on the page of sampled ranks."""
     run("report sA.csv sB.csv --output page.html --metric recall@10")
     text = Path("page.html").read_text()
-    numbers = json.loads(re.search(r'id="numbers">(.*?)</script>', text, re.DOTALL)[1])
-    return [numbers["explorer"]["ranges"] if "explorer" in numbers else numbers["ranges"]]
+    ends = re.findall(r'title="s(\w): ([\d.]+) to ([\d.]+) %', text)
+    return [{name: [float(low), float(high)] for name, low, high in ends}]
 
 
 def output(name) -> list[dict]:

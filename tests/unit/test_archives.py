@@ -70,12 +70,11 @@ def test_the_catalogue_is_whole():
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_archives_may_have_twice_the_size_of_the_published_ones_and_not_much_more(name):
-    """By 12 bytes of an archive and 28 of its ratings file for each rating, or 64 MiB."""
+def test_ratings_may_have_twice_the_size_of_the_published_ones_and_not_much_more(name):
+    """By 28 bytes of the file for each rating, or 64 MiB."""
     dataset = CATALOGUE[name]
     ratings = COUNTS[name][2]
     small = 64 * 2**20
-    assert max(small, 24 * ratings) <= dataset.largest_archive <= max(small, 48 * ratings)
     assert max(small, 56 * ratings) <= dataset.largest_member <= max(small, 112 * ratings)
 
 

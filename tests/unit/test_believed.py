@@ -107,13 +107,6 @@ def test_candidates_in_order_are_not_filled_up():
     assert not asked(lambda: sm.correct(rows, "auc", "sampled", positive=0, **FULL))
 
 
-def test_some_rows_with_as_many_candidates_as_in_the_sample():
-    items = np.where(np.arange(USERS) < 40, M + 1, N)
-    frame = pd.DataFrame({"sampled_rank": SAMPLED, "n_candidates": items, "n_negatives": M})
-    found = asked(lambda: sm.correct(frame, "auc", "sampled", shape="none"))
-    assert "is 101 in 40 of 400 rows" in found
-
-
 def test_ties_that_decide_a_metric_are_asked_about_with_both_ends():
     """1,000 of 1,577 items are tied with each held-out item, 5 are above it."""
     ranks = sm.Ranks(np.full(60, N), np.full(60, 5), np.full(60, 1000))

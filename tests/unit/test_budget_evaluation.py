@@ -118,6 +118,7 @@ def test_every_kind_of_input_is_the_same_evaluation(
     by_id = lambda users, items: world.scores[users - 7, items // 3]  # noqa: E731
     caplog.set_level("INFO", "sampled_metrics")
     expected = evaluate(world, world.scores, metrics="HR@5, map").rows()
+    assert [row.pop("metric") for row in expected] == ["HR@5", "map"]
     assert "at most 6,000 scores" in caplog.text
     relevant = csr_array((np.ones(len(held)), pairs[0]), world.scores.shape)
     for options in (
@@ -128,7 +129,9 @@ def test_every_kind_of_input_is_the_same_evaluation(
     ):
         if "seen" in options:
             options["proxy"] = frame * 0 + world.truth
-        assert evaluate(world, metrics=["hit@5", "AP"], **options).rows() == expected
+        rows = evaluate(world, metrics=["hit@5", "AP"], **options).rows()
+        assert [row.pop("metric") for row in rows] == ["hit@5", "AP"]
+        assert rows == expected
     with pytest.raises(InputError, match="for user 7 is nan"):
         evaluate(world, frame[1:], held=held, seen=seen, proxy="popularity")
 
@@ -208,7 +211,7 @@ def test_one_or_several_held_out_items(world: World, most: int) -> None:
         ({"score": lambda _, i: np.zeros(3 + 0 * i[0])}, r"recommender has shape \(3,\)"),
         (
             {"metrics": "mrr", "held": [[0, 1], [1, 0]] * 75, "seen": csr_array((150, 300))},
-            "metrics: rr",
+            "metrics: mrr",
         ),
         *[({"budget": x}, "budget is") for x in (0, -1, np.nan, np.inf, "9", None, [9], True)],
         *[({"confidence": x}, "confidence is") for x in (0, 1, np.nan, "9", None)],

@@ -11,7 +11,7 @@ from benchmarks.claims.ledger import claims, ledger, write_claims
 from benchmarks.claims.run import Run, printed_run
 from benchmarks.claims.starts import SIZES, USERS
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.tables import KEY, read_published
+from sampled_metrics.study.cells import KEY, read_published
 from tests.conftest import ROOT
 
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")

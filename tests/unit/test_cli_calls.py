@@ -66,14 +66,13 @@ VALUES = {
     "ranks": ("--ranks a.csv b.csv", Path("b.csv")),
     "effect": ("--effect 0.03", 0.03),
     "value": ("--value 0.4", 0.4),
-    "against": ("--against HR@10=0.4", "0.4"),
     "unscored": ("--unscored 0.125", 0.125),
     "runs": ("--runs 7", 7),
     "name": ("--name one --name two", ["one", "two"]),
 }
 FIRST = {"file", "folder"}  # the first word, which a command is always given
 # Options of how results are printed, or that are used after the functions above.
-PRINTED = {"form", "output", "intervals", "advice"}
+PRINTED = {"form", "output", "intervals", "explain"}
 AFTERWARDS = {"sample": {"seed", "sampling", "ties", "repetitions", "n_negatives"}}
 OTHERWISE = {("check", "metric"): ("--metric ap", "ap")}
 

@@ -1,7 +1,10 @@
 """The help of each command: within a terminal, without types of Python, with an example."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -68,6 +71,42 @@ def test_examples_run(run, name):
     done = run(*arguments)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_tables_fit_a_terminal_and_are_explained_once_asked_for(run, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "80")
+    arguments = shlex.split(COMMANDS[name].epilog.split(": ", 1)[1])[1:]
+    if "--explain" not in run(name, "--help").stdout:
+        assert name in ("sample", "negatives", "report"), "these print no table"
+        return
+    short = run(*arguments).stdout
+    assert max(map(len, short.splitlines())) <= 80
+    assert len(short.partition("\n\n")[2].splitlines()) <= 16  # with questions
+    facts, rest = short.split("--explain says how to read this.\n")
+    whole = run(*arguments, "--explain").stdout
+    assert whole.startswith(facts)
+    assert whole.endswith(rest)
+    assert len(whole) > len(short)
+
+
+def test_a_decided_order_is_bold_on_a_terminal(tmp_path):
+    for name, last in (("A", 40), ("B", 90)):
+        ranks = [[100] * 30, range(last - 30, last), [0] * 30]
+        Ranks(*map(list, ranks)).write(tmp_path / f"{name}.parquet")
+    line = [sys.executable, "-m", "sampled_metrics", "compare", "A.parquet", "B.parquet"]
+    ours, theirs = os.openpty()
+    subprocess.run([*line, "--metric", "ap"], cwd=tmp_path, check=True, stdout=theirs)
+    os.close(theirs)
+    shown = os.read(ours, 10_000).decode().replace("\r\n", "\n")
+    os.close(ours)
+    assert "\x1b[1mA above B\x1b[0m" in shown
+    piped = subprocess.run(
+        [*line, "--metric", "ap"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert "\x1b" not in piped.stdout
+    assert re.sub(r"\x1b\[\dm", "", shown) == piped.stdout
 
 
 def test_the_list_of_commands_is_not_cut(run, monkeypatch):

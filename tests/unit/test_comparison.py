@@ -345,7 +345,7 @@ class TestOrder:
             drawn = draw_sampled_ranks(records(name), 100, rng)
             samples[name] = sampled(drawn, np.arange(USERS), N, 100)
         results = compare(samples, ["recall@10"], ["cls"])
-        text = " ".join(str(results).split()).partition(". To know")[0]
+        text = results.parts()[1].rstrip(".")
         words = text.partition("decide differences above about ")[2]
         here, more, full = (float(each.split()[-1]) for each in words.split(", "))
         assert here == pytest.approx((results[0].range_high - results[0].range_low) / 2, rel=0.1)
@@ -449,7 +449,7 @@ def test_what_estimates_act_like_is_below_the_name_of_the_metric():
     lines = str(compare(samples, "f1@3, ap, auc", "sampled")).splitlines()
     rows = [line.split()[2:] for line in lines if line.startswith("acts like")]
     ranks = [result.behaves_like for result in compare(samples, "f1@3, ap", "sampled")]
-    assert rows == [["f1", f"@{ranks[0]}"], ["(not", "2)", "rank", str(ranks[1])], ["auc"]]
+    assert rows == [[f"@{ranks[0]}"], ["(not", "2)", "rank", str(ranks[1])], []]
 
 
 @pytest.mark.parametrize("offset", [26, 40])

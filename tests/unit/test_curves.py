@@ -27,10 +27,11 @@ from sampled_metrics.study.against_samples import (
     sample_sizes,
     smallest_from,
 )
+from sampled_metrics.study.cells import KEY
 from sampled_metrics.study.config import PAPERS_CHOICES
 from sampled_metrics.study.reading import read_by_name
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import KEY, expected_estimates
+from sampled_metrics.study.tables import expected_estimates
 from tests.conftest import ROOT, difference_ranges, metric_ranges
 
 SETTINGS = ExperimentSettings(**PAPERS_CHOICES)

@@ -5,19 +5,13 @@ import pandas as pd
 import pytest
 
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.study.cells import SPREAD_COLUMNS, TEXTS, read_published
 from sampled_metrics.study.departures import departures
 from sampled_metrics.study.figures import draw
-from sampled_metrics.study.page import other_settings
 from sampled_metrics.study.scorecard import scorecard, write_scorecard, z_scores
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import (
-    SPREAD_COLUMNS,
-    TEXTS,
-    of_data,
-    read_published,
-    run_experiment,
-    uniform_ties,
-)
+from sampled_metrics.study.table_grids import other_settings
+from sampled_metrics.study.tables import of_data, run_experiment
 from tests.conftest import ROOT
 from tests.unit.test_config import STUDY, study
 
@@ -100,9 +94,8 @@ def fifty():
     ranks = {name: Ranks.read(folder / f"{name}.parquet") for name in "XYZ"}
     cells = pd.concat(of_data(ranks, own.experiment))
     spread = pd.read_csv(ROOT / "results/reference/spread.csv", dtype=dict.fromkeys(TEXTS, str))
-    uniform = uniform_ties(ranks, own.experiment)
     words = departures(own, study())
-    return scorecard(cells, PUBLISHED, spread[list(SPREAD_COLUMNS)], uniform, words)
+    return scorecard(cells, PUBLISHED, spread[list(SPREAD_COLUMNS)], words)
 
 
 def test_another_number_of_negatives_is_no_failed_reproduction(fifty, tmp_path):

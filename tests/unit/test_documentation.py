@@ -18,6 +18,7 @@ pytest.importorskip("mkdocs_jupyter", reason="the documentation's packages are n
 pytestmark = pytest.mark.long
 
 IN_REPOSITORY = ("docs_dir: ", "custom_dir: ", "custom_templates: ", "paths: [")
+OF_THEIR_OWN = ("404", "atlas", "lens", "report")
 ADDRESS = "https://site.example/"
 
 
@@ -67,10 +68,10 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def heads(site):
-    """Of all pages of the documentation; `atlas.html` and `report.html` are pages of their own."""
-    paths = [path for path in site.rglob("index.html") if path.parent.name != "search"]
+    """Of all pages of the documentation but those that are made without the theme."""
+    paths = [path for path in site.rglob("*.html") if path.stem not in OF_THEIR_OWN]
     assert len(paths) > 40
-    return {str(path.relative_to(site).parent): Head(path.read_text()) for path in paths}
+    return {str(path.relative_to(site)): Head(path.read_text()) for path in paths}
 
 
 def test_every_page_has_a_title_and_a_description_of_its_own(heads):
@@ -96,17 +97,17 @@ def test_every_page_has_a_card(site, heads):
 
 
 def test_signatures_show_values_of_defaults(site):
-    page = (site / "api/evaluate/index.html").read_text()
+    page = (site / "api/evaluate.html").read_text()
     plain = re.sub(r"<[^>]+>", "", page)
     assert "confidence: float = 0.95" in " ".join(plain.split())
     names = [name for name in vars(defaults) if name.isupper()]
-    for path in (site / "api").rglob("index.html"):
+    for path in (site / "api").rglob("*.html"):
         shown = re.findall(r'<span class="n">([A-Z][A-Z_]+)</span>', path.read_text())
         assert not set(shown) & set(names), path
 
 
 def test_command_line_page_has_every_command_and_option(site):
-    text = (site / "cli/index.html").read_text()
+    text = (site / "cli.html").read_text()
     for name in ("evaluate", "check", "check-negatives"):
         assert f'<h2 id="{name.replace(" ", "-")}"' in text
     assert "<code>--n-negatives</code>" in text
@@ -117,12 +118,12 @@ def test_dead_links_are_found(site, monkeypatch):
     import links
 
     assert links.dead_links(site) == []
-    page = site / "check/index.html"
+    page = site / "check.html"
     text = page.read_text()
     wrong = (
-        '<a href="../nowhere/">x</a> <a href="../check/#nowhere">y</a> <a href="../check/">z</a>'
+        '<a href="nowhere.html">x</a> <a href="check.html#nowhere">y</a> <a href="check.html">z</a>'
     )
     page.write_text(text.replace("</body>", f"{wrong}</body>"))
     found = links.dead_links(site)
     page.write_text(text)
-    assert found == ["check/index.html: ../nowhere/", "check/index.html: ../check/#nowhere"]
+    assert found == ["check.html: nowhere.html", "check.html: check.html#nowhere"]

@@ -2,7 +2,6 @@
 
 import hashlib
 import threading
-from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -10,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from sampled_metrics._base.errors import InputError, UnreachableError
-from sampled_metrics.study.datasets.catalogue import CATALOGUE, ML_1M, MovieLens
+from sampled_metrics.study.datasets.catalogue import CATALOGUE, ML_1M
 from sampled_metrics.study.datasets.fetch import describe_tables, fetch
 from sampled_metrics.study.datasets.settings import DatasetSettings
 from tests.conftest import run_script, write_archive
@@ -18,15 +17,6 @@ from tests.conftest import run_script, write_archive
 # Nothing listens on the discard port.
 CLOSED = "http://127.0.0.1:9/ml-1m.zip"
 RATINGS = b"1::10::5::1\n1::20::3::2\n"
-
-
-def drip(file, body, released):
-    """Send a byte at a time, each long before the server would count as silent."""
-    with suppress(ConnectionError):
-        for byte in body:
-            file.write(bytes([byte]))
-            if released.wait(0.02):
-                return
 
 
 @pytest.fixture
@@ -47,9 +37,6 @@ def server(tmp_path):
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            if answer == "dripping":
-                drip(self.wfile, body, released)
-                return
             self.wfile.write(body[:40] if answer in {"truncated", "stalled"} else body)
             if answer == "stalled":
                 released.wait(10)
@@ -132,12 +119,11 @@ def test_an_archive_without_a_published_checksum(tmp_path, server, pauses):
     member = CATALOGUE["ml-latest-small"].member
     text = b"userId,movieId,rating,timestamp\n1,10,4.5,7\n"
     server.content = write_archive(tmp_path / "latest.zip", text, member).read_bytes()
-    server.answers = ["page"]
     source = attempt(tmp_path, server.url, name="ml-latest-small")
     assert (source.origin, source.checksum, source.checksum_verified) == ("download", None, False)
     assert (source.archive_is_official, source.ratings_is_official) == (None, None)
     assert source.ratings_sha256 == hashlib.sha256(text).hexdigest()
-    assert (server.requests, len(pauses)) == (2, 1)
+    assert (server.requests, len(pauses)) == (1, 0)
     assert attempt(tmp_path, server.url, name="ml-latest-small").origin == "cache"
     server.answers = ["page"]
     other = tmp_path / "other"
@@ -161,17 +147,13 @@ def test_bad_answers_then_well(tmp_path, server, pauses, answers):
         ("404", {}, InputError, "404 Client Error: Not Found"),
         ("truncated", {}, InputError, "IncompleteRead"),
         ("page", {}, InputError, "does not match the known hash"),
-        ("dripping", {"time_limit": 0.3}, InputError, "0.3 s (dataset.time_limit)"),
-        ("long", {}, InputError, "more than 40 bytes"),
         ("https", {}, InputError, "SSL"),
         ("closed", {}, UnreachableError, "Connection refused"),
         ("unresolved", {}, UnreachableError, "resolve"),
     ],
 )
-def test_no_archive(tmp_path, server, pauses, monkeypatch, answer, options, error, problem):
+def test_no_archive(tmp_path, server, pauses, answer, options, error, problem):
     """The message names the address and the remedy; nothing is left in the cache."""
-    if answer == "long":
-        monkeypatch.setattr(MovieLens, "largest_archive", 40)
     url = {
         "https": server.url.replace("http:", "https:"),
         "closed": CLOSED,
@@ -185,10 +167,8 @@ def test_no_archive(tmp_path, server, pauses, monkeypatch, answer, options, erro
     assert all(word in message for word in (problem, url, "MOVIELENS_ARCHIVE"))
     # the way on from the ranks of the reference run is only for an unreachable server
     assert ("ranks: reference" in message) == (error is UnreachableError)
-    # neither limit is reached again by another attempt
-    attempts = 1 if answer in {"dripping", "long"} else 2
-    assert len(pauses) == attempts - 1
-    assert server.requests == (attempts if url == server.url else 0)
+    assert len(pauses) == 1
+    assert server.requests == (2 if url == server.url else 0)
     assert not (tmp_path / "out").exists()
     assert not list((tmp_path / "cache").glob("*"))
 

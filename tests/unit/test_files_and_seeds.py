@@ -109,7 +109,7 @@ def test_names_that_look_like_numbers_are_printed_as_they_are():
     names = ["1", "1e5", "007", "nan", "1.50"]
     rows = [{"a": name, "value": 0.5, "n_users": "6,040"} for name in names]
     lines = [line.split() for line in table_of(rows).splitlines()[2:]]
-    assert lines == [[name, "0.50000", "6,040"] for name in names]
+    assert lines == [[name, "0.500", "6,040"] for name in names]
 
 
 def test_streams_depend_on_seed_and_keys_alone():

@@ -60,7 +60,7 @@ def known(relevant, seen):
             evaluate({"ann": {"a": 1.0}, "bob": {"b": 1.0}}, {"x": ["a"], "y": ["b"]}),
             "no list for any relevant user; the first list is of user ann",
         ),
-        (evaluate(SCORES, [3, 4, 5]), "row 2, column relevant: found 4; expected columns 0 to 3"),
+        (evaluate(SCORES, [3, 4, 5]), "row 2, column relevant: found 4"),
         (evaluate(SCORES, [3, -2, -3]), "row 2, column relevant: found -2; expected columns"),
         (
             lambda: sm.correct(pairs([1, 0, 0, 0, 0, 0]), "auc", n_items=9),
@@ -86,7 +86,7 @@ def test_ids_that_have_nothing_in_common_are_shown_by_the_first_of_each():
     items = [f"i{number}" for number in range(12)]
     lists = dict.fromkeys(("u7", "u8"), items)
     relevant = {"u8": [f"film {number}" for number in range(12)]}
-    words = "found 'film 0', and 'i0' in the lists; expected the same ids"
+    words = "such as 'film 0' and 'i0'"
     with pytest.raises(sm.InputError, match=words):
         evaluate(lists, relevant)()
 
@@ -101,9 +101,7 @@ def test_ten_ids_with_nothing_in_common_are_of_other_things(listed, relevant, is
     wanted = {"ann": [f"j{number}" for number in range(relevant)]}
     call = evaluate(lists, wanted, n_items=100)
     if is_refused:
-        with pytest.raises(
-            sm.InputError, match="no id of the items of relevant is one of the lists"
-        ):
+        with pytest.raises(sm.InputError, match="ids of the items of relevant"):
             call()
     else:
         assert call()[0].value == 0.0

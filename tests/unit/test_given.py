@@ -40,7 +40,7 @@ def sampled_ranks(among):
 class TestScoresOfAPositiveAndItsNegatives:
     def test_range_holds_the_exact_metric(self, study):
         results = sm.correct(study["among"], "HR@10", positive=0, n_items=N)
-        assert {result.metric for result in results} == {"hit@10"}
+        assert {result.metric for result in results} == {"HR@10"}
         (result,) = (each for each in results if each.estimator == "sampled")
         assert result.value == np.mean(np.array(sampled_ranks(study["among"])) <= 10)
         assert result.value > 3 * study["recall"]
@@ -204,7 +204,7 @@ HELD_OUT = pd.DataFrame({"user_id": ["u", "v"], "item_id": [0, 2]})
 )
 def test_every_form_of_full_rankings(data, options):
     results = sm.evaluate(data, "hr@1, MRR@2", **options)
-    assert [(each.metric, each.value) for each in results] == [("hit@1", 0.5), ("rr@2", 0.75)]
+    assert [(each.metric, each.value) for each in results] == [("hr@1", 0.5), ("MRR@2", 0.75)]
 
 
 @pytest.mark.parametrize(

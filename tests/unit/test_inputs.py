@@ -170,7 +170,7 @@ def test_trec_run(tmp_path, name, run):
     "line", ["q1 Q0 d7 1 12.5 bm25 x", "q1 Q0 d7 first 12.5 b", "q1 Q0 d7 1 high b", "q1 0 d7 1"]
 )
 def test_first_line_that_is_of_no_run(tmp_path, line):
-    with pytest.raises(sm.InputError, match="found columns"):
+    with pytest.raises(sm.InputError, match=r"file.txt: (not|found)"):
         as_ranks(write(tmp_path, "file.txt", line))
 
 
@@ -315,7 +315,7 @@ def test_cut_lists_give_the_metrics_that_they_know(study):
     assert ["use ap@10" in str(each.message) for each in caught] == [True, False]
     with pytest.warns(sm.InputWarning, match="left out: auc"):
         compared = sm.compare({"a": top, "b": top}, "hr@10,auc", relevant=relevant)
-    assert [result.metric for result in compared] == ["hit@10"]
+    assert [result.metric for result in compared] == ["hr@10"]
     with pytest.warns(sm.InputWarning, match="left out: auc"):
         evaluated = sm.evaluate(top, "hr@10,auc", relevant=relevant)
     for results in (compared, evaluated):
@@ -330,5 +330,5 @@ def test_cut_lists_give_the_metrics_that_they_know(study):
 
 def test_values_by_user():
     table = sm.values_by_user(Ranks([5, 5], [1, 0], [0, 0], users=["u", "v"]), "hr@1,MRR")
-    assert table["hit@1"].to_dict() == {"u": 0, "v": 1}
-    assert table["rr"].to_dict() == {"u": 0.5, "v": 1}
+    assert table["hr@1"].to_dict() == {"u": 0, "v": 1}
+    assert table["MRR"].to_dict() == {"u": 0.5, "v": 1}

@@ -6,6 +6,7 @@ from statistics import NormalDist
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import hypergeom
 
@@ -25,14 +26,12 @@ from sampled_metrics.pages.lens import (
     sizes_up_to,
 )
 from sampled_metrics.pages.words import (
-    orders_by_ranges,
     percent,
-    range_bars,
-    range_panel,
     standings,
     verdict,
 )
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.study.page import ranges_of
 
 N, M = 1000, 20
 METRICS = ["recall@10", "ndcg@10", "ap", "auc"]
@@ -254,19 +253,19 @@ def test_lens_offers_round_numbers_of_negatives_where_candidates_are_many():
 
 def test_ranges_decide_orders_that_exclude_0():
     names = ["A", "B", "C"]
-    rows = [("hit@1", m, name, "", 0.1, 0.4) for m in (5, 1) for name in names]
-    ends = {("A", "B"): (0.01, 0.2), ("A", "C"): (-0.3, -0.1), ("B", "C"): (-0.1, 0.0)}
-    rows += [("hit@1", m, *pair, *of) for m in (5, 1) for pair, of in ends.items()]
-    panel = range_panel(rows, names)
-    assert panel["sizes"] == [1, 5]
-    ranges, differences = panel["metrics"]["hit@1"].values()
-    bars = range_bars(ranges[1], [0.2, 0.3, 0.5], 5)
+    ends = {(name, ""): (0.1, 0.4) for name in names}
+    ends |= {("A", "B"): (0.01, 0.2), ("A", "C"): (-0.3, -0.1), ("B", "C"): (-0.1, 0.0)}
+    rows = pd.DataFrame(
+        [(5, *pair, *of) for pair, of in ends.items()],
+        columns=["n_negatives", "a", "b", "low", "high"],
+    )
+    bars = ranges_of(rows, names, [0.2, 0.3, 0.5])
     assert bars["bars"] == [(0.1, 0.4, 0.2), (0.1, 0.4, 0.3), (0.1, 0.4, 0.5)]
-    orders = orders_by_ranges(differences[1], names)
-    assert orders == {"decided": ["B above A", "A above C"], "leaning": [], "open": 1}
+    assert bars["decided"] == ["B above A", "A above C"]
+    assert (bars["leaning"], bars["open"], bars["m"]) == ([], 1, "5 random items")
     assert 0.5 < bars["most"] <= 0.51
-    single = range_bars(ranges[0], [0.1, 0.1, 0.1], 1)
-    assert (bars["m"], single["m"]) == ("5 random items", "1 random item")
+    single = ranges_of(rows[:1].assign(n_negatives=1), ["A"], [0.1])
+    assert (single["m"], single["decided"], single["open"]) == ("1 random item", [], 0)
 
 
 @pytest.mark.parametrize(

@@ -8,32 +8,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sampled_metrics as sm
-from sampled_metrics.inputs import items, tables
+from sampled_metrics.inputs import tables
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 USERS, K, ITEMS = 60, 5, 40
 METRICS = "hr@3, ndcg@5, precision@4"
 
 
-@pytest.fixture(params=[0, 10**9], ids=["many", "few"])
-def _many(request, monkeypatch):
-    monkeypatch.setattr(tables, "_MANY", request.param)
-
-
 @settings(deadline=None)
 @given(st.lists(st.integers(-3, 30), min_size=1, max_size=60), st.integers(1, 3))
 def test_encoded_numbers(ids, run):
     column = np.repeat(ids, run)
-    expected_codes, expected = tables.encoded(column)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "_MANY", 0)
-        for kind in (np.int64, np.int16):
-            codes, names = tables.encoded(column.astype(kind))
-            assert codes.dtype == np.int32
-            assert codes.tolist() == expected_codes.tolist()
-            assert names.to_pylist() == expected.to_pylist()
-        chunks = pa.chunked_array([column[:1], column[1:]])
-        assert tables.encoded(chunks)[0].tolist() == expected_codes.tolist()
+    distinct = list(dict.fromkeys(column.tolist()))
+    expected = [distinct.index(number) for number in column]
+    chunks = pa.chunked_array([column[:1], column[1:]])
+    for values in (column, column.astype(np.int16), chunks):
+        codes, names = tables.encoded(values)
+        assert codes.dtype == np.int32
+        assert codes.tolist() == expected
+        assert names.to_pylist() == distinct
 
 
 def lists_and_relevant(rng, several):
@@ -60,7 +53,6 @@ def by_hand(frame, relevant):
     return len(hits) / USERS
 
 
-@pytest.mark.usefixtures("_many")
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_order_of_rows_and_kind_of_places_do_not_matter(seed, several):
@@ -77,10 +69,7 @@ def test_order_of_rows_and_kind_of_places_do_not_matter(seed, several):
     assert list(sm.evaluate(text, METRICS, relevant=of_text)) == expected
 
 
-@pytest.mark.usefixtures("_many")
-@pytest.mark.parametrize("short", [0, 20])
-def test_wrong_lists_are_refused_alike(monkeypatch, short):
-    monkeypatch.setattr(items, "_SHORT_LIST", short)
+def test_wrong_lists_are_refused_alike():
     frame, relevant = lists_and_relevant(np.random.default_rng(1), False)
     again = frame.copy()
     again.loc[23, "item_id"] = again.loc[21, "item_id"]

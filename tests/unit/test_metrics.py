@@ -41,7 +41,16 @@ class TestNames:
     )
     def test_spellings_of_one_metric(self, name, names):
         for spelling in names.split():
-            assert str(parse_measure(spelling)) == name, spelling
+            measure = parse_measure(spelling)
+            assert measure == parse_measure(name), spelling
+            assert str(measure) == ("recall@1" if "ccuracy" in spelling else spelling)
+            assert measure.spelled(measure.kind) == name
+
+    def test_a_name_without_the_cut_off_is_the_callers(self):
+        names = {"HR@10": "HR", "hit_rate_5": "hit", "accuracy@1": "recall", "MAP": "MAP"}
+        names |= {"F0.50@10": "F0.50", "f0.5_10": "f0.5", "AUC": "AUC"}
+        for called, name in names.items():
+            assert parse_measure(called).name == name
 
     @pytest.mark.parametrize(
         "name",
@@ -76,7 +85,7 @@ class TestNames:
 
     def test_lists_of_names(self):
         for names in ("hr@10,MRR", "hr@10, mrr", ["hr@10", "mrr"], ["hr@10,mrr"], ("hit@10", "RR")):
-            assert [str(measure) for measure in parse_measures(names)] == ["hit@10", "rr"]
+            assert parse_measures(names) == [Measure("hit", 10), Measure("rr")]
         assert parse_measures([parse_measure("ap"), "map"]) == [parse_measure("ap")]
         for names in ("", " , ", [], 10):
             with pytest.raises(InputError, match="metrics"):

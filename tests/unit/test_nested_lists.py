@@ -80,23 +80,19 @@ def test_items_of_a_user_may_be_none_one_or_several(relevant):
 
 
 @pytest.mark.parametrize(
-    ("lists", "shape", "words"),
-    [
-        ([[0], [1], [2]], (2, 3), "relevant: found lists of 3 users; expected 2"),
-        ([[0], [3]], (2, 3), "relevant: found items 0 to 3; expected columns, 0 to 2"),
-        ([[-1], [1]], (2, 3), "relevant: found items -1 to 1; expected columns, 0 to 2"),
-    ],
+    ("lists", "row"), [([[0], [1], [2]], None), ([[0], [3]], 2), ([[-1], [1]], 1)]
 )
-def test_lists_that_do_not_fit(lists, shape, words):
+def test_lists_that_do_not_fit(lists, row):
     with pytest.raises(sm.InputError) as caught:
-        items_by_position(lists, "relevant", shape)
-    assert words in str(caught.value)
+        items_by_position(lists, "relevant", (2, 3))
+    assert "relevant" in str(caught.value)
+    assert caught.value.row == row
 
 
 @pytest.mark.parametrize("columns", [[0], [0, 1, 0], [0, 1, -1]])
 def test_there_is_one_column_for_each_user(columns):
     for given in (columns, np.array(columns)):
-        with pytest.raises(sm.InputError, match=r"expected a column per user, or .* \(2, 3\)"):
+        with pytest.raises(sm.InputError, match="relevant items are int64 of shape"):
             items_by_position(given, "relevant", (2, 3))
 
 
@@ -138,7 +134,7 @@ def test_nonzeros_of_a_matrix(marked, pairs, grades):
 def test_a_matrix_with_a_number_that_is_none_is_refused(number):
     marked = np.array([[0.0, 1.0], [number, 0.0]])
     for given in (marked, csr_array(marked)):
-        with pytest.raises(sm.InputError, match=f"seen has {number}; expected finite numbers"):
+        with pytest.raises(sm.InputError, match=r"seen has .* not finite"):
             items_by_position(given, "seen", (2, 2))
 
 
@@ -156,8 +152,7 @@ def test_rows_of_ids_are_no_matrix(rows, fields, values, is_refused):
     """Many rows of few fields with more values than there are grades."""
     given = np.resize(np.arange(values), (rows, fields))
     if is_refused:
-        words = f"relevant: found rows of {fields} numbers; if these are users and items"
-        with pytest.raises(sm.InputError, match=words):
+        with pytest.raises(sm.InputError, match=f"relevant: .* rows of {fields}"):
             items_by_position(given, "relevant")
     else:
         found = items_by_position(given, "relevant")

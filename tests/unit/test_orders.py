@@ -107,7 +107,7 @@ def test_many_results_are_a_row_for_each_pair(count):
         assert row == {"a": "A", "b": "B"} | signs
         return
     assert len(table) == count
-    assert table[0]["b - a (90 %)"].startswith("0.1000 to 0.3000")
+    assert table[0]["b - a (90 %)"].startswith("0.100 to 0.300")
     assert [row["order"] for row in table] == ["B above A", "undecided"][:1] + [
         "B above A" if k % 2 else "undecided" for k in range(2, count + 1)
     ]

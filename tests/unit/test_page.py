@@ -21,9 +21,10 @@ from sampled_metrics.pages.lens import grouped, settings
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.study.cells import read_texts
 from sampled_metrics.study.config import KEPT, Study
 from sampled_metrics.study.moments import expected_moments
-from sampled_metrics.study.page import collect, read_texts
+from sampled_metrics.study.page import collect
 from tests.conftest import ROOT
 
 

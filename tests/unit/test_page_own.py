@@ -7,6 +7,7 @@ from html import unescape
 import numpy as np
 import pytest
 
+from sampled_metrics._base.text import span
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.pages import render
@@ -78,7 +79,7 @@ def test_sampled_ranks_of_several_pairs(run, folder):
         for name in ("good", "poor")
     }
     shown = {row[0]: row[2] for row in rows["values"][1:] if row[2]}
-    ends = {name: f"{x.range_low:.4f} to {x.range_high:.4f}" for name, x in ranges.items()}
+    ends = {name: str(span(x.range_low, x.range_high)) for name, x in ranges.items()}
     assert ends.items() <= shown.items()
     assert not re.search(r'(src|href)="(?!#|data:|https://doi\.org/)', page)
 
@@ -92,8 +93,8 @@ def test_full_rankings(run, folder):
     rows = rows_of(page)
     # 2 of 4 held-out items are among the first ten of full.csv, 1 of 4 of full2.csv
     assert [row[:3] for row in rows["values"][1:]] == [
-        ["full", "recall@10", "0.5000"],
-        ["full2", "recall@10", "0.2500"],
+        ["full", "recall@10", "0.500"],
+        ["full2", "recall@10", "0.250"],
     ]
     assert rows["comparisons"][1][:2] == ["full", "full2"]
 
@@ -118,13 +119,10 @@ def test_mixed_and_missing_files_are_refused(refused, folder, arguments):
 def test_page_has_the_ranges_of_values_and_differences_and_says_what_they_decide():
     samples = {"a": sample(60, *[2] * 20), "b": sample(100), "c": sample(*[5] * 21)}
     content = own_sampled(samples, ["recall@10", "ap"], ["sampled"])
-    panel = content["numbers"]["ranges"]
-    assert (panel["sizes"], panel["labels"]) == ([20], ["Recall@10", "AP"])
+    assert [group["label"] for group in content["bars"]] == ["Recall@10", "AP"]
     values = [correct(each, ["ap"], ["sampled"])[0] for each in samples.values()]
-    for key, results in (("ranges", values), ("differences", compare(samples, "ap", "sampled"))):
-        (of_size,) = panel["metrics"]["ap"][key]
-        ends = np.array([[each.range_low, each.range_high] for each in results])
-        assert np.array(of_size) == pytest.approx(ends, abs=1e-5)
+    ends = [(each.range_low, each.range_high, each.value) for each in values]
+    assert content["bars"][1]["bars"] == ends
     assert "b 100.0\xa0%" in content["says"]
     assert content["says"].endswith("It suggests b > a > c.")
     assert len(content["bars"][0]["decided"]) + content["bars"][0]["open"] == 3

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from sampled_metrics._base.files import write_table
+from sampled_metrics.study.cells import KEY, Row, as_printed, read_cells, read_published
 from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, heads, latex, write_printed
 from sampled_metrics.study.scorecard import (
     SCORECARD,
@@ -21,15 +22,14 @@ from sampled_metrics.study.scorecard import (
     summary,
     write_scorecard,
 )
-from sampled_metrics.study.tables import KEY, Row, as_printed, read_cells, read_published
 from tests.conftest import ROOT
 
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
 NASTY = r"50% of a_b & c#d ~e^f\g {h} <i> |j| $k"
 
 
-def cell(table, row, metric, column, value, std=None, repetitions=0):
-    return Row(table, row, metric, column, value, std, value, std, repetitions, "test")
+def cell(table, row, metric, column, value, std=None, repetitions=0, uniform=np.nan):
+    return Row(table, row, metric, column, value, std, value, std, uniform, repetitions, "test")
 
 
 def unrounded(*rows):
@@ -117,19 +117,17 @@ def test_tables_compile_in_two_columns_without_sticking_out(tmp_path):
 # The scorecard.
 
 
-def card_of(*rows, spread=None, cause="initialisation of X", uniform=()):
+def card_of(*rows, spread=None, cause="initialisation of X"):
     keys = [(*row[:4], spread, cause) for row in rows if spread is not None and row.table > 2]
     spreads = pd.DataFrame(keys, columns=[*KEY, "spread", "cause"])
-    others = pd.DataFrame(uniform, columns=[*KEY, "uniform"])
-    card = scorecard(unrounded(*rows), PUBLISHED, spreads, others)
+    card = scorecard(unrounded(*rows), PUBLISHED, spreads)
     np.testing.assert_array_equal(card["published"], PUBLISHED["value"])
     return card
 
 
-def judged(row, spread=None, uniform=None):
+def judged(row, spread=None):
     """The line of the scorecard for one of our cells."""
-    others = [] if uniform is None else [(*row[:4], uniform)]
-    card = card_of(row, spread=spread, uniform=others)
+    card = card_of(row, spread=spread)
     (line,) = card[(card[KEY] == list(row[:4])).all(axis=1)].to_dict("records")
     return line
 
@@ -191,7 +189,7 @@ def test_verdicts_by_hand(row, spread, verdict, tolerance):
     ],
 )
 def test_a_cell_that_rests_on_the_order_of_tied_samples(ours, uniform, verdict):
-    line = judged(cell(*Y_AP, ours, 0.2, 100), uniform=uniform)
+    line = judged(cell(*Y_AP, ours, 0.2, 100, uniform))
     assert (line["verdict"], bool(line["note"])) == (verdict, verdict == "explained")
     assert float(line["tolerance"]) == pytest.approx(0.065)
 
@@ -270,3 +268,32 @@ def test_every_table_of_the_paper_has_a_layout():
     assert len(set(CAPTIONS.values())) == 4
     assert [*heads(4).values()] == ["pair", "metric"]
     assert [*heads(3).values()] == ["metric", "recommender"]
+
+
+def test_the_highest_values_are_bold_and_table_3_has_one_line_for_each(tmp_path):
+    """Of 7.75 and 8.84 the second, of the published 9.60 and 8.84 the first."""
+    columns = ["table", "row", "metric", "column", "value", "std", "expected", "expected_std"]
+    ours = {"X": ("7.75", 66.125), "Y": ("8.84", 56.481)}
+    rows = []
+    for row, (exact, sampled) in ours.items():
+        rows.append((3, row, "Recall@10", "Exact", float(exact), np.nan, float(exact), np.nan))
+        rows.append((3, row, "Recall@10", "Sampled", sampled, 0.28, sampled, 0.26))
+    table = pd.DataFrame(rows, columns=columns).assign(ranks="trained in this run")
+    print_of = {("X", "Exact"): "9.60", ("Y", "Exact"): "8.84", ("X", "Sampled"): "66.19"}
+    published = pd.DataFrame(
+        [(3, row, "Recall@10", column, value, "") for (row, column), value in print_of.items()],
+        columns=columns[:6],
+    )
+    write_printed(3, table, published, tmp_path / "table3")
+    lines = (tmp_path / "table3.md").read_text().splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "|" in line]
+    assert ["Recall@10", "X", "ours", "7.75", "**66.12±0.28**"] in cells
+    assert ["Recall@10", "Y", "ours", "**8.84**", "56.48±0.28"] in cells
+    assert ["Recall@10", "X", "paper", "**9.60**", "**66.19**"] in cells
+    assert ["Recall@10", "X", "7.75 (9.60)", "**66.12 (66.19)**"] in cells
+    assert ["Recall@10", "Y", "**8.84 (8.84)**", "56.48"] in cells
+    assert [line[:2] for line in cells].count(["Recall@10", "X"]) == 4
+    tex = (tmp_path / "table3.tex").read_text()
+    assert r"\textbf{66.12 (66.19)}" in tex
+    assert tex.count(r"\begin{table*}") == 2
+    assert "**" not in tex

@@ -1,20 +1,30 @@
 """Tables that are printed hold the numbers of the results, words below say what they are of."""
 
+import math
 import re
 
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.printed.reported import advice
-from sampled_metrics.printed.statement import About
 
 ABOUT = {"n_items": 300, "n_negatives": 20}
 PRINTED = {"HR@5": "0.52", "NDCG@10": "0.41"}
 TEXT = "HR@5=0.52 NDCG@10=0.41"
 
 
-def span(low, high):
-    return f"{low:.4f} to {high:.4f}"
+class span:  # noqa: N801 - stands for a text
+    """Text of a range, with decimals enough for three digits of its larger end."""
+
+    def __init__(self, low, high):
+        self.ends = (low, high)
+
+    def __eq__(self, text):
+        decimals = len(text.partition(" ")[0].partition(".")[2])
+        low, high = self.ends
+        assert decimals >= 2 - math.floor(math.log10(max(-low, high)))
+        return text == f"{low:.{decimals}f} to {high:.{decimals}f}"
+
+    __hash__ = None
 
 
 def numbers_of(text):
@@ -25,10 +35,10 @@ def numbers_of(text):
 @pytest.mark.parametrize(
     ("users", "shape", "confidence", "numbers"),
     [
-        (None, "non-increasing", 0.95, ["300", "2"]),  # candidates, and a shape that assumes less
+        (None, "non-increasing", 0.95, ["300"]),  # candidates
         (None, "none", 0.95, ["300"]),
         (1, "none", 0.9, ["300", "1", "90"]),
-        (6040, 1.5, 0.99, ["300", "6040", "99", "1.5", "2"]),
+        (6040, 1.5, 0.99, ["300", "6040", "99", "1.5"]),
         (6040, 2, 0.5, ["300", "6040", "50", "2"]),
     ],
 )
@@ -36,69 +46,34 @@ def numbers_of(text):
 def test_ranges_of_printed_numbers(users, shape, confidence, numbers):
     options = {"n_users": users, "shape": shape, "confidence": confidence}
     found = sm.reported(PRINTED, "HR@5, MRR", **ABOUT, **options, sampling="with-replacement")
-    rows, words = found.parts()
+    rows, words, *_ = found.parts()
     assert rows == [
         {
             "metric": result.metric,
             "range": span(result.range_low, result.range_high),
             "likely": result.likely,
-            "n_negatives": 20,
-            "printed": TEXT,
         }
         for result in found
     ]
-    assert numbers_of(words.partition("likely:")[0]) == numbers
+    assert numbers_of(words.removeprefix(f"From {TEXT}")) == ["20", *numbers]
     assert "with replacement" in words
-    for result, name in zip(found, ("hit@5", "rr"), strict=True):
-        assert (result.metric, result.reported) == (name, {"hit@5": 0.52}.get(name))
+    for result, name in zip(found, ("HR@5", "MRR"), strict=True):
+        assert (result.metric, result.reported) == (name, {"HR@5": 0.52}.get(name))
         assert (result.n_items, result.n_negatives, result.n_users) == (300, 20, users)
         assert (result.likely is None) == (shape == "none")
         assert result.likely is None or result.range_low <= result.likely <= result.range_high
     by_default = sm.reported(PRINTED, **ABOUT)
-    assert [result.metric for result in by_default] == ["hit@5", "ndcg@10"]
+    assert [result.metric for result in by_default] == ["HR@5", "NDCG@10"]
 
 
-def test_other_numbers_that_would_say_more():
-    """The numbers of the paper first, then others by the number of negatives, the best first."""
-    about = {"n_items": 1001, "n_negatives": 20, "n_users": 500, "confidence": 0.9}
-    found = advice(PRINTED, "HR@5", About(**about))
-    rows, words = found.parts()
-    assert [row["printed"].endswith("(yours)") for row in rows] == [True] + [False] * 12
-    for row, result in zip(rows, found, strict=True):
-        names = [pair.partition("=")[0] for pair in result.printed.split()]
-        assert row["printed"].removesuffix(" (yours)").split() == names
-        assert row["range"] == span(result.range_low, result.range_high)
-        assert (row["metric"], row["negatives"]) == (result.metric, str(result.n_negatives))
-    assert list(found[:1]) == list(sm.reported(PRINTED, "HR@5", **about))
-    assert numbers_of(words) == ["1001", "500", "90", "2"]
-    widths = [(each.n_negatives, each.range_high - each.range_low) for each in found[1:]]
-    assert widths == sorted(widths)
-    assert [m for m, _ in widths] == [20] * 6 + [1000] * 6
-
-
-def test_orders_of_two_papers():
-    """Each range at half of the error; the difference lies between what the ends leave."""
-    paper = {"HR@5": "0.90", "NDCG@10": "0.75"}
-    other = {"HR@5": "0.25", "MRR": "0.19"}
-    more = {**ABOUT, "n_users": 5000}
-    found = sm.reported(paper, against=other, **more, confidence=0.9)
-    (orders,) = found  # the only metric that both have
-    (one,) = sm.reported(paper, "HR@5", **more, confidence=0.95)
-    (two,) = sm.reported(other, "HR@5", **more, confidence=0.95)
-    assert (orders.a_low, orders.a_high) == (one.range_low, one.range_high)
-    assert (orders.b_low, orders.b_high) == (two.range_low, two.range_high)
-    low, high = two.range_low - one.range_high, two.range_high - one.range_low
-    assert (orders.range_low, orders.range_high, orders.order) == (low, high, "a")
-    rows, words = found.parts()
-    ends = {"a": span(one.range_low, one.range_high), "b": span(two.range_low, two.range_high)}
-    assert rows == [{"metric": "hit@5", **ends, "b - a": span(low, high), "order": "a"}]
-    assert numbers_of(words) == ["90"]
-    (back,) = sm.reported(other, against=paper, **more, confidence=0.9)
-    assert (back.order, back.range_low, back.range_high) == ("b", -high, -low)
-    apart = sm.reported({"HR@5": "0.52"}, against={"MRR": "0.30"}, **more)
-    assert [each.metric for each in apart] == ["hit@5"]
-    chosen = sm.reported(paper, "MRR", against=other, **more)
-    assert [each.metric for each in chosen] == ["rr"]
+@pytest.mark.parametrize("unscored", [0.2, 0.9])
+def test_the_share_of_unscored_items_means_the_same_in_a_table(unscored):
+    paper = {"HR@1": "0.20", "HR@10": "0.45"}
+    about = {**ABOUT, "n_users": 500}
+    assert [flag.test for flag in sm.check([{**paper, **about}], unscored=0)[0].flags] == ["ranks"]
+    (row,) = sm.check([{**paper, **about}], "HR@5", unscored=unscored)
+    (found,) = sm.reported(paper, "HR@5", **about, unscored=unscored)
+    assert (row.range_low, row.range_high) == (found.range_low, found.range_high)
 
 
 def test_checks_of_a_table():
@@ -110,14 +85,14 @@ def test_checks_of_a_table():
         {"HR@5": "0.92", "HR@1": "0.75", **about},
     ]
     checks = sm.check(table, "HR@5", confidence=0.9)
-    rows, words = checks.parts()
+    rows, words, _ = checks.parts()
     for number, (row, result) in enumerate(zip(rows, checks, strict=True), start=1):
         assert (row["row"], row["model"]) == (str(number), result.model)
         assert row["likely"] == result.likely
         if number == 3:
-            assert (row["hit@5"], row["flags"]) == ("-", "bounds")
+            assert (row["HR@5"], row["flags"]) == ("-", "bounds")
         else:
-            assert (row["hit@5"], row["flags"]) == (span(result.range_low, result.range_high), "")
+            assert (row["HR@5"], row["flags"]) == (span(result.range_low, result.range_high), "")
     assert [row["measured"] for row in rows] == [0.11, None, None, None]
     of_s, of_t = checks.orders
     assert (of_s.source, of_s.data_set, of_s.n_pairs) == ("S", "D", 3)
@@ -158,7 +133,7 @@ def ranks(first, last):
 
 def test_plans():
     found = sm.plan(ranks(0, 40), ranks(5, 45), "recall@10, auc", sizes=[5, 300, 20])
-    rows, words = found.parts()
+    rows, words, _ = found.parts()
     assert rows == [
         {
             "metric": result.metric,
@@ -183,7 +158,7 @@ def test_estimates_of_sampled_ranks():
     sampled = [1, 1, 5, 9, 2, 3, 1, 8, 11, 4]
     about = {"n_items": 300, "n_negatives": 10, "sampling": "with-replacement", "confidence": 0.9}
     found = sm.correct(sampled, "recall@3, auc", "sampled, cls", **about)
-    rows, words = found.parts(intervals=True)
+    rows, words, _ = found.parts(intervals=True)
     for place, (row, result) in enumerate(zip(rows, found, strict=True)):
         ends = span(result.range_low, result.range_high)
         assert row["range"] == ("" if place % 2 else ends)
@@ -215,7 +190,7 @@ def test_exact_metrics(n_users, confidence):
         better = [0, *range(40, 39 + n_users)]
         exact = sm.Ranks([300] * n_users, better, [0] * n_users)
         found = sm.evaluate(exact, "recall@3, ap", ties="optimistic", confidence=confidence)
-    rows, words = found.parts()
+    rows, words, _ = found.parts()
     heading = f"interval ({100 * confidence:g} %)"
     for row, result in zip(rows, found, strict=True):
         assert (row["metric"], row["value"]) == (result.metric, result.value)
@@ -286,5 +261,5 @@ def test_a_rounded_number_allows_what_its_ends_allow():
 def test_numbers_of_a_random_order_are_asked_about(number, options, is_asked):
     """Held-out items without a score make printed numbers low, and so the range."""
     about = {"n_items": 2000, "n_negatives": 100, "n_users": 2000}
-    _, words = sm.reported({"NDCG@10": number}, **about, **options).parts()
+    _, words, *_ = sm.reported({"NDCG@10": number}, **about, **options).parts()
     assert ("--unscored" in words) == is_asked

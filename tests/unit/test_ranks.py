@@ -92,8 +92,8 @@ def test_take():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"depth": [8]}, "columns differ in length: n_candidates 2"),
-        ({"n_tied": [0]}, "columns differ in length: n_better 3, n_tied 1"),
+        ({"depth": [8]}, "columns differ in length"),
+        ({"n_tied": [0]}, "columns differ in length"),
         ({"n_candidates": [8.0, 0.0]}, "n_candidates has dtype float64"),
         ({"n_candidates": [[8, 0]]}, r"n_candidates has shape \(1, 2\)"),
         ({"n_found": [2, 2]}, "3 ranks of items, but n_found is 4 in all"),

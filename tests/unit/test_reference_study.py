@@ -106,7 +106,6 @@ def run_study(folder):
         {
             "csv": files(folder, "tables/table", (3, 4), ["csv"]),
             "cells": files(folder, "cells/table", (3, 4), ["csv"]),
-            "samples": files(folder, "samples/", NAMES, ["npz"]),
             "likely": str(folder / "tables/likely.csv"),
             "likely_md": str(folder / "tables/likely.md"),
         },

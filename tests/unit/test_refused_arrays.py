@@ -163,7 +163,7 @@ VECTORS = np.arange(6.0).reshape(3, 2)
             np.ones((2, 2, 2)),
             "items: found ndarray of float64, shape (2, 2, 2)",
         ),
-        (VECTORS[:2], VECTORS, "expected a column per user, or numbers of users x items, (2, 3)"),
+        (VECTORS[:2], VECTORS, "users x items, (2, 3)"),
     ],
 )
 def test_vectors_that_have_no_inner_products(users, items, words):

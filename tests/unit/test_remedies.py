@@ -48,15 +48,13 @@ def budget(**options: Any) -> Callable[[], Any]:
         (evaluate(damaged(SCORES)), "scores: damaged sparse matrix"),
         (evaluate(SCORES, seen=damaged(SCORES)), "seen: damaged sparse matrix"),
         (evaluate(SCORES, relevant=damaged(SCORES)), "relevant: damaged sparse matrix"),
-        (evaluate(special(collect=0)), "found SimpleNamespace; give .collect()"),
-        (evaluate(special(to_dense=0)), "found SimpleNamespace; give .to_dense()"),
         (
             evaluate(LISTS, relevant={"1.0": ["a"]}),
             "no list for any relevant user; the first list is of user ann",
         ),
         (
             evaluate(LISTS, relevant={"ann": ["a"], "bob": ["c"]}, seen=np.array([1, 3])),
-            "expected a list of columns per user, or numbers of users x items",
+            "or numbers of users x items",
         ),
         (evaluate(LISTS, relevant={"ann": ["a"]}), "are lists --complete (complete=True)?"),
         (

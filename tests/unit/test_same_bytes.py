@@ -43,7 +43,7 @@ SCRIPTS = {
 }  # fmt: skip
 RUN = """
 import json, sys
-from pathlib import Path
+import numpy as np
 sys.path.append(sys.argv[3])
 from sampled_metrics.cli import main
 from sampled_metrics.ranks import Ranks
@@ -53,7 +53,7 @@ for output, (name, given, params) in json.loads(sys.argv[1]).items():
     run_script(name, "step.log", given, {"figure5": output}, **params)
 settings = study.ExperimentSettings(**json.loads(sys.argv[2]))
 experiment = tables.run_experiment("X", Ranks.read("X.parquet"), settings)
-tables.save_experiment(Path("sample.npz"), experiment)
+np.savez("sample.npz", repeated=experiment.repeated, likely=experiment.likely)
 sys.argv = "sampled-metrics correct s.csv --n-negatives 100 --n-items 3000 --output c.json".split()
 main()
 """

@@ -16,7 +16,7 @@ import sampled_metrics
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.study.datasets import download
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
-from sampled_metrics.study.page import provenance
+from sampled_metrics.study.provenance import provenance
 from sampled_metrics.study.scripts import refuse_edited, step
 from tests.conftest import as_ratings, run_script, synthetic_interactions, write_archive
 

@@ -1,62 +1,84 @@
-"""Tables of names and numbers are those of tabulate, which is imported for others only."""
+"""Tables and lines: sides of columns, digits, width, explanations and bold orders."""
 
 import math
-import random
+import re
 
 import pytest
-from tabulate import tabulate
 
 from sampled_metrics._base.errors import InputError, flag, one_line, reading
-from sampled_metrics._base.text import html_of, plain, table_of, text_of
-
-WORDS = (
-    *("x", "a b ", "", "-", "0.12", "recall@10", " lead", "12", "1,000", "nan", "A" * 12),
-    *("Ü", "漢字"),
+from sampled_metrics._base.text import (
+    Bold,
+    Explanation,
+    Right,
+    digits,
+    html_of,
+    plain,
+    span,
+    table_of,
+    text_of,
 )
-VALUES = {
-    str: WORDS,
-    int: (0, 1, -22, 6040, 10**9),
-    float: (0.0, -1e-9, 0.123456789, 12.5, 1e10, math.nan, math.inf, -3.25),
-    bool: (True, False),
-}
 
 
-def by_tabulate(rows):
-    keys = list(rows[0])
-    texts = {key for row in rows for key, value in row.items() if isinstance(value, str)}
-    counts = ["," if key.startswith("n_") else "" for key in keys]
-    names = [i for i, key in enumerate(keys) if key in texts and not counts[i]]
-    cells = []
-    for row in rows:
-        stripped = {k: v.strip() if isinstance(v, str) else v for k, v in row.items()}
-        absent = [k for k, v in row.items() if isinstance(v, float) and math.isnan(v)]
-        cells.append(stripped | dict.fromkeys(absent))
-    laid_out = tabulate(
-        *(cells, "keys", "simple", ".5f", counts), missingval="-", disable_numparse=names
-    )
-    return laid_out + "\n"
-
-
-@pytest.mark.parametrize("seed", range(300))
-def test_tables_are_those_of_tabulate(seed):
-    rng = random.Random(seed)  # noqa: S311
-    kinds = rng.choices(list(VALUES), [3, 3, 3, 1], k=rng.randint(1, 5))
-    names = [rng.choice(["", "metric", "n_users", "n_", "b - a (95 %)"]) + str(i) * (i > 0)
-             for i in range(len(kinds))]  # fmt: skip
+def test_numbers_and_ranges_are_on_the_right_and_points_below_each_other():
     rows = [
-        {
-            name: None if rng.random() < 0.2 else rng.choice(VALUES[kind])
-            for name, kind in zip(names, kinds, strict=True)
-        }
-        for _ in range(rng.randint(1, 5))
+        {"name": "12", "n_users": 6040, "value": 0.20748, "range": Right("0.1 to 0.25")},
+        {"name": "ab漢字", "n_users": 1, "value": None, "range": Right()},
+        {"name": "", "n_users": -22, "value": 12.5, "range": Right("-0.001 to 1")},
     ]
-    assert table_of(rows) == by_tabulate(rows)
+    assert table_of(rows).splitlines() == [
+        "name      n_users    value        range",
+        "------  ---------  -------  -----------",
+        "12          6,040    0.207  0.1 to 0.25",
+        "ab漢字          1    -",
+        "              -22   12.5    -0.001 to 1",
+    ]
 
 
-def test_letters_that_are_two_places_wide():
-    rows = [{"": "漢字漢字"}, {"": "x"}]
-    assert table_of(rows) == by_tabulate(rows)
-    assert [len(line) for line in table_of([{"": "abcd"}, {"": "x"}]).splitlines()] == [0, 4, 4, 1]
+@pytest.mark.parametrize("exponent", range(-7, 9))
+@pytest.mark.parametrize("leading", [1.0, 1.005, 4.44, 9.994, 9.996])
+def test_three_significant_digits(exponent, leading):
+    value = leading * 10.0**exponent
+    for sign in (1, -1):
+        shown = digits(sign * value)
+        assert float(shown) == pytest.approx(sign * value, rel=0.00501)
+        if value < 1000:
+            kept = shown.lstrip("-").partition("e")[0].replace(".", "").lstrip("0")
+            assert 3 <= len(kept) <= 4, shown
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0.1301, 0.37651, "0.130 to 0.377"),
+        (0.0, 0.902, "0.000 to 0.902"),
+        (0.0868, 0.1016, "0.087 to 0.102"),
+        (-0.00043, 0.01203, "-0.0004 to 0.0120"),
+        (0.00461, 0.01731, "0.0046 to 0.0173"),
+        (0.891301, 0.891699, "0.8913 to 0.8917"),
+        (0.5, 0.5, "0.500 to 0.500"),
+        (0.0, 0.0, "0.000 to 0.000"),
+    ],
+)
+def test_both_ends_have_the_same_decimals(low, high, text):
+    assert span(low, high) == text
+
+
+def test_orders_are_bold_on_a_terminal_only():
+    rows = [{"order": Bold("A above B"), "p": "x"}, {"order": "undecided", "p": "y"}]
+    assert "\x1b" not in table_of(rows)
+    bold = table_of(rows, bold=True)
+    assert bold.count("\x1b[1mA above B\x1b[0m") == 1
+    assert re.sub(r"\x1b\[\dm", "", bold) == table_of(rows)
+
+
+def test_explanations_are_left_out_and_a_line_says_so():
+    parts = [[{"a": 1}], "fact", Explanation("how to read it")]
+    assert "how to read it" in text_of(parts)
+    assert "--explain" not in text_of(parts)
+    short = text_of(parts, explain=False)
+    assert "how to read it" not in short
+    assert short.endswith("fact\n\n--explain says how to read this.\n")
+    assert text_of(parts[:2], explain=False) == text_of(parts[:2])
 
 
 def test_a_table_has_no_rows_and_cells_have_one_line():

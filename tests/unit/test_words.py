@@ -12,9 +12,7 @@ from sampled_metrics.pages.words import (
     Setting,
     headline,
     in_words,
-    orders_by_ranges,
     range_bars,
-    range_panel,
     standings,
     verdict,
 )
@@ -150,26 +148,8 @@ def test_standings_tell_values_apart_that_differ_in_nine_decimals():
         assert [place for place, _ in found] == order
 
 
-def test_ranges_are_rounded_and_sorted_by_size():
-    rows = [
-        ("hit@1", 5, "A", "", 0.1234549, 0.4567851),
-        ("hit@1", 1, "A", "", 0.0, 1.0),
-        ("auc", 1, "A", "", 0.2, 0.3),
-        ("auc", 5, "A", "", 0.2, 0.3),
-    ]
-    panel = range_panel(rows, ["A"])
-    assert panel["metrics"]["hit@1"]["ranges"] == [[[0.0, 1.0]], [[0.12345, 0.45679]]]
-    assert (panel["labels"], panel["sizes"]) == (["HR@1", "AUC"], [1, 5])
-    assert panel["metrics"]["auc"]["differences"] == [[], []]
-
-
 @pytest.mark.parametrize(
     ("high", "mark", "most"), [(0.4, 0.2, 0.404), (0.4, 0.5, 0.505), (0.995, 0.1, 1.0)]
 )
 def test_the_axis_of_ranges_ends_1_percent_beyond_the_last_mark_or_at_1(high, mark, most):
-    rows = [("auc", 1, name, "", 0.1, of_name) for name, of_name in (("A", high), ("B", 0.11))]
-    rows.append(("auc", 1, "A", "B", 0.0, 0.0))
-    panel = range_panel(rows, ["A", "B"])
-    (ranges,), (differences,) = panel["metrics"]["auc"].values()
-    assert range_bars(ranges, [mark, 0.0], 1)["most"] == pytest.approx(most)
-    assert orders_by_ranges(differences, ["A", "B"]) == {"decided": [], "leaning": [], "open": 1}
+    assert range_bars([(0.1, high), (0.1, 0.11)], [mark, 0.0], 1)["most"] == pytest.approx(most)

@@ -82,7 +82,7 @@ def test_two_arrays_of_the_best_items(run_block):
     yours = {"model": lambda users: scores[users], "users": np.arange(3)}
     yours["torch"] = SimpleNamespace(topk=topk)
     found = run_block("Two arrays of the best items", held_out=np.array([1, 2, 3]), **yours)
-    assert means(found) == pytest.approx({"hit@1": 1 / 3, "hit@3": 2 / 3})
+    assert means(found) == pytest.approx({"HR@1": 1 / 3, "HR@3": 2 / 3})
 
 
 def test_implicit(run_block):

@@ -14,7 +14,6 @@ import pytest
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
 RANKS = {f"ranks/{name}.parquet" for name in "XYZ"}
-SAMPLES = {f"samples/{name}.npz" for name in "XYZ"}
 SPLIT = {"split/split.npz", "split/split.json"}
 EXACT = {"tables/exact.csv", "tables/exact.md", "ranges.csv"}
 TABLES = {
@@ -45,7 +44,7 @@ def finished(make_project, small_archive):
 
 
 def test_everything_is_there(finished):
-    expected = {*RANKS, *SAMPLES, *SPLIT, *BELOW_RANKS, *THEORY}
+    expected = {*RANKS, *SPLIT, *BELOW_RANKS, *THEORY}
     assert all(finished.result(name) for name in expected)
     assert not finished.hidden()
     record = json.loads(finished.result("provenance.json"))
@@ -72,13 +71,13 @@ CHANGES = [
     (
         ("recommenders", 0, "settings"),
         {"iterations": 3},
-        {"ranks/X.parquet", *SAMPLES, *BELOW_RANKS},
+        {"ranks/X.parquet", *BELOW_RANKS},
     ),
     (("exact",), {"metrics": ["auc"]}, {*EXACT, *PAGE}),
     (("toy",), {"repetitions": 30}, {*THEORY, *CARD, *PAGE}),
-    (("experiment",), {"repetitions": 30}, {*SAMPLES, *BELOW_RANKS} - EXACT),
-    (("experiment",), {"seed": 7}, {*SAMPLES, *BELOW_RANKS} - EXACT),
-    (("split",), {"tie_break": "first"}, {*SPLIT, *RANKS, *SAMPLES, *BELOW_RANKS}),
+    (("experiment",), {"repetitions": 30}, BELOW_RANKS - EXACT),
+    (("experiment",), {"seed": 7}, BELOW_RANKS - EXACT),
+    (("split",), {"tie_break": "first"}, {*SPLIT, *RANKS, *BELOW_RANKS}),
 ]
 
 
@@ -100,7 +99,7 @@ def test_changed_code_makes_its_results_again(finished):
     before = module.read_text()
     try:
         module.write_text(f"{before}# changed\n")
-        assert {*SPLIT, *RANKS, *SAMPLES, *BELOW_RANKS, *THEORY} <= finished.planned()
+        assert {*SPLIT, *RANKS, *BELOW_RANKS, *THEORY} <= finished.planned()
         finished.snakemake("--touch")
         assert finished.planned() == set()
     finally:
@@ -184,7 +183,7 @@ def test_only_a_change_of_content_runs_anything(finished):
     before = ranks.read_bytes()
     try:
         ranks.write_bytes(other.read_bytes())
-        assert finished.planned() == {*SAMPLES, *BELOW_RANKS}
+        assert finished.planned() == BELOW_RANKS
     finally:
         ranks.write_bytes(before)
 

@@ -90,6 +90,7 @@ rule figures:
         ),
     log:
         "<results>/logs/figures.log",
+    priority: 1  # the longest step, or it ends alone
     conda:
         "../envs/study.yaml"
     resources:

@@ -1,6 +1,5 @@
 rule scorecard:
     input:
-        ranks=get_ranks,
         cells=rules.theory.output.cells + rules.tables.output.cells,
         published=own(STUDY.scorecard.published),
         spread=own(STUDY.scorecard.spread),
@@ -29,7 +28,6 @@ rule scorecard:
     params:
         code=CODE,
         departures=DEPARTURES,
-        experiment=config["experiment"],
     message:
         "Compare every published cell with ours."
     script:

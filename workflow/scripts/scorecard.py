@@ -3,21 +3,18 @@
 from pathlib import Path
 
 from sampled_metrics._base.files import read_table, write_table
-from sampled_metrics.study import tables
+from sampled_metrics.study import cells
 from sampled_metrics.study.figures import draw
-from sampled_metrics.study.reading import read_by_name, sources
+from sampled_metrics.study.reading import sources
 from sampled_metrics.study.scorecard import scorecard, write_scorecard, z_scores
 from sampled_metrics.study.scripts import step
-from sampled_metrics.study.settings import ExperimentSettings
 
 output = snakemake.output
 with step(snakemake) as logger:
-    ours = tables.read_cells([Path(path) for path in snakemake.input.cells])
-    published = tables.read_published(Path(snakemake.input.published))
-    spread = read_table(Path(snakemake.input.spread), tables.SPREAD_COLUMNS, tables.TEXTS)
-    ranks = read_by_name([Path(path) for path in snakemake.input.ranks])
-    uniform = tables.uniform_ties(ranks, ExperimentSettings(**snakemake.params.experiment))
-    card = scorecard(ours, published, spread, uniform, snakemake.params.departures)
+    ours = cells.read_cells([Path(path) for path in snakemake.input.cells])
+    published = cells.read_published(Path(snakemake.input.published))
+    spread = read_table(Path(snakemake.input.spread), cells.SPREAD_COLUMNS, cells.TEXTS)
+    card = scorecard(ours, published, spread, snakemake.params.departures)
     write_scorecard(card, sources(ours["ranks"]), Path(output.csv), Path(output.md))
     logger.info("cells: %s", card["verdict"].value_counts().to_dict())
     z = z_scores(card)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sampled_metrics.study import tables
+from sampled_metrics.study import cells, tables
 from sampled_metrics.study.likely import beside_others, write_beside
 from sampled_metrics.study.printed import write_tables
 from sampled_metrics.study.reading import read_by_name, sources
@@ -15,12 +15,10 @@ with step(snakemake):
     experiments = {}
     for name, ranks in read_by_name([Path(path) for path in snakemake.input.ranks]).items():
         experiments[name] = tables.run_experiment(name, ranks, settings)
-    for path, experiment in zip(output.samples, experiments.values(), strict=True):
-        tables.save_experiment(Path(path), experiment)
     source = sources(one.source for one in experiments.values())
     write_beside(beside_others(experiments), source, Path(output.likely), Path(output.likely_md))
     made = {3: tables.table3(experiments), 4: tables.table4(experiments)}
     published = None
     if snakemake.input.published:
-        published = tables.read_published(Path(snakemake.input.published))
+        published = cells.read_published(Path(snakemake.input.published))
     write_tables(made, published, Path(output.csv[0]).parent, Path(output.cells[0]).parent)

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from sampled_metrics.study.cells import read_published
 from sampled_metrics.study.curves import theory
 from sampled_metrics.study.figures import write_figure
 from sampled_metrics.study.printed import write_tables
 from sampled_metrics.study.scripts import step
 from sampled_metrics.study.settings import ToySettings
-from sampled_metrics.study.tables import read_published, toy_tables
+from sampled_metrics.study.tables import toy_tables
 
 output = snakemake.output
 with step(snakemake):

@@ -27,7 +27,6 @@ EXACT = 1 << 53  # largest whole number up to which float64 holds all
 CACHE = 131_072  # float64 numbers that stay in a processor's cache: 1 MB
 _LARGEST = np.iinfo(np.int64).max
 MEMORY = 1_048_576  # float64 numbers that a step may hold: 8 MB
-_WAYS = ("float", "todense", "to_dense", "to_df", "to_dataframe", "to_pandas", "collect")
 CORRECTIONS = ("none", "holm")
 
 
@@ -117,9 +116,6 @@ def as_array(data: Any, name: str = "data") -> Array:
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
         shape = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
         expected = "expected numbers, a DataFrame, a file (docs/inputs.md)"
-        for way in _WAYS:
-            if hasattr(data, way):
-                expected = f"give .{way}()"
         raise InputError(f"{name}: found {type(data).__name__}{shape}; {expected}")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 

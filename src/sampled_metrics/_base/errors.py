@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 
 NO_MEMORY = "not enough memory"
-_NAMELESS = ("", "DataFrame", "data", "ranks")  # tables that are no files
+_NAMELESS = ("", "data", "ranks")  # tables that are no files
 _collections: ContextVar[tuple[list[str], ...]] = ContextVar("collections", default=())
 _places: ContextVar[tuple[str, ...]] = ContextVar("places", default=())
 
@@ -55,18 +55,15 @@ class InputError(ValueError):
         places = []
         if self.path is not None:
             places.append(str(self.path))
-        if self.row is not None and self.line is not None:
-            places.append(f"row {self.row} (line {self.line})")
-        elif self.row is not None:
-            places.append(f"row {self.row}")
+        if self.row is not None:
+            line = "" if self.line is None else f" (line {self.line})"
+            places.append(f"row {self.row}{line}")
         elif self.line is not None:
             places.append(f"line {self.line}")
         if self.column is not None:
             places.append(f"column {self.column}")
-        message = self.problem
-        if places:
-            message = f"{', '.join(places)}: {message}"
-        return one_line(message)
+        place = ", ".join(places)
+        return one_line(f"{place}: {self.problem}" if place else self.problem)
 
 
 def one_line(text: str) -> str:
@@ -117,14 +114,9 @@ def reading(path: object) -> Iterator[None]:
         _places.reset(token)
 
 
-def _place_read() -> str:
-    """Return the name of the recommender or file that is read; empty without one."""
-    return next(iter(_places.get()), "")
-
-
 def ask(argument: str, problem: str) -> None:
     """Warn the caller of a public function about an argument; the same question only once."""
-    place = _place_read()
+    place = next(iter(_places.get()), "")  # the recommender or file that is read
     where = argument
     if place not in _NAMELESS:
         where = f"{place}, {argument}"
@@ -145,8 +137,8 @@ def ask(argument: str, problem: str) -> None:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    name = frame.f_globals.get("__name__", "")  # code that is executed may have none
-    return name.startswith(("sampled_metrics", "contextlib"))
+    # Code that is executed may have no name.
+    return frame.f_globals.get("__name__", "").startswith(("sampled_metrics", "contextlib"))
 
 
 @contextmanager

@@ -25,22 +25,30 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary file, whose name is hidden. A link stays a link; a device or a pipe is appended to.
     """
     path = Path(path)
-    with _naming(path):
+    try:
+        target = Path(os.path.realpath(path))
+    except ValueError as error:  # a character that no name has
+        raise InputError(f"no name of a file ({error})", path=path) from None
+    try:
         if path.is_dir():
             raise InputError("a folder; expected a file to write", path=path)
         write = _appending if _is_stream(path) else _renaming
-        with write(path) as temporary:
+        with write(target) as temporary:
             yield temporary
+    except OSError as error:
+        place = Path(error.filename or path)
+        if place != path and place not in target.parents and place.parent != target.parent:
+            raise  # another file
+        raise InputError(f"cannot be written ({error.strerror})", path=path) from error
 
 
 @contextmanager
-def _renaming(path: Path) -> Iterator[Path]:
-    """Write to a temporary file beside `path`, flush it and rename it."""
-    target = Path(os.path.realpath(path))
+def _renaming(target: Path) -> Iterator[Path]:
+    """Write to a temporary file beside `target`, flush it and rename it."""
     if target.is_symlink():
-        raise InputError("a link that leads back to itself", path=path)
+        raise InputError("a link that leads back to itself", path=target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _temporary_name(target)
+    temporary = target.with_name(f".{uuid4().hex[:8]}.{target.name}")
     try:
         temporary.touch(exist_ok=False)
         yield temporary
@@ -64,35 +72,11 @@ def _appending(path: Path) -> Iterator[Path]:
             shutil.copyfileobj(whole, stream)
 
 
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Name the file in errors of writing it, such as a full disk."""
-    try:
-        target = Path(os.path.realpath(path))
-    except ValueError as error:  # a character that no name has
-        raise InputError(f"no name of a file ({error})", path=path) from None
-    try:
-        yield
-    except OSError as error:
-        if error.filename is not None:
-            place = Path(error.filename)
-            is_here = place in target.parents or place in (path, target)
-            is_temporary = place.name.endswith(f".{target.name}") and place.name.startswith(".")
-            if not is_here and not is_temporary:  # another file
-                raise
-        raise InputError(f"cannot be written ({error.strerror})", path=path) from error
-
-
 def _is_stream(path: Path) -> bool:
     """Return whether a path is a device, a pipe, or a name such as /dev/stdout of an open file."""
     if path.exists() and not path.is_file():
         return True
     return str(path.parent) in {"/dev", "/dev/fd"} or path.is_relative_to("/proc")
-
-
-def _temporary_name(path: Path) -> Path:
-    """Return a new name beside `path` that ends as its name does."""
-    return path.with_name(f".{uuid4().hex[:8]}.{path.name}")
 
 
 def _flush(path: Path) -> None:
@@ -117,9 +101,16 @@ def require_output(path: Path, suffixes: Sequence[str], inputs: Iterable[object]
         known = ", ".join(suffixes)
         raise InputError(f"unknown suffix {path.suffix}; known: {known}", path=path)
     for given in inputs:
-        is_name = isinstance(given, str | Path) and "\0" not in str(given)
-        if is_name and os.path.realpath(str(given)) == os.path.realpath(path):
+        if isinstance(given, str | Path) and _is_same(given, path):
             raise InputError("both read and written; give another path", path=path)
+
+
+def _is_same(a: str | Path, b: Path) -> bool:
+    """Return whether two names belong to one file, also by links."""
+    try:
+        return Path(a).samefile(b)
+    except (OSError, ValueError):  # at least one does not exist, or cannot be a name
+        return False
 
 
 def write_text(path: Path, text: str) -> None:
@@ -231,7 +222,9 @@ def reading_as(path: Path, noun: str) -> Iterator[None]:
         raise InputError(f"no such file; expected {noun}", path=path) from None
     except InputError:
         raise
-    except MemoryError as error:
-        raise InputError(f"{NO_MEMORY} ({error})", path=path) from error
     except Exception as error:
-        raise InputError(f"not {noun} ({error})", path=path) from error
+        problem = f"not {noun}"
+        if isinstance(error, MemoryError) or "malloc" in str(error):
+            problem = NO_MEMORY
+        words = getattr(error, "strerror", None) or error
+        raise InputError(f"{problem} ({words})", path=path) from error

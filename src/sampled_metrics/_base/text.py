@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from math import isnan
+from math import floor, inf, isnan, log10
 from shutil import get_terminal_size
-from textwrap import TextWrapper
+from textwrap import fill
 from typing import Any, TypeAlias
 
 from tabulate import tabulate
@@ -13,64 +13,80 @@ from tabulate import tabulate
 from sampled_metrics._base.errors import one_line
 
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
-_MISSING = "-"  # stands for a number that does not exist
-_DECIMALS = 5
 Parts: TypeAlias = Sequence[Rows | str]  # tables, and lines about them
 
 
-def _html_table_of(rows: Rows) -> str:
-    """Lay out rows of the same keys as a table of HTML, numbers on the right."""
-    cells = _cells(rows)
-    heads = [f"<th>{escape(key)}</th>" if key else "<td></td>" for key in _keys(cells)]
-    lines = [f"<table>\n<thead>\n<tr>{''.join(heads)}</tr>\n</thead>\n<tbody>"]
-    for row in cells:
-        line = ""
-        for key, value in row.items():
-            style = ' style="text-align: right;"'
-            if isinstance(value, str):
-                style = ""
-            line += f"<td{style}>{escape(_written(key, value))}</td>"
-        lines.append(f"<tr>{line}</tr>")
-    return "\n".join([*lines, "</tbody>\n</table>"])
+class Explanation(str):
+    """Lines on how to read a table, which a command prints if asked to."""
 
 
-def _written(key: str, value: object) -> str:
+class Right(str):
+    """Text on the right of its column, such as a range."""
+
+
+class Bold(str):
+    """Text in bold on a terminal, such as a decided order."""
+
+
+def decimals(size: float) -> int:
+    """Return the decimals that show three significant digits."""
+    if 0.0 < size < inf:
+        return max(0, 2 - floor(log10(size)))
+    return 3
+
+
+def digits(value: float) -> str:
+    """Write a number with three significant digits.
+
+    Examples
+    --------
+    >>> [digits(value) for value in (0.20748, 0.0046134, 1.0, 0.0, -1234.5)]
+    ['0.207', '0.00461', '1.00', '0.000', '-1234']
+    """
+    return f"{value:.{decimals(abs(value))}f}"
+
+
+def span(low: float, high: float) -> Right:
+    """Write the ends of a range with the same decimals: three digits of the larger end, or more.
+
+    Examples
+    --------
+    >>> print(span(0.0868, 0.10162), span(0.0, 0.90201), span(0.89131, 0.89166), sep="; ")
+    0.087 to 0.102; 0.000 to 0.902; 0.8913 to 0.8917
+    """
+    places = max(decimals(max(-low, high)), decimals(high - low) - 2)
+    return Right(f"{low:.{places}f} to {high:.{places}f}")
+
+
+def _written(key: str, value: object, bold: bool) -> str:
     """Write the cell of a column, whose name tells whether it holds counts."""
     if value is None:
-        return _MISSING
-    if isinstance(value, str):
-        return value
+        return "-"
     if isinstance(value, float):
-        return f"{value:.{_DECIMALS}f}"
-    return format(value, "," * key.startswith("n_"))
+        return digits(value)
+    if not isinstance(value, str):
+        return format(value, "," * key.startswith("n_"))
+    text = one_line(value)
+    return f"\x1b[1m{text}\x1b[0m" if bold and isinstance(value, Bold) else text
 
 
-def _keys(rows: Rows) -> list[str]:
-    """Return the names of the columns."""
-    return [key for row in rows[:1] for key in row]
+def _side(values: Sequence[object]) -> str:
+    """Return where the texts of a column stand: numbers and ranges on the right."""
+    kinds = set(map(type, values))
+    if kinds & {str, Bold}:
+        return "left"
+    return "decimal" if float in kinds else "right"
 
 
-def _cells(rows: Rows) -> list[dict[str, Any]]:
-    """Return rows without numbers that do not exist, and with texts of one line."""
-    cells = plain(rows)
-    for row in cells:
-        for key, value in row.items():
-            if isinstance(value, str):
-                row[key] = one_line(value)
-    return cells
+def table_of(rows: Rows, kind: str = "simple", bold: bool = False) -> str:
+    """Lay out rows of the same keys as a kind of table that tabulate knows.
 
-
-def table_of(rows: Rows, kind: str = "simple") -> str:
-    """Lay out rows of the same keys as a table of a kind that tabulate knows."""
-    cells = _cells(rows)
-    keys = _keys(cells)
-    counts = ["," * key.startswith("n_") for key in keys]
-    names = []  # which may look like numbers
-    for i, key in enumerate(keys):
-        if not counts[i] and any(isinstance(row[key], str) for row in cells):
-            names.append(i)
-    options: Any = {"missingval": _MISSING, "disable_numparse": names}
-    return tabulate(cells, "keys", kind, f".{_DECIMALS}f", counts, **options) + "\n"
+    Numbers and ranges are on the right.
+    """
+    columns = {key: [row[key] for row in plain(rows)] for row in rows[:1] for key in row}
+    texts = {key: [_written(key, x, bold) for x in columns[key]] for key in columns}
+    sides = [*map(_side, columns.values())]
+    return tabulate(texts, "keys", kind, disable_numparse=True, colalign=sides) + "\n"
 
 
 def plain(rows: Rows) -> list[dict[str, Any]]:
@@ -81,32 +97,42 @@ def plain(rows: Rows) -> list[dict[str, Any]]:
     ]
 
 
-def text_of(parts: Parts) -> str:
-    """Lay out tables, and lines wrapped at the width of the terminal, as text."""
+def text_of(parts: Parts, *, explain: bool = True, bold: bool = False) -> str:
+    """Lay out tables, and lines wrapped at the width of the terminal, as text.
+
+    Without explanations (`explain`) a last line says how to get them.
+    """
     width = max(get_terminal_size().columns, 40)
-    wrapper = TextWrapper(
-        width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
     texts = []
     for part in parts:
-        if isinstance(part, str):
+        if isinstance(part, Explanation) and not explain:
+            texts.append("--explain says how to read this.\n")
+        elif isinstance(part, str):
             for line in part.split("\n"):
                 together = one_line(line).replace(" %", "\xa0%")  # 95 % stays together
-                texts.append(wrapper.fill(together).replace("\xa0%", " %"))
+                wrapped = fill(
+                    together,
+                    width,
+                    subsequent_indent="  ",
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+                texts.append(wrapped.replace("\xa0%", " %"))
             texts.append("")
         else:
-            texts.append(table_of(part))
+            texts.append(table_of(part, bold=bold))
     return "\n".join(texts)
 
 
 def html_of(parts: Parts) -> str:
     """Lay out tables and lines as HTML; an indented line continues the one before it."""
-    return "".join(
-        "<p>" + html_lines_of(part).replace("\n", "<br>") + "</p>"
-        if isinstance(part, str)
-        else _html_table_of(part)
-        for part in parts
-    )
+    texts = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append("<p>" + html_lines_of(part).replace("\n", "<br>") + "</p>")
+        else:  # a column without a name has no head
+            texts.append(re.sub("<th[^>]*> *</th>", "<td></td>", table_of(part, "html")))
+    return "".join(texts)
 
 
 def html_lines_of(words: str) -> str:

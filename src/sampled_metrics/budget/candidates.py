@@ -117,8 +117,9 @@ class Strata:
             held_score = scores[row, item, np.newaxis]
             scores[~problem.is_candidate(users)] = -np.inf
             scores[row, item] = -np.inf
-            better = (scores[row] > held_score).sum(axis=1)
-            tied = (scores[row] == held_score).sum(axis=1)
+            of_rows = scores[row]
+            better = (of_rows > held_score).sum(axis=1)
+            tied = (of_rows == held_score).sum(axis=1)
             before = better + 0.5 * tied
             own.append(before / np.maximum(self.n_candidates[users[row]], 1))
             for user, loss in zip(users, -scores, strict=True):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from sampled_metrics._base.text import Parts, plain
+from sampled_metrics._base.text import Parts, plain, span
 from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.estimates import Estimate
 from sampled_metrics.evaluation.decisions import decided
@@ -22,7 +22,6 @@ from sampled_metrics.evaluation.results import (
     Shown,
     count,
     questions,
-    span,
 )
 
 if TYPE_CHECKING:

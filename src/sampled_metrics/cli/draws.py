@@ -1,6 +1,7 @@
 """Commands for sampled ranks and negatives, and names of metrics."""
 
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,12 +9,13 @@ import typer
 from sampled_metrics._base.defaults import MOST_REPETITIONS, MOST_ROWS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import options
-from sampled_metrics.cli.output import Format, emit, emit_columns, emit_results, wrote
+from sampled_metrics.cli.output import Format, emit, emit_columns, emit_parts, emit_results, wrote
 from sampled_metrics.ranks import Sampling
 
 if TYPE_CHECKING:
     from sampled_metrics.ranks import Ranks
 
+LONGEST = 36  # letters in a line of a cell
 NOT_SOUND = 1  # exit status of `check-negatives`
 app = typer.Typer()
 
@@ -128,6 +130,7 @@ def check_negatives(
     relevant: options.HeldOut,
     seen: options.SeenPairs,
     items: options.AllItems = None,
+    explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -142,13 +145,17 @@ def check_negatives(
     from sampled_metrics.evaluation.negatives import check_negatives
 
     checks = check_negatives(file, relevant, seen, items=items)
-    emit_results(checks, form, output)
+    emit_results(checks, form, output, explain)
     if not all(check.passed for check in checks):
         raise typer.Exit(NOT_SOUND)
 
 
 @app.command(epilog="Example: sampled-metrics metrics")
-def metrics(form: options.Form = Format.TABLE, output: options.Output = None) -> None:
+def metrics(
+    explain: options.Explain = False,
+    form: options.Form = Format.TABLE,
+    output: options.Output = None,
+) -> None:
     """Print the names of metrics, and those of other libraries.
 
     Names may be in upper or lower case, with _ for -, and with a cut-off as @10, _10 or -10.
@@ -156,15 +163,20 @@ def metrics(form: options.Form = Format.TABLE, output: options.Output = None) ->
     Keys: library, theirs, ours, note; library is sampled-metrics for our own names, and
     theirs lists further names that are understood.
     """
+    from sampled_metrics._base.text import Explanation
     from sampled_metrics.metrics.measures import synonyms
 
     rows = _own_names() + synonyms()
-    note = ""
     if form is Format.TABLE:
-        noted = [row for row in rows if row["note"]]
-        note = "\n".join(f"{row['library']} {row['theirs']}: {row['note']}." for row in noted)
-        rows = [{key: row[key] for key in row if key != "note"} for row in rows]
-    emit(rows, form, output, note)
+        noted = [f"{row['library']} {row['theirs']}: {row['note']}." for row in rows if row["note"]]
+        named = []
+        for row in rows:
+            first, *rest = wrap(row["theirs"], LONGEST) or [""]
+            named.append({"library": row["library"], "theirs": first, "ours": row["ours"]})
+            named += [{"library": "", "theirs": more, "ours": ""} for more in rest]
+        emit_parts([named, Explanation("\n".join(noted))], output, explain)
+    else:
+        emit(rows, form, output)
 
 
 def _own_names() -> list[dict[str, str]]:

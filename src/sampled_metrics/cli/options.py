@@ -37,78 +37,6 @@ def _by_suffix(context: typer.Context, form: Format) -> Format:
     return next((by_name for by_name in Format if suffix == f".{by_name}"), form)
 
 
-def _no_printed_number(path: Path) -> Path:
-    """Return the file to read, or raise InputError if it is a printed metric such as HR@10=0.82."""
-    metric, equals, value = str(path).partition("=")
-    if equals and _is_number(value) and not path.exists():
-        remedy = f"`sampled-metrics reported {path}` takes it, with --n-items and --n-negatives"
-        raise InputError(f"{path} is a printed metric, {metric}, and no file; {remedy}")
-    return path
-
-
-def _no_printed_numbers(paths: list[Path]) -> list[Path]:
-    return list(map(_no_printed_number, paths))
-
-
-def _known_metrics(names: list[str] | None) -> list[str] | None:
-    """Return the names of metrics, or raise InputError before any file is read."""
-    if names:
-        from sampled_metrics.metrics import parse_measures
-
-        with reading("--metric"):
-            parse_measures(names)
-    return names
-
-
-def _known_estimators(names: list[str] | None) -> list[str] | None:
-    """Return the names of estimators, or raise InputError before any file is read."""
-    if names:
-        from sampled_metrics.estimators import parse_estimators
-
-        with reading("--estimator"):
-            parse_estimators(names)
-    return names
-
-
-def _known_shape(shape: str) -> str:
-    """Return the shape, or raise InputError, which names the option."""
-    from sampled_metrics.intervals.shapes import factor_of
-
-    with reading("--shape"):
-        factor_of(shape)
-    return shape
-
-
-def _valid_confidence(confidence: float) -> float:
-    """Return the confidence, or raise InputError, which names the option."""
-    from sampled_metrics._base.arguments import check_arguments
-
-    with reading("--confidence"):
-        check_arguments(confidence=confidence)
-    return confidence
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _known_suffix(context: typer.Context, output: Path | None) -> Path | None:
-    """Return the file to write, or raise InputError if its suffix names no format."""
-    known = _PAGES if context.command.name == "report" else _RESULTS
-    if context.command.name in _TABLES:
-        known = (*known, ".parquet")
-    if output is not None and Path(output).suffix.lower() not in ("", *known):
-        suffix = Path(output).suffix
-        raise InputError(f"unknown suffix {suffix}; known: {', '.join(known)}", path=output)
-    return output
-
-
-_RESULTS, _PAGES = (".csv", ".json", ".table", ".txt"), (".html", ".htm")
-_TABLES = ("sample", "negatives", "ask")
 _RANKS = (
     "Rank records (n_candidates, n_better, n_tied), exact ranks (rank), lists or scores, "
     "as CSV, parquet, TREC run, .npy or .npz."
@@ -135,11 +63,11 @@ _HELD_OUT = "Held-out items: a table of user_id and item_id, or qrels."
 _SEEN = "Items seen in training, to exclude from lists and scores."
 _ALL_ITEMS = "All items: a table with item_id, if some are in no other file."
 
-SampledFile = Annotated[Path, argument("FILE", _SAMPLED, callback=_no_printed_number)]
-RankFile = Annotated[Path, argument("FILE", _RANKS, callback=_no_printed_number)]
-RankFiles = Annotated[list[Path], argument("FILE", _RANKS, callback=_no_printed_numbers)]
-Metrics = Annotated[list[str] | None, option("NAMES", _METRICS, callback=_known_metrics)]
-Estimators = Annotated[list[str] | None, option("NAMES", _ESTIMATORS, callback=_known_estimators)]
+SampledFile = Annotated[Path, argument("FILE", _SAMPLED)]
+RankFile = Annotated[Path, argument("FILE", _RANKS)]
+RankFiles = Annotated[list[Path], argument("FILE", _RANKS)]
+Metrics = Annotated[list[str] | None, option("NAMES", _METRICS)]
+Estimators = Annotated[list[str] | None, option("NAMES", _ESTIMATORS)]
 Ties = Annotated[str, option("POLICY", "expected, random, optimistic or pessimistic.")]
 Items = Annotated[int | None, option("N", _N, min=2)]
 Negatives = Annotated[int, option("M", f"{_M}.", min=1)]
@@ -167,20 +95,22 @@ SeenPairs = Annotated[
     Path, option("FILE", "Items seen in training: a table of user_id and item_id.", "--seen")
 ]
 AllItems = Annotated[Path | None, option("FILE", _ALL_ITEMS, "--items")]
-Shape = Annotated[str, option("SHAPE", _SHAPE, callback=_known_shape)]
+Shape = Annotated[str, option("SHAPE", _SHAPE)]
 Correction = Annotated[str, option("METHOD", "For several pairs: none or holm.")]
 Test = Annotated[Literal["t"] | None, option("TEST", "Print p-values of this test: t.")]
+Unscored = Annotated[
+    float, option("SHARE", "Largest share of users whose held-out item has no score.")
+]
 Confidence = Annotated[
     float,
-    option("LEVEL", "Nominal coverage of intervals and ranges.", callback=_valid_confidence),
+    option("LEVEL", "Nominal coverage of intervals and ranges."),
 ]
 Seed = Annotated[int, option("SEED", "Random seed.", min=0)]
+Explain = Annotated[bool, option("", "Say below a table how to read it.", "--explain")]
 _FORM = "table, json or csv; by default by the suffix of --output, or table."
 Form = Annotated[Format, option("FORM", _FORM, "--format", callback=_by_suffix, show_default=False)]
-Output = Annotated[
-    Path | None, option("FILE", "File to write instead of printing.", callback=_known_suffix)
-]
-Page = Annotated[Path, option("FILE", "File to write.", "--output", callback=_known_suffix)]
+Output = Annotated[Path | None, option("FILE", "File to write instead of printing.")]
+Page = Annotated[Path, option("FILE", "File to write.", "--output")]
 
 
 def full_ranking(ranks: "Ranks", path: Path, n_negatives: int = 1) -> "Ranks":

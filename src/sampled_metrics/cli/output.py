@@ -5,6 +5,8 @@ Functions import pandas and pyarrow themselves, because `--help` should not wait
 
 import dataclasses
 import json
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +19,7 @@ from sampled_metrics._base.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sampled_metrics._base.text import Parts
     from sampled_metrics.evaluation.results import Results
 
 Row = dict[str, Any]
@@ -30,16 +33,16 @@ class Format(StrEnum):
     CSV = "csv"
 
 
-def emit(rows: Sequence[Row], form: Format, output: Path | None, note: str = "") -> None:
+def emit(rows: Sequence[Row], form: Format, output: Path | None) -> None:
     """Print rows of the same keys, or write them to a file, all or nothing.
 
-    `note` stands below a table only. Numbers that do not exist are null in JSON and empty in CSV,
-    where lists are joined by semicolons.
+    Numbers that do not exist are null in JSON and empty in CSV, where lists are joined by
+    semicolons.
     """
-    from sampled_metrics._base.text import plain, text_of
+    from sampled_metrics._base.text import plain
 
     if form is Format.TABLE:
-        emit_text(text_of([rows, note] if note else [rows]), output)
+        emit_parts([rows], output)
     elif form is Format.JSON:
         emit_text(json.dumps(plain(rows), indent=2, ensure_ascii=False) + "\n", output)
     else:
@@ -57,14 +60,20 @@ def _joined(value: object) -> object:
     return "; ".join(value) if isinstance(value, list) else value
 
 
-def emit_results(
-    results: "Results[Any]", form: Format, output: Path | None, **options: Any
-) -> None:
-    """Print results as tables for people, with their options, or as rows with their questions."""
+def emit_parts(parts: "Parts", output: Path | None, explain: bool = False) -> None:
+    """Print tables and lines, with explanations if asked to; decided orders bold on a terminal."""
     from sampled_metrics._base.text import text_of
 
+    bold = output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    emit_text(text_of(parts, explain=explain, bold=bold), output)
+
+
+def emit_results(
+    results: "Results[Any]", form: Format, output: Path | None, explain: bool, **options: Any
+) -> None:
+    """Print results as tables for people, with their options, or as rows with their questions."""
     if form is Format.TABLE:
-        emit_text(text_of(results.parts(**options)), output)
+        emit_parts(results.parts(**options), output, explain)
     else:
         rows = [{**dataclasses.asdict(result), "notes": results.notes} for result in results]
         emit(rows, form, output)

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from sampled_metrics._base import defaults
-from sampled_metrics._base.errors import InputError, collected, reading
+from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.cli import options
-from sampled_metrics.cli.output import Format, emit, emit_results, emit_text, wrote
+from sampled_metrics.cli.output import Format, emit, emit_parts, emit_results, wrote
 from sampled_metrics.ranks import Sampling
 
 FLAGGED = 1  # exit status of `check`
@@ -31,6 +31,7 @@ def evaluate(
     missing: options.Missing = "refuse",
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
+    explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -40,36 +41,30 @@ def evaluate(
     (few where a handful of users carry the value), notes (questions about the file); values are
     fractions.
     """
-    from sampled_metrics._base.text import text_of
-    from sampled_metrics.evaluation import evaluate as evaluation
-    from sampled_metrics.evaluation.results import questions
-    from sampled_metrics.ranks.data import as_ranks
+    from sampled_metrics.evaluation.evaluate import evaluate
 
-    given: dict[str, Any] = {"relevant": relevant, "seen": seen, "min_relevance": min_relevance}
-    tests: dict[str, Any] = {"ties": ties, "seed": seed, "confidence": confidence}
-    results: list[evaluation.Evaluated] = []
+    given: Any = {"relevant": relevant, "seen": seen, "min_relevance": min_relevance}
+    given |= {"n_items": n_items, "complete": complete, "missing": missing}
+    given |= {"ties": ties, "seed": seed, "confidence": confidence}
+    names = options.short_names(files)
     rows = []
-    notes_on_grades: list[str] = []
-    asked: list[str] = []
-    several_items = False
-    is_mean = False
+    table = []
+    lines: dict[Any, list[str]] = {}  # names of the files that they are about
     for path in files:
-        with collected() as notes, reading(path):
-            ranks = as_ranks(path, n_items=n_items, complete=complete, missing=missing, **given)
-            evaluated = evaluation.evaluate(ranks, metric or defaults.METRICS, **tests)
-        notes_on_grades = notes_on_grades or evaluation.relevance_notes([ranks])
-        several_items = several_items or evaluation.has_several_items(ranks)
-        is_mean = is_mean or ranks.n_candidates.min() < ranks.n_candidates.max()
-        rows += [{"file": str(path), **asdict(result), "notes": notes} for result in evaluated]
-        results += evaluated
-        asked += notes
+        with reading(path):
+            found = evaluate(path, metric or defaults.METRICS, **given)
+        rows += [{"file": str(path), **asdict(one), "notes": found.notes} for one in found]
+        shown: Any
+        shown, *texts = found.parts()
+        table += [{"file": names[str(path)], **row} for row in shown]
+        for text in texts:
+            lines.setdefault(text, []).append(names[str(path)])
     if form is Format.TABLE:
-        table, note = evaluation.evaluated_parts(
-            results, confidence, notes_on_grades, several_items, is_mean
-        )
-        names = options.short_names(files)
-        named = [{"file": names[of["file"]], **row} for of, row in zip(rows, table, strict=True)]
-        emit_text(text_of([named, note, *questions(asked)]), output)
+        parts = [
+            text if len(of) == len(files) else f"{', '.join(of)}: {text}"
+            for text, of in lines.items()
+        ]
+        emit_parts([table, *parts], output, explain)
     else:
         emit(rows, form, output)
 
@@ -101,6 +96,7 @@ def correct(
         bool, options.option("", "Show confidence intervals of the estimates.", "--intervals")
     ] = False,
     confidence: options.Confidence = defaults.CONFIDENCE,
+    explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -133,7 +129,7 @@ def correct(
             confidence=confidence,
             **given,
         )
-    emit_results(results, form, output, intervals=intervals)
+    emit_results(results, form, output, explain, intervals=intervals)
 
 
 @app.command(
@@ -151,50 +147,37 @@ def reported(
         int | None, options.option("USERS", "Users averaged over, for the sampling error.", min=1)
     ] = None,
     metric: options.Metrics = None,
-    against: Annotated[
-        list[str] | None,
-        options.option("NUMBERS", "Numbers of another paper, in quotes: which is higher?"),
-    ] = None,
-    advice: Annotated[
-        bool,
-        options.option(
-            "", "Show how much narrower the range would be with other metrics printed.", "--advice"
-        ),
-    ] = False,
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
     shape: options.Shape = defaults.SHAPE,
-    unscored: Annotated[
-        float,
-        options.option("SHARE", "Largest share of users whose held-out item has no score."),
-    ] = defaults.UNSCORED,
+    unscored: options.Unscored = defaults.UNSCORED,
     runs: Annotated[
         int, options.option("R", "Runs over the same users whose means are printed.", min=1)
     ] = 1,
     confidence: options.Confidence = defaults.CONFIDENCE,
+    explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
     """Compute the metrics that a paper's numbers allow.
 
     Keys: metric, reported, range_low, range_high, likely, shape, n_items, n_negatives,
-    n_users, sampling, printed, notes; with --against: metric, a_low, a_high, b_low, b_high,
-    range_low, range_high (of b - a), order (a, b or undecided). Values are fractions.
+    n_users, sampling, printed, notes. Values are fractions.
     """
-    from sampled_metrics.printed import reported as reports
-    from sampled_metrics.printed.statement import About
+    from sampled_metrics.printed.reported import reported
 
-    about: Any = {"n_items": n_items, "n_negatives": n_negatives, "n_users": n_users}
-    about |= {"sampling": sampling, "shape": shape, "confidence": confidence}
-    about |= {"unscored": unscored, "runs": runs}
-    numbers = _printed(printed)
-    if advice:
-        results: Any = reports.advice(numbers, metric or list(numbers), About(**about))
-    else:
-        other = None
-        if against:
-            other = _printed(" ".join(against).split())
-        results = reports.reported(numbers, metric, against=other, **about)
-    emit_results(results, form, output)
+    results = reported(
+        _printed(printed),
+        metric,
+        n_items=n_items,
+        n_negatives=n_negatives,
+        n_users=n_users,
+        sampling=sampling,
+        shape=shape,
+        unscored=unscored,
+        runs=runs,
+        confidence=confidence,
+    )
+    emit_results(results, form, output, explain)
 
 
 @app.command(epilog="Example: sampled-metrics check table.csv")
@@ -212,7 +195,9 @@ def check(
         int | None, options.option("M", "n_negatives of rows without this column.", min=1)
     ] = None,
     shape: options.Shape = defaults.SHAPE,
+    unscored: options.Unscored = defaults.UNSCORED,
     confidence: options.Confidence = defaults.CONFIDENCE,
+    explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -232,7 +217,6 @@ def check(
     sampling, metric, range_low, range_high, likely, flags, and of the exact
     metric in the table measured and standing. Exit status 1 if a row has a flag.
     """
-    from sampled_metrics._base.text import text_of
     from sampled_metrics.printed import check as checking
 
     checks = checking.check(
@@ -241,10 +225,11 @@ def check(
         n_items=n_items,
         n_negatives=n_negatives,
         shape=shape,
+        unscored=unscored,
         confidence=confidence,
     )
     if form is Format.TABLE:
-        emit_text(text_of(checks.parts()), output)
+        emit_parts(checks.parts(), output, explain)
     elif form is Format.JSON:
         emit(checks.rows(), form, output)
     else:
@@ -297,6 +282,7 @@ def compare_files(
     correction: options.Correction = "holm",
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
+    explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -330,7 +316,7 @@ def compare_files(
     given |= {"correction": correction, "confidence": confidence, "min_relevance": min_relevance}
     with options.naming_files(paths):
         results = compare(paths, metric or defaults.METRICS, estimator, **given)
-    emit_results(results, form, output)
+    emit_results(results, form, output, explain)
 
 
 @app.command(epilog="Example: sampled-metrics plan --ranks A.parquet B.parquet --metric HR@10")
@@ -352,6 +338,7 @@ def plan(
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
     shape: options.Shape = defaults.SHAPE,
     confidence: options.Confidence = defaults.CONFIDENCE,
+    explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -388,7 +375,7 @@ def plan(
         shape=shape,
         confidence=confidence,
     )
-    emit_results(results, form, output)
+    emit_results(results, form, output, explain)
 
 
 @app.command(

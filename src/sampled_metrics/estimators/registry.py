@@ -195,9 +195,7 @@ def _vectors_of(estimator: Estimator, problem: Problem) -> Float:
 
 
 register("sampled", label="Sampled")(  # the metric of a ranking of m + 1 items
-    lambda problem: np.array(
-        [measure.at(np.arange(1, problem.m + 2), problem.m + 1) for measure in problem.measures]
-    )
+    lambda problem: np.array([measure.in_sample(problem.m) for measure in problem.measures])
 )
 
 
@@ -284,7 +282,7 @@ def _likely(problem: Problem) -> Float:
     vectors = _after_steps(_steps(problem.n_users), *mixture, problem.shares)
     for place, measure in enumerate(problem.measures):
         if measure.metric.needs_candidates:
-            vectors[place] = measure.at(np.arange(1, problem.m + 2), problem.m + 1)
+            vectors[place] = measure.in_sample(problem.m)
     return vectors
 
 
@@ -305,7 +303,7 @@ def likely_estimates(
     found = values.T @ weights
     for place, measure in enumerate(measures):
         if measure.metric.needs_candidates:
-            found[place] = measure.at(np.arange(1, m + 2), m + 1) @ shares
+            found[place] = measure.in_sample(m) @ shares
     return found
 
 

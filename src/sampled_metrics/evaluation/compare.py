@@ -87,7 +87,7 @@ def compare(
     data
         Data of two or more recommenders, each as for `evaluate` or as for `correct`. Negatives must
         be as many for all, and drawn in the same way.
-    metrics, relevant, seen, n_items, min_relevance, complete, ties, confidence
+    metrics, relevant, seen, n_items, min_relevance, complete, missing, ties, confidence, seed
         See `evaluate`; ties of scores among negatives are `random` by default.
     estimators, positive, n_negatives, sampling, shape
         For sampled rankings, see `correct`; data is taken for such if `positive` or `n_negatives`
@@ -135,8 +135,8 @@ def compare(
     drawn |= {"positive": positive, "relevant": relevant, "ties": of_negatives, "seed": seed}
     full = {"n_items": n_items, "relevant": relevant, "seen": seen}
     full |= {"complete": complete, "min_relevance": min_relevance}
-    samples, rankings = all_alike(data, full | {"missing": missing}, drawn | {"missing": missing})
     measures = parse_measures(metrics)
+    samples, rankings = all_alike(data, full | {"missing": missing}, drawn | {"missing": missing})
     solved: dict[str, Solved] = {}
     if samples:
         if test is not None:

@@ -23,7 +23,7 @@ from sampled_metrics._base.defaults import (
     Names,
 )
 from sampled_metrics._base.errors import InputError, InputWarning, reading
-from sampled_metrics._base.text import Parts
+from sampled_metrics._base.text import Explanation, Parts, Right, span
 from sampled_metrics.estimators import (
     DECLARED,
     Estimator,
@@ -38,7 +38,6 @@ from sampled_metrics.evaluation.results import (
     count,
     likeness,
     missing_notes,
-    span,
     with_questions,
 )
 from sampled_metrics.intervals.kernels import rank_grid
@@ -193,6 +192,7 @@ def correct(
     [0.5]
     """
     check_arguments(shape=shape, confidence=confidence)
+    measures = parse_measures(metrics)
     ranks = as_sampled(
         data,
         n_items=n_items,
@@ -206,7 +206,6 @@ def correct(
     )
     with reading(data):
         question_negatives(ranks)
-    measures = parse_measures(metrics)
     parsed = chosen_estimators(estimators, ranks.n_negatives)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
     solved = solve(ranks, measures, parsed, bracketed, ranges, prior)
@@ -390,7 +389,7 @@ def _parts(
     rows: list[Row] = []
     random = []
     for result in results:
-        row: Row = {"metric": result.metric, "range": ""}
+        row: Row = {"metric": result.metric, "range": Right()}
         if not rows or rows[-1]["metric"] != result.metric:
             row["range"] = span(result.range_low, result.range_high)
             value = _of_random_order(result.metric, result.n_items)
@@ -407,15 +406,15 @@ def _parts(
         rows.append(row)
     first = results[0]
     drawn = "and kept once" if first.sampling == "distinct" else first.sampling.replace("-", " ")
-    lines = [
+    facts = [
         f"{count(first.n_users, 'user')}, {count(first.n_negatives, 'negative')} drawn uniformly "
         f"{drawn} from {first.n_items - 1:,} items. Fractions.",
         *notes,
         "range: values of the exact metric that the sampled ranks allow, at "
-        f"{100 * confidence:g} %, {assumed(first.shape)}.{caveat(first.shape)}",
+        f"{100 * confidence:g} %, {assumed(first.shape)}.",
         *random,
-        meant,
     ]
+    lines = [*filter(None, [caveat(first.shape)]), meant]
     if any(result.estimator == QUOTED for result in results):
         lines.append(
             f"{QUOTED}: the number to quote with the range, if you must quote one. What sampled "
@@ -429,7 +428,7 @@ def _parts(
         'value: what the estimator gives. It measures the metric under "acts like", so it may lie '
         f"outside the range. {beside}"
     )
-    return [rows, "\n".join(lines)]
+    return [rows, "\n".join(facts), Explanation("\n".join(lines))]
 
 
 def _of_random_order(metric: str, n: int) -> float:

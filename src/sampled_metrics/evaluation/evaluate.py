@@ -16,14 +16,13 @@ from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.progress import with_bar
+from sampled_metrics._base.text import Explanation, Parts, span
 from sampled_metrics.evaluation.results import (
     FLAT,
     Results,
     Row,
     count,
-    extent,
     missing_notes,
-    span,
     with_questions,
 )
 from sampled_metrics.intervals.population import Shape, estimate, prior_shapes
@@ -112,6 +111,8 @@ def evaluate(
         `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence
         Nominal coverage of the intervals.
+    seed
+        Of the order of ties, where that is `random`.
     n_jobs
         Threads that rank scores, as in joblib; -1 for one per core. The result does not depend
         on it.
@@ -274,14 +275,7 @@ def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluate
                 effective_users=effective_users,
             )
         )
-    parts = partial(
-        evaluated_parts,
-        confidence=confidence,
-        notes=found.notes,
-        several_items=found.several_items,
-        is_mean=found.is_mean,
-    )
-    return Results(results, parts)
+    return Results(results, partial(_parts, found=found, confidence=confidence))
 
 
 def values_by_user(
@@ -299,13 +293,16 @@ def values_by_user(
 ) -> pd.DataFrame:
     """Calculate exact metrics of each user, a column for each metric and a row for each user.
 
-    Arguments are as for `evaluate`. The index holds the ids of the users, or running numbers from
-    0; a column of the result is a Series by user.
+    Parameters
+    ----------
+    data, metrics, relevant, seen, n_items, min_relevance, complete, missing, ties, seed
+        As for `evaluate`.
 
     Returns
     -------
     pandas.DataFrame
-        A column for each metric, and a row for each user, by id.
+        A column for each metric, and a row for each user; the index holds the ids of the users, or
+        running numbers from 0.
 
     Raises
     ------
@@ -414,24 +411,17 @@ def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
     return notes
 
 
-def evaluated_parts(
-    results: list[Evaluated],
-    confidence: float,
-    notes: list[str],
-    several_items: bool,
-    is_mean: bool = False,
-) -> tuple[list[Row], str]:
-    """Return a row for each result, and a text that says where intervals are too narrow.
+def _parts(results: list[Evaluated], found: _Averages, confidence: float) -> Parts:
+    """Return rows of results, lines that say where intervals are too narrow, and an explanation.
 
     The interval of a share of users, such as recall with one item per user, is right for few users
-    too. `is_mean` tells whether users differ in candidates.
+    too.
     """
-    shares = ("hit",) if several_items else FLAT
+    shares = ("hit",) if found.several_items else FLAT
     percent = f"{100 * confidence:g} %"
     interval = f"interval ({percent})"
     rows: list[Row] = []
     few: dict[str, str] = {}
-    is_toy = max(result.n_users for result in results) < TOY
     for result in results:
         row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
         row[interval] = None
@@ -439,19 +429,23 @@ def evaluated_parts(
             row[interval] = span(result.ci_low, result.ci_high)
             # The mean of fewer users is not near a normal distribution.
             is_share = parse_measure(result.metric).kind in shares
-            if is_toy:
+            if found.n_users < TOY:
                 few[""] = f"fewer than {TOY} users: intervals say little."
             elif not is_share and 0.0 < result.effective_users < 30.0:
                 few[result.metric] = (
                     f"{result.metric}: about {max(round(result.effective_users), 1)} of "
-                    f"{count(result.n_users, 'user')} carry most of the value; its interval is too "
+                    f"{count(found.n_users, 'user')} carry most of the value; its interval is too "
                     "narrow, and holds the metric of other users like these in fewer than "
                     f"{percent} of evaluations."
                 )
         rows.append(row)
-    words = extent([result.n_users for result in results], "user")
-    items = extent([result.n_items for result in results if result.n_items], "candidate")
-    if items:
-        words += f", {'a mean of ' if is_mean else ''}{items}"
-    words += f". Fractions, ties {results[0].ties}. The interval covers the variation over users."
-    return rows, "\n".join([words, *notes, *few.values()])
+    words = count(found.n_users, "user")
+    if found.n_items:
+        mean = "a mean of " if found.is_mean else ""
+        words += f", {mean}{count(found.n_items, 'candidate')}"
+    words += f". Fractions, ties {results[0].ties}."
+    about = Explanation(
+        "interval: values that other users like these may have. ties: place of a held-out item "
+        "among candidates of its score."
+    )
+    return [rows, "\n".join([words, *found.notes, *few.values()]), about]

@@ -120,7 +120,7 @@ class RankMeter:
     >>> meter.update([[0.9, 0.2, 0.4, 0.3]], positive=2)
     >>> meter.update([[0.5, 0.1, 0.7, 0.8], [0.1, 0.9, 0.2, 0.3]], positive=[0, 1])
     >>> [(result.metric, round(result.value, 3)) for result in meter.compute()]
-    [('hit@2', 0.667), ('rr', 0.611)]
+    [('hr@2', 0.667), ('rr', 0.611)]
     """
 
     def __init__(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.text import Parts
+from sampled_metrics._base.text import Explanation, Parts, Right
 from sampled_metrics.evaluation.results import Results, with_questions
 from sampled_metrics.inputs.items import negative_rows, table_of_items
 from sampled_metrics.inputs.tables import ITEM, USER
@@ -41,6 +41,8 @@ def negatives(
     items
         All items, if some are in no other table: a table of `item_id`, a list or an array of ids,
         or their number n for 0 to n - 1.
+    seed
+        Of the draw.
 
     Returns
     -------
@@ -78,7 +80,12 @@ def check_negatives(
 ) -> Results[uniform.Check]:
     """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.
 
-    All arguments are tables as for `negatives`. One result for each property.
+    Parameters
+    ----------
+    negatives
+        A table of user_id and item_id, a row for each negative.
+    relevant, seen, items
+        As for `negatives`.
 
     Returns
     -------
@@ -124,12 +131,16 @@ def _parts(checks: Sequence[uniform.Check]) -> Parts:
             "check": check.name,
             "passed": "yes" if check.passed else "NO",
             "found": _found(check),
-            "p": "" if isnan(check.p_value) else f"{check.p_value:.2g}",
+            "p": Right("" if isnan(check.p_value) else f"{check.p_value:.2g}"),
         }
         rows.append(row)
     remarks = [f"{check.name}: {check.remark}." for check in checks if not check.passed]
     sound = "Sound: distinct, unseen and uniform as far as these tests can tell."
-    return [rows, "\n".join(remarks) or sound]
+    about = Explanation(
+        "found: how many such negatives there are, or the chi-square of how often items are drawn, "
+        "and what sound negatives have. p: how often sound negatives deviate as much."
+    )
+    return [rows, "\n".join(remarks) or sound, about]
 
 
 def _found(check: uniform.Check) -> str:

@@ -4,7 +4,7 @@ from itertools import groupby
 from math import floor, isnan
 from operator import attrgetter
 
-from sampled_metrics._base.text import Parts
+from sampled_metrics._base.text import Bold, Explanation, Parts, Right, Rows, digits, span
 from sampled_metrics.evaluation.correct import Solved
 from sampled_metrics.evaluation.deciding import deciding_differences
 from sampled_metrics.evaluation.drawn import rankings_meant
@@ -17,7 +17,6 @@ from sampled_metrics.evaluation.results import (
     count,
     extent,
     likeness,
-    span,
 )
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import MOST_FACTOR, NONE, assumed
@@ -46,7 +45,7 @@ def order_in_words(result: Compared) -> str:
     """Put an order in words, such as B above A."""
     if result.order == UNDECIDED:
         return UNDECIDED
-    return " above ".join(better_first(result, result.order))
+    return Bold(" above ".join(better_first(result, result.order)))
 
 
 def is_above(result: Compared, order: str) -> str:
@@ -120,30 +119,32 @@ def order_parts(
     by_pair = groupby(results, key=attrgetter("a", "b", "metric"))
     pairs = [next(of_pair) for _, of_pair in by_pair]  # all estimators have the same order
     is_long = len(pairs) > _MOST_ROWS
+    explained: list[str] = []
     rule = _rule(pairs, correction, "range" if solved else "interval")
     if solved:
         rule += f", {assumed(shape)}"
-        meant = rankings_meant([of_name.ranks for of_name in solved.values()], ordered=True)
-        notes = [*notes, *_advice(pairs, solved, shape, confidence), meant]
+        notes = [*notes, *_advice(pairs, solved, shape, confidence)]
+        explained.append(rankings_meant([x.ranks for x in solved.values()], ordered=True))
+        if any(pair.order == UNDECIDED for pair in pairs):
+            explained.append(INSTEAD)
     elif not is_long and any(map(_needs_users, pairs)):
         rule += "; in brackets the users that would decide it"
     lines = [f"{rule}.", *notes]
     is_any_held = any(pair.holds_up_to is not None for pair in pairs)
     if is_any_held:
-        lines.insert(1, _ABOUT_FACTORS)
+        explained.insert(0, _ABOUT_FACTORS)
     if is_long:
         lines.insert(0, _OF_SIGNS)
         rows = _signs(pairs)
     else:
         rows = [_row(pair, confidence, p_values, is_any_held) for pair in pairs]
-    if not solved:
-        return [rows, "\n".join(lines)]
-    about = "Ranges of the exact metrics, and estimates, which may be ordered otherwise:"
-    ranges = _estimates(solved)
-    if is_long:
-        about = "Ranges of the exact metrics (`correct` prints the estimates):"
-        ranges = _ranges(solved)
-    return [rows, "\n".join(lines), about, ranges]
+    parts: list[Rows | str] = [rows, "\n".join(lines)]
+    if solved and is_long:
+        parts += ["Ranges of the exact metrics (`correct` prints the estimates):", _ranges(solved)]
+    elif solved:
+        about = "Ranges of the exact metrics, and estimates, which may be ordered otherwise:"
+        parts += [about, _estimates(solved)]
+    return [*parts, *filter(None, [Explanation("\n".join(explained))])]
 
 
 def _row(pair: Compared, confidence: float, p_values: bool, is_any_held: bool) -> Row:
@@ -157,7 +158,7 @@ def _row(pair: Compared, confidence: float, p_values: bool, is_any_held: bool) -
     if _needs_users(pair):
         row["order"] += f" ({pair.users_needed:,})"
     if is_any_held:
-        row["holds up to"] = _held(pair)
+        row["holds up to"] = Right(_held(pair))
     if p_values:
         row["p_value"] = pair.p_value
     return row
@@ -223,7 +224,7 @@ def _advice(
                 name = "full rankings" if n_negatives is None else f"{n_negatives:,}"
                 line += f", {name} above {difference:.2g}"
         lines.append(f"{line}.")
-    return [*lines, INSTEAD]
+    return lines
 
 
 def _ranges(solved: dict[str, Solved]) -> list[Row]:
@@ -238,22 +239,24 @@ def _ranges(solved: dict[str, Solved]) -> list[Row]:
 
 
 def _estimates(solved: dict[str, Solved]) -> list[Row]:
-    """One row for each metric and recommender, and below them how the estimates act."""
+    """One row for each metric, each recommender below it, and how the estimates act."""
     rows: list[Row] = []
     first = next(iter(solved.values()))
+    nothing = dict.fromkeys(["range", *map(str, first.estimators)], Right())
     for i, measure in enumerate(first.measures):
+        rows.append({"": str(measure), **nothing})
         for name, of_name in solved.items():
             found = of_name.ranges[str(measure)]
-            row: Row = {"": name, "metric": str(measure), "range": span(found.low, found.high)}
+            row: Row = {"": name, "range": span(found.low, found.high)}
             for j, estimator in enumerate(first.estimators):
                 value = of_name.value(i, j)
-                row[str(estimator)] = "-" if isnan(value) else f"{value:.5f}"
+                row[str(estimator)] = Right("-" if isnan(value) else digits(value))
             rows.append(row)
-        row = {"": "acts like", "metric": measure.name, "range": ""}
+        row = {"": "acts like", **nothing}
         for j, estimator in enumerate(first.estimators):
             like = likeness(str(measure), first.behaves_like(i, j), first.ranks.mean_candidates)
-            row[str(estimator)] = like.below_metric
+            row[str(estimator)] = Right(like.below_metric)
             if like.exact_rank is not None:
-                row["metric"] = f"(not {like.exact_rank})"
+                row["range"] = Right(f"(not {like.exact_rank})")
         rows.append(row)
     return rows

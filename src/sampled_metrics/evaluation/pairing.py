@@ -9,8 +9,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError, ask, reading
-from sampled_metrics.inputs.items import table_of
-from sampled_metrics.inputs.tables import RUN
+from sampled_metrics.inputs.tables import table_of
 from sampled_metrics.intervals.ranges import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import as_ranks, as_sampled, taken
@@ -146,7 +145,7 @@ def _is_sampled(name: str, value: Any, full: Mapping[str, Any], drawn: Mapping[s
     if drawn.get("positive") is not None or drawn.get("n_negatives") is not None:
         return True
     with reading(name):
-        table = table_of(value, "ranks, lists or scores", "data", "score", RUN)
+        table = table_of(value)
     if table is None or full.get("complete"):
         return False
     return not table.columns.keys().isdisjoint(("sampled_rank", "label"))

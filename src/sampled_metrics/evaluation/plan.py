@@ -12,7 +12,7 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import integers, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE, Names, Shape
 from sampled_metrics._base.errors import InputError, flag, reading
-from sampled_metrics._base.text import Parts
+from sampled_metrics._base.text import Explanation, Parts, Right
 from sampled_metrics.evaluation.deciding import Pair, decision
 from sampled_metrics.evaluation.pairing import paired_users
 from sampled_metrics.evaluation.results import INSTEAD, Results, count, with_questions
@@ -248,9 +248,9 @@ def _parts(
     rows = []
     lines = [f"{count(results[0].n_users, 'user')} with true ranks {of_ranks}:"]
     for result in results:
-        size = "all"
+        size = Right("all")
         if result.n_negatives is not None:
-            size = f"{result.n_negatives:,}"
+            size = Right(f"{result.n_negatives:,}")
         else:
             exact = f"{result.exact_a:.4f} and {result.exact_b:.4f}"
             lines.append(
@@ -264,15 +264,15 @@ def _parts(
                 "decides above": result.decides_above,
             }
         )
-    lines += [
+    lines += notes
+    explained = [
         "probability: that the range of the difference excludes 0 on the right side, "
         f"{assumed(shape)}.",
         "decides above: a larger difference is decided in more than about half of the evaluations; "
         "all: full rankings.",
-        *notes,
         INSTEAD,
     ]
-    return [rows, "\n".join(lines)]
+    return [rows, "\n".join(lines), Explanation("\n".join(explained))]
 
 
 def _decision_in_words(full: Planned) -> str:

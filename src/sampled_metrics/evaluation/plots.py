@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.evaluation.results import count
+from sampled_metrics.metrics.measures import Measure, parse_measure
 
 STYLE = Path(__file__).with_name("plots.mplstyle")
 _LOOKS = (  # colour and marker by estimator; no red beside green
@@ -40,11 +41,12 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
         import matplotlib as mpl
     except ModuleNotFoundError as error:
         raise InputError("plots need matplotlib: pip install 'sampled-metrics[plot]'") from error
+    table = table.assign(metric=table["metric"].map(parse_measure))
     if "probability" in table:
         return _draw_plan(table, axes)
     table, value, line, names = _contents(table)
     known = _exact_values(exact, [*names, "metric"], value)
-    metrics = list(table.groupby("metric", sort=False))
+    metrics: list[Any] = list(table.groupby("metric", sort=False))
     ends = _axes_of(table, value, known)
     labels = [line, *table["estimator"].unique(), "exact"]
     style = {**mpl.rc_params_from_file(STYLE, use_default_template=False), "font.size": 9}
@@ -60,9 +62,9 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
             raise InputError(f"axes must be {len(metrics)} axes of Matplotlib, one for each metric")
         for panel, (metric, rows) in zip(panels, metrics, strict=True):
             of_metric = {key[:-1]: number for key, number in known.items() if key[-1] == metric}
-            panel.set_xlim(ends[str(metric)])
+            panel.set_xlim(ends[metric])
             _draw_metric(panel, rows, value, line, names, of_metric)
-            panel.set_title(_verdict(parse_measure(str(metric)).label, rows))
+            panel.set_title(_verdict(metric.label, rows))
         panels[-1].set_xlabel(f"{value} (fraction)")
         _draw_legend(panels, labels, own)
     return axes
@@ -93,15 +95,15 @@ def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
 
 def _axes_of(
     table: pd.DataFrame, value: str, exact: Mapping[tuple[Any, ...], float]
-) -> dict[str, tuple[float, float]]:
+) -> dict[Measure, tuple[float, float]]:
     """Choose the ends of the axis of each metric.
 
     Metrics that can be compared share one, which begins at 0; those that compare with all
     candidates, such as AUC, have their own. An axis of differences holds 0. Uncorrected values far
     from all else do not count.
     """
-    by_all = table["metric"].map(lambda name: parse_measure(str(name)).metric.needs_candidates)
-    ends: dict[str, tuple[float, float]] = {}
+    by_all = table["metric"].map(lambda measure: measure.metric.needs_candidates)
+    ends: dict[Measure, tuple[float, float]] = {}
     for _, rows in table.groupby(by_all):
         names = list(rows["metric"].unique())
         known = [number for key, number in exact.items() if key[-1] in names]
@@ -138,11 +140,12 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
             raise InputError("axes must be 1 axes of Matplotlib")
         sizes = table["n_negatives"].dropna().astype(int).unique()
         full = 2 * max(sizes, default=1)
-        for place, (metric, rows) in enumerate(table.groupby("metric", sort=False)):
+        by_metric: Any = table.groupby("metric", sort=False)
+        for place, (metric, rows) in enumerate(by_metric):
             color, marker = _LOOKS[place % len(_LOOKS)]
             at = rows["n_negatives"].fillna(full)
             look = {"color": color, "marker": marker, "markersize": 4}
-            axes.plot(at, rows["probability"], label=parse_measure(str(metric)).label, **look)
+            axes.plot(at, rows["probability"], label=metric.label, **look)
         axes.axhline(_DECIDED, color="0.4", linewidth=1, linestyle="--")
         axes.annotate("95 %", (1, _DECIDED), xycoords=axes.get_yaxis_transform(),
                       xytext=(3, 0), textcoords="offset points", va="center")  # fmt: skip
@@ -152,10 +155,9 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
         axes.set_xticks([*marked, full], [*(f"{m:,}" for m in marked), "all"])
         axes.minorticks_off()
         first = table.iloc[0]
-        n_users = _users(first["n_users"])
+        n_users = count(int(first["n_users"]), "user")
         exact = f"{first['exact_a']:.4f} and {first['exact_b']:.4f}"
-        label = parse_measure(str(first["metric"])).label
-        axes.set_title(f"{n_users}, {label} {exact}")
+        axes.set_title(f"{n_users}, {first['metric'].label} {exact}")
         if table["metric"].nunique() > 1:
             axes.legend()
     return axes
@@ -163,10 +165,8 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
 
 def _draw_legend(panels: NDArray[Any], labels: list[str], own: bool) -> None:
     """Explain the marks of all panels, above a figure of our own, else in the first panel."""
-    drawn = {line.get_label(): line for panel in panels for line in reversed(panel.lines)}
-    drawn |= {
-        line.get_label(): line for panel in panels for line in panel.lines if not _is_at_edge(line)
-    }
+    every = sorted((line for panel in panels for line in panel.lines), key=_is_at_edge)
+    drawn = {line.get_label(): line for line in reversed(every)}
     names = [name for name in labels if name in drawn]
     lines = [drawn[name] for name in names]
     if own:
@@ -224,12 +224,8 @@ def _name(key: tuple[str, ...], rows: pd.DataFrame) -> str:
     """Name a line: a recommender, the difference of two, or of a single one the users."""
     if key:
         return " - ".join(key)
-    n_users = rows["n_users"].iloc[0] if "n_users" in rows else None
-    return "" if pd.isna(n_users) else _users(n_users)
-
-
-def _users(number: float) -> str:
-    return "1 user" if number == 1 else f"{number:,.0f} users"
+    n_users = rows["n_users"].iloc[0]
+    return "" if pd.isna(n_users) else count(int(n_users), "user")
 
 
 def _verdict(metric: str, rows: pd.DataFrame) -> str:
@@ -259,4 +255,8 @@ def _exact_values(
             if name not in exact:
                 raise InputError(f"the exact results have no {name}; give values by {names}")
         exact = exact.set_index(names)[value].to_dict()
-    return {key if isinstance(key, tuple) else (key,): number for key, number in exact.items()}
+    known = {}
+    for key, number in exact.items():
+        *line, metric = key if isinstance(key, tuple) else (key,)
+        known[*line, parse_measure(metric)] = number
+    return known

@@ -82,9 +82,9 @@ class Results(Shown, list[Result]):
     >>> from sampled_metrics import correct
     >>> results = correct([1, 1, 5, 40, 90], "recall@10", "cls", n_items=3541, n_negatives=100)
     >>> print(str(results).partition("\n\n")[0])
-    metric     range             estimator      value    error  acts like
-    ---------  ----------------  -----------  -------  -------  -----------
-    recall@10  0.0000 to 0.9020  cls          0.19742  0.12089  recall@26
+    metric              range  estimator      value    error  acts like
+    ---------  --------------  -----------  -------  -------  -----------
+    recall@10  0.000 to 0.902  cls            0.197    0.121  recall@26
     """
 
     def __init__(self, results: Iterable[Result], show: Callable[..., Parts]) -> None:
@@ -294,11 +294,6 @@ def missing_notes(samples: Iterable[Ranks | SampledRanks]) -> list[str]:
             of = count(ranks.n_missing, "user" if isinstance(ranks, Ranks) else "row")
             notes.append(f"{of} without a list, or without some items in it: these are not found.")
     return notes
-
-
-def span(low: float, high: float) -> str:
-    """Write the ends of a range or an interval."""
-    return f"{low:.4f} to {high:.4f}"
 
 
 def extent(numbers: Sequence[int], noun: str) -> str:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,43 +25,37 @@ from sampled_metrics._base.arrays import (
     is_table,
     pairs_of,
     ranges,
-    require,
     select_rows,
 )
 from sampled_metrics._base.errors import InputError, ask, reading
-from sampled_metrics._base.files import read_array, read_arrays, require_file
+from sampled_metrics._base.files import read_array, reading_as
 from sampled_metrics._base.sparse import canonical
 from sampled_metrics.inputs.tables import (
     ITEM,
-    NUMBERS,
     QRELS,
     USER,
     Table,
-    Trec,
     Values,
     encoded,
-    is_text,
-    known_names,
+    is_number,
     places,
     plain,
-    read_table,
+    table_of,
 )
 
 HELD_OUT = "held-out"
 RELEVANT = "relevant"
 SEEN = "seen"
-ARRAYS = (".npy", ".npz")
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)
-_SHORT_LIST = 20  # rows, up to which comparing all is faster than sorting
 _MARKED = (SEEN, "candidates")  # items without grades, maybe several of each user
 _AXES = {USER: "rows", ITEM: "columns"}
 _LARGEST_ID = 10_000_000  # larger numbers in the place of columns are ids or times
 _FEW = {USER: 1, ITEM: 10}  # two sets of fewer ids may be disjoint by chance
-_JOINTS = re.compile(r"[\s,;|/+_:'\"\[\]()-]+")  # between ids in one cell
-_JOINED = re.compile(r"[\[(]?\d+([ ,;|]+\d+)+[\])]?\Z")
-_NUMBER = re.compile(r"[+-]?\d+(\.0*)?(e[+]?\d{1,2})?\Z", re.IGNORECASE)
+_JOINTS = r"[\s,;|/+_:'\"\[\]()-]+"  # between ids in one cell
+_AROUND_NUMBER = r"^0+|\.0*$"  # in 007 or 7.0
 _SOME = 1000  # ids that are looked at
-_MOST_ITERATIONS = 10  # different second columns of a file called .qrels
+_MOST_GRADES = 10  # different numbers; more are no grades
+_MOST_ITERATIONS = 10  # different second columns of qrels
 Shape = tuple[int, int | None]  # users and items; None for the width of a function
 
 
@@ -179,120 +170,11 @@ class Items(NamedTuple):
         return self.user_ids[user], self.item_ids[item]
 
 
-def is_by_user(data: object) -> bool:
-    """Return whether data is a dictionary by user, or a Series whose index holds ids."""
-    if isinstance(data, pd.Series):
-        return not isinstance(data.index, pd.RangeIndex)
-    return isinstance(data, Mapping) and not sparse.issparse(data)
-
-
-def is_columns(data: object) -> bool:
-    """Return whether data is a dictionary of columns with ids of users and items, or ranks."""
-    if not isinstance(data, Mapping):
-        return False
-    if not all(isinstance(key, str) for key in data):
-        return False
-    known = set(known_names(list(data)))
-    return {USER, ITEM} <= known or not known.isdisjoint(("rank", "n_better", "sampled_rank"))
-
-
-def table_of(data: Any, noun: str, name: str, value: str, trec: Trec) -> Table | None:
-    """Return data with ids as a table; None for arrays, matrices and files of them.
-
-    `value` is the column of the numbers that dictionaries hold by item.
-    """
-    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
-        data = pa.Table.from_pylist(data)
-    if is_by_user(data) and not is_columns(data):
-        return _table_of_users(data, name, value)
-    is_named = isinstance(data, str | Path) and Path(data).suffix not in ARRAYS
-    if isinstance(data, Table | Mapping) or is_named or (is_table(data) and not is_wide(data)):
-        return read_table(data, noun, trec=trec)
-    return None
-
-
-def is_wide(data: Any) -> bool:
-    """Return whether a table is a matrix: numbers only, in columns without a known name."""
-    if not isinstance(data, pd.DataFrame):
-        data = pa.table(data).slice(0, 0).to_pandas()
-    names = [str(name) for name in data.columns]
-    is_number = all(kind.kind in "biuf" for kind in data.dtypes)
-    return is_number and not any(known_names(names))
-
-
-def _table_of_users(data: Any, name: str, value: str) -> Table:
-    """Return a table of a dictionary or a Series by user: one item, a list, or numbers by item."""
-    pairs = list(data.items())
-    has_numbers = bool(pairs) and all(isinstance(own, Mapping) for _, own in pairs)
-    users: list[Any] = []
-    items: list[Any] = []
-    numbers: list[Any] = []
-    rank: list[int] = []
-    for user, own in pairs:
-        if isinstance(own, pd.Series):
-            problem = "a Series; give .to_dict() of scores by item, or .tolist() of items"
-            raise InputError(f"{name}: the items of user {user} are {problem}")
-        if value == "score" and isinstance(own, set | frozenset):
-            problem = "a set, which has no order; expected a list, best first, or scores by item"
-            raise InputError(f"{name}: the items of user {user} are {problem}")
-        listed = items_in(own)
-        users += [user] * len(listed)
-        items += listed
-        of_place = enumerate(_several(own), 1)
-        rank += (place for place, item in of_place if not _is_missing(item))
-        if has_numbers:
-            numbers += own.values()
-    if not items:
-        raise InputError(f"{name}: no items in the lists; expected items for each user")
-    columns = {
-        USER: _column(users, f"{name}: users"),
-        ITEM: _column(items, f"{name}: items"),
-    }
-    if has_numbers:
-        columns[value] = _column(numbers, f"{name}: numbers of items")
-    elif value == "score":
-        columns["rank"] = pa.array(rank)
-    return Table.of(Path(name), pa.table(columns))
-
-
-def items_in(own: Any) -> list[Any]:
-    """Return several items, or one, or none, as a list."""
-    return [item for item in _several(own) if not _is_missing(item)]
-
-
-def _several(own: Any) -> list[Any]:
-    is_array = not isinstance(own, str) and np.ndim(own) == 1
-    if is_array or isinstance(own, (Mapping, *SEVERAL)):
-        return list(own)
-    return [own]
-
-
-def _is_missing(item: object) -> bool:
-    if isinstance(item, float | np.floating):
-        return math.isnan(item)
-    return item is None or item is pd.NA
-
-
-def _column(values: list[Any], name: str) -> pa.Array:
-    given: Any = values
-    if all(isinstance(value, np.float16 | np.float32) for value in values):
-        given = np.array(values)
-    try:
-        column = pa.array(given)
-    except (pa.ArrowException, OverflowError):
-        column = pa.array([None])
-    if pa.types.is_nested(column.type) or pa.types.is_null(column.type):
-        kinds = ", ".join(sorted({type(value).__name__ for value in values}))
-        raise InputError(f"{name} are of type {kinds}; expected numbers or text")
-    return column
-
-
 def table_of_items(given: object, name: str) -> Table | None:
     """Return a table with columns `user_id` and `item_id`; None for items given by position."""
     table = table_of(given, f"{name} items (user_id, item_id)", name, "relevance", QRELS)
     if table is not None:
-        group = table.group()
-        table.require(group, ITEM)
+        table.require(table.group(), ITEM)
     elif is_table(given):
         raise InputError(f"{name}: found a matrix with ids; expected columns user_id and item_id")
     return table
@@ -389,36 +271,25 @@ def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
     """Return the grade of each row: `relevance`, a label, or ratings if there is a least one."""
     if table.names == QRELS.columns:
         _require_iterations(table)
-    for column in ("relevance", "label"):
+    columns = ["relevance", "label"]
+    if name == RELEVANT and (min_relevance > 0.0 or not table.is_rating):
+        columns.append("score")
+    for column in columns:
         if column in table.columns:
-            grades = table.finite(column)
-            if (grades > 0.0).all():
-                _ask_of_labels(table, name)
-            return grades
-    if "score" in table.columns and name == RELEVANT:
-        if min_relevance > 0.0 or not table.is_rating:
-            return table.finite("score")
-        if len(table.columns["score"].unique()) > 1:
-            ask(
-                name, "rating is not read; give min_relevance (--min-relevance) to take it as grade"
-            )
-    _ask_of_labels(table, name)
-    return None
-
-
-def _ask_of_labels(table: Table, name: str) -> None:
-    """Ask about columns that may say which rows count, whose name is not known."""
+            return table.finite(column)
+    if name == RELEVANT and table.is_rating:
+        ask(name, "rating is not read; give min_relevance (--min-relevance) to take it as grade")
     for other, values in table.others.items():
         if _could_be_label(plain(values)):
             problem = f"column {other} may be a label, as 0 and 1 are, but is not read"
             ask(name, f"{problem}; call it label if it is one")
+    return None
 
 
 def _require_iterations(table: Table) -> None:
     """Raise InputError if the second column of qrels holds ids of items."""
-    values = plain(table.others["iter"]).cast(pa.string()).unique().to_pylist()
-    found = len({*values} - {"0", "Q0"})
-    if found > (_MOST_ITERATIONS if table.path.suffix in QRELS.suffixes else 0):
+    found = len(table.others["iter"].unique())
+    if found > _MOST_ITERATIONS:
         raise InputError(
             f"found {found} values in the second column; expected {QRELS.noun}. If columns are "
             "user, item, rating and time, add a header: user_id, item_id, rating, timestamp",
@@ -427,44 +298,26 @@ def _require_iterations(table: Table) -> None:
 
 
 def _could_be_label(values: pa.ChunkedArray) -> bool:
-    """Return whether a column holds 0 or -1 beside larger numbers, or two texts, or gaps."""
-    kind = values.type
-    has_two = len(values.unique()) == 2
-    if is_text(kind):
-        return has_two and len(values) > 4
-    if not any(is_number(kind) for is_number in NUMBERS):
+    """Return whether a column holds few different numbers, the least 0 or -1, as labels do."""
+    if values.null_count or not is_number(values.type):
         return False
     ends = pc.min_max(values).as_py()
-    if values.null_count:
-        return has_two
-    is_index = np.array_equal(np.asarray(values), np.arange(len(values)))
-    return ends["min"] in (-1, 0) and ends["max"] > 0 and not is_index
+    if ends["min"] not in (-1, 0) or ends["max"] <= 0:
+        return False
+    return len(values.unique()) <= min(_MOST_GRADES, len(values) // 2)
 
 
 def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> None:
     """Raise InputError for the first row with the pair of an earlier one."""
-    if _are_different(user, item):
+    pairs = pairs_of(user, item, int(item.max(initial=0)) + 1)
+    ordered = np.sort(pairs)
+    if (ordered[1:] != ordered[:-1]).all():
         return
-    again = first_duplicate(user, item) or 0
-    is_same = (user == user[again]) & (item == item[again])
-    first = int(np.argmax(is_same))
+    again = first_duplicate(pairs) or 0
+    first = int(np.argmax(pairs == pairs[again]))
     user_id, item_id = (table.ids(name)[again] for name in (USER, ITEM))
     problem = f"duplicate of row {first + 1} (user {user_id}, item {item_id})"
     raise table.error_at(again, problem)
-
-
-def _are_different(user: Codes | Int, item: Codes | Int) -> bool:
-    """Return whether all pairs differ; rows of a user's short list are compared with each other."""
-    longest = int(np.bincount(user).max(initial=0))
-    if longest <= _SHORT_LIST and (user[1:] >= user[:-1]).all():
-        for lag in range(1, longest):
-            same = item[lag:] == item[:-lag]
-            same &= user[lag:] == user[:-lag]
-            if same.any():
-                return False
-        return True
-    pairs = np.sort(pairs_of(user, item, int(item.max(initial=0)) + 1))
-    return bool((pairs[1:] != pairs[:-1]).all())
 
 
 def ask_of_common(
@@ -478,72 +331,55 @@ def ask_of_common(
     n_common = int(np.count_nonzero(places(ids, others) >= 0))
     if not n_ids or (ids.type == others.type and n_ids < _FEW[column]):
         n_common = n_ids
-    noun = f"the {column.removesuffix('_id')}s of {name}"
-    if n_ids and not n_common and name == RELEVANT:
-        raise InputError(
-            f"no id of {noun} is one of {others_name}: found {ids[0].as_py()!r}, and "
-            f"{others[0].as_py()!r} in {others_name}; expected the same ids"
-        )
     if 10 * n_common >= n_ids:
         _ask_of_forms(name, ids, others)
         _ask_of_forms(name, others, ids)
-    else:
-        found = f"{n_common:,} of {n_ids:,} ids of {noun} and {others_name} are in both"
-        mine = ids[0].as_py()
-        example = f"such as {mine!r} and {others[0].as_py()!r}"
-        ask(name, f"{found}, {example}: are these ids of the same things?")
+        return
+    found = (
+        f"{n_common:,} of {n_ids:,} ids of the {column.removesuffix('_id')}s of {name} and "
+        f"{others_name} are in both, such as {ids[0].as_py()!r} and {others[0].as_py()!r}"
+    )
+    if not n_common and name == RELEVANT:
+        raise InputError(f"{found}; expected the same ids")
+    ask(name, f"{found}: are these ids of the same things?")
 
 
 def _ask_of_forms(name: str, ids: pa.Array, others: pa.Array) -> None:
     """Ask about texts that are no id of others, but hold several of them, or one as a number."""
     if not pa.types.is_string(ids.type):
         return
-    is_strange = pa.array(places(ids, others) < 0)
-    strange = ids.filter(is_strange)[:_SOME].to_pylist()
-    parts = []
-    numbers = {}
-    for text in strange:
-        parts += _JOINTS.split(text)
-        if _NUMBER.match(text):
-            numbers[text] = f"{float(text):.0f}"
-    texts = pa.array([*parts, *numbers.values()], pa.string())
-    known = _in_both(texts, others)
-    own = _in_both(texts, ids)
-    for text in strange:
-        if _JOINED.match(text) or len(known.intersection(_JOINTS.split(text))) > 1:
-            ask(name, f"found {text!r}: are these several ids? Give each a row of its own")
-            return
-        if numbers.get(text, text) in known - own:
-            ask(name, f"found {text!r} and {numbers[text]}: are these the same id?")
-            return
-
-
-def _in_both(texts: pa.Array, ids: pa.Array) -> set[str]:
-    """Return the texts that are ids."""
-    is_id = places(texts, ids) >= 0
-    return set(texts.filter(pa.array(is_id)).to_pylist())
+    strange = ids.filter(pa.array(places(ids, others) < 0))[:_SOME]
+    parts = pc.split_pattern_regex(strange, _JOINTS)
+    text = np.asarray(pc.list_parent_indices(parts))
+    is_known = places(pc.list_flatten(parts), others) >= 0
+    several = np.bincount(text[is_known], minlength=len(strange)) > 1
+    number = pc.replace_substring_regex(strange, _AROUND_NUMBER, "")
+    same = (places(number, others) >= 0) & (places(number, ids) < 0)
+    if several.any():
+        found = strange[int(np.argmax(several))].as_py()
+        ask(name, f"found {found!r}: are these several ids? Give each a row of its own")
+    elif same.any():
+        place = int(np.argmax(same))
+        ask(name, f"found {strange[place].as_py()!r} and {number[place]}: are these the same id?")
 
 
 def items_of_arrays(given: Any, name: str, shape: Shape | None = None) -> Items:
     """Return items of the rows of a matrix, which may be in a file; see `items_by_position`."""
-    if not isinstance(given, str | Path):
-        return items_by_position(given, name, shape)
-    path = Path(given)
-    noun = f"{name} items"
-    require_file(path, noun)
-    if path.suffix == ".npy":
-        return items_by_position(read_array(path, noun), name, shape)
-    read_arrays(path, f"{noun}, as scipy.sparse.save_npz writes", ("format",), ())
-    try:
-        return items_by_position(sparse.load_npz(path), name, shape)
-    except ValueError as error:
-        raise InputError(f"not {noun} ({error})", path=path) from error
+    if isinstance(given, str | Path):
+        path = Path(given)
+        noun = f"{name} items in an array or a matrix of scipy.sparse.save_npz"
+        if path.suffix == ".npy":
+            given = read_array(path, noun)
+        else:
+            with reading_as(path, noun), path.open("rb") as file:
+                given = sparse.load_npz(file)
+    return items_by_position(given, name, shape)
 
 
-def may_be_matrix(lists: Sequence[Any]) -> bool:
+def may_be_matrix(rows: Sequence[Any]) -> bool:
     """Return whether lists of each user all have the same length, as rows of a matrix."""
-    sizes = {len(items_in(own)) for own in lists}
-    return len(sizes) == 1 and any(isinstance(own, SEVERAL) for own in lists)
+    sizes = {len(own) if isinstance(own, SEVERAL) else -1 for own in rows}
+    return len(sizes) == 1 and -1 not in sizes
 
 
 def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Items:
@@ -552,58 +388,45 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
     They are the nonzeros of a matrix, users x items; a list of columns for each user; or, if
     relevant, one column for each user, -1 or None without.
     """
-    is_object = isinstance(given, np.ndarray) and given.dtype == object
-    if is_object or isinstance(given, pd.Series):
+    if isinstance(given, pd.Series) or np.dtype("O") is getattr(given, "dtype", None):
         given = given.tolist()
-    if isinstance(given, list | tuple) and any(isinstance(own, SEVERAL) for own in given):
-        lists = [items_in(own) for own in given]
-        sizes = [len(own) for own in lists]
-        if shape is None or sizes != [shape[1]] * shape[0]:
-            return _of_lists(lists, name, shape)
     if isinstance(given, list | tuple):
-        given = [-1 if each is None else each for each in given]
-    if sparse.issparse(given):
+        sizes = [len(own) for own in given if isinstance(own, SEVERAL)]
+        is_matrix = shape is not None and sizes == [shape[1]] * shape[0]
+        if sizes and not is_matrix:
+            return _of_lists(given, name, shape)
+        given = [-1 if own is None else own for own in given]
+    if not sparse.issparse(given):
+        given = as_array(given, name)
+    if given.ndim == 2:
         return _of_matrix(given, name, shape)
-    if np.shape(given) == (0,) and (shape is None or not shape[0]):
-        none = np.zeros(0, np.int64)
-        return Items(np.zeros(1, np.int64), none, name=HELD_OUT)
-    array = as_array(given, name)
-    if array.ndim == 2:
-        return _of_matrix(array, name, shape)
-    return _of_columns(array, name, shape)
+    return _of_columns(given, name, shape)
 
 
 def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
     """Take the nonzeros of a matrix; stored zeros of seen items count as seen."""
     size = marked.shape[-1]
     is_other = shape is not None and marked.shape != (shape[0], shape[1] or size)
-    if marked.ndim != 2 or marked.dtype.kind not in "biuf" or is_other:
+    if marked.dtype.kind not in "biuf" or is_other:
         raise _wrong(marked, name, shape)
-    if shape is None and not sparse.issparse(marked):
+    is_sparse = sparse.issparse(marked)
+    if shape is None and not is_sparse and np.unique(marked).size > _MOST_GRADES:
         _refuse_pairs(marked, name)
-    table = canonical(marked, name, keep_zeros=name == SEEN and sparse.issparse(marked))
-    bad = table.data[~np.isfinite(table.data)]
-    if bad.size:
-        raise InputError(f"{name} has {bad[0]}; expected finite numbers, 0 where it is not {name}")
+    table = canonical(marked, name, keep_zeros=name == SEEN and is_sparse)
+    if not np.isfinite(table.data).all():
+        raise InputError(f"{name} has numbers that are not finite; expected 0 where it is not")
     grades = None
     if name not in _MARKED:
         table.data = np.maximum(table.data, 0)
         table.eliminate_zeros()
         grades = grades_of(table.data.astype(np.float64))
-        is_float = marked.dtype.kind == "f" and not sparse.issparse(marked)
-        if is_float and table.nnz == marked.size > 1:
-            ask(name, "all numbers of the matrix are above 0: are these scores, not grades?")
     start = table.indptr.astype(np.int64)
     return Items(start, table.indices, table.shape[1], relevance=grades, name=name)
 
 
-def _refuse_pairs(rows: Any, name: str, is_in_order: bool = False) -> None:
-    """Raise InputError for rows of user, item and maybe a rating, at times in order of users."""
-    table = np.asarray(rows)
-    if len(table) < 10 or not 1 < table.shape[1] <= 5:
-        return
-    falls = (np.diff(table[:, 0]) < 0).any()
-    if np.unique(table).size > 10 and not (is_in_order and falls):
+def _refuse_pairs(rows: Any, name: str) -> None:
+    """Raise InputError for many rows of a few numbers, as of user, item and maybe a rating."""
+    if len(rows) >= 10 and 1 < len(rows[0]) <= 5:
         raise InputError(
             f"{name}: found rows of {len(rows[0])} numbers; if these are users and items, give a "
             "DataFrame with columns user_id and item_id"
@@ -612,52 +435,49 @@ def _refuse_pairs(rows: Any, name: str, is_in_order: bool = False) -> None:
 
 def _of_columns(columns: Any, name: str, shape: Shape | None) -> Items:
     """Take one column for each user, -1 for users without."""
-    n_users, n_items = shape or (columns.size, None)
-    if columns.dtype.kind not in "iu" or name in _MARKED or columns.size != n_users:
+    is_other = shape is not None and columns.size != shape[0]
+    if columns.dtype.kind not in "iu" or name in _MARKED or is_other:
         raise _wrong(columns, name, shape)
     item = integers(name, columns)
-    good = (item >= -1) & (item < (n_items or np.inf))
-    bound = f"0 to {n_items - 1}" if n_items else "from 0"
-    require(name, item, good, f"columns {bound}, or -1 for users without")
     has_item = item != -1
-    start = np.append(0, np.cumsum(has_item))
-    return Items(start, item[has_item], n_items, name=HELD_OUT if has_item.all() else name)
+    owner = np.flatnonzero(has_item)
+    items = _of_pairs(owner, item[has_item], name, (item.size, shape[1] if shape else None))
+    return items._replace(name=HELD_OUT) if has_item.all() else items
 
 
-def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) -> Items:
+def _of_lists(lists: Sequence[Any], name: str, shape: Shape | None) -> Items:
     """Take the columns of each user."""
     if shape is not None and len(lists) != shape[0]:
         raise InputError(f"{name}: found lists of {len(lists)} users; expected {shape[0]}")
-    sizes = [len(own) for own in lists]
-    if shape is None and len(set(sizes)) == 1:
-        _refuse_pairs(lists, name, is_in_order=True)
-    together = list(chain.from_iterable(lists))
-    item = integers(name, together, is_column=True)
-    first = int(item.min(initial=0))
-    last = int(item.max(initial=-1))
-    n_items = last + 1
-    if shape is not None and shape[1] is not None:
-        n_items = shape[1]
-    if first < 0 or last >= n_items:
-        found = f"found items {item.min()} to {last}"
-        raise InputError(f"{name}: {found}; expected columns, 0 to {n_items - 1}")
-    start = np.cumsum([0, *sizes])
-    items = _of_matrix(Items(start, item, n_items).matrix(), name, None)
-    if shape is not None:
-        items = items._replace(n_items=shape[1])
-    return items
+    items = pd.Series(lists, dtype=object).explode().dropna()
+    owner = items.index.to_numpy()
+    item = integers(name, items.to_list(), is_column=True)
+    if shape is None and may_be_matrix(lists):
+        first = item[np.diff(owner, prepend=-1) > 0]
+        if (first[1:] >= first[:-1]).all() and np.unique(item).size > _MOST_GRADES:
+            _refuse_pairs(lists, name)
+    return _of_pairs(owner, item, name, shape or (len(lists), int(item.max(initial=-1)) + 1))
+
+
+def _of_pairs(owner: Int, item: Int, name: str, shape: Shape) -> Items:
+    """Take columns and their users, each pair once."""
+    n_users, n_items = shape
+    bad = (item < 0) | (item >= (n_items or np.inf))
+    if bad.any():
+        row = int(np.argmax(bad))
+        bound = f"0 to {n_items - 1}" if n_items else "from 0"
+        problem = f"found {item[row]}; expected columns, {bound}"
+        raise InputError(problem, row=int(owner[row]) + 1, column=name)
+    width = int(item.max(initial=0)) + 1
+    pairs = np.unique(pairs_of(owner, item, width))
+    return Items.of_pairs(pairs // width, pairs % width, n_users, n_items, name=name)
 
 
 def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:
     """Make the error for an array that gives no items."""
     found = f"{name} items are {given.dtype} of shape {given.shape}"
-    whole = "users x items"
-    if shape:
-        whole = f"users x items, {shape}"
-    one = "a column per user"
-    if name in _MARKED:
-        one = "a list of columns per user"
-    return InputError(f"{found}; expected {one}, or numbers of {whole}")
+    whole = f"users x items, {shape}" if shape else "users x items"
+    return InputError(f"{found}; expected columns of each user, or numbers of {whole}")
 
 
 def ask_of_grades(grades: Float | None) -> None:

@@ -37,18 +37,17 @@ from sampled_metrics.inputs.items import (
     ask_of_common,
     items_by_id,
     require_different,
-    table_of,
 )
 from sampled_metrics.inputs.scores import ask_of_seen_items
 from sampled_metrics.inputs.tables import (
     ITEM,
-    RUN,
     USER,
     Table,
     as_numpy,
     encoded,
     places,
     read_table,
+    table_of,
 )
 
 _SEVERAL = 10  # lists; fewer are in some order by chance
@@ -79,7 +78,7 @@ def lists_of(data: Any) -> Lists:
     """
     if isinstance(data, Lists):
         return data
-    table = table_of(data, "ranks, lists or scores", "data", "score", RUN)
+    table = table_of(data)
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table or a dictionary of lists")
     group = table.group()

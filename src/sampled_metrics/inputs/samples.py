@@ -11,9 +11,9 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Bool, Ids, Int, select_rows
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics.inputs.counting import by_score
-from sampled_metrics.inputs.items import RELEVANT, Items, ask_of_grades, items_by_id, table_of
+from sampled_metrics.inputs.items import RELEVANT, Items, ask_of_grades, items_by_id
 from sampled_metrics.inputs.scores import Beside
-from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table, as_numpy, places
+from sampled_metrics.inputs.tables import ITEM, USER, Table, as_numpy, places, table_of
 
 
 class Pairs(NamedTuple):
@@ -66,7 +66,7 @@ def count_pairs(
     that are none of `candidates` are left out.
     """
     check_arguments(missing=missing)
-    table = table_of(data, "sampled ranks", "data", "score", RUN)
+    table = table_of(data, "sampled ranks")
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table of candidates")
     _require_columns(table, relevant)

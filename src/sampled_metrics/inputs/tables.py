@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -20,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as pyarrow_csv
 from pyarrow import parquet
+from scipy import sparse
 
 from sampled_metrics._base.arrays import (
     EXACT,
@@ -33,8 +32,8 @@ from sampled_metrics._base.arrays import (
     is_table,
     ordered_floats,
 )
-from sampled_metrics._base.errors import NO_MEMORY, InputError, ask
-from sampled_metrics._base.files import require_file
+from sampled_metrics._base.errors import InputError, ask
+from sampled_metrics._base.files import reading_as
 
 Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
 Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
@@ -56,37 +55,24 @@ ALIASES = {
 _ORDERED = {"score", "rank", "sampledrank", "nbetter", "relevance"}  # nothing else is a score
 TYPE = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds it to the name of a column
 PARQUET = (".parquet", ".pq")
+ARRAYS = (".npy", ".npz")
 _IDS = "whole numbers or text"
-_MANY = 10_000  # numbers, from which on other ways to encode them are faster
-NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
-_NO_IDS = {
-    r"[\x00-\x1f\x7f]": "with control characters",
-    r"^.{201}": "of more than 200 characters",
-    r"^\s|\s$": "with a blank at an end",
-}
+_HOLDS = {pa.float16(): 2**11, pa.float32(): 2**24}  # all whole numbers below
+_NO_ID = r"^$|^\s|\s$|[\x00-\x1f\x7f]|^.{201}"
 _CANONICAL = r"^(0|-?[1-9]\d{0,18})$"  # as numbers, 007 and +7 would be the same id as 7
-_FOREIGN = {
-    b"PK\x03\x04": "a spreadsheet or an archive (.xlsx, .zip); save it as CSV",
-    b"\xd0\xcf\x11\xe0": "a spreadsheet (.xls); save it as CSV",
-    b"PAR1": "parquet; give it a name that ends in .parquet",
-    b"\x93NUMPY": "an array of numpy; give it a name that ends in .npy",
-    b"{": "JSON; save it as CSV",
-    b"[": "JSON; save it as CSV",
-}
 
 
 class Trec(NamedTuple):
     """A kind of file of trec_eval: no header, columns separated by blanks."""
 
     noun: str
-    suffixes: tuple[str, ...]
     columns: tuple[str, ...]
     numbers: tuple[int, ...]  # places of columns of numbers
 
 
 RUN_COLUMNS = (USER, "Q0", ITEM, "place", "score", "tag")  # trec_eval ignores Q0, place and tag
-RUN = Trec("a TREC run (qid Q0 docid rank score tag)", (".run", ".trec"), RUN_COLUMNS, (3, 4))
-QRELS = Trec("qrels (qid iter docid rel)", (".qrels",), (USER, "iter", ITEM, "relevance"), (3,))
+RUN = Trec("a TREC run (qid Q0 docid rank score tag)", RUN_COLUMNS, (3, 4))
+QRELS = Trec("qrels (qid iter docid rel)", (USER, "iter", ITEM, "relevance"), (3,))
 
 
 @dataclass(frozen=True)
@@ -137,28 +123,27 @@ class Table:
                 raise InputError(f"lacks column {name}; found {found}", path=self.path)
 
     def whole(
-        self, name: str, least: int, most: int | Int | None = None, expected: str | None = None
+        self,
+        name: str,
+        least: int,
+        most: int | Int | None = None,
+        expected: str = "whole numbers",
     ) -> Int:
         """Return a column of whole numbers from `least` to `most`, one bound or one per row."""
-        of_rows = np.asarray(most)
-        bound = f"at least {least}"
-        if most is not None and not of_rows.ndim:
-            bound = f"{least} to {most}"
-        words = expected or f"whole numbers, {bound}"
-        values = self._numbers(name, words)
-        if values.dtype.kind == "f":
-            is_whole = (np.floor(values) == values) & (np.abs(values) < EXACT)
-            self.refuse(name, ~is_whole, values, words)
-        values = values.astype(np.int64, copy=False)
+        values = self._numbers(name, expected)
         bad = values < least
+        if values.dtype.kind == "f":
+            bad |= (np.floor(values) != values) | (np.abs(values) >= EXACT)
         if most is not None:
             bad |= values > most
-        if of_rows.ndim and bad.any():
-            bound = f"{least} to {of_rows[np.argmax(bad)]}"
-        if expected is not None:
-            bound = f"{expected}, {bound}"
-        self.refuse(name, bad, values, bound)
-        return values
+
+        def allowed(row: int) -> str:
+            if most is None:
+                return f"{expected}, at least {least}"
+            return f"{expected}, {least} to {np.broadcast_to(most, values.shape)[row]}"
+
+        self.refuse(name, bad, values, allowed)
+        return values.astype(np.int64, copy=False)
 
     def group(self, by_row: bool = False) -> str:
         """Return the column of ids of rows that belong together, of users or else of `row_id`."""
@@ -206,37 +191,28 @@ class Table:
         """
         column = self.present(name, _IDS)
         kind = plain_type(column.type)
-        if pa.types.is_floating(kind):
-            self._refuse_rounded(name, kind)
         if pa.types.is_floating(kind) or kind == pa.uint64():
-            numbers = self.whole(name, -(2**63), expected=_IDS)
-            column = pa.chunked_array([numbers])
-            kind = pa.int64()
-        if not (is_text(kind) or pa.types.is_integer(kind)):
+            numbers = self._numbers(name, _IDS)
+            if numbers.dtype.kind == "f":
+                end = _HOLDS.get(kind, EXACT)
+                bad = (np.floor(numbers) != numbers) | (np.abs(numbers) >= end)
+                self.refuse(name, bad, numbers, _IDS)
+            column = pa.chunked_array([numbers.astype(np.int64)])
+        elif not (is_text(kind) or pa.types.is_integer(kind)):
             raise self._wrong_type(name, column, _IDS)
         codes, names = encoded(column)
-        if pa.types.is_integer(kind):
+        if not is_text(names.type):
             return codes, names.cast(pa.int64())
-        names = names.cast(pa.string())
-        is_empty = np.asarray(pc.equal(names, ""))
-        nothing = np.full(len(codes), "nothing")
-        self.refuse(name, is_empty[codes], nothing, _IDS)
-        is_number = np.asarray(pc.match_substring_regex(names, _CANONICAL))
-        if is_number.all() and fits(names, pa.int64()):
+        is_number = pc.match_substring_regex(names, _CANONICAL)
+        if pc.all(is_number).as_py() and fits(names, pa.int64()):
             return codes, names.cast(pa.int64())
-        for pattern, problem in _NO_IDS.items():
-            bad = np.asarray(pc.match_substring_regex(names, pattern))
-            if bad.any():
-                row = int(np.argmax(bad[codes]))
-                raise self.error_at(row, f"found an id {problem}", name)
-        return codes, names
-
-    def _refuse_rounded(self, name: str, kind: pa.DataType) -> None:
-        """Raise InputError for ids as floats that are too narrow to tell them apart."""
-        exact = {16: 2**11, 32: 2**24}.get(kind.bit_width)
-        if exact is not None:
-            values = np.abs(self.finite(name))
-            self.refuse(name, values >= exact, values, f"ids as integers, as {kind} rounds them")
+        bad = np.asarray(pc.match_substring_regex(names, _NO_ID))
+        if bad.any():
+            row = int(np.argmax(bad[codes]))
+            text = names[codes[row]].as_py()
+            problem = "ids of 1 to 200 characters, without control characters or blanks at an end"
+            raise self.error(name, row, text and repr(text), problem)
+        return codes, names.cast(pa.string())
 
     def places(self, name: str, among: Ids, expected: str) -> Int:
         """Return the place of each id of a column in `among`; a missing one raises InputError."""
@@ -256,10 +232,8 @@ class Table:
 
     def error(self, name: str, row: int, found: object, expected: str) -> InputError:
         """Make the error for a value; `row` counts from 0."""
-        shown = str(found)
-        if isinstance(found, np.floating):
-            shown = f"{found:.15g}"
-        return self.error_at(row, f"found {shown[:80]}; expected {expected}", name)
+        shown = f"{found:.15g}" if isinstance(found, np.floating) else str(found)[:80]
+        return self.error_at(row, f"found {shown or 'nothing'}; expected {expected}", name)
 
     def error_at(self, row: int, problem: str, column: str | None = None) -> InputError:
         """Make the error for a row, which counts from 0."""
@@ -278,21 +252,14 @@ class Table:
         """Return numbers, or text that holds numbers, as int64 if all fit, else as float64."""
         column = plain(self.present(name, expected))
         kind = column.type
-        if is_text(kind):
-            column = self._cast(name, pc.utf8_trim_whitespace(column), expected)
-        elif not any(is_number(kind) for is_number in NUMBERS):
+        if not (is_text(kind) or is_number(kind)):
             raise self._wrong_type(name, column, expected)
-        if not pa.types.is_floating(column.type) and fits(column, pa.int64()):
-            return np.asarray(column.cast(pa.int64()))
-        return np.asarray(column.cast(pa.float64(), safe=False))
-
-    def _cast(self, name: str, text: pa.ChunkedArray, expected: str) -> pa.ChunkedArray:
-        """Cast text to float64, or raise InputError for the first value that is no number."""
-        if fits(text, pa.float64()):
-            return text.cast(pa.float64())
-        rows = range(1, len(text) + 1)
-        row = bisect_left(rows, True, key=lambda end: not fits(text[:end], pa.float64()))
-        raise self.error(name, row, repr(text[row].as_py()), expected)
+        values = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy()
+        if is_text(kind):
+            self.refuse(name, np.isnan(values), column, expected)
+        if values.dtype.kind in "biu" and values.max(initial=0) <= 2**63 - 1:
+            return values.astype(np.int64, copy=False)
+        return values.astype(np.float64, copy=False)
 
     def _wrong_type(self, name: str, column: pa.ChunkedArray, expected: str) -> InputError:
         found = f"type {column.type}"
@@ -329,6 +296,13 @@ def known_names(names: Sequence[str], columns: Sequence[str] = KNOWN) -> list[st
 def is_text(kind: pa.DataType) -> bool:
     """Return whether a type is of texts; polars has views."""
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Return whether a type is of numbers, or of true and false."""
+    types = pa.types
+    is_decimal = types.is_decimal(kind) or types.is_boolean(kind)
+    return is_decimal or types.is_integer(kind) or types.is_floating(kind)
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -381,16 +355,8 @@ def places(ids: Values, among: Values) -> Int:
 
 
 def encoded(column: Values) -> tuple[Codes, pa.Array]:
-    """Encode ids: int32 codes, and the distinct ids by first appearance.
-
-    Numbers close to each other are looked up by their places; of numbers that follow themselves,
-    as the users of lists, each run is encoded once.
-    """
+    """Encode ids: int32 codes, and the distinct ids by first appearance."""
     column = as_arrow(column)
-    if pa.types.is_integer(column.type) and len(column) >= _MANY and fits(column, pa.int64()):
-        found = _encoded_numbers(as_numpy(column))
-        if found is not None:
-            return found
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     if isinstance(column, pa.ChunkedArray):
@@ -403,26 +369,64 @@ def encoded(column: Values) -> tuple[Codes, pa.Array]:
     return codes.astype(np.int32, copy=False), names
 
 
-def _encoded_numbers(ids: Int) -> tuple[Codes, pa.Array] | None:
-    """Encode numbers by runs or by their places; None if they are neither in runs nor close."""
-    is_new = np.append(True, ids[1:] != ids[:-1])
-    begins = np.flatnonzero(is_new)
-    if 2 * begins.size <= ids.size:
-        codes, names = encoded(ids[begins])
-        lengths = np.diff(begins, append=ids.size)
-        return np.repeat(codes, lengths), names
-    least = int(ids.min())
-    if int(ids.max()) - least >= ids.size:
-        return None
-    place = np.subtract(ids, least, out=np.empty(ids.size, np.int32), casting="unsafe")
-    first = np.full(int(place.max()) + 1, ids.size, np.int32)
-    rows = np.arange(ids.size, dtype=np.int32)
-    first[place[::-1]] = rows[::-1]  # the last one written stays
-    known = np.flatnonzero(first < ids.size)
-    known = known[np.argsort(first[known])]
-    first[known] = np.arange(known.size)
-    names = pa.array((known + least).astype(ids.dtype))
-    return first[place], names
+def is_by_user(data: object) -> bool:
+    """Return whether data is a dictionary by user, or a Series whose index holds ids."""
+    if isinstance(data, pd.Series):
+        return not isinstance(data.index, pd.RangeIndex)
+    if not isinstance(data, Mapping) or sparse.issparse(data):
+        return False
+    known = set(known_names(list(data))) if all(isinstance(key, str) for key in data) else set()
+    return not ({USER, ITEM} <= known or known & {"rank", "n_better", "sampled_rank"})
+
+
+def table_of(
+    data: Any,
+    noun: str = "ranks, lists or scores",
+    name: str = "data",
+    value: str = "score",
+    trec: Trec = RUN,
+) -> Table | None:
+    """Return data with ids as a table; None for arrays, matrices and files of them.
+
+    `value` is the column of the numbers that dictionaries hold by item.
+    """
+    if is_by_user(data):
+        frame = _frame_of_users(data, name, value)
+        return Table.of(Path(name), _in_memory(frame, Path(name), noun))
+    is_named = isinstance(data, str | Path) and Path(data).suffix not in ARRAYS
+    is_given = isinstance(data, Table) or (isinstance(data, Mapping) and not sparse.issparse(data))
+    if is_given or is_named or (is_table(data) and not is_wide(data)):
+        return read_table(data, noun, trec=trec)
+    return None
+
+
+def is_wide(data: Any) -> bool:
+    """Return whether a table is a matrix: numbers only, in columns without a known name."""
+    if not isinstance(data, pd.DataFrame):
+        data = pa.table(data).slice(0, 0).to_pandas()
+    is_number = all(kind.kind in "biuf" for kind in data.dtypes)
+    return is_number and not any(known_names([str(name) for name in data.columns]))
+
+
+def _frame_of_users(data: Any, name: str, value: str) -> pd.DataFrame:
+    """Return a table of a dictionary or a Series by user: one item, a list, or numbers by item."""
+    users = [user for user, _ in data.items()]
+    given = [own for _, own in data.items()]
+    if not any(np.size(own) for own in given):
+        raise InputError(f"{name}: no items; expected items for each user")
+    if value == "score" and any(isinstance(own, set | frozenset) for own in given):
+        raise InputError(f"{name}: a set has no order; expected lists, best first")
+    if all(isinstance(own, Mapping) for own in given):
+        rows = [(user, *pair) for user, own in data.items() for pair in own.items()]
+        return pd.DataFrame(rows, columns=[USER, ITEM, value])
+    items = pd.Series(given, dtype=object).explode()
+    place = items.groupby(level=0).cumcount() + 1
+    is_item = items.notna()
+    owner = items.index[is_item]
+    frame = pd.DataFrame({USER: [users[row] for row in owner], ITEM: items[is_item].to_list()})
+    if value == "score":
+        frame["rank"] = place[is_item].to_numpy()
+    return frame
 
 
 def read_table(
@@ -444,25 +448,35 @@ def read_table(
         return data
     if isinstance(data, str | Path):
         path = Path(data)
-        require_file(path, noun)
-        with _reading(path, noun):
+        with reading_as(path, noun):
+            if path.exists() and not path.is_file():
+                raise InputError(f"a folder, a pipe or a device; expected {noun}", path=path)
             if path.suffix.lower() in PARQUET:
                 read = parquet.read_table(path)
             else:
-                read = _read_text(path, noun, columns, trec, ids, separator)
-    elif is_table(data) or isinstance(data, Mapping):
-        path = Path("DataFrame")
-        read = _in_memory(data, path)
+                read = _read_text(path, columns, trec, ids, separator)
     else:
-        raise InputError(f"found {type(data).__name__}; expected {noun} in a table or a file")
+        path = Path("data")
+        read = _in_memory(data, path, noun)
     table = Table.of(path, read, columns)
-    _require_known(path, table.names, noun, columns)
-    if len(table) == 0:
-        raise InputError(f"no rows; expected {noun}", path=path)
+    expected = f"expected {noun}: some of {', '.join(columns)}"
+    if not table.columns:
+        raise InputError(f"{_problem_of_names(table.names)}; {expected}", path=path)
+    if not len(table):
+        raise InputError(f"no rows; {expected}", path=path)
     return table
 
 
-def _in_memory(data: Any, path: Path) -> pa.Table:
+def _problem_of_names(names: Sequence[str]) -> str:
+    """Return why a table has no column that is known."""
+    if any(re.match(r"[+-]?\d", name) for name in names):  # values, not to be shown
+        return "no header that names the columns"
+    return f"found columns {', '.join(names)[:200]}"
+
+
+def _in_memory(data: Any, path: Path, noun: str) -> pa.Table:
+    if not (is_table(data) or isinstance(data, Mapping)):
+        raise InputError(f"found {type(data).__name__}; expected {noun} in a table or a file")
     try:
         if isinstance(data, pd.DataFrame):
             named = [name for name in data.index.names if name is not None]
@@ -470,135 +484,57 @@ def _in_memory(data: Any, path: Path) -> pa.Table:
                 data = data.reset_index(named)
             return pa.Table.from_pandas(data.rename(columns=str), preserve_index=False)
         return pa.table(data)
-    except (pa.ArrowException, ValueError, TypeError) as error:
+    except (pa.ArrowException, ArithmeticError, ValueError, TypeError) as error:
         raise InputError(f"not a table ({error})", path=path) from error
-
-
-@contextmanager
-def _reading(path: Path, noun: str) -> Any:
-    """Turn any error of pyarrow into an InputError."""
-    try:
-        yield
-    except (OSError, MemoryError, pa.ArrowException, UnicodeDecodeError) as error:
-        if isinstance(error, MemoryError) or "malloc" in str(error):
-            raise InputError(f"{NO_MEMORY} ({error})", path=path) from error
-        lengths = re.search(r"Expected (\d+) columns, got (\d+):? ?(#?)", str(error))
-        if lengths is not None:
-            problem = f"found {lengths[2]} columns; expected {lengths[1]}"
-            if lengths[3]:
-                problem = f"found a comment (#); expected {lengths[1]} columns"
-            raise InputError(problem, path=path) from error
-        if isinstance(error, UnicodeDecodeError):
-            raise InputError(f"not text in UTF-8; expected {noun}", path=path) from error
-        kind = noun
-        if path.suffix.lower() in PARQUET:
-            kind = "parquet"
-        raise InputError(f"not {kind} ({error}); expected {noun}", path=path) from error
 
 
 def _read_text(
     path: Path,
-    noun: str,
     columns: Sequence[str],
     trec: Trec | None,
     ids: Sequence[str],
     separator: str | None,
 ) -> pa.Table:
-    first = _first_line(path, noun, trec)
-    if trec is not None and _is_trec(path, first, trec):
+    """Read a text whose first lines may be comments (#)."""
+    with pa.input_stream(str(path)) as stream:
+        start = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf")
+    if b"\0" in start or not start.strip():
+        raise ValueError("no text")
+    lines = start.splitlines()
+    n_comments = 0
+    while n_comments < len(lines) and lines[n_comments].startswith(b"#"):
+        n_comments += 1
+    first = next(filter(bytes.strip, lines[n_comments:]), b"").decode()
+    if trec is not None and _is_trec(first, trec):
         names = list(trec.columns)
-        source = _single_blanks(path, len(names))
-        options = pyarrow_csv.ReadOptions(column_names=names)
-        layout = pyarrow_csv.ParseOptions(delimiter=" ", quote_char=False)
-    else:
-        first = _first_line(path, noun, None)
-        separator = separator or ("\t" if "\t" in first else ",")
-        names = next(csv.reader([first], delimiter=separator))
-        source = str(path)
-        options = pyarrow_csv.ReadOptions()
-        layout = pyarrow_csv.ParseOptions(delimiter=separator)
-    known = _require_known(path, names, noun, columns)
-    types: dict[str, Any] = {}
-    is_hexadecimal = _holds(path, b"0x", b"0X")  # which would be read as other numbers
-    for name, own in zip(names, known, strict=True):
-        if own in ids:
-            types[name] = pa.dictionary(pa.int32(), pa.string())
-        elif is_hexadecimal and own is not None:
-            types[name] = pa.string()
-    values = pyarrow_csv.ConvertOptions(column_types=types, null_values=[""])
-    return pyarrow_csv.read_csv(source, options, layout, values)
+        frame = pd.read_csv(
+            path,
+            sep=r"\s+",
+            names=names,
+            dtype=str,
+            skiprows=n_comments,
+            quoting=csv.QUOTE_NONE,
+            keep_default_na=False,
+        )
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    if separator is None:
+        separator = next((sign for sign in "\t,;" if sign in first), ",")
+    names = next(csv.reader([first], delimiter=separator))
+    known = known_names(names, columns)
+    text = pa.dictionary(pa.int32(), pa.string())
+    types = {name: text for name, own in zip(names, known, strict=True) if own in ids}
+    return pyarrow_csv.read_csv(
+        path,
+        pyarrow_csv.ReadOptions(skip_rows=n_comments),
+        pyarrow_csv.ParseOptions(delimiter=separator),
+        pyarrow_csv.ConvertOptions(column_types=types, null_values=[""]),
+    )
 
 
-def _first_line(path: Path, noun: str, trec: Trec | None) -> str:
-    """Return the line that names the columns or, of a format of trec_eval, the first of data."""
-    with pa.input_stream(str(path)) as stream:
-        text = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()
-    if trec is not None:
-        text = re.sub(rb"\A(#.*\s+)+", b"", text)
-    problem = ""
-    if not text:
-        problem = "empty"
-    elif b"\0" in text:
-        problem = "not text"
-    for mark, kind in _FOREIGN.items():
-        if text.startswith(mark):
-            problem = f"found {kind}"
-    if problem:
-        raise InputError(f"{problem}; expected {noun}", path=path)
-    return re.split(rb"[\r\n]", text, maxsplit=1)[0].decode()
-
-
-def _holds(path: Path, *parts: bytes) -> bool:
-    """Return whether the text of a file holds any of some parts of two bytes."""
-    last = b""
-    with pa.input_stream(str(path)) as stream:
-        while block := stream.read(1 << 22):
-            if any(part in last + block for part in parts):
-                return True
-            last = block[-1:]
-    return False
-
-
-def _single_blanks(path: Path, n_columns: int) -> pa.BufferReader:
-    """Return the text of a file with one blank between columns, without comments."""
-    with pa.input_stream(str(path)) as stream:
-        text = stream.read().removeprefix(b"\xef\xbb\xbf")
-    comments = re.findall(rb"^#.*", text, re.MULTILINE)
-    if any(len(line.split()) == n_columns for line in comments):
-        ask(str(path), f"{len(comments)} lines begin with #, which makes them comments")
-    text = re.sub(rb"^#.*\n?", b"", text, flags=re.MULTILINE)
-    text = re.sub(rb"[ \t]+", b" ", text)
-    return pa.BufferReader(re.sub(rb"^ | (?=\r?$)", b"", text, flags=re.MULTILINE))
-
-
-def _is_trec(path: Path, first: str, trec: Trec) -> bool:
-    """Return whether a file has the name of a format, or a first line as the format has."""
-    if path.suffix in trec.suffixes:
-        return True
+def _is_trec(first: str, trec: Trec) -> bool:
+    """Return whether the first line is one of a format of trec_eval."""
     fields = first.split()
     if len(fields) != len(trec.columns):
         return False
-    numbers = [fields[place] for place in trec.numbers]
-    return fits(pa.array(numbers), pa.float64())
-
-
-def _require_known(
-    path: Path, names: Sequence[str], noun: str, columns: Sequence[str]
-) -> list[str | None]:
-    """Return the names of columns here, or raise InputError if none is known."""
-    known = known_names(names, columns)
-    if not any(known):
-        expected = f"expected {noun}: some of {', '.join(columns)}"
-        raise InputError(f"{_problem_of_names(names)}; {expected}", path=path)
-    return known
-
-
-def _problem_of_names(names: Sequence[str]) -> str:
-    """Return why a table has no column that is known."""
-    if any(";" in name for name in names):
-        return "columns are separated by semicolons, expected commas or tabs"
-    if "".join(names[:1]).startswith("#"):
-        return "the first line is a comment (#), not a header; remove it"
-    if any(re.match(r"[+-]?\d", name) for name in names):  # values, not to be shown
-        return "no header that names the columns"
-    return f"found columns {', '.join(names)}"
+    numbers = pd.Series([fields[place] for place in trec.numbers])
+    return bool(pd.to_numeric(numbers, errors="coerce").notna().all())

@@ -21,7 +21,7 @@ import clarabel
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.cones import cone_programme
+from sampled_metrics._base.solvers import cone_programme
 from sampled_metrics.intervals.kernels import Kernel, peaks, spread_rows
 from sampled_metrics.metrics.measures import Measure
 
@@ -59,10 +59,13 @@ def likely_mixture(counts: Float, table: Kernel) -> Mixture:
     observed /= observed.sum(axis=-1, keepdims=True)
     weights = np.full((*counts.shape[:-1], rows.size), 1.0 / rows.size)
     for _ in range(_FIT_ITERATIONS):
-        weights *= (observed / (weights @ given)) @ given.T
+        ratio = observed / (weights @ given)
+        weights *= ratio @ given.T
     weights /= weights.sum(axis=-1, keepdims=True)
-    fitted = counts.sum(axis=-1, keepdims=True) * (weights @ given) + uniform
-    return Mixture(rows, weights, fitted / fitted.sum(axis=-1, keepdims=True))
+    n_users = counts.sum(axis=-1, keepdims=True)
+    shares = n_users * (weights @ given) + uniform
+    shares /= shares.sum(axis=-1, keepdims=True)
+    return Mixture(rows, weights, shares)
 
 
 def bracketing_vectors(
@@ -143,10 +146,11 @@ def _solve(stated: Float, shares: Float, weight: float) -> Float:
     right = np.concatenate([-target, np.zeros(1 + bins)])
     cones = [clarabel.NonnegativeConeT(points), clarabel.SecondOrderConeT(bins + 1)]
     cost = np.concatenate([shares, [0.0, weight]])
-    vector = np.array(
-        cone_programme(cost, matrix, right, cones, _SOLVER_ACCURACY, refinements=1).x
-    )[:bins]
-    return vector if np.isfinite(vector).all() else np.full(bins, target.max())
+    solution = cone_programme(cost, matrix, right, cones, _SOLVER_ACCURACY, refinements=1)
+    vector = np.array(solution.x)[:bins]
+    if np.isfinite(vector).all():
+        return vector
+    return np.full(bins, target.max())
 
 
 def _between(lacking: Float, table: Kernel) -> Float:
@@ -157,9 +161,11 @@ def _between(lacking: Float, table: Kernel) -> Float:
     that counts spans it.
     """
     step = np.diff(table.points).astype(np.float64)
-    bend = 2.0 * np.abs(np.diff(np.diff(lacking) / step)) / (step[1:] + step[:-1])
+    slope = np.diff(lacking) / step
+    bend = 2.0 * np.abs(np.diff(slope)) / (step[1:] + step[:-1])
     bend = np.pad(bend, 1, mode="edge")
-    growth = np.where(step > 1, np.square(step) * np.maximum(bend[:-1], bend[1:]) / 4.0, 0.0)
+    steepest = np.maximum(bend[:-1], bend[1:])
+    growth = np.where(step > 1, np.square(step) * steepest / 4.0, 0.0)
     growth = np.append(growth, 0.0)
     growth[1:-1] = np.maximum(growth[1:-1], growth[:-2])
     return growth

@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from sampled_metrics._base.arrays import CACHE, MEMORY, Float, Int, blocks
+from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import mean_up_to, sums_up_to
 from sampled_metrics.intervals.shapes import factor_of
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics.sampling.probability import likely_columns, pmf_at
+from sampled_metrics.sampling.probability import likely_parts
 
 ALL_POINTS = 20_000  # up to this n, every k is a point
 MOST_NEGATIVES = 100_000  # which take some GB
@@ -187,23 +186,11 @@ def in_bins(ranks: Ranks, m: int, sampling: Sampling) -> Float:
     """
     starts = bins_of(m)
     given = np.zeros((len(ranks), starts.size))
-    tied = np.flatnonzero(ranks.n_tied)
-    for rows in blocks(tied.size, m + 1, MEMORY):
-        users = tied[rows]
-        shares = sampled_rank_distribution(ranks.take(users), m, sampling)
-        given[users] = np.add.reduceat(shares, starts, axis=1)
-    better = ranks.n_better / (ranks.n_candidates - 1)
-    order = np.argsort(better, kind="stable")
-    untied = order[ranks.n_tied[order] == 0]
-    for rows in blocks(untied.size, m + 1, CACHE):
-        users = untied[rows]
-        likely = likely_columns(better[users[0]], better[users[-1]], m, sampling)
-        n = ranks.n_candidates[users]
-        shares = pmf_at(ranks.n_better[users] + 1, n, m, sampling, likely)
-        first = int(np.searchsorted(starts, likely.start, "right")) - 1
-        end = int(np.searchsorted(starts, likely.stop))
-        inside = np.maximum(starts[first:end] - likely.start, 0)
-        given[users, first:end] = np.add.reduceat(shares, inside, axis=1)
+    for users, first, shares in likely_parts(ranks, m, sampling):
+        begin = int(np.searchsorted(starts, first, "right")) - 1
+        end = int(np.searchsorted(starts, first + shares.shape[1]))
+        inside = np.maximum(starts[begin:end] - first, 0)
+        given[users, begin:end] = np.add.reduceat(shares, inside, axis=1)
     return given
 
 

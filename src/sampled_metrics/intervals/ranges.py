@@ -201,10 +201,11 @@ def bracket_users(
 def checked_ranges(
     measures: Sequence[Measure], sample: SampledRanks, shape: str | float, confidence: float
 ) -> tuple[Bracketed, list[Range]]:
-    """Compute the range of each metric, or raise an InputError where there is none.
+    """Compute the range of each metric that the sampled ranks allow.
 
-    There is none if a metric is no mean over the held-out items of a user, or if no distribution of
-    the class explains the sampled ranks: misfit with p < 0.005, or inverted ends.
+    Raises InputError for a metric other than recall and AUC if users have several held-out items,
+    and for sampled ranks that no distribution of the class explains: a misfit with p < 0.005, or a
+    lower end above the upper end.
     """
     wrong = [str(measure) for measure in measures if measure.kind not in _OF_ITEMS]
     users = sample.users if sample.several_items else None

@@ -67,4 +67,4 @@ def caveat(shape: str | float) -> str:
     if factor == math.inf:
         return ""
     weaker = "2" if factor < 2.0 else NONE
-    return f" Sampled ranks cannot confirm this. {_FAILS}; shape {weaker} assumes less."
+    return f"assumption: sampled ranks cannot confirm it. {_FAILS}; shape {weaker} assumes less."

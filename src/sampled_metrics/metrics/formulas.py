@@ -75,8 +75,10 @@ def _recall_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
     hits = _hits(levels, users, measure)
     if (users.n_relevant == 1).all():
         return hits
-    quotient = hits.sum() / users.n_relevant.sum()
-    return quotient + (hits - quotient * users.n_relevant) / users.n_relevant.mean()
+    n_relevant = users.n_relevant
+    quotient = hits.sum() / n_relevant.sum()
+    excess = hits - quotient * n_relevant
+    return quotient + excess / n_relevant.mean()
 
 
 @register("precision", "Precision", "3, 8", aliases=["p", "prec", "precision-micro"])
@@ -132,7 +134,9 @@ def reciprocals(above: Int, places: Int) -> Float:
     def beyond_log(y: Float) -> Float:
         """Difference of the digamma function at y + 1/2 and log y; within 1e-16 from y = 64 on."""
         square = 1.0 / (y * y)
-        return square * (1 / 24 - square * (7 / 960 - square * (31 / 8064)))
+        series = 7 / 960 - square * (31 / 8064)
+        series = 1 / 24 - square * series
+        return square * series
 
     single = 1.0 / (above + 1)
     is_single = places == 1
@@ -144,11 +148,19 @@ def reciprocals(above: Int, places: Int) -> Float:
     near = _HARMONIC[last] - _HARMONIC[first]
     lower = np.maximum(above, _NEAR) + 0.5
     upper = np.maximum(end, _NEAR) + 0.5
-    far = np.log1p((upper - lower) / lower) + beyond_log(upper) - beyond_log(lower)
+    far = np.log1p((upper - lower) / lower)
+    far += beyond_log(upper)
+    far -= beyond_log(lower)
     return np.where(is_single, single, near + far)
 
 
-@register("rr", "RR", cutoff="optional", first_item_decides=True, aliases=["mrr", "recip-rank"])
+@register(
+    "rr",
+    "RR",
+    cutoff="optional",
+    first_item_decides=True,
+    aliases=["mrr", "recip-rank"],
+)
 def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Expected 1/p at the first relevant item, 0 where that is beyond place k.
 
@@ -160,17 +172,21 @@ def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
     levels = levels.first()
     places = levels.places(k)
     values = reciprocals(levels.above, places) / levels.size
+    is_inside = places > 0
     full = levels.hits == levels.size
-    values[full] = (places[full] > 0) / (levels.above[full] + 1)
-    mixed = (levels.hits > 1) & ~full & (places > 0)
-    columns = np.stack([levels.above[mixed], levels.size[mixed], levels.hits[mixed]])
+    first = levels.above[full] + 1
+    values[full] = is_inside[full] / first
+    mixed = (levels.hits > 1) & ~full & is_inside
+    columns = np.stack([levels.above, levels.size, levels.hits])[:, mixed]
     distinct, which = np.unique(columns, axis=1, return_inverse=True)
     terms = np.empty(distinct.shape[1])
     for term, (above, size, hits) in enumerate(distinct.T):
         last = min(size - hits + 1, k - above)
         place = np.arange(1, last + 1)
-        factors = (size - hits - place + 1) / (size - place)
-        chance = hits / size * np.concatenate([[1.0], np.cumprod(factors[:-1])])
+        left = size - place
+        factors = (left - hits + 1) / left
+        products = np.cumprod(factors[:-1])
+        chance = hits / size * np.append(1.0, products)
         terms[term] = chance @ (1.0 / (above + place))
     values[mixed] = terms[which.ravel()]
     return levels.per_user(users, values)
@@ -190,16 +206,18 @@ def _sum_of_precisions(levels: Levels, users: Ranks, measure: Measure) -> Float:
     places = levels.places(measure.cutoff)
     inverse = reciprocals(levels.above, places)
     density = (levels.hits - 1) / np.maximum(levels.size - 1, 1)
-    between = density * (places - (levels.above + 1) * inverse)
+    first = levels.above + 1
+    between = density * (places - first * inverse)
     precisions = (levels.hits_above + 1) * inverse + between
-    return levels.per_user(users, levels.hits / levels.size * precisions)
+    share = levels.hits / levels.size
+    return levels.per_user(users, share * precisions)
 
 
 @register("ap", "AP", "5, 10, 12", cutoff="optional", aliases=["map"])
 def _ap(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    items = (
-        users.n_relevant if measure.cutoff is None else np.minimum(users.n_relevant, measure.cutoff)
-    )
+    items = users.n_relevant
+    if measure.cutoff is not None:
+        items = np.minimum(items, measure.cutoff)
     return _sum_of_precisions(levels, users, measure) / items
 
 
@@ -233,10 +251,12 @@ def gains(
     values = np.where(places == 1, gain(levels.above + 1), 0.0)
     # A single term is exact, so only several come from differences of a cumulative sum.
     several = places > 1
-    start = np.minimum(levels.above, k)[several].astype(np.int64)
+    above = np.minimum(levels.above, k)
+    start = above[several].astype(np.int64)
     end = start + places[several].astype(np.int64)
-    place = np.arange(1, int(end.max(initial=0)) + 1)
-    table = np.concatenate([[0.0], np.cumsum(gain(place))])
+    last = int(end.max(initial=0))
+    sums = np.cumsum(gain(np.arange(1, last + 1)))
+    table = np.append(0.0, sums)
     values[several] = table[end] - table[start]
     if weight is None:
         weight = levels.hits
@@ -254,18 +274,19 @@ def _ndcg(levels: Levels, users: Ranks, measure: Measure, whole: bool = False) -
     if measure.cutoff is not None and not whole:
         ideal_k = np.minimum(ideal_k, k)
     if users.relevance is None or levels.relevance is None:
-        place = np.arange(1, int(ideal_k.max(initial=1)) + 1)
-        ideal = np.cumsum(_discount(place))
+        last = int(ideal_k.max(initial=1))
+        ideal = np.cumsum(_discount(np.arange(1, last + 1)))
         gained = levels.per_user(users, gains(levels, k, _discount))
         return gained / ideal[ideal_k - 1]
     weight = np.bincount(levels.of_item, levels.relevance, levels.hits.size)
     gained = levels.per_user(users, gains(levels, k, _discount, weight))
     user = np.repeat(np.arange(len(users)), users.n_relevant)
-    best_first = users.relevance[np.lexsort((-users.relevance, user))]
+    order = np.lexsort((-users.relevance, user))
     place = ranges(1, users.n_relevant)
-    counted = place <= ideal_k[user]
-    discounted = np.where(counted, best_first * _discount(place), 0.0)
-    return gained / np.bincount(user, discounted, len(users))
+    discounted = users.relevance[order] * _discount(place)
+    discounted[place > ideal_k[user]] = 0.0
+    best = np.bincount(user, discounted, len(users))
+    return gained / best
 
 
 register("ndcg-by-relevant", "NDCG by relevant", graded=True)(partial(_ndcg, whole=True))
@@ -281,14 +302,21 @@ def _ndcg_by_k(levels: Levels, users: Ranks, measure: Measure) -> Float:
 # Pairs.
 
 
-@register("auc", "AUC", "2, 7", cutoff="none", needs_candidates=True, aliases=["gauc", "roc-auc"])
+@register(
+    "auc",
+    "AUC",
+    "2, 7",
+    cutoff="none",
+    needs_candidates=True,
+    aliases=["gauc", "roc-auc"],
+)
 def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
     """Share of pairs in the right order; irrelevant ties count as half below, half above."""
     irrelevant = users.n_candidates - users.n_relevant
-    if not irrelevant.all():
+    n_without = int((irrelevant == 0).sum())
+    if n_without:
         raise InputError(
-            f"auc is not defined for {int((irrelevant == 0).sum())} users all of whose candidates "
-            "are relevant"
+            f"auc is not defined for {n_without} users all of whose candidates are relevant"
         )
     better = levels.above - levels.hits_above
     tied = levels.size - levels.hits

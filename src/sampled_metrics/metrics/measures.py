@@ -6,7 +6,7 @@ Formulas are over levels, candidates with the same score.
 import csv
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import inf
 from pathlib import Path
@@ -72,8 +72,8 @@ def register(
         for name in (kind, *metric.aliases):
             if name in _KINDS:
                 raise InputError(f"metric {name!r} is already registered")
+            _KINDS[name] = kind
         METRICS[kind] = metric
-        _KINDS.update(dict.fromkeys((kind, *metric.aliases), kind))
         return of_levels
 
     return add
@@ -81,11 +81,12 @@ def register(
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric with its parameters."""
+    """A metric with its parameters; its name is the one that the caller gave."""
 
     kind: str  # the metric; `sampled_metrics.metrics.formulas` lists them
     cutoff: int | None = None  # k, or None for the whole ranking
     beta: float | None = None  # weight of recall in F-beta; None for other metrics
+    called: str = field(default="", compare=False)  # name that the caller gave
 
     def __post_init__(self) -> None:
         metric = METRICS.get(self.kind)
@@ -110,18 +111,20 @@ class Measure:
             raise _unknown(str(self), problem=f": {self.kind} has no cut-off")
 
     def __str__(self) -> str:
-        name = self.kind
-        if self.beta is not None:
-            name += f"{self.beta:g}"
-        if self.cutoff is not None:
-            name += f"@{self.cutoff}"
-        return name
+        return self.called or self.spelled(self.kind)
+
+    def spelled(self, kind: str) -> str:
+        """Name of the metric with another name for its kind."""
+        name = kind if self.beta is None else f"{kind}{self.beta:g}"
+        return name if self.cutoff is None else f"{name}@{self.cutoff}"
 
     @property
     def name(self) -> str:
         """Name without the cut-off."""
-        name, _, _ = str(self).partition("@")
-        return name
+        name, at, _ = str(self).partition("@")
+        if at or self.cutoff is None:
+            return name
+        return self.spelled(self.kind).partition("@")[0]
 
     @property
     def metric(self) -> Metric:
@@ -131,7 +134,7 @@ class Measure:
     @property
     def label(self) -> str:
         """Spelling in tables and figures, such as `Recall@10`."""
-        return str(self).replace(self.kind, self.metric.label, 1)
+        return self.spelled(self.metric.label)
 
     def at(self, rank: ArrayLike, n_candidates: ArrayLike) -> Float:
         """Return the value if one item is relevant, from its rank, which need not be whole.
@@ -150,6 +153,17 @@ class Measure:
         values = self.metric.of_levels(levels, ranks, self)
         return values.reshape(rank.shape)
 
+    def in_sample(self, n_negatives: int) -> Float:
+        """Return the value at each rank 1 ... m + 1 in a sample of m negatives.
+
+        Examples
+        --------
+        >>> parse_measure("auc").in_sample(2)
+        array([1. , 0.5, 0. ])
+        """
+        size = n_negatives + 1
+        return self.at(np.arange(1, size + 1), size)
+
 
 def parse_measure(text: str) -> Measure:
     """Return the measure of a name; an unknown one raises InputError with the known names.
@@ -159,12 +173,10 @@ def parse_measure(text: str) -> Measure:
 
     Examples
     --------
-    >>> parse_measure("ndcg@10")
-    Measure(kind='ndcg', cutoff=10, beta=None)
-    >>> [str(parse_measure(name)) for name in ("AUC", "f0.50@10", "HR@5", "hit_rate_5", "map")]
-    ['auc', 'f0.5@10', 'hit@5', 'hit@5', 'ap']
-    >>> str(parse_measure("accuracy@1"))
-    'recall@1'
+    >>> parse_measure("hit_rate_5") == parse_measure("HR@5") == Measure("hit", 5)
+    True
+    >>> str(parse_measure("HR@5"))  # as the caller calls it
+    'HR@5'
     """
     if not isinstance(text, str):
         raise InputError(f"{text!r} is no name of a metric; expected text such as 'HR@10'")
@@ -183,11 +195,12 @@ def parse_measure(text: str) -> Measure:
             problem = f": {name} is of the first place, {name}@1, which is {same}@1;"
             raise _unknown(text, problem=f"{problem} take recall@k or precision@k")
         name = same
+        text = ""  # at other cut-offs the name has no meaning
     name, beta = _split_beta(name)
     if name not in _KINDS:
         raise _unknown(text, name)
     k = None if cutoff is None else int(cutoff)
-    return Measure(_KINDS[name], k, beta)
+    return Measure(_KINDS[name], k, beta, text.strip())
 
 
 def _split_beta(name: str) -> tuple[str, float | None]:
@@ -204,8 +217,8 @@ def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
 
     Examples
     --------
-    >>> [str(measure) for measure in parse_measures("HR@10, mrr")]
-    ['hit@10', 'rr']
+    >>> [measure.kind for measure in parse_measures("HR@10, mrr")]
+    ['hit', 'rr']
     """
     return parse_list(names, "metrics", parse_measure, Measure)
 

@@ -22,6 +22,11 @@ def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
     true, predicted
         Ratings and their predictions in the same order: finite numbers, of one shape.
 
+    Returns
+    -------
+    float
+        The error, in the unit of the ratings.
+
     Raises
     ------
     InputError
@@ -54,6 +59,11 @@ def mae(true: ArrayLike, predicted: ArrayLike) -> float:
     ----------
     true, predicted
         As for `rmse`.
+
+    Returns
+    -------
+    float
+        The error, in the unit of the ratings.
 
     Raises
     ------

@@ -9,6 +9,7 @@ import jinja2
 
 from sampled_metrics import __version__
 from sampled_metrics._base.text import html_lines_of
+from sampled_metrics.pages.words import axis
 
 SCRIPTS = ("base", "leaderboard", "lens", "paper", "item", "page")
 
@@ -31,6 +32,7 @@ def render(
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["coded"] = html_lines_of
+    environment.globals["axis"] = axis
     # A script must not end its element or open a comment, and JSON must not hold HTML's signs.
     script = "\n".join(_static(f"{name}.js") for name in scripts)
     data = json.dumps(content["numbers"], separators=(",", ":"))

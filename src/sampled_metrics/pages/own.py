@@ -21,7 +21,7 @@ from sampled_metrics._base.defaults import (
 )
 from sampled_metrics._base.errors import InputError, collected, reading
 from sampled_metrics._base.files import require_output, write_text
-from sampled_metrics._base.text import Rows, listed
+from sampled_metrics._base.text import Explanation, Rows, digits, listed
 from sampled_metrics.estimators import DECLARED, parse_estimators
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.correct import correct
@@ -59,9 +59,19 @@ def report(
 ) -> None:
     """Write one HTML page about recommenders, which opens without a network.
 
-    `data` is as for `compare`, of one recommender or more, and so are the options. From sampled
-    ranks the page has ranges, estimates and comparisons; from full rankings exact metrics,
-    comparisons and the same metrics against random items.
+    From sampled ranks the page has ranges, estimates and comparisons; from full rankings exact
+    metrics, comparisons and the same metrics against random items.
+
+    Parameters
+    ----------
+    data
+        As for `compare`, of one recommender or more.
+    path
+        The page, whose name ends in .html.
+    metrics, relevant, seen, n_items, missing, ties, confidence
+        See `evaluate`; the headline is about the first metric.
+    estimators, positive, n_negatives, sampling, shape
+        For sampled rankings, see `correct`.
 
     Raises
     ------
@@ -125,23 +135,16 @@ def own_sampled(
     compared = []
     if len(names) > 1:
         compared.append(compare(samples, metrics, chosen[:1], **options))
-    panel: dict[str, Any] = {"sizes": [m], "labels": [], "metrics": {}}
     bars = []
     for measure in measures:
         results = _of(measure, chain(*corrected.values()))
         results = [result for result in results if result.estimator == "sampled"]
         pairs = _of(measure, chain(*compared))
         group = _orders(measure, pairs)
-        ranges, differences = (
-            [[round(found.range_low, 5), round(found.range_high, 5)] for found in of_metric]
-            for of_metric in (results, pairs)
-        )
-        panel["labels"].append(measure.label)
-        panel["metrics"][str(measure)] = {"ranges": [ranges], "differences": [differences]}
-        # Orders are corrected for the number of pairs, ranges of differences are not.
         group["open"] = len(group["open"])
         group["sampled"] = [result.value for result in results]
-        bars.append({**group, **range_bars(ranges, group["sampled"], m)})
+        ends = [(result.range_low, result.range_high) for result in results]
+        bars.append({**group, **range_bars(ends, group["sampled"], m)})
     parsed = parse_estimators(chosen)
     fixed = [estimator for estimator in parsed if not DECLARED[estimator.name].fitted]
     candidates = np.atleast_1d(first.n_items)
@@ -155,7 +158,6 @@ def own_sampled(
         "sampling": str(first.sampling).replace("-", " "),
         "users": users,
         "scores": users * first.mean_candidates,
-        "numbers": {"lens": shown, "ranges": panel},
     }
 
 
@@ -180,9 +182,8 @@ def own_full(
     for measure in measures:
         results = _of(measure, chain(*evaluated.values()))
         group = _orders(measure, _of(measure, chain(*compared)))
-        group["bars"] = [(result.ci_low, result.ci_high, result.value) for result in results]
-        group["most"] = min(1.01 * max(result.ci_high for result in results), 1.0)
-        bars.append(group)
+        intervals = [(result.ci_low, result.ci_high) for result in results]
+        bars.append({**group, **range_bars(intervals, [result.value for result in results], m)})
     page = _page(evaluated, compared, shown)
     page["board"] = None
     if ties == "expected":
@@ -255,14 +256,15 @@ def _page(
 
 def _printed(results: Results[Any]) -> tuple[Rows, str]:
     """The first table that results print as, and the words below it."""
-    table, words, *_ = results.parts()
-    return cast("Rows", table), cast("str", words)
+    table, words, *more = results.parts()
+    explained = [part for part in more if isinstance(part, Explanation)]
+    return cast("Rows", table), "\n".join([cast("str", words), *explained])
 
 
 def _table(name: str, rows: Rows, words: str) -> dict[str, Any]:
     lines = []
     for row in rows:
-        lines.append([f"{x:.4f}" if isinstance(x, float) else str(x) for x in row.values()])
+        lines.append([digits(x) if isinstance(x, float) else str(x) for x in row.values()])
     return {
         "id": name,
         "title": name.title(),

@@ -1,7 +1,6 @@
 """Sentences of both pages about estimates and ranges, and the bars of ranges."""
 
-from collections.abc import Collection, Iterable, Sequence
-from itertools import combinations
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators import Estimator
 from sampled_metrics.evaluation.results import count, likeness
-from sampled_metrics.metrics import Measure, parse_measure
+from sampled_metrics.metrics import Measure
 
 MOST_PAIRS = 3  # in words
 MOST_NAMED = 4
@@ -128,27 +127,6 @@ def in_words(
     return found
 
 
-def range_panel(rows: Iterable[Any], names: Sequence[str]) -> dict[str, Any]:
-    """Arrange ranges by metric, given as tuples of metric, m, a, b, low and high.
-
-    Returns `sizes`, the numbers of negatives; `labels` of the metrics; and `metrics`, by name:
-    `ranges` by size and recommender, `differences` by size and pair.
-    """
-    ends = {}
-    for metric, m, a, b, low, high in rows:
-        ends[metric, m, a, b] = [round(low, 5), round(high, 5)]
-    sizes = sorted({m for _, m, *_ in ends})
-    pairs = list(combinations(names, 2))
-    metrics = {}
-    for metric in dict.fromkeys(metric for metric, *_ in ends):
-        metrics[metric] = {
-            "ranges": [[ends[metric, m, a, ""] for a in names] for m in sizes],
-            "differences": [[ends[metric, m, a, b] for a, b in pairs] for m in sizes],
-        }
-    labels = [parse_measure(metric).label for metric in metrics]
-    return {"sizes": sizes, "labels": labels, "metrics": metrics}
-
-
 def range_bars(ranges: Sequence[Sequence[float]], marks: Sequence[float], m: int) -> dict[str, Any]:
     """Describe the ranges of one metric from m negatives, each with a mark."""
     highest = max(*marks, *(high for _, high in ranges))
@@ -159,14 +137,15 @@ def range_bars(ranges: Sequence[Sequence[float]], marks: Sequence[float], m: int
     }
 
 
-def orders_by_ranges(
-    differences: Sequence[Sequence[float]], names: Sequence[str]
-) -> dict[str, Any]:
-    """List the orders that the ranges of differences decide, each for itself; count the rest."""
-    decided = []
-    for (a, b), (low, high) in zip(combinations(names, 2), differences, strict=True):
-        if high < 0.0:
-            decided.append(f"{a} above {b}")
-        elif low > 0.0:
-            decided.append(f"{b} above {a}")
-    return {"decided": decided, "leaning": [], "open": len(differences) - len(decided)}
+def axis(most: float) -> list[tuple[str, float]]:
+    """Return the ticks of an axis of shares from 0: texts, and places in percent of its length.
+
+    Examples
+    --------
+    >>> axis(0.16)
+    [('0 %', 0.0), ('5 %', 31.2), ('10 %', 62.5), ('15 %', 93.8)]
+    """
+    steps = 10.0 ** np.floor(np.log10(20 * most)) * np.array([1, 2, 5, 10])
+    step = steps[np.argmax(steps >= 20 * most)]
+    ticks = np.arange(0, 100.001 * most, step)
+    return [(f"{tick:g} %", round(float(tick / most), 1)) for tick in ticks]

@@ -50,7 +50,7 @@ def moments(
     extreme points. Shapes (metrics, points) and (metrics, metrics, points). For large n by
     Chebyshev interpolation, to about 1e-12.
     """
-    credit = np.stack([measure.at(np.arange(1, m + 2), m + 1) for measure in sampled], axis=1)
+    credit = np.stack([measure.in_sample(m) for measure in sampled], axis=1)
     k = len(sampled) + len(exact)
     first, second = np.triu_indices(k)
     vary = second < len(sampled)
@@ -58,9 +58,11 @@ def moments(
 
     def values(ranks: Any) -> Float:
         chances = pmf_at(ranks, n, m, kind)
-        means = np.column_stack([chances @ credit, *(measure.at(ranks, n) for measure in exact)])
+        metrics = [measure.at(ranks, n) for measure in exact]
+        means = np.column_stack([chances @ credit, *metrics])
         products = means[:, first] * means[:, second]
-        products[:, vary] += (chances @ squares - products[:, vary]) / runs
+        variance = chances @ squares - products[:, vary]
+        products[:, vary] += variance / runs
         return np.hstack([means, products])
 
     found = _of_points(values, n, max(m + 2, _edge(exact)), alone, points)
@@ -73,7 +75,11 @@ def moments(
 def exact_metric(measure: Measure, n: int, alone: bool) -> Float:
     """Exact metric under each extreme point; shape (points,)."""
     edge = _edge([measure])
-    return _of_points(lambda ranks: measure.at(ranks, n)[:, None], n, edge, alone, last_ranks(n))[0]
+
+    def values(ranks: Any) -> Float:
+        return measure.at(ranks, n)[:, None]
+
+    return _of_points(values, n, edge, alone, last_ranks(n))[0]
 
 
 def _edge(exact: Sequence[Measure]) -> int:
@@ -110,8 +116,8 @@ def _panels(n: int, edge: int) -> list[tuple[int, int]]:
     if n <= max(ALL_POINTS, 4 * edge):
         return [(0, n)]
     number = int(np.log(n / edge) / np.log(_RATIO)) + 1
-    ends = np.geomspace(edge, n - edge, number + 1).round().astype(np.int64).tolist()
-    return [*pairwise([0, *ends, n])]
+    ends = np.geomspace(edge, n - edge, number + 1).round()
+    return [*pairwise([0, *ends.astype(np.int64).tolist(), n])]
 
 
 def _of_single_ranks(
@@ -137,7 +143,8 @@ def _of_polynomials(
     middle = (first + last) / 2.0
     half = (last - first) / 2.0
     nodes = chebyshev.chebpts1(_NODES)
-    fitted = chebyshev.chebfit(nodes, values(middle + half * nodes), _NODES - 1)
+    at_nodes = values(middle + half * nodes)
+    fitted = chebyshev.chebfit(nodes, at_nodes, _NODES - 1)
     terms = [chebyshev.chebint(fitted) * half, fitted / 2.0]
     for order, factor in _EULER_MACLAURIN:
         terms.append(chebyshev.chebder(fitted, order) * (factor / half**order))
@@ -156,7 +163,9 @@ def last_ranks(n: int) -> Int:
     half = (n + 1) // 2
     near = [np.arange(1, min(_FINE, half) + 1)]
     for step in range(1, half // _FINE + 1):
-        near.append(np.arange(step * _FINE, min((step + 1) * _FINE, half + 1), step))
+        first = step * _FINE
+        end = min(first + _FINE, half + 1)
+        near.append(np.arange(first, end, step))
     ranks = np.concatenate(near)
     both = np.concatenate([ranks, n + 1 - ranks[::-1]])
     again = np.diff(both, prepend=0) == 0  # the rank in the middle

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import one_thread
-from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE
+from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE, UNSCORED
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import with_bar
-from sampled_metrics._base.text import Parts
-from sampled_metrics.evaluation.results import Results, Row, count, span
+from sampled_metrics._base.text import Explanation, Parts, Right, span
+from sampled_metrics.evaluation.results import Results, Row, count
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import BEFORE_LAST, NONE, assumed, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
@@ -25,10 +25,7 @@ from sampled_metrics.printed.rows import PrintedRow, read_printed
 from sampled_metrics.printed.statement import About, Printed, solve, state
 from sampled_metrics.printed.tilt import NONE_QUOTED, likely
 
-_ONE_NUMBER = (
-    "One number a row orders nothing: print HR@1, HR@5 and HR@10 (`reported --advice` says how "
-    "much narrower ranges would be)."
-)
+_ONE_NUMBER = "One number a row orders nothing: print HR@1, HR@5 and HR@10."
 _MOST_SHOWN = 20  # decided orders of one table
 _QUESTIONS = (
     "A flag asks a question: its numbers do not go together as the table describes them. It does "
@@ -139,23 +136,18 @@ class _Question(NamedTuple):
 
     measure: Measure
     shape: str
+    unscored: float
     confidence: float
 
-    def range(self, row: PrintedRow, confidence: float) -> Range:
-        """Compute the range that the printed numbers of a row allow."""
-        return solve(self._problem(row, confidence), self.measure).range
-
-    def likely(self, row: PrintedRow, allowed: Range) -> float | None:
-        """Calculate the metric that is likely with the printed numbers, see `tilt`."""
-        return likely(self._problem(row, self.confidence), self.measure, allowed)
-
-    def _problem(self, row: PrintedRow, confidence: float) -> Printed:
+    def problem(self, row: PrintedRow, confidence: float) -> Printed:
+        """State the distributions that the printed numbers of a row allow."""
         about = About(
             n_items=row.n_items,
             n_negatives=row.n_negatives,
             n_users=row.n_users,
             sampling=str(row.sampling),
             shape=self.shape,
+            unscored=self.unscored,
             runs=row.runs,
             confidence=confidence,
         )
@@ -170,6 +162,7 @@ def check(
     n_items: int | None = None,
     n_negatives: int | None = None,
     shape: str | float = SHAPE,
+    unscored: float = UNSCORED,
     confidence: float = CONFIDENCE,
     progress: bool | None = None,
 ) -> Checks:
@@ -186,7 +179,7 @@ def check(
         Exact metric whose range and orders are computed.
     n_items, n_negatives
         For rows without these columns.
-    shape, confidence
+    shape, unscored, confidence
         As for `reported`.
     progress
         Whether a bar shows how many rows are done; by default on a terminal, if tqdm is installed.
@@ -223,7 +216,7 @@ def check(
 HR@10 from 0.7885 to 1.0000, not 0.5538
     """
     check_arguments(metric=metric, shape=shape, confidence=confidence)
-    question = _Question(parse_measure(metric), name_of(shape), confidence)
+    question = _Question(parse_measure(metric), name_of(shape), unscored, confidence)
     results = []
     strict = []
     rows = read_printed(table, n_items, n_negatives)
@@ -244,12 +237,13 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
     """
     found = flags.of_arithmetic(row)
     allowed = None
-    wider = None
     is_contradiction = any(flag.test == flags.BOUNDS for flag in found)
     if not is_contradiction and row.sampling is not None:
         try:
-            allowed = question.range(row, question.confidence)
-            wider = question.range(row, (1.0 + question.confidence) / 2.0)
+            strict = question.problem(row, (1.0 + question.confidence) / 2.0)
+            wider = solve(strict, question.measure)
+            problem = question.problem(row, question.confidence)
+            allowed = solve(problem, question.measure)
         except InputError:  # the arguments are valid, so that the numbers are not
             if row.n_users is not None:  # else the sampling error may explain it
                 found.append(flags.of_ranks(row, question.shape))
@@ -270,7 +264,7 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
     )
     if allowed is None:
         return checked, None
-    place = partial(_placed, row, question, allowed)
+    place = partial(_placed, row, problem)
     own = [name for name in row.exact if parse_measure(name) == question.measure]
     if not go_together(row, question.shape):
         found.append(flags.of_exact(row, place(row.exact)))
@@ -278,7 +272,7 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
         checked,
         range_low=allowed.low,
         range_high=allowed.high,
-        likely=question.likely(row, allowed),
+        likely=likely(problem, question.measure, allowed),
         flags=tuple(found),
         measured=next(iter(place(own)), None),
         place=partial(place, row.exact),
@@ -286,16 +280,13 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
     return complete, wider
 
 
-def _placed(
-    row: PrintedRow, question: _Question, allowed: Range, names: Iterable[str]
-) -> list[Placed]:
-    """Place exact metrics of a row beside their ranges, computing the ranges that are not known."""
+def _placed(row: PrintedRow, problem: Printed, names: Iterable[str]) -> list[Placed]:
+    """Place exact metrics of a row beside the ranges that its printed numbers allow."""
     placed = []
     for name in names:
-        found = allowed
-        if parse_measure(name) != question.measure:
-            found = question._replace(measure=parse_measure(name)).range(row, question.confidence)
-        placed.append(consistency.place(name, row, found.low, found.high, question.confidence))
+        allowed = solve(problem, parse_measure(name))
+        confidence = problem.about.confidence
+        placed.append(consistency.place(name, row, allowed.low, allowed.high, confidence))
     return placed
 
 
@@ -321,6 +312,7 @@ def _orders(results: list[Checked], strict: list[Range | None]) -> list[Orders]:
 def _parts(results: list[Checked], orders: list[Orders], question: _Question) -> Parts:
     """A table of the rows, their flags, and the orders decided."""
     lines = []
+    explained = [f"likely: the number to quote with a range; -, {NONE_QUOTED}"]
     if len(results) > 1 and all(" " not in result.printed for result in results):
         lines.append(_ONE_NUMBER)
     for result in results:
@@ -328,22 +320,20 @@ def _parts(results: list[Checked], orders: list[Orders], question: _Question) ->
     flagged = sum(1 for result in results if result.flags)
     about = f"{count(len(results), 'row')}, {flagged} with a flag."
     if flagged:
-        about += f" {_QUESTIONS}"
+        explained.append(_QUESTIONS)
     names = {result.row: result.model or f"row {result.row}" for result in results}
-    if any(result.likely is not None for result in results):
-        lines.append(f"likely: the number to quote with a range; -, {NONE_QUOTED}")
     lines += [about, *(_line_of(found, names) for found in orders if found.n_pairs)]
     assumption = assumed(question.shape, where=BEFORE_LAST)
     if question.shape != NONE:
-        assumption += "; the shape none assumes nothing"
+        explained.append("assumption: the shape none has none.")
     level = f"{100 * question.confidence:g} %"
     lines.append(f"Ranges of {question.measure} over all items at {level}, {assumption}.")
-    return [list(map(_row, results)), "\n".join(lines)]
+    return [list(map(_row, results)), "\n".join(lines), Explanation("\n".join(explained))]
 
 
 def _row(result: Checked) -> Row:
     """One row of the table."""
-    row: Row = {"row": str(result.row), "model": result.model, result.metric: "-"}
+    row: Row = {"row": str(result.row), "model": result.model, result.metric: Right("-")}
     if result.range_low is not None and result.range_high is not None:
         row[result.metric] = span(result.range_low, result.range_high)
     row["likely"] = result.likely

@@ -195,10 +195,10 @@ def higher_over_all(row: PrintedRow) -> list[Higher]:
 
 def not_above_random(printed: Mapping[str, float | str], n_negatives: int) -> list[str]:
     """Name the sampled metrics that do not exceed a random order's."""
-    places = np.arange(1, n_negatives + 2)
     found = []
     for name, text in printed.items():
-        if number_of(name, text)[0] <= float(parse_measure(name).at(places, places.size).mean()):
+        of_random = float(parse_measure(name).in_sample(n_negatives).mean())
+        if number_of(name, text)[0] <= of_random:
             found.append(name)
     return found
 
@@ -269,8 +269,8 @@ def _contradiction(
     for place, (name, text) in enumerate(numbers.items()):
         others = means.without(place)
         if conflict(others) <= _VIOLATED:
-            low = least(others, credit[place]).value
-            high = -least(others, -credit[place]).value
+            low = least(others, credit[place])
+            high = -least(others, -credit[place])
             allowed.append(Allowed(name, text, max(low, 0.0), high))
     pairs = tuple(f"{name}={text}" for name, text in numbers.items())
     return Contradiction(pairs, n_negatives, tuple(allowed))

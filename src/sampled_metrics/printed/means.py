@@ -25,8 +25,8 @@ import clarabel
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.cones import cone_programme
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.solvers import cone_programme
 from sampled_metrics.intervals.kernels import Extremes, peaks, spread
 
 _SPREADS = 40, 200  # columns at the start; more where these allow no distribution
@@ -79,19 +79,11 @@ class Means(NamedTuple):
         )
 
 
-class Least(NamedTuple):
-    """The least mean of a cost."""
-
-    value: float
-    weights: Float  # on the extreme points, if all are listed; shape (points,)
-    apart: float  # weight of the last rank alone
-
-
 class _UnsolvedError(InputError):
     """There is no distribution of some columns, or none that is found."""
 
 
-def least(means: Means, cost: Float | None, cost_of_last: float = 0.0) -> Least:
+def least(means: Means, cost: Float | None, cost_of_last: float = 0.0) -> float:
     """Find the least mean of a cost by extreme point, a bound from below where it is not exact.
 
     Without a cost, the least violation of the printed numbers, see `conflict`.
@@ -109,7 +101,7 @@ def conflict(means: Means) -> float:
 
     The least delta' S^-1 delta; without users, the least sum of differences.
     """
-    found = max(least(means, None).value, 0.0)
+    found = max(least(means, None), 0.0)
     if means.error == 0.0:
         return found
     found *= means.error / (1.0 + means.error)
@@ -127,10 +119,10 @@ def conflict_with(means: Means, point: int) -> float:
 class _Programme:
     """The programme of the least mean cost, in which each unknown has a column.
 
-    Its rows are the unknown's share of the sum of weights, which is 1, the condition of the printed
-    numbers (see `_condition`), negative, and the cost. Unknowns are the weights of extreme points,
-    the weight of the last rank alone, the rounding of each number in units of half a digit, and
-    violations of the numbers, which have a cost if nothing else has.
+    A column holds the unknown's share of the sum of weights, which is 1, its negative part of the
+    condition that the printed numbers state (see `_condition`), and its cost. Unknowns are the
+    weights of extreme points, the weight of the last rank alone, the rounding of each number in
+    units of half a digit, and violations of the numbers, which have a cost if nothing else has.
     """
 
     def __init__(self, means: Means, cost: Float | None, cost_of_last: float) -> None:
@@ -163,9 +155,8 @@ class _Programme:
         self.others = np.hstack(others)[:, is_free]
         self.highest = highest[is_free]
         self.lowest = np.repeat([0.0, -1.0, 0.0], sizes)[is_free]
-        self.is_apart = is_free[0]
 
-    def least(self, number: int) -> Least:
+    def least(self, number: int) -> float:
         """Solve for the columns of some extreme points, and add columns until none is cheaper."""
         size = self.extremes.points.size
         rows = np.union1d(spread(size, 1, number), spread(size, _FIRST, 1)) - 1
@@ -183,15 +174,8 @@ class _Programme:
             rows = np.append(rows, added)
             joined = self.extremes.heaviest(-price, self.of_points.T)[added]
             columns = np.hstack([columns, joined.T])
-        unknowns = np.array(found.x)
-        n_columns = unknowns.size - self.highest.size
-        weights = np.zeros(price.size)
-        np.add.at(weights, rows[:n_columns], unknowns[:n_columns])
-        return Least(
-            value=found.obj_val_dual - max(float(reductions.max()), 0.0),
-            weights=weights,
-            apart=float(self.is_apart * unknowns[n_columns]),
-        )
+        value: float = found.obj_val_dual - max(float(reductions.max()), 0.0)
+        return value
 
     def _solve(self, columns: Float) -> Any:
         """Solve for some columns; a mean of the dual prices is the reduced cost of a column."""

@@ -180,9 +180,9 @@ def _row(number: int, record: Mapping[str, str], of_all: Mapping[str, str]) -> P
 
 
 def _numbers(texts: defaultdict[str, str], column: str, prefix: str) -> dict[str, str]:
-    """Numbers of columns of metrics whose names begin with a prefix, and of one that holds all.
+    """Collect numbers as fractions in text, by metric.
 
-    They are fractions as text.
+    They stand in columns that are called after a metric, behind `prefix`, and in one `column`.
     """
     pairs = []
     for name, text in texts.items():

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from numbers import Real
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
@@ -19,7 +19,7 @@ from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import factor_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.printed.averages import exact_metric, last_ranks, sampled_moments
-from sampled_metrics.printed.means import Least, Means, conflict, conflict_with, least
+from sampled_metrics.printed.means import Means, conflict, conflict_with, least
 from sampled_metrics.ranks import Sampling
 
 Numbers: TypeAlias = Mapping[str, float | str]  # printed metrics by name
@@ -61,21 +61,14 @@ class Printed(NamedTuple):
         return conflict_with(self.means, -1) <= most
 
 
-class Ends(NamedTuple):
-    """The range of an exact metric, and the programmes that found its ends."""
-
-    range: Range
-    found: list[Least]
-
-
 def state(printed: Numbers, about: About) -> Printed:
     """State the distributions that printed numbers allow, or raise InputError if there are none."""
     _check(printed, about)
     names = [f"{name}={number}" for name, number in printed.items()]
     numbers = _values_and_halves(printed, about.digits)
     measures = tuple(map(parse_measure, printed))
-    ranks = np.arange(1, about.n_negatives + 2)
-    credit = np.stack([measure.at(ranks, ranks.size) for measure in measures])
+    credit = np.stack([measure.in_sample(about.n_negatives) for measure in measures])
+    ranks = np.arange(1, credit.shape[1] + 1)
     of_any = Means.of_any_rank(numbers[0], numbers[1], ranks, credit)
     possible = Printed(names, about._replace(n_users=None), of_any)
     _conflict(possible, "no sampled ranks have", "")
@@ -142,7 +135,7 @@ def _remedy(about: About) -> str:
 def _conflict(problem: Printed, claim: str, remedy: str) -> float:
     """Return the conflict of printed numbers, or raise an InputError if there is no distribution.
 
-    It names the numbers without which there is one.
+    The error names the numbers without which there would be one.
     """
     names = problem.names
     n_users = problem.about.n_users
@@ -176,7 +169,8 @@ def _check(printed: Numbers, about: About) -> None:
         sampling=about.sampling,
     )
     factor_of(about.shape)
-    require_printed(printed)
+    if not isinstance(printed, Mapping) or issparse(printed) or not printed:
+        raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
     n = about.n_items
     m = about.n_negatives
     if not whole_number("n_negatives", m, 1) < whole_number("n_items", n) <= MOST_ITEMS:
@@ -192,33 +186,26 @@ def _check(printed: Numbers, about: About) -> None:
         raise InputError(f"unscored is {about.unscored!r}; expected a share, at least 0, below 1")
 
 
-def require_printed(printed: Any) -> None:
-    """Raise an InputError unless this is a dictionary of numbers."""
-    if not isinstance(printed, Mapping) or issparse(printed) or not printed:
-        raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
-
-
 def exact_metric_of(problem: Printed, measure: Measure) -> Float:
     """Calculate an exact metric under each extreme point; shape (points,)."""
     return _exact_metric(measure, problem.about.n_items, problem.means.extremes.factor == np.inf)
 
 
-def solve(problem: Printed, measure: Measure) -> Ends:
-    """Find the range of an exact metric, and the distributions that have its ends."""
+def solve(problem: Printed, measure: Measure) -> Range:
+    """Find the range of an exact metric."""
     means = problem.means
     n = problem.about.n_items
     exact = exact_metric_of(problem, measure)
     of_last = float(measure.at([n], n)[0])
-    found = [least(means, sign * exact, sign * of_last) for sign in (1.0, -1.0)]
-    low = found[0].value
-    high = -found[1].value
+    low = least(means, exact, of_last)
+    high = -least(means, -exact, -of_last)
     if problem.is_random:
         low = min(low, float(exact[-1]))
         high = max(high, float(exact[-1]))
     lowest = min(float(exact.min()), of_last)
     highest = means.extremes.greatest(exact)
     low, high = np.clip([low, high], lowest, highest).tolist()
-    return Ends(Range(low, high), found)
+    return Range(low, high)
 
 
 def number_of(name: str, number: float | str) -> tuple[float, int]:

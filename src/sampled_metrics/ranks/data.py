@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeAlias
-from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +10,8 @@ from scipy.sparse import issparse
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_function, require_same
 from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array, in_memory
-from sampled_metrics._base.errors import InputError, ask, collected, flag, reading
+from sampled_metrics._base.errors import InputError, ask, flag, reading
 from sampled_metrics.inputs.counting import BLOCK_SIZE
-from sampled_metrics.inputs.items import table_of
 from sampled_metrics.inputs.scores import (
     Scores,
     ask_of_seen_items,
@@ -24,7 +21,7 @@ from sampled_metrics.inputs.scores import (
     opened,
     scores_of,
 )
-from sampled_metrics.inputs.tables import ITEM, RUN, USER, Table
+from sampled_metrics.inputs.tables import ITEM, USER, Table, read_table, table_of
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
@@ -39,8 +36,7 @@ _ENOUGH = 12  # rows near the largest rank that make an end suspicious
 _FAR = 5  # times the largest rank, from which no ranks further down are strange
 _TIED = 0.1  # share of candidates that is a large tie
 _POOR = 0.55  # share of candidates below the held-out item; 0.5 in random order
-_EXPECTED = 5.0  # rows with two ties, from which on their absence tells something
-_UNSUSPICIOUS: WeakSet[Ranks] = WeakSet()  # full rankings about which there was nothing to ask
+_EXPECTED = 5.0  # rows with several ties, from which on their absence tells something
 _WHOLE_NUMBERS = (
     "found rows of different whole numbers. Ids, best first? Ranks.from_top_k(ids, relevant); "
     "scores? Give floats"
@@ -99,7 +95,7 @@ def _ranks_of(data: Any, options: dict[str, Any], work: dict[str, Any]) -> Ranks
         return data
     if isinstance(data, SampledRanks):
         raise InputError("found sampled ranks; `correct` takes them")
-    table = table_of(data, "ranks, lists or scores", "data", "score", RUN)
+    table = table_of(data)
     if table is not None:
         return _ranks_of_table(table, options)
     if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
@@ -141,13 +137,10 @@ def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], work: dict[st
     """Tell (ids, scores) and (scores, ids) of a retriever from vectors of users and of items."""
     arrays = as_array(data[0]), as_array(data[1])
     are_whole = [array.dtype.kind in "iu" for array in arrays]
-    if not any(are_whole):
-        are_ids = [_are_ids(array) and (array % 1 == 0).all() for array in arrays]
-        if arrays[0].shape == arrays[1].shape and sum(are_ids) == 1:
-            raise InputError(f"found ids as floats; give integers, or {_PAIR}")
+    if not any(are_whole) and arrays[0].shape != arrays[1].shape:
         return _ranks_of_scores(factors(*data), options, work)
-    if all(are_whole):
-        raise InputError(f"found two arrays of whole numbers; {_PAIR}")
+    if all(are_whole) or not any(are_whole):
+        raise InputError(f"found two arrays of one kind; {_PAIR}")
     ids, scores = arrays if are_whole[0] else reversed(arrays)
     given = taken(options, "lists", "relevant", "seen", "n_items", "min_relevance", "missing")
     return Ranks.from_top_k(ids, scores=scores, **given)
@@ -225,47 +218,22 @@ def _sampled_of(
     if isinstance(data, Ranks):
         raise InputError("found full rankings, which need no correction; `evaluate` takes them")
     if isinstance(data, SampledRanks):
-        _leave_out("sampled ranks", positive=positive, relevant=relevant)
-        require_same("n_items", drawn["n_items"], "n_items", data.n_items)
-        require_same("n_negatives", drawn["n_negatives"], "n_negatives", data.n_negatives)
-        require_same("sampling", drawn["sampling"], "sampling", data.sampling)
+        taken({"positive": positive, "relevant": relevant}, "sampled ranks")
+        for name in ("n_items", "n_negatives", "sampling"):
+            require_same(name, drawn[name], name, getattr(data, name))
         return data
-    if _are_numbers(data):
-        raise InputError("data: found printed numbers, not ranks; `reported` takes them")
-    table = table_of(data, "sampled ranks", "data", "score", RUN)
+    table = table_of(data, "sampled ranks")
     if table is None:
         data = opened(data, "sampled ranks")
-        if is_column(data):
-            _leave_out("ranks, not scores", positive=positive, relevant=relevant)
-            return _sampled_of_column(data, drawn)
-        _leave_out("a matrix of scores", relevant=relevant)
-        return SampledRanks.from_scores(data, positive, ties=ties, missing=missing, **drawn)
-    _leave_out("a table, not a matrix", positive=positive)
+        if not is_column(data):
+            taken({"relevant": relevant}, "a matrix of scores")
+            return SampledRanks.from_scores(data, positive, ties=ties, missing=missing, **drawn)
+        table = read_table({"sampled_rank": as_array(data)}, "sampled ranks")
+    taken({"positive": positive}, "a table or ranks")
     if "sampled_rank" in table.columns:
-        _leave_out("sampled ranks", relevant=relevant)
+        taken({"relevant": relevant}, "sampled ranks")
         return SampledRanks.from_table(table, **drawn)
     return SampledRanks.from_pairs(table, relevant, ties=ties, missing=missing, **drawn)
-
-
-def _sampled_of_column(ranks: ArrayLike, drawn: dict[str, Any]) -> SampledRanks:
-    if drawn["n_negatives"] is None or drawn["n_items"] is None:
-        raise InputError("sampled ranks need n_items (--n-items) and n_negatives (--n-negatives)")
-    sampling = drawn["sampling"] or Sampling.WITHOUT_REPLACEMENT
-    return SampledRanks(ranks, drawn["n_items"], drawn["n_negatives"], sampling)
-
-
-def _are_numbers(data: Any) -> bool:
-    if isinstance(data, Mapping):
-        data = list(data.values())
-    if isinstance(data, list):
-        return bool(data) and all(isinstance(value, float) for value in data)
-    return isinstance(data, float)
-
-
-def _leave_out(kind: str, **options: Any) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise InputError(f"found {kind}; leave {name} ({flag(name)}) out")
 
 
 def rank(
@@ -282,8 +250,28 @@ def rank(
 ) -> Ranks:
     """Rank each user's relevant items among all items that the user has not seen.
 
-    `score` is a matrix, users x items, a function of rows of users, or a pair of vectors of users
-    and of items; see `Ranks.from_scores`, `from_function` and `from_factors`.
+    Parameters
+    ----------
+    score
+        A matrix, users x items, a function of rows of users, or a pair of vectors of users and of
+        items; see `Ranks.from_scores`, `from_function` and `from_factors`.
+    seen, relevant, users, items, min_relevance, block_size, n_jobs, progress
+        See `Ranks.from_scores`.
+
+    Returns
+    -------
+    Ranks
+        Places of all relevant items.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says where, why and what to give.
+
+    See Also
+    --------
+    evaluate : Metrics of these ranks.
+    Ranks : Ranks from lists, tables and files.
 
     Examples
     --------
@@ -292,38 +280,34 @@ def rank(
     >>> rank(lambda users: scores[users], seen, [2, 4])
     Ranks(n_candidates=array([4, 4]), n_better=array([1, 2]), n_tied=array([2, 0]))
     """
-    options = {
-        "seen": seen,
-        "users": users,
-        "items": items,
-        "min_relevance": min_relevance,
-        "block_size": block_size,
-        "n_jobs": n_jobs,
-        "progress": progress,
-    }
     if isinstance(score, tuple) and len(score) == 2:
-        return Ranks.from_factors(*score, relevant, **options)
-    if is_function(score):
-        return Ranks.from_function(score, relevant, **options)
-    return Ranks.from_scores(score, relevant, **options)
+        score = factors(*score)
+    elif is_function(score):
+        score = function(score, relevant, seen)
+    return Ranks.from_scores(
+        score,
+        relevant,
+        seen=seen,
+        users=users,
+        items=items,
+        min_relevance=min_relevance,
+        block_size=block_size,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
 
 
 def question_ranks(ranks: Ranks) -> None:
-    """Ask about full rankings in perfect or random order, with equal scores, or that end early."""
-    if not ranks.is_complete or not len(ranks) or ranks in _UNSUSPICIOUS:
+    """Ask about full rankings in perfect or random order, or that end early."""
+    if not ranks.is_complete or not len(ranks):
         return
-    with collected() as asked:
-        n_candidates = np.repeat(ranks.n_candidates, ranks.n_found)
-        others = n_candidates - 1
-        _ask_of_equal_scores(ranks.n_tied, others)
-        above = ranks.n_better + 0.5 * ranks.n_tied
-        _ask_of_order(1.0 - above / others, others, "relevant", "other candidates")
-        if ranks.is_single:
-            worst = ranks.n_better + ranks.n_tied
-            _ask_of_perfection(worst, "other candidates")
-            _ask_of_last_rank(worst + 1, int(n_candidates.min()), "data")
-    if not asked:
-        _UNSUSPICIOUS.add(ranks)
+    others = np.repeat(ranks.n_candidates, ranks.n_found) - 1
+    above = ranks.n_better + 0.5 * ranks.n_tied
+    _ask_of_order(1.0 - above / others, others, "relevant", "other candidates")
+    if ranks.is_single:
+        worst = ranks.n_better + ranks.n_tied
+        _ask_of_perfection(worst, "other candidates")
+        _ask_of_last_rank(worst + 1, int(others.min()) + 1, "data")
 
 
 def question_seen(ranks: Ranks, n_items: int) -> None:
@@ -339,26 +323,21 @@ def question_samples(sampled: SampledRanks) -> None:
     others = np.full(ranks.size, m)
     _ask_of_order(1.0 - (ranks - 1) / m, others, "positive", "negatives")
     _ask_of_perfection(ranks - 1, "negatives")
-    small = sampled.n_items == m + 1
-    if small.all() or small.sum() >= _SEVERAL:
-        rows = "" if small.all() else f" in {small.sum():,} of {small.size:,} rows"
+    if (sampled.n_items == m + 1).all():
         ask(
             "n_items",
-            f"n_items (--n-items) is {m + 1}{rows}, the held-out item and its {m} negatives: is it "
-            "the number of candidates of a full ranking?",
+            f"n_items (--n-items) is {m + 1}, the held-out item and its {m} negatives: is it the "
+            "number of candidates of a full ranking?",
         )
     if sampled.sampling is not Sampling.DISTINCT:
         _ask_of_last_rank(ranks, m + 1, "n_negatives")
     if sampled.tied is not None:
-        _question_ties(sampled.tied, ranks, m)
+        _ask_of_ties(sampled.tied, m)
 
 
-def _question_ties(tied: Int, ranks: Int, m: int) -> None:
+def _ask_of_ties(tied: Int, m: int) -> None:
     """Ask about ties that decide, and held-out items among their own negatives."""
-    others = np.full(ranks.size, m)
-    _ask_of_equal_scores(tied, others)
     n_rows = tied.size
-    n_tied = np.count_nonzero(tied)
     large = np.count_nonzero(tied >= max(_TIED * m, 1.0))
     if n_rows >= _MANY and 2 * large > n_rows:
         ask(
@@ -366,21 +345,15 @@ def _question_ties(tied: Int, ranks: Int, m: int) -> None:
             f"{large:,} of {n_rows:,} held-out items have the score of a tenth of their negatives "
             "or more (--ties): were scores rounded, or are they of too few bits?",
         )
-    share = n_tied / n_rows
-    each = 1.0 - (1.0 - share) ** (1.0 / m)  # probability of a tie if all are independent
-    twice = share - m * each * (1.0 - each) ** (m - 1.0)
-    if share >= 0.1 and n_rows * twice >= _EXPECTED and (tied > 1).mean() < twice / 2.0:
+    n_one = np.count_nonzero(tied == 1)
+    n_more = np.count_nonzero(tied > 1)
+    by_chance = n_one**2 / (2.0 * n_rows)  # rows with several ties, if ties are independent
+    if m >= 5 and 10 * n_one >= n_rows and by_chance >= _EXPECTED and 2.0 * n_more < by_chance:
         ask(
             "data",
-            f"{n_tied:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
+            f"{n_one:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
             "it the held-out item itself? Leave it out of them (`check-negatives`)",
         )
-
-
-def _ask_of_equal_scores(tied: Int, others: Int) -> None:
-    n_equal = np.count_nonzero((tied == others) & (others >= _LEAST))
-    if tied.size >= _MANY and 10 * n_equal >= tied.size:
-        ask("data", f"all scores of {n_equal:,} of {tied.size:,} rows are equal: are these scores?")
 
 
 def _ask_of_order(below: Float, others: Int, argument: str, words: str) -> None:

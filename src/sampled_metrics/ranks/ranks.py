@@ -59,7 +59,6 @@ COLUMNS = ("n_candidates", "n_better", "n_tied")
 RECORDS = f"rank records ({', '.join((USER, *COLUMNS))})"
 _NO_SIZE = "found ranks; give n_items (--n-items) or add a column n_candidates"
 _OF_USERS = ("n_candidates", "n_found", "n_relevant", "depth")
-_LIKE = {"n_found": "n_candidates", "n_relevant": "n_found", "depth": "n_candidates"}  # by default
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -101,6 +100,11 @@ class Ranks:
         Users whose lists lack items that count as not found, see `from_lists`.
     is_checked
         Whether counts are valid by construction, so that they are not checked again.
+
+    See Also
+    --------
+    rank : Ranks from scores, vectors or a function.
+    evaluate : Metrics of ranks.
 
     Examples
     --------
@@ -149,34 +153,28 @@ class Ranks:
         n_missing: int = 0,
         is_checked: bool = False,
     ) -> None:
-        set_fields(self, source=source, n_rows=n_rows, n_missing=n_missing)
-        set_fields(self, relevance=relevance, users=users, min_relevance=min_relevance)
-        counts: dict[str, Any] = {
-            "n_candidates": n_candidates,
-            "n_better": n_better,
-            "n_tied": n_tied,
-            "n_found": n_found,
-            "n_relevant": n_relevant,
-            "depth": depth,
-        }
         is_plain = n_found is None and n_relevant is None and depth is None
-        for name in counts:
-            if counts[name] is None and name not in COLUMNS:
-                counts[name] = counts[_LIKE[name]]
-                if name == "n_found":
-                    counts[name] = np.ones_like(counts[name])
-            elif not is_checked:
-                counts[name] = integers(name, counts[name], is_column=True)
-        set_fields(self, **counts)
+        if n_found is None:
+            n_found = np.ones_like(n_candidates)
+        if n_relevant is None:
+            n_relevant = n_found
+        if depth is None:
+            depth = n_candidates
+        set_fields(self, n_candidates=n_candidates, n_better=n_better, n_tied=n_tied)
+        set_fields(self, n_found=n_found, n_relevant=n_relevant, depth=depth)
+        set_fields(self, relevance=relevance, users=users, min_relevance=min_relevance)
+        set_fields(self, source=source, n_rows=n_rows, n_missing=n_missing)
         if not is_checked:
             self._check(is_plain)
 
     def _check(self, is_plain: bool) -> None:
         """Raise InputError unless counts are possible; put each user's items in order."""
         check_arguments(source=self.source)
+        for name in (*COLUMNS, *_OF_USERS[1:]):
+            values = integers(name, getattr(self, name), is_column=True)
+            set_fields(self, **{name: values})
         n = self.n_candidates
         if is_plain:
-            _require_lengths(self, *COLUMNS)
             require("n_candidates", n, n >= 2, "at least 2")
         order = _check_counts(self)
         set_fields(self, n_better=self.n_better[order], n_tied=self.n_tied[order])
@@ -348,16 +346,15 @@ class Ranks:
         cls, ranks: ArrayLike, n_items: ArrayLike | None, *, users: ArrayLike | None = None
     ) -> Self:
         """Take exact ranks from 1, without ties, among `n_items` candidates."""
-        if n_items is None:
-            raise InputError(_NO_SIZE)
-        given = array_of("ranks", ranks)
-        if given.ndim != 1 or given.dtype.kind not in "iuf":
-            found = f"{given.dtype} of shape {given.shape}"
-            raise InputError(f"ranks are {found}; expected whole numbers from 1, one for each user")
-        n = np.broadcast_to(integers("n_items", n_items), given.shape)
-        good = (given >= 1) & (given <= n) & (np.floor(given) == given)
-        require("rank", given, good, f"whole numbers, 1 to {n.max(initial=0)}")
-        return cls(n, given.astype(np.int64) - 1, np.zeros_like(n), users=users)
+        columns: dict[str, Any] = {"rank": ranks}
+        size: Any = n_items
+        if users is not None:
+            columns["user_id"] = users
+        if np.ndim(size):
+            columns["n_candidates"] = size
+            size = None
+        check_arguments(n_items=size)
+        return cls.from_table(columns, size)
 
     @classmethod
     def read(cls, path: Path | str) -> Self:
@@ -644,17 +641,12 @@ def _by_user(table: Table, counts: tuple[Int, Int, Int], grades: Float | None) -
     }
 
 
-def _require_lengths(ranks: Ranks, *names: str) -> None:
-    sizes = {name: getattr(ranks, name).size for name in names}
-    if len(set(sizes.values())) > 1:
-        lengths = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        raise InputError(f"columns differ in length: {lengths}")
-
-
 def _check_counts(ranks: Ranks) -> Int:
     """Raise InputError unless each count is possible; return the order of items, best first."""
-    _require_lengths(ranks, *_OF_USERS)
-    _require_lengths(ranks, "n_better", "n_tied")
+    for names in (_OF_USERS, ("n_better", "n_tied")):
+        lengths = {name: getattr(ranks, name).size for name in names}
+        if len(set(lengths.values())) > 1:
+            raise InputError(f"columns differ in length: {lengths}")
     n, found, relevant, depth = (getattr(ranks, name) for name in _OF_USERS)
     require("n_candidates", n, n >= 0, "at least 0 (0: not known)")
     require("n_relevant", relevant, relevant >= 1, "at least 1")

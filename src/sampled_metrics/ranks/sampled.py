@@ -74,6 +74,11 @@ class SampledRanks:
         Whether rows of one user may be of different held-out items. Their average is then a metric
         of the user for recall and AUC only, which others refuse.
 
+    See Also
+    --------
+    correct : Ranges and estimates from sampled ranks.
+    draw_sampled_ranks : Sampled ranks from full rankings.
+
     Examples
     --------
     >>> SampledRanks([1, 4, 1], n_items=[30, 40, 50], n_negatives=3).mean_candidates

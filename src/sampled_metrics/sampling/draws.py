@@ -10,17 +10,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sampled_metrics._base.arguments import check_arguments, whole_number, wrong_type
-from sampled_metrics._base.arrays import CACHE, Float, Int, blocks
+from sampled_metrics._base.arguments import check_arguments, require_known, whole_number, wrong_type
+from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.defaults import MOST_NEGATIVES
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling.probability import (
-    checked,
-    likely_columns,
-    pmf_at,
-    sampled_rank_distribution,
-)
+from sampled_metrics.sampling.probability import TIES, checked, likely_parts
 
 
 def draw_sampled_ranks(
@@ -32,12 +27,24 @@ def draw_sampled_ranks(
 ) -> Int:
     """Draw the sampled rank of every user, in one experiment or in several.
 
-    `rng` gives one uniform number per user. Of several generators, such as `rng.spawn(100)`, each
-    is for one experiment. The other parameters are those of `sampled_rank_distribution`.
+    Parameters
+    ----------
+    ranks
+        Full rankings.
+    m
+        Negatives of each held-out item.
+    rng
+        A generator, which gives one uniform number per user; or several, such as `rng.spawn(100)`,
+        each for one experiment.
+    sampling
+        How negatives are drawn: `without-replacement`, `with-replacement` or `distinct`.
+    ties
+        Place among negatives of the same score: `random`, `optimistic`, `pessimistic` or `paper`.
 
     Returns
     -------
-    Sampled ranks, int64, shape (users,), or (generators, users) for several.
+    numpy.ndarray
+        Sampled ranks, int64, shape (users,), or (generators, users) for several.
 
     Raises
     ------
@@ -159,20 +166,17 @@ def _drawn(
     ties: str,
 ) -> Iterator[Int]:
     """Sampled ranks - 1 of a few users at a time, shape (users, generators); at least one part."""
+    require_known("tie policy", ties, TIES)
     whole_number("m", m, 1, MOST_NEGATIVES)
-    # With few negatives, hardly any number is improbable.
-    are_few = 2 * len(likely_columns(0.5, 0.5, m, sampling)) > m
+    checked(ranks.best_rank, ranks.n_candidates, m, sampling)
     width = max(m + 1, len(generators))
     for rows in list(blocks(len(ranks), width)) or [slice(0)]:
         part = ranks.take(rows)
         uniform = np.empty((len(part), len(generators)))
         for numbers, generator in zip(uniform.T, generators, strict=True):
             numbers[:] = generator.random(len(part))
-        if are_few:
-            yield _places(sampled_rank_distribution(part, m, sampling, ties), uniform)
-            continue
         drawn = np.empty(uniform.shape, dtype=np.int64)
-        for users, first, distribution in _distributions(part, m, sampling, ties):
+        for users, first, distribution in likely_parts(part, m, sampling, ties):
             drawn[users] = first + _places(distribution, uniform[users])
         yield drawn
 
@@ -185,23 +189,3 @@ def _places(distribution: Float, uniform: Float) -> Int:
     for row, numbers, result in zip(table, uniform, places, strict=True):
         result[:] = row.searchsorted(numbers, side="right")
     return places
-
-
-def _distributions(
-    ranks: Ranks, m: int, sampling: Sampling | str, ties: str
-) -> Iterator[tuple[Int, int, Float]]:
-    """Yield some users, the first sampled rank - 1 that they may have, and the probabilities.
-
-    Users of about the same rank are taken together, and negligible probabilities are left out.
-    """
-    rank, n = checked(ranks.best_rank, ranks.n_candidates, m, sampling)
-    tied = np.flatnonzero(ranks.n_tied)
-    yield tied, 0, sampled_rank_distribution(ranks.take(tied), m, sampling, ties)
-    better = ranks.n_better / (n - 1)
-    order = np.argsort(better, kind="stable")
-    untied = order[ranks.n_tied[order] == 0]
-    for rows in blocks(untied.size, m + 1, CACHE):
-        users = untied[rows]
-        likely = likely_columns(better[users[0]], better[users[-1]], m, sampling)
-        distribution = pmf_at(rank[users], n[users], m, sampling, likely)
-        yield users, likely.start, distribution

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.stats import binom, chi2, poisson
+from scipy.special import bdtrc, chdtrc, pdtr, pdtrc
 
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.arrays import Bool, Float, Ids, Int, generator
@@ -184,7 +184,7 @@ def _check_most_drawn(user: Int, item: Int, pairs: Pairs, n_items: int) -> Check
     counts = np.bincount(item[first], minlength=pairs.item_ids.size)
     most = int(counts.argmax())
     found = int(counts[most])
-    chance = float(binom.sf(found - 1, n_users, min(expected / n_users, 1.0)))
+    chance = float(bdtrc(found - 1, n_users, min(expected / n_users, 1.0)))
     p_value = min(1.0, counts.size * chance)
     remark = ""
     if p_value < LEVEL:
@@ -206,13 +206,12 @@ def _counted(name: str, found: int, words: str = "", **about: float | str) -> Ch
 def _check_duplicates(draws: "_Draws") -> Check:
     log_missed = np.log1p(-1.0 / np.maximum(draws.size, 2))
     absent = draws.size * np.exp(draws.counts * log_missed)
-    expected = draws.counts - (draws.size - absent)
-    repeats = poisson(float(expected.sum()))  # with replacement
+    expected = float((draws.counts - (draws.size - absent)).sum())  # with replacement
     n_repeated = draws.n_repeated
     remedy = "draw again"
-    if min(repeats.cdf(n_repeated), repeats.sf(n_repeated - 1)) > LEVEL / 2:
+    if min(pdtr(n_repeated, expected), pdtrc(n_repeated - 1, expected)) > LEVEL / 2:
         remedy = "correct them with --sampling with-replacement"
-    return _counted("duplicates", n_repeated, expected=repeats.mean(), remedy=remedy)
+    return _counted("duplicates", n_repeated, expected=expected, remedy=remedy)
 
 
 def _contains(table: csr_array, row: Int, column: Int) -> Bool:
@@ -255,7 +254,7 @@ class _Draws:
         found = (difference[possible] ** 2 / spread[possible]).sum()
         p_value = 1.0
         if possible.sum() > 1:
-            p_value = float(chi2.sf(found, freedom))
+            p_value = float(chdtrc(freedom, found))
         remark = _NOT_UNIFORM if p_value < LEVEL else ""
         return Check("uniformity", not remark, float(found), float(freedom), p_value, remark)
 

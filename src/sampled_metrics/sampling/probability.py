@@ -10,16 +10,16 @@ policy then places the held-out item among the T.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
 
 from sampled_metrics._base.arguments import require_known
-from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, integers
+from sampled_metrics._base.arrays import CACHE, MEMORY, Float, Int, blocks, integers
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling
@@ -121,8 +121,7 @@ def expected_values(
     >>> expected_values(parse_measure("ap"), [1, 2, 3], 3, 1, "with-replacement")
     array([1.  , 0.75, 0.5 ])
     """
-    credit = measure.at(np.arange(1, m + 2), m + 1)
-    return pmf(rank, n, m, sampling) @ credit
+    return pmf(rank, n, m, sampling) @ measure.in_sample(m)
 
 
 def sampled_rank_distribution(
@@ -177,8 +176,8 @@ def sampled_rank_distribution(
 def top_of_samples(ranks: Ranks, m: int, k: int, sampling: Sampling | str) -> Float:
     """Probability of the sampled ranks 1 ... k for each user, ties in random order.
 
-    As the first columns of `sampled_rank_distribution`, at most m + 1, without those below: the
-    sums over r <= R in `_random` need only these.
+    The first columns of `sampled_rank_distribution`, at most m + 1; without replacement in much
+    less time than all of them.
 
     Examples
     --------
@@ -188,22 +187,76 @@ def top_of_samples(ranks: Ranks, m: int, k: int, sampling: Sampling | str) -> Fl
     """
     if Sampling(sampling) is not _WITHOUT:
         return sampled_rank_distribution(ranks, m, sampling)[:, :k]
-    n = ranks.n_candidates[:, None]
-    best = ranks.n_better[:, None]
-    above = np.arange(min(k, m + 1))
-    log_factorial = gammaln(np.arange(n.max() + 1) + 1.0)
+    count = min(k, m + 1)
+    chances = _first_columns(ranks.best_rank, ranks.n_candidates, m, count)
+    is_tied = ranks.n_tied > 0
+    tied = ranks.take(is_tied)
+    n = tied.n_candidates
+    # Differences of the sums over r <= R of `_random`, which need no columns below.
+    steps = _first_columns(tied.best_rank, n + 1, m + 1, count)
+    steps -= _first_columns(tied.worst_rank + 1, n + 1, m + 1, count)
+    sums = np.cumsum(steps, axis=0)
+    scale = n / ((m + 1.0) * (tied.n_tied + 1))
+    chances[:, is_tied] = np.maximum(sums * scale, 0.0)
+    return chances.T
 
-    def log_choose(items: Int, chosen: Int) -> Float:
-        rest = items - chosen
-        logs = log_factorial[items] - log_factorial[chosen] - log_factorial[np.maximum(rest, 0)]
-        return np.where(rest < 0, _LOG_ZERO, logs)
 
-    def at_most(up_to: Int) -> Float:
-        chances = log_choose(up_to, above) + log_choose(n - up_to, m + 1 - above)
-        return np.cumsum(np.exp(chances - log_choose(n, np.array(m + 1))), axis=1)
+def _first_columns(rank: Int, n: Int, m: int, count: int) -> Float:
+    """Probability of the first sampled ranks without replacement; shape (count, ranks).
 
-    tied = ranks.n_tied[:, None] + 1
-    return (at_most(best) - at_most(best + tied)) * n / ((m + 1.0) * tied)
+    At least m - (n - rank) of m draws are better. From there on, each probability is the one
+    before it times a ratio.
+    """
+    rest = n - rank - m
+    fewest = np.maximum(-rest, 0)
+    logs = _log_factorials(int(n.max(initial=m)))
+
+    def log_choose(items: Int, chosen: Int | int) -> Any:
+        return logs[items] - logs[chosen] - logs[items - chosen]
+
+    log_first = log_choose(rank - 1, fewest)
+    log_first += log_choose(n - rank, m - fewest)
+    log_first -= log_choose(n - 1, m)
+    chances = np.zeros((count, rank.size))
+    near = np.flatnonzero(fewest < count)
+    chances[fewest[near], near] = np.exp(log_first[near].astype(np.float64))
+    for place in range(1, count):
+        ratio = (rank - place) * ((m + 1.0 - place) / place)
+        ratio /= np.maximum(rest + place, 1)
+        chances[place] += ratio * chances[place - 1]
+    return chances
+
+
+@lru_cache(maxsize=2)
+def _log_factorials(last: int) -> NDArray[np.longdouble]:
+    """Logarithms of the factorials of 0 ... `last`."""
+    numbers = np.arange(1, last + 1, dtype=np.longdouble)
+    return np.append(0.0, np.cumsum(np.log(numbers)))
+
+
+def likely_parts(
+    ranks: Ranks, m: int, sampling: Sampling | str, ties: str = "random"
+) -> Iterator[tuple[Int, int, Float]]:
+    """Yield some users, the first sampled rank - 1 that they may have, and the probabilities.
+
+    Users of about the same rank are taken together, and negligible probabilities are left out.
+    Ranks that are not tied need not be whole.
+    """
+    tied = np.flatnonzero(ranks.n_tied)
+    for rows in blocks(tied.size, m + 1, MEMORY):
+        users = tied[rows]
+        yield users, 0, sampled_rank_distribution(ranks.take(users), m, sampling, ties)
+    better = ranks.n_better / (ranks.n_candidates - 1)
+    order = np.argsort(better, kind="stable")
+    untied = order[ranks.n_tied[order] == 0]
+    for rows in blocks(untied.size, m + 1, CACHE):
+        users = untied[rows]
+        least = better[users[0]]
+        most = better[users[-1]]
+        likely = likely_columns(least, most, m, sampling)
+        rank = ranks.n_better[users] + 1
+        distribution = pmf_at(rank, ranks.n_candidates[users], m, sampling, likely)
+        yield users, likely.start, distribution
 
 
 def _random(best: Int, tied: Int, n: Int, m: int, sampling: Sampling | str) -> Float:
@@ -221,11 +274,12 @@ def _random(best: Int, tied: Int, n: Int, m: int, sampling: Sampling | str) -> F
     worst = best + tied
     low = pmf_at(best, n, m + 1, sampling)
     low -= pmf_at(worst + one, n, m + 1, sampling)
-    scale = (n - 1) / ((m + 1.0) * (tied + one))
     sums = np.cumsum(low, axis=1)[:, :-1]
+    scale = (n - 1) / ((m + 1.0) * (tied + one))
     mean = np.maximum(sums * scale[:, None], 0.0)
     if one:
-        mean[np.arange(m + 1) >= worst[:, None]] = 0.0  # exactly 0 without rounding
+        is_impossible = np.arange(m + 1) >= worst[:, None]
+        mean[is_impossible] = 0.0  # without rounding
     return mean
 
 
@@ -236,15 +290,18 @@ def _paper(ranks: Ranks, better: Float, sampling: Sampling | str) -> Float:
     steps = np.zeros((len(ranks), m + 2))  # up at s, down at s + t, by P(S = s, T = t)/t
     for s in range(m + 1):
         rows = np.flatnonzero(better[:, s])
-        given = pmf_at(ranks.n_tied[rows] + 1, rest[rows], m - s, sampling)
-        width = np.maximum(np.arange(m - s + 1), 1)
-        chances = better[rows, s, None] * given / width
+        left = m - s
+        given = pmf_at(ranks.n_tied[rows] + 1, rest[rows], left, sampling)
+        width = np.maximum(np.arange(left + 1), 1)
+        chances = better[rows, s, None] * given
+        chances /= width
         steps[rows, s] += chances.sum(axis=1)
         steps[rows, s + 1] -= chances[:, 0]
         steps[rows, s + 1 : m + 1] -= chances[:, 1:]
     spread = np.cumsum(steps[:, :-1], axis=1)
     np.maximum(spread, 0.0, out=spread)
-    return spread / spread.sum(axis=1, keepdims=True)
+    spread /= spread.sum(axis=1, keepdims=True)
+    return spread
 
 
 def checked(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> tuple[Int, Int]:
@@ -298,15 +355,15 @@ def _mixture(n: Int, m: int, given: Callable[[Int, int], Float]) -> Float:
     laws = [distinct_items(int(size) - 1, m) for size in sizes]
     table = np.array(laws).reshape(-1, m + 1)
     # Large numbers stay, or the last sampled ranks would be impossible.
-    up_to = np.cumsum(table, axis=1)
-    first = np.argmax(up_to > _NEGLIGIBLE, axis=1)
-    table[np.arange(m + 1) < first[:, None]] = 0.0
+    is_negligible = np.cumsum(table, axis=1) <= _NEGLIGIBLE
+    table[is_negligible] = 0.0
     table /= table.sum(axis=1, keepdims=True)
     mixture = np.zeros((n.size, m + 1))
     for count in np.flatnonzero(table.any(axis=0)).tolist():
         probability = table[place, count]
         rows = np.flatnonzero(probability)
-        weighted = given(rows, count) * probability[rows, None]
+        weighted = given(rows, count)
+        weighted *= probability[rows, None]
         mixture[rows, : count + 1] += weighted
     return mixture
 
@@ -314,11 +371,14 @@ def _mixture(n: Int, m: int, given: Callable[[Int, int], Float]) -> Float:
 def _binomial(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
     """Logarithms, up to a constant."""
     successes = np.arange(columns.start, columns.stop)
-    better = _log((rank - 1) / (n - 1))
-    worse = _log((n - rank) / (n - 1))
+    failures = m - successes
+    others = n - 1
+    better = _log((rank - 1) / others)
+    worse = _log((n - rank) / others)
     logs = np.multiply.outer(better, successes)
-    logs += np.multiply.outer(worse, m - successes)
-    return np.asarray(logs + _log_choose(m)[successes])
+    logs += np.multiply.outer(worse, failures)
+    logs += _log_choose(m)[successes]
+    return np.asarray(logs)
 
 
 def _log(probability: Float) -> Float:
@@ -329,12 +389,13 @@ def _log(probability: Float) -> Float:
 def _hypergeometric(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
     """Cumulated log ratios p(i + 1)/p(i) = (r - 1 - i)(m - i) / ((i + 1)(n - r - m + i + 1))."""
     i = np.arange(columns.start, columns.stop - 1, dtype=np.float64)
+    following = i + 1.0
     worse = (n - rank + 0.0)[:, None]
-    others = worse - m + i + 1.0
+    others = worse - m + following
     better = (rank - 1.0)[:, None]
     ratio = better - i
     np.maximum(ratio, 0.0, out=ratio)
-    ratio *= (m - i) / (i + 1.0)
+    ratio *= (m - i) / following
     impossible = None
     if others.size and others.min() <= 0.0:  # i items are too few for m draws, and p(i) = 0
         impossible = others <= 0.0

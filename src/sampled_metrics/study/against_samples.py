@@ -2,28 +2,36 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from sampled_metrics._base.arrays import MEMORY, Float, Int, blocks, generator, geometric_sizes
+from sampled_metrics._base.arrays import (
+    MEMORY,
+    Float,
+    blocks,
+    generator,
+    geometric_sizes,
+    one_thread,
+)
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.intervals.ranges import bracket_users, difference_range
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
-from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
-from sampled_metrics.sampling.probability import likely_columns, pmf_at
+from sampled_metrics.sampling import draw_sampled_ranks
+from sampled_metrics.sampling.probability import likely_columns, pmf_at, top_of_samples
+from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.moments import Moments, deviations
+from sampled_metrics.study.reading import fewest_candidates
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import EXACT, corrected_items
+from sampled_metrics.study.tables import corrected_items
 
 RECALL = parse_measure("recall@10")
 ESTIMATORS = tuple(map(parse_estimator, ("sampled", "bv:0.1")))
@@ -56,19 +64,23 @@ def recall_against_samples(
     for e, estimator in enumerate(ESTIMATORS):
         label = estimator.label
         for name in records:
-            rows += [("curve", name, label, m, at(name, e, m).mean) for m in sizes]
+            for m in sizes:
+                rows.append(("curve", name, label, m, at(name, e, m).mean))
         for kind, least, a, b in conditions:
-            smallest = smallest_from(partial(lead, at, exact, a, b, e, least), sizes)
+            is_ahead = partial(lead, at, exact, a, b, e, least)
+            smallest = smallest_from(is_ahead, sizes)
             if smallest is not None:
-                rows.append((kind, f"{a} vs {b}", label, smallest, at(a, e, smallest).mean))
+                mean = at(a, e, smallest).mean
+                rows.append((kind, f"{a} vs {b}", label, smallest, mean))
     for name, ranks in records.items():
-        rows.append(("exact", name, EXACT, ranks.mean_candidates - 1, exact[name]))
+        others = ranks.mean_candidates - 1
+        rows.append(("exact", name, EXACT, others, exact[name]))
     return pd.DataFrame(rows, columns=CURVES)
 
 
 def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:
     """Return the m of Figure 6."""
-    fewest = min(int(ranks.n_candidates.min()) for ranks in records.values())
+    fewest = fewest_candidates(records)
     if fewest <= SMALLEST + 1:
         raise InputError(f"a user has {fewest} candidates; Figure 6 needs more than {SMALLEST + 1}")
     return geometric_sizes(SMALLEST, min(fewest - 1, LARGEST), 12)
@@ -80,12 +92,14 @@ def smallest_from(lead: Callable[[int], float], sizes: Sequence[int]) -> int | N
     Its sign may change several times, but only once between two neighbouring `sizes`. Returns None
     if it is not positive at the largest.
     """
-    last = next((i for i in reversed(range(len(sizes))) if lead(sizes[i]) <= 0.0), None)
-    if last is None:
-        return sizes[0]
-    if last == len(sizes) - 1:
-        return None
-    between = range(sizes[last] + 1, sizes[last + 1])
+    smallest = None
+    for size in reversed(sizes):
+        if lead(size) <= 0.0:
+            break
+        smallest = size
+    if smallest is None or smallest == sizes[0]:
+        return smallest
+    between = range(size + 1, smallest)
     return between.start + bisect_left(between, True, key=lambda m: lead(m) > 0.0)
 
 
@@ -95,8 +109,10 @@ def lead(
     """Standard deviations by which b is ahead of a, or behind it if exactly so, beyond `least`."""
     of_a = at(a, estimator, m)
     of_b = at(b, estimator, m)
-    difference = np.sign(exact[b] - exact[a]) * (of_b.mean - of_a.mean)
-    return float(deviations(difference, np.hypot(of_a.sd, of_b.sd)) - least)
+    sign = np.sign(exact[b] - exact[a])
+    difference = sign * (of_b.mean - of_a.mean)
+    ahead = deviations(difference, np.hypot(of_a.sd, of_b.sd))
+    return float(ahead - least)
 
 
 def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) -> Expected:
@@ -106,8 +122,10 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
     def vector(estimator: int, n: int, m: int) -> Float:
         gamma = ESTIMATORS[estimator].parameter
         if gamma is None:
-            return 100.0 * RECALL.at(np.arange(1, m + 2), m + 1)
-        return 100.0 * _bias_variance(n, m, settings.correction_sampling, gamma)
+            found = RECALL.in_sample(m)
+        else:
+            found = _bias_variance(n, m, settings.correction_sampling, gamma)
+        return 100.0 * found
 
     @cache
     def at(name: str, estimator: int, m: int) -> Moments:
@@ -115,8 +133,9 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
         credit = vector(estimator, corrected_items(ranks, settings), m)
         both = np.stack([credit, np.square(credit)])
         mean, square = _averages(both, ranks, settings.sampling)
-        variance = np.maximum(square - np.square(mean), 0.0).sum()  # -1e-16 by rounding
-        return Moments(mean.mean(), np.sqrt(variance) / len(ranks))
+        variance = np.maximum(square - np.square(mean), 0.0)  # not -1e-16 by rounding
+        sd = np.sqrt(variance.sum()) / len(ranks)
+        return Moments(mean.mean(), sd)
 
     return at
 
@@ -130,19 +149,23 @@ def _bias_variance(n: int, m: int, sampling: Sampling | str, gamma: float) -> Fl
     gram = np.zeros((m + 1, m + 1))
     target = np.zeros(m + 1)
     marginal = np.zeros(m + 1)
-    better = (ranks - 1.0) / (n - 1.0)
     for rows in blocks(ranks.size, m + 1, MEMORY):
-        likely = likely_columns(better[rows].min(), better[rows].max(), m, sampling)
+        rank = ranks[rows]
+        weight = weights[rows]
+        better = (rank - 1.0) / (n - 1.0)
+        likely = likely_columns(better[0], better[-1], m, sampling)
         columns = slice(likely.start, likely.stop)
-        grid = pmf_at(ranks[rows], n, m, sampling, likely)
-        marginal[columns] += weights[rows] @ grid
-        target[columns] += (weights[rows] * RECALL.at(ranks[rows], n)) @ grid
-        grid *= np.sqrt(weights[rows])[:, np.newaxis]
+        grid = pmf_at(rank, n, m, sampling, likely)
+        marginal[columns] += weight @ grid
+        weighted = weight * RECALL.at(rank, n)
+        target[columns] += weighted @ grid
+        grid *= np.sqrt(weight)[:, np.newaxis]
         gram[columns, columns] += grid.T @ grid
     root = np.sqrt(marginal)
     gram *= (1.0 - gamma) / np.outer(root, root)
     gram[np.diag_indices(m + 1)] += gamma
-    return cho_solve(cho_factor(gram, overwrite_a=True), target / root) / root
+    factor = cho_factor(gram, overwrite_a=True)
+    return cho_solve(factor, target / root) / root
 
 
 def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:
@@ -151,67 +174,15 @@ def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:
     Beyond some sampled rank the vectors are constant, so only the first ones need probabilities.
     """
     m = vectors.shape[1] - 1
-    if sampling != Sampling.WITHOUT_REPLACEMENT:
-        return vectors @ sampled_rank_distribution(ranks, m, sampling).T
     last = vectors[:, -1:]
-    differs = np.abs(vectors - last) > 1e-13 * np.abs(vectors).max(axis=1, keepdims=True)
+    distance = np.abs(vectors - last)
+    differs = distance > 1e-13 * np.abs(vectors).max(axis=1, keepdims=True)
     head = int(np.flatnonzero(differs.any(axis=0)).max(initial=0)) + 1
-    chances = np.empty((head, len(ranks)))
-    is_tied = ranks.n_tied > 0
-    chances[:, is_tied] = _first_of_tied(ranks.take(is_tied), m, head)
-    untied = ranks.take(~is_tied)
-    chances[:, ~is_tied] = _first(untied.best_rank, untied.n_candidates, m, head)
-    return last + (vectors[:, :head] - last) @ chances
+    chances = top_of_samples(ranks, m, head, sampling)
+    return last + (vectors[:, :head] - last) @ chances.T
 
 
-def _first_of_tied(ranks: Ranks, m: int, count: int) -> Float:
-    """Probability of the first sampled ranks where ties are in random order.
-
-    As in `sampling.probability`, the mean over the places of a tie is a difference of sums over
-    ranks, with one more candidate and one more draw.
-    """
-    n = ranks.n_candidates
-    best = ranks.best_rank
-    after = ranks.worst_rank + 1
-    steps = _first(best, n + 1, m + 1, count) - _first(after, n + 1, m + 1, count)
-    mean = np.cumsum(steps, axis=0) * n / ((m + 1.0) * (after - best))
-    return np.maximum(mean, 0.0)
-
-
-def _first(rank: Int, n: Int, m: int, count: int) -> Float:
-    """Probability of the first sampled ranks, without replacement.
-
-    At least m - (n - rank) of m draws are better. Beginning there, each probability is the one
-    before it times a ratio.
-    """
-    rest = n - rank - m
-    fewest = np.maximum(-rest, 0)
-    logs = _log_factorials(int(n.max(initial=m)))
-    above = logs[rank - 1] - logs[rank - 1 - fewest] - logs[fewest]
-    below = logs[n - rank] - logs[rest + fewest] - logs[m - fewest]
-    of_all = logs[n - 1] - logs[n - 1 - m] - logs[m]
-    chances = np.zeros((count, rank.size))
-    users = np.flatnonzero(fewest < count)
-    chances[fewest[users], users] = np.exp((above + below - of_all)[users].astype(np.float64))
-    ratio = np.empty(rank.size)
-    places = np.empty(rank.size)
-    for i in range(count - 1):
-        np.add(rest, i + 1.0, out=places)
-        np.subtract(rank, i + 1.0, out=ratio)
-        ratio *= (m - i) / (i + 1.0)
-        ratio /= np.maximum(places, 1.0, out=places)
-        ratio *= chances[i]
-        chances[i + 1] += ratio
-    return chances
-
-
-@lru_cache(maxsize=8)
-def _log_factorials(last: int) -> NDArray[np.longdouble]:
-    """Logarithms of the factorials of 0 ... `last`."""
-    logs = np.log(np.arange(1, last + 1, dtype=np.longdouble))
-    return np.concatenate([[0.0], np.cumsum(logs)])
-
-
+@one_thread()
 def allowed_ranges(
     records: Mapping[str, Ranks],
     names: Sequence[str],
@@ -225,9 +196,11 @@ def allowed_ranges(
     metric of `a`, or of the difference b - a where `b` is not empty.
     """
     measures = [parse_measure(name) for name in names]
-    fewest = min(int(ranks.n_candidates.min()) for ranks in records.values())
+    fewest = fewest_candidates(records)
     rows = []
-    for m in (m for m in sizes if m < fewest):
+    for m in sizes:
+        if m >= fewest:
+            continue
         brackets = {}
         for name, ranks in records.items():
             rng = generator(seed, "ranges", name, m)

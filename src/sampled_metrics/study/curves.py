@@ -22,8 +22,9 @@ from sampled_metrics.sampling import (
     pmf,
 )
 from sampled_metrics.study.against_samples import CURVES, recall_against_samples
+from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.settings import N_ITEMS, ExperimentSettings
-from sampled_metrics.study.tables import EXACT, METRICS, PREDICTED_RANKS
+from sampled_metrics.study.tables import METRICS, PREDICTED_RANKS
 
 _WITH = Sampling.WITH_REPLACEMENT
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
@@ -71,7 +72,7 @@ def toy_against_samples() -> pd.DataFrame:
     rows = []
     labels = [measure.label for measure in METRICS]
     for m in geometric_sizes(1, N_ITEMS - 1, 121):
-        sampled = np.array([measure.at(np.arange(1, m + 2), m + 1) for measure in METRICS])
+        sampled = np.array([measure.in_sample(m) for measure in METRICS])
         for name, ranks in PREDICTED_RANKS.items():
             means = sampled @ pmf(ranks, N_ITEMS, m, _WITHOUT).mean(axis=0)
             rows += [(label, name, m, mean) for label, mean in zip(labels, means, strict=True)]

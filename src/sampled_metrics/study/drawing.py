@@ -78,6 +78,11 @@ def log_axis(axis: XAxis | YAxis, low: float, high: float) -> None:
     axis.minorticks_off()
 
 
+def looks(number: int) -> list[dict[str, Any]]:
+    """Return a colour and dashes for each of some curves."""
+    return [{"color": f"C{i % 8}", "linestyle": DASHES[(i + i // 8) % 4]} for i in range(number)]
+
+
 def write(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
     """Write in a panel, at shares of its width and height."""
     axes.text(x, y, text, **{"transform": axes.transAxes, "color": GREY, "va": "top", **style})

@@ -19,6 +19,7 @@ from scipy.special import ndtr
 
 from sampled_metrics import evaluation
 from sampled_metrics._base.files import replacing, write_table
+from sampled_metrics.study.cells import EXACT, SAMPLED
 from sampled_metrics.study.drawing import (
     DASHES,
     DOTTED,
@@ -27,13 +28,13 @@ from sampled_metrics.study.drawing import (
     curves,
     linear_axis,
     log_axis,
+    looks,
     name_ends,
     panels,
     shown,
     write,
 )
 from sampled_metrics.study.printed import groups
-from sampled_metrics.study.tables import EXACT, SAMPLED
 
 logging.getLogger("fontTools").setLevel(logging.WARNING)  # or it lists the tables of each font
 STYLE = Path(evaluation.__file__).with_name("plots.mplstyle")
@@ -45,6 +46,15 @@ LAST: dict[str, Any] = {**DOTTED, "linewidth": 0.9, "zorder": 3}
 OWN: dict[Any, dict[str, Any]] = {  # by order of ties
     "random": {"linewidth": 1.2, "zorder": 2},
     "pessimistic": LAST,
+}
+LETTER = 0.062  # inches, wide enough for most
+RING: dict[str, Any] = {
+    "color": INK,
+    "linestyle": "",
+    "marker": "o",
+    "fillstyle": "none",
+    "markersize": 5,
+    "zorder": 4,
 }
 LEAST_ERROR = 0.1  # that is drawn, in percent
 MOST_PAIRS = 6  # that Figure 6 lists in words
@@ -102,9 +112,8 @@ def compact(svg: str) -> str:
 
 def metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 1: the metrics at all ranks, where all but AUC vanish, and at the first 100."""
-    ((whole, top),) = panels(
-        figure, 1, 2, 1.6, right=0.62, beside=0.3, ylabel="Metric", sharey=True
-    )
+    space = {"right": 0.62, "beside": 0.3}
+    ((whole, top),) = panels(figure, 1, 2, 1.6, **space, ylabel="Metric", sharey=True)
     last = table["rank"].max()
     first = min(100, last)
     styles = [{"color": INK, "linestyle": dashes} for dashes in DASHES]
@@ -127,8 +136,7 @@ def _by_metric(
 ) -> Any:
     """Draw `curves` in a panel for each metric; return the panels."""
     ylabel = "Expected sampled metric"
-    look: dict[str, Any] = {"beside": 0.32, "ylabel": ylabel, "sharex": True, "sharey": True}
-    grid = panels(figure, 2, 2, 1, **look, **space)
+    grid = panels(figure, 2, 2, 1, beside=0.32, ylabel=ylabel, sharex=True, sharey=True, **space)
     for axes, (metric, rows) in zip(grid.flat, groups(table, "metric"), strict=True):
         curves(axes, rows, name, x, styles)
         axes.set(title=metric, ylim=(-0.03, 1.04), yticks=[0, 0.5, 1])
@@ -143,7 +151,9 @@ def _legend(figure: Figure, axes: Axes, **style: Any) -> None:
 
 def toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 2: expected sampled metrics of toy recommenders as the sample grows."""
-    styles = [{"color": TOYS[i], "linestyle": DASHES[i]} for i in range(len(TOYS))]
+    styles = [
+        {"color": color, "linestyle": dashes} for color, dashes in zip(TOYS, DASHES, strict=False)
+    ]
     grid = _by_metric(figure, table, "recommender", "n_negatives", styles, top=0.36)
     _legend(figure, grid[0, 0], handlelength=1.1, columnspacing=0.9, handletextpad=0.4)
     for axes in grid.flat:
@@ -157,11 +167,11 @@ def toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
 
 def sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 3: expected sampled metrics at each true rank, beside the exact metric."""
-    dashes = (*DASHES[::-1], (0, (1, 0.6)))
-    colors = (*SIZES, INK)
-    looks = zip(colors, dashes, strict=True)
-    styles: list[dict[str, Any]] = [{"color": c, "linestyle": d} for c, d in looks]
-    styles[-1] |= {"linewidth": 1.8, "zorder": 1.5}
+    styles: list[dict[str, Any]] = [
+        {"color": color, "linestyle": dashes}
+        for color, dashes in zip(SIZES, DASHES[::-1], strict=True)
+    ]
+    styles.append({"color": INK, "linestyle": (0, (1, 0.6)), "linewidth": 1.8, "zorder": 1.5})
     labels = table["curve"].str.replace("1000", "1,000").str.lower()
     grid = _by_metric(figure, table.assign(curve=labels), "curve", "rank", styles, right=0.62)
     for axes in grid.flat:
@@ -243,26 +253,23 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         half = 0.5 * (most < 10)  # so that half a rank is visible at either end
         column[0].set_xlim(1 - half, last + half)
         column[-1].set_xlabel("Predicted rank")
-        title = f"Users per {most} ranks"
-        if most == 1:
-            title = "Users per rank"
-        column[0].set_title(title)
+        column[0].set_title("Users per rank" if most == 1 else f"Users per {most} ranks")
     log_axis(grid[0, 0].yaxis, 0.8, 4 * table["users"].max())
     grid[0, 1].set_ylim(0, None)
     ranked_last = table[table["ties"] == "pessimistic"]
+    last_bins = ranked_last[ranked_last["panel"] == "all"].groupby("recommender").tail(1)
     for i, name in enumerate(names):
         style = {"color": f"C{i % 8}", "ha": "right"}
         write(grid[i, 1], 0.93, 0.99, shown(name, 16), **style)
-        own = ranked_last[(ranked_last["panel"] == "all") & (ranked_last["recommender"] == name)]
-        for worst in own[-1:].itertuples():
+        for worst in last_bins[last_bins["recommender"] == name].itertuples():
             words = f"{worst.users:,.0f} in the last {worst.width}\nif ties rank last"
             write(grid[i, 0], 0.86, 0.99, words, **style)  # beside the last ranks
-    lines = []
+    handles = []
     if len(names) > 1:
-        lines.append(Line2D([], [], label="other recommenders", **BACKGROUND))
+        handles.append(Line2D([], [], label="other recommenders", **BACKGROUND))
     if len(ranked_last):
-        lines.append(Line2D([], [], label="ties ranked last", color=GREY, **LAST))
-    figure.legend(handles=lines, loc="upper right", ncols=2, columnspacing=1)
+        handles.append(Line2D([], [], label="ties ranked last", color=GREY, **LAST))
+    figure.legend(handles=handles, loc="upper right", ncols=2, columnspacing=1)
 
 
 def _outlines(axes: Axes, rows: pd.DataFrame, name: str, color: str) -> None:
@@ -272,7 +279,7 @@ def _outlines(axes: Axes, rows: pd.DataFrame, name: str, color: str) -> None:
     for (other, ties), points in kept.groupby(["recommender", "ties"]):
         style = BACKGROUND
         if other == name:
-            style = {**OWN[ties], "color": color}
+            style = OWN[ties] | {"color": color}
         edges = np.append(points["first_rank"], rows["last_rank"].max() + 1) - 0.5
         axes.stairs(points["height"], edges, baseline=None, **style)
 
@@ -286,15 +293,14 @@ def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     parts = dict(groups(table, "estimator"))
     exact = parts.pop(EXACT).set_index("recommender")["value"].to_dict()
     ends = [f"{shown(name, 12)} {value:.2f}" for name, value in exact.items()]
-    right = 0.2 + 0.062 * max(map(len, ends))
+    right = 0.2 + LETTER * max(map(len, ends))
     ylabel = "Expected Recall@10 (%)"
     grid = panels(figure, len(parts), 1, 1.45, right=right, ylabel=ylabel, sharex=True)[:, 0]
     for axes, (estimator, rows) in zip(grid, parts.items(), strict=True):
         _expected_recall(axes, rows, exact, ends)
         first = rows["n_negatives"].min()
         rings = rows[(rows["kind"] == "ordered") & (rows["n_negatives"] > first)]
-        ring: dict[str, Any] = {"color": INK, "zorder": 4, "fillstyle": "none", "markersize": 5}
-        axes.plot(rings["n_negatives"], rings["value"], "o", **ring)
+        axes.plot(rings["n_negatives"], rings["value"], **RING)
         words = _words_of_orders(rows, first)
         if estimator == SAMPLED:  # whose curves fall
             write(axes, 0.99, 0.97, words, ha="right")
@@ -311,10 +317,7 @@ def errors_against_samples(figure: Figure, table: pd.DataFrame) -> None:
         figure.text(0.02, 0.5, "No metric above 0 but AUC.")
         return
     names = table["estimator"].unique()
-    styles: list[dict[str, Any]] = [{"color": INK, "linewidth": 1.8}]
-    styles += [
-        {"color": f"C{i % 8}", "linestyle": DASHES[(i + i // 8) % 4]} for i in range(len(names) - 1)
-    ]
+    styles = [{"color": INK, "linewidth": 1.8}, *looks(len(names) - 1)]
     ((axes,),) = panels(figure, 1, 1, 2, right=0.85, ylabel="Relative error (%)")
     table = table.assign(value=table["value"].clip(lower=LEAST_ERROR))
     curves(axes, table, "estimator", "n_negatives", styles, clip_on=False)
@@ -329,12 +332,9 @@ def _expected_recall(
     axes: Axes, rows: pd.DataFrame, exact: dict[Any, float], ends: Sequence[str]
 ) -> None:
     """Draw curves of recommenders by one estimator, and their exact values with texts `ends`."""
-    styles: list[dict[str, Any]] = [
-        {"color": f"C{i % 8}", "linestyle": DASHES[(i + i // 8) % 4], "marker": "."}
-        for i in range(len(exact))
-    ]
+    styles = looks(len(exact))
     drawn = rows[rows["kind"] == "curve"]
-    curves(axes, drawn, "recommender", "n_negatives", styles, clip_on=False)
+    curves(axes, drawn, "recommender", "n_negatives", styles, marker=".", clip_on=False)
     log_axis(axes.xaxis, *drawn["n_negatives"].agg(["min", "max"]))
     largest = max(drawn["value"].max(), *exact.values())
     unit = 10.0 ** np.floor(np.log10(largest))
@@ -365,9 +365,7 @@ def _words_of_orders(rows: pd.DataFrame, first: int) -> str:
         words = "at every m"
         if m > first:
             words = f"from m = {m:,}"
-        space = " "
-        if len(pair) > 14:
-            space = "\n"
+        space = "\n" if len(pair) > 14 else " "
         lines.append(f"{shown(pair, 28)}:{space}{words}")
         if pair in sure:
             lines.append(f"(95 % of runs: {sure[pair]:,})")
@@ -388,14 +386,15 @@ def z_scores(figure: Figure, table: pd.DataFrame) -> None:
     left = 0.15 + 0.058 * max(map(len, names))
     top, below = panels(figure, 2, 1, 1.3, left=left, below=0.14, sharex=True)[:, 0]
     reach = max(4.0, 0.5 * np.ceil(2 * z.abs().max()))
-    edges = np.arange(-reach, reach + 0.25, 0.5)
-    counts = np.histogram(z, edges)[0]
-    top.stairs(counts, edges, fill=True, color="C0", alpha=0.5)
     at = np.linspace(-reach, reach, 161)
     expected = len(table) * (ndtr(at + 0.25) - ndtr(at - 0.25))
+    edges = np.arange(-reach, reach + 0.25, 0.5)
+    counts, _ = np.histogram(z, edges)
+    most = max(counts.max(), expected.max())
+    top.stairs(counts, edges, fill=True, color="C0", alpha=0.5)
     top.plot(at, expected, color=INK)
     write(top, 0.02, 0.98, f"mean {z.mean():.2f},\nsd {z.std():.2f}\n(curve: 0, 1)")
-    top.set(ylabel=f"Cells, of {len(table)}", ylim=(0, 1.15 * max(counts.max(), expected.max())))
+    top.set(ylabel=f"Cells, of {len(table)}", ylim=(0, 1.15 * most))
     below.plot(z, places, "|", color="C0", markersize=6)
     below.set(xlim=(-reach, reach), ylim=(len(names) - 0.4, -0.6))
     below.set_xlabel("ours minus published, in standard errors")

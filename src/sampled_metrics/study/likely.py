@@ -12,21 +12,17 @@ from sampled_metrics.estimators import DECLARED, likely_estimates
 from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import histograms
+from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.moments import estimates
 from sampled_metrics.study.printed import markdown
+from sampled_metrics.study.reading import fewest_candidates
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import (
-    EXACT,
-    PERCENT,
-    Experiment,
-    corrected_items,
-    estimator_vectors,
-)
+from sampled_metrics.study.tables import PERCENT, Experiment, corrected_items, estimator_vectors
 
 LIKELY = DECLARED["likely"].label
 BESIDE = ["metric", "recommender", "estimator", "value", "std", "error"]
 ERRORS = ["estimator", "n_negatives", "value"]
-SIZES = (10, 20, 50, 100, 200, 500)
+SIZES = (10, 20, 50, 100, 200)
 DRAWS = 20
 
 
@@ -48,15 +44,16 @@ def beside_others(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
     """
     rows = []
     for name, experiment in experiments.items():
+        settings = experiment.settings
         found = PERCENT * together(experiment.likely, experiment.repeated)
-        for i, measure in enumerate(experiment.settings.measures):
+        for i, measure in enumerate(settings.measures):
+            cell = (measure.label, name)
             exact = PERCENT * experiment.exact[i]
-            rows.append((measure.label, name, EXACT, exact, None, None))
-            for label, drawn in zip(labels(experiment.settings), found[i], strict=True):
+            rows.append((*cell, EXACT, exact, None, None))
+            for label, drawn in zip(labels(settings), found[i], strict=True):
                 error = np.sqrt(np.square(drawn - exact).mean())
-                moments = drawn.mean(), drawn.std(ddof=1), error
-                rows.append((measure.label, name, label, *moments))
-    order = [measure.label for measure in experiment.settings.measures]
+                rows.append((*cell, label, drawn.mean(), drawn.std(ddof=1), error))
+    order = [measure.label for measure in settings.measures]
     rows.sort(key=lambda row: order.index(row[0]))
     return pd.DataFrame(rows, columns=BESIDE)
 
@@ -64,12 +61,13 @@ def beside_others(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
 def write_beside(table: pd.DataFrame, source: str, csv: Path, md: Path) -> None:
     """Write the table of `beside_others` as CSV, and as Markdown with a column per estimator."""
     write_table(table, csv, "%.6f")
-    spread = table["std"].map("±{:.2f}".format).where(table["std"].notna(), "")
+    spread = table["std"].map("±{:.2f}".format, na_action="ignore").fillna("")
     lines = {
         "mean": table["value"].map("{:.2f}".format) + spread,
-        "error": table["error"].map("{:.2f}".format).where(table["error"].notna(), ""),
+        "error": table["error"].map("{:.2f}".format, na_action="ignore").fillna(""),
     }
-    cells = pd.concat([table.assign(number=number, text=text) for number, text in lines.items()])
+    parts = [table.assign(number=number, text=text) for number, text in lines.items()]
+    cells = pd.concat(parts)
     index = ["metric", "recommender", "number"]
     wide = cells.pivot(index=index, columns="estimator", values="text")
     order = pd.MultiIndex.from_product(
@@ -94,15 +92,19 @@ def errors_against_samples(
     little error; ties are in random order.
     """
     measured = [one for one in settings.measures if not one.metric.needs_candidates]
-    fewest = min(int(ranks.n_candidates.min()) for ranks in records.values())
+    fewest = fewest_candidates(records)
     rows = []
-    for m in [m for m in SIZES if m < fewest and measured]:
+    for m in SIZES:
+        if m >= fewest or not measured:
+            break
         of_size = settings.replaced(n_negatives=m, metrics=tuple(map(str, measured)))
         relative = [_relative_errors(*named, of_size) for named in records.items()]
         squares = np.square(np.concatenate(relative))
-        if len(squares):
-            errors = PERCENT * np.sqrt(squares.mean(axis=(0, 2)))
-            rows += [(label, m, e) for label, e in zip(labels(settings), errors, strict=True)]
+        if not len(squares):
+            break
+        errors = PERCENT * np.sqrt(squares.mean(axis=(0, 2)))
+        for label, error in zip(labels(settings), errors, strict=True):
+            rows.append((label, m, error))
     return pd.DataFrame(rows, columns=ERRORS)
 
 
@@ -117,4 +119,5 @@ def _relative_errors(name: str, ranks: Ranks, settings: ExperimentSettings) -> F
     found = together(likely, estimates(drawn, estimator_vectors(n, settings)))
     exact = np.array([values(measure, ranks).mean() for measure in measures])
     is_known = exact > 0.0
-    return found[is_known] / exact[is_known, np.newaxis, np.newaxis] - 1.0
+    known = exact[is_known, np.newaxis, np.newaxis]
+    return found[is_known] / known - 1.0

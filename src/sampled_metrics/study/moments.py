@@ -35,9 +35,11 @@ def expected_moments(distribution: Float, vectors: Float) -> Moments:
     mean = np.empty(shape)
     sd = np.empty(shape)
     for place in np.ndindex(shape):
-        by_user = distribution @ vectors[place]
+        vector = vectors[place]
+        by_user = distribution @ vector
         mean[place] = by_user.mean()
-        sd[place] = np.sqrt(_variance(distribution, vectors[place], by_user)) / len(distribution)
+        variance = _variance(distribution, vector, by_user)
+        sd[place] = np.sqrt(variance) / len(distribution)
     return Moments(mean, sd)
 
 
@@ -58,15 +60,17 @@ def probability_less(a: Moments, b: Moments) -> Float:
     """
     difference = b.mean - a.mean
     scale = np.maximum(np.abs(a.mean), np.abs(b.mean))
-    difference = np.where(np.abs(difference) <= ROUNDING * scale, 0.0, difference)
+    is_rounding = np.abs(difference) <= ROUNDING * scale
+    difference = np.where(is_rounding, 0.0, difference)
     return ndtr(deviations(difference, np.hypot(a.sd, b.sd)))
 
 
 def deviations(difference: ArrayLike, sd: ArrayLike) -> Float:
     """Divide differences by their standard deviations; 0 / 0 is 0."""
     difference, sd = np.broadcast_arrays(np.asarray(difference, float), np.asarray(sd, float))
-    certain = np.where(difference == 0.0, 0.0, np.copysign(np.inf, difference))
-    return np.divide(difference, sd, out=certain, where=(sd != 0.0) & (difference != 0.0))
+    differs = difference != 0.0
+    certain = np.where(differs, np.copysign(np.inf, difference), 0.0)
+    return np.divide(difference, sd, out=certain, where=differs & (sd != 0.0))
 
 
 def _variance(distribution: Float, vector: Float, by_user: Float) -> float:
@@ -76,4 +80,6 @@ def _variance(distribution: Float, vector: Float, by_user: Float) -> float:
     for rows in blocks(len(distribution), vector.size, CACHE):
         deviation = (vector - by_user[rows, None]) / scale
         total += float(np.vdot(distribution[rows], np.square(deviation)))
-    return total * scale**2 if total > ROUNDING**2 * len(distribution) else 0.0
+    if total <= ROUNDING**2 * len(distribution):
+        return 0.0
+    return total * scale**2

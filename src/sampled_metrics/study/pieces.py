@@ -67,12 +67,14 @@ def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
     # These bounds are four times as wide, because they are rounded as well.
     single = np.finfo(np.float32)
     terms = np.diff(histories.indptr)[:, np.newaxis] + 4.0
-    margin = terms * (2.0 * float(single.eps) * own + 4.0 * float(single.tiny))
+    rounding = 2.0 * float(single.eps) * own
+    margin = terms * (rounding + 4.0 * float(single.tiny))
     low = (own - margin).astype(np.float32)
     high = (own + margin).astype(np.float32)
     rough = histories.astype(np.float32)
     seen = split.seen[users]
-    is_held_out = csr_array((np.ones(users.size), (np.arange(users.size), held_out)), seen.shape)
+    places = (np.arange(users.size), held_out)
+    is_held_out = csr_array((np.ones(users.size), places), seen.shape)
     left_out = (seen + is_held_out).tocsc()
     n_better = np.zeros(users.size, dtype=np.int64)
     n_tied = np.zeros(users.size, dtype=np.int64)
@@ -104,21 +106,17 @@ def _scores_of_held_out(tiles: Tiles, histories: csr_array, held_out: Int) -> Fl
 
 
 def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
-    """Concatenate the ranks of all pieces, of one source and with the split's users in order."""
-    pieces: list[Ranks] = []
+    """Concatenate the ranks of all pieces, whose users are the split's, in order."""
+    n_users = split.held_out.size
+    pieces = []
     for number, path in enumerate(paths, start=1):
-        users = users_of_piece(f"{number}-of-{len(paths)}", split.held_out.size)
-        if not users.size:  # more pieces than users: the file has no rows
-            continue
-        ranks = read_single(path)
-        found: Any = ranks.users
-        if not np.array_equal(found, split.user_ids[users]):
-            raise InputError("users are not those of this piece, in order", path=path)
-        pieces.append(ranks)
-    if len({ranks.source for ranks in pieces}) != 1:
-        raise InputError("no pieces of ranks to gather, or from different sources")
-    counts = (np.concatenate([getattr(ranks, name) for ranks in pieces]) for name in COLUMNS)
-    return Ranks(*counts, users=split.evaluated_ids, source=pieces[0].source)
+        if users_of_piece(f"{number}-of-{len(paths)}", n_users).size:  # else it has no rows
+            pieces.append(read_single(path))
+    ranks = Ranks.concatenate(pieces)
+    users: Any = ranks.users
+    if not np.array_equal(users, split.evaluated_ids):
+        raise InputError("the users of these pieces are not those of the split, in order")
+    return ranks
 
 
 def read_aligned(path: Path, split: Split) -> Ranks:

@@ -8,8 +8,8 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from sampled_metrics._base.files import write_table, write_text
+from sampled_metrics.study.cells import COUNTS, KEY, as_printed
 from sampled_metrics.study.reading import sources
-from sampled_metrics.study.tables import COUNTS, as_printed
 
 CAPTIONS = {
     1: "Exact metrics of the toy recommenders A, B and C; n = 10,000.",
@@ -21,7 +21,8 @@ CAPTIONS = {
 LINES = {1: ["row"], 2: ["row"], 3: ["metric", "row"], 4: ["row", "metric"]}
 ACROSS = {1: "metric", 2: "metric", 3: "column", 4: "column"}
 _SIGNS = {"±": r"$\pm$", "−": "$-$", "γ": r"$\gamma$", "∞": r"$\infty$"}
-_NUMBER = re.compile(r"[-−]?[\d.]")
+WIDEST = 3  # table, which has a second form with one line for each recommender
+_NUMBER = re.compile(r"(\*\*)?[-−]?[\d.]")
 # Shrunk to the width of the page, but never enlarged.
 _FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"
 
@@ -65,6 +66,7 @@ def latex(table: pd.DataFrame, caption: str, label: str) -> str:
     )
     text = text.replace(r"\begin{tabular}", f"{_FITTED}\n\\begin{{tabular}}")
     text = text.replace(r"\end{tabular}", "\\end{tabular}%\n}")
+    text = re.sub(r"\*\*(.*?)\*\*", r"\\textbf{\1}", text)
     return re.sub("|".join(_SIGNS), lambda sign: _SIGNS[sign[0]], text)
 
 
@@ -90,6 +92,8 @@ def side_by_side(
         kinds["paper"] = published[published["table"] == number]
     cells = pd.concat(kinds, names=["number"]).reset_index("number")
     cells["text"] = cells["value"].where(cells["std"] == "", cells["value"] + "±" + cells["std"])
+    if number != COUNTS:
+        cells["text"] = best_in_bold(cells, ["number", "metric", "column"])
     lines = LINES[number]
     across = ACROSS[number]
     wide = cells.set_index([*lines, "number", across])["text"].unstack(fill_value="", sort=False)
@@ -97,6 +101,23 @@ def side_by_side(
     shown = [key for line in ours for kind in kinds if (key := (*line, kind)) in wide.index]
     laid_out = wide.loc[shown, table[across].unique()].reset_index()
     return laid_out.rename(columns={**heads(number), "number": ""})
+
+
+def best_in_bold(cells: pd.DataFrame, alike: list[str]) -> "pd.Series[str]":
+    """Return texts of cells, the highest value among those that are `alike` between `**`."""
+    values = pd.to_numeric(cells["value"])
+    is_best = values == values.groupby([cells[name] for name in alike]).transform("max")
+    return cells["text"].mask(is_best, "**" + cells["text"] + "**")
+
+
+def on_one_line(number: int, table: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Lay a table out with one line for each recommender, the published values in brackets."""
+    cells = as_printed(table).merge(published, how="left", on=KEY, suffixes=("", "_published"))
+    in_brackets = " (" + cells["value_published"] + ")"
+    cells["text"] = cells["value"] + in_brackets.fillna("")
+    cells["text"] = best_in_bold(cells, ["metric", "column"])
+    wide = cells.set_index([*LINES[number], ACROSS[number]])["text"].unstack(sort=False)
+    return wide.reset_index().rename(columns=heads(number))
 
 
 def write_printed(
@@ -112,8 +133,15 @@ def write_printed(
     if number > 1:
         words = f"Ours: simulated; closed form: expected. {words}"
     caption = f"{CAPTIONS[number]} {words}"
-    write_text(stem.with_suffix(".md"), f"Table {number}. {caption}\n\n{markdown(laid_out)}\n")
-    write_text(stem.with_suffix(".tex"), latex(laid_out, caption, stem.name))
+    md = f"Table {number}. {caption}\n\n{markdown(laid_out)}\n"
+    tex = latex(laid_out, caption, stem.name)
+    if number == WIDEST and published is not None:
+        short = on_one_line(number, table, published)
+        words = f"{CAPTIONS[number].partition(' metrics')[0]} metrics, published ones in brackets."
+        md += f"\n{words}\n\n{markdown(short)}\n"
+        tex += "\n" + latex(short, words, f"{stem.name}-short")
+    write_text(stem.with_suffix(".md"), md)
+    write_text(stem.with_suffix(".tex"), tex)
 
 
 def write_tables(

@@ -1,6 +1,6 @@
 """Reading the ranks of one held-out item per user, and where they come from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from sampled_metrics._base.errors import InputError, reading
@@ -28,6 +28,11 @@ def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
         if here != first:
             raise InputError(f"{here} users, but {paths[0].name} has {first}", path=path)
     return found
+
+
+def fewest_candidates(records: Mapping[str, Ranks]) -> int:
+    """Return the least number of candidates that a user of any recommender has."""
+    return min(int(ranks.n_candidates.min()) for ranks in records.values())
 
 
 def sources(texts: Iterable[str]) -> str:

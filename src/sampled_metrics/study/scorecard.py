@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy  # `scipy.special` takes long to import, so only where it is used
+from scipy.special import bdtr, ndtr
 
 from sampled_metrics._base.files import write_table, write_text
-from sampled_metrics.study.printed import markdown
-from sampled_metrics.study.tables import (
+from sampled_metrics.study.cells import (
     COUNTS,
     DECIMALS,
     KEY,
     PAPERS_REPETITIONS,
     as_printed,
-    expected_of_hundred,
+    of_hundred,
 )
+from sampled_metrics.study.printed import markdown
 
 SIGMAS = 3.0
 LAST_DIGITS = {table: 10.0**-decimals for table, decimals in DECIMALS.items()}
@@ -93,7 +93,7 @@ def mean_tolerance(table: int, expected: float, deviation: float, spread: float 
     error = float(np.hypot(deviation / PAPERS_REPETITIONS[table] ** 0.5, spread))
     edges = (np.round(expected / size) + np.array([-0.5, 0.5])) * size
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = scipy.special.ndtr((edges - expected) / error)
+        low, high = ndtr((edges - expected) / error)
     kind = "random"
     if not error or high - low >= CERTAIN:
         kind = "near-certain"
@@ -110,8 +110,8 @@ def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
     share = min(max(expected / n, 0.0), 1.0)
     middle = n * share
     # Counts of right orders, and of wrong ones, which are few if right ones are many.
-    at_most = scipy.special.bdtr(np.arange(n + 1.0), n, [[share], [1.0 - share]])
-    fewest = np.argmax(at_most >= scipy.special.ndtr(-SIGMAS), axis=1)
+    at_most = bdtr(np.arange(n + 1.0), n, [[share], [1.0 - share]])
+    fewest = np.argmax(at_most >= ndtr(-SIGMAS), axis=1)
     low = float(fewest[0])
     high = float(n - fewest[1])
     error = float(np.hypot(np.sqrt(middle * (1.0 - share)), spread))
@@ -128,30 +128,26 @@ def scorecard(
     table: pd.DataFrame,
     published: pd.DataFrame,
     spread: pd.DataFrame,
-    uniform: pd.DataFrame,
     departures: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Compare unrounded cells with the published ones.
 
-    `table` has the columns of `study.tables.Row`, `published` the columns of
-    `config/paper/tables.csv`; `spread`, by cell, has the standard deviation over choices that the
-    paper leaves open, with its `cause`, and `uniform` our expectation if all orders of tied samples
-    were equally likely. `departures` name
-    settings that are not the paper's.
+    `table` has the columns of `study.cells.Row`, `published` the columns of
+    `config/paper/tables.csv`. `spread` has, by cell, the standard deviation over choices that the
+    paper leaves open, and its `cause`. `departures` name settings that are not the paper's.
 
     Returns one row for each published cell, in its order, with the columns `SCORECARD`. Cells that
     this run did not compute are not comparable; with departures, no cell is.
     """
     ours = table.assign(
-        expected=expected_of_hundred(table),
+        expected=of_hundred(table),
+        uniform=of_hundred(table, "uniform"),
         expected_std=table["expected_std"].where(table["table"] != COUNTS),
     )
     printed = as_printed(ours, "expected", "expected_std")
     ours = ours.assign(ours=printed["value"], ours_std=printed["std"])
     cells = published.merge(ours, on=KEY, how="left", suffixes=("_published", ""), validate="1:1")
-    for more in (spread, uniform):
-        cells = cells.merge(more, on=KEY, how="left", validate="1:1")
-    cells = cells.fillna({"spread": 0.0})
+    cells = cells.merge(spread, on=KEY, how="left", validate="1:1").fillna({"spread": 0.0})
     cells["departures"] = "; ".join(departures)
     difference = cells["expected"] - cells["value_published"].astype(float)
     cells["difference"] = difference.map("{:z.4f}".format)

@@ -1,4 +1,4 @@
-"""Tables 1 to 4: cells, toy recommenders, the repeated experiment, counts of right orders.
+"""Tables 1 to 4: toy recommenders, the repeated experiment, counts of right orders.
 
 A repetition of the experiment (section 6) is kept as the histogram of its sampled ranks; an
 estimate is this histogram times the estimator's vector.
@@ -7,7 +7,6 @@ estimate is this histogram times the estimator's vector.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import combinations, product
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,23 +14,14 @@ import pandas as pd
 
 from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import read_table, replacing
 from sampled_metrics.estimators import estimator_matrix, likely_estimates
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import histograms, sampled_rank_distribution, shared_histograms
+from sampled_metrics.study.cells import EXACT, Row
 from sampled_metrics.study.moments import Moments, estimates, expected_moments, probability_less
 from sampled_metrics.study.settings import N_ITEMS, ExactSettings, ExperimentSettings, ToySettings
 
-KEY = ["table", "row", "metric", "column"]
-COLUMNS = (*KEY, "value", "std")
-SPREAD_COLUMNS = (*KEY, "spread", "cause")
-TEXTS = ("row", "metric", "column", "ranks", "cause")
-EXACT = "Exact"
-SAMPLED = "Sampled"
-COUNTS = 4  # the table of counts
-DECIMALS = {1: 3, 2: 3, 3: 2, COUNTS: 0}
-PAPERS_REPETITIONS = {2: 1000, 3: 100, COUNTS: 100}
 PERCENT = 100.0
 
 PREDICTED_RANKS = {
@@ -40,57 +30,6 @@ PREDICTED_RANKS = {
     "C": (212, 2, 743, 5342, 1548),
 }
 METRICS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10"))
-
-
-class Row(NamedTuple):
-    """One cell: a fraction in Tables 1 and 2, percent in Table 3, a count in Table 4.
-
-    `value` and `std` are mean and standard deviation over `repetitions`, 0 for an exact value;
-    `expected` and `expected_std` the same in closed form. `ranks` says where the ranks come from.
-    """
-
-    table: int
-    row: str
-    metric: str
-    column: str
-    value: float
-    std: float | None
-    expected: float
-    expected_std: float | None
-    repetitions: int
-    ranks: str
-
-
-def read_texts(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Read a table as text, exactly as printed."""
-    return read_table(path, columns, dtype=str, keep_default_na=False)
-
-
-def read_published(path: Path) -> pd.DataFrame:
-    """Read published cells as text; `table` is an integer."""
-    return read_texts(path, COLUMNS).astype({"table": int})
-
-
-def read_cells(paths: Sequence[Path]) -> pd.DataFrame:
-    """Read our cells from the files of several tables; columns of `Row`."""
-    return pd.concat([read_table(path, Row._fields, TEXTS) for path in paths], ignore_index=True)
-
-
-def expected_of_hundred(cells: pd.DataFrame) -> "pd.Series[float]":
-    """Return the expected values of cells, counts of Table 4 for a hundred repetitions."""
-    scale = PAPERS_REPETITIONS[COUNTS] / cells["repetitions"].clip(lower=1)
-    return cells["expected"] * scale.where(cells["table"] == COUNTS, 1.0)
-
-
-def as_printed(table: pd.DataFrame, value: str = "value", std: str = "std") -> pd.DataFrame:
-    """Round cells to the decimals of their table; text, in the columns of the published file."""
-    printed = table[KEY].copy()
-    for name, column in (("value", value), ("std", std)):
-        printed[name] = [
-            "" if pd.isna(number) else f"{number:.{DECIMALS[of_table]}f}"
-            for number, of_table in zip(table[column], table["table"], strict=True)
-        ]
-    return printed
 
 
 # The experiment.
@@ -103,10 +42,10 @@ class Experiment(NamedTuple):
     """
 
     settings: ExperimentSettings
-    users: int
     exact: Float  # shape (measures,)
     repeated: Float  # shape (measures, estimators, repetitions)
     expected: Moments  # over repetitions, in closed form
+    uniform: Moments  # the same if all orders of tied samples were equally likely
     likely: Float  # shape (measures, repetitions)
     source: str
 
@@ -138,10 +77,12 @@ def estimator_vectors(n_items: int, settings: ExperimentSettings) -> Float:
     return vectors
 
 
-def expected_estimates(ranks: Ranks, settings: ExperimentSettings) -> Moments:
-    """Mean and standard deviation of every estimate, in closed form."""
+def expected_estimates(
+    ranks: Ranks, settings: ExperimentSettings, ties: str | None = None
+) -> Moments:
+    """Mean and standard deviation of every estimate, in closed form; `ties` as set by default."""
     distribution = sampled_rank_distribution(
-        ranks, settings.n_negatives, settings.sampling, settings.ties
+        ranks, settings.n_negatives, settings.sampling, ties or settings.ties
     )
     vectors = estimator_vectors(corrected_items(ranks, settings), settings)
     return expected_moments(distribution, vectors)
@@ -173,9 +114,12 @@ def run_experiment(
     repeated = np.stack([estimates(c, vectors[:, i]) for i, c in enumerate(counts)], axis=1)
     exact = np.array([values(measure, ranks).mean() for measure in settings.measures])
     expected = expected_estimates(ranks, settings)
+    uniform = expected
+    if settings.ties != "random" and ranks.n_tied.any():
+        uniform = expected_estimates(ranks, settings, "random")
     design = (settings.measures, n, settings.n_negatives, settings.correction_sampling)
     likely = likely_estimates(drawn[0], *design)
-    return Experiment(settings, len(ranks), exact, repeated, expected, likely, ranks.source)
+    return Experiment(settings, exact, repeated, expected, uniform, likely, ranks.source)
 
 
 def _generators(name: str, stream: str, settings: ExperimentSettings) -> list[np.random.Generator]:
@@ -210,15 +154,6 @@ def _independent_histograms(
         sampling=settings.sampling,
         ties=settings.ties,
     ).reshape(len(streams), settings.repetitions, -1)
-
-
-def save_experiment(path: Path, experiment: Experiment) -> None:
-    """Write an experiment as `.npz`."""
-    content = experiment._asdict()
-    mean, sd = content.pop("expected")
-    content["settings"] = experiment.settings.model_dump_json()
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, **content, expected_mean=mean, expected_sd=sd)
 
 
 # The tables.
@@ -277,13 +212,14 @@ def _rows(table: int, name: str, experiment: Experiment, unit: float = 1.0) -> I
     for i, measure in enumerate(settings.measures):
         cell = (table, name, measure.label)
         exact = unit * float(experiment.exact[i])
-        yield Row(*cell, EXACT, exact, None, exact, None, 0, experiment.source)
+        yield Row(*cell, EXACT, exact, None, exact, None, exact, 0, experiment.source)
         for j, estimator in enumerate(settings.corrections):
             drawn = unit * experiment.repeated[i, j]
             simulated = (float(drawn.mean()), float(drawn.std(ddof=1)))
             mean, sd = (unit * float(moment[i, j]) for moment in experiment.expected)
+            expected = (mean, sd, unit * float(experiment.uniform.mean[i, j]))
             label = estimator.label
-            yield Row(*cell, label, *simulated, mean, sd, drawn.size, experiment.source)
+            yield Row(*cell, label, *simulated, *expected, drawn.size, experiment.source)
 
 
 def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
@@ -296,18 +232,22 @@ def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
         source = "; ".join(sorted({a.source, b.source}))
         sign = np.where(a.exact < b.exact, 1.0, -1.0)[:, np.newaxis]
         counts = np.sum(sign[..., np.newaxis] * (b.repeated - a.repeated) > 0.0, axis=-1)
-        lower = Moments(sign * a.expected.mean, a.expected.sd)
-        higher = Moments(sign * b.expected.mean, b.expected.sd)
-        chances = probability_less(lower, higher)
         repetitions = a.repeated.shape[-1]
-        spread = np.sqrt(repetitions * chances * (1.0 - chances))
+        chances = _right(sign, a.expected, b.expected)
+        expected = repetitions * chances
+        spread = np.sqrt(expected * (1.0 - chances))
+        uniform = repetitions * _right(sign, a.uniform, b.uniform)
         for i, measure in enumerate(a.settings.measures):
             for j, estimator in enumerate(a.settings.corrections):
                 cell = (4, f"{name_a} vs {name_b}", measure.label, estimator.label)
-                expected = repetitions * chances[i, j]
-                moments = float(counts[i, j]), None, expected, spread[i, j]
-                rows.append(Row(*cell, *moments, repetitions, source))
+                moments = (expected[i, j], spread[i, j], uniform[i, j])
+                rows.append(Row(*cell, float(counts[i, j]), None, *moments, repetitions, source))
     return pd.DataFrame(rows, columns=Row._fields)
+
+
+def _right(sign: Float, a: Moments, b: Moments) -> Float:
+    """Probability that the estimate of B is above that of A, or below it where `sign` is -1."""
+    return probability_less(Moments(sign * a.mean, a.sd), Moments(sign * b.mean, b.sd))
 
 
 def of_data(
@@ -316,10 +256,3 @@ def of_data(
     """Run the experiment of each recommender; return Tables 3 and 4."""
     experiments = {name: run_experiment(name, ranks, settings) for name, ranks in records.items()}
     return table3(experiments), table4(experiments)
-
-
-def uniform_ties(records: Mapping[str, Ranks], settings: ExperimentSettings) -> pd.DataFrame:
-    """Expect Tables 3 and 4 as if all orders of tied samples were equally likely: `uniform`."""
-    cells = pd.concat(of_data(records, settings.replaced(ties="random", repetitions=2)))
-    cells["uniform"] = expected_of_hundred(cells)
-    return cells[[*KEY, "uniform"]]

@@ -4,6 +4,7 @@
 const QUANTILES = [1.959964, 2.241403];
 const TINY = 1e-11;
 const MOST_ITEMS = 1e6;
+const MOST_LAST = 0.95; // share of held-out items that come last, whatever the shape
 const CREDITS = {
   hr: (rank) => (rank <= 10 ? 1 : 0),
   ndcg: (rank) => (rank <= 10 ? 1 / Math.log2(rank + 1) : 0),
@@ -117,7 +118,8 @@ function reported(printed, n, m, users) {
     wilson(Math.min(Math.max(Number(printed[name]) + sign * halves[q], 0), 1), sign, share));
   const given = known.map((name) =>
     withLast(sampledMeans(CREDITS[name], n, m), CREDITS[name](m + 1)));
-  const least = programme(given, end(-1), end(1));
+  given.push(withLast(new Float64Array(n), 1));
+  const least = programme(given, [...end(-1), 0], [...end(1), MOST_LAST]);
   return least && Object.fromEntries(known.map((name) => {
     const exact = withLast(meansUpTo(n, CREDITS[name]), CREDITS[name](n));
     return [name, [least(exact), -least(exact.map((v) => -v))]];
@@ -192,8 +194,8 @@ function answer() {
   const after = name === "hr" && measured?.hr === printed.hr;
   element("paper-words").textContent = `${METRICS[name]} of ${percent(Number(printed[name]))} `
     + `(dotted) against ${m} random items means between ${percent(low)} and ${percent(high)} `
-    + `against all ${n.toLocaleString("en")} items.${after
-      ? ` Measured against all: ${percent(measured.value)} (line).` : ""}`;
+    + `over all ${n.toLocaleString("en")} items.${after
+      ? ` Measured over all items: ${percent(measured.value)} (line).` : ""}`;
 }
 
 function fill(values) {

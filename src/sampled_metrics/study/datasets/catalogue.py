@@ -81,13 +81,8 @@ class MovieLens:
         return f"{FOLDER}/{self.name}-{self.readme}"
 
     @property
-    def largest_archive(self) -> int:
-        """Largest size of an archive in bytes, several times the published size."""
-        return max(_SMALL, 32 * self.counts["interactions"])
-
-    @property
     def largest_member(self) -> int:
-        """Largest size of the ratings file in bytes, likewise."""
+        """Largest size of the ratings file in bytes, several times the published size."""
         return max(_SMALL, 64 * self.counts["interactions"])
 
 

@@ -1,13 +1,8 @@
-"""An archive from the cache or the publisher, within limits of size and time."""
+"""An archive from the cache or the publisher."""
 
 import sys
-import time
 import zipfile
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from io import FileIO
 from pathlib import Path
-from typing import Any
 
 import pooch
 import requests
@@ -31,9 +26,14 @@ def cached_or_downloaded(settings: DatasetSettings, dataset: MovieLens) -> tuple
     )
     path = Path(cache.path) / name
     is_cached = download_action(path, dataset.checksum)[0] == "fetch"
+    download = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=settings.timeout)
     try:
-        cache.fetch(name, downloader=Downloader(settings, dataset))
-    except (requests.RequestException, ValueError, LimitError) as error:
+        cache.fetch(name, downloader=download)
+        # Where the publisher states no checksum, only this tells an archive from a web page.
+        if not zipfile.is_zipfile(path):
+            path.unlink()
+            raise ValueError(f"{url} is no zip archive")
+    except (requests.RequestException, ValueError) as error:
         remedy = f"set dataset.archive or MOVIELENS_ARCHIVE to a local {name}, or try again later"
         if not _is_unreachable(error):
             raise InputError(f"{error}; {remedy}", path=url) from error
@@ -50,48 +50,3 @@ def _is_unreachable(error: Exception) -> bool:
         return error.response is not None and error.response.status_code >= 500
     silent = isinstance(error, requests.ConnectionError | requests.Timeout)
     return silent and not isinstance(error, requests.exceptions.SSLError)
-
-
-class LimitError(Exception):
-    """A download is too long or too slow; unlike a ValueError, pooch does not repeat it."""
-
-
-@dataclass
-class Downloader:
-    """Function that pooch calls for each attempt; the time limit is for all attempts together."""
-
-    settings: DatasetSettings
-    dataset: MovieLens
-    begin: float = field(default_factory=time.monotonic)
-
-    def __call__(self, url: str, path: str | Path, _: object) -> None:
-        """Download to a file, within the limits."""
-        timeout = min(self.settings.timeout, self.settings.time_limit)
-        download = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=timeout)
-        with LimitedFile(path, self.check) as file:
-            download(url, file, None)
-        # Where the publisher states no checksum, only this check tells an archive from a web page.
-        if self.dataset.checksum is None and not zipfile.is_zipfile(path):
-            raise ValueError(f"{url} is no zip archive")
-
-    def check(self, size: int) -> None:
-        """Raise LimitError if the size exceeds the limit or the time is up."""
-        if size > self.dataset.largest_archive:
-            raise LimitError(f"more than {self.dataset.largest_archive:,} bytes")
-        limit = self.settings.time_limit
-        if time.monotonic() > self.begin + limit:
-            raise LimitError(f"not complete after {limit:g} s (dataset.time_limit)")
-
-
-class LimitedFile(FileIO):
-    """A new file whose size is checked after each part that is written."""
-
-    def __init__(self, path: str | Path, check: Callable[[int], None]) -> None:
-        super().__init__(path, "wb")
-        self.check = check
-
-    def write(self, part: Any) -> int:
-        """Write some bytes."""
-        written = super().write(part)
-        self.check(self.tell())
-        return written

@@ -61,8 +61,6 @@ class DatasetSettings(Settings):
     """Address of the archive; null is the publisher's."""
     timeout: float = Field(30, gt=0, le=86_400)
     """Seconds without a byte after which a download fails."""
-    time_limit: float = Field(3600, gt=0, le=604_800)
-    """Seconds that all attempts at a download may take."""
     retries: int = Field(3, ge=0, le=100)
     """Further attempts at a download."""
     path: FileName | None = None
@@ -100,7 +98,7 @@ class DatasetSettings(Settings):
 
     def without_places(self) -> "DatasetSettings":
         """Return the settings that describe the data, without folders, addresses and limits."""
-        places = {"archive", "cache", "url", "timeout", "time_limit", "retries", "path"}
+        places = {"archive", "cache", "url", "timeout", "retries", "path"}
         return DatasetSettings.model_validate(self.model_dump(exclude=places))
 
 

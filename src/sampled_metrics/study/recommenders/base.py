@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-import scipy  # `scipy.sparse` takes long to import, so only where it is used
+import scipy.sparse
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, generator

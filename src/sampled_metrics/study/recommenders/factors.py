@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Self
 
 import numpy as np
-import scipy  # `scipy.sparse` takes long to import, so only where it is used
+import scipy.sparse
 from pydantic import Field
 
 from sampled_metrics._base.arrays import Float, Int, one_thread

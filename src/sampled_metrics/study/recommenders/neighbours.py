@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy  # `scipy.sparse` takes long to import, so only where it is used
+import scipy.sparse
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -63,8 +63,8 @@ class Neighbours(Recommender):
 class Tiles:
     """Scores of all items, as a function of users, by weights that exist for some items at a time.
 
-    `columns` yields some columns of the weights, after the number of the first. No weight is
-    negative.
+    `columns` yields the number of a first item and the columns of the weights from it on, some at a
+    time. No weight is negative.
     """
 
     histories: scipy.sparse.csr_array  # ones, shape (users, items)
@@ -186,7 +186,7 @@ def _similarity_of_nearest(
 
 
 def _slabs(train: scipy.sparse.csr_array, settings: ItemKNNSettings) -> Iterator[tuple[int, Float]]:
-    """Yield some rows of the cosine of all pairs of items, eq. 27 with q = 1, after their number.
+    """Yield the number of a first item and some rows from it on of the cosines, eq. 27, q = 1.
 
     Computed as sqrt(c^2 / (n_i n_j)) from whole numbers, so that similarities equal on paper are
     equal in the machine and no neighbour is chosen by a rounding error. 0 where an item has no
@@ -204,7 +204,7 @@ def _slabs(train: scipy.sparse.csr_array, settings: ItemKNNSettings) -> Iterator
 
 
 def _common_users(train: scipy.sparse.csr_array) -> Iterator[tuple[int, NDArray[np.integer]]]:
-    """Count the common users of some items with each item; yield the number of the first as well.
+    """Yield the number of a first item and, for some items from it on, common users with each item.
 
     For few items all counts are kept, so that half of them follow by symmetry.
     """

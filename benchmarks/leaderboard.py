@@ -1,0 +1,108 @@
+"""Draw the leaderboard of the reference run, for the README and the documentation.
+
+    python -m benchmarks.leaderboard results/reference
+
+writes leaderboard.svg in that folder; `make picture` runs it.
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sampled_metrics.evaluation.results import count
+from sampled_metrics.metrics import parse_measures
+from sampled_metrics.pages.leaderboard import ROUND, leaderboard
+from sampled_metrics.pages.words import percent
+from sampled_metrics.study.config import KEPT
+from sampled_metrics.study.leaderboards import OF_PAPER, contenders
+from sampled_metrics.study.reading import read_by_name
+
+PICTURE = "HR@10"
+SHOWN = 100  # random items of the picture
+GAP = 1.7  # factor from the largest sample to all items on the axis
+COLUMNS = ((1.04, "left"), (1.48, "right"), (1.66, "right"))  # texts at the right: place, alignment
+LANE = 0.013  # share of the axes' width between brackets
+RED, BLUE, GREY, GREY_TEXT, INK = "#b3261e", "#0b5cad", "#9aa1aa", "#59616c", "#1b1e23"
+
+
+def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
+    """Draw the first board: places by number of random items, names, and values at m and over all.
+
+    The metric is called `label`.
+    """
+    from matplotlib import pyplot
+
+    board = next(iter(content["metrics"].values()))
+    sizes = content["sizes"]
+    at = sizes.index(m)
+    better, worse = board["shown"][at]
+    looks = {worse: (RED, "-"), better: (BLUE, (0, (4, 1.2)))}
+    end = sizes[-1] * GAP
+    figure, axes = pyplot.subplots(figsize=(8.8, 4.7))
+    figure.subplots_adjust(left=0.065, right=0.62, top=0.79, bottom=0.15)
+    beside = axes.get_yaxis_transform()  # x as a share of the axes' width
+    for i, name in enumerate(content["names"]):
+        color, dash = looks.get(i, (GREY, "-"))
+        is_of_pair = i in looks
+        places = board["places"][i]
+        line_width = 3.2 if is_of_pair else 1.3
+        axes.plot([*sizes, end], places, color=color, linestyle=dash, linewidth=line_width)
+        axes.plot(m, places[at], "o", color=color, markersize=6 if is_of_pair else 3.5)
+        texts = (name, percent(board["values"][i][at]), percent(board["values"][i][-1]))
+        for text, (x, align) in zip(texts, COLUMNS, strict=True):
+            axes.text(
+                x,
+                places[-1],
+                text,
+                transform=beside,
+                ha=align,
+                va="center",
+                color=color if is_of_pair else INK,
+                fontweight="bold" if is_of_pair else "normal",
+            )
+    for text, (x, align) in zip((f"m = {m:,}", "all items"), COLUMNS[1:], strict=True):
+        axes.text(x, 0.25, text, transform=beside, ha=align, va="center", color=GREY_TEXT)
+    for first, last, lane in board["together"]:
+        outer = 1.01 + LANE * lane
+        inner = outer - 0.005
+        corners = ([inner, outer, outer, inner], [first - 0.2] * 2 + [last + 0.2] * 2)
+        axes.plot(*corners, transform=beside, color=INK, linewidth=1.0, clip_on=False)
+    axes.axvline(m, color=INK, linewidth=1.2, linestyle=(0, (1, 2)))
+    ticks = [size for size in ROUND if size in sizes]
+    axes.set(xscale="log", xlim=(sizes[0], end), ylim=(len(content["names"]) + 0.5, 0.5))
+    axes.set_xticks([*ticks, end], [*(f"{tick:,}" for tick in ticks), "all"])
+    axes.minorticks_off()
+    axes.set_yticks(range(1, len(content["names"]) + 1))
+    axes.set(xlabel="random items m", ylabel=f"place by {label}")
+    axes.tick_params(length=0)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    figure.text(0.065, 0.93, board["headline"][at], fontsize=12, fontweight="bold", color=INK)
+    figure.text(0.065, 0.875, f"{label}: {board['pair'][at]}", fontsize=8.8, color=INK)
+    users = count(content["n_users"], "user")
+    level = f"({content['level']} %, Holm)"
+    below = f"Brackets join recommenders that full rankings of {users} do not tell apart {level}."
+    figure.text(0.065, 0.015, below, fontsize=7.5, color=GREY_TEXT)
+    return figure
+
+
+def main(reference: Path) -> None:
+    """Draw the board of the reference run for the README."""
+    import matplotlib as mpl
+
+    own = read_by_name([reference / f"ranks/{name}.parquet" for name in OF_PAPER])
+    kept = [reference / f"{name}.parquet" for name in KEPT]
+    records = contenders(own, kept, is_paper=True)
+    (measure,) = parse_measures(PICTURE)
+    content = leaderboard(records, [measure])
+    if SHOWN not in content["sizes"]:
+        return  # users have too few candidates
+    style: Any = {"svg.hashsalt": "sampled-metrics", "svg.fonttype": "path", "font.size": 10}
+    with mpl.rc_context(style):
+        figure = picture(content, PICTURE, SHOWN)
+        figure.savefig(reference / "leaderboard.svg", metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
