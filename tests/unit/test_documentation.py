@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 import pytest
 
 from sampled_metrics._base import defaults
+from tests.browser.conftest import executable
 from tests.conftest import ROOT
 
 pytest.importorskip("mkdocs_jupyter", reason="the documentation's packages are not installed")
@@ -113,6 +114,26 @@ def test_command_line_page_has_every_command_and_option(site):
     assert "<code>--n-negatives</code>" in text
 
 
+def test_every_guide_has_a_picture(site):
+    guides = (
+        (ROOT / "mkdocs.yml").read_text().partition("- Guides:")[2].partition("- Reference:")[0]
+    )
+    names = re.findall(r"(\w[\w-]+)\.md", guides)  # notebooks have the pictures of their output
+    assert len(names) > 12
+    for name in names:
+        content = (site / f"{name}.html").read_text().partition("<article")[2]
+        pictures = re.findall(r'<img alt="([^"]+)" src="([^"]+)"', content)
+        assert pictures, name
+        assert all((site / source).is_file() for _, source in pictures)
+
+
+def test_types_of_arguments_are_linked(site):
+    page = (site / "api/correct.html").read_text()
+    parameters = page.partition("Parameters:")[2].partition("Returns:")[0]
+    for name in ("Names", "Shape", "ArrayLike"):
+        assert re.search(rf'<a [^>]*href="types.html#[^"]*"[^>]*>{name}</a>', parameters), name
+
+
 def test_dead_links_are_found(site, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs/hooks")
     import links
@@ -127,3 +148,24 @@ def test_dead_links_are_found(site, monkeypatch):
     found = links.dead_links(site)
     page.write_text(text)
     assert found == ["check.html: nowhere.html", "check.html: check.html#nowhere"]
+
+
+def test_pages_opened_as_files_are_searched_without_a_network(site):
+    library = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if not executable():
+        pytest.skip("no chromium on the path (apt-get install chromium)")
+    with library.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=executable(), args=["--no-sandbox"])
+        page = browser.new_page()
+        requests, complaints = [], []
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto((site / "api/evaluate.html").as_uri())
+        page.keyboard.press("/")
+        page.keyboard.type("granularity")
+        found = page.locator(".md-search-result__link").first
+        found.wait_for()
+        assert found.get_attribute("href").partition("?")[0].endswith("/check.html")
+        assert all(address.startswith("file:") for address in requests)
+        assert complaints == []
+        browser.close()

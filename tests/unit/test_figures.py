@@ -16,7 +16,8 @@ from matplotlib.text import Text
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.drawing import apart, log_axis, shown
-from sampled_metrics.study.figures import FIGURES, SIZES, STYLE, draw
+from sampled_metrics.study.figures import FIGURES, STYLE, draw
+from sampled_metrics.study.figures_of_metrics import SIZES
 from sampled_metrics.study.scorecard import z_scores
 from tests.conftest import ROOT
 

@@ -12,18 +12,18 @@ CEILINGS = {
     "cli": 6_400,
     "estimators": 4_000,
     "evaluation": 19_500,
-    "inputs": 19_300,
-    "intervals": 10_400,
+    "inputs": 21_300,
+    "intervals": 10_600,
     "metrics": 5_700,
     "pages": 9_300,
-    "printed": 11_900,
-    "ranks": 9_700,
+    "printed": 13_000,
+    "ranks": 9_800,
     "sampling": 6_100,
-    "study": 35_200,
+    "study": 35_500,
     "top": 1_200,
-    "all": 159_300,
+    "all": 161_000,
 }
-DENSEST = 13.2  # tokens a line of any file
+DENSEST = 12.0  # tokens a line of any file
 
 
 def test_rooms_get_no_larger():

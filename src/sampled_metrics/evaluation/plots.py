@@ -55,7 +55,8 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
         if own:
             from matplotlib import pyplot
 
-            height = 0.5 * (1 + len(metrics)) + 0.3 * len(table.groupby([*names, "metric"]))
+            # A table has a row for each line and estimator.
+            height = 0.5 + 0.5 * len(metrics) + 0.3 * len(table) / table["estimator"].nunique()
             _, axes = pyplot.subplots(len(metrics), figsize=(6, height), layout="constrained")
         panels = np.array([axes], dtype=object).ravel()
         if len(panels) != len(metrics) or not all(hasattr(panel, "set_ylim") for panel in panels):

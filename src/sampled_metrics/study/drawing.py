@@ -16,6 +16,7 @@ from sampled_metrics.study.printed import groups
 
 INK = "#1a1a1a"  # for exact values
 GREY = "#555555"  # for text
+LIGHT = "#767676"  # background curves
 FOOT = 0.34  # inches
 DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 0.9)), (0, (5, 1.2, 1.2, 1.2)))
 DOTTED: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (1, 1.5)), "zorder": 1}

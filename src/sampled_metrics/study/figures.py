@@ -1,4 +1,4 @@
-"""The figures of the paper and of the study, each drawn from its table by one function."""
+"""The figures of the paper and of the study as files; those of recommenders on a dataset."""
 
 import logging
 import re
@@ -21,10 +21,10 @@ from sampled_metrics import evaluation
 from sampled_metrics._base.files import replacing, write_table
 from sampled_metrics.study.cells import EXACT, SAMPLED
 from sampled_metrics.study.drawing import (
-    DASHES,
     DOTTED,
     GREY,
     INK,
+    LIGHT,
     curves,
     linear_axis,
     log_axis,
@@ -34,13 +34,16 @@ from sampled_metrics.study.drawing import (
     shown,
     write,
 )
+from sampled_metrics.study.figures_of_metrics import (
+    corrected_ap,
+    metric_against_rank,
+    sampled_against_rank,
+    toys_against_samples,
+)
 from sampled_metrics.study.printed import groups
 
 logging.getLogger("fontTools").setLevel(logging.WARNING)  # or it lists the tables of each font
 STYLE = Path(evaluation.__file__).with_name("plots.mplstyle")
-TOYS = ("#8a1538", "#006d77", "#7a5c00")
-SIZES = ("#0f7d6c", "#1f5fa8", "#6a3fb0", "#8f1560")  # colours of samples, small to large
-LIGHT = "#767676"  # background curves
 BACKGROUND: dict[str, Any] = {"color": LIGHT, "linewidth": 0.5}
 LAST: dict[str, Any] = {**DOTTED, "linewidth": 0.9, "zorder": 3}
 OWN: dict[Any, dict[str, Any]] = {  # by order of ties
@@ -107,130 +110,6 @@ def compact(svg: str) -> str:
     return re.sub(r"\s*\n\s*", "\n", svg)
 
 
-# Figures 1 to 4: the effect of sampling and of corrections on a metric, without a dataset.
-
-
-def metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 1: the metrics at all ranks, where all but AUC vanish, and at the first 100."""
-    space = {"right": 0.62, "beside": 0.3}
-    ((whole, top),) = panels(figure, 1, 2, 1.6, **space, ylabel="Metric", sharey=True)
-    last = table["rank"].max()
-    first = min(100, last)
-    styles = [{"color": INK, "linestyle": dashes} for dashes in DASHES]
-    for axes, end in ((whole, last), (top, first)):
-        curves(axes, table[table["rank"] <= end], "metric", "rank", styles)
-        axes.set(xlabel="Rank", ylim=(-0.03, 1.04))
-        linear_axis(axes, end)
-    name_ends(top.get_lines())
-    whole.set_title("All ranks")
-    top.set_title(f"First {first:,}")
-
-
-def _by_metric(
-    figure: Figure,
-    table: pd.DataFrame,
-    name: str,
-    x: str,
-    styles: Sequence[dict[str, Any]],
-    **space: Any,
-) -> Any:
-    """Draw `curves` in a panel for each metric; return the panels."""
-    ylabel = "Expected sampled metric"
-    grid = panels(figure, 2, 2, 1, beside=0.32, ylabel=ylabel, sharex=True, sharey=True, **space)
-    for axes, (metric, rows) in zip(grid.flat, groups(table, "metric"), strict=True):
-        curves(axes, rows, name, x, styles)
-        axes.set(title=metric, ylim=(-0.03, 1.04), yticks=[0, 0.5, 1])
-    return grid
-
-
-def _legend(figure: Figure, axes: Axes, **style: Any) -> None:
-    """Name the curves of a panel above all panels, where there is no data."""
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="upper right", ncols=len(labels), **style)
-
-
-def toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 2: expected sampled metrics of toy recommenders as the sample grows."""
-    styles = [
-        {"color": color, "linestyle": dashes} for color, dashes in zip(TOYS, DASHES, strict=False)
-    ]
-    grid = _by_metric(figure, table, "recommender", "n_negatives", styles, top=0.36)
-    _legend(figure, grid[0, 0], handlelength=1.1, columnspacing=0.9, handletextpad=0.4)
-    for axes in grid.flat:
-        axes.axvline(99, color=GREY, **DOTTED)
-        log_axis(axes.xaxis, 1, 1 + table["n_negatives"].max())
-        if axes.get_title("left") == "AUC":
-            axes.text(130, 0.02, "m of Table 2", color=GREY)
-    for axes in grid[-1]:
-        axes.set_xlabel("Negatives m, of n = 10,000")
-
-
-def sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 3: expected sampled metrics at each true rank, beside the exact metric."""
-    styles: list[dict[str, Any]] = [
-        {"color": color, "linestyle": dashes}
-        for color, dashes in zip(SIZES, DASHES[::-1], strict=True)
-    ]
-    styles.append({"color": INK, "linestyle": (0, (1, 0.6)), "linewidth": 1.8, "zorder": 1.5})
-    labels = table["curve"].str.replace("1000", "1,000").str.lower()
-    grid = _by_metric(figure, table.assign(curve=labels), "curve", "rank", styles, right=0.62)
-    for axes in grid.flat:
-        linear_axis(axes, table["rank"].max())
-        if axes.get_title("left") == "AUC":
-            write(axes, 0.04, 0.72, "the same\nfor all m")
-    for axes in grid[:, 1]:
-        name_ends(axes.get_lines())
-    for axes in grid[-1]:
-        axes.set_xlabel("True rank, n = 10,000")
-
-
-def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 4: corrected AP at each sampled rank, and its expectation at each true rank.
-
-    One row per correction, beside the uncorrected metric and the exact one. Each row has the scale
-    of its correction, which is otherwise too small to be seen; other curves may begin above.
-    """
-    names = [name for name in table["curve"].unique() if name not in (SAMPLED, EXACT)]
-    styles = [
-        {"color": LIGHT, "linewidth": 0.8, "linestyle": DASHES[1], "label": "uncorrected"},
-        {"color": "C0", "label": "corrected"},
-        {"color": INK, "linestyle": DASHES[2], "label": "exact"},
-    ]
-    ylabel = "Average precision, a scale for each row"
-    space = {"left": 0.46, "top": 0.36, "below": 0.14, "beside": 0.3}
-    grid = panels(figure, len(names), 2, 0.56, **space, ylabel=ylabel, sharex="col", sharey="row")
-    for column, (panel, rows) in zip(grid.T, groups(table, "panel"), strict=True):
-        for axes, name in zip(column, names, strict=True):
-            beside = rows[rows["curve"].isin([SAMPLED, name, EXACT])]
-            curves(axes, beside, "curve", "rank", styles)
-            if panel == "sampled rank":  # which is a whole number
-                for line in axes.get_lines():
-                    line.set_drawstyle("steps-mid")
-            axes.tick_params(bottom=axes is column[-1])
-        log_axis(column[0].xaxis, 1, rows["rank"].max())
-        column[-1].set_xlabel(panel.capitalize())
-    for axes, name in zip(grid[:, 0], names, strict=True):
-        write(axes, 1, 1, name, color="C0", ha="right")
-        _scale(axes, table.loc[table["curve"] == name, "value"])
-    grid[0, 0].set_title("Estimate")
-    grid[0, 1].set_title("Expected estimate")
-    _legend(figure, grid[0, 1], columnspacing=1)
-
-
-def _scale(axes: Axes, values: "pd.Series[float]") -> None:
-    """Set a y axis to the range of some values, with a tick at 0 and one at the next unit."""
-    low = min(values.min(), 0.0)
-    high = values.max()
-    size = high - low
-    unit = 10.0 ** np.floor(np.log10(high))
-    largest = unit * np.floor(high / unit + 1e-9)
-    axes.set(ylim=(low - 0.1 * size, high + 0.3 * size), yticks=[0, largest])
-    axes.yaxis.set_major_formatter("{x:g}")
-
-
-# Figures 5 and 6: recommenders on a dataset.
-
-
 def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 5: users by predicted rank, over all ranks and over the top ones.
 
@@ -242,8 +121,18 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
     width = 1 + table["last_rank"] - table["first_rank"]
     widest = width.groupby(table["panel"]).transform("max")
     table = table.assign(width=width, height=table["users"] * widest / width)
-    space: dict[str, Any] = {"top": 0.36, "below": 0.14, "beside": 0.32, "width_ratios": (5, 4)}
-    grid = panels(figure, len(names), 2, 0.68, **space, sharex="col", sharey="col")
+    grid = panels(
+        figure,
+        len(names),
+        2,
+        0.68,
+        top=0.36,
+        below=0.14,
+        beside=0.32,
+        width_ratios=(5, 4),
+        sharex="col",
+        sharey="col",
+    )
     for column, (_, rows) in zip(grid.T, groups(table, "panel"), strict=True):
         for i, name in enumerate(names):
             _outlines(column[i], rows, name, f"C{i % 8}")

@@ -22,8 +22,10 @@ def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
     """
     table = read_texts(path, COLUMNS)
     z = z_scores(card)
-    judged = card.merge(z.assign(z=z["z"].map("{:.1f}".format).astype(str)), on=KEY, how="left")
-    cells = table.merge(judged[[*KEY, *_OF_CARD, "verdict", "note"]], on=KEY, how="left")
+    z = z.assign(z=z["z"].map("{:.1f}".format).astype(str))
+    judged = card.merge(z, on=KEY, how="left")
+    wanted = [*KEY, *_OF_CARD, "verdict", "note"]
+    cells = table.merge(judged[wanted], on=KEY, how="left")
     if len(card):
         cells = cells.fillna({"verdict": "not published"})
     cells = cells.fillna("")
@@ -35,8 +37,10 @@ def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
     *leading, last = LINES[number]
     grouped: dict[str, Any] = {}
     for cell in cells.to_dict("records"):
-        group = grouped.setdefault(" ".join(cell[name] for name in leading), {})
-        group.setdefault(cell[last], dict.fromkeys(across))[cell[column]] = cell
+        name = " ".join(cell[part] for part in leading)
+        group = grouped.setdefault(name, {})
+        line = group.setdefault(cell[last], dict.fromkeys(across))
+        line[cell[column]] = cell
     return {
         "number": number,
         "caption": f"Table {number}. {CAPTIONS[number]}",
@@ -55,10 +59,11 @@ def counts_of_cells(card: pd.DataFrame) -> dict[str, Any]:
     """
     is_compared = card["verdict"] != NOT_COMPARABLE
     compared = card.loc[is_compared, "verdict"].tolist()
+    kinds = card.loc[card["verdict"] == "exact", "kind"]
     return {
         "cells": compared,
         "verdicts": {verdict: compared.count(verdict) for verdict in VERDICTS[:-1]},
-        "kinds_of_exact": card.loc[card["verdict"] == "exact", "kind"].value_counts().to_dict(),
+        "kinds_of_exact": kinds.value_counts().to_dict(),
         "not_comparable": len(card) - len(compared),
         "of_other_settings": other_settings(card),
     }
@@ -66,17 +71,21 @@ def counts_of_cells(card: pd.DataFrame) -> dict[str, Any]:
 
 def other_settings(card: pd.DataFrame) -> list[tuple[str, int]]:
     """List what keeps published cells from being compared, each with their number."""
-    notes = card.loc[card["verdict"] == NOT_COMPARABLE, "note"].str.split("; ").explode()
-    return [(str(note), int(number)) for note, number in notes.value_counts(sort=False).items()]
+    notes = card.loc[card["verdict"] == NOT_COMPARABLE, "note"]
+    counts = notes.str.split("; ").explode().value_counts(sort=False)
+    return [(str(note), int(number)) for note, number in counts.items()]
 
 
 def readings(path: Path) -> list[tuple[str, list[str], list[list[str]]]]:
     """Topics, the readings that agree with the paper in all rows, and the lines of all readings."""
     columns = ["reading", "quantity", "value", "published", "reproduces"]
     table = read_texts(path, ["topic", *columns])
-    table["value"] = [f"{float(value):.3f}".removesuffix(".000") for value in table["value"]]
+    values = table["value"].astype(float)
+    table["value"] = [f"{value:.3f}".removesuffix(".000") for value in values]
     found = []
     for topic, rows in groups(table, "topic"):
-        agrees = (rows["reproduces"] == "yes").groupby(rows["reading"], sort=False).all()
-        found.append((topic, list(agrees.index[agrees]), rows[columns].values.tolist()))
+        is_same = rows["reproduces"] == "yes"
+        agrees = is_same.groupby(rows["reading"], sort=False).all()
+        lines = rows[columns].to_numpy().tolist()
+        found.append((topic, list(agrees.index[agrees]), lines))
     return found
