@@ -25,9 +25,11 @@ from sampled_metrics._base.arrays import one_thread
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/measured/cores.md"
 USERS, ITEMS, D, SEEN = 2000, 50_000, 64, 50
-RUNS = 3
+RUNS = 7
+FILE_RUNS = 5
 SIZES = (10**6, 10**7)  # rows of files of ranks
 LISTS, K = 500_000, 10
+JOINS = "polars" if importlib.util.find_spec("polars") else "pyarrow"
 HEADER = """\
 # Several cores, and large files
 
@@ -43,11 +45,12 @@ FILES = """
 ## Files
 
 A file of ranks has a row for each user, and four metrics are evaluated; lists of {} items for {}
-users are evaluated by two metrics, beside a join that finds the hits and checks nothing. Memory is
-the greatest during the call above that before it.
+users are evaluated by two metrics. Beside them are the reading of the same file at once, and a join
+of the lists by {} that finds the hits and checks nothing. Memory is the greatest during the call
+above that before it.
 
-| file | CPU s | MiB |
-| :-- | --: | --: |
+| file | CPU s | ratio | MiB | ratio |
+| :-- | --: | --: | --: | --: |
 """
 
 
@@ -124,12 +127,12 @@ def write_lists(folder: Path) -> None:
 def join(folder: Path) -> None:
     """Find the hits of lists, and nothing else."""
     paths = folder / "relevant.parquet", folder / "lists.parquet"
-    try:
-        import polars as pl
-    except ModuleNotFoundError:
+    if JOINS != "polars":
         tables = [pq.read_table(path) for path in paths]
         tables[0].join(tables[1], ["user_id", "item_id"], join_type="inner")
         return
+    import polars as pl
+
     left, right = map(pl.scan_parquet, paths)
     hits = left.join(right, on=["user_id", "item_id"])
     hits.select(pl.len(), (1 / (pl.col("rank") + 1).log(2)).sum()).collect()
@@ -150,9 +153,10 @@ def measure(what: str, path: str) -> None:
             f"{path}/lists.parquet", "hr@10, ndcg@10", relevant=f"{path}/relevant.parquet"
         ),
         "join": lambda: join(Path(path)),
+        "read": lambda: pq.read_table(path),
     }
     if what == "join":  # import its library
-        importlib.import_module("polars" if importlib.util.find_spec("polars") else "pyarrow")
+        importlib.import_module(JOINS)
     Path("/proc/self/clear_refs").write_text("5")
     before = memory("VmRSS")
     start = time.process_time()
@@ -174,17 +178,24 @@ def file_rows(folder: Path) -> list[str]:
         path = folder / f"{n}.parquet"
         write_ranks(path, n)
         cases[f"ranks, {n:,} rows with ids"] = ("ranks", path)
+        cases[f"reading, {n:,} rows"] = ("read", path)
     cases["lists"] = ("lists", folder)
-    cases["a join of the same lists"] = ("join", folder)
+    cases["join"] = ("join", folder)
     found: dict[str, list[list[float]]] = {name: [] for name in cases}
-    for _ in range(3):
+    for _ in range(FILE_RUNS):
         for name, case in cases.items():
             found[name].append(child(*case))
+    least_of = {name: np.min(runs, axis=0) for name, runs in found.items()}
     rows = []
-    for name, runs in found.items():
-        seconds, size = np.min(runs, axis=0)
-        rows.append(f"| {name} | {seconds:.2f} | {size:.0f} |")
-        print(rows[-1], flush=True)
+    names = list(cases)
+    for name, beside in zip(names[::2], names[1::2], strict=True):
+        for each in (name, beside):
+            cells = []
+            for number, digits in enumerate((2, 0)):
+                value = least_of[each][number]
+                cells += [f"{value:.{digits}f}", f"{value / least_of[beside][number]:.2f}"]
+            rows.append(f"| {each} | {' | '.join(cells)} |")
+            print(rows[-1], flush=True)
     return rows
 
 
@@ -194,7 +205,7 @@ def main() -> None:
         measure(*sys.argv[1:])
         return
     text = HEADER.format(f"{USERS:,}", f"{ITEMS:,}", D, SEEN, RUNS)
-    text += "\n".join(product_rows()) + "\n" + FILES.format(K, f"{LISTS:,}")
+    text += "\n".join(product_rows()) + "\n" + FILES.format(K, f"{LISTS:,}", JOINS)
     with tempfile.TemporaryDirectory() as folder:
         text += "\n".join(file_rows(Path(folder))) + "\n"
     _, _, versions = conditions().partition(", ")  # without the commit

@@ -3,7 +3,8 @@
     python benchmarks/peers.py [NAME=PYTHON ...]
 
 6,040 users, 3,706 items, 16 dimensions, as many events as MovieLens 1M. Each package runs in the
-interpreter given for its name, on one thread; `make bench-peers` makes their environments. What
+interpreter given for its name, on one thread but in a row of ours that says so; seconds are of all
+threads together. `make bench-peers` makes the environments. What
 starts from lists of the top 10 includes making them by numpy. A row is the least of up to five runs
 and how many times ours it is. Metrics that differ from ours end the run. The tables are written to
 results/reference/peers.md.
@@ -29,7 +30,11 @@ N_USERS, N_ITEMS, N_DIMENSIONS, N_SEEN = 6040, 3706, 16, 165
 N_NEGATIVES = REPETITIONS = 100
 RUNS = 5
 ENOUGH = 10.0  # seconds, after which no run is started
-LABELS = {"ours": "sampled-metrics", "loop": "a loop over users"}
+LABELS = {
+    "ours": "sampled-metrics",
+    "float32": "sampled-metrics, float32, all cores",
+    "loop": "a loop over users",
+}
 PAGE_HEAD = """\
 # Time of evaluations by this package and by others
 
@@ -94,17 +99,24 @@ def matrix_of_seen(data: Data) -> Any:
     return csr_array((marks, data["seen"].ravel(), start), shape=(N_USERS, N_ITEMS))
 
 
-def ours(data: Data) -> Callable[[], Metrics]:
+def ours(data: Data, n_jobs: int = 1) -> Callable[[], Metrics]:
     import sampled_metrics as sm
 
     seen = matrix_of_seen(data)
 
     def evaluate() -> Metrics:
-        ranks = sm.rank((data["users"], data["items"]), seen, data["held_out"])
+        vectors = data["users"], data["items"]
+        ranks = sm.rank(vectors, seen, data["held_out"], n_jobs=n_jobs)
         found = sm.evaluate(ranks, ["recall@10", "ndcg@10", "ap", "auc"])
         return {each.metric: each.value for each in found}
 
     return evaluate
+
+
+def float32(data: Data) -> Callable[[], Metrics]:
+    """Rank by vectors in float32, on all cores."""
+    vectors = {name: data[name].astype(np.float32) for name in ("users", "items")}
+    return ours(data | vectors, n_jobs=-1)
 
 
 def implicit(data: Data) -> Callable[[], Metrics]:
@@ -281,7 +293,8 @@ def recbole_trainer(data: Data, mode: str, batch_size: int) -> tuple[Any, Any]:
 
 
 PACKAGES = {
-    each.__name__: each for each in (ours, implicit, cornac, ranx, pytrec_eval, rectools, recbole)
+    each.__name__: each
+    for each in (ours, float32, implicit, cornac, ranx, pytrec_eval, rectools, recbole)
 }
 
 
@@ -385,7 +398,7 @@ def rows_of(kind: str, pythons: dict[str, str], file: Path) -> list[str]:
 def main() -> None:
     """Write both tables."""
     given = dict(other.split("=", 1) for other in sys.argv[1:])
-    exact = {"ours": sys.executable, "implicit": sys.executable}
+    exact = dict.fromkeys(("ours", "float32", "implicit"), sys.executable)
     exact.update(given)
     sampled = {"ours": sys.executable, "loop": sys.executable}
     if "recbole" in given:

@@ -24,7 +24,9 @@ def bar(total: int, what: str, progress: bool | None = None) -> Iterator[Callabl
             raise InputError("progress needs tqdm; install sampled-metrics[progress]") from None
         yield lambda _: None
         return
-    is_off = None if progress is None else not progress  # None: unless it is a terminal
+    is_off = None  # unless it is a terminal
+    if progress is not None:
+        is_off = not progress
     with tqdm(total=total, desc=what, unit_scale=True, disable=is_off) as shown:
         yield shown.update
 
