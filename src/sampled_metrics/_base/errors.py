@@ -56,14 +56,14 @@ class InputError(ValueError):
         if self.path is not None:
             places.append(str(self.path))
         if self.row is not None:
-            line = "" if self.line is None else f" (line {self.line})"
-            places.append(f"row {self.row}{line}")
+            places.append(f"row {self.row}")
+            if self.line is not None:
+                places[-1] += f" (line {self.line})"
         elif self.line is not None:
             places.append(f"line {self.line}")
         if self.column is not None:
             places.append(f"column {self.column}")
-        place = ", ".join(places)
-        return one_line(f"{place}: {self.problem}" if place else self.problem)
+        return one_line(": ".join(filter(None, [", ".join(places), self.problem])))
 
 
 def one_line(text: str) -> str:
