@@ -135,9 +135,9 @@ def test_lists_that_are_deep_enough_or_not(name, places, n, expected):
 @pytest.mark.parametrize(
     ("depth", "words"),
     [
-        ([9, 30, 7, 8], "end at 7 or later .users: 3."),
-        ([8, 30, 8, 8], "end at 8 or later .users: 3."),
-        ([30, 10, 9, 10], "end at 9 or later .users: 1."),
+        ([9, 30, 7, 8], "lists end at 7 or later .users: 3."),
+        ([8, 30, 8, 8], "lists end at 8 or later .users: 3."),
+        ([30, 10, 9, 10], "lists end at 9 or later .users: 1."),
     ],
 )
 def test_where_lists_end_too_early(depth, words):
