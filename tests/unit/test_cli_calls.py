@@ -22,7 +22,7 @@ def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options)
 COMMANDS = get_command(app).commands
 # What a command is given in any case, and the functions that it calls; the last one ends it.
 CALLS = {
-    "evaluate": ("r.csv", "ranks.data.as_ranks", "evaluation.evaluate.evaluate"),
+    "evaluate": ("r.csv", "evaluation.evaluate.evaluate"),
     "correct": ("s.csv", "evaluation.correct.correct"),
     "compare": ("a.csv b.csv", "evaluation.compare.compare"),
     "plan": ("", "evaluation.plan.plan"),

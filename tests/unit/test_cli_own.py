@@ -238,7 +238,6 @@ def test_output_is_what_would_be_printed(run, folder):
 # Wrong use, and words of the message.
 WRONG_USE = """
 evaluat | No such command 'evaluat'
-evaluate \udcff.csv | is not UTF-8; rename the file
 correct s.csv -m 5 | No such option: -m
 evaluate r.csv --n-items 1 | '--n-items'
 {EVALUATE} --format xml | '--format'
@@ -249,7 +248,7 @@ evaluate r.csv --n-items 1 | '--n-items'
 {CORRECT} --estimator magic | unknown estimator 'magic'
 {CORRECT} --shape round | 'round'
 reported HR@10=0.1 HR@10=0.2 --n-items 100 --n-negatives 10 | HR@10 is 0.1 and 0.2
-correct scores.npy --positive 99 --n-items 100 | scores.npy: positive is 99 & 0 to
+correct scores.npy --positive 99 --n-items 100 | scores.npy: positive & 0 to
 plan --effect 0.02 --value 0.99 --n-items 3000 --n-users 60 --metric HR@10 | --effect
 {CORRECT} --ties paper | '--ties'
 {COMPARE} --test z | '--test'

@@ -71,14 +71,14 @@ sampled_rank|1|x                 2 sampled_rank found x
 sampled_rank,n_candidates|1,99   1 n_candidates found 99
 sampled_rank,user_id,repetition|1,a,-1 1 repetition found -1
 sampled_rank,repetition|1,0|2,1  - - lacks column user_id
-rank|1                           - - found exact ranks
+rank|1                           - - evaluate
 user_id,place|1,1                - - lacks column sampled_rank
 user_id,score,label|u,9,0        - - no held-out item among the candidates of user u
 user_id,score,label|u,9,1        - - no negatives for user u
 user_id,score,label|u,9,2|u,1,0  1 label found 2; expected 1 or 0
-user_id,score|u,9                - - found scores; add a column label
-user_id,repetition,sampled_rank|a,0,1|b,0,2|a,1,1|a,0,3 4 - duplicate of repetition 0, user_id a
-user_id,item_id,repetition,sampled_rank|a,x,0,1|a,x,0,3 2 - user_id a, item_id x
+user_id,score|u,9                - - label
+user_id,repetition,sampled_rank|a,0,1|b,0,2|a,1,1|a,0,3 4 - user a
+user_id,item_id,repetition,sampled_rank|a,x,0,1|a,x,0,3 2 - user a
 """
 
 

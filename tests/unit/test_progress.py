@@ -3,25 +3,51 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sampled_metrics as sm
+from sampled_metrics.ranks import parts
 
 VECTORS = np.eye(3)[[0, 1, 2, 0]], np.eye(3)
 HELD_OUT = [0, 1, 2, 1]
 
 
+PRINTED = [{"HR@5": "0.41", "HR@10": "0.52", "n_items": 3000, "n_negatives": 99}]
+SCORES = np.random.default_rng(0).random((40, 30))
+OF_LONG_WORK = {
+    "rank": lambda **o: len(sm.rank(VECTORS, None, HELD_OUT, **o)) == 4,
+    "evaluate": lambda **o: sm.evaluate(SCORES, "hr@5", relevant=[3] * 40, **o)[0].n_users == 40,
+    "check": lambda **o: len(sm.check(PRINTED, **o)) == 1,
+    "evaluate_on_budget": lambda **o: (
+        sm.evaluate_on_budget(SCORES, "hr@5", relevant=[3] * 40, seen=SCORES < 0, budget=20, **o)
+        is not None
+    ),
+}
+pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+
+
 @pytest.mark.parametrize("is_terminal", [False, True])
 @pytest.mark.parametrize("progress", [None, False, True])
-def test_where_bars_are(capsys, monkeypatch, is_terminal, progress):
+@pytest.mark.parametrize("name", OF_LONG_WORK)
+def test_where_bars_are(capsys, monkeypatch, name, is_terminal, progress):
     pytest.importorskip("tqdm")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
-    ranks = sm.rank(VECTORS, None, HELD_OUT, block_size=2, progress=progress)
-    assert ranks.n_better.tolist() == [0, 0, 0, 1]
+    assert OF_LONG_WORK[name](progress=progress)
     is_shown = is_terminal if progress is None else progress
     shown = capsys.readouterr()
-    assert ("users: 100%" in shown.err) == is_shown
+    assert ("it/s]" in shown.err) == is_shown
     assert shown.out == ""
+
+
+def test_bars_of_large_files(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("tqdm")
+    monkeypatch.setattr(parts, "LARGE", 100)
+    monkeypatch.setattr(parts, "ROWS", 70)
+    path = tmp_path / "ranks.parquet"
+    pd.DataFrame({"rank": np.arange(200) % 90 + 1}).to_parquet(path)
+    sm.evaluate(path, "hr@5", n_items=1000, progress=True)
+    assert "200/200" in capsys.readouterr().err
 
 
 def test_bars_that_are_asked_for_need_tqdm(monkeypatch):

@@ -17,13 +17,13 @@ from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import (
     TIES,
     draw_sampled_ranks,
-    expected_values,
     histograms,
     pmf,
     sampled_rank_distribution,
     shared_histograms,
 )
 from sampled_metrics.sampling.probability import likely_columns, pmf_at, top_of_samples
+from sampled_metrics.study.curves import expected_values
 
 WITHOUT, WITH, DISTINCT = Sampling
 MEASURES = [parse_measure(name) for name in ("recall@3", "precision@2", "ap", "ndcg@5", "auc")]

@@ -13,7 +13,8 @@ from benchmarks.claims.ledger import claims
 from sampled_metrics._base.arrays import geometric_sizes
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.sampling import expected_values, pmf
+from sampled_metrics.sampling import pmf
+from sampled_metrics.study.curves import expected_values
 
 WITH, WITHOUT = "with-replacement", "without-replacement"
 RANKS = {"A": [100] * 5, "B": [40, 40, 8437, 9266, 4482], "C": [212, 2, 743, 5342, 1548]}

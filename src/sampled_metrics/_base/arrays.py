@@ -280,8 +280,6 @@ def is_elsewhere(scores: Any) -> bool:
 
 def in_memory(values: Any) -> Any:
     """Return an array of any library and device as one of numpy; other values as they are."""
-    if isinstance(values, np.ndarray):
-        return values
     if hasattr(values, "detach"):  # a tensor of torch
         values = values.detach().cpu()
     if "bfloat16" in str(getattr(values, "dtype", "")):  # all of which float32 holds

@@ -52,18 +52,10 @@ class InputError(ValueError):
         self.column = column
 
     def __str__(self) -> str:
-        places = []
-        if self.path is not None:
-            places.append(str(self.path))
-        if self.row is not None:
-            places.append(f"row {self.row}")
-            if self.line is not None:
-                places[-1] += f" (line {self.line})"
-        elif self.line is not None:
-            places.append(f"line {self.line}")
-        if self.column is not None:
-            places.append(f"column {self.column}")
-        return one_line(": ".join(filter(None, [", ".join(places), self.problem])))
+        found = {"": self.path, "row ": self.row, "line ": self.line, "column ": self.column}
+        places = [f"{kind}{place}" for kind, place in found.items() if place is not None]
+        message = f"{', '.join(places)}: {self.problem}" if places else self.problem
+        return one_line(message)
 
 
 def one_line(text: str) -> str:

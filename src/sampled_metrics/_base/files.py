@@ -203,10 +203,7 @@ def read_arrays(
     ):
         for name in data.files:
             if others is None or name in names or name in others:
-                arrays[name] = data[name]
-    for name, array in arrays.items():
-        if not isinstance(array, np.ndarray):
-            raise InputError(f"not {noun} ({name} is no array)", path=path)
+                arrays[name] = np.asarray(data[name])
     for name in names:
         if name not in arrays:
             raise InputError(f"not {noun} (it holds no {name})", path=path)

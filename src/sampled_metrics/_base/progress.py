@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from contextlib import contextmanager
+from typing import TypeVar
 
 from sampled_metrics._base.errors import InputError
 
 Made = TypeVar("Made")
+
+
+@contextmanager
+def bar(total: int, what: str, progress: bool | None = None) -> Iterator[Callable[[int], object]]:
+    """Show on standard error how much of a total is done; give a function that takes what is new.
+
+    By default there is a bar if standard error is a terminal and tqdm is installed.
+    """
+    try:
+        from tqdm import tqdm
+    except ModuleNotFoundError:
+        if progress:
+            raise InputError("progress needs tqdm; install sampled-metrics[progress]") from None
+        yield lambda _: None
+        return
+    is_off = None if progress is None else not progress  # None: unless it is a terminal
+    with tqdm(total=total, desc=what, unit_scale=True, disable=is_off) as shown:
+        yield shown.update
 
 
 def with_bar(
@@ -17,20 +36,8 @@ def with_bar(
     what: str,
     progress: bool | None = None,
 ) -> Iterator[Made]:
-    """Yield parts of some work, and show on standard error how much of the total is done.
-
-    By default there is a bar if standard error is a terminal and tqdm is installed.
-    """
-    try:
-        from tqdm import tqdm
-    except ModuleNotFoundError:
-        if progress:
-            raise InputError("progress needs tqdm; install sampled-metrics[progress]") from None
-        yield from parts
-        return
-    is_hidden = None if progress is None else not progress  # None: unless there is a terminal
-    options: Any = {"unit_scale": True, "mininterval": 0.5, "disable": is_hidden}
-    with tqdm(total=total, desc=what, **options) as bar:
+    """Yield parts of some work, and show how much of the total is done."""
+    with bar(total, what, progress) as update:
         for part in parts:
             yield part
-            bar.update(size(part))
+            update(size(part))

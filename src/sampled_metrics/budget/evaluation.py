@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE, Names
 from sampled_metrics._base.errors import InputError, ask, collected, reading
+from sampled_metrics._base.progress import bar
 from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.candidates import Strata, make_proxy
 from sampled_metrics.budget.estimates import estimates
@@ -32,22 +33,22 @@ WIDTHS = 0.2, 1.5  # half an interval, as a share of the metric, for a full list
 CONTROLS = 20  # pairs that are scored again
 CLOSE = 0.002  # share of a score, and of the range of scores, that rounding explains
 _log = logging.getLogger("sampled_metrics")
-Scores: TypeAlias = Any  # a function of arrays of users and items, or scores of all items
 
 
 def evaluate_on_budget(
-    recommender: Scores | Mapping[str, Scores],
+    recommender: Any | Mapping[str, Any],
     metrics: Names = BUDGET_METRICS,
     *,
     relevant: OfUsers,
     seen: OfUsers = None,
     candidates: OfUsers = None,
     items: OfUsers = None,
-    proxy: Scores = "popularity",
+    proxy: Any = "popularity",
     budget: float = BUDGET,
     confidence: float = CONFIDENCE,
     seed: int = 0,
     batch_size: int | None = None,
+    progress: bool | None = None,
 ) -> BudgetResult:
     """Estimate metrics over all candidates from about a hundred scores per user.
 
@@ -88,6 +89,9 @@ def evaluate_on_budget(
         Coverage of the intervals; seed of all random numbers.
     batch_size
         Largest number of pairs in one call of a function; does not change the result.
+    progress
+        Whether a bar shows how many scores were asked; by default on a terminal, if tqdm is
+        installed.
 
     Returns
     -------
@@ -132,7 +136,10 @@ def evaluate_on_budget(
         measures = parse_metrics(metrics, single=frame.owner.size == frame.n_candidates.size)
         audits = []
         for name, asked in recommenders.items():
-            with reading(name * (len(recommenders) > 1)):
+            with (
+                bar(limit + frame.owner.size, name, progress) as asked.update,
+                reading(name * (len(recommenders) > 1)),
+            ):
                 model = Model(Counts(frame, asked.score), measures)
                 _ask(model, asked, limit)
                 audits.append(Audit(model, limit - model.counts.n_asked).run())
@@ -208,8 +215,7 @@ def _question_again(
     recommender: Recommender, users: Int, items: Int, scores: Float, count: int
 ) -> None:
     """Ask for the scores of some pairs again, in another order and beside others, and compare."""
-    rng = generator(0, "budget", "again")
-    some = rng.choice(users.size, min(count, users.size), replace=False)
+    some = generator(0, "budget", "again").choice(users.size, min(count, users.size), replace=False)
     again = recommender.score(users[some], items[some])
     n_others = differing(scores[some], again, scores)
     if n_others:
@@ -240,7 +246,6 @@ def explore(model: Model, total: int) -> None:
         if more.any():
             counts.ask(more)
             model.fit(ROUND_STEPS)
-            _log.info(f"{counts.n_asked:,} scores so far")
     model.fit(LAST_STEPS)
 
 

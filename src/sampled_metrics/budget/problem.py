@@ -1,8 +1,8 @@
 """The data of an evaluation: held-out items of users, their candidates, and scores of both."""
 
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from sampled_metrics._base.arguments import is_function, whole_number
-from sampled_metrics._base.arrays import EXACT, Bool, Float, Ids, Int, as_array
+from sampled_metrics._base.arrays import EXACT, Bool, Float, Ids, Int, as_array, blocks
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.sparse import canonical, marked
 from sampled_metrics.inputs.items import (
@@ -110,10 +110,8 @@ def read_problem(
 
     `scores` of all items say which items there are, if nothing else does.
     """
-    given: dict[str, Any] = {RELEVANT: relevant}
-    for name, items_of in ((SEEN, seen), (CANDIDATES, candidates)):
-        if items_of is not None:
-            given[name] = items_of
+    given: dict[str, Any] = {RELEVANT: relevant, SEEN: seen, CANDIDATES: candidates}
+    given = {name: items_of for name, items_of in given.items() if items_of is not None}
     if len(given) == 1:
         raise InputError("neither seen nor candidates; give one")
     tables = {name: table_of_items(items_of, name) for name, items_of in given.items()}
@@ -187,7 +185,11 @@ class Recommender:
     ----------
     seconds, n_scored
         Time of all calls, and the number of pairs.
+    update
+        Function that takes the number of pairs of each call, for a bar.
     """
+
+    update: Any
 
     def __init__(self, score: Scorer, problem: Problem, batch_size: int | None) -> None:
         self.seconds = 0.0
@@ -199,13 +201,12 @@ class Recommender:
     def score(self, users: Int, items: Int) -> Float:
         """Score pairs of running numbers of users and items."""
         scores = np.empty(users.size)
-        step = self._batch_size or max(users.size, 1)
-        for first in range(0, users.size, step):
-            part = slice(first, first + step)
-            began = time.perf_counter()
+        for part in blocks(users.size, 1, self._batch_size or users.size):
+            began = perf_counter()
             found = self._score(users[part], items[part])
-            self.seconds += time.perf_counter() - began
+            self.seconds += perf_counter() - began
             scores[part] = self._checked(found, users[part], items[part])
+            self.update(len(found))
         self.n_scored += users.size
         return scores
 
@@ -217,7 +218,7 @@ class Recommender:
             raise InputError(f"{name} has shape {array.shape}; expected {users.shape}")
         if array.dtype.kind in "iu" and max(int(array.max()), -int(array.min())) > EXACT:
             raise InputError(f"{name} has whole numbers above 2^53, which are not exact as floats")
-        is_wrong = np.isnan(array) | (array == np.inf)
+        is_wrong = ~(array < np.inf)
         if is_wrong.any():
             row = np.argmax(is_wrong)
             item = self._problem.item_ids[items[row]]

@@ -22,8 +22,7 @@ class Counts:
     def __init__(self, frame: Strata, score: Callable[[Int, Int], Float]) -> None:
         self.frame = frame
         self._score = score
-        held_scores = score(frame.owner, frame.problem.item)
-        self._held_scores = held_scores
+        held_scores = self._held_scores = score(frame.owner, frame.problem.item)
         # Numbers of scores asked, shape (users, strata): the first of the random order. Numbers of
         # them above, and equal to, the held-out score, shape (rows, strata).
         self.m: Int = np.zeros(frame.n.shape, np.int64)

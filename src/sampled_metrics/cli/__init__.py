@@ -72,9 +72,6 @@ def main() -> None:
     # A command that is terminated removes its temporary files.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_fail("ended from outside", TERMINATED)))
     try:
-        for word in sys.argv[1:]:
-            if any("\ud800" <= sign <= "\udfff" for sign in word):  # surrogates of wrong bytes
-                raise InputError(f"{word!r} is not UTF-8; rename the file")
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except Exception as error:
         status = _fail(*_described(error))
@@ -90,7 +87,7 @@ def _described(error: Exception) -> tuple[str, int]:
             message = error.format_message().replace("Value error, ", "")
             return " ".join(message.split()), WRONG_INPUT
         case OSError():
-            return _of_system(error), WRONG_INPUT
+            return f"{error.filename or 'not possible'}: {error.strerror}", WRONG_INPUT
         case MemoryError():
             return f"{NO_MEMORY}: {error}", WRONG_INPUT
         case typer.Abort():
@@ -98,13 +95,6 @@ def _described(error: Exception) -> tuple[str, int]:
         case ModuleNotFoundError() if not (error.name or "").startswith("sampled_metrics"):
             return f"this needs {error.name}: pip install 'sampled-metrics[study]'", WRONG_INPUT
     raise error
-
-
-def _of_system(error: OSError) -> str:
-    """Return the system's message, after the name of the file if there is one."""
-    if error.filename:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
 
 
 def _fail(message: str, status: int) -> int:

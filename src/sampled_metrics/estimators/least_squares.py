@@ -180,7 +180,8 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
         for z, d in zip(targets.T, np.linalg.solve(left, targets).T, strict=True):
             # A vector that falls all the way, as of AUC, would take active sets m + 1 turns.
             if d[first:].min() < -_ROUNDING * np.abs(d).max():
-                d = _nonnegative(left[first:, first:], z[first:])
+                most = _ITERATIONS * size
+                d, _ = optimize.nnls(left[first:, first:], z[first:], maxiter=most)
                 if not nonnegative:
                     d = np.append((z[0] - left[0, 1:] @ d) / left[0, 0], d)
             d[first:] = np.maximum(d[first:], 0.0)
@@ -189,11 +190,6 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
         problem = f"constrained least squares with {size} unknowns does not settle"
         raise ConditioningError(f"{problem}; use fewer negatives") from None
     return np.array(vectors)
-
-
-def _nonnegative(matrix: Float, target: Float) -> Float:
-    """Least squares with unknowns of at least 0; raises RuntimeError if these do not settle."""
-    return np.asarray(optimize.nnls(matrix, target, maxiter=_ITERATIONS * target.size)[0])
 
 
 def _augmented(system: Reduced, gamma: float) -> tuple[Float, Float]:

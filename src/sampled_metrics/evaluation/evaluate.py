@@ -15,6 +15,7 @@ from sampled_metrics._base.arguments import ALL_CORES, check_arguments
 from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask, reading
+from sampled_metrics._base.progress import with_bar
 from sampled_metrics._base.text import Explanation, Parts, span
 from sampled_metrics.evaluation.results import (
     FLAT,
@@ -81,6 +82,7 @@ def evaluate(
     confidence: float = CONFIDENCE,
     seed: int = 0,
     n_jobs: int = ALL_CORES,
+    progress: bool | None = None,
 ) -> Results[Evaluated]:
     """Average exact metrics over users.
 
@@ -114,6 +116,8 @@ def evaluate(
     n_jobs
         Threads that rank scores, as in joblib; -1 for one per core. The result does not depend
         on it.
+    progress
+        Whether a bar shows how many users are done; by default on a terminal, if tqdm is installed.
 
     Returns
     -------
@@ -159,7 +163,7 @@ def evaluate(
     if is_plain and min_relevance == 0.0 and not any(each.metric.pooled for each in measures):
         file = RankFile.of(data, n_items)
         if file is not None:
-            return _results(_by_parts(file, measures, ties, seed), ties, confidence)
+            return _results(_by_parts(file, measures, ties, seed, progress), ties, confidence)
     ranks = as_ranks(
         data,
         relevant=relevant,
@@ -169,6 +173,7 @@ def evaluate(
         min_relevance=min_relevance,
         missing=missing,
         n_jobs=n_jobs,
+        progress=progress,
     )
     return _results(_at_once(ranks, measures, ties, seed), ties, confidence)
 
@@ -204,7 +209,9 @@ def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Av
 
 
 @one_thread()
-def _by_parts(file: RankFile, measures: list[Measure], ties: str, seed: int) -> _Averages:
+def _by_parts(
+    file: RankFile, measures: list[Measure], ties: str, seed: int, progress: bool | None
+) -> _Averages:
     """Average metrics over the users of a large file; questions are about some of its rows."""
     shapes: dict[Measure, list[Shape]] = {measure: [] for measure in measures}
     draws = {measure: generator(seed, "ties") for measure in measures}
@@ -212,7 +219,7 @@ def _by_parts(file: RankFile, measures: list[Measure], ties: str, seed: int) -> 
     some = []
     sizes: list[int] = []
     total = 0
-    for ranks in file.parts():
+    for ranks in with_bar(file.parts(), file.n_rows, len, "users", progress):
         for measure in measures:
             values = exact_values(measure, ranks, ties, draws[measure])
             shapes[measure].append(Shape.of(values))

@@ -38,6 +38,7 @@ from sampled_metrics.inputs.tables import (
     Values,
     encoded,
     is_number,
+    is_text,
     places,
     plain,
     table_of,
@@ -52,8 +53,8 @@ _AXES = {USER: "rows", ITEM: "columns"}
 _LARGEST_ID = 10_000_000  # larger numbers in the place of columns are ids or times
 _FEW = {USER: 1, ITEM: 10}  # two sets of fewer ids may be disjoint by chance
 _JOINTS = r"[\s,;|/+_:'\"\[\]()-]+"  # between ids in one cell
-_AROUND_NUMBER = r"^0+|\.0*$"  # in 007 or 7.0
 _SOME = 1000  # ids that are looked at
+_YES_AND_NO = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
 _MOST_GRADES = 10  # different numbers; more are no grades
 _MOST_ITERATIONS = 10  # different second columns of qrels
 Shape = tuple[int, int | None]  # users and items; None for the width of a function
@@ -274,22 +275,22 @@ def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
     columns = ["relevance", "label"]
     if name == RELEVANT and (min_relevance > 0.0 or not table.is_rating):
         columns.append("score")
-    for column in columns:
-        if column in table.columns:
-            return table.finite(column)
-    if name == RELEVANT and table.is_rating:
+    known = [column for column in columns if column in table.columns]
+    grades = table.finite(known[0]) if known else None
+    if grades is None and name == RELEVANT and table.is_rating:
         ask(name, "rating is not read; give min_relevance (--min-relevance) to take it as grade")
-    for other, values in table.others.items():
-        if _could_be_label(plain(values)):
-            problem = f"column {other} may be a label, as 0 and 1 are, but is not read"
-            ask(name, f"{problem}; call it label if it is one")
-    return None
+    if grades is None or (grades > 0.0).all():
+        for other, values in table.others.items():
+            if _could_be_label(plain(values)):
+                problem = f"column {other} may be a label, as 0 and 1 are, but is not read"
+                ask(name, f"{problem}; call it label if it is one")
+    return grades
 
 
 def _require_iterations(table: Table) -> None:
     """Raise InputError if the second column of qrels holds ids of items."""
-    found = len(table.others["iter"].unique())
-    if found > _MOST_ITERATIONS:
+    found = len({*table.others["iter"].unique().to_pylist()} - {"0", "Q0"})
+    if found > (_MOST_ITERATIONS if table.path.suffix == ".qrels" else 0):
         raise InputError(
             f"found {found} values in the second column; expected {QRELS.noun}. If columns are "
             "user, item, rating and time, add a header: user_id, item_id, rating, timestamp",
@@ -298,13 +299,16 @@ def _require_iterations(table: Table) -> None:
 
 
 def _could_be_label(values: pa.ChunkedArray) -> bool:
-    """Return whether a column holds few different numbers, the least 0 or -1, as labels do."""
-    if values.null_count or not is_number(values.type):
+    """Return whether a column holds yes and no, or few different numbers from 0 or -1 on."""
+    if is_text(values.type):
+        return {str(text).lower() for text in values[:_SOME].unique().to_pylist()} in _YES_AND_NO
+    if not is_number(values.type):
         return False
-    ends = pc.min_max(values).as_py()
+    filled = pc.fill_null(values.cast(pa.float64()), 0.0)
+    ends = pc.min_max(filled).as_py()
     if ends["min"] not in (-1, 0) or ends["max"] <= 0:
         return False
-    return len(values.unique()) <= min(_MOST_GRADES, len(values) // 2)
+    return len(filled.unique()) <= min(_MOST_GRADES, len(values) - 1)
 
 
 def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> None:
@@ -353,7 +357,8 @@ def _ask_of_forms(name: str, ids: pa.Array, others: pa.Array) -> None:
     text = np.asarray(pc.list_parent_indices(parts))
     is_known = places(pc.list_flatten(parts), others) >= 0
     several = np.bincount(text[is_known], minlength=len(strange)) > 1
-    number = pc.replace_substring_regex(strange, _AROUND_NUMBER, "")
+    numbers = pd.to_numeric(strange.to_pandas(), errors="coerce")
+    number = pa.array([f"{each:.15g}" for each in numbers], pa.string())
     same = (places(number, others) >= 0) & (places(number, ids) < 0)
     if several.any():
         found = strange[int(np.argmax(several))].as_py()
@@ -396,7 +401,8 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
         if sizes and not is_matrix:
             return _of_lists(given, name, shape)
         given = [-1 if own is None else own for own in given]
-    if not sparse.issparse(given):
+    is_empty = isinstance(given, np.ndarray) and not given.size  # as in a piece without users
+    if not (sparse.issparse(given) or is_empty):
         given = as_array(given, name)
     if given.ndim == 2:
         return _of_matrix(given, name, shape)

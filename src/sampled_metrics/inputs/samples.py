@@ -156,16 +156,13 @@ def _require_columns(table: Table, relevant: Any) -> None:
     """Raise InputError unless there are scores or ranks, and held-out items are known."""
     columns = table.columns
     is_known = "label" in columns or relevant is not None
-    exact = columns.keys() & {"n_better", "rank"}
-    if not is_known and exact:
-        raise InputError(
-            f"found exact ranks (column {min(exact)}), not sampled ones; "
-            "`sampled-metrics evaluate` takes them"
-        )
     if "score" not in columns and "rank" not in columns:
         table.require("score" if "label" in columns else "sampled_rank")
     if not is_known:
-        raise InputError("found scores; add a column label (1 or 0), or give --relevant")
+        raise InputError(
+            "found scores or ranks of candidates; add a column label (1 or 0), or give --relevant; "
+            "`evaluate` takes exact ranks"
+        )
 
 
 def _ask_of_rows(n_held: Int, n_negatives: Int) -> None:

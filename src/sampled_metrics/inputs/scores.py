@@ -361,8 +361,6 @@ def positive_places(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, I
     is_whole = column.dtype.kind in "iu" and column.shape in {(), (users,)}
     if not (is_whole and ((column >= -width) & (column < width)).all()):
         found = f"{column.dtype} of shape {column.shape}"
-        if is_whole and not column.ndim:
-            found = str(column)
         expected = f"one of the columns 0 to {width - 1}, or labels of 0 and 1, {shape}"
         raise InputError(f"positive is {found}; expected {expected}")
     return np.arange(users), np.broadcast_to(column, users) % width

@@ -390,6 +390,8 @@ def table_of(
 
     `value` is the column of the numbers that dictionaries hold by item.
     """
+    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
+        data = pd.DataFrame(data)
     if is_by_user(data):
         frame = _frame_of_users(data, name, value)
         return Table.of(Path(name), _in_memory(frame, Path(name), noun))
@@ -502,7 +504,7 @@ def _read_text(
         raise ValueError("no text")
     lines = start.splitlines()
     n_comments = 0
-    while n_comments < len(lines) and lines[n_comments].startswith(b"#"):
+    while n_comments < len(lines) and _is_comment(lines[n_comments].decode(), trec):
         n_comments += 1
     first = next(filter(bytes.strip, lines[n_comments:]), b"").decode()
     if trec is not None and _is_trec(first, trec):
@@ -529,6 +531,11 @@ def _read_text(
         pyarrow_csv.ParseOptions(delimiter=separator),
         pyarrow_csv.ConvertOptions(column_types=types, null_values=[""]),
     )
+
+
+def _is_comment(line: str, trec: Trec | None) -> bool:
+    """Return whether a line begins with #, and not with an id that does."""
+    return line.startswith("#") and (trec is None or not _is_trec(line, trec))
 
 
 def _is_trec(first: str, trec: Trec) -> bool:

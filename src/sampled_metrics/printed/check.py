@@ -12,6 +12,7 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import one_thread
 from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE, UNSCORED
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.progress import with_bar
 from sampled_metrics._base.text import Explanation, Parts, Right, span
 from sampled_metrics.evaluation.results import Results, Row, count
 from sampled_metrics.intervals.ranges import Range
@@ -163,6 +164,7 @@ def check(
     shape: str | float = SHAPE,
     unscored: float = UNSCORED,
     confidence: float = CONFIDENCE,
+    progress: bool | None = None,
 ) -> Checks:
     """Check a table of printed sampled metrics.
 
@@ -179,6 +181,8 @@ def check(
         For rows without these columns.
     shape, unscored, confidence
         As for `reported`.
+    progress
+        Whether a bar shows how many rows are done; by default on a terminal, if tqdm is installed.
 
     Returns
     -------
@@ -215,7 +219,8 @@ HR@10 from 0.7885 to 1.0000, not 0.5538
     question = _Question(parse_measure(metric), name_of(shape), unscored, confidence)
     results = []
     strict = []
-    for row in read_printed(table, n_items, n_negatives):
+    rows = read_printed(table, n_items, n_negatives)
+    for row in with_bar(rows, len(rows), lambda _: 1, "rows", progress):
         checked, wider = _checked(row, question)
         results.append(checked)
         strict.append(wider)

@@ -21,7 +21,7 @@ at least 0 on its extreme points: the ranks 1 ... k, equally likely, if no rank 
 better one, and any rank k for all other shapes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, floor
@@ -44,8 +44,6 @@ from sampled_metrics.ranks import Sampling
 _SHARES_OF_USERS = ("hit", "recall")  # with one held-out item a user
 _ROUNDING = 1e-9
 _VIOLATED = 1e-7  # sum of differences that is a contradiction
-_MOST_RUNS = 20
-_MOST_CHANCE = 0.3  # that another number would fit
 _SINGLY = 64  # first k that are points of the score test
 _WIDE = 250  # its points in equal proportions
 _COVARIANCE_ROUNDS = 6
@@ -57,14 +55,13 @@ _MOST_PLACES = 2_000  # up to this many ranks, each is a column of the programme
 
 @dataclass(frozen=True)
 class NoShare:
-    """Hit rates that are no whole number of users, and how many runs would explain them."""
+    """Hit rates that are no whole number of users."""
 
     numbers: tuple[str, ...]
     hits: int  # the first of them is too many
     n_users: int
     runs: int
     decimals: int
-    likely_runs: int | None
 
 
 @dataclass(frozen=True)
@@ -156,7 +153,6 @@ def no_share(row: PrintedRow) -> NoShare | None:
         n_users=row.n_users,
         runs=row.runs,
         decimals=decimals,
-        likely_runs=_likely_runs(list(shares.values()), row.n_users),
     )
 
 
@@ -223,20 +219,6 @@ def place(name: str, row: PrintedRow, low: float, high: float, confidence: float
         low_error=float(interval[0]),
         high_error=float(interval[1]),
     )
-
-
-def _likely_runs(shares: Sequence[tuple[float, int]], n_users: int) -> int | None:
-    """Least number of runs with which all shares can be, unless chance explains it as well."""
-    for runs in range(2, _MOST_RUNS + 1):
-        units = n_users * runs
-        chance = 1.0
-        for _, decimals in shares:
-            chance *= min(1.5 * units * 10.0**-decimals, 1.0)
-        if chance > _MOST_CHANCE:
-            return None
-        if all(_can_be_share(*share, units) for share in shares):
-            return runs
-    return None
 
 
 def _can_be_share(printed: float, decimals: int, units: int) -> bool:

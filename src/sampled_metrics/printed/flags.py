@@ -65,7 +65,7 @@ def of_arithmetic(row: PrintedRow) -> list[Flag]:
 
 
 def of_share(found: NoShare) -> Flag:
-    """Hit rates that are no whole number of users; means over runs are asked about first."""
+    """Flag hit rates that are no whole number of users."""
     units = found.n_users * found.runs
     digits = found.decimals + 1
     below = f"{(found.hits - 1) / units:.{digits}f}"
@@ -74,16 +74,15 @@ def of_share(found: NoShare) -> Flag:
     if found.runs > 1:
         who += f" in {found.runs} runs"
     verb = "is no share" if len(found.numbers) == 1 else "are no shares"
-    mean = "A mean over several runs?"
-    if found.likely_runs is not None:
-        mean = f"A mean over {found.likely_runs} runs, which fits?"
     return Flag(
         test=GRANULARITY,
         problem=(
             f"{listed(found.numbers)} {verb} of {who}: {found.hits - 1:,} of them are {below}, "
             f"{found.hits:,} are {above}"
         ),
-        causes=f"{mean} Another number of users? Several held-out items a user?",
+        causes=(
+            "A mean over several runs? Another number of users? Several held-out items a user?"
+        ),
     )
 
 

@@ -42,6 +42,8 @@ _WHOLE_NUMBERS = (
     "scores? Give floats"
 )
 _PAIR = "use Ranks.from_top_k(ids, relevant, scores=...) or Ranks.from_factors(users, items, ...)"
+_LIST_OPTIONS = {"complete": False, "min_relevance": 0.0, "missing": "refuse"}
+_UNSET: dict[str, Any] = {"relevant": None, "seen": None, "n_items": None, **_LIST_OPTIONS}
 _LABELLED = (
     "found labelled pairs. Of all candidates? complete=True (--complete), or Ranks.from_pairs; of "
     "held-out items and sampled negatives? `correct` takes them"
@@ -49,17 +51,11 @@ _LABELLED = (
 
 
 def as_ranks(
-    data: Data,
-    *,
-    relevant: OfUsers | None = None,
-    seen: OfUsers | None = None,
-    n_items: int | None = None,
-    complete: bool = False,
-    min_relevance: float = 0.0,
-    missing: str = "refuse",
-    n_jobs: int = ALL_CORES,
+    data: Data, *, n_jobs: int = ALL_CORES, progress: bool | None = None, **given: Any
 ) -> Ranks:
     """Return the ranks of relevant items in full rankings, or in lists of the best items.
+
+    Options are as for `evaluate`: relevant, seen, n_items, complete, min_relevance and missing.
 
     Examples
     --------
@@ -68,26 +64,19 @@ def as_ranks(
     >>> as_ranks({"anna": [7, 9]}, relevant={"anna": [9]}).best_rank
     array([2])
     """
-    check_arguments(
-        n_items=n_items, complete=complete, min_relevance=min_relevance, missing=missing
-    )
-    options = {
-        "relevant": relevant,
-        "seen": seen,
-        "n_items": n_items,
-        "complete": complete,
-        "min_relevance": min_relevance,
-        "missing": missing,
-    }
+    options = _UNSET | given
+    checked = ("n_items", "complete", "min_relevance", "missing")
+    check_arguments(**{name: options[name] for name in checked})
+    min_relevance = options["min_relevance"]
     with reading(data):
-        ranks = _ranks_of(data, options, n_jobs)
+        ranks = _ranks_of(data, options, {"n_jobs": n_jobs, "progress": progress})
         if not len(ranks):
             raise InputError("no user has a relevant item; expected at least one who has")
         question_ranks(ranks)
         return ranks.at_least(min_relevance) if min_relevance > ranks.min_relevance else ranks
 
 
-def _ranks_of(data: Any, options: dict[str, Any], n_jobs: int) -> Ranks:
+def _ranks_of(data: Any, options: dict[str, Any], work: dict[str, Any]) -> Ranks:
     """Call the constructor for a kind of data, with the options that it takes."""
     if isinstance(data, Ranks):
         taken(options, "Ranks", "min_relevance")
@@ -98,10 +87,10 @@ def _ranks_of(data: Any, options: dict[str, Any], n_jobs: int) -> Ranks:
     if table is not None:
         return _ranks_of_table(table, options)
     if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
-        return _ranks_of_pair(data, options, n_jobs)
+        return _ranks_of_pair(data, options, work)
     if is_function(data):
         scores = function(data, options["relevant"], options["seen"])
-        return _ranks_of_scores(scores, options, n_jobs)
+        return _ranks_of_scores(scores, options, work)
     data = opened(data)
     if is_column(data):
         data = as_array(data)
@@ -110,7 +99,7 @@ def _ranks_of(data: Any, options: dict[str, Any], n_jobs: int) -> Ranks:
     scores = scores_of(data)
     if not issparse(data):
         _refuse_ids(scores)
-    return _ranks_of_scores(scores, options, n_jobs)
+    return _ranks_of_scores(scores, options, work)
 
 
 def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
@@ -132,12 +121,12 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
     return Ranks.from_table(table, options["n_items"])
 
 
-def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], n_jobs: int) -> Ranks:
+def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], work: dict[str, Any]) -> Ranks:
     """Tell (ids, scores) and (scores, ids) of a retriever from vectors of users and of items."""
     arrays = as_array(data[0]), as_array(data[1])
     are_whole = [array.dtype.kind in "iu" for array in arrays]
     if not any(are_whole) and arrays[0].shape != arrays[1].shape:
-        return _ranks_of_scores(factors(*arrays), options, n_jobs)
+        return _ranks_of_scores(factors(*data), options, work)
     if all(are_whole) or not any(are_whole):
         raise InputError(f"found two arrays of one kind; {_PAIR}")
     ids, scores = arrays if are_whole[0] else reversed(arrays)
@@ -145,10 +134,10 @@ def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], n_jobs: int) 
     return Ranks.from_top_k(ids, scores=scores, **given)
 
 
-def _ranks_of_scores(scores: Scores, options: dict[str, Any], n_jobs: int) -> Ranks:
+def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, Any]) -> Ranks:
     given = taken(options, "scores", "relevant", "seen", "n_items", "min_relevance")
     require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
-    ranks = Ranks.from_scores(scores, n_jobs=n_jobs, **given)
+    ranks = Ranks.from_scores(scores, **work, **given)
     if given["seen"] is None and "seen" not in scores.beside:
         question_seen(ranks, scores.shape[1] or int(ranks.n_candidates[0]))
     return ranks
@@ -156,9 +145,8 @@ def _ranks_of_scores(scores: Scores, options: dict[str, Any], n_jobs: int) -> Ra
 
 def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
     """Return options by name; others that are given raise InputError."""
-    unset = {"complete": False, "missing": "refuse", "min_relevance": 0.0}
     for name, value in options.items():
-        is_unset = value is None or (name in unset and value == unset[name])
+        is_unset = value is None or (name in _LIST_OPTIONS and value == _UNSET[name])
         if name not in names and not is_unset:
             raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
     return {name: options[name] for name in names if name in options}
@@ -301,6 +289,7 @@ def question_ranks(ranks: Ranks) -> None:
     if not ranks.is_complete or not len(ranks):
         return
     others = np.repeat(ranks.n_candidates, ranks.n_found) - 1
+    _ask_of_equal_scores(ranks.n_tied, others)
     above = ranks.n_better + 0.5 * ranks.n_tied
     _ask_of_order(1.0 - above / others, others, "relevant", "other candidates")
     if ranks.is_single:
@@ -334,6 +323,13 @@ def question_samples(sampled: SampledRanks) -> None:
         _ask_of_ties(sampled.tied, m)
 
 
+def _ask_of_equal_scores(tied: Int, others: Int) -> None:
+    """Ask about rows in which all scores are equal, such as those filled with 0."""
+    n_equal = np.count_nonzero((tied == others) & (others >= _LEAST))
+    if tied.size >= _MANY and 10 * n_equal >= tied.size:
+        ask("data", f"all scores of {n_equal:,} of {tied.size:,} rows are equal: are these scores?")
+
+
 def _ask_of_ties(tied: Int, m: int) -> None:
     """Ask about ties that decide, and held-out items among their own negatives."""
     n_rows = tied.size
@@ -344,6 +340,7 @@ def _ask_of_ties(tied: Int, m: int) -> None:
             f"{large:,} of {n_rows:,} held-out items have the score of a tenth of their negatives "
             "or more (--ties): were scores rounded, or are they of too few bits?",
         )
+    _ask_of_equal_scores(tied, np.full(tied.size, m))
     n_one = np.count_nonzero(tied == 1)
     n_more = np.count_nonzero(tied > 1)
     by_chance = n_one**2 / (2.0 * n_rows)  # rows with several ties, if ties are independent

@@ -396,9 +396,8 @@ def _require_different_repetitions(table: Table) -> None:
     ids = [USER, *(table.columns.keys() & {ITEM})]
     again = first_duplicate(repetition, *(table.codes(name)[0] for name in ids))
     if again is not None:
-        names = ("repetition", *ids)
-        found = ", ".join(f"{name} {table.columns[name][again]}" for name in names)
-        raise table.error_at(again, f"duplicate of {found}")
+        problem = f"a repetition of user {table.columns[USER][again]} that is in an earlier row"
+        raise table.error_at(again, problem)
 
 
 def _ask_of_duplicates(users: Ids) -> None:

@@ -4,7 +4,6 @@ from sampled_metrics.sampling.draws import draw_sampled_ranks, histograms, share
 from sampled_metrics.sampling.probability import (
     TIES,
     distinct_items,
-    expected_values,
     pmf,
     sampled_rank_distribution,
 )
@@ -13,7 +12,6 @@ __all__ = [
     "TIES",
     "distinct_items",
     "draw_sampled_ranks",
-    "expected_values",
     "histograms",
     "pmf",
     "sampled_rank_distribution",

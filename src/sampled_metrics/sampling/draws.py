@@ -68,17 +68,15 @@ def draw_sampled_ranks(
     if not isinstance(ranks, Ranks):
         raise wrong_type("ranks", ranks, Ranks)
     check_arguments(sampling=sampling, ties=ties)
-    generators = [rng] if isinstance(rng, np.random.Generator) else rng
-    if not isinstance(generators, Sequence):
-        raise wrong_type("rng", generators, Sequence)
+    generators = rng if isinstance(rng, Sequence) else [rng]
     for each in generators:
         if not isinstance(each, np.random.Generator):
             raise wrong_type("rng", each, np.random.Generator)
     parts = list(_drawn(ranks, m, generators, sampling, ties))
     drawn = np.ascontiguousarray(np.concatenate(parts).T + 1)
-    if isinstance(rng, np.random.Generator):
-        return drawn[0]
-    return drawn
+    if generators is rng:
+        return drawn
+    return drawn[0]
 
 
 def histograms(
@@ -147,12 +145,11 @@ def _tied_before(tied: Int, ties: str, rng: np.random.Generator) -> Int:
     """Draw how many of the sampled ties come before the held-out item."""
     if ties == "pessimistic":
         return tied
+    width = np.ones_like(tied)
     if ties == "random":
-        width = tied + 1
+        width += tied
     elif ties == "paper":
         width = np.maximum(tied, 1)
-    else:
-        return np.zeros_like(tied)
     if width.max(initial=1) == 1:  # only one place each
         return np.zeros_like(tied)
     return (rng.random(tied.size) * width).astype(np.int64)

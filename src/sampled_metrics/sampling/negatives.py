@@ -198,9 +198,7 @@ def _counted(name: str, found: int, words: str = "", **about: float | str) -> Ch
     remark = ""
     if found:
         remark = (words or _REMARKS[name]).format(found=found, **about)
-    return Check(
-        name=name, passed=not found, found=found, expected=0.0, p_value=np.nan, remark=remark
-    )
+    return Check(name, not found, found, 0.0, np.nan, remark)
 
 
 def _check_duplicates(draws: "_Draws") -> Check:
@@ -226,7 +224,6 @@ class _Draws:
 
     def __init__(self, user: Int, item: Int, excluded: csr_array) -> None:
         n_users, n_items = excluded.shape
-        self.user = user
         self.item = item
         self.excluded = excluded
         self.counts = np.bincount(user, minlength=n_users)
@@ -250,13 +247,13 @@ class _Draws:
         difference = np.bincount(group, drawn - expected)
         spread = np.bincount(group, variance)
         possible = spread > 0
-        freedom = max(possible.sum() - 1, 1)
-        found = (difference[possible] ** 2 / spread[possible]).sum()
+        found = float((difference[possible] ** 2 / spread[possible]).sum())
+        freedom = float(possible.sum() - 1)
         p_value = 1.0
-        if possible.sum() > 1:
+        if freedom > 0:
             p_value = float(chdtrc(freedom, found))
         remark = _NOT_UNIFORM if p_value < LEVEL else ""
-        return Check("uniformity", not remark, float(found), float(freedom), p_value, remark)
+        return Check("uniformity", not remark, found, max(freedom, 1.0), p_value, remark)
 
     def _over_users(self, rate: Float) -> Float:
         """Sum over the users who have an item as candidate, for each item."""

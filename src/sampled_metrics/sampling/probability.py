@@ -12,7 +12,6 @@ policy then places the held-out item among the T.
 import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._base.arguments import require_known
 from sampled_metrics._base.arrays import CACHE, MEMORY, Float, Int, blocks, integers
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling
 
 TIES = ("optimistic", "paper", "pessimistic", "random")
@@ -106,22 +104,6 @@ def likely_columns(low: float, high: float, m: int, sampling: Sampling | str) ->
     first = math.floor(m * low - margin)
     last = math.ceil(m * high + margin)
     return range(max(first, 0), min(last, m) + 1)
-
-
-def expected_values(
-    measure: Measure, rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str
-) -> Float:
-    """Average the sampled metric, eq. 16: sum over i of p(sampled rank = i | r) M(i).
-
-    Further parameters are as for `pmf`. Returns fractions, float64, shape (ranks,).
-
-    Examples
-    --------
-    >>> from sampled_metrics.metrics.measures import parse_measure
-    >>> expected_values(parse_measure("ap"), [1, 2, 3], 3, 1, "with-replacement")
-    array([1.  , 0.75, 0.5 ])
-    """
-    return pmf(rank, n, m, sampling) @ measure.in_sample(m)
 
 
 def sampled_rank_distribution(
@@ -227,7 +209,7 @@ def _first_columns(rank: Int, n: Int, m: int, count: int) -> Float:
     return chances
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _log_factorials(last: int) -> NDArray[np.longdouble]:
     """Logarithms of the factorials of 0 ... `last`."""
     numbers = np.arange(1, last + 1, dtype=np.longdouble)
@@ -377,7 +359,9 @@ def _binomial(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
     worse = _log((n - rank) / others)
     logs = np.multiply.outer(better, successes)
     logs += np.multiply.outer(worse, failures)
-    logs += _log_choose(m)[successes]
+    factorials = _log_factorials(m)
+    choices = factorials[m] - factorials[successes] - factorials[failures]
+    logs += choices.astype(np.float64)
     return np.asarray(logs)
 
 
@@ -408,10 +392,3 @@ def _hypergeometric(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
     if impossible is not None:
         logs[:, :-1][impossible] = _LOG_ZERO
     return logs
-
-
-@lru_cache(maxsize=8)
-def _log_choose(m: int) -> Float:
-    """Logarithms of C(m, i) for i = 0 ... m, from exact integers."""
-    row = accumulate(range(m), lambda choose, i: choose * (m - i) // (i + 1), initial=1)
-    return np.array([math.log(choose) for choose in row])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import (
     Float,
@@ -15,10 +16,9 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.files import read_table
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.metrics import parse_measure
+from sampled_metrics.metrics import Measure, parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import (
-    expected_values,
     pmf,
 )
 from sampled_metrics.study.against_samples import CURVES, recall_against_samples
@@ -90,6 +90,21 @@ def sampled_against_rank() -> pd.DataFrame:
             columns = {"metric": measure.label, "curve": name, "rank": ranks, "value": value}
             frames.append(pd.DataFrame(columns))
     return pd.concat(frames)
+
+
+def expected_values(
+    measure: Measure, rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str
+) -> Float:
+    """Average the sampled metric, eq. 16: sum over i of p(sampled rank = i | r) M(i).
+
+    Further parameters are as for `pmf`. Returns fractions, float64, shape (ranks,).
+
+    Examples
+    --------
+    >>> expected_values(parse_measure("ap"), [1, 2, 3], 3, 1, "with-replacement")
+    array([1.  , 0.75, 0.5 ])
+    """
+    return pmf(rank, n, m, sampling) @ measure.in_sample(m)
 
 
 def corrected_ap() -> pd.DataFrame:

@@ -44,11 +44,7 @@ TiePolicies = Annotated[
 ]
 
 
-def _sampling(value: str) -> SamplingEnum:
-    return SamplingEnum(value)
-
-
-Sampling = Annotated[SamplingEnum, BeforeValidator(_sampling)]
+Sampling = Annotated[SamplingEnum, BeforeValidator(SamplingEnum)]
 
 
 class RankingSettings(Settings):
