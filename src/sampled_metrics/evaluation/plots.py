@@ -225,7 +225,7 @@ def _name(key: tuple[str, ...], rows: pd.DataFrame) -> str:
     """Name a line: a recommender, the difference of two, or of a single one the users."""
     if key:
         return " - ".join(key)
-    n_users = rows["n_users"].iloc[0]
+    n_users = rows["n_users"].iloc[0] if "n_users" in rows else None
     return "" if pd.isna(n_users) else count(int(n_users), "user")
 
 

@@ -364,7 +364,7 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
     if not unknown.any():
         return
     ends = ranks.depth[unknown]
-    lists = _ends_of_lists(ends)
+    lists = f"lists end at {ends.min()} or later (users: {ends.size:,})"
     if k is not None:
         raise DepthError(
             f"{measure} needs ranks down to {k}; {lists}. "
@@ -384,18 +384,6 @@ def _require_candidates(measure: Measure, ranks: Ranks) -> None:
             f"{measure} needs n_candidates, which is 0 (not known) for {users} users; are lists "
             "--complete (complete=True)?"
         )
-
-
-def _ends_of_lists(ends: Int) -> str:
-    """Say where lists end."""
-    lists = f"the lists of {ends.size} users end"
-    if ends.size == 1:
-        lists = "the list of 1 user ends"
-    first = ends.min()
-    last = ends.max()
-    if first == last:
-        return f"{lists} at {first}"
-    return f"{lists} at {first} to {last}"
 
 
 def synonyms() -> list[dict[str, str]]:
