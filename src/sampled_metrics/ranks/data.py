@@ -335,7 +335,6 @@ def _ask_of_ties(tied: Int, m: int) -> None:
             f"{large:,} of {n_rows:,} held-out items have the score of a tenth of their negatives "
             "or more (--ties): were scores rounded, or are they of too few bits?",
         )
-    _ask_of_equal_scores(tied, np.full(tied.size, m))
     n_one = np.count_nonzero(tied == 1)
     n_more = np.count_nonzero(tied > 1)
     by_chance = n_one**2 / (2.0 * n_rows)  # rows with several ties, if ties are independent
@@ -345,12 +344,6 @@ def _ask_of_ties(tied: Int, m: int) -> None:
             f"{n_one:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
             "it the held-out item itself? Leave it out of them (`check-negatives`)",
         )
-
-
-def _ask_of_equal_scores(tied: Int, others: Int) -> None:
-    n_equal = np.count_nonzero((tied == others) & (others >= _LEAST))
-    if tied.size >= _MANY and 10 * n_equal >= tied.size:
-        ask("data", f"all scores of {n_equal:,} of {tied.size:,} rows are equal: are these scores?")
 
 
 def _ask_of_order(below: Float, others: Int, argument: str, words: str) -> None:
