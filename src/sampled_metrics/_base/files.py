@@ -126,22 +126,12 @@ def write_json(path: Path, content: object) -> None:
 
 def require_file(path: Path, noun: str) -> None:
     """Raise InputError unless `path` is a file that is not empty."""
-    try:
+    with reading_as(path, noun):
         size = path.stat().st_size
-    except FileNotFoundError:
-        raise InputError(f"no such file; expected {noun}", path=path) from None
-    except (OSError, ValueError) as error:  # too long, or with a character that no name has
-        problem = f"no name of a file ({getattr(error, 'strerror', None) or error})"
-        raise InputError(f"{problem}; expected {noun}", path=str(path)[:80]) from None
-    problem = ""
-    if not size:
-        problem = "empty"
-    if path.is_dir():
-        problem = "a folder"
-    elif not path.is_file():
-        problem = "a pipe or device, which cannot be read twice"
-    if problem:
-        raise InputError(f"{problem}; expected {noun}", path=path)
+        if not path.is_file():
+            raise InputError(f"a folder, a pipe or a device; expected {noun}", path=path)
+        if not size:
+            raise InputError(f"empty; expected {noun}", path=path)
 
 
 def write_parquet(
@@ -187,23 +177,15 @@ def read_array(path: Path, noun: str, **options: Any) -> Any:
         return np.load(path, allow_pickle=False, **options)
 
 
-def read_arrays(
-    path: Path, noun: str, names: Sequence[str] = (), others: Sequence[str] | None = None
-) -> dict[str, Any]:
-    """Read arrays of an `.npz` file: `names`, and any of `others` that it holds.
-
-    All arrays are read without `others`. Errors name the file `noun`.
-    """
-    arrays: dict[str, Any] = {}
+def read_arrays(path: Path, noun: str, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Read the arrays of an `.npz` file, among them `names`; errors name the file `noun`."""
     # numpy leaves a file open that it finds to be damaged, so it does not open it.
     with (
         reading_as(path, noun),
         Path(path).open("rb") as file,
         np.load(file, allow_pickle=False) as data,
     ):
-        for name in data.files:
-            if others is None or name in names or name in others:
-                arrays[name] = np.asarray(data[name])
+        arrays = {name: np.asarray(data[name]) for name in data.files}
     for name in names:
         if name not in arrays:
             raise InputError(f"not {noun} (it holds no {name})", path=path)
