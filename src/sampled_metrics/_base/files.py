@@ -177,15 +177,23 @@ def read_array(path: Path, noun: str, **options: Any) -> Any:
         return np.load(path, allow_pickle=False, **options)
 
 
-def read_arrays(path: Path, noun: str, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Read the arrays of an `.npz` file, among them `names`; errors name the file `noun`."""
+def read_arrays(
+    path: Path, noun: str, names: Sequence[str] = (), others: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Read arrays of an `.npz` file: `names`, and any of `others` that it holds.
+
+    All arrays are read without `others`. Errors name the file `noun`.
+    """
+    arrays: dict[str, Any] = {}
     # numpy leaves a file open that it finds to be damaged, so it does not open it.
     with (
         reading_as(path, noun),
         Path(path).open("rb") as file,
         np.load(file, allow_pickle=False) as data,
     ):
-        arrays = {name: np.asarray(data[name]) for name in data.files}
+        for name in data.files:
+            if others is None or name in names or name in others:
+                arrays[name] = np.asarray(data[name])
     for name in names:
         if name not in arrays:
             raise InputError(f"not {noun} (it holds no {name})", path=path)

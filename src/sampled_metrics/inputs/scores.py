@@ -47,6 +47,7 @@ from sampled_metrics.inputs.items import (
 )
 from sampled_metrics.inputs.products import Products, Score
 
+_BESIDE = ("held_out", "seen", "positive", "user_ids", "item_ids")
 _SEVERAL = 10  # users and items; fewer are complete by chance
 
 
@@ -128,7 +129,7 @@ def opened(data: Any, noun: str = "ranks, lists or scores") -> Any:
 
 def _scores_of_archive(path: Path) -> Scores:
     """Read an `.npz` with `scores` and arrays beside them."""
-    arrays = read_arrays(path, "arrays with scores", ("scores",))
+    arrays = read_arrays(path, "arrays with scores", ("scores",), _BESIDE)
     ids = arrays.get("user_ids"), arrays.get("item_ids")
     return _of_matrix(arrays.pop("scores"), *ids, arrays)
 

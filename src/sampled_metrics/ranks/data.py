@@ -318,6 +318,13 @@ def question_samples(sampled: SampledRanks) -> None:
         _ask_of_ties(sampled.tied, m)
 
 
+def _ask_of_equal_scores(tied: Int, others: Int) -> None:
+    """Ask about rows in which all scores are equal, such as those filled with 0."""
+    n_equal = np.count_nonzero((tied == others) & (others >= _LEAST))
+    if tied.size >= _MANY and 10 * n_equal >= tied.size:
+        ask("data", f"all scores of {n_equal:,} of {tied.size:,} rows are equal: are these scores?")
+
+
 def _ask_of_ties(tied: Int, m: int) -> None:
     """Ask about ties that decide, and held-out items among their own negatives."""
     n_rows = tied.size
@@ -337,12 +344,6 @@ def _ask_of_ties(tied: Int, m: int) -> None:
             f"{n_one:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
             "it the held-out item itself? Leave it out of them (`check-negatives`)",
         )
-
-
-def _ask_of_equal_scores(tied: Int, others: Int) -> None:
-    n_equal = np.count_nonzero((tied == others) & (others >= _LEAST))
-    if tied.size >= _MANY and 10 * n_equal >= tied.size:
-        ask("data", f"all scores of {n_equal:,} of {tied.size:,} rows are equal: are these scores?")
 
 
 def _ask_of_order(below: Float, others: Int, argument: str, words: str) -> None:

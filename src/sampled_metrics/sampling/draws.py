@@ -74,7 +74,9 @@ def draw_sampled_ranks(
             raise wrong_type("rng", each, np.random.Generator)
     parts = list(_drawn(ranks, m, generators, sampling, ties))
     drawn = np.ascontiguousarray(np.concatenate(parts).T + 1)
-    return drawn if generators is rng else drawn[0]
+    if generators is rng:
+        return drawn
+    return drawn[0]
 
 
 def histograms(
