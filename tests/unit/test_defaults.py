@@ -3,10 +3,8 @@
 import inspect
 from enum import StrEnum
 
-import numpy as np
-
 import sampled_metrics as sm
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import UNDRAWN, UNSET
 
 DEFAULTS = {
     "seed": {0},
@@ -48,10 +46,8 @@ def test_defaults_are_the_same_everywhere():
 
 
 def test_what_is_not_said_of_data_has_the_defaults_of_functions():
-    lists = {"data": {"anna": [7, 9], "ben": [8, 9]}, "relevant": {"anna": [9], "ben": [8]}}
-    found = sm.evaluate(lists["data"], "hit@1", relevant=lists["relevant"])
-    assert found[0] == sm.evaluate(as_ranks(**lists), "hit@1")[0]
-    scores = np.random.default_rng(1).random((60, 10)).round(1)
-    drawn = {"positive": 0, "n_items": 99}
-    expected = sm.correct(scores, "hit@1", **drawn)
-    assert list(expected) == list(sm.correct(as_sampled(scores, **drawn), "hit@1"))
+    for unset, function in ((UNSET, sm.evaluate), (UNDRAWN, sm.correct)):
+        of_function = inspect.signature(function).parameters
+        assert len(unset) >= 6
+        for name, value in unset.items():
+            assert of_function[name].default == value

@@ -43,10 +43,10 @@ _WHOLE_NUMBERS = (
 )
 _PAIR = "use Ranks.from_top_k(ids, relevant, scores=...) or Ranks.from_factors(users, items, ...)"
 _LIST_OPTIONS = {"complete": False, "min_relevance": 0.0, "missing": "refuse"}
-_UNSET: dict[str, Any] = {"relevant": None, "seen": None, "n_items": None, **_LIST_OPTIONS}
+UNSET: dict[str, Any] = {"relevant": None, "seen": None, "n_items": None, **_LIST_OPTIONS}
 _DRAWN = ("n_items", "n_negatives", "sampling")
-_UNDRAWN: dict[str, Any] = {**dict.fromkeys(_DRAWN), "ties": "random", "seed": 0}
-_UNDRAWN["missing"] = "refuse"
+UNDRAWN: dict[str, Any] = {**dict.fromkeys(_DRAWN), "ties": "random", "seed": 0}
+UNDRAWN["missing"] = "refuse"
 _LABELLED = (
     "found labelled pairs. Of all candidates? complete=True (--complete), or Ranks.from_pairs; of "
     "held-out items and sampled negatives? `correct` takes them"
@@ -67,7 +67,7 @@ def as_ranks(
     >>> as_ranks({"anna": [7, 9]}, relevant={"anna": [9]}).best_rank
     array([2])
     """
-    options = _UNSET | given
+    options = UNSET | given
     checked = ("n_items", "complete", "min_relevance", "missing")
     check_arguments(**{name: options[name] for name in checked})
     min_relevance = options["min_relevance"]
@@ -149,7 +149,7 @@ def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, An
 def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
     """Return options by name; others that are given raise InputError."""
     for name, value in options.items():
-        is_unset = value is None or (name in _LIST_OPTIONS and value == _UNSET[name])
+        is_unset = value is None or (name in _LIST_OPTIONS and value == UNSET[name])
         if name not in names and not is_unset:
             raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
     return {name: options[name] for name in names if name in options}
@@ -184,7 +184,7 @@ def as_sampled(
     >>> as_sampled([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5, positive=0).sampled_ranks
     array([1, 2])
     """
-    options = _UNDRAWN | given
+    options = UNDRAWN | given
     checked = ("n_negatives", "sampling", "seed", "missing")
     check_arguments(tie_policy=options["ties"], **{name: options[name] for name in checked})
     with reading(data):
