@@ -383,8 +383,8 @@ def test_wrong_numbers(printed, changed, named):
 
 
 @pytest.mark.parametrize("number", [0.8245, {"HR@10": 0.8245}])
-def test_correct_says_who_takes_printed_numbers(number):
-    with pytest.raises(InputError, match="`reported` takes them"):
+def test_printed_numbers_are_no_sampled_ranks(number):
+    with pytest.raises(InputError):
         correct(number, **ABOUT)
 
 
