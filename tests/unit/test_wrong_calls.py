@@ -79,7 +79,7 @@ CALLS: list[tuple[Any, dict[str, Any]]] = [
     (sm.draw_sampled_ranks, {"ranks": FULL, "m": 3, "rng": np.random.default_rng(0)}
      | {"sampling": "distinct", "ties": "random"}),
     (sm.reported, {"printed": {"HR@1": 0.5}, "n_items": 20, "n_negatives": 9, "n_users": 30, **HR}
-     | {"digits": 2, "sampling": "distinct", "shape": "none", "confidence": 0.9}),
+     | {"sampling": "distinct", "shape": "none", "confidence": 0.9}),
     (sm.negatives, {"n_negatives": 1, "items": None, "seed": 1, **PAIRS}),
     (sm.check_negatives, {"negatives": {"a": [2], "b": [1]}, "items": None, **PAIRS}),
     (sm.report, {"data": {"A": [1, 2, 3]}, "path": "page.html", "n_items": 9, "shape": "none"}),
