@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -33,17 +33,18 @@ WIDTHS = 0.2, 1.5  # half an interval, as a share of the metric, for a full list
 CONTROLS = 20  # pairs that are scored again
 CLOSE = 0.002  # share of a score, and of the range of scores, that rounding explains
 _log = logging.getLogger("sampled_metrics")
+Scores: TypeAlias = Any  # a function of arrays of users and items, or scores of all items
 
 
 def evaluate_on_budget(
-    recommender: Any | Mapping[str, Any],
+    recommender: Scores | Mapping[str, Scores],
     metrics: Names = BUDGET_METRICS,
     *,
     relevant: OfUsers,
     seen: OfUsers = None,
     candidates: OfUsers = None,
     items: OfUsers = None,
-    proxy: Any = "popularity",
+    proxy: Scores = "popularity",
     budget: float = BUDGET,
     confidence: float = CONFIDENCE,
     seed: int = 0,
@@ -202,8 +203,7 @@ def _ask(model: Model, recommender: Recommender, limit: int) -> None:
     if n_unpaid >= 0:
         _question_again(recommender, *counts.ask(counts.left), min(CONTROLS, n_unpaid))
         return
-    first_round = counts.ask(np.minimum(1, counts.left))
-    _question_again(recommender, *first_round, CONTROLS)
+    _question_again(recommender, *counts.ask(np.minimum(1, counts.left)), CONTROLS)
     model.fit(FIRST_STEPS)
     # Without a relation of the orders of proxy and recommender the audit ranks users more fully.
     model.proxy_helps = proxy_helps(counts)
@@ -255,6 +255,6 @@ def _most_telling(model: Model, fewest: Int, room: int) -> Int:
     gain = model.gain()
     more = np.minimum(np.maximum(fewest, counts.m), counts.left).ravel()
     ranked = np.argsort(-np.where(more > 0, gain.ravel(), -1.0), kind="stable")
-    n_taken = np.searchsorted(np.cumsum(more[ranked]), room, side="right")
+    n_taken = np.cumsum(more[ranked]).searchsorted(room, "right")
     more[ranked[n_taken:]] = 0
     return more.reshape(gain.shape)
