@@ -1,5 +1,5 @@
 // Regions that scroll can be reached by keyboard, and the buttons beside code have a name.
-const SCROLLING = ".md-typeset__scrollwrap, .highlight-ipynb, .tabbed-labels";
+const SCROLLING = ".md-typeset__scrollwrap, .highlight-ipynb, .tabbed-labels, .jp-RenderedHTMLCommon pre";
 const name = () => {
   for (const region of document.querySelectorAll(SCROLLING)) {
     if (!region.hasAttribute("tabindex")) region.tabIndex = 0;

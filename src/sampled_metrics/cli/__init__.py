@@ -88,7 +88,7 @@ def _described(error: Exception) -> tuple[str, int]:
             return " ".join(message.split()), WRONG_INPUT
         case OSError():
             place = f"{error.filename}: " if error.filename else ""
-            return place + (error.strerror or str(error)), WRONG_INPUT
+            return f"{place}{error.strerror or error}", WRONG_INPUT
         case MemoryError():
             return f"{NO_MEMORY}: {error}", WRONG_INPUT
         case typer.Abort():

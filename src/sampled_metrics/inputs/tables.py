@@ -256,7 +256,9 @@ class Table:
             raise self._wrong_type(name, column, expected)
         values = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy()
         if is_text(kind):
-            self.refuse(name, np.isnan(values), column, expected)
+            is_wrong = np.isnan(values)
+            is_wrong |= pc.match_substring(column, "x", ignore_case=True)  # 0x10 is read as 16
+            self.refuse(name, is_wrong, column, expected)
         if values.dtype.kind in "biu" and values.max(initial=0) <= 2**63 - 1:
             return values.astype(np.int64, copy=False)
         return values.astype(np.float64, copy=False)
