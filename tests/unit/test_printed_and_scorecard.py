@@ -67,7 +67,7 @@ def test_files_of_a_table(tmp_path):
     markdown = (tmp_path / "table3.md").read_text()
     assert "Ranks: test." in markdown
     # the best of each line is bold
-    lines = [[c.strip(" *") for c in line.split("|")[1:-1]] for line in markdown.splitlines()[4:]]
+    lines = [[c.strip() for c in line.split("|")[1:-1]] for line in markdown.splitlines()[4:]]
     assert lines[:3] == [
         ["AP", "X", "ours", "**1.00**", "**1.00±0.50**"],
         ["AP", "X", "closed form", "**1.00**", "**1.00±0.50**"],
