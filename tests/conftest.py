@@ -39,14 +39,18 @@ def archive() -> Path:
     return Path(path)
 
 
-def write_archive(path: Path, ratings: bytes, member: str = "ml-1m/ratings.dat") -> Path:
+def write_archive(
+    path: Path, ratings: bytes, member: str = "ml-1m/ratings.dat"
+) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
         zipped.writestr(member, ratings)
     return path
 
 
-def synthetic_interactions(users: int = 60, items: int = 40, seed: int = 0) -> Interactions:
+def synthetic_interactions(
+    users: int = 60, items: int = 40, seed: int = 0
+) -> Interactions:
     """Users of two tastes with a few stray events; timestamps with many ties."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -56,7 +60,12 @@ def synthetic_interactions(users: int = 60, items: int = 40, seed: int = 0) -> I
         chosen = np.union1d(chosen, rng.integers(0, items, 2))
         stamps = np.sort(rng.integers(0, 6, chosen.size)) + 1000 * user
         rows += list(
-            zip([user + 1] * chosen.size, rng.permutation(chosen) + 1, stamps, strict=True)
+            zip(
+                [user + 1] * chosen.size,
+                rng.permutation(chosen) + 1,
+                stamps,
+                strict=True,
+            )
         )
     user, item, timestamp = np.array(rows, dtype=np.int64).T
     return Interactions(user.astype(np.int32), item.astype(np.int32), timestamp)

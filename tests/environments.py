@@ -27,7 +27,11 @@ def make_environment(folder, names):
     venv.create(folder, with_pip=False)
     (site,) = folder.glob("lib/python*/site-packages")
     for package in closure(names).values():
-        for name in {file.parts[0] for file in package.files if not file.parts[0].startswith(".")}:
+        for name in {
+            file.parts[0]
+            for file in package.files
+            if not file.parts[0].startswith(".")
+        }:
             if name not in ("..", "__pycache__") and not (site / name).exists():
                 (site / name).symlink_to(package.locate_file(name))
     return folder / "bin/python"

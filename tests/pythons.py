@@ -34,20 +34,28 @@ def interpreters():
     """The newest interpreter of each minor version, oldest first."""
     found = {}
     for path in candidates():
-        asked = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+        asked = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, check=False
+        )
         version = re.match(r"Python (\d+)\.(\d+)\.(\d+)\s*$", asked.stdout)
-        if version:  # shims of versions that are not installed print none, previews a letter
+        if (
+            version
+        ):  # shims of versions that are not installed print none, previews a letter
             numbers = tuple(map(int, version.groups()))
             if numbers >= LEAST:
                 found[numbers] = path
     newest = {numbers[:2]: numbers for numbers in sorted(found)}
-    return {f"{major}.{minor}": found[newest[major, minor]] for major, minor in newest}
+    return {
+        f"{major}.{minor}": found[newest[major, minor]] for major, minor in newest
+    }
 
 
 def copy_to(folder):
     """Copy the files of the project, committed or not, that Git does not ignore."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    names = subprocess.run(listed, cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+    names = subprocess.run(
+        listed, cwd=PROJECT, capture_output=True, text=True, check=True
+    ).stdout
     for name in filter(None, names.split("\0")):
         source, copy = PROJECT / name, folder / name
         if source.exists():
@@ -65,14 +73,20 @@ def main(arguments):
         found = dict(list(found.items())[-1:])
         if f"{sys.version_info.major}.{sys.version_info.minor}" in found:
             return  # whose tests have run
-    targets = [argument for argument in arguments if argument != "--newest"] or TARGETS
+    targets = [
+        argument for argument in arguments if argument != "--newest"
+    ] or TARGETS
     for version, path in found.items():
         print(f"== Python {version}: make {' '.join(targets)}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
             copy_to(Path(folder))
-            made = subprocess.run(["make", f"PYTHON={path}", *targets], cwd=folder, check=False)
+            made = subprocess.run(
+                ["make", f"PYTHON={path}", *targets], cwd=folder, check=False
+            )
         if made.returncode:
-            sys.exit(f"Python {version}: make {' '.join(targets)} ended with {made.returncode}")
+            sys.exit(
+                f"Python {version}: make {' '.join(targets)} ended with {made.returncode}"
+            )
 
 
 if __name__ == "__main__":

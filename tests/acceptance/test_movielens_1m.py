@@ -70,11 +70,16 @@ def test_held_out_items_are_the_published_ones(split):
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("recommender", "printed"),
-    [("Y", ["8.84", "4.59", "4.32", "85.33"]), ("Z", ["9.42", "4.79", "4.44", "74.80"])],
+    [
+        ("Y", ["8.84", "4.59", "4.32", "85.33"]),
+        ("Z", ["9.42", "4.79", "4.44", "74.80"]),
+    ],
 )
 def test_exact_metrics_as_printed(records, recommender, printed):
     # Table 3; its AUC of Z, 74.73, is one random order of the ties, see below.
-    assert [f"{percent(metric, records[recommender]):.2f}" for metric in METRICS] == printed
+    assert [
+        f"{percent(metric, records[recommender]):.2f}" for metric in METRICS
+    ] == printed
 
 
 @pytest.mark.long
@@ -82,7 +87,8 @@ def test_ties_of_z(records):
     assert f"{percent('ap', records['Z']):.3f}" == "4.436"
     assert f"{percent('auc', records['Z']):.3f}" == "74.802"
     draws = [
-        percent("auc", records["Z"], "random", np.random.default_rng(seed)) for seed in range(400)
+        percent("auc", records["Z"], "random", np.random.default_rng(seed))
+        for seed in range(400)
     ]
     deviation = np.std(draws, ddof=1)
     assert np.mean(draws) == pytest.approx(74.802, abs=4 * deviation / np.sqrt(400))
@@ -107,19 +113,30 @@ def test_reference_ranks_are_those_of_this_run(records, recommender):
     # by more than it would if one user in a thousand did.
     assert (found.n_better != kept.n_better).mean() <= 0.01
     for metric in METRICS:
-        assert percent(metric, found) == pytest.approx(percent(metric, kept), abs=0.02)
+        assert percent(metric, found) == pytest.approx(
+            percent(metric, kept), abs=0.02
+        )
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["scorecard.csv", "ranges.csv", "figures/figure6.csv"])
+@pytest.mark.parametrize(
+    "name", ["scorecard.csv", "ranges.csv", "figures/figure6.csv"]
+)
 def test_tables_of_the_reference_are_those_of_this_run(results, name):
-    kept, found = (pd.read_csv(folder / name) for folder in (ROOT / "results/reference", results))
+    kept, found = (
+        pd.read_csv(folder / name) for folder in (ROOT / "results/reference", results)
+    )
     pd.testing.assert_frame_equal(found, kept, rtol=1e-2, atol=0.02)
 
 
 @pytest.mark.long
 def test_verify_says_that_all_is_the_same(results):
-    words = [sys.executable, ROOT / "benchmarks/verify.py", results, ROOT / "results/reference"]
+    words = [
+        sys.executable,
+        ROOT / "benchmarks/verify.py",
+        results,
+        ROOT / "results/reference",
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("\n") == 1

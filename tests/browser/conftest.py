@@ -18,9 +18,13 @@ def browser():
     """Chromium without a window, or a skip that says what is missing."""
     if not executable():
         pytest.skip("no chromium on the path (apt-get install chromium)")
-    library = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    library = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed"
+    )
     with library.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=executable(), args=["--no-sandbox"])
+        found = driver.chromium.launch(
+            executable_path=executable(), args=["--no-sandbox"]
+        )
         yield found
         found.close()
 
@@ -60,7 +64,9 @@ class Opened:
         """Change the screen, and wait until the charts have its width."""
         self.page.set_viewport_size({"width": width, "height": height})
         self.page.emulate_media(**media)
-        self.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))")
+        self.page.evaluate(
+            "new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +79,11 @@ def opened(browser, report):
 @pytest.fixture
 def fresh(opened):
     """The page of the module with its screen and controls as at the start."""
-    opened.show(color_scheme="light", media="screen", reduced_motion="no-preference", **DESKTOP)
+    opened.show(
+        color_scheme="light",
+        media="screen",
+        reduced_motion="no-preference",
+        **DESKTOP,
+    )
     opened.choose(metric="recall@10", estimator="sampled", m=100)
     return opened

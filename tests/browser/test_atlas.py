@@ -35,7 +35,9 @@ def test_search_chart_and_keys_choose_results(opened):
     page = opened.page
     page.fill("#query", "clam-rec text")
     assert page.inner_text("#count").startswith("1 of ")
-    assert "CLAM-Rec" in page.inner_text("#about") or "clam" in page.evaluate("location.hash")
+    assert "CLAM-Rec" in page.inner_text("#about") or "clam" in page.evaluate(
+        "location.hash"
+    )
     page.fill("#query", "")
     before = page.evaluate("location.hash")
     page.focus("#map")
@@ -65,7 +67,9 @@ def test_one_metric_is_shown_at_a_time_and_the_table_is_one_stop(opened):
     page.focus("#rows button[tabindex='0']")
     assert page.locator("#rows button[tabindex='0']").count() == 1
     page.keyboard.press("ArrowDown")
-    assert page.evaluate("document.activeElement.textContent") in page.inner_text("#name")
+    assert page.evaluate("document.activeElement.textContent") in page.inner_text(
+        "#name"
+    )
     assert page.locator("#rows button[tabindex='0']").count() == 1
 
 
@@ -83,13 +87,19 @@ def test_texts_are_copied_and_files_saved(opened, tmp_path):
     page.click("#link")
     assert page.evaluate("navigator.clipboard.readText()").endswith(ROW)
     page.fill("#query", "s3rec yelp")
-    for suffix, beginning in (("svg", b"<svg"), ("png", b"\x89PNG"), ("csv", b"source,")):
+    for suffix, beginning in (
+        ("svg", b"<svg"),
+        ("png", b"\x89PNG"),
+        ("csv", b"source,"),
+    ):
         with page.expect_download() as saved:
             page.click(f"#save-{suffix}")
         path = tmp_path / f"atlas.{suffix}"
         saved.value.save_as(path)
         assert path.read_bytes().startswith(beginning)
-    rows = list(csv.DictReader((tmp_path / "atlas.csv").read_text("utf-8").splitlines()))
+    rows = list(
+        csv.DictReader((tmp_path / "atlas.csv").read_text("utf-8").splitlines())
+    )
     assert {row["data"] for row in rows} == {"Yelp (S3-Rec)"}
 
 
@@ -99,8 +109,13 @@ def test_own_number_may_be_in_percent(opened, hr, ndcg):
     for field, text in typed.items():
         opened.page.fill(field, text)
     ours = opened.page.evaluate("element('paper-words').textContent")
-    found = opened.page.evaluate("reported({hr: '0.8245', ndcg: '0.5905'}, 3416, 100, 6040).hr")
-    assert f"between {100 * found[0]:.2f} % and {100 * found[1]:.1f} %" in ours.replace("\xa0", " ")
+    found = opened.page.evaluate(
+        "reported({hr: '0.8245', ndcg: '0.5905'}, 3416, 100, 6040).hr"
+    )
+    assert (
+        f"between {100 * found[0]:.2f} % and {100 * found[1]:.1f} %"
+        in ours.replace("\xa0", " ")
+    )
     assert opened.page.get_attribute("#mine", "visibility") == "visible"
 
 
@@ -112,7 +127,9 @@ def test_no_text_of_the_chart_is_cut(browser, width):
     for text in page.locator("#map text").all():
         box = text.bounding_box()
         assert chart["x"] - 1 <= box["x"], text.text_content()
-        assert box["x"] + box["width"] <= chart["x"] + chart["width"] + 1, text.text_content()
+        assert box["x"] + box["width"] <= chart["x"] + chart["width"] + 1, (
+            text.text_content()
+        )
         assert box["height"] >= 10, "large enough to read"
     context.close()
 
@@ -120,7 +137,9 @@ def test_no_text_of_the_chart_is_cut(browser, width):
 @pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
 def test_atlas_is_accessible_and_fits(browser, width, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    context = browser.new_context(
+        viewport={"width": width, "height": 800}, color_scheme=scheme
+    )
     found = Opened(context, PAGE)
     assert found.page.evaluate("document.documentElement.scrollWidth") <= width
     rest = "tbody tr:nth-child(n + 6)"  # like the rows before them

@@ -16,7 +16,11 @@ from tests.unit.test_page import REFERENCE
 
 pytestmark = pytest.mark.long
 
-ON_SCREEN = ["color-contrast", "scrollable-region-focusable", "target-size"]  # rules of a screen
+ON_SCREEN = [
+    "color-contrast",
+    "scrollable-region-focusable",
+    "target-size",
+]  # rules of a screen
 REPORTED = "([printed, n, m, users]) => reported(printed, n, m, users)"
 PRINTED = [
     ({"hr": "0.8245", "ndcg": "0.5905"}, 3416, 100, 6040),
@@ -30,7 +34,9 @@ PRINTED = [
 
 
 @pytest.mark.parametrize(("printed", "n", "m", "users"), PRINTED)
-def test_range_of_printed_numbers_holds_that_of_the_library(opened, printed, n, m, users):
+def test_range_of_printed_numbers_holds_that_of_the_library(
+    opened, printed, n, m, users
+):
     """The page takes each number alone, with its largest variance; for one hit rate they agree."""
     found = opened.page.evaluate(REPORTED, [printed, n, m, users])
     names = {"hr": "HR@10", "ndcg": "NDCG@10"}
@@ -40,7 +46,9 @@ def test_range_of_printed_numbers_holds_that_of_the_library(opened, printed, n, 
         assert ends[0] <= result.range_low + 1e-6
         assert ends[1] >= result.range_high - 1e-6
         if users is None or printed.keys() == {"hr"}:
-            assert ends == pytest.approx([result.range_low, result.range_high], abs=1e-6)
+            assert ends == pytest.approx(
+                [result.range_low, result.range_high], abs=1e-6
+            )
 
 
 def test_printed_numbers_that_contradict_each_other(opened):
@@ -59,9 +67,23 @@ def test_two_numbers_name_the_command_whose_range_is_narrower(fresh):
     page = fresh.page
     page.locator(".examples button").first.click()
     words = page.inner_text("#paper-command code").split()
-    assert words[:4] == ["sampled-metrics", "reported", "HR@10=0.8240", "NDCG@10=0.6389"]
-    assert words[4:] == ["--n-items", "3252", "--n-negatives", "100", "--n-users", "6040"]
-    box = page.evaluate(REPORTED, [{"hr": "0.8240", "ndcg": "0.6389"}, 3252, 100, 6040])["hr"]
+    assert words[:4] == [
+        "sampled-metrics",
+        "reported",
+        "HR@10=0.8240",
+        "NDCG@10=0.6389",
+    ]
+    assert words[4:] == [
+        "--n-items",
+        "3252",
+        "--n-negatives",
+        "100",
+        "--n-users",
+        "6040",
+    ]
+    box = page.evaluate(
+        REPORTED, [{"hr": "0.8240", "ndcg": "0.6389"}, 3252, 100, 6040]
+    )["hr"]
     printed = dict(word.split("=") for word in words[2:4])
     about = {"n_items": 3252, "n_negatives": 100, "n_users": 6040}
     (joint,) = sampled_metrics.reported(printed, "HR@10", **about)
@@ -72,7 +94,9 @@ def test_two_numbers_name_the_command_whose_range_is_narrower(fresh):
 
 def test_controls_rewrite_the_headline_and_the_address(fresh):
     page, head = fresh.page, "You asked for Recall@10. Against 100 random items"
-    assert page.inner_text("#headline").startswith(f"{head} you measured about Recall@3")
+    assert page.inner_text("#headline").startswith(
+        f"{head} you measured about Recall@3"
+    )
     page.check("#correct")
     assert page.inner_text("#headline").startswith(
         f"{head}, by BV 0.1, you measured about Recall@1"
@@ -82,7 +106,9 @@ def test_controls_rewrite_the_headline_and_the_address(fresh):
     page.uncheck("#correct")
     page.focus("#m")
     page.keyboard.press("Home")
-    assert page.inner_text("#headline").endswith("nothing: all 2 are among the best 10.")
+    assert page.inner_text("#headline").endswith(
+        "nothing: all 2 are among the best 10."
+    )
     assert page.inner_text("#verdict").startswith("0 of 2 decided orders are right")
     page.select_option("#metric", "ndcg@10")
     assert page.inner_text("#truth").endswith("X 3.73\u00a0%")
@@ -138,8 +164,12 @@ def test_lines_are_read_off_where_one_points(fresh):
 
 def test_no_cell_of_a_table_overflows(browser, report):
     for width in (320, 1280):
-        page = Opened(browser.new_context(viewport={"width": width, "height": 700}), report).page
-        page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+        page = Opened(
+            browser.new_context(viewport={"width": width, "height": 700}), report
+        ).page
+        page.evaluate(
+            "document.querySelectorAll('details').forEach((each) => each.open = true)"
+        )
         wider = "(all) => all.filter((x) => x.scrollWidth > x.clientWidth).length"
         assert page.locator(".cells td button").evaluate_all(wider) == 0
         page.context.close()
@@ -148,7 +178,9 @@ def test_no_cell_of_a_table_overflows(browser, report):
 @pytest.mark.parametrize(("kind", "head"), [("svg", b"<svg"), ("png", b"\x89PNG")])
 def test_figures_are_saved_as_they_are_drawn(browser, report, tmp_path, kind, head):
     page = Opened(browser.new_context(accept_downloads=True), report).page
-    page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+    page.evaluate(
+        "document.querySelectorAll('details').forEach((each) => each.open = true)"
+    )
     with page.expect_download() as started:
         page.locator(f"#figure6 [data-kind={kind}]").click()
     started.value.save_as(tmp_path / "saved")
@@ -173,7 +205,9 @@ def test_one_item_starts_at_a_tenth_of_the_candidates(browser, report):
 def test_page_of_ones_own_sampled_ranks(browser, tmp_path):
     samples = {}
     for name in "XYZ":
-        ranks = Ranks.read(REFERENCE / f"ranks/{name}.parquet").take(slice(None, None, 8))
+        ranks = Ranks.read(REFERENCE / f"ranks/{name}.parquet").take(
+            slice(None, None, 8)
+        )
         drawn = draw_sampled_ranks(ranks, 100, np.random.default_rng(0))
         samples[name] = SampledRanks(drawn, ranks.n_candidates, 100)
     content = own_sampled(samples, ["recall@10"], ["sampled", "bv:0.1"])
@@ -189,7 +223,8 @@ def test_page_of_ones_own_sampled_ranks(browser, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme"), [(1280, "dark"), (390, "light"), (390, "dark"), (320, "light")]
+    ("width", "scheme"),
+    [(1280, "dark"), (390, "light"), (390, "dark"), (320, "light")],
 )
 def test_page_fits_the_screen_in_light_and_dark(fresh, width, scheme):
     page = fresh.page
@@ -197,10 +232,14 @@ def test_page_fits_the_screen_in_light_and_dark(fresh, width, scheme):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     ink = page.evaluate("getComputedStyle(document.querySelector('#verdict')).color")
-    bright = [sum(map(int, re.findall(r"\d+", colour))) > 384 for colour in (ground, ink)]
+    bright = [
+        sum(map(int, re.findall(r"\d+", colour))) > 384 for colour in (ground, ink)
+    ]
     assert bright == [scheme == "light", scheme == "dark"]
     # The chart, its controls and its sentences are in one view, and its labels inside of it.
-    top, last = (page.locator(name).bounding_box() for name in ("#headline", "#pairs"))
+    top, last = (
+        page.locator(name).bounding_box() for name in ("#headline", "#pairs")
+    )
     assert last["y"] + last["height"] - top["y"] <= 844
     for label in page.locator(".chart span").all():
         box = label.bounding_box()
@@ -230,27 +269,38 @@ def test_names_of_metrics_stay_on_one_line_on_a_phone(fresh):
     fresh.page.locator(".examples button").first.click()
     names = fresh.page.locator("#paper-bars b").all()
     assert [name.inner_text() for name in names] == ["HR@10", "NDCG@10"]
-    lines = "(name) => { const of = document.createRange(); of.selectNodeContents(name);"
+    lines = (
+        "(name) => { const of = document.createRange(); of.selectNodeContents(name);"
+    )
     lines += " return of.getClientRects().length; }"
     assert [name.evaluate(lines) for name in names] == [1, 1]
     assert fresh.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_opened_tables_fit_a_phone(browser, report):
-    found = Opened(browser.new_context(viewport={"width": 375, "height": 700}), report)
-    found.page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+    found = Opened(
+        browser.new_context(viewport={"width": 375, "height": 700}), report
+    )
+    found.page.evaluate(
+        "document.querySelectorAll('details').forEach((each) => each.open = true)"
+    )
     assert found.page.evaluate("document.documentElement.scrollWidth") <= 375
     found.page.context.close()
 
 
 def test_nothing_moves_and_few_stops_lead_to_the_evidence(browser, report):
-    found = Opened(browser.new_context(viewport={"width": 1280, "height": 900}), report)
+    found = Opened(
+        browser.new_context(viewport={"width": 1280, "height": 900}), report
+    )
     shifts = """() => new Promise((done) => new PerformanceObserver((list) =>
       done(list.getEntries().map(({ value }) => value)))
       .observe({ type: "layout-shift", buffered: true }) ?? setTimeout(() => done([]), 300))"""
     assert sum(found.page.evaluate(shifts)) < 0.001
     reached = "document.activeElement.closest('#evidence') !== null"
-    stops = [found.page.keyboard.press("Tab") or found.page.evaluate(reached) for _ in range(40)]
+    stops = [
+        found.page.keyboard.press("Tab") or found.page.evaluate(reached)
+        for _ in range(40)
+    ]
     assert any(stops)
     pages = found.page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n")
     assert 2 < pages <= 11
@@ -265,7 +315,11 @@ def test_without_javascript_the_result_and_the_evidence_stand(browser, report):
     assert "X is last of 3" in page.inner_text("#guess")
     assert page.inner_text("#headline").startswith("You asked for Recall@10.")
     assert page.inner_text("#verdict").startswith("0 of 2 decided orders are right")
-    assert page.locator(".slope svg line").count() == page.locator(".chart .line").count() == 3
+    assert (
+        page.locator(".slope svg line").count()
+        == page.locator(".chart .line").count()
+        == 3
+    )
     assert page.locator("table.cells").count() == 4
     assert page.locator(".drawing svg").count() == 8
     assert page.locator(".controls:visible, .download:visible").count() == 0
@@ -275,7 +329,9 @@ def test_without_javascript_the_result_and_the_evidence_stand(browser, report):
 def test_nothing_is_wrong_for_assistive_technology(fresh):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     hidden = {"exclude": [[".drawing svg"]]}
-    fresh.page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+    fresh.page.evaluate(
+        "document.querySelectorAll('details').forEach((each) => each.open = true)"
+    )
     rest = "tbody tr:nth-child(n + 6)"  # like the rows before them
     fresh.page.evaluate(
         "(rest) => document.querySelectorAll(rest).forEach((x) => x.remove())", rest
@@ -291,4 +347,6 @@ def test_nothing_was_asked_of_the_network_and_nothing_went_wrong(opened, report)
     # The last test of the module: after everything that the others did.
     assert opened.complaints == []
     asked = {url.partition("#")[0] for url in opened.requests}
-    assert asked - {report.as_uri()} <= {url for url in asked if url.startswith(("data:", "blob:"))}
+    assert asked - {report.as_uri()} <= {
+        url for url in asked if url.startswith(("data:", "blob:"))
+    }

@@ -33,7 +33,10 @@ EDITS = {
     "slurm-init-seconds-before-status-checks: 20": "slurm-init-seconds-before-status-checks: 10",
 }
 RULE = "rule_rank_wildcards"
-UNTIL_RANKING, UNTIL_THE_END = 900, 3600  # seconds; continuous integration ends it sooner
+UNTIL_RANKING, UNTIL_THE_END = (
+    900,
+    3600,
+)  # seconds; continuous integration ends it sooner
 STARVED = "rule_split"
 TOO_LITTLE = "split:mem_mb=60 if attempt == 1 else 2000"
 # Dates, the number of pieces on the page, and models that pieces share tell of one run.
@@ -64,7 +67,9 @@ def results(project):
         for path in project.results.rglob("*")
         if path.is_file()
     }
-    return {name: found[name] for name in sorted(found) if not name.startswith(LEFT_OUT)}
+    return {
+        name: found[name] for name in sorted(found) if not name.startswith(LEFT_OUT)
+    }
 
 
 def compare(expected, found):
@@ -98,7 +103,9 @@ def disturb():
         (lambda job: slurm.turn(job["NodeList"], "DOWN"), "NODE_FAIL"),
     ):
         deadline = time.monotonic() + UNTIL_RANKING
-        while time.monotonic() < deadline and len(hit) < (1 if state == "CANCELLED" else 2):
+        while time.monotonic() < deadline and len(hit) < (
+            1 if state == "CANCELLED" else 2
+        ):
             at_work = [
                 job
                 for job in slurm.records().values()
@@ -106,24 +113,32 @@ def disturb():
             ]
             for job in at_work[:1]:
                 strike(job)
-                slurm.wait(lambda job=job: state_of(job) not in ("RUNNING", "COMPLETING"), 30)
+                slurm.wait(
+                    lambda job=job: state_of(job) not in ("RUNNING", "COMPLETING"), 30
+                )
                 if state == "NODE_FAIL":
                     slurm.turn(job["NodeList"], "RESUME")
                 if state_of(job) == state:
                     hit.append(job)
             time.sleep(0.2)
     if len(hit) < 2:
-        raise slurm.ClusterError("no job of ranking could be cancelled, or lost its node")
+        raise slurm.ClusterError(
+            "no job of ranking could be cancelled, or lost its node"
+        )
     return hit
 
 
 def require_killed_for_memory(folder):
     """Raise ClusterError unless a job was killed for its memory, and run again with more."""
-    jobs = [job for job in slurm.records().values() if job["Comment"].startswith(STARVED)]
+    jobs = [
+        job for job in slurm.records().values() if job["Comment"].startswith(STARVED)
+    ]
     killed = slurm.exceeded(folder)
     states = [(job["JobId"] in killed, job["JobState"]) for job in jobs]
     if len(jobs) != 2 or not states[0][0] or states[1] != (False, "COMPLETED"):
-        raise slurm.ClusterError(f"{STARVED}, killed for its memory, and state: {states}")
+        raise slurm.ClusterError(
+            f"{STARVED}, killed for its memory, and state: {states}"
+        )
 
 
 def through_slurm(project):
@@ -134,7 +149,13 @@ def through_slurm(project):
     log = project.folder / "snakemake.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            ["snakemake", "--profile", "workflow/profiles/slurm", "--set-resources", TOO_LITTLE],
+            [
+                "snakemake",
+                "--profile",
+                "workflow/profiles/slurm",
+                "--set-resources",
+                TOO_LITTLE,
+            ],
             cwd=project.folder,
             env=project.environment,
             stdout=output,
@@ -149,9 +170,15 @@ def through_slurm(project):
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
     if process.returncode:
-        raise slurm.ClusterError(f"Snakemake ended with {process.returncode}:\n{log.read_text()}")
+        raise slurm.ClusterError(
+            f"Snakemake ended with {process.returncode}:\n{log.read_text()}"
+        )
     for job in hit:
-        jobs = [other for other in slurm.records().values() if other["Comment"] == job["Comment"]]
+        jobs = [
+            other
+            for other in slurm.records().values()
+            if other["Comment"] == job["Comment"]
+        ]
         if len(jobs) < 2 or jobs[-1]["JobState"] != "COMPLETED":
             raise slurm.ClusterError(f"{job['Comment']} was hit and not run again")
 
@@ -171,11 +198,15 @@ def stop(*_):
 def run(archive):
     """Run the study here and through SLURM; without an archive, a small one."""
     began = time.monotonic()
-    temporary = tempfile.TemporaryDirectory(prefix="cluster.", ignore_cleanup_errors=True)
+    temporary = tempfile.TemporaryDirectory(
+        prefix="cluster.", ignore_cleanup_errors=True
+    )
     with temporary as name, slurm.cluster() as daemons, alone():
         folder, small = Path(name), archive is None
         if small:
-            archive = write_archive(folder / "small.zip", as_ratings(synthetic_interactions()))
+            archive = write_archive(
+                folder / "small.zip", as_ratings(synthetic_interactions())
+            )
         projects = []
         for place in ("here", "there"):
             (folder / place).mkdir()

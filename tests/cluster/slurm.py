@@ -67,11 +67,21 @@ def missing():
         return "starting SLURM needs root"
     if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
         return "snakemake-executor-plugin-slurm is not installed (extra `cluster`)"
-    running = [name for name in (*DAEMONS, "slurmstepd") if output("pgrep", "-x", name)]
+    running = [
+        name for name in (*DAEMONS, "slurmstepd") if output("pgrep", "-x", name)
+    ]
     if running:
         return f"{running[0]} is running on this machine, and was not started by this test"
     if not all(map(shutil.which, DAEMONS)) and shutil.which("apt-get"):
-        words = ("apt-get", "install", "-y", "-qq", "--no-install-recommends", "slurm-wlm", "munge")
+        words = (
+            "apt-get",
+            "install",
+            "-y",
+            "-qq",
+            "--no-install-recommends",
+            "slurm-wlm",
+            "munge",
+        )
         output("apt-get", "update", "-qq")
         output(*words, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
     return "" if all(map(shutil.which, DAEMONS)) else "SLURM is not installed"
@@ -85,7 +95,8 @@ def output(*command, **options):
 def parse_records(text):
     """What `scontrol show job --oneliner` prints, by job id."""
     lines = [
-        dict(re.findall(r"(\S+?)=(.*?)(?=\s+[\w/:]+=|\s*$)", line)) for line in text.splitlines()
+        dict(re.findall(r"(\S+?)=(.*?)(?=\s+[\w/:]+=|\s*$)", line))
+        for line in text.splitlines()
     ]
     return {fields["JobId"]: fields for fields in lines if "JobId" in fields}
 
@@ -102,7 +113,13 @@ def exceeded(folder):
 
 def turn(node, state):
     """Make a node DOWN, or RESUME it."""
-    words = ["scontrol", "update", f"nodename={node}", f"state={state}", "reason=test"]
+    words = [
+        "scontrol",
+        "update",
+        f"nodename={node}",
+        f"state={state}",
+        "reason=test",
+    ]
     subprocess.run(words, check=True)
 
 
@@ -127,7 +144,9 @@ def cluster():
         yield folder
     finally:
         signals = (signal.SIGINT, signal.SIGTERM)
-        handlers = {number: signal.signal(number, signal.SIG_IGN) for number in signals}
+        handlers = {
+            number: signal.signal(number, signal.SIG_IGN) for number in signals
+        }
         _stop(folder)
         CONF.unlink(missing_ok=True)
         if not before.startswith(MARK):  # else left behind by a run that was killed
@@ -153,12 +172,16 @@ def _start(folder):
     owner = ["-o", "munge", "-g", "munge", "-m", "755"]
     subprocess.run(["install", "-d", *owner, MUNGE], check=True)
     as_munge = ["setpriv", "--reuid=munge", "--regid=munge", "--clear-groups"]
-    subprocess.run([*as_munge, shutil.which("munged")], check=True, capture_output=True)
+    subprocess.run(
+        [*as_munge, shutil.which("munged")], check=True, capture_output=True
+    )
     CONF.parent.mkdir(parents=True, exist_ok=True)
     CONF.write_text(TEXT.format(mark=MARK, folder=folder, ports=free_ports(3)))
     for command in (["slurmctld"], *(["slurmd", "-N", name] for name in NODES)):
         subprocess.run(command, check=True, capture_output=True)
-    if not wait(lambda: set(output("sinfo", "-h", "-o", "%t").split()) == {"idle"}, 60):
+    if not wait(
+        lambda: set(output("sinfo", "-h", "-o", "%t").split()) == {"idle"}, 60
+    ):
         raise ClusterError("its nodes were not idle within a minute")
 
 
@@ -169,7 +192,10 @@ def _stop(folder):
     """
     output("scancel", "--user=root")
     wait(lambda: not output("squeue", "--noheader"), 8)
-    names = [*(folder / f"slurmd.{node}.pid" for node in NODES), folder / "slurmctld.pid"]
+    names = [
+        *(folder / f"slurmd.{node}.pid" for node in NODES),
+        folder / "slurmctld.pid",
+    ]
     files = [file for file in (*names, MUNGE / "munged.pid") if file.exists()]
     pids = [*(int(file.read_text()) for file in files)]
     for how, seconds in ((signal.SIGTERM, 8), (signal.SIGKILL, 3)):
@@ -178,4 +204,6 @@ def _stop(folder):
             with suppress(ProcessLookupError):
                 os.kill(pid, how)
         places = [Path(f"/proc/{pid}") for pid in pids]
-        wait(lambda places=places: not any(place.exists() for place in places), seconds)
+        wait(
+            lambda places=places: not any(place.exists() for place in places), seconds
+        )

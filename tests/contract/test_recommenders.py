@@ -8,7 +8,12 @@ import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.pieces import rank_piece
-from sampled_metrics.study.recommenders import KINDS, create, load_recommender, save_recommender
+from sampled_metrics.study.recommenders import (
+    KINDS,
+    create,
+    load_recommender,
+    save_recommender,
+)
 
 SETTINGS = {
     "als": {"d": 2, "lambda": 0.1, "alpha": 0.1, "iterations": 50, "seed": 3},
@@ -16,7 +21,13 @@ SETTINGS = {
     "itemknn, few neighbours": {"k_prime": 3, "neighbour_axis": "row"},
     "bm25": {"k": 12},
     "bm25, all neighbours": {"k": 100, "k1": 2, "b": 0},
-    "bpr": {"d": 4, "learning_rate": 0.1, "regularization": 0, "iterations": 200, "seed": 1},
+    "bpr": {
+        "d": 4,
+        "learning_rate": 0.1,
+        "regularization": 0,
+        "iterations": 200,
+        "seed": 1,
+    },
     "random": {"seed": 7},
 }
 SETTINGS.update({kind: {} for kind in KINDS if kind not in SETTINGS})
@@ -47,7 +58,9 @@ def test_ranks_are_those_of_its_scores(case, evaluated):
     model, shown = make(case), SCATTERED[:evaluated]
     unseen = np.where(shown, -1, np.random.default_rng(1).random(shown.shape))
     held_out = unseen.argmax(axis=1)
-    split = Split(csr_array(SCATTERED.astype(float)), held_out, ALL, np.arange(17), tied_users=0)
+    split = Split(
+        csr_array(SCATTERED.astype(float)), held_out, ALL, np.arange(17), tied_users=0
+    )
     ranks = rank_piece(model.scorer, split)
     np.testing.assert_array_equal(ranks.users, ALL[:evaluated])
     np.testing.assert_array_equal(ranks.n_candidates, (~shown).sum(axis=1))
@@ -69,7 +82,9 @@ def test_good_data_is_not_asked_about(case, recwarn):
     for user, size in enumerate(rng.integers(5, 20, size=300)):
         train[user, order[user, 1 : 1 + size]] = True
     scores = make(case, train).score(np.arange(300))
-    sm.evaluate(scores, "recall@10, ap, auc", relevant=held_out, seen=csr_array(train))
+    sm.evaluate(
+        scores, "recall@10, ap, auc", relevant=held_out, seen=csr_array(train)
+    )
     asked = [str(one.message) for one in recwarn if one.category is sm.InputWarning]
     assert bool(asked) == (case == "random"), asked
 
@@ -77,7 +92,9 @@ def test_good_data_is_not_asked_about(case, recwarn):
 @pytest.mark.parametrize("kind", SEEDED)
 def test_scores_follow_the_seed(kind):
     train = csr_array(SCATTERED.astype(float))
-    first, again, other = (create(kind, {"seed": seed}).fit(train).score(ALL) for seed in (1, 1, 2))
+    first, again, other = (
+        create(kind, {"seed": seed}).fit(train).score(ALL) for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -87,7 +104,9 @@ def test_scores_follow_the_seed(kind):
 )
 def test_withheld_item_of_a_checkerboard_ranks_first(case):
     """Users like the items of their own colour, and each has one of them withheld."""
-    board = np.equal.outer(np.arange(20) % 2, np.arange(20) % 2) & ~np.eye(20, dtype=bool)
+    board = np.equal.outer(np.arange(20) % 2, np.arange(20) % 2) & ~np.eye(
+        20, dtype=bool
+    )
     scores = np.where(board, -np.inf, make(case, board).score(np.arange(20)))
     np.testing.assert_array_equal(scores.argmax(axis=1), np.arange(20))
 
@@ -103,14 +122,18 @@ def test_scores_are_fresh_float64_of_all_items(case):
 
 
 def test_any_number_of_threads_gives_the_same_bits(case):
-    np.testing.assert_array_equal(make(case, threads=2).score(ALL), make(case).score(ALL))
+    np.testing.assert_array_equal(
+        make(case, threads=2).score(ALL), make(case).score(ALL)
+    )
 
 
 def test_blocks_and_order_of_users_do_not_matter(case):
     model = make(case)
     users, whole = np.random.default_rng(0).permutation(33), model.score(ALL)
     for size in (1, 2, 5, 32, 33):
-        blocks = [model.score(users[first : first + size]) for first in range(0, 33, size)]
+        blocks = [
+            model.score(users[first : first + size]) for first in range(0, 33, size)
+        ]
         np.testing.assert_array_equal(np.concatenate(blocks), whole[users])
 
 
@@ -135,8 +158,16 @@ def test_training_is_silent_and_leaves_its_data_alone(case, capfd):
     ("kind", "settings", "problem"),
     [
         ("svd", {}, "unknown recommender kind 'svd'; known: als, bm25"),
-        ("als", {"factors": 3}, "factors: unknown key, with the value 3; known keys: d, lambda"),
-        ("popularity", {"k": 3}, "k: unknown key, with the value 3; there are no settings here"),
+        (
+            "als",
+            {"factors": 3},
+            "factors: unknown key, with the value 3; known keys: d, lambda",
+        ),
+        (
+            "popularity",
+            {"k": 3},
+            "k: unknown key, with the value 3; there are no settings here",
+        ),
         ("itemknn", {"k": 0}, "k: Input should be greater than or equal to 1"),
     ],
 )

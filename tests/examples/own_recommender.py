@@ -31,28 +31,40 @@ def scores_of(users: np.ndarray, careful: bool) -> np.ndarray:
 
 # 1. Rank every held-out item among all items: 256 users at a time, never users x items at once.
 records = {
-    "Careful": sm.rank(lambda users: scores_of(users, True), None, held_out, block_size=256),
-    "Broad": sm.rank(lambda users: scores_of(users, False), None, held_out, block_size=256),
+    "Careful": sm.rank(
+        lambda users: scores_of(users, True), None, held_out, block_size=256
+    ),
+    "Broad": sm.rank(
+        lambda users: scores_of(users, False), None, held_out, block_size=256
+    ),
 }
 
 # 2. Exact metrics, with intervals over users.
 print("Exact, from full rankings:")
 for name, ranked in records.items():
     (found,) = sm.evaluate(ranked, METRICS)
-    print(f"  {name:8}{found.metric} {found.value:.3f} ({found.ci_low:.3f} to {found.ci_high:.3f})")
+    print(
+        f"  {name:8}{found.metric} {found.value:.3f} ({found.ci_low:.3f} to {found.ci_high:.3f})"
+    )
 
 # 3. What an evaluation with 100 random negatives leaves open: the range of the exact metric. The
 # estimates are of another quantity, that with a cut-off at about the rank printed beside them.
 samples = {}
 for name, ranked in records.items():
     drawn = sm.draw_sampled_ranks(ranked, N_NEGATIVES, rng)
-    samples[name] = sm.SampledRanks(drawn, N_ITEMS, N_NEGATIVES, users=np.arange(N_USERS))
+    samples[name] = sm.SampledRanks(
+        drawn, N_ITEMS, N_NEGATIVES, users=np.arange(N_USERS)
+    )
 print(f"From {N_NEGATIVES} negatives:")
 for name, sample in samples.items():
     for each in sm.correct(sample, METRICS, ESTIMATORS):
         if each.estimator == ESTIMATORS[0]:
-            print(f"  {name:8}{each.metric} {each.range_low:.3f} to {each.range_high:.3f}")
-        print(f"    {each.estimator:8} {each.value:.3f}, acts like recall@{each.behaves_like}")
+            print(
+                f"  {name:8}{each.metric} {each.range_low:.3f} to {each.range_high:.3f}"
+            )
+        print(
+            f"    {each.estimator:8} {each.value:.3f}, acts like recall@{each.behaves_like}"
+        )
 
 # 4. Which is better?
 print("Compared:")

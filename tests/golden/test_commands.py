@@ -65,10 +65,16 @@ def write_inputs(folder: Path) -> None:
     seen = rng.random_sample((USERS, ITEMS)) < 0.3 * np.exp(appeal)[None] ** 0.3
     seen[np.arange(USERS), held] = False
     users = np.arange(USERS)
-    pd.DataFrame({"user_id": users, "item_id": held}).to_csv(folder / "held.csv", index=False)
+    pd.DataFrame({"user_id": users, "item_id": held}).to_csv(
+        folder / "held.csv", index=False
+    )
     rows = np.argwhere(seen)
-    pd.DataFrame(rows, columns=["user_id", "item_id"]).to_csv(folder / "seen.csv", index=False)
-    pd.DataFrame({"item_id": np.arange(ITEMS)}).to_csv(folder / "items.csv", index=False)
+    pd.DataFrame(rows, columns=["user_id", "item_id"]).to_csv(
+        folder / "seen.csv", index=False
+    )
+    pd.DataFrame({"item_id": np.arange(ITEMS)}).to_csv(
+        folder / "items.csv", index=False
+    )
     others = np.array([rng.choice(np.flatnonzero(~s & (np.arange(ITEMS) != h)), 2, False)
                        for s, h in zip(seen, held, strict=True)])  # fmt: skip
     several = pd.DataFrame({"user_id": np.repeat(users, 3),
@@ -89,7 +95,12 @@ def write_inputs(folder: Path) -> None:
         better = ((scores > own) & candidate).sum(1)
         tied = ((scores == own) & candidate).sum(1) - 1
         n = candidate.sum(1)
-        records = {"user_id": users, "n_candidates": n, "n_better": better, "n_tied": tied}
+        records = {
+            "user_id": users,
+            "n_candidates": n,
+            "n_better": better,
+            "n_tied": tied,
+        }
         pd.DataFrame(records).to_csv(folder / f"{name}.csv", index=False)
         among = np.take_along_axis(scores, drawn, 1)
         rank = 1 + (among > own).sum(1)
@@ -124,7 +135,9 @@ def rows_of(line: str) -> list[dict]:
     """Return what a command prints as rows; long tables as the digest of their text."""
     if line.split()[0] in ("sample", "negatives"):
         text = run(f"{line} --format csv")
-        return [{"digest": hashlib.sha256(text.encode()).hexdigest(), "head": text[:200]}]
+        return [
+            {"digest": hashlib.sha256(text.encode()).hexdigest(), "head": text[:200]}
+        ]
     return json.loads(run(f"{line} --format json"))
 
 

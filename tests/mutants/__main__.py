@@ -32,7 +32,14 @@ CPU_SECONDS = 90  # of a mutant, after which it counts as noticed
 WAIT_SECONDS = 900  # likewise, for one that sleeps
 CPU_OF_ALL = 900  # of the tests of a sample, without a change
 MEMORY = 8 * 2**30
-SLOW_IMPORTS = ("numpy", "scipy.optimize", "scipy.stats", "scipy.sparse", "pandas", "pyarrow.csv")
+SLOW_IMPORTS = (
+    "numpy",
+    "scipy.optimize",
+    "scipy.stats",
+    "scipy.sparse",
+    "pandas",
+    "pyarrow.csv",
+)
 SLOW_IMPORTS += (
     "pyarrow.parquet",
     "pydantic",
@@ -66,14 +73,19 @@ def request_for(modules, sample):
             "modules": [module for module in modules if room_of(module) == room],
             "count": sample // len(rooms) + (place < sample % len(rooms)),
         }
-    known = [[row["module"], row["before"], row["after"]] for row in table("equivalent.tsv")]
+    known = [
+        [row["module"], row["before"], row["after"]]
+        for row in table("equivalent.tsv")
+    ]
     return {"rooms": asked, "equivalent": known}
 
 
 def copied(folder):
     """Copy the files that git knows, or would add, to `folder`."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, check=True, capture_output=True, cwd=ROOT, text=True).stdout
+    names = subprocess.run(
+        listed, check=True, capture_output=True, cwd=ROOT, text=True
+    ).stdout
     for name in filter(None, names.split("\0")):
         if (ROOT / name).is_file():
             target = folder / name
@@ -91,7 +103,15 @@ def run_tests(tests, log, cpu_seconds):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     import pytest
 
-    options = ["-n0", "-q", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=line"]
+    options = [
+        "-n0",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "--no-header",
+        "--tb=line",
+    ]
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     status = pytest.main([*options, *(f"tests/{name}" for name in tests)])
     sys.stdout.flush()
@@ -144,7 +164,9 @@ def options_of(arguments):
     parser.add_argument("--seed", default="0")
     parser.add_argument("--rooms", nargs="*", help="of these rooms only")
     parser.add_argument("--modules", nargs="*", help="of these modules only")
-    parser.add_argument("--tests", nargs="*", help="below tests, instead of those of tests.tsv")
+    parser.add_argument(
+        "--tests", nargs="*", help="below tests, instead of those of tests.tsv"
+    )
     unchecked = "do not run the tests without a change first"
     parser.add_argument("--unchecked", action="store_true", help=unchecked)
     return parser.parse_args(arguments)
@@ -158,9 +180,16 @@ def main():
         modules = [module for module in modules if room_of(module) in options.rooms]
     if options.tests:
         tests = dict.fromkeys(modules, options.tests)
-    drawing = [str(options.cosmic_python), str(HERE / "draw.py"), str(ROOT / PACKAGE), options.seed]
+    drawing = [
+        str(options.cosmic_python),
+        str(HERE / "draw.py"),
+        str(ROOT / PACKAGE),
+        options.seed,
+    ]
     request = json.dumps(request_for(modules, options.sample))
-    done = subprocess.run(drawing, input=request, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        drawing, input=request, check=True, stdout=subprocess.PIPE, text=True
+    )
     answer = json.loads(done.stdout)
     for name in SLOW_IMPORTS:
         importlib.import_module(name)
@@ -180,7 +209,9 @@ def main():
 
 def check(mutants, tests, log):
     """End with an error where the tests of these mutants fail without a change."""
-    needed = dict.fromkeys(name for mutant in mutants for name in tests[mutant["module"]])
+    needed = dict.fromkeys(
+        name for mutant in mutants for name in tests[mutant["module"]]
+    )
     if not passes(list(needed), log, CPU_OF_ALL):
         print(log.read_text("utf-8"))
         sys.exit("the tests fail without a change")
@@ -198,7 +229,9 @@ def report(answer, tests, log):
     for room, count in drawn.items():
         print(f"{room:<12} {count - left[room]:>7} {count:>4}")
     noticed = drawn.total() - left.total()
-    print(f"{'all':<12} {noticed:>7} {drawn.total():>4}  {noticed / drawn.total():.1%}")
+    print(
+        f"{'all':<12} {noticed:>7} {drawn.total():>4}  {noticed / drawn.total():.1%}"
+    )
     print(f"{answer['passed_over']} more were drawn that are known to change nothing")
 
 

@@ -19,7 +19,9 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
-FLAGS = re.compile(r"(frozen|kw_only|slots|strict)=$")  # what they refuse never happens
+FLAGS = re.compile(
+    r"(frozen|kw_only|slots|strict)=$"
+)  # what they refuse never happens
 CACHE = re.compile(r"\s*@(lru_)?cache\b|maxsize=$")  # which only saves time
 IDENTITY = re.compile(r"_(Eq_Is|NotEq_IsNot|Is_Eq|IsNot_NotEq)$")
 LINES_OF_HEADER = 2
@@ -29,7 +31,11 @@ ANY = "*"  # in the list of equivalent mutants: any change of a line
 def annotations(tree):
     """Spans of the annotations of arguments, results and variables."""
     nodes = list(ast.walk(tree))
-    found = [getattr(node, name, None) for node in nodes for name in ("annotation", "returns")]
+    found = [
+        getattr(node, name, None)
+        for node in nodes
+        for name in ("annotation", "returns")
+    ]
     return [
         ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
         for node in found
@@ -48,7 +54,9 @@ def places(source):
         if operator_class.arguments() or IDENTITY.search(name):
             continue
         operator = operator_class()
-        starts = [start for node in nodes for start, _ in operator.mutation_positions(node)]
+        starts = [
+            start for node in nodes for start, _ in operator.mutation_positions(node)
+        ]
         for occurrence, start in enumerate(starts):
             row, column = start
             if any(first <= start < last for first, last in spans):
@@ -62,7 +70,11 @@ def places(source):
 
 def changed_lines(source, mutated):
     """The lines that a mutant replaces and those that it has instead, without indentation."""
-    diff = list(difflib.unified_diff(source.split("\n"), mutated.split("\n"), n=0, lineterm=""))
+    diff = list(
+        difflib.unified_diff(
+            source.split("\n"), mutated.split("\n"), n=0, lineterm=""
+        )
+    )
     lines = diff[LINES_OF_HEADER:]
     before = [line[1:].strip() for line in lines if line.startswith("-")]
     after = [line[1:].strip() for line in lines if line.startswith("+")]
@@ -101,7 +113,11 @@ def drawn(folder, room, modules, count, equivalent, seed):
         if not makes_a_difference(sources[module], mutated):
             continue
         before, after = changed_lines(sources[module], mutated)
-        if [module, before, after] in equivalent or [module, before, ANY] in equivalent:
+        if [module, before, after] in equivalent or [
+            module,
+            before,
+            ANY,
+        ] in equivalent:
             passed_over += 1
             continue
         mutants.append(
@@ -124,7 +140,12 @@ def main():
     passed_over = 0
     for room, asked in request["rooms"].items():
         some, passed = drawn(
-            folder, room, asked["modules"], asked["count"], request["equivalent"], sys.argv[2]
+            folder,
+            room,
+            asked["modules"],
+            asked["count"],
+            request["equivalent"],
+            sys.argv[2],
         )
         mutants += some
         passed_over += passed

@@ -12,7 +12,9 @@ def write(folder, seed=0):
     for user in range(USERS):
         taste = np.where(np.arange(ITEMS) % 3 == user % 3, 12.0, 1.0)
         weights = popularity * taste
-        chosen = rng.choice(ITEMS, size=EVENTS, replace=False, p=weights / weights.sum())
+        chosen = rng.choice(
+            ITEMS, size=EVENTS, replace=False, p=weights / weights.sum()
+        )
         rows += [f"u{user}\ti{item}" for item in chosen]
     (folder / "made").mkdir(parents=True)
     (folder / "made/made.inter").write_text("\n".join(rows) + "\n")

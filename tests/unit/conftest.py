@@ -16,7 +16,9 @@ def run(monkeypatch, capfd):
         with pytest.raises(SystemExit) as ended:
             main()
         out, err = capfd.readouterr()
-        return SimpleNamespace(returncode=ended.value.code or 0, stdout=out, stderr=err)
+        return SimpleNamespace(
+            returncode=ended.value.code or 0, stdout=out, stderr=err
+        )
 
     yield command
     for handler in logging.getLogger().handlers[:]:

@@ -28,7 +28,9 @@ Lent.__name__ = "DataFrame"
 
 def tables(frame: pd.DataFrame, folder: Path) -> Forms:
     """A table as everything that holds one."""
-    csv, tsv, parquet = (new_path(folder, name) for name in ("t.csv", "u.tsv", "v.parquet"))
+    csv, tsv, parquet = (
+        new_path(folder, name) for name in ("t.csv", "u.tsv", "v.parquet")
+    )
     frame.to_csv(csv, index=False)
     frame.to_csv(tsv, index=False, sep="\t")
     frame.to_parquet(parquet, index=False)
@@ -49,15 +51,20 @@ def lists(frame: pd.DataFrame, folder: Path) -> Forms:
     forms = tables(frame, folder)
     by_user = frame.groupby("user_id", sort=False)
     if "score" not in frame:
-        forms["dictionary"] = {user: rows["item_id"].tolist() for user, rows in by_user}
+        forms["dictionary"] = {
+            user: rows["item_id"].tolist() for user, rows in by_user
+        }
         forms["series"] = by_user["item_id"].agg(list)
         return forms
     run = new_path(folder, "a.run")
     ids = zip(frame["user_id"], frame["item_id"], frame["score"], strict=True)
-    run.write_text("".join(f"{user} Q0 {item} 1 {score!r} me\n" for user, item, score in ids))
+    run.write_text(
+        "".join(f"{user} Q0 {item} 1 {score!r} me\n" for user, item, score in ids)
+    )
     forms["trec"] = run
     forms["dictionaries"] = {
-        user: dict(zip(rows["item_id"], rows["score"], strict=True)) for user, rows in by_user
+        user: dict(zip(rows["item_id"], rows["score"], strict=True))
+        for user, rows in by_user
     }
     return forms
 
@@ -84,8 +91,15 @@ def matrices(matrix: np.ndarray, folder: Path) -> Forms:
     np.savez(npz, scores=matrix)
     wide = pd.DataFrame(matrix)
     forms: Forms = {"array": matrix, "lists": matrix.tolist(), "wide": wide}
-    forms |= {"npy": npy, "npz": npz, "swapped bytes": matrix.astype(matrix.dtype.newbyteorder())}
-    columns = {f"c{place}": pa.array(column.tolist()) for place, column in enumerate(matrix.T)}
+    forms |= {
+        "npy": npy,
+        "npz": npz,
+        "swapped bytes": matrix.astype(matrix.dtype.newbyteorder()),
+    }
+    columns = {
+        f"c{place}": pa.array(column.tolist())
+        for place, column in enumerate(matrix.T)
+    }
     forms["arrow"] = pa.table(columns)
     forms["lent"] = Lent(forms["arrow"])
     if importlib.util.find_spec("polars"):
@@ -101,7 +115,13 @@ def marks(matrix: np.ndarray, folder: Path) -> Forms:
     np.save(npy, matrix)
     save_npz(npz, csr_array(matrix))
     sparse = {kind.__name__: kind(matrix) for kind in (csr_array, coo_array)}
-    return {"array": matrix, "lists": matrix.tolist(), "npy": npy, "npz": npz, **sparse}
+    return {
+        "array": matrix,
+        "lists": matrix.tolist(),
+        "npy": npy,
+        "npz": npz,
+        **sparse,
+    }
 
 
 def new_path(folder: Path, name: str) -> Path:

@@ -14,7 +14,13 @@ ALL_KINDS = (
 
 
 def all_names(*cutoffs):
-    return ["auc", "ap", "ndcg", "rr", *(f"{kind}@{k}" for kind in ALL_KINDS for k in cutoffs)]
+    return [
+        "auc",
+        "ap",
+        "ndcg",
+        "rr",
+        *(f"{kind}@{k}" for kind in ALL_KINDS for k in cutoffs),
+    ]
 
 
 def by_definition(name, row):
@@ -25,7 +31,9 @@ def by_definition(name, row):
         others = [place for place, hit in enumerate(row) if not hit]
         return sum(a < b for a in hits for b in others) / (len(hits) * len(others))
     k = int(cutoff) if cutoff else len(row)
-    return _with_cutoff(kind, k, [place for place, hit in enumerate(row, start=1) if hit])
+    return _with_cutoff(
+        kind, k, [place for place, hit in enumerate(row, start=1) if hit]
+    )
 
 
 def _with_cutoff(kind, k, relevant):
@@ -38,7 +46,11 @@ def _with_cutoff(kind, k, relevant):
         total = sum(nth / place for nth, place in enumerate(top, start=1))
         return total / (min(len(relevant), k) if kind == "ap" else len(relevant))
     if kind.startswith("ndcg"):
-        sizes = {"ndcg": min(len(relevant), k), "ndcg-by-relevant": len(relevant), "ndcg-by-k": k}
+        sizes = {
+            "ndcg": min(len(relevant), k),
+            "ndcg-by-relevant": len(relevant),
+            "ndcg-by-k": k,
+        }
         ideal = sizes[kind]
         return _gain(top) / _gain(range(1, ideal + 1))
     return _of_precision_and_recall(kind, len(top) / k, len(top) / len(relevant))
@@ -70,7 +82,12 @@ def by_user(user, n_better, n_tied, n_relevant, n_candidates, depth):
     """Ranks with the user of each item as an index, not decreasing, in the place of counts."""
     n_found = np.bincount(np.asarray(user, dtype=int), minlength=len(n_relevant))
     return Ranks(
-        n_candidates, n_better, n_tied, n_found=n_found, n_relevant=n_relevant, depth=depth
+        n_candidates,
+        n_better,
+        n_tied,
+        n_found=n_found,
+        n_relevant=n_relevant,
+        depth=depth,
     )
 
 
@@ -97,5 +114,10 @@ def untied(*places, n, n_relevant=None, depth=None):
     better = np.array(places, dtype=np.int64) - 1
     zero = np.zeros_like(better)
     return by_user(
-        zero, better, zero, [n_relevant or len(places)], [n], [n if depth is None else depth]
+        zero,
+        better,
+        zero,
+        [n_relevant or len(places)],
+        [n],
+        [n if depth is None else depth],
     )

@@ -14,7 +14,13 @@ from tests.conftest import ROOT
 
 PAGE = ROOT / "docs/atlas.html"
 TABLE = ROOT / "config/literature.csv"
-ABOUT = {"n_items": 3416, "n_negatives": 100, "n_users": 6040, "source_id": "s", "data_set": "D 1"}
+ABOUT = {
+    "n_items": 3416,
+    "n_negatives": 100,
+    "n_users": 6040,
+    "source_id": "s",
+    "data_set": "D 1",
+}
 
 
 def numbers_of(page):
@@ -23,7 +29,9 @@ def numbers_of(page):
 
 def rows_of(page):
     numbers = numbers_of(page)
-    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    rows = [
+        dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]
+    ]
     for row in rows:
         for name in SHARED:
             row[name] = numbers["texts"][name][row[name]]
@@ -33,8 +41,20 @@ def rows_of(page):
 @pytest.fixture(scope="module")
 def small():
     table = [
-        {"model": "A <b>", "HR@10": "0.8245", "NDCG@10": "0.5905", "exact HR@10": "0.21", **ABOUT},
-        {"model": "A <b>", "NDCG@10": "0.5905", "exact NDCG@10": "0.1", "note": "n", **ABOUT},
+        {
+            "model": "A <b>",
+            "HR@10": "0.8245",
+            "NDCG@10": "0.5905",
+            "exact HR@10": "0.21",
+            **ABOUT,
+        },
+        {
+            "model": "A <b>",
+            "NDCG@10": "0.5905",
+            "exact NDCG@10": "0.1",
+            "note": "n",
+            **ABOUT,
+        },
         {"model": "B", "HR@10": "0.500", "NDCG@10": "0.600", **ABOUT},
         {"model": "C", "HR@10": "0.5", "sampling": "popularity", **ABOUT},
     ]
@@ -46,7 +66,9 @@ def test_rows_show_hit_rates_or_else_another_metric(small):
     assert [row["metric"] for row in rows] == ["HR@10", "NDCG@10", "HR@10", "HR@10"]
     (first, second, third, fourth) = rows
     printed = {"HR@10": "0.8245", "NDCG@10": "0.5905"}
-    (expected,) = reported(printed, "HR@10", n_items=3416, n_negatives=100, n_users=6040)
+    (expected,) = reported(
+        printed, "HR@10", n_items=3416, n_negatives=100, n_users=6040
+    )
     ends = (expected.range_low, expected.range_high)
     assert (first["low"], first["high"]) == pytest.approx(ends, abs=1e-5)
     assert (first["measured"], first["standing"]) == (0.21, "inside")
@@ -89,13 +111,25 @@ def test_the_metric_of_a_row_and_its_range(printed, shown):
     about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
     (found,) = reported(numbers, shown, **about)
     assert (row["metric"], row["value"]) == (shown, numbers[shown])
-    assert (row["low"], row["high"]) == (round(found.range_low, 5), round(found.range_high, 5))
+    assert (row["low"], row["high"]) == (
+        round(found.range_low, 5),
+        round(found.range_high, 5),
+    )
 
 
 def test_all_numbers_of_a_row():
-    about = {"paper": "P", "year": "2019", "source": "http://x", "note": "n: 1", "runs": "5"}
+    about = {
+        "paper": "P",
+        "year": "2019",
+        "source": "http://x",
+        "note": "n: 1",
+        "runs": "5",
+    }
     row, checked = one_row(**about, **{"exact HR@10": "0.21"})
-    assert {name: row[name] for name in ("model", "metric", "value", "measured", "standing")} == {
+    assert {
+        name: row[name]
+        for name in ("model", "metric", "value", "measured", "standing")
+    } == {
         "model": "M",
         "metric": "HR@10",
         "value": "0.8245",
@@ -107,7 +141,11 @@ def test_all_numbers_of_a_row():
     assert row["printed"] == "HR@10=0.8245 NDCG@10=0.5905"
     assert row["exact"] == "HR@10=0.21"
     assert row["paper"].split("\n") == ["s", "P", "2019", "http://x"]
-    assert (row["data"], row["note"], row["way"]) == ("D 1", "n: 1", "without-replacement")
+    assert (row["data"], row["note"], row["way"]) == (
+        "D 1",
+        "n: 1",
+        "without-replacement",
+    )
     assert row["remark"] == ""
 
 
@@ -144,7 +182,9 @@ def test_remarks(changed, words):
     has_cause = "cause" in changed and words in ("do not fit", "outside")
     assert row["remark"].endswith("In the source: x.") == has_cause
     assert (row["low"] is None) == (words in ("do not fit", "by popularity"))
-    assert row["way"] == ("by popularity" if "sampling" in changed else "without-replacement")
+    assert row["way"] == (
+        "by popularity" if "sampling" in changed else "without-replacement"
+    )
 
 
 def test_texts_of_several_rows_are_there_once_and_rows_name_them():
@@ -162,20 +202,39 @@ def test_texts_of_several_rows_are_there_once_and_rows_name_them():
     assert numbers["texts"]["note"] == ["one", "two"]
     assert [text.split("\n")[0] for text in numbers["texts"]["paper"]] == ["S", "T"]
     rows = rows_of(page)
-    assert [row["id"] for row in rows] == ["s.d.m", "s.d.m.2", "s.e.m", "t.d.m", "s.d.m.3"]
+    assert [row["id"] for row in rows] == [
+        "s.d.m",
+        "s.d.m.2",
+        "s.e.m",
+        "t.d.m",
+        "s.d.m.3",
+    ]
     assert [row["note"] for row in rows] == ["one", "two", "one", "two", "one"]
     assert [row["data"] for row in rows] == ["D", "D", "E", "D", "D"]
     (head,) = re.findall(r"<p>[^<]*printed results[^<]*</p>", page)
-    assert re.findall(r"(\d+) (?:printed|sources)", head) == ["5", "2"]  # rows and sources
+    assert re.findall(r"(\d+) (?:printed|sources)", head) == [
+        "5",
+        "2",
+    ]  # rows and sources
     with pytest.raises(ValueError, match="nowhere"):
         atlas(read_printed(table), check(table), "nowhere")
 
 
 def test_values_outside_have_a_neutral_remark_with_what_the_source_says():
-    table = [{"HR@10": "0.8245", "exact HR@10": "0.0010", "cause": "ties", "note": "n", **ABOUT}]
+    table = [
+        {
+            "HR@10": "0.8245",
+            "exact HR@10": "0.0010",
+            "cause": "ties",
+            "note": "n",
+            **ABOUT,
+        }
+    ]
     (row,) = rows_of(atlas(read_printed(table), check(table)))
     assert row["standing"] == "outside"
-    assert row["remark"].endswith("more than its sampling error. In the source: ties.")
+    assert row["remark"].endswith(
+        "more than its sampling error. In the source: ties."
+    )
 
 
 def test_a_metric_that_was_not_checked_has_the_range_of_reported():
@@ -232,15 +291,22 @@ def test_kinds_of_sources_are_those_of_their_evidence():
     counts = Counter(row.about["kind"] for row in rows)
     assert counts == {"paper": 74, "authors": 15, "reproduction": 92, "other": 267}
     head = PAGE.read_text(encoding="utf-8").split("</header>")[0]
-    assert "74 of 6 papers, 15 of 3 authors&#39; logs, 92 of 13 reproductions, 267 of 21" in head
+    assert (
+        "74 of 6 papers, 15 of 3 authors&#39; logs, 92 of 13 reproductions, 267 of 21"
+        in head
+    )
 
 
 def test_other_metrics_of_a_row_and_kinds_of_sources():
-    table = [{**ROW, "kind": "paper"}, {**ROW, "source_id": "t", "kind": "log", "HR@5": "0.7"}]
+    table = [
+        {**ROW, "kind": "paper"},
+        {**ROW, "source_id": "t", "kind": "log", "HR@5": "0.7"},
+    ]
     page = atlas(read_printed(table), check(table))
     numbers = numbers_of(page)
     further = [
-        dict(zip(["row", *numbers["of_metric"]], x, strict=True)) for x in numbers["further"]
+        dict(zip(["row", *numbers["of_metric"]], x, strict=True))
+        for x in numbers["further"]
     ]
     assert [(x["row"], x["metric"]) for x in further] == [
         (0, "NDCG@10"),

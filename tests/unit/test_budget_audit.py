@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sampled_metrics.budget.audit import Audit, Phase, _scan_length, after_draws, random_draws
+from sampled_metrics.budget.audit import (
+    Audit,
+    Phase,
+    _scan_length,
+    after_draws,
+    random_draws,
+)
 from sampled_metrics.budget.candidates import Strata, make_proxy
 from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.model import Model, View, parse_metrics
@@ -41,7 +47,9 @@ def mean_of_first(left: int, better: int, draws: Any) -> float:
 
 
 @pytest.mark.parametrize(("left", "better"), [(4, 0), (4, 1), (3, 3), (5, 2)])
-def test_draws_give_the_mean_of_the_first_better_place(left: int, better: int) -> None:
+def test_draws_give_the_mean_of_the_first_better_place(
+    left: int, better: int
+) -> None:
     for hits in range(left + 1):
         orders = set(permutations([True] * hits + [False] * (left - hits)))
         whole = np.mean([mean_of_first(left, better, order) for order in orders])
@@ -50,7 +58,9 @@ def test_draws_give_the_mean_of_the_first_better_place(left: int, better: int) -
             mean = 0.0
             for order in orders:
                 found = sum(order[:draws])
-                line = after_draws(*(np.array([x]) for x in (left, better, draws, found)))
+                line = after_draws(
+                    *(np.array([x]) for x in (left, better, draws, found))
+                )
                 # What follows a draw without a better one is unbiased for 1 / rank.
                 mean += line[0][0] + line[1][0] / (better + hits + 1)
                 if found:
@@ -58,7 +68,9 @@ def test_draws_give_the_mean_of_the_first_better_place(left: int, better: int) -
                     kept = np.mean([mean_of_first(left, better, one) for one in same])
                     assert line[0][0] == pytest.approx(kept, rel=1e-12)
                     assert line[1][0] == 0
-            assert mean / len(orders) == pytest.approx(1 / (better + hits + 1), rel=1e-12)
+            assert mean / len(orders) == pytest.approx(
+                1 / (better + hits + 1), rel=1e-12
+            )
 
 
 def test_random_draws_take_every_candidate_equally_often() -> None:
@@ -74,7 +86,10 @@ def counted(scores: Any, seed: int, known: int, proxy: Any) -> Counts:
     users, items = scores.shape
     problem = read_problem(np.full(users, items - 1), csr_array(scores.shape))
     frame = Strata(problem, make_proxy(proxy, problem), seed)
-    counts, rng = Counts(frame, lambda u, i: scores[u, i]), np.random.default_rng(seed)
+    counts, rng = (
+        Counts(frame, lambda u, i: scores[u, i]),
+        np.random.default_rng(seed),
+    )
     more = np.zeros_like(counts.m)
     for user in range(users):
         places = np.repeat(np.arange(more.shape[1]), frame.n[user])
@@ -104,7 +119,9 @@ class World:
     def __init__(self, users: int, items: int, seed: int, tied: bool = False) -> None:
         rng = np.random.default_rng(seed)
         self.scores = rng.normal(size=(users, items))
-        own = np.quantile(self.scores, rng.beta(3, 1, users), axis=1).diagonal().copy()
+        own = (
+            np.quantile(self.scores, rng.beta(3, 1, users), axis=1).diagonal().copy()
+        )
         self.scores[:, -1] = own
         if tied:
             self.scores = self.scores.round(1)
@@ -114,7 +131,10 @@ class World:
         ties = (self.scores == own[:, np.newaxis]).sum(1)
         places = [b + 1 + np.arange(t) for b, t in zip(better, ties, strict=True)]
         self.exact = np.array(
-            [[measure.at(place, items).mean() for place in places] for measure in METRICS]
+            [
+                [measure.at(place, items).mean() for place in places]
+                for measure in METRICS
+            ]
         )
 
     def counted(self, seed: int, known: int) -> Counts:
@@ -143,7 +163,9 @@ def lie(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.long
 @pytest.mark.parametrize("tied", [False, True])
-def test_audits_are_unbiased_and_cover_whatever_the_model_says(lie: Any, tied: bool) -> None:
+def test_audits_are_unbiased_and_cover_whatever_the_model_says(
+    lie: Any, tied: bool
+) -> None:
     world, runs = World(150, 60, 8, tied), 24
     lie(world)
     exact, centres, covered, near = world.exact.mean(1), [], [], []
@@ -152,10 +174,16 @@ def test_audits_are_unbiased_and_cover_whatever_the_model_says(lie: Any, tied: b
         row, found = audited(counts, 1800)
         centres.append([x.centre for x in row])
         thirds = [(x.high - x.low) / 6 for x in row]
-        near.append(any(x.disagrees for x in row) or np.abs(exact - centres[-1]) <= thirds)
+        near.append(
+            any(x.disagrees for x in row) or np.abs(exact - centres[-1]) <= thirds
+        )
         if any(x.disagrees for x in row):
-            assert [x.value for x in row] == [np.clip(x.centre, x.low, x.high) for x in row]
-        covered.append([x.low <= value <= x.high for x, value in zip(row, exact, strict=True)])
+            assert [x.value for x in row] == [
+                np.clip(x.centre, x.low, x.high) for x in row
+            ]
+        covered.append(
+            [x.low <= value <= x.high for x, value in zip(row, exact, strict=True)]
+        )
         assert counts.m.sum() - 6 * 150 <= 1800
         assert found.users.size > 0
     spread = np.std(centres, axis=0) / np.sqrt(runs)
@@ -164,11 +192,15 @@ def test_audits_are_unbiased_and_cover_whatever_the_model_says(lie: Any, tied: b
     assert np.mean([np.all(x) for x in near]) >= 0.95
 
 
-def test_audits_of_everybody_are_exact_and_of_nobody_leave_what_the_scores_allow(lie: Any) -> None:
+def test_audits_of_everybody_are_exact_and_of_nobody_leave_what_the_scores_allow(
+    lie: Any,
+) -> None:
     world = World(40, 30, 1)
     lie(world)
     row, _ = audited(world.counted(0, 6), 10**6)
-    assert [x.centre for x in row[:2]] == pytest.approx(world.exact.mean(1)[:2], abs=1e-12)
+    assert [x.centre for x in row[:2]] == pytest.approx(
+        world.exact.mean(1)[:2], abs=1e-12
+    )
     counts = world.counted(0, 6)
     row, found = audited(counts, 0)
     assert counts.m.sum() == 40 * 6
@@ -195,7 +227,9 @@ def test_a_scan_asks_until_enough_better_ones_are_expected() -> None:
     scores[:, -1] = own
     counts = counted(scores, 0, 60, scores)
     model = Model(counts, parse_metrics(["recall@20"]))
-    model.share = np.full_like(model.share, 0.5)  # by which half of all candidates are better
+    model.share = np.full_like(
+        model.share, 0.5
+    )  # by which half of all candidates are better
     audit = Audit(model, 10**6)
     known = counts.better.sum(1)
     asked = audit._plan(np.arange(30), np.zeros(30, bool)).sum(axis=1)
@@ -208,7 +242,10 @@ def test_a_scan_asks_until_enough_better_ones_are_expected() -> None:
 def test_a_scan_of_all_that_is_left_where_just_enough_are_expected() -> None:
     # Of 4 candidates all are expected to be better and of the next 4 a half, so that 8 have 6.
     left, rate = np.array([[4, 4]]), np.array([[1.0, 0.5]])
-    asked = [_scan_length(left, rate, np.array([[missing]])).item() for missing in range(1, 8)]
+    asked = [
+        _scan_length(left, rate, np.array([[missing]])).item()
+        for missing in range(1, 8)
+    ]
     assert asked == [1, 2, 3, 4, 6, 8, 0]
 
 

@@ -21,7 +21,9 @@ class World:
         rng = np.random.default_rng(8)
         self.truth = rng.normal(size=(USERS, 3)) @ rng.normal(size=(3, ITEMS))
         self.scores = self.truth + 0.5 * rng.normal(size=(USERS, ITEMS))
-        self.held = np.argsort(-self.truth, axis=1)[np.arange(USERS), rng.integers(0, 9, USERS)]
+        self.held = np.argsort(-self.truth, axis=1)[
+            np.arange(USERS), rng.integers(0, 9, USERS)
+        ]
         self.seen = rng.random((USERS, ITEMS)) < 0.2
         self.some = rng.random((USERS, ITEMS)) < 0.4
         self.seen[np.arange(USERS), self.held] = False
@@ -47,7 +49,10 @@ def lists(marks: Any) -> list[list[int]]:
 
 
 def by_id(marks: Any) -> dict[int, list[int]]:
-    return {7 + user: [3 * item for item in items] for user, items in enumerate(lists(marks))}
+    return {
+        7 + user: [3 * item for item in items]
+        for user, items in enumerate(lists(marks))
+    }
 
 
 def table(marks: Any) -> pd.DataFrame:
@@ -58,7 +63,9 @@ def table(marks: Any) -> pd.DataFrame:
 def evaluate(world: World, **given: Any) -> Any:
     arguments = {"relevant": world.held, "budget": 20, "metrics": METRICS, **given}
     named = isinstance(arguments["relevant"], dict | pd.DataFrame)
-    return evaluate_on_budget(world.recommend_by_id if named else world.recommend, **arguments)
+    return evaluate_on_budget(
+        world.recommend_by_id if named else world.recommend, **arguments
+    )
 
 
 FORMS = {
@@ -122,7 +129,10 @@ def exact(world: World, candidates: Any) -> Any:
 
 @pytest.mark.parametrize("seen", [True, False])
 def test_a_budget_for_all_candidates_is_exact(world: World, seen: bool) -> None:
-    given: dict[str, Any] = {"seen": world.seen if seen else None, "candidates": world.some}
+    given: dict[str, Any] = {
+        "seen": world.seen if seen else None,
+        "candidates": world.some,
+    }
     ranked = world.some & ~world.seen if seen else world.some
     result = evaluate(world, budget=ITEMS, proxy=world.truth, **given)
     expected = exact(world, ranked | world.own)
@@ -148,7 +158,10 @@ def test_popularity_counts_what_was_seen(world: World) -> None:
     ("given", "problem"),
     [
         ({}, "neither seen nor candidates"),
-        ({"candidates": np.ones((USERS, ITEMS))}, "proxy popularity needs seen items"),
+        (
+            {"candidates": np.ones((USERS, ITEMS))},
+            "proxy popularity needs seen items",
+        ),
         ({"candidates": np.zeros((USERS, ITEMS))}, "candidates has none of user 0"),
         ({"candidates": [[1, 2]] * USERS}, "are lists; give items"),
         ({"seen": [[]] * USERS}, "are lists; give items"),
@@ -159,9 +172,14 @@ def test_popularity_counts_what_was_seen(world: World) -> None:
         ),
         ({"candidates": {7: [1]}}, "one of relevant and candidates has ids"),
         ({"candidates": 5}, "are lists; give items"),
-        ({"candidates": {8: [3]}, "relevant": {7: [3], 8: [6]}}, "candidates has none of user 7"),
+        (
+            {"candidates": {8: [3]}, "relevant": {7: [3], 8: [6]}},
+            "candidates has none of user 7",
+        ),
     ],
 )
-def test_invalid_candidates(world: World, given: dict[str, Any], problem: str) -> None:
+def test_invalid_candidates(
+    world: World, given: dict[str, Any], problem: str
+) -> None:
     with pytest.raises(InputError, match=problem):
         evaluate(world, **given)

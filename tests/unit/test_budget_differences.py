@@ -18,7 +18,9 @@ from sampled_metrics.budget.estimates import (
 )
 from sampled_metrics.budget.result import depth_of
 
-WIDE = SimpleNamespace(least=np.full((1, 1), -99.0), top=np.full((1, 1), 99.0))  # clips nothing
+WIDE = SimpleNamespace(
+    least=np.full((1, 1), -99.0), top=np.full((1, 1), 99.0)
+)  # clips nothing
 
 
 def audited(change: Any, drawn: Any, n_phases: int, slack: Any = (0.0, 0.0)) -> Any:
@@ -26,7 +28,9 @@ def audited(change: Any, drawn: Any, n_phases: int, slack: Any = (0.0, 0.0)) -> 
     phases = []
     for number in range(n_phases):
         reached = np.array([np.prod(drawn[: number + 1])])
-        phases.append(Phase(np.array([[change[number]]]), np.array([drawn[number]]), reached))
+        phases.append(
+            Phase(np.array([[change[number]]]), np.array([drawn[number]]), reached)
+        )
     view = SimpleNamespace(mean=np.zeros((1, 1)), top=np.zeros((1, 1)))
     return SimpleNamespace(
         before=view,
@@ -46,7 +50,13 @@ def outcomes(drawn_a: Any, drawn_b: Any) -> Any:
     parts = []
     for p, q in zip(drawn_a, drawn_b, strict=True):
         least, most = min(p, q), max(p, q)
-        parts.append([(least, True, True), (most - least, p > q, q > p), (1 - most, False, False)])
+        parts.append(
+            [
+                (least, True, True),
+                (most - least, p > q, q > p),
+                (1 - most, False, False),
+            ]
+        )
     for steps in product(*parts):
         probability = np.prod([step[0] for step in steps])
         stays_a, stays_b = (
@@ -76,7 +86,10 @@ def test_the_error_of_a_difference_is_its_standard_deviation(drawn_b: Any) -> No
     change_a, change_b = (0.3,), (0.5,)
     mean, square = 0.0, 0.0
     for probability, stays_a, stays_b in outcomes(drawn_a, drawn_b):
-        both = [audited(change_a, drawn_a, stays_a), audited(change_b, drawn_b, stays_b)]
+        both = [
+            audited(change_a, drawn_a, stays_a),
+            audited(change_b, drawn_b, stays_b),
+        ]
         _, pairs = estimates(both, confidence=0.95)
         found = pairs[0, 1][0]
         mean += probability * (found.std_error**2 - RESOLUTION**2)
@@ -102,7 +115,9 @@ def test_what_is_unknown_of_one_lies_on_the_other_side_of_the_difference(
         assert (found.low, found.high) == pytest.approx(ends)
 
 
-@pytest.mark.parametrize(("n_users", "is_known"), [(1, False), (14, False), (15, True)])
+@pytest.mark.parametrize(
+    ("n_users", "is_known"), [(1, False), (14, False), (15, True)]
+)
 def test_few_users_do_not_judge_a_proxy(n_users: int, is_known: bool) -> None:
     """All better items of every user are at the end of the proxy's order."""
     frame = SimpleNamespace(
@@ -112,7 +127,9 @@ def test_few_users_do_not_judge_a_proxy(n_users: int, is_known: bool) -> None:
     left[:n_users] = 0
     counts = SimpleNamespace(frame=frame, left=left, better=np.tile([0, 4], (40, 1)))
     model = SimpleNamespace(counts=counts)
-    audit: Any = SimpleNamespace(model=model, users=np.arange(40), reached=np.ones(40))
+    audit: Any = SimpleNamespace(
+        model=model, users=np.arange(40), reached=np.ones(40)
+    )
     depth = depth_of(audit)
     assert np.isnan(depth) == (not is_known)
     if is_known:
@@ -122,7 +139,10 @@ def test_few_users_do_not_judge_a_proxy(n_users: int, is_known: bool) -> None:
 @pytest.mark.parametrize(
     ("change", "share"),
     [
-        ((0.3, 0.5), 0.5),  # all errors seen are shared by both, so at least a half is assumed
+        (
+            (0.3, 0.5),
+            0.5,
+        ),  # all errors seen are shared by both, so at least a half is assumed
         ((0.3, -0.5), 1.0),  # opposite errors: no more than of both together
     ],
 )

@@ -35,7 +35,9 @@ def counted(tied: bool, lists: Any = None) -> tuple[Counts, Any]:
     held = rng.integers(0, ITEMS, USERS) if lists is None else lists
     problem = read_problem(held, csr_array(scores.shape))
     owner = np.repeat(np.arange(USERS), [np.size(items) for items in held])
-    scores[owner, problem.item] += rng.uniform(1, 3, owner.size)  # so that few are better
+    scores[owner, problem.item] += rng.uniform(
+        1, 3, owner.size
+    )  # so that few are better
     if tied:
         scores = scores.round(1)
     proxy = scores + rng.normal(size=scores.shape)
@@ -84,7 +86,9 @@ class Loops:
 
     def step(self) -> None:
         posterior = self.posterior()
-        cells = {(row, s): self.of_cell(row, s) for row in self.rows for s in self.strata}
+        cells = {
+            (row, s): self.of_cell(row, s) for row in self.rows for s in self.strata
+        }
         self.share = [
             [
                 min(max(
@@ -143,7 +147,10 @@ class Loops:
             width = 1.5 * weight * ((node + 1) / 2) ** 2
             factor = 1 - part + 2 * part * place
             mean, variance = self.moments(
-                row, known + floor(place * tied + 0.5), [factor * x for x in means], posterior
+                row,
+                known + floor(place * tied + 0.5),
+                [factor * x for x in means],
+                posterior,
             )
             first += width * mean
             second += width * (variance + mean**2)
@@ -177,17 +184,23 @@ def test_classes_and_metrics_are_those_of_loops(tied: bool, lists: Any) -> None:
             continue
         mean[:, user], variance[:, user] = first, second
         np.testing.assert_allclose(view.mean[:, user], first, rtol=3e-3, atol=5e-4)
-        np.testing.assert_allclose(view.variance[:, user], second, rtol=3e-2, atol=1e-3)
+        np.testing.assert_allclose(
+            view.variance[:, user], second, rtol=3e-2, atol=1e-3
+        )
 
 
-@pytest.mark.parametrize(("lists", "tied"), [(None, False), (None, True), (LISTS, False)])
+@pytest.mark.parametrize(
+    ("lists", "tied"), [(None, False), (None, True), (LISTS, False)]
+)
 def test_gain_is_the_variance_by_score(lists: Any, tied: bool) -> None:
     """Of each row its variance, shared out over strata by the spread of an unscored candidate."""
     counts, _ = counted(tied, lists)
     model = Model(counts, METRICS)
     loops = Loops(counts, model)
     posterior = model.posterior
-    cells = {(row, s): loops.of_cell(row, s) for row in loops.rows for s in loops.strata}
+    cells = {
+        (row, s): loops.of_cell(row, s) for row in loops.rows for s in loops.strata
+    }
     share = [
         [
             min(max((sum(posterior[r, g] * cells[r, s][1] for r in loops.rows) + 0.3)
@@ -197,18 +210,27 @@ def test_gain_is_the_variance_by_score(lists: Any, tied: bool) -> None:
         ]
         for g in loops.classes
     ]  # fmt: skip
-    means = np.array([[loops.unscored(r, g, share) for g in loops.classes] for r in loops.rows])
+    means = np.array(
+        [[loops.unscored(r, g, share) for g in loops.classes] for r in loops.rows]
+    )
     known = counts.better.sum(axis=1) + counts.above
     known += counts.tied.sum(axis=1) // 2
-    _, variance = model._poisson.moments(posterior, known, means)  # which has tests of its own
+    _, variance = model._poisson.moments(
+        posterior, known, means
+    )  # which has tests of its own
     expected = np.zeros_like(counts.m, dtype=float)
     for row in loops.rows:
         user = counts.frame.owner[row]
-        chance = [sum(posterior[row, g] * share[g][s] for g in loops.classes) for s in loops.strata]
+        chance = [
+            sum(posterior[row, g] * share[g][s] for g in loops.classes)
+            for s in loops.strata
+        ]
         spread = [p * (1 - p) for p in chance]
         left = counts.frame.n[user] - counts.m[user]
         total = sum(a * b for a, b in zip(left, spread, strict=True))
-        by_score = (variance[0, row] / 4 + variance[1, row] + variance[2, row]) / total
+        by_score = (
+            variance[0, row] / 4 + variance[1, row] + variance[2, row]
+        ) / total
         for s in loops.strata:
             expected[user, s] += by_score * spread[s]
     np.testing.assert_allclose(model.gain(), expected, rtol=1e-9)
@@ -247,7 +269,10 @@ def test_strata_and_initial_shares_by_hand() -> None:
     levels = [0.3, sqrt(0.3 * 85), 85]
     middles = [sqrt(1 * 5), sqrt(6 * 100)]
     expected = [
-        [min(max(0.95 / (1 + (middle / level) ** 1.2), 0.07 / 100), 0.98) for middle in middles]
+        [
+            min(max(0.95 / (1 + (middle / level) ** 1.2), 0.07 / 100), 0.98)
+            for middle in middles
+        ]
         for level in levels
     ]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -282,7 +307,9 @@ def test_rounds_ask_where_most_is_gained(total: int) -> None:
     first, last = (n > 0).sum() / USERS + 3, total / USERS
     limits = [last]
     if last > first:
-        limits = np.geomspace(first, last, max(4, int(3 * log(last / first)))).tolist()
+        limits = np.geomspace(
+            first, last, max(4, int(3 * log(last / first)))
+        ).tolist()
     m = (n > 0).astype(int)
     fewest = [5, 10, 10, 12, 15, 20, *[25] * n.shape[1]]
     turns = 0
@@ -312,7 +339,9 @@ def first_of(users: int, items: int) -> tuple[Counts, Any]:
     scores[:, -1] = 2.0
     problem = read_problem(np.full(users, items - 1), csr_array(scores.shape))
     proxy = make_proxy(np.random.default_rng(8).random(scores.shape), problem)
-    return Counts(Strata(problem, proxy, 1), lambda users, items: scores[users, items]), scores
+    return Counts(
+        Strata(problem, proxy, 1), lambda users, items: scores[users, items]
+    ), scores
 
 
 @pytest.mark.parametrize(
@@ -338,12 +367,17 @@ def test_phases_of_an_audit_grow_and_spend_their_shares() -> None:
     """16 scores, then factors of 199/16 to a third and two thirds, then all that is left."""
     counts, _ = first_of(200, 200)
     model = Model(counts, parse_metrics(["recall@3", "ndcg@3"]))
-    model.share = np.full_like(model.share, 1e-9)  # so that no better ones are expected
+    model.share = np.full_like(
+        model.share, 1e-9
+    )  # so that no better ones are expected
     view, money = model.view(), 9000
     found = Audit(model, money)
     asked, costs, drawn, assumed = recorded(counts), [], [], []
     note = found.note
-    found.note = lambda *given: (note(*given), assumed.append(found.assumed[0].copy()))  # type: ignore[method-assign]
+    found.note = lambda *given: (
+        note(*given),
+        assumed.append(found.assumed[0].copy()),
+    )  # type: ignore[method-assign]
     found.run()
     for more in asked:
         users = np.flatnonzero(more.sum(axis=1))
@@ -370,7 +404,9 @@ def test_phases_of_an_audit_grow_and_spend_their_shares() -> None:
     assert first.drawn[users].max() < 1
     assert quotient == pytest.approx(np.full(users.size, quotient[0]))
     both = drawn[1]
-    np.testing.assert_allclose(second.reached[both], first.drawn[both] * second.drawn[both])
+    np.testing.assert_allclose(
+        second.reached[both], first.drawn[both] * second.drawn[both]
+    )
 
 
 def test_draws_of_each_turn() -> None:

@@ -26,16 +26,22 @@ def test_ties_are_averaged_over_orders() -> None:
     recall = over_ties(parse_metrics(["recall@10"]), better, tied)[0]
     assert recall == pytest.approx([1, 2 / 5, 1])
     average = over_ties(parse_metrics(["ap"]), better, tied)[0]
-    assert average == pytest.approx([(1 + 1 / 2 + 1 / 3) / 3, np.mean(1 / np.arange(9, 14)), 1 / 4])
+    assert average == pytest.approx(
+        [(1 + 1 / 2 + 1 / 3) / 3, np.mean(1 / np.arange(9, 14)), 1 / 4]
+    )
 
 
-@pytest.mark.parametrize("names", [["recall@10", "ndcg@5", "ap"], ["ap"], ["recall@100"]])
+@pytest.mark.parametrize(
+    "names", [["recall@10", "ndcg@5", "ap"], ["ap"], ["recall@100"]]
+)
 def test_tables_agree_with_sums_over_the_poisson_law(names: list[str]) -> None:
     metrics = parse_metrics(names)
     depth = max((one.cutoff for one in metrics if one.cutoff), default=10)
     tables = PoissonMeans(metrics, depth, 5000)
     better = np.array([0, 2, 7, 60, 4])
-    mean = np.array([[0.002, 3.0], [12.0, 0.7], [150.0, 1.0], [5.0, 900.0], [0.0, 2500.0]])
+    mean = np.array(
+        [[0.002, 3.0], [12.0, 0.7], [150.0, 1.0], [5.0, 900.0], [0.0, 2500.0]]
+    )
     share = np.array([[0.3, 0.7], [0.5, 0.5], [1.0, 0.0], [0.2, 0.8], [0.6, 0.4]])
     moments = tables.moments(share, better, mean)
     support = np.arange(6000)
@@ -45,7 +51,9 @@ def test_tables_agree_with_sums_over_the_poisson_law(names: list[str]) -> None:
         first = (share * (law * values).sum(2)).sum(1)
         second = (share * (law * values**2).sum(2)).sum(1)
         assert moments[0][index] == pytest.approx(first, rel=2e-3, abs=2e-4)
-        assert moments[1][index] == pytest.approx(second - first**2, rel=2e-2, abs=5e-4)
+        assert moments[1][index] == pytest.approx(
+            second - first**2, rel=2e-2, abs=5e-4
+        )
 
 
 def test_beyond_the_depth_ap_is_its_mean_under_the_poisson_law() -> None:
@@ -77,7 +85,9 @@ def begun(mean: Any, n_users: int) -> Any:
 def test_what_users_add_to_an_audit_by_hand() -> None:
     audit = begun(np.array([[0.3, 0.5, 0.6]]), 3)
     values, variance = np.array([[0.4, 0.9, 0.4]]), np.array([[0.2, 0.9, 0.4]])
-    Audit.note(audit, np.array([0, 2]), np.array([1.0, 0.5]), values, variance, np.array([2]))
+    Audit.note(
+        audit, np.array([0, 2]), np.array([1.0, 0.5]), values, variance, np.array([2])
+    )
     # A user drawn for certain adds no error; the other counts 1 / 0.5 times.
     assert audit.assumed[0] == pytest.approx([0.4 * (1 - 0.5) / 0.5**2])
     assert audit.assumed[1] == pytest.approx([(0 + 0.6**2 * (1 - 0.5) / 0.5**2) / 2])
@@ -86,9 +96,14 @@ def test_what_users_add_to_an_audit_by_hand() -> None:
     # What is assumed exceeds the variance of the other user, 0.2^2 (1 / 0.5^2 - 1 / 0.5) and noise.
     total, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5
     ((result,),), _ = estimates([audit], 0.9)
-    centre, half = (1.4 + 0.1 - 0.4) / 3, t.ppf(0.95, (total / square) ** 2) * np.sqrt(total) / 3
+    centre, half = (
+        (1.4 + 0.1 - 0.4) / 3,
+        t.ppf(0.95, (total / square) ** 2) * np.sqrt(total) / 3,
+    )
     assert result[1:4] == pytest.approx((centre - half, centre + half, centre))
-    assert result.value == pytest.approx(1.4 / 3)  # the model's: the error is within a deviation
+    assert result.value == pytest.approx(
+        1.4 / 3
+    )  # the model's: the error is within a deviation
 
 
 def test_the_variance_of_an_audit_is_unbiased() -> None:
@@ -105,11 +120,15 @@ def test_the_variance_of_an_audit_is_unbiased() -> None:
         variances.append(found.variance[0, 0])
     weights = np.array([1 - p, p * (1 - q), p * q])
     assert weights @ sums == pytest.approx(sum(change))
-    assert weights @ variances == pytest.approx(weights @ np.square(sums) - sum(change) ** 2)
+    assert weights @ variances == pytest.approx(
+        weights @ np.square(sums) - sum(change) ** 2
+    )
 
 
 @pytest.mark.parametrize("name", ["recall", "recall@0", "auc", "ndcg", "ndcg@-1"])
 def test_unknown_metrics(name: str) -> None:
     for names in ([name], name):
-        with pytest.raises(InputError, match=r"unknown me(tric|asure)|expected a list"):
+        with pytest.raises(
+            InputError, match=r"unknown me(tric|asure)|expected a list"
+        ):
             parse_metrics(names)

@@ -67,13 +67,17 @@ def test_order_is_the_proxys_among_the_candidates(
         allowed = seen[[user]].toarray()[0] == 0
         allowed[held[user]] = False
         expected = sorted_items(scores[user], allowed)
-        assert [items[user] for _, items in orders] == [cut(expected, orders[0][0])] * 3
+        assert [items[user] for _, items in orders] == [
+            cut(expected, orders[0][0])
+        ] * 3
         above = (scores[user][expected] > scores[user, held[user]]).mean()
         assert orders[0][0].own[user] == pytest.approx(above)
         assert by_events[user] == cut(sorted_items(events, allowed), orders[0][0])
 
 
-@pytest.mark.parametrize(("entries", "length"), [(1, 40), (USERS * 99, 40), (USERS * 100, 100)])
+@pytest.mark.parametrize(
+    ("entries", "length"), [(1, 40), (USERS * 99, 40), (USERS * 100, 100)]
+)
 def test_beyond_the_head_candidates_are_in_random_order(
     entries: int, length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,7 +138,9 @@ def test_requests_cover_each_stratum_once_but_no_held_out_item() -> None:
     pairs.clear()  # of held-out items
     while counts.left.any():
         counts.ask(np.minimum(counts.left, 3))
-    assert sorted(pairs) == [(user, i) for user in range(USERS) for i in free[user][2:].tolist()]
+    assert sorted(pairs) == [
+        (user, i) for user in range(USERS) for i in free[user][2:].tolist()
+    ]
     for row, (user, item) in enumerate(zip(problem.owner, problem.item, strict=True)):
         better = int((scores[user][free[user][2:]] > scores[user, item]).sum())
         assert counts.better[row].sum() == better

@@ -18,9 +18,13 @@ def counts_of(better: Any, owner: Any = None) -> Any:
     if owner is None:
         owner = np.arange(len(better))
     users = int(owner.max()) + 1
-    by_user = lambda rows: np.stack([rows[:, owner == u].sum(1) for u in range(users)], 1)  # noqa: E731
+    by_user = lambda rows: np.stack(  # noqa: E731
+        [rows[:, owner == u].sum(1) for u in range(users)], 1
+    )
     frame = SimpleNamespace(owner=owner, by_user=by_user)
-    return SimpleNamespace(frame=frame, m=np.ones((users, STRATA), int), expected_better=better)
+    return SimpleNamespace(
+        frame=frame, m=np.ones((users, STRATA), int), expected_better=better
+    )
 
 
 def by_loops(better: Any) -> bool:
@@ -31,7 +35,9 @@ def by_loops(better: Any) -> bool:
         first.append(sum(a * (1 - b) for a, b in pairs))
         second.append(sum((1 - a) * b for a, b in pairs))
     n_first, n_second = sum(first) + 0.5, sum(second) + 0.5
-    terms = [(a / n_first - b / n_second) ** 2 for a, b in zip(first, second, strict=True)]
+    terms = [
+        (a / n_first - b / n_second) ** 2 for a, b in zip(first, second, strict=True)
+    ]
     distance = abs(np.log(n_first / n_second)) - NORMAL_QUANTILE * sum(terms) ** 0.5
     return distance > np.log(LEAST_ODDS)
 
@@ -55,11 +61,15 @@ def test_the_test_is_that_of_pairs(odds: float) -> None:
 def test_errors_are_as_stated() -> None:
     """A useless proxy, and one at the limit, pass in 1 % at most; good and reversed ones pass."""
     useless = [proxy_helps(counts_of(scores(200, 1.0, seed))) for seed in range(300)]
-    limit = [proxy_helps(counts_of(scores(200, LEAST_ODDS, seed))) for seed in range(300)]
+    limit = [
+        proxy_helps(counts_of(scores(200, LEAST_ODDS, seed))) for seed in range(300)
+    ]
     assert sum(useless) == 0
     assert sum(limit) <= 9  # of which 3 are expected
     for odds in (15.0, 1 / 15):
-        assert all(proxy_helps(counts_of(scores(200, odds, seed))) for seed in range(30))
+        assert all(
+            proxy_helps(counts_of(scores(200, odds, seed))) for seed in range(30)
+        )
 
 
 def test_rows_of_a_user_count_once() -> None:

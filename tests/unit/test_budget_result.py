@@ -12,7 +12,9 @@ from sampled_metrics.budget.result import DEPTH_SHARE, depth_of, p_value
 from sampled_metrics.evaluation.results import span
 
 
-def estimate(centre: float, slack: float = 0.0, error: float = 0.01, value: Any = None) -> Estimate:
+def estimate(
+    centre: float, slack: float = 0.0, error: float = 0.01, value: Any = None
+) -> Estimate:
     half = stats.t.ppf(0.975, 20.0) * error + slack
     model = centre if value is None else value
     return Estimate(model, centre - half, centre + half, centre, error, 20.0, model)
@@ -25,7 +27,9 @@ def result(leads: list[float], **changed: Any) -> BudgetResult:
         "names": ("A", "B", "C"),
         "metrics": ("recall@10",),
         "estimates": [[estimate(0.1)], [estimate(0.2, value=0.19)], [estimate(0.3)]],
-        "differences": {pair: [estimate(difference)] for pair, difference in pairs.items()},
+        "differences": {
+            pair: [estimate(difference)] for pair, difference in pairs.items()
+        },
         "n_asked": (1000, 1000, 1000),
         "n_held_out": 50,
         "n_users": 50,
@@ -43,7 +47,11 @@ def test_rows_have_the_price_and_the_proxy() -> None:
     rows = result([0.1, 0.2, 0.1]).to_frame()
     assert rows["recommender"].tolist() == ["A", "B", "C"]
     assert rows["weak_proxy"].tolist() == [False, True, None]
-    assert rows.loc[0, ["value", "n_asked", "n_candidates"]].tolist() == [0.1, 1000, 5000]
+    assert rows.loc[0, ["value", "n_asked", "n_candidates"]].tolist() == [
+        0.1,
+        1000,
+        5000,
+    ]
     assert rows["ci_low"][0] < 0.1 < rows["ci_high"][0]
 
 
@@ -53,7 +61,9 @@ def test_orders_are_corrected_for_several_pairs() -> None:
     several = result([0.023, 0.1, -0.005])
     alone, corrected = several.compare(correction="none"), several.compare()
     assert [one.p_value for one in alone] == pytest.approx(p)
-    assert [one.p_value for one in corrected] == pytest.approx([2 * p[0], 3 * p[1], p[2]])
+    assert [one.p_value for one in corrected] == pytest.approx(
+        [2 * p[0], 3 * p[1], p[2]]
+    )
     assert [one.order for one in alone] == ["b", "b", "undecided"]
     assert [one.order for one in corrected] == ["undecided", "b", "undecided"]
     assert corrected[1].verdict == "C is above A"
@@ -63,7 +73,9 @@ def test_orders_are_corrected_for_several_pairs() -> None:
 
 @pytest.mark.parametrize("slack", [0.0, 0.004])
 @pytest.mark.parametrize("centre", [-0.08, 0.015, 0.03])
-def test_the_p_value_is_where_the_interval_begins_to_exclude_0(centre: float, slack: float) -> None:
+def test_the_p_value_is_where_the_interval_begins_to_exclude_0(
+    centre: float, slack: float
+) -> None:
     p = p_value(estimate(centre, slack), 0.95)
     reach = stats.t.isf(p / 2, 20.0) * 0.01 + slack
     excluded = abs(centre) > stats.t.ppf(0.975, 20.0) * 0.01 + slack
@@ -129,7 +141,10 @@ def test_each_note_is_there_where_it_is_true() -> None:
     assert has(decided, "the 10 highest by it (A), the 500 highest by it (B).")
     assert has(decided, "C: too few users were ranked fully")
     known = notes(0.1, 0.2, 0.1, depth=(1.0, 2.0, 3.0), proxy="popularity")
-    assert has(known, "the 1 most popular (A), the 2 most popular (B), the 3 most popular (C).")
+    assert has(
+        known,
+        "the 1 most popular (A), the 2 most popular (B), the 3 most popular (C).",
+    )
     assert not has(known, "too few users")
     unknown = notes(0.1, 0.2, 0.1, depth=(float("nan"),) * 3)
     assert has(unknown, "proxy: als. A, B, C: too few users")
@@ -158,7 +173,9 @@ def test_notes_of_one_recommender() -> None:
     assert not has(lines, "order:")
     assert not has(lines, "b - a:")
     assert not has(lines, "That is soon")
-    exact = str(BudgetResult(**{**result([0, 0, 0]).__dict__, **one, "n_asked": (5000,)}))
+    exact = str(
+        BudgetResult(**{**result([0, 0, 0]).__dict__, **one, "n_asked": (5000,)})
+    )
     assert "because all candidates were scored" in exact
     assert "interval:" not in exact
 
@@ -187,7 +204,9 @@ def test_the_longer_side_of_a_clipped_interval_tells_how_far_it_reaches(
     """Around 0 and of 0.1 on each side, of which the side that was clipped is shorter."""
     half = stats.norm.ppf(0.975) * 0.05
     for centre in (0.01, -0.01):
-        whole = Estimate(0, centre - half - 0.2, centre + half + 0.2, centre, 0.05, 1e6, 0)
+        whole = Estimate(
+            0, centre - half - 0.2, centre + half + 0.2, centre, 0.05, 1e6, 0
+        )
         clipped = whole._replace(low=max(whole.low, low), high=min(whole.high, high))
         reach = max(clipped.high - centre, centre - clipped.low)
         slack = max(0.0, reach - half)
@@ -222,6 +241,16 @@ def test_orders_as_a_table() -> None:
 
 
 def test_a_result_without_other_candidates_prints() -> None:
-    one = {"names": ("A",), "estimates": [[estimate(1.0, error=0.0)]], "differences": {}}
-    few = {**one, "n_asked": (0,), "n_candidates": 0, "depth": (0.0,), "proxy_helps": (False,)}
-    assert "because all candidates were scored" in str(result([0, 0, 0], **few))
+    one = {
+        "names": ("A",),
+        "estimates": [[estimate(1.0, error=0.0)]],
+        "differences": {},
+    }
+    few = {
+        **one,
+        "n_asked": (0,),
+        "n_candidates": 0,
+        "depth": (0.0,),
+        "proxy_helps": (False,),
+    }
+    assert "candidates" in str(result([0, 0, 0], **few))

@@ -22,7 +22,9 @@ def printed(sizes=(1010.0, 59.0), changes=()):
     cells = PUBLISHED[PUBLISHED["table"] >= 3].astype({"value": float}).set_index(KEY)
     for *key, value in changes:
         cells.loc[tuple(key), "value"] = value
-    cells = cells.assign(expected=cells["value"], expected_std=pd.to_numeric(cells["std"]))
+    cells = cells.assign(
+        expected=cells["value"], expected_std=pd.to_numeric(cells["std"])
+    )
     more = [(SIZES[0], "X vs Y", SIZES[1], name, m)
             for name, m in zip(("Sampled", "BV 0.1"), sizes, strict=True)]  # fmt: skip
     users = {"top 100": 2310, "bottom half": 299}
@@ -53,7 +55,12 @@ def table():
 def test_what_the_printed_tables_bear(table):
     """The paper's own numbers: what fails on them fails whatever is measured."""
     failing = table[table["verdict"] == "does not hold"]
-    assert sorted(failing["claim"].str.split().str[0]) == ["All", "All", "Increasing", "strictly"]
+    assert sorted(failing["claim"].str.split().str[0]) == [
+        "All",
+        "All",
+        "Increasing",
+        "strictly",
+    ]
     strictly = table["claim"].str.startswith("strictly better")
     # counts of Rank Estimate and Sampled in Table 4, read off the printed page
     assert table.loc[strictly, "ours"].item() == "better in 7 of 12, equal in 5"
@@ -113,14 +120,29 @@ MUCH_BETTER = "recommender X is much better than Y which is better"
     ("quote", "changes", "holds", "words"),
     [
         (MUCH_BETTER, [], True, "X 66.19, Y 56.51, Z 54.20"),
-        (MUCH_BETTER, [(3, "Y", "Recall@10", "Sampled", 53.0)], False, "Z 54.20, Y 53.00"),
+        (
+            MUCH_BETTER,
+            [(3, "Y", "Recall@10", "Sampled", 53.0)],
+            False,
+            "Z 54.20, Y 53.00",
+        ),
         (LEADS, [], True, "18 of 18; smallest lead 0.010, BV 1 AP"),  # 2.45 - 2.44
         (LEADS, [(3, "X", "AP", "BV 1", 2.46)], False, "17 of 18"),
         (ORDERS, [], True, "90 or less: AP X vs Y 68"),
-        (ORDERS, [(4, "Y vs Z", "AP", "BV 0.1", 90)], False, "AP X vs Y 68.0, AP Y vs Z 90.0"),
+        (
+            ORDERS,
+            [(4, "Y vs Z", "AP", "BV 0.1", 90)],
+            False,
+            "AP X vs Y 68.0, AP Y vs Z 90.0",
+        ),
         ("(>90%) on all but the challenging", [], False, "AP X vs Y"),
         (LOW_GAMMA, [], True, "BV 0.001: "),
-        ("The exact metric would always score 100", [(3, "X", "AUC", "Exact", 85.33)], False, ""),
+        (
+            "The exact metric would always score 100",
+            [(3, "X", "AUC", "Exact", 85.33)],
+            False,
+            "",
+        ),
     ],
 )
 def test_measurements_of_printed_and_changed_cells(quote, changes, holds, words):
@@ -171,7 +193,9 @@ def test_files(tmp_path, table):
         ("CLS", 1e3, True),
     ],
 )
-def test_deviations_grow_as_gamma_falls_and_pass_that_of_no_correction(column, sd, holds):
+def test_deviations_grow_as_gamma_falls_and_pass_that_of_no_correction(
+    column, sd, holds
+):
     run = printed()
     run._numbers["expected_std"][3, "Y", "AP", column] = sd
     assert run.measure("variance_of_low_gamma")[0] is holds

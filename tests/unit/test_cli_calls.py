@@ -16,7 +16,9 @@ from sampled_metrics.ranks.data import as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
 
 
 COMMANDS = get_command(app).commands
@@ -26,7 +28,10 @@ CALLS = {
     "correct": ("s.csv", "evaluation.correct.correct"),
     "compare": ("a.csv b.csv", "evaluation.compare.compare"),
     "plan": ("", "evaluation.plan.plan"),
-    "reported": ("HR@10=0.5 --n-items 50 --n-negatives 9", "printed.reported.reported"),
+    "reported": (
+        "HR@10=0.5 --n-items 50 --n-negatives 9",
+        "printed.reported.reported",
+    ),
     "check": ("t.csv", "printed.check.check"),
     "report": ("a.csv --output p.html", "pages.own.report"),
     "sample": ("r.csv --n-negatives 9", "ranks.data.as_ranks"),
@@ -142,7 +147,9 @@ def test_an_option_reaches_the_function(command, option, monkeypatch, tmp_path):
         return
     words, value = OTHERWISE.get((command, option), VALUES.get(option))
     changed = given_to(names, f"{command} {usual} {words}", monkeypatch)
-    different = [found for place, found in changed.items() if without.get(place) != found]
+    different = [
+        found for place, found in changed.items() if without.get(place) != found
+    ]
     assert value in different
     assert [type(found) for found in different if found == value] == [type(value)]
     assert len(different) == 1 + (option == "ranks")  # of which there are two
@@ -160,7 +167,11 @@ LIMITS = {  # by option: the least value, and the largest
 
 
 def limited():
-    return [(command, parameter) for command, parameter in all_options() if parameter in LIMITS]
+    return [
+        (command, parameter)
+        for command, parameter in all_options()
+        if parameter in LIMITS
+    ]
 
 
 @pytest.mark.parametrize(("command", "option"), limited())
@@ -181,7 +192,9 @@ def test_help_states_a_default_once(command, option):
     context = Context(chosen(command))
     (parameter,) = [one for one in context.command.params if one.name == option]
     _, words = parameter.get_help_record(context) or ("", parameter.help)
-    assert not ("[default:" in words and re.search(r"\(default\)|by default", words)), words
+    assert not (
+        "[default:" in words and re.search(r"\(default\)|by default", words)
+    ), words
 
 
 @pytest.mark.parametrize("command", CALLS)
@@ -190,13 +203,17 @@ def test_paragraphs_of_help_have_no_ends_of_lines(command):
     paragraphs = function.help.split("\n\n")
     assert not [paragraph for paragraph in paragraphs if "\n" in paragraph]
     words = inspect.unwrap(function.callback).__doc__.split()
-    of_argument = [one for one in function.params if one.param_type_name == "argument"]
+    of_argument = [
+        one for one in function.params if one.param_type_name == "argument"
+    ]
     for argument in of_argument:
         paragraphs.remove(f"{argument.metavar}: {argument.help}")
     assert " ".join(paragraphs).split() == words
 
 
 def test_the_program_itself_has_no_option_but_its_version():
-    assert [parameter.opts for parameter in get_command(app).params] == [["--version"]]
+    assert [parameter.opts for parameter in get_command(app).params] == [
+        ["--version"]
+    ]
     named = {command.partition(" ")[0] for command in CALLS}
     assert set(COMMANDS) == named | {"metrics"}

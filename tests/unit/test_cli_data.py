@@ -11,7 +11,12 @@ from sampled_metrics.study.datasets.split import load_split
 from sampled_metrics.study.printed import write_exact
 from sampled_metrics.study.settings import ExactSettings
 from sampled_metrics.study.tables import exact_table
-from tests.conftest import as_ratings, run_script, synthetic_interactions, write_archive
+from tests.conftest import (
+    as_ratings,
+    run_script,
+    synthetic_interactions,
+    write_archive,
+)
 
 TABLE = "user,item,rating,when\nann,x,5,7\nann,y,2,8\nbob,x,4,5\nann,z,4,9\nbob,z,3,6\nbob,z,5,4\n"
 MINE = {"format": "table", "name": "mine", "columns": {"timestamp": "when"}}
@@ -22,9 +27,15 @@ def split(tmp_path, events, **params):
     params = {"dataset": {}, "filters": {}, "split": {}} | params
     written = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
     run_script(
-        "split", tmp_path / "split.log", {"events": str(tmp_path / events)}, written, **params
+        "split",
+        tmp_path / "split.log",
+        {"events": str(tmp_path / events)},
+        written,
+        **params,
     )
-    return load_split(tmp_path / "s.npz"), json.loads((tmp_path / "c.json").read_text())
+    return load_split(tmp_path / "s.npz"), json.loads(
+        (tmp_path / "c.json").read_text()
+    )
 
 
 def test_split_of_a_table_with_filters(tmp_path):
@@ -50,13 +61,22 @@ def test_same_events_from_any_file_give_the_same_split(tmp_path):
     write_archive(tmp_path / "a.zip", as_ratings(data))
     columns = {"user": data.user, "item": data.item, "timestamp": data.timestamp}
     text = "u;i;t\n"
-    text += "".join(f"{u};{i};{t}.0\n" for u, i, t in zip(*columns.values(), strict=True))
+    text += "".join(
+        f"{u};{i};{t}.0\n" for u, i, t in zip(*columns.values(), strict=True)
+    )
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode()))
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
     mine = {"format": "table", "name": "mine"}
-    named = mine | {"columns": {"user": "u", "item": "i", "timestamp": "t"}, "separator": ";"}
+    named = mine | {
+        "columns": {"user": "u", "item": "i", "timestamp": "t"},
+        "separator": ";",
+    }
     splits = []
-    for file, dataset in (("a.zip", {"name": "ml-1m"}), ("a.csv.gz", named), ("a.parquet", mine)):
+    for file, dataset in (
+        ("a.zip", {"name": "ml-1m"}),
+        ("a.csv.gz", named),
+        ("a.parquet", mine),
+    ):
         counts = split(tmp_path, file, dataset=dataset)[1]
         splits.append((tmp_path / "s.npz").read_bytes())
         assert counts["as_expected"] is (False if file == "a.zip" else None)
@@ -67,7 +87,9 @@ def test_exact_table_by_hand(tmp_path):
     # ranks 1 and 2-4 (uniform) among 11: AP (1 + (1/2 + 1/3 + 1/4)/3)/2, AUC (1 + 8/10)/2
     ranks = {"A": Ranks([11, 11], [0, 1], [0, 2], source="hand")}
     settings = ExactSettings(metrics=("ap", "auc"), ties=("expected", "optimistic"))
-    write_exact(exact_table(ranks, settings), "hand", tmp_path / "e.csv", tmp_path / "e.md")
+    write_exact(
+        exact_table(ranks, settings), "hand", tmp_path / "e.csv", tmp_path / "e.md"
+    )
     ap = 100 * (1 + (1 / 2 + 1 / 3 + 1 / 4) / 3) / 2
     assert (tmp_path / "e.csv").read_text() == (
         "recommender,metric,ties,value\n"

@@ -40,8 +40,16 @@ def test_negatives_that_are_not_sound_have_status_1(run, form):
 @pytest.mark.parametrize(
     ("error", "status", "message"),
     [
-        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, ""),  # its reader needs no more
-        (OSError(errno.EIO, "broken"), 2, "standard output: cannot be written (broken)\n"),
+        (
+            BrokenPipeError(errno.EPIPE, "Broken pipe"),
+            1,
+            "",
+        ),  # its reader needs no more
+        (
+            OSError(errno.EIO, "broken"),
+            2,
+            "standard output: cannot be written (broken)\n",
+        ),
     ],
 )
 def test_output_that_nobody_takes(run, monkeypatch, error, status, message):
@@ -53,13 +61,23 @@ def test_output_that_nobody_takes(run, monkeypatch, error, status, message):
     assert (done.returncode, done.stderr) == (status, message)
 
 
-@pytest.mark.parametrize(("pairs", "words"), [(1, "1 negative"), (20, "1,200 negatives")])
+@pytest.mark.parametrize(
+    ("pairs", "words"), [(1, "1 negative"), (20, "1,200 negatives")]
+)
 def test_what_was_written_is_counted(run, pairs, words):
     held = "held.csv"
     if pairs == 1:
         held = "one.csv"
         pd.DataFrame(HELD_OUT).head(1).to_csv(held, index=False)
-    line = ("--relevant", held, "--seen", "seen.csv", "--items", "items.csv", "--n-negatives")
+    line = (
+        "--relevant",
+        held,
+        "--seen",
+        "seen.csv",
+        "--items",
+        "items.csv",
+        "--n-negatives",
+    )
     done = run("negatives", *line, pairs, "--output", "n.csv")
     assert done.stdout == f"Wrote n.csv ({words}).\n"
     assert len(pd.read_csv("n.csv")) == len(pd.read_csv(held)) * pairs

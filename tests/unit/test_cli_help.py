@@ -37,17 +37,26 @@ def folder(tmp_path, monkeypatch):
         drawn += [f"{user},{item}" for item in items[20:120]]
         listed = items[rng.permutation(60)[:20]]
         lists += [f"{user},{item},{rank}" for rank, item in enumerate(listed, 1)]
-    texts = {"test.csv": pairs, "train.csv": seen, "lists.csv": lists, "negatives.csv": drawn}
+    texts = {
+        "test.csv": pairs,
+        "train.csv": seen,
+        "lists.csv": lists,
+        "negatives.csv": drawn,
+    }
     for name, lines in texts.items():
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     np.save(tmp_path / "scores.npy", rng.random((N_USERS, 101)))
     for name, power in (("A", 2.0), ("B", 1.5), ("ranks", 2.0)):
         better = (N_ITEMS * rng.random(N_USERS) ** power).astype(int)
-        ranks = Ranks([N_ITEMS] * N_USERS, better, [0] * N_USERS, users=np.arange(N_USERS))
+        ranks = Ranks(
+            [N_ITEMS] * N_USERS, better, [0] * N_USERS, users=np.arange(N_USERS)
+        )
         ranks.write(tmp_path / f"{name}.parquet")
         (sampled,) = draw_sampled_ranks(ranks, 100, [rng])
         lines = [f"{user},{rank}" for user, rank in enumerate(sampled)]
-        (tmp_path / f"{name}.csv").write_text("\n".join(["user_id,sampled_rank", *lines]) + "\n")
+        (tmp_path / f"{name}.csv").write_text(
+            "\n".join(["user_id,sampled_rank", *lines]) + "\n"
+        )
     (tmp_path / "table.csv").write_text(
         "model,n_items,n_negatives,n_users,HR@10\nA,3416,100,6040,0.66\nB,3416,100,6040,0.56\n"
     )
@@ -75,7 +84,9 @@ def test_examples_run(run, name):
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", COMMANDS)
-def test_tables_fit_a_terminal_and_are_explained_once_asked_for(run, monkeypatch, name):
+def test_tables_fit_a_terminal_and_are_explained_once_asked_for(
+    run, monkeypatch, name
+):
     monkeypatch.setenv("COLUMNS", "80")
     arguments = shlex.split(COMMANDS[name].epilog.split(": ", 1)[1])[1:]
     if "--explain" not in run(name, "--help").stdout:
@@ -95,7 +106,14 @@ def test_a_decided_order_is_bold_on_a_terminal(tmp_path):
     for name, last in (("A", 40), ("B", 90)):
         ranks = [[100] * 30, range(last - 30, last), [0] * 30]
         Ranks(*map(list, ranks)).write(tmp_path / f"{name}.parquet")
-    line = [sys.executable, "-m", "sampled_metrics", "compare", "A.parquet", "B.parquet"]
+    line = [
+        sys.executable,
+        "-m",
+        "sampled_metrics",
+        "compare",
+        "A.parquet",
+        "B.parquet",
+    ]
     ours, theirs = os.openpty()
     subprocess.run([*line, "--metric", "ap"], cwd=tmp_path, check=True, stdout=theirs)
     os.close(theirs)
@@ -103,7 +121,11 @@ def test_a_decided_order_is_bold_on_a_terminal(tmp_path):
     os.close(ours)
     assert "\x1b[1mA above B\x1b[0m" in shown
     piped = subprocess.run(
-        [*line, "--metric", "ap"], cwd=tmp_path, check=True, capture_output=True, text=True
+        [*line, "--metric", "ap"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     assert "\x1b" not in piped.stdout
     assert re.sub(r"\x1b\[\dm", "", shown) == piped.stdout

@@ -29,7 +29,10 @@ FILES = {
     "relevant.csv": "user_id,item_id\nanna,8\n",
     "q.qrels": "anna 0 7 1\nanna 0 8 1\n",
 }
-EVALUATE, CORRECT = "evaluate r.csv --n-items 100", "correct s.csv --n-negatives 10 --n-items 100"
+EVALUATE, CORRECT = (
+    "evaluate r.csv --n-items 100",
+    "correct s.csv --n-negatives 10 --n-items 100",
+)
 COMPARE = "compare r.csv r2.csv --n-items 100"
 PLAN = "plan --ranks r.csv r2.csv --n-items 100"
 EFFECT = "plan --effect 0.3 --value 0.2 --metric hit@10 --n-items 100 --n-users 40"
@@ -46,7 +49,13 @@ def folder(tmp_path, monkeypatch):
 
 
 def as_csv(value):
-    return "; ".join(value) if isinstance(value, list) else "" if value is None else str(value)
+    return (
+        "; ".join(value)
+        if isinstance(value, list)
+        else ""
+        if value is None
+        else str(value)
+    )
 
 
 @pytest.fixture
@@ -62,7 +71,9 @@ def rows(run, folder):
         assert list(csv.DictReader(io.StringIO(done[1].stdout))) == texts
         verb = line.partition(" ")[0]
         words = " ".join(run(verb, "--help").stdout.replace("│", " ").split())
-        listed = re.sub(r" \([^()]*\)", "", words.partition("Keys: ")[2])  # explanations of a key
+        listed = re.sub(
+            r" \([^()]*\)", "", words.partition("Keys: ")[2]
+        )  # explanations of a key
         keys = [key for key in re.findall(r"\w+", listed) if key in found[0]]
         assert list(found[0]) == list(dict.fromkeys(keys))
         return found
@@ -71,7 +82,10 @@ def rows(run, folder):
 
 
 def column(rows, *keys):
-    return [row[keys[0]] if len(keys) == 1 else tuple(row[key] for key in keys) for row in rows]
+    return [
+        row[keys[0]] if len(keys) == 1 else tuple(row[key] for key in keys)
+        for row in rows
+    ]
 
 
 @pytest.mark.parametrize(
@@ -128,15 +142,24 @@ def test_samples_go_to_the_corrections(rows, run):
     found = rows(f"{DRAW} --repetitions 2")
     ids = [(r, name, 100) for r in (0, 1) for name in ("anna", "bert", "cora")]
     assert column(found, "repetition", "user_id", "n_candidates") == ids
-    few, many = (run(*shlex.split(f"{DRAW} --repetitions {n}")).stdout for n in (2, 4))
+    few, many = (
+        run(*shlex.split(f"{DRAW} --repetitions {n}")).stdout for n in (2, 4)
+    )
     assert many.startswith(few)
     for seed, path in ((1, "a.parquet"), (1, "b.csv"), (2, "c.csv")):
         run(*shlex.split(f"{DRAW} --repetitions 5 --seed {seed} --output {path}"))
-    found = [rows(f"correct {name} --n-negatives 9") for name in ("a.parquet", "b.csv", "c.csv")]
+    found = [
+        rows(f"correct {name} --n-negatives 9")
+        for name in ("a.parquet", "b.csv", "c.csv")
+    ]
     assert found[0] == found[1] != found[2]
     assert (found[0][0]["n_users"], found[0][0]["n_items"]) == (3, 100)
     # Rows without ids are counted where they repeat, so that repetitions are no more users.
-    run(*shlex.split("sample records.csv --n-negatives 5 --repetitions 2 --output o.csv"))
+    run(
+        *shlex.split(
+            "sample records.csv --n-negatives 5 --repetitions 2 --output o.csv"
+        )
+    )
     assert pd.read_csv("o.csv")["user_id"].tolist() == [1, 2, 1, 2]
     assert set(column(rows("correct o.csv --n-negatives 5"), "n_users")) == {2}
 
@@ -146,7 +169,10 @@ def test_samples_of_a_table_of_scores(rows, folder):
     scores = [("anna", "abcd", (9, 8, 7, 6)), ("bert", "abcd", (1, 3, 5, 2))]
     lines = ["user_id,item_id,score"]
     for user, items, values in scores:
-        lines += [f"{user},{item},{value}" for item, value in zip(items, values, strict=True)]
+        lines += [
+            f"{user},{item},{value}"
+            for item, value in zip(items, values, strict=True)
+        ]
     (folder / "scores.csv").write_text("\n".join(lines))
     (folder / "rel.csv").write_text("user_id,item_id\nanna,b\nbert,b\n")
     (folder / "seen.csv").write_text("user_id,item_id\nbert,c\n")
@@ -161,8 +187,15 @@ def test_samples_of_a_table_of_scores(rows, folder):
 
 def test_samples_of_several_held_out_items(rows, folder):
     """Of 9 candidates all are drawn, so the sampled ranks are the exact ones."""
-    lines = ["user_id,n_candidates,n_better,n_tied", "anna,9,0,0", "anna,9,4,0", "bert,8,2,0"]
-    (folder / "several.csv").write_text("\n".join([*lines, "cora,8,3,0", "cora,8,5,0"]))
+    lines = [
+        "user_id,n_candidates,n_better,n_tied",
+        "anna,9,0,0",
+        "anna,9,4,0",
+        "bert,8,2,0",
+    ]
+    (folder / "several.csv").write_text(
+        "\n".join([*lines, "cora,8,3,0", "cora,8,5,0"])
+    )
     found = rows("sample several.csv --n-negatives 7 --repetitions 2 --seed 3")
     users = ["anna", "anna", "bert", "cora", "cora"]
     ids = [(time, user, item) for time in (0, 1)
@@ -184,8 +217,12 @@ def test_samples_of_several_held_out_items(rows, folder):
 def test_grades_are_explained_once(run, folder, files, options, words):
     record = "user_id,n_candidates,n_better,n_tied"
     (folder / "plain.csv").write_text(f"{record}\nanna,9,0,0\n")
-    (folder / "graded.csv").write_text(f"{record},relevance\nanna,9,0,0,2\nanna,9,4,0,1\n")
-    done = run("evaluate", *files.split(), *options.split(), "--metric", "ndcg@3,recall@1")
+    (folder / "graded.csv").write_text(
+        f"{record},relevance\nanna,9,0,0,2\nanna,9,4,0,1\n"
+    )
+    done = run(
+        "evaluate", *files.split(), *options.split(), "--metric", "ndcg@3,recall@1"
+    )
     if words is None:
         assert "no grades" in done.stderr
         return
@@ -217,7 +254,9 @@ def test_few_users_that_carry_the_value_are_named(run, folder):
     (folder / "few.csv").write_text("rank\n1\n2\n" + "1500\n" * 48)
     note = run("evaluate", "few.csv", "--n-items", 2000).stdout.partition("\n\n")[2]
     # Of AUC, 14^2 / 5 = 39 users, which are enough.
-    named = re.findall(r"^(\S+): about (\d+) of 50 users carry[^%:]* (\S+) %", note, re.MULTILINE)
+    named = re.findall(
+        r"^(\S+): about (\d+) of 50 users carry[^%:]* (\S+) %", note, re.MULTILINE
+    )
     assert named == [("ndcg@10", "2", "95"), ("ap", "2", "95")]
 
 
@@ -227,10 +266,17 @@ def test_output_is_what_would_be_printed(run, folder):
             path = folder / "new" / f"{number}.{form}"
             printed = run(*shlex.split(line), "--format", form).stdout
             done = run(
-                *shlex.split(line), "--output", path, *["--format", form] * (form == "table")
+                *shlex.split(line),
+                "--output",
+                path,
+                *["--format", form] * (form == "table"),
             )
             said = f"Wrote {path} " if line == DRAW else ""
-            assert (done.returncode, done.stdout[: len(said)], done.stderr) == (0, said, "")
+            assert (done.returncode, done.stdout[: len(said)], done.stderr) == (
+                0,
+                said,
+                "",
+            )
             assert done.stdout.count("\n") == bool(said)
             assert path.read_text() == printed
 
@@ -292,7 +338,9 @@ def test_too_little_memory_is_one_line(refused, folder, monkeypatch):
         raise MemoryError("Unable to allocate 7.28 TiB")
 
     monkeypatch.setattr("sampled_metrics.evaluation.correct.correct", greedy)
-    assert refused(*shlex.split(CORRECT)).startswith("not enough memory: Unable to allocate")
+    assert refused(*shlex.split(CORRECT)).startswith(
+        "not enough memory: Unable to allocate"
+    )
 
 
 def test_help_and_version(run):
@@ -311,7 +359,14 @@ def test_names_of_files_are_written_as_they_are(rows, folder):
 
 def test_json_is_readable_in_every_script(run, folder):
     (folder / "Gr\u00f6\u00dfe.csv").write_text(RANKS)
-    arguments = ["evaluate", "Gr\u00f6\u00dfe.csv", "--n-items", "100", "--format", "json"]
+    arguments = [
+        "evaluate",
+        "Gr\u00f6\u00dfe.csv",
+        "--n-items",
+        "100",
+        "--format",
+        "json",
+    ]
     found = run(*arguments).stdout
     assert '"Gr\u00f6\u00dfe.csv"' in found
     assert found.startswith('[\n  {\n    "file": ')
@@ -319,7 +374,14 @@ def test_json_is_readable_in_every_script(run, folder):
 
 
 def test_the_program_is_the_command(folder):
-    command = [sys.executable, "-m", "sampled_metrics", *shlex.split(CORRECT), "--n-items", "10"]
+    command = [
+        sys.executable,
+        "-m",
+        "sampled_metrics",
+        *shlex.split(CORRECT),
+        "--n-items",
+        "10",
+    ]
     done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
 
@@ -362,7 +424,10 @@ def test_help_imports_nothing_that_commands_compute_with():
 
 def test_a_package_that_is_missing_is_named():
     message, status = cli._described(ModuleNotFoundError("no", name="implicit"))
-    assert (message, status) == ("this needs implicit: pip install 'sampled-metrics[study]'", 2)
+    assert (message, status) == (
+        "this needs implicit: pip install 'sampled-metrics[study]'",
+        2,
+    )
     message, _ = cli._described(ModuleNotFoundError("no"))
     assert message.startswith("this needs ")
     with pytest.raises(ModuleNotFoundError):  # a mistake in this package
@@ -389,8 +454,14 @@ def test_each_format_is_printed_as_it_is_called(run):
     table = run("metrics").stdout
     assert table.splitlines()[0].split() == ["library", "theirs", "ours"]
     assert run("metrics", "--format", "table").stdout == table
-    assert run("metrics", "--format", "csv").stdout.startswith("library,theirs,ours,note\n")
-    assert run("metrics", "--format", "json").stdout.startswith('[\n  {\n    "library": ')
-    assert "LensKit NDCG(K): " in run("metrics", "--explain").stdout.partition("\n\n")[2]
+    assert run("metrics", "--format", "csv").stdout.startswith(
+        "library,theirs,ours,note\n"
+    )
+    assert run("metrics", "--format", "json").stdout.startswith(
+        '[\n  {\n    "library": '
+    )
+    assert (
+        "LensKit NDCG(K): " in run("metrics", "--explain").stdout.partition("\n\n")[2]
+    )
     assert "LensKit NDCG(K): " not in table
     assert max(map(len, table.splitlines())) <= 80

@@ -82,10 +82,20 @@ def cls_oracle(given, values):
 def random_setting(rng, sampling):
     n = round(math.exp(rng.uniform(math.log(20), math.log(600))))
     m = int(rng.integers(1, min(n - 1, 120) + 1))
-    cutoff = int(rng.integers(1, n + 1)) if rng.random() < 0.5 else int(rng.integers(1, 21))
+    cutoff = (
+        int(rng.integers(1, n + 1))
+        if rng.random() < 0.5
+        else int(rng.integers(1, 21))
+    )
     kind = rng.choice(["recall@", "precision@", "ndcg@", "ap@", "ndcg", "ap", "auc"])
     gamma = float(np.round(10.0 ** rng.uniform(-3, 0), 6))
-    return n, m, f"{kind}{cutoff}" if kind.endswith("@") else str(kind), gamma, sampling
+    return (
+        n,
+        m,
+        f"{kind}{cutoff}" if kind.endswith("@") else str(kind),
+        gamma,
+        sampling,
+    )
 
 
 def observed(rng, given, rows=40):
@@ -102,7 +112,9 @@ def test_values_in_random_settings(seed):
     """2 times 24 settings of n, m, gamma, metric and sampling, four estimators each."""
     rng = np.random.default_rng(seed)
     for number in range(SETTINGS_OF_SEED):
-        n, m, name, gamma, sampling = setting = random_setting(rng, SAMPLING[number % 3])
+        n, m, name, gamma, sampling = setting = random_setting(
+            rng, SAMPLING[number % 3]
+        )
         given = given_rank(n, m, sampling)
         values = metric(name, np.arange(1, n + 1), n)
         ranks = observed(rng, given)
@@ -126,7 +138,10 @@ def test_values_in_random_settings(seed):
             ours, theirs = result.value, vector[ranks - 1].mean()
             # Vectors near that of AUC are as good to 1e-15 where m is close to n.
             error = 1e-6 if (name, result.estimator) == ("auc", "cls") else 1e-8
-            assert ours == pytest.approx(theirs, rel=0, abs=error), (setting, result.estimator)
+            assert ours == pytest.approx(theirs, rel=0, abs=error), (
+                setting,
+                result.estimator,
+            )
 
 
 @pytest.mark.parametrize("sampling", SAMPLING)
@@ -138,7 +153,9 @@ def test_quadrature_is_the_sum_over_all_ranks(n, m, sampling):
     few = reduced(measures, n, m, sampling)
     with mock.patch.object(least_squares, "ONE_BY_ONE", n):
         all_ranks = reduced(measures, n, m, sampling)
-    np.testing.assert_allclose(few.marginal, all_ranks.marginal, rtol=1e-10, atol=1e-16)
+    np.testing.assert_allclose(
+        few.marginal, all_ranks.marginal, rtol=1e-10, atol=1e-16
+    )
     for gamma in (1.0, 0.1, 0.001):
         ours, theirs = bias_variance(few, gamma), bias_variance(all_ranks, gamma)
         assert np.abs(ours - theirs).max() < 1e-10 * np.abs(theirs).max()
@@ -151,7 +168,9 @@ class TestUsers:
         (found,) = correct(evaluation, ["ap"], ["sampled"])
         by_user = np.array([(1 / 2 + 1 / 5) / 2, (1 + 1 / 4) / 2, 1 / 10])
         error = by_user.std(ddof=1) / math.sqrt(3)
-        assert (found.value, found.std_error) == pytest.approx((by_user.mean(), error))
+        assert (found.value, found.std_error) == pytest.approx(
+            (by_user.mean(), error)
+        )
         assert (found.n_users, found.n_items, found.n_negatives) == (3, 500, 10)
 
     def test_fitted_estimators_give_users_equal_weights(self):
@@ -166,13 +185,21 @@ class TestUsers:
     @given(st.data())
     def test_rows_of_different_n_are_corrected_for_its_mean(self, data):
         rows, m = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 6))
-        ranks = data.draw(st.lists(st.integers(1, m + 1), min_size=rows, max_size=rows))
-        items = data.draw(st.lists(st.sampled_from([10, 20, 30]), min_size=rows, max_size=rows))
+        ranks = data.draw(
+            st.lists(st.integers(1, m + 1), min_size=rows, max_size=rows)
+        )
+        items = data.draw(
+            st.lists(st.sampled_from([10, 20, 30]), min_size=rows, max_size=rows)
+        )
         n = round(np.mean(items))  # a half is rounded to even
-        vector = bv_oracle(given_rank(n, m, SAMPLING[0]), metric("ap", np.arange(1, n + 1), n), 0.1)
+        vector = bv_oracle(
+            given_rank(n, m, SAMPLING[0]), metric("ap", np.arange(1, n + 1), n), 0.1
+        )
         values = vector[np.array(ranks) - 1]
         for users in (None, np.arange(rows)):
-            (found,) = correct(SampledRanks(ranks, items, m, users=users), ["ap"], ["bv:0.1"])
+            (found,) = correct(
+                SampledRanks(ranks, items, m, users=users), ["ap"], ["bv:0.1"]
+            )
             assert (found.n_items, found.n_users) == (n, rows)
             assert found.value == pytest.approx(values.mean(), abs=1e-9)
             if rows > 1:
@@ -182,7 +209,10 @@ class TestUsers:
 
 @pytest.mark.parametrize(
     ("option", "word"),
-    [({"estimators": ["bv:2"]}, "estimator"), ({"sampling": "popularity"}, "by popularity")],
+    [
+        ({"estimators": ["bv:2"]}, "estimator"),
+        ({"sampling": "popularity"}, "by popularity"),
+    ],
 )
 def test_errors(option, word):
     with pytest.raises(InputError, match=word):
@@ -190,7 +220,9 @@ def test_errors(option, word):
 
 
 def test_range_and_resolution():
-    ranks = 1 + np.random.default_rng(0).binomial(100, np.random.default_rng(1).random(500) ** 4)
+    ranks = 1 + np.random.default_rng(0).binomial(
+        100, np.random.default_rng(1).random(500) ** 4
+    )
     evaluation = SampledRanks(ranks, 3541, 100)
     found = correct(evaluation, ["recall@10"], ["bv:0.1", "cls", "sampled"])
     assert [each.behaves_like for each in found] == [17, 26, 342]
@@ -209,4 +241,7 @@ def test_many_negatives_leave_slow_estimators_out_of_the_defaults():
     assert [result.estimator for result in found] == ["likely", "sampled"]
     (named,) = correct(ranks, "recall@10", ["rank-estimate"])
     assert named.estimator == "rank-estimate"
-    assert (named.range_low, named.range_high) == (found[0].range_low, found[0].range_high)
+    assert (named.range_low, named.range_high) == (
+        found[0].range_low,
+        found[0].range_high,
+    )

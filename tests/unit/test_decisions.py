@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from sampled_metrics.evaluation.decisions import decided, mean_difference, of_common, strict_level
+from sampled_metrics.evaluation.decisions import (
+    decided,
+    mean_difference,
+    of_common,
+    strict_level,
+)
 from sampled_metrics.intervals.population import Shape
 from tests.unit.test_orders import compared
 
@@ -23,11 +28,16 @@ def pairs(p_values, metric="ap", low=0.1, high=0.3):
     ("correction", "p_values"),
     [
         ("none", [0.01, 0.04, 0.03]),
-        ("holm", [0.03, 0.06, 0.06]),  # 3 * 0.01, 2 * 0.03, and 0.04, which is not below
+        (
+            "holm",
+            [0.03, 0.06, 0.06],
+        ),  # 3 * 0.01, 2 * 0.03, and 0.04, which is not below
     ],
 )
 @pytest.mark.parametrize("confidence", [0.98, 0.95, 0.9])
-def test_orders_are_decided_below_the_risk_by_metric(correction, p_values, confidence):
+def test_orders_are_decided_below_the_risk_by_metric(
+    correction, p_values, confidence
+):
     other = pairs([0.2, 0.3, 0.001], "auc")
     results = [*pairs([0.01, 0.04, 0.03]), *other]
     found = decided(results, correction, confidence)
@@ -58,7 +68,9 @@ def test_estimators_of_a_pair_count_once():
 def test_the_range_has_the_sign_of_an_order(low, high, order):
     found = decided(pairs([0.001] * 3, low=low, high=high), "none", 0.95)
     assert [each.order for each in found] == [order] * 3
-    assert found[0].order_of_estimates == "b"  # by the interval of the estimates, 0.1 to 0.3
+    assert (
+        found[0].order_of_estimates == "b"
+    )  # by the interval of the estimates, 0.1 to 0.3
     back = compared(ci_low=-0.3, ci_high=-0.1)
     assert back.order_of_estimates == "a"
     assert compared(ci_low=-0.3, ci_high=0.1).order_of_estimates == "undecided"
@@ -66,7 +78,12 @@ def test_the_range_has_the_sign_of_an_order(low, high, order):
 
 @pytest.mark.parametrize(
     ("alone", "corrected", "level"),
-    [(0.01, 0.03, 1 - 0.05 / 3), (0.01, 0.01, 0.95), (0.0, 0.0, 0.95), (1.0, 1.0, 0.95)],
+    [
+        (0.01, 0.03, 1 - 0.05 / 3),
+        (0.01, 0.01, 0.95),
+        (0.0, 0.0, 0.95),
+        (1.0, 1.0, 0.95),
+    ],
 )
 def test_confidence_that_a_correction_asks_for(alone, corrected, level):
     results = (compared(p_value=corrected), compared(p_value=alone))
@@ -89,6 +106,8 @@ def test_means_of_differences(n_a, n_b):
     assert (of_a.tolist(), of_b.tolist()) == ([a[3], a[1]], [b[0], b[7]])
     if n_a == n_b:
         paired = mean_difference(a, b, True, PRIOR, 0.95)
-        assert paired[:2] == pytest.approx(((b - a).mean(), (b - a).std() / np.sqrt(n - 1)))
+        assert paired[:2] == pytest.approx(
+            ((b - a).mean(), (b - a).std() / np.sqrt(n - 1))
+        )
         equal = mean_difference(a, a + 1e-15, True, PRIOR, 0.95)
         assert equal[:2] == (0.0, 0.0)  # but for rounding

@@ -42,7 +42,13 @@ def test_defaults_are_the_same_everywhere():
                     continue
                 assert parameter.default in known, (name, parameter)
                 checked.add(parameter.name)
-    assert {"seed", "confidence", "min_relevance", "complete", "several_items"} <= checked
+    assert {
+        "seed",
+        "confidence",
+        "min_relevance",
+        "complete",
+        "several_items",
+    } <= checked
 
 
 def test_what_is_not_said_of_data_has_the_defaults_of_functions():

@@ -42,18 +42,26 @@ def is_compressed(node):
 
 
 def test_every_room_has_ceilings():
-    assert CEILINGS.keys() == {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert CEILINGS.keys() == {
+        path.parent.name for path in SOURCE.glob("*/__init__.py")
+    }
 
 
 @pytest.mark.parametrize("room", CEILINGS)
 def test_rooms_get_no_denser(room):
     nodes = lines = compressed = 0
     for path in (SOURCE / room).rglob("*.py"):
-        placed = [node for node in ast.walk(ast.parse(path.read_text())) if hasattr(node, "lineno")]
+        placed = [
+            node
+            for node in ast.walk(ast.parse(path.read_text()))
+            if hasattr(node, "lineno")
+        ]
         nodes += len(placed)
         lines += len({node.lineno for node in placed})
         compressed += sum(map(is_compressed, placed))
     found = nodes / lines, 1000 * compressed / lines
     for number, ceiling, slack in zip(found, CEILINGS[room], SLACK, strict=True):
         assert number <= ceiling, "write statements instead of expressions"
-        assert number > ceiling - slack, f"lower the ceiling of {room} to {number + slack / 3:.1f}"
+        assert number > ceiling - slack, (
+            f"lower the ceiling of {room} to {number + slack / 3:.1f}"
+        )

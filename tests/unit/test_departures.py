@@ -46,11 +46,19 @@ def test_settings_that_are_not_the_papers_are_named(changes, words):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"dataset": {"name": "ml-100k"}}, "dataset.name is ml-100k, the paper's ml-1m"),
-        ({"filters": {"min_rating": 4}}, "filters.min_rating is 4.0, the paper's null"),
+        (
+            {"dataset": {"name": "ml-100k"}},
+            "dataset.name is ml-100k, the paper's ml-1m",
+        ),
+        (
+            {"filters": {"min_rating": 4}},
+            "filters.min_rating is 4.0, the paper's null",
+        ),
     ],
 )
-def test_other_data_is_named_first_because_it_has_no_choices_of_the_paper(changes, words):
+def test_other_data_is_named_first_because_it_has_no_choices_of_the_paper(
+    changes, words
+):
     assert departures(study(changes), study())[0] == words
 
 
@@ -64,7 +72,9 @@ def test_other_studies_have_the_choices_of_definitions():
         chosen = study(changes).experiment
         assert (chosen.ties, chosen.divisor, chosen.assumed_sampling) == usual
         assert chosen.correction_sampling == chosen.sampling
-        given = study(changes, {"experiment": {"ties": "paper", "divisor": "m+1"}}).experiment
+        given = study(
+            changes, {"experiment": {"ties": "paper", "divisor": "m+1"}}
+        ).experiment
         assert (given.ties, given.divisor) == ("paper", "m+1")
 
 
@@ -73,7 +83,11 @@ def test_a_constant_recommender_has_a_sampled_auc_of_a_half(m):
     everyone_tied = Ranks(np.full(40, 142), np.zeros(40, int), np.full(40, 141))
     estimators = ("sampled", "rank-estimate", "cls")
     settings = ExperimentSettings(
-        metrics=("auc",), estimators=estimators, n_negatives=m, repetitions=2, rounding="linear"
+        metrics=("auc",),
+        estimators=estimators,
+        n_negatives=m,
+        repetitions=2,
+        rounding="linear",
     )
     outcome = run_experiment("constant", everyone_tied, settings)
     assert outcome.exact[0] == pytest.approx(0.5)
@@ -81,9 +95,9 @@ def test_a_constant_recommender_has_a_sampled_auc_of_a_half(m):
     # by the paper's order of ties, m = 10: places 0 to 9 of 10, so 0.55
     if m == 10:
         quirks = settings.replaced(ties="paper")
-        assert run_experiment("constant", everyone_tied, quirks).expected.mean[0, 0] == (
-            pytest.approx(0.55)
-        )
+        assert run_experiment("constant", everyone_tied, quirks).expected.mean[
+            0, 0
+        ] == (pytest.approx(0.55))
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +110,9 @@ def fifty():
     for name, records in ranks.items():
         experiments[name] = run_experiment(name, records, own.experiment)
     cells = pd.concat([table3(experiments), table4(experiments)])
-    spread = pd.read_csv(ROOT / "results/reference/spread.csv", dtype=dict.fromkeys(TEXTS, str))
+    spread = pd.read_csv(
+        ROOT / "results/reference/spread.csv", dtype=dict.fromkeys(TEXTS, str)
+    )
     words = departures(own, study())
     return scorecard(cells, PUBLISHED, spread[list(SPREAD_COLUMNS)], words)
 
@@ -104,7 +120,9 @@ def fifty():
 def test_another_number_of_negatives_is_no_failed_reproduction(fifty, tmp_path):
     assert set(fifty["verdict"]) == {"not comparable"}
     write_scorecard(fifty, "from a test", tmp_path / "s.csv", tmp_path / "s.md")
-    assert "n_negatives is 50, the paper's 100: 204" in (tmp_path / "s.md").read_text()
+    assert (
+        "n_negatives is 50, the paper's 100: 204" in (tmp_path / "s.md").read_text()
+    )
 
 
 def test_settings_are_listed_in_the_order_of_their_cells_and_counted():

@@ -8,7 +8,15 @@ import pytest
 
 from tests.conftest import ROOT
 
-ORDER = ["Parameters", "Attributes", "Returns", "Raises", "See Also", "References", "Examples"]
+ORDER = [
+    "Parameters",
+    "Attributes",
+    "Returns",
+    "Raises",
+    "See Also",
+    "References",
+    "Examples",
+]
 PAGES = {
     name: pydoc.locate(name)
     for path in sorted((ROOT / "docs/api").glob("*.md"))
@@ -27,14 +35,18 @@ def test_sections_are_in_order(name):
     documented = [PAGES[name]]
     if inspect.isclass(PAGES[name]):
         members = vars(PAGES[name]).items()
-        documented += [getattr(PAGES[name], x) for x, _ in members if not x.startswith("_")]
+        documented += [
+            getattr(PAGES[name], x) for x, _ in members if not x.startswith("_")
+        ]
     for one in documented:
         known = [section for section in sections_of(one) if section in ORDER]
         assert known == sorted(known, key=ORDER.index)
         assert known == list(sections_of(one)), "no other sections"
 
 
-@pytest.mark.parametrize("name", [name for name, x in PAGES.items() if inspect.isfunction(x)])
+@pytest.mark.parametrize(
+    "name", [name for name, x in PAGES.items() if inspect.isfunction(x)]
+)
 def test_functions_have_all_sections_and_name_all_parameters(name):
     sections = sections_of(PAGES[name])
     signature = inspect.signature(PAGES[name])

@@ -15,7 +15,9 @@ from sampled_metrics._base import defaults
 from tests.browser.conftest import executable
 from tests.conftest import ROOT
 
-pytest.importorskip("mkdocs_jupyter", reason="the documentation's packages are not installed")
+pytest.importorskip(
+    "mkdocs_jupyter", reason="the documentation's packages are not installed"
+)
 pytestmark = pytest.mark.long
 
 IN_REPOSITORY = ("docs_dir: ", "custom_dir: ", "custom_templates: ", "paths: [")
@@ -49,15 +51,26 @@ class Head(HTMLParser):
 
 def build(folder):
     """Build the site, and return what mkdocs says."""
-    text = (ROOT / "mkdocs.yml").read_text().replace("execute: true", "execute: false")
+    text = (
+        (ROOT / "mkdocs.yml").read_text().replace("execute: true", "execute: false")
+    )
     for name in IN_REPOSITORY:
         text = text.replace(name, f"{name}{ROOT}/")
     text = text.replace("docs/hooks/", f"{ROOT}/docs/hooks/")
     text = text.replace("site_dir: results/site", f"site_dir: {folder / 'site'}")
     (folder / "mkdocs.yml").write_text(text)
-    command = [sys.executable, "-m", "mkdocs", "build", "--config-file", folder / "mkdocs.yml"]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--config-file",
+        folder / "mkdocs.yml",
+    ]
     settings = {**os.environ, "SITE_URL": ADDRESS, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=settings, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return folder / "site"
 
@@ -116,9 +129,14 @@ def test_command_line_page_has_every_command_and_option(site):
 
 def test_every_guide_has_a_picture(site):
     guides = (
-        (ROOT / "mkdocs.yml").read_text().partition("- Guides:")[2].partition("- Reference:")[0]
+        (ROOT / "mkdocs.yml")
+        .read_text()
+        .partition("- Guides:")[2]
+        .partition("- Reference:")[0]
     )
-    names = re.findall(r"(\w[\w-]+)\.md", guides)  # notebooks have the pictures of their output
+    names = re.findall(
+        r"(\w[\w-]+)\.md", guides
+    )  # notebooks have the pictures of their output
     assert len(names) > 12
     for name in names:
         content = (site / f"{name}.html").read_text().partition("<article")[2]
@@ -131,7 +149,9 @@ def test_types_of_arguments_are_linked(site):
     page = (site / "api/correct.html").read_text()
     parameters = page.partition("Parameters:")[2].partition("Returns:")[0]
     for name in ("Data", "Names", "ArrayLike"):
-        assert re.search(rf'<a [^>]*href="types.html#[^"]*"[^>]*>{name}</a>', parameters), name
+        assert re.search(
+            rf'<a [^>]*href="types.html#[^"]*"[^>]*>{name}</a>', parameters
+        ), name
 
 
 def test_dead_links_are_found(site, monkeypatch):
@@ -141,9 +161,8 @@ def test_dead_links_are_found(site, monkeypatch):
     assert links.dead_links(site) == []
     page = site / "check.html"
     text = page.read_text()
-    wrong = (
-        '<a href="nowhere.html">x</a> <a href="check.html#nowhere">y</a> <a href="check.html">z</a>'
-    )
+    wrong = '<a href="nowhere.html">x</a> <a href="check.html#nowhere">y</a>'
+    wrong += ' <a href="check.html">z</a>'
     page.write_text(text.replace("</body>", f"{wrong}</body>"))
     found = links.dead_links(site)
     page.write_text(text)
@@ -151,11 +170,15 @@ def test_dead_links_are_found(site, monkeypatch):
 
 
 def test_pages_opened_as_files_are_searched_without_a_network(site):
-    library = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    library = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed"
+    )
     if not executable():
         pytest.skip("no chromium on the path (apt-get install chromium)")
     with library.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=executable(), args=["--no-sandbox"])
+        browser = driver.chromium.launch(
+            executable_path=executable(), args=["--no-sandbox"]
+        )
         page = browser.new_page()
         requests, complaints = [], []
         page.on("request", lambda request: requests.append(request.url))

@@ -30,7 +30,11 @@ def documented(name):
 
 
 def counts(ranks):
-    return [ranks.n_candidates.tolist(), ranks.n_better.tolist(), ranks.n_tied.tolist()]
+    return [
+        ranks.n_candidates.tolist(),
+        ranks.n_better.tolist(),
+        ranks.n_tied.tolist(),
+    ]
 
 
 def test_dask():
@@ -53,7 +57,11 @@ def test_spark():
         ]
         schema = "user_id long, vector array<float>, held_out long"
         users = session.createDataFrame(rows, schema).repartition(3)
-        table = documented("ranks_by_spark")(users, ITEMS).toPandas().sort_values("user_id")
+        table = (
+            documented("ranks_by_spark")(users, ITEMS)
+            .toPandas()
+            .sort_values("user_id")
+        )
     finally:
         session.stop()
     expected = counts(sm.rank((USERS, ITEMS), None, HELD_OUT))

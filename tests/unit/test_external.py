@@ -13,7 +13,12 @@ from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import rank
 from sampled_metrics.study.datasets.split import Split, leave_last_out, save_split
-from sampled_metrics.study.pieces import gather_ranks, rank_piece, read_aligned, users_of_piece
+from sampled_metrics.study.pieces import (
+    gather_ranks,
+    rank_piece,
+    read_aligned,
+    users_of_piece,
+)
 from sampled_metrics.study.recommenders import create
 from sampled_metrics.study.recommenders.external import read_scores
 from tests.conftest import ROOT, synthetic_interactions
@@ -26,7 +31,12 @@ USERS, ITEMS = (RNG.permutation(100)[:n] + 5 for n in SHAPE)
 SCORES = RNG.integers(0, 6, SHAPE).astype(float)
 OWN = SCORES[np.arange(N_USERS), HELD_OUT][:, None]
 COUNTED = np.stack(
-    [(~SEEN).sum(1), (~SEEN & (SCORES > OWN)).sum(1), (~SEEN & (SCORES == OWN)).sum(1) - 1], 1
+    [
+        (~SEEN).sum(1),
+        (~SEEN & (SCORES > OWN)).sum(1),
+        (~SEEN & (SCORES == OWN)).sum(1) - 1,
+    ],
+    1,
 ).tolist()
 IDS = {
     "integers": lambda ids: ids.astype(np.int32),
@@ -38,17 +48,23 @@ IDS = {
 
 
 def split_of(ids):
-    return Split(csr_array(SEEN.astype(float)), HELD_OUT, IDS[ids](USERS), IDS[ids](ITEMS), 0)
+    return Split(
+        csr_array(SEEN.astype(float)), HELD_OUT, IDS[ids](USERS), IDS[ids](ITEMS), 0
+    )
 
 
 def rows_of(records):
-    return np.stack([records.n_candidates, records.n_better, records.n_tied], 1).tolist()
+    return np.stack(
+        [records.n_candidates, records.n_better, records.n_tied], 1
+    ).tolist()
 
 
 def ranked(path, split):
     with reading(path):
         ids = {"users": split.evaluated_ids, "items": split.item_ids}
-        return rows_of(rank(read_scores(path, split), split.seen, split.held_out, **ids))
+        return rows_of(
+            rank(read_scores(path, split), split.seen, split.held_out, **ids)
+        )
 
 
 def write(path, users, items, scores):
@@ -75,13 +91,19 @@ def write(path, users, items, scores):
 def test_ranks_are_counted(tmp_path, ids, name, more, mask, caplog):
     """In any form and order, with others' scores, with or without scores of seen items."""
     caplog.set_level("INFO")
-    scores = np.pad(np.where(SEEN & mask, -np.inf, SCORES), (0, more), constant_values=3)
+    scores = np.pad(
+        np.where(SEEN & mask, -np.inf, SCORES), (0, more), constant_values=3
+    )
     others = np.arange(1000, 1000 + more)
     users, items = (IDS[ids](np.append(own, others)) for own in (USERS, ITEMS))
-    assert ranked(write(tmp_path / name, users, items, scores), split_of(ids)) == COUNTED
+    assert (
+        ranked(write(tmp_path / name, users, items, scores), split_of(ids)) == COUNTED
+    )
     # of 11 x 16 rows, 9 x 14 are of the split
     counts = ["2", "2"] if name == "s.npz" else ["50", "176"]
-    found = [[word for word in text.split() if word.isdigit()] for text in caplog.messages]
+    found = [
+        [word for word in text.split() if word.isdigit()] for text in caplog.messages
+    ]
     assert found == ([counts] if more else [])
 
 
@@ -127,10 +149,16 @@ RANKS = "user_id,item_id,n_candidates,n_better,n_tied\n"
 @pytest.mark.parametrize("others", [True, False])
 def test_only_evaluated_users_need_ranks_and_scores(tmp_path, others):
     # bert is evaluated and comes first, anna only trains
-    split = Split(csr_array([[0, 1.0, 0], [1, 0, 0]]), np.array([2]), PAIR[::-1], XYZ, 0)
-    (tmp_path / "r.csv").write_text(RANKS + "anna,y,2,1,0\n" * others + "bert,z,2,1,0\n")
+    split = Split(
+        csr_array([[0, 1.0, 0], [1, 0, 0]]), np.array([2]), PAIR[::-1], XYZ, 0
+    )
+    (tmp_path / "r.csv").write_text(
+        RANKS + "anna,y,2,1,0\n" * others + "bert,z,2,1,0\n"
+    )
     assert rows_of(read_aligned(tmp_path / "r.csv", split)) == [[2, 1, 0]]
-    (tmp_path / "s.csv").write_text(HEAD + "anna,y,1\nanna,z,2\n" * others + "bert,x,3\nbert,z,2\n")
+    (tmp_path / "s.csv").write_text(
+        HEAD + "anna,y,1\nanna,z,2\n" * others + "bert,x,3\nbert,z,2\n"
+    )
     assert ranked(tmp_path / "s.csv", split) == [[2, 1, 0]]
 
 
@@ -171,8 +199,16 @@ ONE = np.arange(6).reshape(2, 3) == 3
     [
         ("scores", np.ones((3, 2)), "scores are float64 of shape (3, 2)"),
         ("scores", np.ones((2, 3), np.float16), "scores are float16"),
-        ("scores", np.where(ONE, np.nan, 1.0), "score of item x for user bert is nan"),
-        ("scores", np.where(ONE, np.inf, 1.0), "score of item x for user bert is inf"),
+        (
+            "scores",
+            np.where(ONE, np.nan, 1.0),
+            "score of item x for user bert is nan",
+        ),
+        (
+            "scores",
+            np.where(ONE, np.inf, 1.0),
+            "score of item x for user bert is inf",
+        ),
         ("scores", np.where(ONE, -np.inf, 1.0), "no score of item x for user bert"),
         ("user_ids", ["anna", "carl"], "user bert is missing"),
         ("item_ids", ["y", "z", "w"], "item x is missing"),
@@ -183,7 +219,11 @@ ONE = np.arange(6).reshape(2, 3) == 3
     ],
 )
 def test_matrices_that_do_not_fit(tmp_path, name, array, problem):
-    arrays = {key: value for key, value in (MATRIX | {name: array}).items() if value is not None}
+    arrays = {
+        key: value
+        for key, value in (MATRIX | {name: array}).items()
+        if value is not None
+    }
     np.savez(tmp_path / "s.npz", **arrays)
     with pytest.raises(InputError) as caught:
         ranked(tmp_path / "s.npz", SMALL)
@@ -205,7 +245,9 @@ SPLIT = leave_last_out(synthetic_interactions(users=23, items=31), "last")
 
 @given(st.integers(0, 50), st.integers(1, 60))
 def test_pieces_are_all_in_order_and_nearly_equal(size, count):
-    pieces = [users_of_piece(f"{number}-of-{count}", size) for number in range(1, count + 1)]
+    pieces = [
+        users_of_piece(f"{number}-of-{count}", size) for number in range(1, count + 1)
+    ]
     assert [user for piece in pieces for user in piece] == list(range(size))
     assert max(map(len, pieces)) - min(map(len, pieces)) <= 1
 
@@ -219,14 +261,20 @@ def test_ranks_of_any_number_of_pieces_are_those_of_one(tmp_path, kind, count):
         paths.append(tmp_path / f"{number}.parquet")
         records = rank_piece(model.score, SPLIT, f"{number}-of-{count}", block_size=4)
         users = list(users_of_piece(f"{number}-of-{count}", 23))
-        records.replace(source="test").write(paths[-1], items=SPLIT.held_out_ids[users])
+        records.replace(source="test").write(
+            paths[-1], items=SPLIT.held_out_ids[users]
+        )
     gathered = gather_ranks(paths, SPLIT)
     assert gathered.source == "test"
     for column in ("n_candidates", "n_better", "n_tied"):
-        np.testing.assert_array_equal(getattr(gathered, column), getattr(whole, column))
+        np.testing.assert_array_equal(
+            getattr(gathered, column), getattr(whole, column)
+        )
 
 
-@pytest.mark.parametrize("pieces", [[], [[7, 8]], [[9], [7, 8]], [[7], [7, 8]], [[7], [9, 8]]])
+@pytest.mark.parametrize(
+    "pieces", [[], [[7, 8]], [[9], [7, 8]], [[7], [7, 8]], [[7], [9, 8]]]
+)
 def test_pieces_that_do_not_fit(tmp_path, pieces):
     """Users who are not those of the split, in order."""
     train = csr_array(np.tile([1.0, 0, 0], (3, 1)))

@@ -33,11 +33,15 @@ def server(tmp_path):
             if answer.isdigit():
                 self.send_error(int(answer))
                 return
-            body = b"<html>Please log in.</html>" if answer == "page" else state.content
+            body = (
+                b"<html>Please log in.</html>" if answer == "page" else state.content
+            )
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body[:40] if answer in {"truncated", "stalled"} else body)
+            self.wfile.write(
+                body[:40] if answer in {"truncated", "stalled"} else body
+            )
             if answer == "stalled":
                 released.wait(10)
 
@@ -47,7 +51,9 @@ def server(tmp_path):
     running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     running.daemon_threads = True
     state.url = f"http://127.0.0.1:{running.server_port}/ml-1m.zip"
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+    thread = threading.Thread(
+        target=running.serve_forever, kwargs={"poll_interval": 0.01}
+    )
     thread.start()
     yield state
     released.set()
@@ -73,7 +79,10 @@ def _published(server, monkeypatch):
 
 def attempt(tmp_path, url=None, name="ml-1m", **options):
     settings = {"cache": str(tmp_path / "cache"), "timeout": 5, **options}
-    return fetch(tmp_path / "out" / f"{name}.zip", DatasetSettings(name=name, url=url, **settings))
+    return fetch(
+        tmp_path / "out" / f"{name}.zip",
+        DatasetSettings(name=name, url=url, **settings),
+    )
 
 
 def test_complete(tmp_path, server):
@@ -120,14 +129,18 @@ def test_an_archive_without_a_published_checksum(tmp_path, server, pauses):
     text = b"userId,movieId,rating,timestamp\n1,10,4.5,7\n"
     server.content = write_archive(tmp_path / "latest.zip", text, member).read_bytes()
     source = attempt(tmp_path, server.url, name="ml-latest-small")
-    assert (source.origin, source.checksum, source.checksum_verified) == ("download", None, False)
+    assert (source.origin, source.checksum, source.checksum_verified) == (
+        "download",
+        None,
+        False,
+    )
     assert (source.archive_is_official, source.ratings_is_official) == (None, None)
     assert source.ratings_sha256 == hashlib.sha256(text).hexdigest()
     assert (server.requests, len(pauses)) == (1, 0)
     assert attempt(tmp_path, server.url, name="ml-latest-small").origin == "cache"
     server.answers = ["page"]
     other = tmp_path / "other"
-    with pytest.raises(InputError, match=r"is no zip archive; set dataset\.archive"):
+    with pytest.raises(InputError, match=r"dataset\.archive"):
         attempt(other, server.url, name="ml-latest-small", retries=0)
     assert not list((other / "cache").glob("*"))
 
@@ -192,6 +205,10 @@ def test_source_of_a_table(tmp_path):
     source = describe_tables([path, path], settings)
     # sha256sum of "hello\n"
     checksum = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
-    assert (source.dataset, source.origin, source.archive) == ("mine", "table", "t.csv, t.csv")
+    assert (source.dataset, source.origin, source.archive) == (
+        "mine",
+        "table",
+        "t.csv, t.csv",
+    )
     assert source.archive_sha256 == source.ratings_sha256 == f"{checksum}, {checksum}"
     assert (source.bytes, source.licence, source.citation) == (12, None, "Me")

@@ -34,7 +34,10 @@ CARD = pd.DataFrame(
     columns=["table", "row", "metric", "column", "kind", "difference", "error"],
 )
 TABLES = {
-    **{n: pd.read_csv(ROOT / f"results/reference/figures/figure{n}.csv") for n in range(1, 7)},
+    **{
+        n: pd.read_csv(ROOT / f"results/reference/figures/figure{n}.csv")
+        for n in range(1, 7)
+    },
     "errors": pd.read_csv(ROOT / "results/reference/figures/errors.csv"),
     "z": z_scores(CARD),
 }
@@ -54,7 +57,9 @@ def figures():
     tables = {number: table.copy() for number, table in TABLES.items()}
     drawn = {number: rendered(number, table) for number, table in tables.items()}
     for number, table in tables.items():
-        pd.testing.assert_frame_equal(table, TABLES[number])  # drawing leaves it as it was
+        pd.testing.assert_frame_equal(
+            table, TABLES[number]
+        )  # drawing leaves it as it was
     return drawn
 
 
@@ -85,23 +90,33 @@ def test_figure_1_draws_all_ranks_and_the_first_100(figures):
     ("number", "curve", "x", "scale"),
     [(2, "recommender", "n_negatives", "log"), (3, "curve", "rank", "linear")],
 )
-def test_figures_2_and_3_have_a_panel_for_each_metric(figures, number, curve, x, scale):
+def test_figures_2_and_3_have_a_panel_for_each_metric(
+    figures, number, curve, x, scale
+):
     for axes, (metric, rows) in zip(
-        figures[number].axes, TABLES[number].groupby("metric", sort=False), strict=True
+        figures[number].axes,
+        TABLES[number].groupby("metric", sort=False),
+        strict=True,
     ):
         assert (axes.get_title("left"), axes.get_xscale()) == (metric, scale)
         ticks = axes.get_yticks()
-        assert (ticks.min(), ticks.max()) == (0, 1), "all values that a metric can have"
+        assert (ticks.min(), ticks.max()) == (0, 1), (
+            "all values that a metric can have"
+        )
         assert_drawn(axes, rows, curve, x)
 
 
 def test_figure_4_has_a_row_for_each_correction_on_linear_axes(figures):
     panels, table = np.reshape(figures[4].axes, (-1, 2)), TABLES[4]
-    names = [name for name in table["curve"].unique() if name not in ("Sampled", "Exact")]
+    names = [
+        name for name in table["curve"].unique() if name not in ("Sampled", "Exact")
+    ]
     for row, name in zip(panels, names, strict=True):
         for axes, kind in zip(row, ("sampled rank", "true rank"), strict=True):
             shown = table["curve"].isin([name, "Sampled", "Exact"])
-            assert_drawn(axes, table[shown & (table["panel"] == kind)], "curve", "rank")
+            assert_drawn(
+                axes, table[shown & (table["panel"] == kind)], "curve", "rank"
+            )
             assert axes.get_yscale() == "linear"
         assert words(row[0]) == [name]
 
@@ -111,7 +126,9 @@ def test_figure_5_outlines_by_recommender_and_by_ties(figures):
     assert [panel.get_yscale() for panel in axes[:2]] == ["log", "linear"]
     assert axes[0].get_ylim()[0] < 1, "a bucket of one user must show"
     for row, name in enumerate("XYZ"):
-        for panel, kind in zip(axes[2 * row : 2 * row + 2], ("all", "top"), strict=True):
+        for panel, kind in zip(
+            axes[2 * row : 2 * row + 2], ("all", "top"), strict=True
+        ):
             drawn = [[*map(list, patch.get_data()[:2])] for patch in panel.patches]
             assert len(drawn) == 3 + (name == "Z")
             rows = table[(table["panel"] == kind) & (table["recommender"] == name)]
@@ -119,7 +136,9 @@ def test_figure_5_outlines_by_recommender_and_by_ties(figures):
                 width = part["last_rank"] - part["first_rank"] + 1
                 heights = [*(part["users"] * width.max() / width)]
                 assert [heights, [0.5, *(part["last_rank"] + 0.5)]] in drawn
-    assert [text[:5] for panel in axes for text in words(panel) if "last" in text] == ["1,592"]
+    assert [
+        text[:5] for panel in axes for text in words(panel) if "last" in text
+    ] == ["1,592"]
 
 
 def test_figure_6_rings_crossings_and_lists_from_where_pairs_are_ordered(figures):
@@ -131,7 +150,11 @@ def test_figure_6_rings_crossings_and_lists_from_where_pairs_are_ordered(figures
         assert rings[["n_negatives", "value"]].to_numpy().tolist() in points(axes)
         (listed,) = [text for text in words(axes) if "order" in text]
         for row in kinds["ordered"].itertuples():
-            where = f"from m = {row.n_negatives}" if row.n_negatives > first else "at every m"
+            where = (
+                f"from m = {row.n_negatives}"
+                if row.n_negatives > first
+                else "at every m"
+            )
             assert f"{row.recommender}: {where}" in listed
         assert f"95 % of runs: {kinds['sure']['n_negatives'].item():,}" in listed
         assert {"X 7.75", "Y 8.84", "Z 9.42"} < set(words(axes))
@@ -191,9 +214,13 @@ def test_figure_6_is_as_high_as_its_curves_and_not_much_higher(factor):
     table = TABLES[6].copy()
     is_value = table["kind"] != "sure"
     table.loc[is_value, "value"] *= factor
-    for axes, estimator in zip(rendered(6, table).axes, ("Sampled", "BV 0.1"), strict=True):
+    for axes, estimator in zip(
+        rendered(6, table).axes, ("Sampled", "BV 0.1"), strict=True
+    ):
         rows = table[(table["estimator"] == estimator) & (table["kind"] == "curve")]
-        largest = max(rows["value"].max(), table.loc[table["kind"] == "exact", "value"].max())
+        largest = max(
+            rows["value"].max(), table.loc[table["kind"] == "exact", "value"].max()
+        )
         low, high = axes.get_ylim()
         assert low == 0.0
         unit = 10.0 ** np.floor(np.log10(largest))
@@ -209,7 +236,9 @@ def test_rows_of_figure_4_have_the_scale_of_their_correction(figures):
             low, high = axes.get_ylim()
             assert low < min(values.min(), 0.0)
             assert values.max() < high
-            assert values.max() - min(values.min(), 0.0) > 0.6 * (high - low), "large enough to see"
+            assert values.max() - min(values.min(), 0.0) > 0.6 * (high - low), (
+                "large enough to see"
+            )
 
 
 def test_legends_are_above_all_panels_and_name_all_curves(figures):
@@ -230,10 +259,14 @@ def test_legends_are_above_all_panels_and_name_all_curves(figures):
         assert all(axes.get_legend() is None for axes in figure.axes)
 
 
-def test_curves_of_figure_3_differ_by_more_than_colour_and_have_their_names_beside(figures):
+def test_curves_of_figure_3_differ_by_more_than_colour_and_have_their_names_beside(
+    figures,
+):
     for axes in figures[3].axes:
         lines = axes.get_lines()
-        looks = {(line.get_linewidth(), str(line._unscaled_dash_pattern)) for line in lines}
+        looks = {
+            (line.get_linewidth(), str(line._unscaled_dash_pattern)) for line in lines
+        }
         assert len(looks) == len(lines) == 5
     for axes in (figures[3].axes[1], figures[3].axes[3]):
         assert {*words(axes)} >= {"m = 1", "m = 10", "m = 100", "m = 1,000", "exact"}
@@ -246,7 +279,9 @@ def test_curves_of_figure_3_differ_by_more_than_colour_and_have_their_names_besi
 def test_all_points_lie_within_the_axes(figures, number):
     for axes in figures[number].axes:
         (left, right), (low, high) = sorted(axes.get_xlim()), sorted(axes.get_ylim())
-        panel = np.concatenate([np.array(line).reshape(-1, 2) for line in points(axes)])
+        panel = np.concatenate(
+            [np.array(line).reshape(-1, 2) for line in points(axes)]
+        )
         inside = panel[(panel[:, 0] >= left) & (panel[:, 0] <= right)]
         assert len(inside)
         assert inside[:, 1].min() >= low
@@ -257,7 +292,9 @@ def test_strip_of_z_scores_by_hand(figures):
     table, (top, below) = TABLES["z"], figures["z"].axes
     assert table["z"].tolist() == [1.5, -1.0, 2.5]
     assert top.patches[0].get_data().values.sum() == 3
-    assert top.get_lines()[0].get_ydata().max() == pytest.approx(0.59223, abs=1e-4)  # 3 P(|Z|<1/4)
+    assert top.get_lines()[0].get_ydata().max() == pytest.approx(
+        0.59223, abs=1e-4
+    )  # 3 P(|Z|<1/4)
     assert points(below) == [[[1.5, 0], [-1, 0], [2.5, 1]]]
     labels = [tick.get_text() for tick in below.get_yticklabels()]
     assert labels == [r"Table 3: _a\$b", "Table 4: X vs Y"]
@@ -265,7 +302,10 @@ def test_strip_of_z_scores_by_hand(figures):
 
 def contrast(colour):
     """Contrast with white, by WCAG 2."""
-    channels = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    channels = [
+        c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
+        for c in to_rgb(colour)
+    ]
     return 1.05 / (np.dot([0.2126, 0.7152, 0.0722], channels) + 0.05)
 
 
@@ -277,23 +317,32 @@ def visible(figure):
         for axis in (axes.xaxis, axes.yaxis) if axes.axison else ():
             low, high = sorted(axis.get_view_interval())
             ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
-            texts += [axis.label, *(t.label1 for t in ticks if low <= t.get_loc() <= high)]
+            texts += [
+                axis.label,
+                *(t.label1 for t in ticks if low <= t.get_loc() <= high),
+            ]
     return [text for text in texts if text.get_visible() and text.get_text().strip()]
 
 
 def test_texts_are_legible_and_stand_out_from_white(figures):
     for figure in figures.values():
-        assert figure.get_figwidth() == pytest.approx(8.4 / 2.54, abs=0.01), "a column of a paper"
+        assert figure.get_figwidth() == pytest.approx(8.4 / 2.54, abs=0.01), (
+            "a column of a paper"
+        )
         assert {text.get_fontsize() for text in visible(figure)} == {7}
         with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
             assert min(contrast(text.get_color()) for text in visible(figure)) >= 4.5
-    assert [*map(contrast, SIZES)] == sorted(map(contrast, SIZES)), "from light to dark"
+    assert [*map(contrast, SIZES)] == sorted(map(contrast, SIZES)), (
+        "from light to dark"
+    )
 
 
 def assert_no_overlap(figure):
     """No text covers another, and all are on the page."""
     renderer = FigureCanvasAgg(figure).get_renderer()
-    boxes = [(t.get_text(), Text.get_window_extent(t, renderer)) for t in visible(figure)]
+    boxes = [
+        (t.get_text(), Text.get_window_extent(t, renderer)) for t in visible(figure)
+    ]
     for (one, a), (other, b) in combinations(boxes, 2):
         inside = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
         assert min(inside) < 1, f"{one!r} and {other!r} overlap by {inside} pixels"
@@ -307,14 +356,21 @@ def test_no_text_covers_another(figures):
         assert_no_overlap(figure)
 
 
-@pytest.mark.parametrize(("number", "recommenders"), [(5, 1), (5, 9), (6, 1), (6, 12)])
+@pytest.mark.parametrize(
+    ("number", "recommenders"), [(5, 1), (5, 9), (6, 1), (6, 12)]
+)
 def test_many_recommenders_of_long_names_stay_on_the_page(number, recommenders):
     few = TABLES[number]
-    names = [f"Recommender-{i}-of-a$b-name-that-is-long-indeed" for i in range(recommenders)]
+    names = [
+        f"Recommender-{i}-of-a$b-name-that-is-long-indeed"
+        for i in range(recommenders)
+    ]
     tables = [few[few["recommender"] == "XYZ"[i % 3]].assign(recommender=name)
               for i, name in enumerate(names)]  # fmt: skip
     if number == 6:
-        tables.append(few[few["kind"] == "ordered"].assign(recommender=" vs ".join(names[:2])))
+        tables.append(
+            few[few["kind"] == "ordered"].assign(recommender=" vs ".join(names[:2]))
+        )
     figure = rendered(number, pd.concat(tables))
     assert_no_overlap(figure)
     assert min(axes.bbox.height for axes in figure.axes) > 0.3 * figure.dpi
@@ -329,13 +385,17 @@ def test_files_whatever_the_users_settings_are(tmp_path):
     draw("z", TABLES["z"], tmp_path / "new" / "z", NOTE)
     saved = contents(tmp_path / "new")
     assert sorted(saved) == ["z.pdf", "z.png", "z.svg"]
-    assert not [name for name in saved if matplotlib.__version__.encode() in saved[name]]
+    assert not [
+        name for name in saved if matplotlib.__version__.encode() in saved[name]
+    ]
     for name, form in (("z.svg", NOTE), ("z.png", NOTE), ("z.pdf", f"({NOTE})")):
         assert form.encode() in saved[name], "in the metadata"
     assert f"{NOTE}</text>".encode() not in saved["z.svg"]
     assert not re.findall(rb"<[^>]*\d\.\d{3}", saved["z.svg"])
     assert saved["z.pdf"].count(b"/FontFile2") == 1 > saved["z.pdf"].count(b"/Type3")
-    with matplotlib.rc_context({"font.size": 20, "lines.linewidth": 9, "svg.hashsalt": "other"}):
+    with matplotlib.rc_context(
+        {"font.size": 20, "lines.linewidth": 9, "svg.hashsalt": "other"}
+    ):
         before = dict(matplotlib.rcParams)
         draw("z", TABLES["z"], tmp_path / "again" / "z", NOTE)
         assert dict(matplotlib.rcParams) == before

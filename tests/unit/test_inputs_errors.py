@@ -14,7 +14,9 @@ from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
 
 
 def relevant_items(data):
@@ -90,7 +92,9 @@ def made(folder, name, content):
     """Write a file of a name, of what its content is."""
     path = folder / name
     if isinstance(content, str):
-        path.write_text(content.replace("|", "\n").replace("_Q0_", " Q0 "), encoding="utf-8")
+        path.write_text(
+            content.replace("|", "\n").replace("_Q0_", " Q0 "), encoding="utf-8"
+        )
     elif isinstance(content, bytes):
         path.write_bytes(content)
     elif path.suffix == ".parquet":
@@ -130,7 +134,9 @@ def test_wrong_ranks(tmp_path, content, row, column, words):
     assert "secret" not in str(error).replace(str(path), "")
 
 
-@pytest.mark.parametrize(("lists", "relevant", "name", "row", "column", "words"), cases(LISTS, 5))
+@pytest.mark.parametrize(
+    ("lists", "relevant", "name", "row", "column", "words"), cases(LISTS, 5)
+)
 def test_wrong_lists(tmp_path, lists, relevant, name, row, column, words):
     path = made(tmp_path, "r.csv", trec(lists))
     relevant = made(tmp_path, "t.csv", trec(relevant))
@@ -180,8 +186,24 @@ DIAGONAL = [0, 1, 2]
 @pytest.mark.parametrize(
     ("scores", "relevant", "seen", "name", "row", "column", "words"),
     [
-        (np.ones(4), DIAGONAL, None, "s", "-", "-", "relevant (--relevant) does not go with ranks"),
-        (np.array([[None]]), DIAGONAL, None, "s", "-", "-", "not ranks, lists or scores"),
+        (
+            np.ones(4),
+            DIAGONAL,
+            None,
+            "s",
+            "-",
+            "-",
+            "relevant (--relevant) does not go with ranks",
+        ),
+        (
+            np.array([[None]]),
+            DIAGONAL,
+            None,
+            "s",
+            "-",
+            "-",
+            "not ranks, lists or scores",
+        ),
         (ONES, None, None, "s", "-", "-", "found scores; give relevant (--relevant)"),
         (NAN, [0, 0, 0], None, "s", "-", "-", "score of item 3 for user 2 is nan"),
         (MASKED, [1, 1, 1], None, "s", "-", "-", "item 1 of user 1 has score -inf"),
@@ -190,11 +212,35 @@ DIAGONAL = [0, 1, 2]
         (ONES, "user_id,item_id|0,4", None, "t", 1, "item_id", "found 4"),
         (ONES, "user_id,item_id|anna,0", None, "t", 1, "user_id", "anna"),
         (ONES, "user_id,item_id|0,0|0,0", None, "t", 2, "-", "duplicate of row 1"),
-        (ONES, DIAGONAL, "user_id,item_id|1,1", "s", "-", "-", "is among the seen items"),
+        (
+            ONES,
+            DIAGONAL,
+            "user_id,item_id|1,1",
+            "s",
+            "-",
+            "-",
+            "is among the seen items",
+        ),
         (ONES, DIAGONAL, "user_id,item_id|0,5", "seen", 1, "item_id", "found 5"),
-        (ONES, DIAGONAL, np.zeros((3, 5), bool), "seen", "-", "-", "seen items are bool of shape"),
+        (
+            ONES,
+            DIAGONAL,
+            np.zeros((3, 5), bool),
+            "seen",
+            "-",
+            "-",
+            "seen items are bool of shape",
+        ),
         ({"x": ONES}, DIAGONAL, None, "s", "-", "-", "not arrays with scores"),
-        ({"scores": ONES, "held_out": DIAGONAL}, DIAGONAL, None, "s", "-", "-", "both give"),
+        (
+            {"scores": ONES, "held_out": DIAGONAL},
+            DIAGONAL,
+            None,
+            "s",
+            "-",
+            "-",
+            "both give",
+        ),
         (
             {"scores": ONES, "held_out": [0, 1, 9]},
             None,
@@ -204,20 +250,56 @@ DIAGONAL = [0, 1, 2]
             "held_out",
             "found 9; expected",
         ),
-        ({"scores": ONES, "seen": ONES > 0}, DIAGONAL, ONES, "s", "-", "-", "both give seen"),
-        ({"scores": ONES, "seen": [1, 2]}, DIAGONAL, None, "s", "-", "-", "seen items are int64"),
-        ({"scores": ONES, "item_ids": [1, 2, 1, 3]}, DIAGONAL, None, "s", 3, "-", "duplicate item"),
+        (
+            {"scores": ONES, "seen": ONES > 0},
+            DIAGONAL,
+            ONES,
+            "s",
+            "-",
+            "-",
+            "both give seen",
+        ),
+        (
+            {"scores": ONES, "seen": [1, 2]},
+            DIAGONAL,
+            None,
+            "s",
+            "-",
+            "-",
+            "seen items are int64",
+        ),
+        (
+            {"scores": ONES, "item_ids": [1, 2, 1, 3]},
+            DIAGONAL,
+            None,
+            "s",
+            3,
+            "-",
+            "duplicate item",
+        ),
     ],
 )
 def test_wrong_matrices(tmp_path, scores, relevant, seen, name, row, column, words):
     path, relevant, seen = (
         None if content is None else made(tmp_path, file, content)
-        for file, content in (("s.npy", scores), ("t.csv", relevant), ("seen.csv", seen))
+        for file, content in (
+            ("s.npy", scores),
+            ("t.csv", relevant),
+            ("seen.csv", seen),
+        )
     )
-    require(error_of(as_ranks, path, relevant=relevant, seen=seen), name, row, column, words)
+    require(
+        error_of(as_ranks, path, relevant=relevant, seen=seen),
+        name,
+        row,
+        column,
+        words,
+    )
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "npy", "npz", "run", "csv.gz", ""])
+@pytest.mark.parametrize(
+    "suffix", ["csv", "parquet", "npy", "npz", "run", "csv.gz", ""]
+)
 def test_no_file(tmp_path, suffix):
     path = tmp_path / f"missing.{suffix}"
     for read, what in (
@@ -236,8 +318,18 @@ def test_no_file(tmp_path, suffix):
     ("content", "relevant", "options", "words"),
     [
         ("user_id,item_id,rank|1,7,1", None, {}, "--relevant"),
-        ("user_id,item_id,rank|1,7,1", None, {"n_items": 1}, "n_items is 1, expected at least 2"),
-        ("user_id,item_id,rank|1,7,1|1,8,2|1,9,3", "1,7", {"n_items": 2}, "user 1 has 3 items"),
+        (
+            "user_id,item_id,rank|1,7,1",
+            None,
+            {"n_items": 1},
+            "n_items is 1, expected at least 2",
+        ),
+        (
+            "user_id,item_id,rank|1,7,1|1,8,2|1,9,3",
+            "1,7",
+            {"n_items": 2},
+            "user 1 has 3 items",
+        ),
         ("rank|3", None, {}, "give n_items (--n-items)"),
         (
             "rank|3",
@@ -245,16 +337,35 @@ def test_no_file(tmp_path, suffix):
             {"n_items": 9, "complete": True},
             "complete (--complete) does not go with ranks",
         ),
-        ("rank,n_candidates|3,9|1,3", None, {"n_items": 9}, "found n_candidates 3 to 9"),
-        (ONES, "0,0", {"n_items": 5}, "found number of items 4, but n_items (--n-items) is 5"),
+        (
+            "rank,n_candidates|3,9|1,3",
+            None,
+            {"n_items": 9},
+            "found n_candidates 3 to 9",
+        ),
+        (
+            ONES,
+            "0,0",
+            {"n_items": 5},
+            "found number of items 4, but n_items (--n-items) is 5",
+        ),
         ("user_id,item_id,rank|1,7,1", "1,8", {"complete": True}, "not --complete"),
-        ("user_id,item_id,rank|1,7,1", "1,7", {"complete": True, "n_items": 9}, "leave --n-items"),
+        (
+            "user_id,item_id,rank|1,7,1",
+            "1,7",
+            {"complete": True, "n_items": 9},
+            "leave --n-items",
+        ),
     ],
 )
-def test_options_that_do_not_go_with_the_file(tmp_path, content, relevant, options, words):
+def test_options_that_do_not_go_with_the_file(
+    tmp_path, content, relevant, options, words
+):
     path = made(tmp_path, "r.csv", content)
     if relevant:
-        options = options | {"relevant": made(tmp_path, "t.csv", f"user_id,item_id|{relevant}")}
+        options = options | {
+            "relevant": made(tmp_path, "t.csv", f"user_id,item_id|{relevant}")
+        }
     assert words in str(error_of(as_ranks, path, **options))
 
 
@@ -265,7 +376,9 @@ def test_errors_in_full(tmp_path):
         f"{tmp_path}/a b.csv, row 2, column rank: found x; expected whole numbers"
     )
     path = made(tmp_path, "r.csv", 'rank,n_candidates|"' + "1,9|" * 1000 + '",9|')
-    assert len(str(error_of(as_ranks, path))) < 250  # a value of many lines is cut short
+    assert (
+        len(str(error_of(as_ranks, path))) < 250
+    )  # a value of many lines is cut short
     # The reader guesses types from the beginning of a file: here it must change its mind.
     path = made(tmp_path, "r.csv", "|".join(["rank", *["7"] * 300_000, "oops"]))
     error = error_of(as_ranks, path, n_items=9)
@@ -293,7 +406,9 @@ def test_damaged_files_are_read_or_refused_in_one_line(tmp_path_factory, data):
     content = bytearray(files[name])
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.integers(0, len(content)))
-        content[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=4))
+        content[place : place + data.draw(st.integers(0, 3))] = data.draw(
+            st.binary(max_size=4)
+        )
     path = made(folder, name, bytes(content))
     relevant = made(folder, "t.csv", "user_id,item_id|1,7|2,7|q1,d2")
     for read, options in (

@@ -11,7 +11,15 @@ from sampled_metrics.metrics.measures import METRICS, parse_measure
 
 N_ITEMS = 200
 POPULATION = 3000
-OF_RANKS = ("rr", "ap", "ap-by-relevant", "ndcg", "ndcg-by-relevant", "ndcg-by-k", "auc")
+OF_RANKS = (
+    "rr",
+    "ap",
+    "ap-by-relevant",
+    "ndcg",
+    "ndcg-by-relevant",
+    "ndcg-by-k",
+    "auc",
+)
 
 
 def names_of_all_metrics():
@@ -29,7 +37,9 @@ NAMES = list(names_of_all_metrics())
 
 def population(rng, several, tied, graded, skill):
     """Ranks of relevant items whose scores exceed those of other items by a user's skill."""
-    n_relevant = rng.integers(1, 9, POPULATION) if several else np.ones(POPULATION, int)
+    n_relevant = (
+        rng.integers(1, 9, POPULATION) if several else np.ones(POPULATION, int)
+    )
     user = np.repeat(np.arange(POPULATION), n_relevant)
     column = np.concatenate([np.arange(n) for n in n_relevant])
     scores = rng.normal(size=(POPULATION, N_ITEMS))
@@ -47,7 +57,12 @@ def population(rng, several, tied, graded, skill):
     return sm.Ranks(n, better, level - 1, n_found=n_relevant, relevance=grades)
 
 
-KINDS = [(False, False, False), (False, True, False), (True, False, False), (True, True, True)]
+KINDS = [
+    (False, False, False),
+    (False, True, False),
+    (True, False, False),
+    (True, True, True),
+]
 questions = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
 
@@ -72,14 +87,24 @@ def test_interval_is_near_that_of_student(kind):
 def test_precision_of_several_items_is_as_wide_as_recall():
     """With three relevant items each, precision@10 is recall@10 times 3/10, and so is its error."""
     rng = np.random.default_rng(2)
-    better = np.sort(rng.permuted(np.tile(np.arange(30), (300, 1)), axis=1)[:, :3], axis=1)
+    better = np.sort(
+        rng.permuted(np.tile(np.arange(30), (300, 1)), axis=1)[:, :3], axis=1
+    )
     ranks = sm.Ranks([30] * 300, better.ravel(), [0] * 900, n_found=[3] * 300)
-    recall, precision, by_k = sm.evaluate(ranks, ["recall@10", "precision@10", "ndcg-by-k@10"])
+    recall, precision, by_k = sm.evaluate(
+        ranks, ["recall@10", "precision@10", "ndcg-by-k@10"]
+    )
     for field in ("value", "std_error", "ci_low", "ci_high"):
-        assert getattr(precision, field) == pytest.approx(0.3 * getattr(recall, field), rel=1e-9)
+        assert getattr(precision, field) == pytest.approx(
+            0.3 * getattr(recall, field), rel=1e-9
+        )
     assert by_k.ci_low < by_k.value < by_k.ci_high
-    worse = sm.Ranks([30] * 300, ((better + 9) % 30).ravel(), [0] * 900, n_found=[3] * 300)
-    of_recall, of_precision = sm.compare({"a": ranks, "b": worse}, ["recall@10", "precision@10"])
+    worse = sm.Ranks(
+        [30] * 300, ((better + 9) % 30).ravel(), [0] * 900, n_found=[3] * 300
+    )
+    of_recall, of_precision = sm.compare(
+        {"a": ranks, "b": worse}, ["recall@10", "precision@10"]
+    )
     for field in ("difference", "ci_low", "ci_high"):
         scaled = 0.3 * getattr(of_recall, field)
         assert getattr(of_precision, field) == pytest.approx(scaled, rel=1e-9)
@@ -91,10 +116,14 @@ def test_the_few_users_who_carry_a_precision_are_counted():
     better = np.tile([97, 98, 99], (300, 1))
     better[:8] = [0, 1, 2]
     ranks = sm.Ranks([100] * 300, better.ravel(), [0] * 900, n_found=[3] * 300)
-    words = " ".join(str(sm.evaluate(ranks, "precision@10, recall@10, f1@10, hit@10")).split())
+    words = " ".join(
+        str(sm.evaluate(ranks, "precision@10, recall@10, f1@10, hit@10")).split()
+    )
     for metric in ("precision@10", "recall@10", "f1@10"):
         assert f"{metric}: about 8 of 300 users" in words
-    assert "hit@10: about" not in words  # the interval of a share is right for any number of users
+    assert (
+        "hit@10: about" not in words
+    )  # the interval of a share is right for any number of users
 
 
 @questions
@@ -116,21 +145,30 @@ def shares_that_hold(kind, n_users, n_samples):
     a = population(np.random.default_rng(3), *kind, skill=1.5)
     b = population(np.random.default_rng(3), *kind, skill=1.0)
     values = {result.metric: result.value for result in sm.evaluate(a, NAMES)}
-    apart = {result.metric: result.difference for result in sm.compare({"a": a, "b": b}, NAMES)}
+    apart = {
+        result.metric: result.difference
+        for result in sm.compare({"a": a, "b": b}, NAMES)
+    }
     rng = np.random.default_rng(4)
     held = np.zeros((2, len(NAMES)))
     for _ in range(n_samples):
         rows = rng.integers(0, POPULATION, n_users)
         sample = {"a": a.take(rows), "b": b.take(rows)}
-        alone = [(each, values[each.metric]) for each in sm.evaluate(sample["a"], NAMES)]
+        alone = [
+            (each, values[each.metric]) for each in sm.evaluate(sample["a"], NAMES)
+        ]
         pairs = [(each, apart[each.metric]) for each in sm.compare(sample, NAMES)]
         for row, found in enumerate((alone, pairs)):
-            held[row] += [x.ci_low - 1e-12 <= true <= x.ci_high + 1e-12 for x, true in found]
+            held[row] += [
+                x.ci_low - 1e-12 <= true <= x.ci_high + 1e-12 for x, true in found
+            ]
     return held / n_samples
 
 
 @questions
-@pytest.mark.parametrize(("kind", "n_users"), [(KINDS[0], 100), (KINDS[2], 100), (KINDS[3], 60)])
+@pytest.mark.parametrize(
+    ("kind", "n_users"), [(KINDS[0], 100), (KINDS[2], 100), (KINDS[3], 60)]
+)
 def test_intervals_of_all_metrics_hold_the_value_of_the_population(kind, n_users):
     """In 20 samples 19 are expected; fewer than 14 have a chance of 3e-6 if 95 % hold the value."""
     assert shares_that_hold(kind, n_users, 20).min() >= 14 / 20

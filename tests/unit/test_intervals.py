@@ -13,7 +13,9 @@ from scipy import optimize, stats
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.intervals.population import Estimate, Shape, estimate
 
-VALUES = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, -0.2]), min_size=3, max_size=40)
+VALUES = st.lists(
+    st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, -0.2]), min_size=3, max_size=40
+)
 PRIOR = Shape.of([0.0, 0.0, 0.0, 1.0])
 
 
@@ -36,7 +38,9 @@ class TestShape:
     def test_moments(self, values, centre):
         shape = Shape.of(values)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # equal values lose precision
+            warnings.simplefilter(
+                "ignore", RuntimeWarning
+            )  # equal values lose precision
             moments = [stats.moment(values, order=k) for k in (2, 3, 4)]
         assert shape[:4] == pytest.approx((np.mean(values), *moments), abs=1e-15)
         assert shape[4:] == (min(values), max(values))
@@ -56,14 +60,22 @@ class TestShape:
         ]
         shape, n = Shape.of_means(Shape.of(a), n_a, Shape.of(b), n_b)
         assert (n, shape.mean) == (min(n_a, n_b), pytest.approx(np.mean(differences)))
-        second, third, fourth = (stats.moment(differences, order=k) for k in (2, 3, 4))
-        assert (shape.second / n, shape.third / n**2) == pytest.approx((second, third))
-        assert (shape.fourth - 3 * shape.second**2) / n**3 == pytest.approx(fourth - 3 * second**2)
+        second, third, fourth = (
+            stats.moment(differences, order=k) for k in (2, 3, 4)
+        )
+        assert (shape.second / n, shape.third / n**2) == pytest.approx(
+            (second, third)
+        )
+        assert (shape.fourth - 3 * shape.second**2) / n**3 == pytest.approx(
+            fourth - 3 * second**2
+        )
         assert (shape.low, shape.high) == pytest.approx((-0.9, 0.9))
 
 
 class TestEstimate:
-    @pytest.mark.parametrize(("successes", "n"), [(40, 100), (1, 30), (29, 30), (500, 1000)])
+    @pytest.mark.parametrize(
+        ("successes", "n"), [(40, 100), (1, 30), (29, 30), (500, 1000)]
+    )
     def test_shares_of_successes_have_the_interval_of_wilson(self, successes, n):
         share = Shape.of([1.0] * successes + [0.0] * (n - successes))
         # The half user of the prior does not matter where it is as those observed.
@@ -78,15 +90,25 @@ class TestEstimate:
     def test_users_who_were_not_observed(self, likely):
         """30 users at 0, half a user at 0 or 1 with probability 3/4 and 1/4, 50 likely users."""
         found = estimate(Shape.of([0.0] * 30), 30, PRIOR, likely=likely)
-        users, weights = ([0, 1], [0.375, 0.125]) if likely is None else ([0, 0.5, 1], [0, 50, 0])
+        users, weights = (
+            ([0, 1], [0.375, 0.125]) if likely is None else ([0, 0.5, 1], [0, 50, 0])
+        )
         if likely is not None:
             weights = np.array([0.375 + 50 / 3, 50 / 3, 0.125 + 50 / 3])
         total = 30 + sum(weights)
-        second, third, fourth = (np.dot(weights, np.power(users, k)) / total for k in (2, 3, 4))
+        second, third, fourth = (
+            np.dot(weights, np.power(users, k)) / total for k in (2, 3, 4)
+        )
         step = stats.t.ppf(0.975, 29) ** 2 / 30
-        curvature = max(fourth / second**2 - 3 - third**2 / second**3, -2)  # as of successes
+        curvature = max(
+            fourth / second**2 - 3 - third**2 / second**3, -2
+        )  # as of successes
         # (1 - step c/2) x^2 - step (k3/v) x - step v 30/29 = 0
-        terms = [1 - step * curvature / 2, -step * third / second, -step * second * 30 / 29]
+        terms = [
+            1 - step * curvature / 2,
+            -step * third / second,
+            -step * second * 30 / 29,
+        ]
         assert found.ci_high == pytest.approx(max(np.roots(terms)))
         assert (found.value, found.std_error, found.ci_low) == (0.0, 0.0, 0.0)
 
@@ -106,16 +128,23 @@ class TestEstimate:
 
     @pytest.mark.parametrize(
         ("users", "confidence", "word"),
-        [*((4, x, "confidence") for x in (0.0, 1.0, -1.0, 95.0, math.nan)), (0, 0.95, "no users")],
+        [
+            *((4, x, "confidence") for x in (0.0, 1.0, -1.0, 95.0, math.nan)),
+            (0, 0.95, "no users"),
+        ],
     )
     def test_errors(self, users, confidence, word):
         with pytest.raises(InputError, match=word):
             estimate(PRIOR, users, PRIOR, confidence)
 
     @given(VALUES, st.floats(0.01, 0.99), st.floats(0.01, 0.99))
-    def test_more_confidence_is_wider_and_within_the_possible_values(self, values, one, other):
+    def test_more_confidence_is_wider_and_within_the_possible_values(
+        self, values, one, other
+    ):
         shape = Shape.of(values)
-        narrow, wide = (estimate(shape, len(values), PRIOR, each) for each in sorted([one, other]))
+        narrow, wide = (
+            estimate(shape, len(values), PRIOR, each) for each in sorted([one, other])
+        )
         assert wide.ci_low <= narrow.ci_low + 1e-15
         assert narrow.ci_high <= wide.ci_high + 1e-15
         assert min(0.0, wide.value) <= wide.ci_low <= wide.value <= wide.ci_high
@@ -126,7 +155,9 @@ DRAWS = {
     "hits": (lambda rng, n: (rng.random(n) < 0.05).astype(float), 0.05),
     # As a corrected recall: mostly about 0, now and then 0.6, below 0 between.
     "corrected": (
-        lambda rng, n: rng.choice([0.57, 0.02, -0.04, 0.0], n, p=[0.1, 0.05, 0.15, 0.7]),
+        lambda rng, n: rng.choice(
+            [0.57, 0.02, -0.04, 0.0], n, p=[0.1, 0.05, 0.15, 0.7]
+        ),
         0.57 * 0.1 + 0.02 * 0.05 - 0.04 * 0.15,
     ),
 }

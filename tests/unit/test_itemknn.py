@@ -34,7 +34,9 @@ def scores_by_loops(train, settings):
     for i, j in itertools.product(range(n), repeat=2):
         if histories[i] and histories[j] and (i != j or settings.self_similarity):
             common = len(histories[i] & histories[j])
-            cosine[i, j] = np.sqrt(common**2 / (len(histories[i]) * len(histories[j])))
+            cosine[i, j] = np.sqrt(
+                common**2 / (len(histories[i]) * len(histories[j]))
+            )
     k, k_prime = settings.k, settings.k_prime
     if settings.neighbour_axis == "column":
         k, k_prime = k_prime, k
@@ -61,8 +63,12 @@ def random_train(seed):
 
 @pytest.mark.parametrize("self_similarity", [True, False])
 @pytest.mark.parametrize("neighbour_axis", ["row", "column"])
-@pytest.mark.parametrize(("q", "k", "k_prime"), [(3, None, None), (1, None, 3), (0.5, 4, 2)])
-def test_every_reading_agrees_with_loops(q, k, k_prime, neighbour_axis, self_similarity):
+@pytest.mark.parametrize(
+    ("q", "k", "k_prime"), [(3, None, None), (1, None, 3), (0.5, 4, 2)]
+)
+def test_every_reading_agrees_with_loops(
+    q, k, k_prime, neighbour_axis, self_similarity
+):
     for seed, normalise_scores in itertools.product(range(3), [True, False]):
         settings = ItemKNNSettings(
             q=q, k=k, k_prime=k_prime, neighbour_axis=neighbour_axis,
@@ -71,7 +77,9 @@ def test_every_reading_agrees_with_loops(q, k, k_prime, neighbour_axis, self_sim
         train = random_train(seed)
         found = ItemKNN(settings).fit(csr_array(train)).score(np.arange(14))
         expected = scores_by_loops(train, settings)
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15, err_msg=f"seed {seed}")
+        np.testing.assert_allclose(
+            found, expected, rtol=1e-12, atol=1e-15, err_msg=f"seed {seed}"
+        )
 
 
 def test_similarities_equal_on_paper_are_equal_in_the_machine():
@@ -80,7 +88,11 @@ def test_similarities_equal_on_paper_are_equal_in_the_machine():
     train[:12, 0] = train[6:33, 1] = train[[*range(4), *range(40, 48)], 2] = 1
     settings = ItemKNNSettings(k_prime=1, self_similarity=False)
     weights = ItemKNN(settings).fit(csr_array(train)).weights.toarray()
-    assert (weights[:, 0] > 0).tolist() == [False, True, False]  # the smaller number is nearer
+    assert (weights[:, 0] > 0).tolist() == [
+        False,
+        True,
+        False,
+    ]  # the smaller number is nearer
 
 
 def split_of(train, held_out):
@@ -95,12 +107,17 @@ def all_weights(model):
     return np.hstack([columns for _, columns in model.tiles.columns()])
 
 
-@pytest.mark.parametrize("neighbours", [{}, {"k": 2}, {"k_prime": 2}, {"k": 3, "k_prime": 2}])
+@pytest.mark.parametrize(
+    "neighbours", [{}, {"k": 2}, {"k_prime": 2}, {"k": 3, "k_prime": 2}]
+)
 @pytest.mark.parametrize("self_similarity", [True, False])
 def test_slabs_kind_of_product_and_what_is_kept_make_no_difference(
     monkeypatch, neighbours, self_similarity
 ):
-    train, module = csr_array(random_train(1)), "sampled_metrics.study.recommenders.neighbours"
+    train, module = (
+        csr_array(random_train(1)),
+        "sampled_metrics.study.recommenders.neighbours",
+    )
     settings = ItemKNNSettings(q=1.5, **neighbours, self_similarity=self_similarity)
     held_out = np.full(14, 4)
     held_out[:9] = [np.flatnonzero(row == 0)[-1] for row in train.toarray()[:9]]
@@ -109,7 +126,13 @@ def test_slabs_kind_of_product_and_what_is_kept_make_no_difference(
     ranks = rank(whole.score, split.seen, split.held_out)
     assert ranks.n_tied.any()
     # 11 items in slabs of 5 or 10 would leave one for the last
-    for slab, gain, kept in ((3, 1e9, 99), (3, 0, 99), (256, 0, 2), (5, 1e9, 2), (10, 0, 2)):
+    for slab, gain, kept in (
+        (3, 1e9, 99),
+        (3, 0, 99),
+        (256, 0, 2),
+        (5, 1e9, 2),
+        (10, 0, 2),
+    ):
         monkeypatch.setattr(f"{module}._SLAB", slab)
         monkeypatch.setattr(f"{module}._GAIN", gain)
         monkeypatch.setattr(f"{module}.MOST_KEPT", kept)
@@ -117,9 +140,13 @@ def test_slabs_kind_of_product_and_what_is_kept_make_no_difference(
         again = ItemKNN(settings).fit(train)
         assert isinstance(again.scorer, Tiles) == (not neighbours)
         np.testing.assert_array_equal(all_weights(again), all_weights(whole))
-        np.testing.assert_array_equal(again.score(np.arange(14)), whole.score(np.arange(14)))
+        np.testing.assert_array_equal(
+            again.score(np.arange(14)), whole.score(np.arange(14))
+        )
         if not neighbours:
-            ends = np.cumsum([columns.shape[1] for _, columns in again.tiles.columns()])
+            ends = np.cumsum(
+                [columns.shape[1] for _, columns in again.tiles.columns()]
+            )
             assert [first for first, _ in again.tiles.columns()] == [0, *ends[:-1]]
         pieces = [rank_piece(again.scorer, split, f"{n}-of-2") for n in (1, 2)]
         for name in ("n_candidates", "n_better", "n_tied", "users"):
@@ -152,11 +179,15 @@ def test_the_nearest_of_many(k):
     """Equal similarities are taken from left to right."""
     similarity = np.random.default_rng(k).integers(0, 50, (5, 2000)) / 50.0
     marked = _nearest(similarity, k)
-    assert [set(np.flatnonzero(row)) for row in marked] == [nearest(row, k) for row in similarity]
+    assert [set(np.flatnonzero(row)) for row in marked] == [
+        nearest(row, k) for row in similarity
+    ]
 
 
 def test_more_common_users_than_an_int16_holds():
-    model = ItemKNN(ItemKNNSettings(normalise_scores=False)).fit(csr_array(np.ones((40_000, 2))))
+    model = ItemKNN(ItemKNNSettings(normalise_scores=False)).fit(
+        csr_array(np.ones((40_000, 2)))
+    )
     np.testing.assert_allclose(all_weights(model), np.full((2, 2), np.sqrt(0.5)))
 
 
@@ -193,5 +224,7 @@ def test_memory_for_all_pairs(kept, bytes_of_a_pair):
     """With slabs of some columns, 8 bytes a pair are kept; beyond the limit none are."""
     command = [sys.executable, "-c", MEMORY, "6000", str(kept)]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    )
     assert float(done.stdout) < bytes_of_a_pair

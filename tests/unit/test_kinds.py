@@ -78,15 +78,28 @@ def test_users_without_a_held_out_item_are_left_out(none):
     for data in (S, lambda users: S[users], (LEFT, RIGHT)):
         (found,) = sm.evaluate(data, "auc", relevant=held, seen=SEEN)
         assert (found.value, found.n_users) == (pytest.approx(expected.value), 19)
-    for score in (S, csr_array(S), FRAME, Dlpack(S), (LEFT, RIGHT), lambda users: S[users]):
+    for score in (
+        S,
+        csr_array(S),
+        FRAME,
+        Dlpack(S),
+        (LEFT, RIGHT),
+        lambda users: S[users],
+    ):
         assert len(sm.rank(score, SEEN, held)) == 19
 
 
 def test_dictionaries_and_columns_of_held_out_items_among_negatives():
     lists = {user: row[:9] for user, row in enumerate(np.argsort(-S))}
     held = [int(lists[user][user % 4]) for user in TOP]
-    for relevant in (held, dict(enumerate(held)), {u: [i] for u, i in enumerate(held)}):
-        (found,) = sm.correct(lists, "mrr", "sampled", relevant=relevant, n_items=30, shape="none")
+    for relevant in (
+        held,
+        dict(enumerate(held)),
+        {u: [i] for u, i in enumerate(held)},
+    ):
+        (found,) = sm.correct(
+            lists, "mrr", "sampled", relevant=relevant, n_items=30, shape="none"
+        )
         assert found.value == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
 
 

@@ -29,7 +29,9 @@ REFERENCE = ROOT / "results/reference"
 @pytest.fixture(scope="module")
 def records():
     own = {name: Ranks.read(REFERENCE / f"ranks/{name}.parquet") for name in OF_PAPER}
-    return contenders(own, [REFERENCE / f"{name}.parquet" for name in KEPT], is_paper=True)
+    return contenders(
+        own, [REFERENCE / f"{name}.parquet" for name in KEPT], is_paper=True
+    )
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +42,13 @@ def content(records):
 def test_ten_recommenders_come_out_in_the_wrong_order(content):
     at = content["sizes"].index(100)
     boards = content["metrics"].values()
-    assert [(board["wrong"][at], board["decided"]) for board in boards] == [(13, 30), (11, 29)]
-    assert all(board["wrong"][-1] == 0 and board["shown"][-1] == [] for board in boards)
+    assert [(board["wrong"][at], board["decided"]) for board in boards] == [
+        (13, 30),
+        (11, 29),
+    ]
+    assert all(
+        board["wrong"][-1] == 0 and board["shown"][-1] == [] for board in boards
+    )
 
 
 def test_wrong_orders_are_those_of_compare(records, content):
@@ -50,17 +57,25 @@ def test_wrong_orders_are_those_of_compare(records, content):
     board = content["metrics"]["HR@10"]
     for column in (0, content["sizes"].index(100), -1):
         here = dict(zip(names, np.array(board["values"])[:, column], strict=True))
-        wrong = sum(pair.difference * (here[pair.b] - here[pair.a]) < 0 for pair in decided)
+        wrong = sum(
+            pair.difference * (here[pair.b] - here[pair.a]) < 0 for pair in decided
+        )
         assert board["wrong"][column] == wrong
 
 
 @pytest.mark.parametrize("m", [20, 1000])
-def test_values_are_the_hypergeometric_ones_with_ties_in_random_order(records, content, m):
+def test_values_are_the_hypergeometric_ones_with_ties_in_random_order(
+    records, content, m
+):
     ranks = records["item-kNN, 10 (Z)"]
     assert ranks.n_tied.max() > 1000
     top = np.arange(10)
-    n, below, ties = (x[:, None] for x in (ranks.n_candidates, ranks.n_better, ranks.n_tied))
-    ends = [hypergeom.sf(top, n, better, m + 1) for better in (below, below + ties + 1)]
+    n, below, ties = (
+        x[:, None] for x in (ranks.n_candidates, ranks.n_better, ranks.n_tied)
+    )
+    ends = [
+        hypergeom.sf(top, n, better, m + 1) for better in (below, below + ties + 1)
+    ]
     share = ((ends[1] - ends[0]) * n / ((m + 1) * (ties + 1))).sum(axis=1).mean()
     place = list(records).index("item-kNN, 10 (Z)")
     found = content["metrics"]["HR@10"]["values"][place][content["sizes"].index(m)]
@@ -72,7 +87,9 @@ def test_values_are_means_of_draws(records, content):
     draws = draw_sampled_ranks(ranks, 100, np.random.default_rng(1).spawn(10))
     place = list(records).index("item-kNN, 10 (Z)")
     found = content["metrics"]["HR@10"]["values"][place][content["sizes"].index(100)]
-    assert np.mean(draws <= 10) == pytest.approx(found, abs=0.006)  # four standard errors
+    assert np.mean(draws <= 10) == pytest.approx(
+        found, abs=0.006
+    )  # four standard errors
 
 
 def test_over_all_items_values_are_exact(records, content):
@@ -129,7 +146,10 @@ def test_there_is_a_board_of_several_recommenders_with_the_same_candidates():
     others = Ranks([60, 50], [2, 1], [0, 0])
     many = Ranks([60, 60], [1, 2], [0, 0])
     measures = parse_measures("ap, hr@200, hr@10, hr@5, hr@1")
-    assert list(board_of({"A": few, "B": others}, measures)["metrics"]) == ["HR@10", "HR@5"]
+    assert list(board_of({"A": few, "B": others}, measures)["metrics"]) == [
+        "HR@10",
+        "HR@5",
+    ]
     assert board_of({"A": few, "B": many}, measures) is None
     assert board_of({"A": few}, measures) is None
     assert board_of({"A": few, "B": others}, parse_measures("ap, hr@200")) is None
@@ -164,7 +184,11 @@ def test_brackets_of_the_study_are_undecided_pairs_of_compare(records, content):
 
 def test_nothing_is_said_of_orders_where_none_is_decided():
     few = Ranks([50] * 4, [1, 2, 30, 40], [0] * 4)
-    board = leaderboard({"A": few, "B": few}, parse_measures("hr@10"))["metrics"]["HR@10"]
+    board = leaderboard({"A": few, "B": few}, parse_measures("hr@10"))["metrics"][
+        "HR@10"
+    ]
     assert board["decided"] == 0
-    assert all("decide the order of no pair" in headline for headline in board["headline"])
+    assert all(
+        "decide the order of no pair" in headline for headline in board["headline"]
+    )
     assert board["together"] == [[1, 2, 0]]

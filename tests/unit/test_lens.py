@@ -41,7 +41,9 @@ TIED = {"A": [0, 3, 0, 0], "B": [1, 0, 20, 0], "C": [0, 4, 0, 0]}
 
 def shown_of(names):
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in names}
-    return lens(records, [parse_measure(x) for x in METRICS], parse_estimators(["sampled"]), M)
+    return lens(
+        records, [parse_measure(x) for x in METRICS], parse_estimators(["sampled"]), M
+    )
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +77,9 @@ def test_lines_are_leads_over_the_mean_of_all(shown):
     most = np.abs(leads).max()
     assert shown["lines"]["most"] == round(100 * most)
     all_ys = heights(leads, most)
-    for row, (name, line) in enumerate(zip("ABC", shown["lines"]["lines"], strict=True)):
+    for row, (name, line) in enumerate(
+        zip("ABC", shown["lines"]["lines"], strict=True)
+    ):
         xs, ys = points(line["d"]).T
         assert np.abs(xs - WIDTH * np.log(ks) / np.log(N)).max() <= 0.5
         assert np.abs(ys - all_ys[row]).max() <= 0.501
@@ -92,8 +96,12 @@ def test_lines_are_leads_over_the_mean_of_all(shown):
 
 def test_lines_that_part_only_at_the_end_have_no_names():
     """A name there would leave the chart."""
-    records = {x: Ranks([N] * 2, [0, last], [0, 0]) for x, last in (("A", 800), ("B", 999))}
-    shown = lens(records, [parse_measure("recall@10")], parse_estimators(["sampled"]), M)
+    records = {
+        x: Ranks([N] * 2, [0, last], [0, 0]) for x, last in (("A", 800), ("B", 999))
+    }
+    shown = lens(
+        records, [parse_measure("recall@10")], parse_estimators(["sampled"]), M
+    )
     lines = shown["lines"]["lines"]
     furthest = np.abs(points(lines[0]["d"]) - points(lines[1]["d"]))[:, 1].argmax()
     assert points(lines[0]["d"])[furthest, 0] > 0.95 * WIDTH
@@ -111,14 +119,27 @@ def test_the_line_of_one_recommender_is_its_recall():
 
 def test_lines_that_coincide_have_no_names():
     ranks = Ranks([N] * 4, BETTER["A"], TIED["A"])
-    twice = lens({"A": ranks, "B": ranks}, [parse_measure("ap")], parse_estimators(["sampled"]), M)
+    twice = lens(
+        {"A": ranks, "B": ranks},
+        [parse_measure("ap")],
+        parse_estimators(["sampled"]),
+        M,
+    )
     assert [line["name"] for line in twice["lines"]["lines"]] == ["", ""]
 
 
 def test_the_axis_is_logarithmic(shown):
-    assert shown["ticks"] == [("1", 0.0), ("10", 33.3), ("100", 66.7), ("1,000", 100.0)]
+    assert shown["ticks"] == [
+        ("1", 0.0),
+        ("10", 33.3),
+        ("100", 66.7),
+        ("1,000", 100.0),
+    ]
     # all credit of recall@10 ends after rank 10, and most of ap after rank 1
-    assert (shown["asked"]["recall@10"]["up"], shown["asked"]["recall@10"]["at"]) == ("", 33.3)
+    assert (shown["asked"]["recall@10"]["up"], shown["asked"]["recall@10"]["at"]) == (
+        "",
+        33.3,
+    )
     assert shown["asked"]["ap"]["at"] == 0.0
     assert shown["asked"]["ap"]["up"]
 
@@ -144,10 +165,14 @@ def test_chances_are_of_one_run(shown):
                 for places in places_of(name)
             ]
             means = np.array([p @ credit(sampled) for p in chances])
-            squares = np.array([p @ np.square(credit(sampled), dtype=float) for p in chances])
+            squares = np.array(
+                [p @ np.square(credit(sampled), dtype=float) for p in chances]
+            )
             mean[name] = means.mean()
             sd[name] = np.sqrt(np.maximum(squares - means**2, 0).sum()) / 4
-            exact[name] = np.mean([of_rank[metric](places).mean() for places in places_of(name)])
+            exact[name] = np.mean(
+                [of_rank[metric](places).mean() for places in places_of(name)]
+            )
         noisiest = max("ABC", key=sd.get)
         assert view["noise"] == [noisiest, f"{100 * sd[noisiest]:.2f}"]
         standing = sorted(range(3), key=lambda i: -mean["ABC"[i]])
@@ -163,12 +188,20 @@ def test_chances_are_of_one_run(shown):
             lead = (mean[x] - mean[y]) * np.sign(exact[x] - exact[y])
             expected.append((a, b, NormalDist().cdf(lead / np.hypot(sd[x], sd[y]))))
         assert np.allclose(view["right"], expected, atol=1e-6)
-        texts = [re.findall(r"Right in (\d+|less)", text)[0] for _, text, _ in view["pairs"]]
-        assert texts == [
-            f"{100 * chance:.0f}" if chance > 0.005 else "less" for *_, chance in expected
+        texts = [
+            re.findall(r"Right in (\d+|less)", text)[0]
+            for _, text, _ in view["pairs"]
         ]
-        assert [marks for *_, marks in view["pairs"]] == [round(20 * c) for *_, c in expected]
-        for (sign, text, _), (a, b, chance) in zip(view["pairs"], expected, strict=True):
+        assert texts == [
+            f"{100 * chance:.0f}" if chance > 0.005 else "less"
+            for *_, chance in expected
+        ]
+        assert [marks for *_, marks in view["pairs"]] == [
+            round(20 * c) for *_, c in expected
+        ]
+        for (sign, text, _), (a, b, chance) in zip(
+            view["pairs"], expected, strict=True
+        ):
             x, y = "ABC"[a], "ABC"[b]
             if exact[x] < exact[y]:
                 x, y = y, x
@@ -182,7 +215,9 @@ def test_chances_are_of_one_run(shown):
 def test_headlines_say_where_credit_has_halved(shown):
     """Of 1 / rank at rank 2; of its sampled form by sums over sampled ranks."""
     sampled = np.arange(1, M + 2)
-    expected = hypergeom.pmf(sampled - 1, N - 1, np.arange(N)[:, None], M) @ (1 / sampled)
+    expected = hypergeom.pmf(sampled - 1, N - 1, np.arange(N)[:, None], M) @ (
+        1 / sampled
+    )
     half = int(np.argmax(expected <= expected[0] / 2)) + 1
     label, against, measured = shown["views"][f"ap sampled {M}"]["head"]
     assert (label, against) == (parse_measure("ap").label, f"{M} random items")
@@ -219,7 +254,9 @@ def test_windows_fill_their_side_of_the_axis(credit, sign):
 
 def test_the_area_of_a_window_is_the_credit_that_ends_there():
     # half of the credit ends after rank 10, the other half after rank 100
-    chart = Chart.up_to(1000, [parse_measure("recall@10"), parse_measure("recall@100")])
+    chart = Chart.up_to(
+        1000, [parse_measure("recall@10"), parse_measure("recall@100")]
+    )
     window = chart.window((chart.ks <= 10) / 2 + (chart.ks <= 100) / 2)
     steps = np.array(re.findall(r"h(\d+)v(-?\d+)", window["up"]), int)
     at, below_axis = steps.cumsum(axis=0).T
@@ -227,14 +264,19 @@ def test_the_area_of_a_window_is_the_credit_that_ends_there():
     assert (at[0], at[2]) == (333, 667)
     places = WIDTH * np.log(chart.ks) / np.log(1000)
     widths = np.diff(places)[np.isin(chart.ks[:-1], [10, 100])]
-    assert np.abs([heights_of[0], heights_of[2]] - UP * widths.min() / widths).max() <= 0.5
+    assert (
+        np.abs([heights_of[0], heights_of[2]] - UP * widths.min() / widths).max()
+        <= 0.5
+    )
     assert window["down"] == ""
 
 
 def test_verdicts_differ_where_different_pairs_are_in_order():
     texts, pairs = {}, [(0, 1), (0, 2), (1, 2)]
     for signs in product((-1, 0, 1), repeat=3):
-        text = verdict({pair: (sign, None) for pair, sign in zip(pairs, signs, strict=True)})
+        text = verdict(
+            {pair: (sign, None) for pair, sign in zip(pairs, signs, strict=True)}
+        )
         outcome = signs if len(set(signs)) == 1 else signs.count(1)
         assert texts.setdefault(text, outcome) == outcome
         if outcome == signs.count(1):
@@ -254,7 +296,11 @@ def test_lens_offers_round_numbers_of_negatives_where_candidates_are_many():
 def test_ranges_decide_orders_that_exclude_0():
     names = ["A", "B", "C"]
     ends = {(name, ""): (0.1, 0.4) for name in names}
-    ends |= {("A", "B"): (0.01, 0.2), ("A", "C"): (-0.3, -0.1), ("B", "C"): (-0.1, 0.0)}
+    ends |= {
+        ("A", "B"): (0.01, 0.2),
+        ("A", "C"): (-0.3, -0.1),
+        ("B", "C"): (-0.1, 0.0),
+    }
     rows = pd.DataFrame(
         [(5, *pair, *of) for pair, of in ends.items()],
         columns=["n_negatives", "a", "b", "low", "high"],
@@ -265,7 +311,11 @@ def test_ranges_decide_orders_that_exclude_0():
     assert (bars["leaning"], bars["open"], bars["m"]) == ([], 1, "5 random items")
     assert 0.5 < bars["most"] <= 0.51
     single = ranges_of(rows[:1].assign(n_negatives=1), ["A"], [0.1])
-    assert (single["m"], single["decided"], single["open"]) == ("1 random item", [], 0)
+    assert (single["m"], single["decided"], single["open"]) == (
+        "1 random item",
+        [],
+        0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -288,7 +338,9 @@ def test_the_order_of_a_pair_on_average_and_in_one_run(exact, mean, sd, expected
         return
     ((sign, chance),) = found.values()
     assert sign == expected[0]
-    assert chance == (expected[1] if expected[1] is None else pytest.approx(expected[1]))
+    assert chance == (
+        expected[1] if expected[1] is None else pytest.approx(expected[1])
+    )
 
 
 @pytest.mark.parametrize(
@@ -303,7 +355,9 @@ def test_the_order_of_a_pair_on_average_and_in_one_run(exact, mean, sd, expected
 )
 def test_what_is_measured_of_few_negatives(metric, m, words):
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "AB"}
-    view = lens(records, [parse_measure(metric)], parse_estimators(["sampled"]), m)["views"]
+    view = lens(records, [parse_measure(metric)], parse_estimators(["sampled"]), m)[
+        "views"
+    ]
     assert words in str(view[f"{metric} sampled {m}"])
 
 
@@ -311,7 +365,9 @@ def test_pairs_that_full_rankings_leave_undecided_have_a_sign_of_their_own(shown
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "ABC"}
     asked = [parse_measure("recall@10")], parse_estimators(["sampled"])
     undecided = [SimpleNamespace(metric="recall@10", a="C", b="A", order="undecided")]
-    view = lens(records, *asked, M, compared=undecided)["views"][f"recall@10 sampled {M}"]
+    view = lens(records, *asked, M, compared=undecided)["views"][
+        f"recall@10 sampled {M}"
+    ]
     usual = shown["views"][f"recall@10 sampled {M}"]
     signs = [sign for sign, *_ in view["pairs"]]
     assert signs.count("~") == 1
@@ -322,7 +378,11 @@ def test_pairs_that_full_rankings_leave_undecided_have_a_sign_of_their_own(shown
     others = [pair for i, pair in enumerate(view["pairs"]) if i != place]
     assert [pair for pair in usual["pairs"] if pair in others] == others
     right = sum(sign == 1 for sign, *_ in others)
-    assert [int(x) for x in re.findall(r"\d+", view["verdict"])] == [right, len(others), 1]
+    assert [int(x) for x in re.findall(r"\d+", view["verdict"])] == [
+        right,
+        len(others),
+        1,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -340,7 +400,11 @@ def test_lists_in_words_and_standings():
     assert [count(m, "random item") for m in (1, 2, 1000)] == [
         "1 random item", "2 random items", "1,000 random items",
     ]  # fmt: skip
-    assert [listed("X"), listed("XY"), listed("XYZ")] == ["X", "X and Y", "X, Y and Z"]
+    assert [listed("X"), listed("XY"), listed("XYZ")] == [
+        "X",
+        "X and Y",
+        "X, Y and Z",
+    ]
     found = standings(np.array([0.1, 0.5, 0.1 + 1e-12]))
     assert found == [(1, "50.0\xa0%"), (0, "10.0\xa0%"), (2, "10.0\xa0%")]
 

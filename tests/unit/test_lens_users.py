@@ -13,7 +13,9 @@ from sampled_metrics.pages.lens import Chart, grouped, lens, sizes_up_to
 from sampled_metrics.pages.words import percent
 from sampled_metrics.ranks import Ranks
 
-N = np.array([12, 30, 80, 30])  # further apart than 6 %, so that no numbers are averaged
+N = np.array(
+    [12, 30, 80, 30]
+)  # further apart than 6 %, so that no numbers are averaged
 BETTER = {"A": [0, 7, 50, 29], "B": [3, 1, 33, 1]}
 TIED = {"A": [0, 3, 0, 0], "B": [4, 0, 20, 2]}
 METRICS = ["recall@3", "ndcg", "auc"]
@@ -38,7 +40,9 @@ def given_of(sampling, m, n, ranks):
 def found(request):
     measures = [parse_measure(name) for name in METRICS]
     parsed = parse_estimators(ESTIMATORS)
-    return request.param, lens(records(), measures, parsed, M, [2], sampling=request.param)
+    return request.param, lens(
+        records(), measures, parsed, M, [2], sampling=request.param
+    )
 
 
 def test_estimates_and_windows_are_means_over_users(found):
@@ -50,20 +54,26 @@ def test_estimates_and_windows_are_means_over_users(found):
     parsed = parse_estimators(ESTIMATORS)
     for m in (2, M):
         vectors = estimator_matrix(parsed, measures, n, m, sampling=sampling)
-        for (i, metric), (j, estimator) in product(enumerate(METRICS), enumerate(ESTIMATORS)):
+        for (i, metric), (j, estimator) in product(
+            enumerate(METRICS), enumerate(ESTIMATORS)
+        ):
             vector = vectors[i, j]
             view = shown["views"][f"{metric} {estimator} {m}"]
             by_rank = np.zeros(ks.size)
             for of_user in N:
                 own = ks <= of_user
-                by_rank[own] += given_of(sampling, m, of_user, ks[own]) @ vector / N.size
+                by_rank[own] += (
+                    given_of(sampling, m, of_user, ks[own]) @ vector / N.size
+                )
             window = chart.window(by_rank)
             assert (view["up"], view["down"]) == (window["up"], window["down"])
             mean, variance = {}, {}
             for name in "AB":
                 users = []
                 for of_user, b, e in zip(N, BETTER[name], TIED[name], strict=True):
-                    given = given_of(sampling, m, of_user, np.arange(b + 1, b + e + 2)).mean(axis=0)
+                    given = given_of(
+                        sampling, m, of_user, np.arange(b + 1, b + e + 2)
+                    ).mean(axis=0)
                     first = given @ vector
                     users.append((first, given @ vector**2 - first**2))
                 mean[name], variance[name] = np.mean(users, axis=0)
@@ -95,20 +105,27 @@ def test_what_else_a_lens_says(found):
             ]
             exact.append(np.mean(of_users))
         assert shown["exact"][metric] == pytest.approx(exact, abs=5.1e-7)
-        assert shown["exact"][metric] == [round(value, 6) for value in shown["exact"][metric]]
+        assert shown["exact"][metric] == [
+            round(value, 6) for value in shown["exact"][metric]
+        ]
         best, other = sorted((0, 1), key=lambda i: -exact[i])
         assert shown["truth"][metric] == [
             (best, percent(exact[best])),
             (other, percent(exact[other])),
         ]
         assert shown["asked"][metric]["label"] == parse_measure(metric).label
-    assert shown["estimators"] == {e: parse_estimators([e])[0].label for e in ESTIMATORS}
+    assert shown["estimators"] == {
+        e: parse_estimators([e])[0].label for e in ESTIMATORS
+    }
     assert shown["start"] == {"metric": "recall@3", "estimator": "sampled", "m": M}
     # 12 candidates at least: 11 negatives at most, and 5 and 10 are near 6 and 11
     assert shown["sizes"] == [1, 2, 6, 11]
     assert (shown["last"], shown["fewest"], shown["n"]) == (80, 12, "38")
     assert shown["names"] == ["A", "B"]
-    assert shown["ticks"] == [("1", 0.0), ("10", round(100 * np.log(10) / np.log(80), 1))]
+    assert shown["ticks"] == [
+        ("1", 0.0),
+        ("10", round(100 * np.log(10) / np.log(80), 1)),
+    ]
 
 
 def test_estimators_with_a_parameter_are_left_out_beyond_500_negatives():
@@ -120,9 +137,12 @@ def test_estimators_with_a_parameter_are_left_out_beyond_500_negatives():
 
 
 @pytest.mark.parametrize(
-    ("m", "candidates", "last"), [(3, 5000, 2000), (3, 2001, 2000), (3, 2000, 1999), (7, 8, 7)]
+    ("m", "candidates", "last"),
+    [(3, 5000, 2000), (3, 2001, 2000), (3, 2000, 1999), (7, 8, 7)],
 )
-def test_numbers_of_negatives_end_at_all_other_candidates_or_2000(m, candidates, last):
+def test_numbers_of_negatives_end_at_all_other_candidates_or_2000(
+    m, candidates, last
+):
     asked = [parse_measure("rr")], parse_estimators(["sampled"])
     shown = lens({}, *asked, m, [], np.array([candidates]))
     assert shown["sizes"][-1] == last
@@ -139,43 +159,64 @@ def test_round_sizes_are_a_fifth_away_from_others():
 def test_groups_hold_users_with_nearly_the_same_ranks(step):
     """Every rank among 900 and 3,000 candidates, with ties of some: grouped as documented."""
     n = np.repeat([900, 3000], [900 // step, 3000 // step])
-    better = np.concatenate([np.arange(x) * step for x in (900 // step, 3000 // step)])
+    better = np.concatenate(
+        [np.arange(x) * step for x in (900 // step, 3000 // step)]
+    )
     tied = np.minimum((better % 3 == 0) * 4, n - 1 - better)
     groups = {}
     for user in zip(n, better, tied, strict=True):
         ends = [user[1] + 1, user[1] + user[2] + 1]
         key = [r if r <= 100 else 100 + round(np.log(r) / 0.03) for r in ends]
-        groups.setdefault((*key, user[2] > 0, round(np.log(user[0]) / 0.06)), []).append(user)
+        groups.setdefault(
+            (*key, user[2] > 0, round(np.log(user[0]) / 0.06)), []
+        ).append(user)
     expected = []
     for users in groups.values():
         candidates, above, beside = (round(x) for x in np.mean(users, axis=0))
         above = min(above, candidates - 1)
         share = len(users) / n.size
-        expected.append((candidates, above, min(beside, candidates - 1 - above), share))
+        expected.append(
+            (candidates, above, min(beside, candidates - 1 - above), share)
+        )
     population = grouped(Ranks(n, better, tied))
     kinds = population.ranks
-    found = zip(kinds.n_candidates, kinds.n_better, kinds.n_tied, population.share, strict=True)
+    found = zip(
+        kinds.n_candidates,
+        kinds.n_better,
+        kinds.n_tied,
+        population.share,
+        strict=True,
+    )
     np.testing.assert_allclose(sorted(found), sorted(expected), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
     ("n", "better", "tied", "kind"),
     [
-        ([102, 103], [101, 102], [0, 0], (102, 101, 0)),  # means 102.5, 101.5: rounded to even
+        (
+            [102, 103],
+            [101, 102],
+            [0, 0],
+            (102, 101, 0),
+        ),  # means 102.5, 101.5: rounded to even
         ([102, 103], [100, 100], [1, 2], (102, 100, 1)),  # 1.5 would be 2
         ([300, 300], [120, 121], [3, 4], (300, 120, 4)),  # 120.5 and 3.5
     ],
 )
 def test_means_of_groups_stay_ranks(n, better, tied, kind):
     (ranks, share, _) = vars(grouped(Ranks(n, better, tied))).values()
-    found = list(zip(ranks.n_candidates, ranks.n_better, ranks.n_tied, share, strict=True))
+    found = list(
+        zip(ranks.n_candidates, ranks.n_better, ranks.n_tied, share, strict=True)
+    )
     assert found == [(*kind, 1.0)]
 
 
 def test_names_of_lines_need_room_and_are_not_at_the_right_edge():
     """Recall@k of a and b, whose items have ranks 1 and 1,000, is 1 and 0 up to 999."""
     chart = Chart.up_to(1000, [])
-    ranks = {name: Ranks([1000], [better], [0]) for name, better in (("a", 0), ("b", 999))}
+    ranks = {
+        name: Ranks([1000], [better], [0]) for name, better in (("a", 0), ("b", 999))
+    }
     lines = chart.leads(ranks)["lines"]
     assert [(line["name"], line["above"], line["x"]) for line in lines] == [
         ("a", True, 0.0),
@@ -184,7 +225,10 @@ def test_names_of_lines_need_room_and_are_not_at_the_right_edge():
     assert [line["y"] for line in lines] == [5, 75]  # 20 and 300 of 400
     assert chart.leads(ranks)["most"] == 100
     # among 1,000 candidates at most 1 of 1,000 users differ: leads of .1 % look as large
-    near = {name: Ranks([1000] * 2, [better, 0], [0, 0]) for name, better in (("a", 1), ("b", 1))}
+    near = {
+        name: Ranks([1000] * 2, [better, 0], [0, 0])
+        for name, better in (("a", 1), ("b", 1))
+    }
     assert [line["name"] for line in chart.leads(near)["lines"]] == ["", ""]
 
 
@@ -203,7 +247,13 @@ def test_every_bar_of_a_window_is_where_its_credit_ends():
     window = chart.window(np.array([0.9, 0.6, 0.7, 0.3]))
     # falls of .3, -.1, .4 and .3 on equal widths: 90, -30, 120, 90 of 120 above, 45 below
     up = list(corners(window["up"]))
-    assert [y for axis, y in up if axis == "V"] == [350 - 90, 350, 350 - 120, 350 - 90, 350]
+    assert [y for axis, y in up if axis == "V"] == [
+        350 - 90,
+        350,
+        350 - 120,
+        350 - 90,
+        350,
+    ]
     assert [x for axis, x in up if axis == "H"] == [0, 333, 667, 1000, 1000]
     down = [("H", 333), ("V", 380), ("H", 667), ("V", 350), ("H", 1000), ("V", 350)]
     assert list(corners(window["down"])) == down
@@ -219,7 +269,9 @@ def test_every_bar_of_a_window_is_where_its_credit_ends():
     [("recall@10", 33.3, False), ("recall@1", 0.0, False), ("recall@5000", 100.0, False),
      ("ndcg@10", 33.3, True), ("precision@10", 33.3, False), ("auc", None, True)],
 )  # fmt: skip
-def test_where_a_metric_ends_all_at_once_only_its_place_is_shown(metric, at, has_area):
+def test_where_a_metric_ends_all_at_once_only_its_place_is_shown(
+    metric, at, has_area
+):
     measure = parse_measure(metric)
     drawn = Chart.up_to(1000, [measure]).cut_off(measure)
     assert bool(drawn["up"]) == has_area
@@ -236,7 +288,9 @@ def test_the_window_of_auc_is_that_of_a_credit_that_falls_by_the_same_at_each_ra
 def test_lines_begin_where_nobody_has_a_hit():
     """Recall@k is 0 for both up to k = 5, where a has all hits and b none until k = 50."""
     chart = Chart.up_to(100, [parse_measure("recall@5")])
-    ranks = {name: Ranks([100], [better], [0]) for name, better in (("a", 4), ("b", 49))}
+    ranks = {
+        name: Ranks([100], [better], [0]) for name, better in (("a", 4), ("b", 49))
+    }
     for line, lead in zip(chart.leads(ranks)["lines"], (1.0, -1.0), strict=True):
         ys = [float(point.split()[1]) for point in line["d"][1:].split("L")]
         height = dict(zip(chart.ks.tolist(), ys, strict=True))

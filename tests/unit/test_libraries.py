@@ -13,7 +13,15 @@ import pytest
 
 import sampled_metrics as sm
 from tests.unit import test_mistakes as mistakes
-from tests.unit.test_mistakes import ITEMS, USERS, World, corrected, evaluated, outcome, table
+from tests.unit.test_mistakes import (
+    ITEMS,
+    USERS,
+    World,
+    corrected,
+    evaluated,
+    outcome,
+    table,
+)
 
 world = mistakes.world  # a fixture
 Attempts = Iterator[tuple[str, Callable[[], Any], float]]
@@ -40,7 +48,9 @@ def lenskit_two_models_in_one_frame(w: World) -> Attempts:
     noise = np.random.default_rng(1).normal(size=w.masked.shape)
     other = np.argsort(-w.masked - noise, axis=1)[:, :20]
     second = table(np.repeat(np.arange(USERS), 20), other.ravel())
-    both = pd.concat([w.lists(20), second.assign(score=np.tile(np.arange(20.0, 0, -1), USERS))])
+    both = pd.concat(
+        [w.lists(20), second.assign(score=np.tile(np.arange(20.0, 0, -1), USERS))]
+    )
     for form, data in w.forms(both).items():
         yield form, evaluated(data, relevant=w.test_table), np.nan
 
@@ -74,15 +84,23 @@ def only_users_with_a_hit(w: World) -> Attempts:
 def recbole_sampled_candidates_in_a_matrix(w: World) -> Attempts:
     items = np.column_stack([w.held_out, w.negatives()])
     scores = np.full(w.scores.shape, -np.inf)
-    np.put_along_axis(scores, items, np.take_along_axis(w.scores, items, axis=1), axis=1)
+    np.put_along_axis(
+        scores, items, np.take_along_axis(w.scores, items, axis=1), axis=1
+    )
     for form, data in w.matrix_forms(scores).items():
         yield form, evaluated(data, relevant=w.held_out), w.truth
-        yield f"{form}, seen", evaluated(data, relevant=w.held_out, seen=w.seen_matrix), w.truth
+        yield (
+            f"{form}, seen",
+            evaluated(data, relevant=w.held_out, seen=w.seen_matrix),
+            w.truth,
+        )
 
 
 @mistake
 def recbole_hits_as_scores(w: World) -> Attempts:
-    hits = np.column_stack([w.top(20) == w.held_out[:, np.newaxis], np.ones(USERS)]).astype(int)
+    hits = np.column_stack(
+        [w.top(20) == w.held_out[:, np.newaxis], np.ones(USERS)]
+    ).astype(int)
     for form, data in w.matrix_forms(hits).items():
         yield form, evaluated(data, relevant=np.zeros(USERS, int)), w.truth
         yield f"{form}, sampled", corrected(data, positive=-1), w.truth
@@ -114,7 +132,9 @@ def implicit_lists_filled_up_with_minus_1(w: World) -> Attempts:
     is_filled = np.arange(20) >= length[:, np.newaxis]
     items[is_filled] = -1
     scores[is_filled] = np.finfo(np.float32).min
-    lists = table(np.repeat(np.arange(USERS), 20), items.ravel()).assign(score=scores.ravel())
+    lists = table(np.repeat(np.arange(USERS), 20), items.ravel()).assign(
+        score=scores.ravel()
+    )
     yield "both", evaluated((items, scores), relevant=w.held_out), np.nan
     yield "items", evaluated(items, relevant=w.held_out), np.nan
     yield "dictionary", evaluated(by_user(items), relevant=w.test_table), np.nan
@@ -159,7 +179,9 @@ def reranker_marks_from_1_to_5(w: World) -> Attempts:
 
 @mistake
 def reranker_candidates_as_a_full_ranking(w: World) -> Attempts:
-    pairs = w.pairs(w.negatives()).drop(columns="label").sample(frac=1, random_state=1)
+    pairs = (
+        w.pairs(w.negatives()).drop(columns="label").sample(frac=1, random_state=1)
+    )
     ordered = pairs.sort_values(["user_id", "score"], ascending=[True, False])
     for complete in (False, True):
         given = {"relevant": w.test_table, "complete": complete}
@@ -171,5 +193,11 @@ def reranker_candidates_as_a_full_ranking(w: World) -> Attempts:
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_are_not_silent(name: str, world: World) -> None:
-    found = {form: outcome(call, truth) for form, call, truth in MISTAKES[name](world)}
-    assert not {form: end for form, end in found.items() if end in ("silent", "not in the notes")}
+    found = {
+        form: outcome(call, truth) for form, call, truth in MISTAKES[name](world)
+    }
+    assert not {
+        form: end
+        for form, end in found.items()
+        if end in ("silent", "not in the notes")
+    }

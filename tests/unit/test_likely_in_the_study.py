@@ -6,7 +6,11 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from sampled_metrics.estimators import estimator_matrix, likely_estimates, parse_estimators
+from sampled_metrics.estimators import (
+    estimator_matrix,
+    likely_estimates,
+    parse_estimators,
+)
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.study.figures import FIGURES, STYLE
@@ -28,7 +32,9 @@ def ranked(ranks, n=101):
     return Ranks(np.full(ranks.size, n), ranks - 1, np.zeros_like(ranks))
 
 
-@pytest.mark.parametrize("sampling", [Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT])
+@pytest.mark.parametrize(
+    "sampling", [Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT]
+)
 def test_estimates_of_several_samples_are_those_of_each_alone(sampling):
     rng = np.random.default_rng(0)
     counts = rng.multinomial(900, rng.dirichlet(np.ones(21)), size=4)
@@ -36,15 +42,21 @@ def test_estimates_of_several_samples_are_those_of_each_alone(sampling):
     found = likely_estimates(counts, measures, 700, 20, sampling)
     for histogram, column in zip(counts, found.T, strict=True):
         about = {"sampling": sampling, "histogram": histogram}
-        vectors = estimator_matrix(parse_estimators("likely"), measures, 700, 20, **about)
+        vectors = estimator_matrix(
+            parse_estimators("likely"), measures, 700, 20, **about
+        )
         assert column == pytest.approx(vectors[:, 0] @ histogram / 900, rel=1e-12)
 
 
 def test_the_table_by_hand():
-    settings = ExperimentSettings(metrics=("ap",), estimators=("sampled",), repetitions=2)
+    settings = ExperimentSettings(
+        metrics=("ap",), estimators=("sampled",), repetitions=2
+    )
     repeated = np.array([[[0.5, 0.7]]])
     likely = np.array([[0.1, 0.3]])
-    by_hand = Experiment(settings, np.array([0.2]), repeated, None, None, likely, "by hand")
+    by_hand = Experiment(
+        settings, np.array([0.2]), repeated, None, None, likely, "by hand"
+    )
     cells = beside_others({"A": by_hand}).set_index("estimator")
     expected = {
         "Exact": (20, np.nan, np.nan),
@@ -60,10 +72,14 @@ def test_the_table_by_hand():
 def test_all_but_likely_is_as_in_table_3():
     rng = np.random.default_rng(0)
     settings = ExperimentSettings(
-        metrics=("recall@10", "auc"), estimators=("sampled", "cls"), n_negatives=20, repetitions=5
+        metrics=("recall@10", "auc"),
+        estimators=("sampled", "cls"),
+        n_negatives=20,
+        repetitions=5,
     )
     experiments = {
-        name: run_experiment(name, ranked(rng.integers(1, 102, 60)), settings) for name in "AB"
+        name: run_experiment(name, ranked(rng.integers(1, 102, 60)), settings)
+        for name in "AB"
     }
     beside = beside_others(experiments)
     found = beside[beside["estimator"] != "Likely"]
@@ -79,7 +95,9 @@ def test_markdown_has_the_numbers_of_the_csv(tmp_path):
     pd.testing.assert_frame_equal(again, TABLE)
     lines = (tmp_path / "likely.md").read_text().splitlines()
     found = {}
-    head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
+    head, _, *rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]
+    ]
     for metric, recommender, number, *cells in rows:
         for estimator, cell in zip(head[3:], cells, strict=True):
             found[metric, recommender, estimator, number] = cell
@@ -96,14 +114,22 @@ def test_markdown_has_the_numbers_of_the_csv(tmp_path):
 
 def test_errors_of_ranks_that_no_draw_changes():
     """First ranks stay first; metrics that are 0, here of last ranks, have no relative error."""
-    settings = ExperimentSettings(metrics=("recall@10", "auc"), estimators=("sampled", "bv:0.1"))
+    settings = ExperimentSettings(
+        metrics=("recall@10", "auc"), estimators=("sampled", "bv:0.1")
+    )
     records = {"first": ranked([1] * 50), "last": ranked([101] * 50)}
-    found = errors_against_samples(records, settings).set_index(["n_negatives", "estimator"])
+    found = errors_against_samples(records, settings).set_index(
+        ["n_negatives", "estimator"]
+    )
     assert list(found.index.unique("n_negatives")) == [10, 20, 50, 100]
     recall = [parse_measure("recall@10")]
     for m in (10, 20, 50, 100):
         vector = estimator_matrix(
-            parse_estimators("bv:0.1"), recall, 101, m, sampling=Sampling.WITHOUT_REPLACEMENT
+            parse_estimators("bv:0.1"),
+            recall,
+            101,
+            m,
+            sampling=Sampling.WITHOUT_REPLACEMENT,
         )[0, 0]
         errors = found["value"][m]
         assert errors["Sampled"] == 0.0
@@ -112,7 +138,9 @@ def test_errors_of_ranks_that_no_draw_changes():
 
 
 def test_errors_get_smaller_with_m_and_repeat():
-    settings = ExperimentSettings(metrics=("recall@10", "ap"), estimators=("sampled",))
+    settings = ExperimentSettings(
+        metrics=("recall@10", "ap"), estimators=("sampled",)
+    )
     ranks = np.random.default_rng(0).geometric(0.01, 2000).clip(1, 3000)
     records = {"A": ranked(ranks, 3000)}
     found = errors_against_samples(records, settings)
@@ -132,10 +160,14 @@ def test_in_the_reference_run_likely_is_nearest_at_every_size():
 
 def test_in_the_reference_run_likely_is_nearest_in_six_of_nine_cases():
     cells = TABLE[(TABLE["estimator"] != "Exact") & (TABLE["metric"] != "AUC")]
-    errors = cells.pivot(index=["metric", "recommender"], columns="estimator", values="error")
+    errors = cells.pivot(
+        index=["metric", "recommender"], columns="estimator", values="error"
+    )
     nearest = errors.idxmin(axis=1).value_counts().to_dict()
     assert nearest == {"Likely": 6, "CLS": 3}
-    words = " ".join((ROOT / "docs/estimators.md").read_text(encoding="utf-8").split())
+    words = " ".join(
+        (ROOT / "docs/estimators.md").read_text(encoding="utf-8").split()
+    )
     assert "smallest in 6 of 9 cases" in words
 
 
@@ -167,6 +199,7 @@ def test_auc_alone_has_no_figure():
 
 def test_one_m_and_errors_of_0_are_drawn():
     table = pd.DataFrame(
-        [("Likely", 10, 0.0), ("Sampled", 10, 0.0)], columns=["estimator", "n_negatives", "value"]
+        [("Likely", 10, 0.0), ("Sampled", 10, 0.0)],
+        columns=["estimator", "n_negatives", "value"],
     )
     assert len(drawn(table).axes) == 1

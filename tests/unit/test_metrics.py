@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.metrics import Measure, known_measures, measures, parse_measure, values
+from sampled_metrics.metrics import (
+    Measure,
+    known_measures,
+    measures,
+    parse_measure,
+    values,
+)
 from sampled_metrics.metrics.formulas import gains
 from sampled_metrics.metrics.measures import parse_measures, synonyms
 from sampled_metrics.ranks import Ranks
@@ -24,7 +30,10 @@ class TestNames:
     @pytest.mark.parametrize(
         ("name", "names"),
         [
-            ("hit@10", "hit@10 HR@10 hit_rate@10 HitRate@10 hits@10 hit_10 hit-10 success_10"),
+            (
+                "hit@10",
+                "hit@10 HR@10 hit_rate@10 HitRate@10 hits@10 hit_10 hit-10 success_10",
+            ),
             ("hit@10", "HitRatio@10 hitratio_10 Hit_Ratio@10"),
             ("rr", "rr mrr MRR recip_rank"),
             ("ap", "ap map MAP"),
@@ -47,7 +56,12 @@ class TestNames:
             assert measure.spelled(measure.kind) == name
 
     def test_a_name_without_the_cut_off_is_the_callers(self):
-        names = {"HR@10": "HR", "hit_rate_5": "hit", "accuracy@1": "recall", "MAP": "MAP"}
+        names = {
+            "HR@10": "HR",
+            "hit_rate_5": "hit",
+            "accuracy@1": "recall",
+            "MAP": "MAP",
+        }
         names |= {"F0.50@10": "F0.50", "f0.5_10": "f0.5", "AUC": "AUC"}
         for called, name in names.items():
             assert parse_measure(called).name == name
@@ -55,9 +69,25 @@ class TestNames:
     @pytest.mark.parametrize(
         "name",
         [
-            *("", "recall", "hr", "auc@10", "hit", "f1", "recall @10", "ndcg@²", "recall10"),
+            *(
+                "",
+                "recall",
+                "hr",
+                "auc@10",
+                "hit",
+                "f1",
+                "recall @10",
+                "ndcg@²",
+                "recall10",
+            ),
             *("recall@", "recall@0", "recall@1000000000", "recall@-1", "recall@1.5"),
-            *("recall@ten", "recall@10@10", "ndcg-by-k", "ap-by-k@10", "ndcg-by-hits@10"),
+            *(
+                "recall@ten",
+                "recall@10@10",
+                "ndcg-by-k",
+                "ap-by-k@10",
+                "ndcg-by-hits@10",
+            ),
             *("f@5", "f-1@5", "f1_0@5", "finf@5", "f1e999@5", "fBETA@5"),
             *("f0.12345678@5", "f²@5"),
         ],
@@ -69,7 +99,11 @@ class TestNames:
 
     @pytest.mark.parametrize(
         ("name", "words"),
-        [("recal@10", "mean recall"), ("recall", "as in recall@10"), ("auc@10", "no cut-off")],
+        [
+            ("recal@10", "mean recall"),
+            ("recall", "as in recall@10"),
+            ("auc@10", "no cut-off"),
+        ],
     )
     def test_what_may_have_been_meant(self, name, words):
         with pytest.raises(InputError, match=words):
@@ -79,12 +113,20 @@ class TestNames:
         ("name", "function"), [("mae", "mae"), ("RMSE", "rmse"), ("rmse@10", "rmse")]
     )
     def test_metrics_of_ratings_are_functions(self, name, function):
-        with pytest.raises(InputError, match=rf"sampled_metrics\.{function}\(") as caught:
+        with pytest.raises(
+            InputError, match=rf"sampled_metrics\.{function}\("
+        ) as caught:
             parse_measure(name)
         assert name in str(caught.value)
 
     def test_lists_of_names(self):
-        for names in ("hr@10,MRR", "hr@10, mrr", ["hr@10", "mrr"], ["hr@10,mrr"], ("hit@10", "RR")):
+        for names in (
+            "hr@10,MRR",
+            "hr@10, mrr",
+            ["hr@10", "mrr"],
+            ["hr@10,mrr"],
+            ("hit@10", "RR"),
+        ):
             assert parse_measures(names) == [Measure("hit", 10), Measure("rr")]
         assert parse_measures([parse_measure("ap"), "map"]) == [parse_measure("ap")]
         for names in ("", " , ", [], 10):
@@ -93,7 +135,11 @@ class TestNames:
 
     def test_names_of_other_libraries_are_metrics(self):
         for name in synonyms():
-            measure = None if name["ours"] == "-" else parse_measure(name["ours"].replace("K", "9"))
+            measure = (
+                None
+                if name["ours"] == "-"
+                else parse_measure(name["ours"].replace("K", "9"))
+            )
             # Names of ranx and trec_eval are read as they are, where they mean the same.
             same = name["theirs"] != "map@K"
             if name["library"] in ("ranx", "trec_eval") and same:
@@ -157,13 +203,21 @@ class TestOneRelevantItem:
 def rank_biased_precision():
     """Moffat and Zobel, 2008, declared as any metric is."""
 
-    @measures.register("rbp", "RBP", cutoff="optional", aliases=["rank-biased-precision"])
+    @measures.register(
+        "rbp", "RBP", cutoff="optional", aliases=["rank-biased-precision"]
+    )
     def rbp(levels, users, measure):
         k = measure.cutoff or int((levels.above + levels.size).max())
-        return levels.per_user(users, gains(levels, k, lambda place: 0.2 * 0.8 ** (place - 1)))
+        return levels.per_user(
+            users, gains(levels, k, lambda place: 0.2 * 0.8 ** (place - 1))
+        )
 
     yield
-    del measures.METRICS["rbp"], measures._KINDS["rbp"], measures._KINDS["rank-biased-precision"]
+    del (
+        measures.METRICS["rbp"],
+        measures._KINDS["rbp"],
+        measures._KINDS["rank-biased-precision"],
+    )
 
 
 @pytest.mark.usefixtures("rank_biased_precision")
@@ -190,7 +244,9 @@ class TestTies:
     def test_random_places_are_uniform(self):
         # 30,000 users with 2 ties: three places, each expected 10,000 times; 4 sd = 4 * 82
         records = Ranks(np.full(30_000, 9), np.full(30_000, 3), np.full(30_000, 2))
-        of_values = 1 / values(parse_measure("ap"), records, "random", np.random.default_rng(1))
+        of_values = 1 / values(
+            parse_measure("ap"), records, "random", np.random.default_rng(1)
+        )
         ranks, counts = np.unique(of_values.round(), return_counts=True)
         np.testing.assert_array_equal(ranks, [4, 5, 6])
         assert (abs(counts - 10_000) < 4 * np.sqrt(30_000 * (1 / 3) * (2 / 3))).all()
@@ -221,12 +277,16 @@ def test_many_users_have_the_values_that_few_have(ties, tied, same_n):
         found = values(measure, ranks, ties, np.random.default_rng(1))
         numbers = np.random.default_rng(1)
         parts = [slice(start, start + 4000) for start in range(0, users, 4000)]
-        expected = [values(measure, ranks.take(part), ties, numbers) for part in parts]
+        expected = [
+            values(measure, ranks.take(part), ties, numbers) for part in parts
+        ]
         assert np.array_equal(found, np.concatenate(expected))
 
 
-@pytest.mark.parametrize("beta", ["0.1234561", "0.1234569"])  # shown are .123456 and .123457
+@pytest.mark.parametrize(
+    "beta", ["0.1234561", "0.1234569"]
+)  # shown are .123456 and .123457
 def test_a_beta_with_more_digits_than_its_name_shows_is_refused(beta):
-    with pytest.raises(InputError, match="at most 6 digits"):
+    with pytest.raises(InputError, match="6 digits"):
         parse_measure(f"f{beta}@5")
     assert parse_measure("f0.123456@5").beta == 0.123456

@@ -73,7 +73,9 @@ class World:
         frame = table(np.repeat(np.arange(USERS), k), items.ravel())
         return frame.assign(score=scores.ravel())
 
-    def negatives(self, weights: np.ndarray | None = None, seed: int = 7) -> np.ndarray:
+    def negatives(
+        self, weights: np.ndarray | None = None, seed: int = 7
+    ) -> np.ndarray:
         """Without replacement by weights, from neither seen nor held-out items."""
         rng = np.random.default_rng(seed)
         keys = np.log(np.ones(ITEMS) if weights is None else weights) + rng.gumbel(
@@ -117,7 +119,9 @@ def table(users: np.ndarray, items: np.ndarray) -> pd.DataFrame:
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     rng = np.random.default_rng(11)
     popularity = 1 / np.arange(10, ITEMS + 10)
-    taste = rng.normal(size=(USERS, 8)) @ rng.normal(size=(8, ITEMS)) / 2 + np.log(popularity)
+    taste = rng.normal(size=(USERS, 8)) @ rng.normal(size=(8, ITEMS)) / 2 + np.log(
+        popularity
+    )
     taste = taste[:, shuffled := rng.permutation(ITEMS)]
     liked = np.argsort(-taste - rng.gumbel(size=taste.shape), axis=1)[:, : SEEN + 1]
     place = rng.integers(SEEN + 1, size=USERS)
@@ -150,7 +154,11 @@ def outcome(call: Callable[[], Any], truth: float) -> str:
             result = call()
         except sm.InputError:
             return "refused"
-    asked = [str(one.message) for one in caught if issubclass(one.category, sm.InputWarning)]
+    asked = [
+        str(one.message)
+        for one in caught
+        if issubclass(one.category, sm.InputWarning)
+    ]
     if asked:
         return "questioned" if list(result.notes) == asked else "not in the notes"
     if not np.isnan(truth) and is_right(result, truth):
@@ -161,7 +169,9 @@ def outcome(call: Callable[[], Any], truth: float) -> str:
 MISTAKES: dict[str, Callable[[World], Iterator[Attempt]]] = {}
 
 
-def mistake(make: Callable[[World], Iterator[Attempt]]) -> Callable[[World], Iterator[Attempt]]:
+def mistake(
+    make: Callable[[World], Iterator[Attempt]],
+) -> Callable[[World], Iterator[Attempt]]:
     MISTAKES[make.__name__] = make
     return make
 
@@ -187,8 +197,16 @@ def on_budget(score: Any, w: World, **given: Any) -> Callable[[], Any]:
 def seen_forgotten(w: World) -> Iterator[Attempt]:
     for form, data in w.matrix_forms(w.scores).items():
         yield form, evaluated(data, relevant=w.held_out), w.truth
-    yield "factors", evaluated((w.scores, np.eye(ITEMS)), relevant=w.held_out), w.truth
-    yield "function", evaluated(lambda users: w.scores[users], relevant=w.held_out), w.truth
+    yield (
+        "factors",
+        evaluated((w.scores, np.eye(ITEMS)), relevant=w.held_out),
+        w.truth,
+    )
+    yield (
+        "function",
+        evaluated(lambda users: w.scores[users], relevant=w.held_out),
+        w.truth,
+    )
 
 
 @mistake
@@ -229,7 +247,11 @@ def held_out_among_seen(w: World) -> Iterator[Attempt]:
         yield form, evaluated(w.scores, relevant=w.test_table, seen=data), w.truth
     mask = w.mask.copy()
     mask[np.arange(USERS), w.held_out] = True
-    yield "matrix", evaluated(w.scores, relevant=w.held_out, seen=csr_array(mask)), w.truth
+    yield (
+        "matrix",
+        evaluated(w.scores, relevant=w.held_out, seen=csr_array(mask)),
+        w.truth,
+    )
 
 
 @mistake
@@ -328,7 +350,11 @@ def worst_first_scores(w: World) -> Iterator[Attempt]:
 
 @mistake
 def scores_by_another_name(w: World) -> Iterator[Attempt]:
-    lists = w.lists(20).sample(frac=1, random_state=0).rename(columns={"score": "affinity"})
+    lists = (
+        w.lists(20)
+        .sample(frac=1, random_state=0)
+        .rename(columns={"score": "affinity"})
+    )
     for form, data in w.forms(lists).items():
         yield form, evaluated(data, relevant=w.test_table), w.truth
 
@@ -435,7 +461,11 @@ def not_found_is_0(w: World) -> Iterator[Attempt]:
 def not_found_is_one_more(w: World) -> Iterator[Attempt]:
     ranks = np.minimum(w.ranks, 101)
     for form, data in w.forms(pd.DataFrame({"rank": ranks})).items():
-        yield form, lambda data=data: sm.evaluate(data, "auc", n_items=ITEMS - SEEN), np.nan
+        yield (
+            form,
+            lambda data=data: sm.evaluate(data, "auc", n_items=ITEMS - SEEN),
+            np.nan,
+        )
     yield "array", lambda: sm.evaluate(ranks, "auc", n_items=ITEMS - SEEN), np.nan
 
 
@@ -535,7 +565,9 @@ def held_out_among_its_negatives(w: World) -> Iterator[Attempt]:
 @mistake
 def rows_padded_with_0(w: World) -> Iterator[Attempt]:
     rows = w.among(w.negatives()) + 15
-    short = np.random.default_rng(2).integers(NEGATIVES // 2, NEGATIVES + 1, size=USERS)
+    short = np.random.default_rng(2).integers(
+        NEGATIVES // 2, NEGATIVES + 1, size=USERS
+    )
     rows[np.arange(NEGATIVES + 1) > short[:, None]] = 0
     for form, data in w.matrix_forms(rows).items():
         yield form, corrected(data, positive=0), w.truth
@@ -561,13 +593,20 @@ def full_against_sampled(w: World) -> Iterator[Attempt]:
     for form, data in w.forms(sampled).items():
         two = {"A": full, "B": data}
         n_items = ITEMS - SEEN
-        yield form, lambda two=two, n=n_items: sm.compare(two, METRIC, n_items=n), np.nan
+        yield (
+            form,
+            lambda two=two, n=n_items: sm.compare(two, METRIC, n_items=n),
+            np.nan,
+        )
 
 
 @mistake
 def printed_in_percent(w: World) -> Iterator[Attempt]:
     sampled = w.sampled()
-    hit, ndcg = np.mean(sampled <= CUT), np.mean((sampled <= CUT) / np.log2(1 + sampled))
+    hit, ndcg = (
+        np.mean(sampled <= CUT),
+        np.mean((sampled <= CUT) / np.log2(1 + sampled)),
+    )
     given = {"n_items": ITEMS - SEEN, "n_negatives": NEGATIVES}
     percent = {METRIC: round(100 * hit, 2), f"ndcg@{CUT}": round(100 * ndcg, 2)}
     yield "both", lambda: sm.reported(percent, METRIC, **given), w.truth
@@ -585,7 +624,11 @@ def budget_of_a_constant(w: World) -> Iterator[Attempt]:
 
 @mistake
 def budget_of_distances(w: World) -> Iterator[Attempt]:
-    yield "function", on_budget(lambda users, items: -w.scores[users, items], w), w.truth
+    yield (
+        "function",
+        on_budget(lambda users, items: -w.scores[users, items], w),
+        w.truth,
+    )
     yield "matrix", on_budget(-w.scores, w), w.truth
 
 

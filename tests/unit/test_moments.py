@@ -62,13 +62,18 @@ def test_no_spread_is_exactly_none():
 def test_estimates_by_hand():
     vectors = np.array([[1.0, 0.5, 0.0], [3.0, 0.0, -1.0]])
     found = estimates([[2, 1, 1], [0, 4, 0], [0, 0, 4]], vectors)
-    assert found == pytest.approx(np.array([[(2 + 0.5) / 4, 0.5, 0], [(6 - 1) / 4, 0, -1]]))
+    assert found == pytest.approx(
+        np.array([[(2 + 0.5) / 4, 0.5, 0], [(6 - 1) / 4, 0, -1]])
+    )
     assert estimates([[3, 1], [2, 2]], vectors[:, None, :2]).shape == (2, 1, 2)
 
 
 def test_probability_of_an_order_by_hand():
     # difference 3 with deviation sqrt(3^2 + 4^2) = 5: Phi(3/5) = 0.7257
-    a, b = Moments(np.array(1.0), np.array(3.0)), Moments(np.array(4.0), np.array(4.0))
+    a, b = (
+        Moments(np.array(1.0), np.array(3.0)),
+        Moments(np.array(4.0), np.array(4.0)),
+    )
     assert probability_less(a, b) == pytest.approx(0.725747, abs=1e-6)
     assert probability_less(a, b) + probability_less(b, a) == pytest.approx(1)
     a = Moments(np.array([1.0, 1.0, 1.0, 0.1 + 0.2]), np.zeros(4))
@@ -84,8 +89,11 @@ def test_probability_against_the_exact_distribution(users, tolerance):
     # the number of users at sampled rank 1 is a sum of unequal coins: convolve them
     tables = [sampled_rank_distribution(records(seed, users), 50) for seed in (3, 4)]
     count_a, count_b = (
-        reduce(np.convolve, [np.array([1 - p, p]) for p in table[:, 0]]) for table in tables
+        reduce(np.convolve, [np.array([1 - p, p]) for p in table[:, 0]])
+        for table in tables
     )
     below = count_b @ np.concatenate([[0], np.cumsum(count_a)[:-1]])
-    found = probability_less(*(expected_moments(table, np.eye(51)[0]) for table in tables))
+    found = probability_less(
+        *(expected_moments(table, np.eye(51)[0]) for table in tables)
+    )
     assert found == pytest.approx(below + count_a @ count_b / 2, abs=tolerance)

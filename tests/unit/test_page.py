@@ -29,7 +29,9 @@ from tests.conftest import ROOT
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
 
 
 REFERENCE = ROOT / "results/reference"
@@ -107,7 +109,11 @@ def test_page_is_well_formed_and_small(document, page):
     assert document.open == []
     ids = [attrs["id"] for _, attrs in document.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
-    targets = [attrs.get("href", "") for tag, attrs in document.elements if tag in {"a", "use"}]
+    targets = [
+        attrs.get("href", "")
+        for tag, attrs in document.elements
+        if tag in {"a", "use"}
+    ]
     assert {target[1:] for target in targets if target.startswith("#")} <= set(ids)
     assert len(page.encode()) <= 650_000
     assert len(gzip.compress(page.encode())) <= 220_000
@@ -115,17 +121,34 @@ def test_page_is_well_formed_and_small(document, page):
 
 def test_nothing_asks_the_network(document):
     for tag, attrs in document.elements:
-        for name in {"src", "href", "xlink:href", "action", "data", "poster", "srcset"} & {*attrs}:
+        for name in {
+            "src",
+            "href",
+            "xlink:href",
+            "action",
+            "data",
+            "poster",
+            "srcset",
+        } & {*attrs}:
             local = attrs[name].startswith(("#", "data:", "logs/"))
-            assert local or (tag == "a" and attrs[name].startswith("https://doi.org/")), attrs
-    assert not {"link", "img", "iframe", "object", "base"} & {tag for tag, _ in document.elements}
+            assert local or (
+                tag == "a" and attrs[name].startswith("https://doi.org/")
+            ), attrs
+    assert not {"link", "img", "iframe", "object", "base"} & {
+        tag for tag, _ in document.elements
+    }
     assert "@import" not in " ".join(document.texts["style"])
     policies = [a["content"] for _, a in document.elements if "http-equiv" in a]
-    assert all("default-src 'none'" in each and "connect-src 'none'" in each for each in policies)
+    assert all(
+        "default-src 'none'" in each and "connect-src 'none'" in each
+        for each in policies
+    )
     assert policies
     for path in (ROOT / "src/sampled_metrics/pages/static").glob("*.js"):
         text = path.read_text()
-        assert not re.search(r"\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(|eval\(", text)
+        assert not re.search(
+            r"\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(|eval\(", text
+        )
         assert "innerHTML" not in text
 
 
@@ -137,7 +160,10 @@ def test_every_figure_and_download_is_there(document):
     assert {f"{name}.csv" for name in (*figures, *tables)} < downloads.keys()
     for name, packed in downloads.items():
         folder = "figures" if name.partition(".")[0] in figures else "tables"
-        assert gzip.decompress(base64.b64decode(packed)) == (REFERENCE / folder / name).read_bytes()
+        assert (
+            gzip.decompress(base64.b64decode(packed))
+            == (REFERENCE / folder / name).read_bytes()
+        )
     assert sum(attrs.get("class") == "drawing" for _, attrs in document.elements) == 8
 
 
@@ -148,10 +174,14 @@ def test_every_published_cell_is_there_with_its_verdict(document):
         if "data-published" in attrs:
             cells.append({**attrs, "verdict": cell["class"]})
     squares = [
-        attrs["class"] for tag, attrs in document.elements if tag == "i" and "class" in attrs
+        attrs["class"]
+        for tag, attrs in document.elements
+        if tag == "i" and "class" in attrs
     ]
     for verdicts in ([cell["verdict"] for cell in cells], squares[: len(cells)]):
-        assert sorted(v.replace("-", " ") for v in verdicts) == sorted(card["verdict"])
+        assert sorted(v.replace("-", " ") for v in verdicts) == sorted(
+            card["verdict"]
+        )
     noted = [cell for cell in cells if cell["verdict"] == "explained"]
     assert all(cell["data-note"] and cell["data-tolerance"] for cell in noted)
     # A cell shows the number that was judged, so that an exact one has the published digits.
@@ -169,7 +199,9 @@ def hostile_sources(tmp_path):
     records.replace(source=HOSTILE).write(ranks)
     for name in ("scorecard.csv", "audit.csv", "tables/table3.csv"):
         text = (REFERENCE / name).read_text()
-        text = text.replace("initialisation of X", HOSTILE).replace("tie_break: ncf", HOSTILE)
+        text = text.replace("initialisation of X", HOSTILE).replace(
+            "tie_break: ncf", HOSTILE
+        )
         (tmp_path / name).write_text(text.replace("\n3,Z,", f"\n3,{HOSTILE},"))
     origin = json.loads((REFERENCE / "provenance.json").read_text())
     origin["source"]["archive"] = f'"><img src=x onerror=alert(1)>{HOSTILE}'
@@ -180,8 +212,13 @@ def hostile_sources(tmp_path):
     ranges = ranges[(ranges["a"] == "X") & (ranges["b"] == "")].assign(a=ranks.stem)
     ranges.to_csv(tmp_path / "ranges.csv", index=False)
     settings = config() | {"note": HOSTILE}
-    settings["dataset"] |= {"archive": "/home/somebody/ml-1m.zip", "cache": "/home/somebody"}
-    return sources(tmp_path, ranks=[ranks], audit=tmp_path / "audit.csv", config=settings)
+    settings["dataset"] |= {
+        "archive": "/home/somebody/ml-1m.zip",
+        "cache": "/home/somebody",
+    }
+    return sources(
+        tmp_path, ranks=[ranks], audit=tmp_path / "audit.csv", config=settings
+    )
 
 
 def test_same_digits_are_split_as_in_the_scorecard(document):
@@ -189,7 +226,11 @@ def test_same_digits_are_split_as_in_the_scorecard(document):
     kinds = card.loc[card["verdict"] == "exact", "kind"].value_counts()
     words = " ".join(" ".join(document.texts["li"]).split())
     assert "the same digits" in words
-    for kind, name in (("deterministic",) * 2, ("near-certain",) * 2, ("random", "by chance")):
+    for kind, name in (
+        ("deterministic",) * 2,
+        ("near-certain",) * 2,
+        ("random", "by chance"),
+    ):
         assert f"{kinds[kind]} {name}" in words
 
 
@@ -205,7 +246,9 @@ def test_cells_of_other_data_have_no_verdicts():
     assert [table["number"] for table in own["tables"]] == [3, 4]
     for table in own["tables"]:
         for lines in table["groups"].values():
-            for cell in [cell for columns in lines.values() for cell in columns.values()]:
+            for cell in [
+                cell for columns in lines.values() for cell in columns.values()
+            ]:
                 assert (cell["verdict"], cell["ours"]) == ("", cell["value"])
     assert (own["cells"], own["of_other_settings"]) == ([], [])
 
@@ -228,7 +271,9 @@ def test_lens_asks_where_uncorrected_pairs_are_ordered_only(content):
     table = pd.read_csv(REFERENCE / "figures/figure6.csv")
     ordered = table[table["kind"] == "ordered"].groupby("estimator")["n_negatives"]
     of = {name: set(values.astype(int)) for name, values in ordered}
-    others = set().union(*(of[name] for name in of if name != "Sampled")) - of["Sampled"]
+    others = (
+        set().union(*(of[name] for name in of if name != "Sampled")) - of["Sampled"]
+    )
     unusual = {m for m in others if m % 10}  # round numbers are always asked about
     assert unusual
     assert not unusual & set(content["lens"]["sizes"])
@@ -240,7 +285,9 @@ def test_all_text_is_escaped(tmp_path, document):
     found = Document(page)
     assert found.open == []
     count = [tag for tag, _ in found.elements].count
-    assert count("script") == [tag for tag, _ in document.elements].count("script") == 3
+    assert (
+        count("script") == [tag for tag, _ in document.elements].count("script") == 3
+    )
     assert count("img") == 0
     assert not [attrs for _, attrs in found.elements if "onerror" in attrs]
     assert any(HOSTILE in attrs.get("data-note", "") for _, attrs in found.elements)
@@ -261,23 +308,38 @@ METRICS = ("recall@10", "ndcg@10", "ap", "auc")
 @pytest.mark.parametrize("estimator", ["sampled", "rank-estimate", "bv:0.1"])
 def test_lens_has_the_expectations_of_tables_3_and_4(content, metric, estimator):
     card = pd.read_csv(REFERENCE / "scorecard.csv", dtype=str, keep_default_na=False)
-    names = content["lens"]["asked"][metric]["label"], content["lens"]["estimators"][estimator]
+    names = (
+        content["lens"]["asked"][metric]["label"],
+        content["lens"]["estimators"][estimator],
+    )
     of_both = (card["metric"] == names[0]) & (card["column"] == names[1])
     cells = card[of_both].set_index(["table", "row"])["ours"].astype(float)
     shown = content["lens"]["views"][f"{metric} {estimator} 100"]
     for name, value in shares(shown).items():
-        order_of_ties = 0.4 if (name, metric) == ("Z", "auc") else 0.06  # as shown: one decimal
+        order_of_ties = (
+            0.4 if (name, metric) == ("Z", "auc") else 0.06
+        )  # as shown: one decimal
         assert value == pytest.approx(cells["3", name], abs=order_of_ties)
     for a, b, chance in shown["right"]:
-        assert 100 * chance == pytest.approx(cells["4", f"{'XYZ'[a]} vs {'XYZ'[b]}"], abs=1.1)
+        assert 100 * chance == pytest.approx(
+            cells["4", f"{'XYZ'[a]} vs {'XYZ'[b]}"], abs=1.1
+        )
 
 
 def test_lens_has_the_curves_and_crossings_of_figure_6(content, document):
     table = pd.read_csv(REFERENCE / "figures/figure6.csv")
     shown = content["lens"]
-    curves = table[table["kind"] == "curve"].set_index(["recommender", "estimator", "n_negatives"])
-    for estimator, m in (("sampled", 10), ("sampled", shown["sizes"][-1]), ("bv:0.1", 10)):
-        for name, value in shares(shown["views"][f"recall@10 {estimator} {m}"]).items():
+    curves = table[table["kind"] == "curve"].set_index(
+        ["recommender", "estimator", "n_negatives"]
+    )
+    for estimator, m in (
+        ("sampled", 10),
+        ("sampled", shown["sizes"][-1]),
+        ("bv:0.1", 10),
+    ):
+        for name, value in shares(
+            shown["views"][f"recall@10 {estimator} {m}"]
+        ).items():
             curve = curves.loc[(name, shown["estimators"][estimator], m), "value"]
             assert value == pytest.approx(curve, abs=0.051)
     ordered = table[(table["kind"] == "ordered") & (table["estimator"] == "Sampled")]
@@ -295,9 +357,15 @@ def test_lens_has_the_curves_and_crossings_of_figure_6(content, document):
 
 def test_price_counts_the_runs_of_beyond(content):
     orders = pd.read_csv(REFERENCE / "beyond/orders.csv")
-    orders = orders[(orders["metric"] == "recall@10") & orders["scores_per_user"].between(95, 105)]
+    orders = orders[
+        (orders["metric"] == "recall@10") & orders["scores_per_user"].between(95, 105)
+    ]
     *_, users, popularity, als = (cells for _, *cells in content["price"]["rows"])
-    for proxy, cells in {"all items": users, "popularity": popularity, "als": als}.items():
+    for proxy, cells in {
+        "all items": users,
+        "popularity": popularity,
+        "als": als,
+    }.items():
         runs = orders[orders["proxy"] == proxy].set_index("pair")
         pairs = ["X vs Y", "X vs Z", "Y vs Z"]
         texts = ["{right} of {runs} runs".format(**runs.loc[pair]) for pair in pairs]
@@ -308,7 +376,9 @@ def test_price_counts_the_runs_of_beyond(content):
 
 
 def test_examples_are_of_the_literature(document):
-    rows = pd.read_csv(ROOT / "config/literature.csv", dtype=str, keep_default_na=False)
+    rows = pd.read_csv(
+        ROOT / "config/literature.csv", dtype=str, keep_default_na=False
+    )
     keys = ["source_id", "n_negatives", "n_items", "n_users", "sampling"]
     examples = [attrs for _, attrs in document.elements if "data-source" in attrs]
     for example in examples:
@@ -317,7 +387,10 @@ def test_examples_are_of_the_literature(document):
         printed = f"HR@10={example['data-hr']} NDCG@10={example['data-ndcg']}"
         (row,) = found[found["printed"].str.contains(example["data-hr"])].itertuples()
         assert set(printed.split()) <= set(row.printed.split())
-        assert f"HR@10={example['data-measured'] or 'none'}" in [*row.exact.split(), "HR@10=none"]
+        assert f"HR@10={example['data-measured'] or 'none'}" in [
+            *row.exact.split(),
+            "HR@10=none",
+        ]
     assert examples
 
 
@@ -326,10 +399,21 @@ def test_estimate_is_the_windows_mean_of_recall(metric):
     n, m, rng = 300, 20, np.random.default_rng(0)
     better = rng.integers(0, n, 400) ** 2 // n
     ranks = Ranks(np.full(400, n), better, rng.integers(0, n - better))
-    ks, estimators = np.arange(1, n + 1), parse_estimators(["sampled", "cls", "bv:0.01"])
+    ks, estimators = (
+        np.arange(1, n + 1),
+        parse_estimators(["sampled", "cls", "bv:0.01"]),
+    )
     vectors = partial(estimator_matrix, sampling="without-replacement")
-    of_all = ([parse_measure(metric)], estimators, [m], vectors, "without-replacement")
-    recall = [np.clip((k - ranks.n_better) / (ranks.n_tied + 1), 0, 1).mean() for k in ks]
+    of_all = (
+        [parse_measure(metric)],
+        estimators,
+        [m],
+        vectors,
+        "without-replacement",
+    )
+    recall = [
+        np.clip((k - ranks.n_better) / (ranks.n_tied + 1), 0, 1).mean() for k in ks
+    ]
     given = sampled_rank_distribution(ranks, m)
     for setting in settings({"A": ranks}, ranks.n_candidates, ks, *of_all):
         weights = setting.by_rank - np.append(setting.by_rank[1:], 0.0)
@@ -346,7 +430,9 @@ def test_users_ranked_last_stay_within_their_candidates_when_grouped():
     assert ranks.n_candidates.mean() == 716.5
     population = grouped(ranks)
     assert (population.ranks.n_candidates, population.ranks.n_better) == (716, 715)
-    assert population.moments(np.array([[1.0, 0.0]]), "without-replacement").mean == 0.0
+    assert (
+        population.moments(np.array([[1.0, 0.0]]), "without-replacement").mean == 0.0
+    )
 
 
 def test_readings_of_the_paper_follow_a_changed_audit(tmp_path):

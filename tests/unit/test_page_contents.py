@@ -19,7 +19,9 @@ RNG = np.random.default_rng(7)
 
 def sample(ranks, n=200, sampling="without-replacement"):
     ids = np.arange(len(ranks))
-    return SampledRanks(ranks, np.full(len(ranks), n), 20, sampling=sampling, users=ids)
+    return SampledRanks(
+        ranks, np.full(len(ranks), n), 20, sampling=sampling, users=ids
+    )
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +43,20 @@ def of_samples(samples):
 
 def cells(row, columns):
     values = [row[name] for name in columns]
-    return [digits(value) if isinstance(value, float) else str(value) for value in values]
+    return [
+        digits(value) if isinstance(value, float) else str(value) for value in values
+    ]
 
 
-def test_tables_of_samples_are_those_that_correct_and_compare_print(samples, of_samples):
+def test_tables_of_samples_are_those_that_correct_and_compare_print(
+    samples, of_samples
+):
     values, pairs = of_samples["tables"]
-    assert (values["id"], values["title"], pairs["id"]) == ("values", "Values", "comparisons")
+    assert (values["id"], values["title"], pairs["id"]) == (
+        "values",
+        "Values",
+        "comparisons",
+    )
     printed = {
         name: sm.correct(each, BOTH, ["likely", "sampled", "cls"], confidence=0.9)
         for name, each in samples.items()
@@ -68,10 +78,13 @@ def test_bars_of_samples_are_ranges_with_the_sampled_values(samples, of_samples)
     compared = sm.compare(samples, BOTH, "sampled", confidence=0.9)
     for metric, group in zip(BOTH, of_samples["bars"], strict=True):
         results = [
-            sm.correct(each, metric, "sampled", confidence=0.9)[0] for each in samples.values()
+            sm.correct(each, metric, "sampled", confidence=0.9)[0]
+            for each in samples.values()
         ]
         assert group["sampled"] == [result.value for result in results]
-        bars = [(result.range_low, result.range_high, result.value) for result in results]
+        bars = [
+            (result.range_low, result.range_high, result.value) for result in results
+        ]
         assert np.array(group["bars"]) == pytest.approx(np.array(bars), abs=6e-6)
         orders = [pair.order for pair in compared if pair.metric == metric]
         n_decided = 10 - orders.count("undecided")
@@ -83,18 +96,26 @@ def test_bars_of_samples_are_ranges_with_the_sampled_values(samples, of_samples)
 def test_headline_of_samples_names_four_of_five_in_their_order(of_samples):
     values = of_samples["bars"][0]["sampled"]
     order = sorted("abcde", key=lambda name: -values["abcde".index(name)])
-    first, second = re.fullmatch(r"(.*)\. It suggests (.*)\.", of_samples["says"]).groups()
+    first, second = re.fullmatch(
+        r"(.*)\. It suggests (.*)\.", of_samples["says"]
+    ).groups()
     named = re.findall(r"\b([a-e]) (\d+\.\d+)", first)
     assert [name for name, _ in named] == order[:4]
     for name, number in named:
-        assert float(number) == pytest.approx(100 * values["abcde".index(name)], abs=0.051)
+        assert float(number) == pytest.approx(
+            100 * values["abcde".index(name)], abs=0.051
+        )
     assert first.endswith(" and 1 more")
     assert second == " > ".join(order)
 
 
 def test_numbers_of_samples(of_samples):
     assert of_samples["names"] == list("abcde")
-    assert (of_samples["m"], of_samples["users"], of_samples["scores"]) == (20, 100, 100 * 200)
+    assert (of_samples["m"], of_samples["users"], of_samples["scores"]) == (
+        20,
+        100,
+        100 * 200,
+    )
     assert of_samples["sampling"] == "with replacement"
     lens = of_samples["numbers"]["lens"]
     assert lens is of_samples["lens"]
@@ -140,7 +161,12 @@ def test_windows_of_samples_are_of_estimators_that_need_no_fit():
     assert lens["views"].keys() == {"recall@10 sampled 20", "recall@10 cls 20"}
     (values,) = content["tables"]
     place = values["heads"].index("estimator")
-    assert [line[place] for line in values["lines"]] == ["likely", "sampled", "em:5", "cls"]
+    assert [line[place] for line in values["lines"]] == [
+        "likely",
+        "sampled",
+        "em:5",
+        "cls",
+    ]
     assert content["bars"][0]["decided"] == []
     assert "It says" not in content["says"]
 
@@ -154,7 +180,10 @@ def test_equal_values_are_equal_in_the_headline():
 def full(ranks, n=60):
     ranks = np.asarray(ranks)
     return Ranks(
-        np.full(ranks.size, n), ranks - 1, np.zeros_like(ranks), users=np.arange(ranks.size)
+        np.full(ranks.size, n),
+        ranks - 1,
+        np.zeros_like(ranks),
+        users=np.arange(ranks.size),
     )
 
 
@@ -164,7 +193,11 @@ def rankings():
     good = np.tile([1, 2, 3, 11, 40], 60)
     twin = good.copy()
     twin[:8] = [2, 1, 4, 12, 40, 2, 1, 4]
-    return {"good": full(good), "poor": full(np.tile([12, 30, 50, 60, 9], 60)), "twin": full(twin)}
+    return {
+        "good": full(good),
+        "poor": full(np.tile([12, 30, 50, 60, 9], 60)),
+        "twin": full(twin),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +205,9 @@ def of_full(rankings):
     return own_full(rankings, BOTH, "expected", 0.9)
 
 
-def test_tables_of_full_rankings_are_those_that_evaluate_and_compare_print(rankings, of_full):
+def test_tables_of_full_rankings_are_those_that_evaluate_and_compare_print(
+    rankings, of_full
+):
     values, pairs = of_full["tables"]
     expected = []
     for name, ranks in rankings.items():
@@ -182,13 +217,21 @@ def test_tables_of_full_rankings_are_those_that_evaluate_and_compare_print(ranki
     assert values["lines"] == expected
     assert values["heads"] == ["recommender", *table[0]]
     table, *_ = sm.compare(rankings, BOTH, confidence=0.9).parts()
-    assert (pairs["id"], pairs["lines"]) == ("comparisons", [cells(row, table[0]) for row in table])
+    assert (pairs["id"], pairs["lines"]) == (
+        "comparisons",
+        [cells(row, table[0]) for row in table],
+    )
 
 
 def test_bars_of_full_rankings_are_intervals_with_values(rankings, of_full):
     for metric, group in zip(BOTH, of_full["exact_bars"], strict=True):
-        results = [sm.evaluate(ranks, metric, confidence=0.9)[0] for ranks in rankings.values()]
-        assert group["bars"] == [(each.ci_low, each.ci_high, each.value) for each in results]
+        results = [
+            sm.evaluate(ranks, metric, confidence=0.9)[0]
+            for ranks in rankings.values()
+        ]
+        assert group["bars"] == [
+            (each.ci_low, each.ci_high, each.value) for each in results
+        ]
         highest = max(each.ci_high for each in results)
         assert group["most"] == pytest.approx(min(1.01 * highest, 1.0))
         assert group["decided"] == ["good above poor", "twin above poor"]
@@ -207,7 +250,9 @@ def test_numbers_of_full_rankings(of_full):
     assert (of_full["names"], of_full["users"]) == (["good", "poor", "twin"], 300)
     assert of_full["level"] == "90"
     lens = of_full["numbers"]["lens"]
-    assert lens["start"]["m"] == 59  # all other candidates, where they are fewer than 100
+    assert (
+        lens["start"]["m"] == 59
+    )  # all other candidates, where they are fewer than 100
     assert lens["start"]["estimator"] == "sampled"
     assert list(lens["estimators"]) == ["sampled", "rank-estimate", "bv:0.1"]
     signs = [pair[0] for pair in lens["views"]["ap sampled 59"]["pairs"]]
@@ -229,7 +274,10 @@ def test_ties_and_confidence_are_those_asked_for(tmp_path):
     tied = Ranks([10] * 40, [0] * 40, [9] * 40)
     for ties, value in (("pessimistic", 0), ("expected", 0.5), ("optimistic", 1)):
         content = own_full({"a": tied}, ["recall@5"], ties, 0.5)
-        assert (content["exact_bars"][0]["bars"][0][2], content["level"]) == (value, "50")
+        assert (content["exact_bars"][0]["bars"][0][2], content["level"]) == (
+            value,
+            "50",
+        )
         sm.report({"a": tied}, tmp_path / "page.html", "recall@5", ties=ties)
         page = (tmp_path / "page.html").read_text()
         assert float(rows_of(page)["values"][1][2]) == value
@@ -239,7 +287,10 @@ def test_a_page_is_of_users_with_one_held_out_item(tmp_path):
     several = {"mine": {"anna": [1, 2, 3], "bert": [3, 2, 1]}}
     with pytest.raises(sm.InputError, match="mine"):
         sm.report(
-            several, tmp_path / "page.html", relevant={"anna": [1, 2], "bert": [2]}, n_items=9
+            several,
+            tmp_path / "page.html",
+            relevant={"anna": [1, 2], "bert": [2]},
+            n_items=9,
         )
 
 

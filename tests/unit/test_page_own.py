@@ -17,7 +17,9 @@ from sampled_metrics.ranks.data import as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
 
 
 EVEN = [*range(1, 22)]
@@ -38,7 +40,9 @@ def rows_of(page):
 def sample(*counts):
     """Sampled ranks among 20 negatives of 200 items, as often as the counts say."""
     ranks = np.repeat(np.arange(1, len(counts) + 1), counts)
-    return SampledRanks(ranks, np.full(len(ranks), 200), 20, users=np.arange(len(ranks)))
+    return SampledRanks(
+        ranks, np.full(len(ranks), 200), 20, users=np.arange(len(ranks))
+    )
 
 
 @pytest.fixture
@@ -51,9 +55,15 @@ def folder(tmp_path, monkeypatch):
         ("bad", [1] + EVEN * 24),
     ):
         lines = [f"{user},{rank}" for user, rank in enumerate(ranks)]
-        (tmp_path / f"{name}.csv").write_text("\n".join(["user_id,sampled_rank", *lines]))
-    (tmp_path / "full.csv").write_text("user_id,rank\nanna,1\nbert,3\ncora,11\ndora,12\n")
-    (tmp_path / "full2.csv").write_text("user_id,rank\nanna,2\nbert,30\ncora,40\ndora,50\n")
+        (tmp_path / f"{name}.csv").write_text(
+            "\n".join(["user_id,sampled_rank", *lines])
+        )
+    (tmp_path / "full.csv").write_text(
+        "user_id,rank\nanna,1\nbert,3\ncora,11\ndora,12\n"
+    )
+    (tmp_path / "full2.csv").write_text(
+        "user_id,rank\nanna,2\nbert,30\ncora,40\ndora,50\n"
+    )
     return tmp_path
 
 
@@ -88,7 +98,9 @@ def test_full_rankings(run, folder):
     page = written(run, folder, "full.csv", "full2.csv", "--n-items", 200)
     head = " ".join(re.findall(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)[0].split())
     assert "Undecided: full and full2" in head  # four users
-    order = [page.index(text) for text in ('class="range"', 'id="leaders"', 'id="lens"')]
+    order = [
+        page.index(text) for text in ('class="range"', 'id="leaders"', 'id="lens"')
+    ]
     assert order == sorted(order)
     rows = rows_of(page)
     # 2 of 4 held-out items are among the first ten of full.csv, 1 of 4 of full2.csv
@@ -111,11 +123,15 @@ def test_full_rankings(run, folder):
 def test_mixed_and_missing_files_are_refused(refused, folder, arguments):
     (folder / "odd.csv").write_text("sampled_rank\n" + "8\n9\n" * 200 + "21\n")
     message = refused("report", *arguments, "--output", "page.html")
-    assert re.match(r"(full|none|odd)(\.csv:| is ranked in full, good among samples)", message)
+    assert re.match(
+        r"(full|none|odd)(\.csv:| is ranked in full, good among samples)", message
+    )
     assert not (folder / "page.html").exists()
 
 
-@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # which the page shows
+@pytest.mark.filterwarnings(
+    "ignore::sampled_metrics.InputWarning"
+)  # which the page shows
 def test_page_has_the_ranges_of_values_and_differences_and_says_what_they_decide():
     samples = {"a": sample(60, *[2] * 20), "b": sample(100), "c": sample(*[5] * 21)}
     content = own_sampled(samples, ["recall@10", "ap"], ["sampled"])
@@ -127,8 +143,13 @@ def test_page_has_the_ranges_of_values_and_differences_and_says_what_they_decide
     assert content["says"].endswith("It suggests b > a > c.")
     assert len(content["bars"][0]["decided"]) + content["bars"][0]["open"] == 3
     page = " ".join(render(content, "own.html").split())
-    assert f"This sample decides {len(content['bars'][0]['decided'])} of 3 orders." in page
-    alike = own_sampled({"a": sample(*[5] * 21), "b": sample(*[5] * 21)}, ["ap"], ["sampled"])
+    assert (
+        f"This sample decides {len(content['bars'][0]['decided'])} of 3 orders."
+        in page
+    )
+    alike = own_sampled(
+        {"a": sample(*[5] * 21), "b": sample(*[5] * 21)}, ["ap"], ["sampled"]
+    )
     assert alike["says"].endswith("It suggests a = b.")
     assert "This sample cannot decide it." in render(alike, "own.html")
     json.dumps(content["numbers"], allow_nan=False)
@@ -142,7 +163,9 @@ def test_bars_decide_the_orders_that_the_table_of_comparisons_decides():
         rng = np.random.default_rng(seed)
         ranks = np.clip((n ** rng.random(n_users) ** exponent).astype(int), 1, n)
         drawn = 1 + rng.hypergeometric(ranks - 1, n - ranks, m)
-        samples[name] = SampledRanks(drawn, np.full(n_users, n), m, users=np.arange(n_users))
+        samples[name] = SampledRanks(
+            drawn, np.full(n_users, n), m, users=np.arange(n_users)
+        )
     compared = compare(samples, "recall@10", "sampled")
     orders = [(result.order, result.range_low > 0.0) for result in compared]
     assert ("undecided", True) in orders

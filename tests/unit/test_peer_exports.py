@@ -15,7 +15,9 @@ from tests.conftest import ROOT
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
 
 
 GOLDEN = ROOT / "tests/golden/peers"
@@ -28,13 +30,24 @@ def metrics_by_hand(ranks):
     assert not ranks.n_tied.any()
     recall, ndcg, ap = [], [], []
     for user, n_relevant in enumerate(ranks.n_relevant):
-        places = sorted(int(better) + 1 for better in ranks.n_better[user_of(ranks) == user])
+        places = sorted(
+            int(better) + 1 for better in ranks.n_better[user_of(ranks) == user]
+        )
         hits = [place for place in places if place <= K]
-        ideal = sum(1 / np.log2(place + 1) for place in range(1, min(K, n_relevant) + 1))
+        ideal = sum(
+            1 / np.log2(place + 1) for place in range(1, min(K, n_relevant) + 1)
+        )
         recall.append(len(hits) / n_relevant)
         ndcg.append(sum(1 / np.log2(place + 1) for place in hits) / ideal)
-        ap.append(sum(found / place for found, place in enumerate(hits, start=1)) / n_relevant)
-    return {"recall@10": np.mean(recall), "ndcg@10": np.mean(ndcg), "ap@10": np.mean(ap)}
+        ap.append(
+            sum(found / place for found, place in enumerate(hits, start=1))
+            / n_relevant
+        )
+    return {
+        "recall@10": np.mean(recall),
+        "ndcg@10": np.mean(ndcg),
+        "ap@10": np.mean(ap),
+    }
 
 
 def user_of(ranks):
@@ -59,7 +72,9 @@ def test_metrics_are_those_of_the_package(package, name, relevant):
     assert len(ranking) == 60
     # RecBole scores in single precision but averages in double, and prints ten decimals.
     assert metrics_by_hand(ranking) == pytest.approx(printed(package), abs=1e-9)
-    ours = {each.metric: each.value for each in evaluate(ranking, list(printed(package)))}
+    ours = {
+        each.metric: each.value for each in evaluate(ranking, list(printed(package)))
+    }
     # Both divide AP@10 by all relevant items, of which no user here has more than ten.
     assert ours == pytest.approx(printed(package), abs=1e-9)
 
@@ -68,9 +83,13 @@ def test_topk_of_recbole_is_the_top_of_its_scores():
     folder = GOLDEN / "recbole"
     whole = as_ranks(folder / "scores.npy", relevant=folder / "relevant_rows.csv")
     # History and padding are masked: 40 items without the 8 of training and one of validation.
-    assert set(whole.n_candidates.tolist()) == {40 - 8 - 1} == set(whole.depth.tolist())
+    assert (
+        set(whole.n_candidates.tolist()) == {40 - 8 - 1} == set(whole.depth.tolist())
+    )
     top = as_ranks(folder / "topk.csv", relevant=folder / "relevant.csv")
     shown = whole.n_better < K
-    of_whole = zip(user_of(whole)[shown].tolist(), whole.n_better[shown].tolist(), strict=True)
+    of_whole = zip(
+        user_of(whole)[shown].tolist(), whole.n_better[shown].tolist(), strict=True
+    )
     of_top = zip(user_of(top).tolist(), top.n_better.tolist(), strict=True)
     assert sorted(of_whole) == sorted(of_top)

@@ -12,12 +12,16 @@ import pytest
 
 import sampled_metrics as sm
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*carry most of the value", "ignore:.*left out")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*carry most of the value", "ignore:.*left out"
+)
 
 
 def means(data, metrics, **options):
     """Values by metric."""
-    return {found.metric: found.value for found in sm.evaluate(data, metrics, **options)}
+    return {
+        found.metric: found.value for found in sm.evaluate(data, metrics, **options)
+    }
 
 
 def value(data, metric, **options):
@@ -29,14 +33,120 @@ def value(data, metric, **options):
 # documents come, of how many that are listed, and how many are relevant.
 PLACES = {
     "301": [
-        *(6, 7, 16, 18, 20, 26, 30, 32, 37, 39, 43, 49, 54, 56, 57, 59, 63, 67, 70, 83, 92, 96),
-        *(100, 103, 112, 115, 116, 122, 125, 130, 131, 133, 143, 144, 145, 158, 172, 178, 184),
-        *(197, 199, 200, 207, 210, 212, 219, 224, 229, 240, 249, 253, 263, 267, 274, 280, 290),
+        *(
+            6,
+            7,
+            16,
+            18,
+            20,
+            26,
+            30,
+            32,
+            37,
+            39,
+            43,
+            49,
+            54,
+            56,
+            57,
+            59,
+            63,
+            67,
+            70,
+            83,
+            92,
+            96,
+        ),
+        *(
+            100,
+            103,
+            112,
+            115,
+            116,
+            122,
+            125,
+            130,
+            131,
+            133,
+            143,
+            144,
+            145,
+            158,
+            172,
+            178,
+            184,
+        ),
+        *(
+            197,
+            199,
+            200,
+            207,
+            210,
+            212,
+            219,
+            224,
+            229,
+            240,
+            249,
+            253,
+            263,
+            267,
+            274,
+            280,
+            290,
+        ),
         *(307, 309, 315, 317, 318, 320, 327, 342, 348, 384, 394, 419, 435, 491, 495),
     ],
     "302": [
-        *(1, 2, 4, 5, 6, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 24, 27, 28, 30, 31, 34),
-        *(36, 37, 39, 42, 43, 44, 47, 48, 49, 50, 51, 53, 56, 58, 72, 79, 82, 84, 116, 154, 289),
+        *(
+            1,
+            2,
+            4,
+            5,
+            6,
+            8,
+            9,
+            11,
+            12,
+            13,
+            14,
+            15,
+            16,
+            17,
+            18,
+            19,
+            21,
+            22,
+            24,
+            27,
+            28,
+            30,
+            31,
+            34,
+        ),
+        *(
+            36,
+            37,
+            39,
+            42,
+            43,
+            44,
+            47,
+            48,
+            49,
+            50,
+            51,
+            53,
+            56,
+            58,
+            72,
+            79,
+            82,
+            84,
+            116,
+            154,
+            289,
+        ),
         *(301, 331, 353, 394, 458),
     ],
     "303": [19, 37, 41, 43, 44, 65, 67, 89, 99, 107],
@@ -90,20 +200,29 @@ def lists_at(places, n_listed, topic):
 
 
 RELEVANT = {
-    topic: [f"{topic} r{number}" for number in range(1, n + 1)] for topic, n in N_RELEVANT.items()
+    topic: [f"{topic} r{number}" for number in range(1, n + 1)]
+    for topic, n in N_RELEVANT.items()
 }
-FULL_RUN = {topic: lists_at(places, N_LISTED, topic) for topic, places in PLACES.items()}
+FULL_RUN = {
+    topic: lists_at(places, N_LISTED, topic) for topic, places in PLACES.items()
+}
 CUT_RUN = {"301": FULL_RUN["301"], "303": lists_at(*CUT["303"], "303")}
 
 
 @pytest.mark.parametrize(
-    ("run", "printed"), [(FULL_RUN, PRINTED), (CUT_RUN, PRINTED_CUT)], ids=["all", "with -c"]
+    ("run", "printed"),
+    [(FULL_RUN, PRINTED), (CUT_RUN, PRINTED_CUT)],
+    ids=["all", "with -c"],
 )
 def test_numbers_of_trec_eval(run, printed):
     metrics = ",".join(printed)
     ours = means(run, metrics, relevant=RELEVANT, missing="last")
-    assert ours == pytest.approx({name: row[-1] for name, row in printed.items()}, abs=5.1e-5)
-    by_topic = sm.values_by_user(run, metrics, relevant=RELEVANT, missing="last").sort_index()
+    assert ours == pytest.approx(
+        {name: row[-1] for name, row in printed.items()}, abs=5.1e-5
+    )
+    by_topic = sm.values_by_user(
+        run, metrics, relevant=RELEVANT, missing="last"
+    ).sort_index()
     for name, row in printed.items():
         assert by_topic[name].tolist() == pytest.approx(row[:-1], abs=5.1e-5)
 
@@ -116,9 +235,16 @@ def test_topics_without_documents_are_refused_unless_said():
 def test_trec_eval_itself_agrees_to_all_digits():
     pytrec_eval = pytest.importorskip("pytrec_eval")
     names = {"map": "ap", "recip_rank": "rr", "ndcg": "ndcg", "P_5": "precision@5"}
-    names |= {"ndcg_cut_10": "ndcg@10", "recall_100": "recall@100", "success_5": "hit@5"}
+    names |= {
+        "ndcg_cut_10": "ndcg@10",
+        "recall_100": "recall@100",
+        "success_5": "hit@5",
+    }
     qrels = {topic: dict.fromkeys(items, 1) for topic, items in RELEVANT.items()}
-    scored = {topic: {d: -float(k) for k, d in enumerate(run)} for topic, run in CUT_RUN.items()}
+    scored = {
+        topic: {d: -float(k) for k, d in enumerate(run)}
+        for topic, run in CUT_RUN.items()
+    }
     theirs = pytrec_eval.RelevanceEvaluator(qrels, set(names)).evaluate(scored)
     of_all = {
         ours: np.mean([theirs.get(topic, {}).get(name, 0.0) for topic in RELEVANT])
@@ -148,11 +274,15 @@ def test_random_lists_that_are_short_empty_or_absent(seed):
     for topic in topics:
         judged = rng.choice(12, 6, replace=False)
         grades = rng.integers(0, 4, 6)
-        qrels[topic] = {f"d{item}": int(own) for item, own in zip(judged, grades, strict=True)}
+        qrels[topic] = {
+            f"d{item}": int(own) for item, own in zip(judged, grades, strict=True)
+        }
         qrels[topic]["d12"] = 1
         if rng.random() < 0.8:
             listed = rng.choice(14, rng.integers(0, 9), replace=False)
-            run[topic] = {f"d{item}": float(place) for place, item in enumerate(listed)}
+            run[topic] = {
+                f"d{item}": float(place) for place, item in enumerate(listed)
+            }
     full = {topic: scores for topic, scores in run.items() if scores}
     theirs = pytrec_eval.RelevanceEvaluator(qrels, set(CUT_NAMES)).evaluate(full)
     of_all = {
@@ -166,12 +296,17 @@ def test_random_lists_that_are_short_empty_or_absent(seed):
 def test_example_of_pytrec_eval():
     pytrec_eval = pytest.importorskip("pytrec_eval")
     qrels = {"q1": {"d1": 0, "d2": 1, "d3": 0}, "q2": {"d2": 1, "d3": 1}}
-    run = {"q1": {"d1": 1.0, "d2": 0.0, "d3": 1.5}, "q2": {"d1": 1.5, "d2": 0.2, "d3": 0.5}}
+    run = {
+        "q1": {"d1": 1.0, "d2": 0.0, "d3": 1.5},
+        "q2": {"d1": 1.5, "d2": 0.2, "d3": 0.5},
+    }
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg"}).evaluate(run)
     assert theirs["q1"]["map"] == pytest.approx(1 / 3)
     found = means(run, "ap,ndcg", relevant=qrels)
     assert found["ap"] == pytest.approx((1 / 3 + (1 / 2 + 2 / 3) / 2) / 2)
-    assert found["ndcg"] == pytest.approx(np.mean([each["ndcg"] for each in theirs.values()]))
+    assert found["ndcg"] == pytest.approx(
+        np.mean([each["ndcg"] for each in theirs.values()])
+    )
 
 
 # Tables userID, itemID, rating and prediction, with lists of 3, 5 and 10 items.
@@ -180,7 +315,11 @@ TRUE = {
     2: {1: 5, 4: 5, 5: 3, 6: 3, 7: 1},
     3: {2: 5, 5: 5, 6: 5, 8: 4, 9: 4, 10: 3, 11: 3, 12: 3, 13: 2, 14: 1},
 }
-PREDICTED = {1: [3, 10, 12], 2: [10, 3, 5, 11, 13], 3: [4, 10, 7, 13, 1, 3, 5, 2, 11, 14]}
+PREDICTED = {
+    1: [3, 10, 12],
+    2: [10, 3, 5, 11, 13],
+    3: [4, 10, 7, 13, 1, 3, 5, 2, 11, 14],
+}
 
 
 def rows(lists, name, numbers):
@@ -203,7 +342,10 @@ def test_lists_of_different_lengths_in_one_call():
     found = means(shuffled, metrics, relevant=true, missing="last")
     printed = [0.38172, 0.23613, 0.26666, 0.37777]
     assert list(found.values()) == pytest.approx(printed, abs=1e-5)
-    filled = {user: (items + [-1 - k for k in range(10)])[:10] for user, items in PREDICTED.items()}
+    filled = {
+        user: (items + [-1 - k for k in range(10)])[:10]
+        for user, items in PREDICTED.items()
+    }
     assert found == means(filled, metrics, relevant=true)
     with pytest.raises(sm.InputError, match="missing"):
         sm.evaluate(shuffled, "ndcg@10", relevant=true)
@@ -218,7 +360,10 @@ def test_example_of_rectools():
         }
     )
     interactions = pd.DataFrame(
-        {"user_id": [1, 1, 2, 3, 3, 3, 4, 4, 4], "item_id": [1, 2, 1, 1, 3, 4, 1, 2, 3]}
+        {
+            "user_id": [1, 1, 2, 3, 3, 3, 4, 4, 4],
+            "item_id": [1, 2, 1, 1, 3, 4, 1, 2, 3],
+        }
     )
     asked = {"relevant": interactions, "missing": "last"}
     metrics = "ap-by-relevant@1,ap-by-relevant@3"
@@ -250,12 +395,16 @@ LENSKIT = [
 @pytest.mark.parametrize(("metric", "recommended", "relevant", "printed"), LENSKIT)
 def test_examples_of_lenskit(metric, recommended, relevant, printed):
     lists = {"u": list(recommended)}
-    assert value(lists, metric, relevant={"u": relevant}, missing="last") == pytest.approx(printed)
+    assert value(
+        lists, metric, relevant={"u": relevant}, missing="last"
+    ) == pytest.approx(printed)
 
 
 def test_user_without_recommendations_counts_0_as_in_lenskit():
     lists = {"u": [], "v": [1, 2, 3]}
-    found = means(lists, "rr,ndcg", relevant={"u": [1, 3], "v": [1, 2, 3]}, missing="last")
+    found = means(
+        lists, "rr,ndcg", relevant={"u": [1, 3], "v": [1, 2, 3]}, missing="last"
+    )
     assert found == {"rr": 0.5, "ndcg": 0.5}
 
 
@@ -276,10 +425,14 @@ TORCHMETRICS = {
 def test_examples_of_torchmetrics():
     pairs = pd.DataFrame({"user_id": INDEXES, "score": PREDS, "target": TARGET})
     ranks = sm.Ranks.from_pairs(pairs)
-    assert means(ranks, ",".join(TORCHMETRICS)) == pytest.approx(TORCHMETRICS, abs=5e-5)
+    assert means(ranks, ",".join(TORCHMETRICS)) == pytest.approx(
+        TORCHMETRICS, abs=5e-5
+    )
     lists = pairs.assign(item_id=[0, 1, 2, 0, 1, 2, 3])
     relevant = lists[["user_id", "item_id", "target"]]
-    of_lists = means(lists.drop(columns="target"), "ndcg@3,recall@2", relevant=relevant)
+    of_lists = means(
+        lists.drop(columns="target"), "ndcg@3,recall@2", relevant=relevant
+    )
     assert of_lists["recall@2"] == pytest.approx(0.75)
 
 
@@ -296,7 +449,9 @@ def test_example_of_ranx():
         "q_1": ["d_12", "d_23", "d_25", "d_36", "d_32", "d_35"],
         "q_2": ["d_12", "d_11", "d_25", "d_36", "d_22", "d_35"],
     }
-    run = {query: dict(zip(found, scores, strict=True)) for query, found in names.items()}
+    run = {
+        query: dict(zip(found, scores, strict=True)) for query, found in names.items()
+    }
     found = means(run, "ndcg@5,ap-by-relevant@5,rr", relevant=qrels)
     printed = {"ndcg@5": 0.7861, "ap-by-relevant@5": 0.6416, "rr": 0.75}
     assert found == pytest.approx(printed, abs=1e-4)

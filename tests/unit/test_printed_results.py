@@ -29,7 +29,10 @@ class span:  # noqa: N801 - stands for a text
 
 def numbers_of(text):
     """Numbers of a text, without those of names such as recall@10."""
-    return [found.replace(",", "") for found in re.findall(r"(?<![@\w.])\d[\d,]*(?:\.\d+)?", text)]
+    return [
+        found.replace(",", "")
+        for found in re.findall(r"(?<![@\w.])\d[\d,]*(?:\.\d+)?", text)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +48,9 @@ def numbers_of(text):
 @pytest.mark.filterwarnings("ignore:n_users")  # of one user
 def test_ranges_of_printed_numbers(users, shape, confidence, numbers):
     options = {"n_users": users, "shape": shape, "confidence": confidence}
-    found = sm.reported(PRINTED, "HR@5, MRR", **ABOUT, **options, sampling="with-replacement")
+    found = sm.reported(
+        PRINTED, "HR@5, MRR", **ABOUT, **options, sampling="with-replacement"
+    )
     rows, words, *_ = found.parts()
     assert rows == [
         {
@@ -59,9 +64,16 @@ def test_ranges_of_printed_numbers(users, shape, confidence, numbers):
     assert "with replacement" in words
     for result, name in zip(found, ("HR@5", "MRR"), strict=True):
         assert (result.metric, result.reported) == (name, {"HR@5": 0.52}.get(name))
-        assert (result.n_items, result.n_negatives, result.n_users) == (300, 20, users)
+        assert (result.n_items, result.n_negatives, result.n_users) == (
+            300,
+            20,
+            users,
+        )
         assert (result.likely is None) == (shape == "none")
-        assert result.likely is None or result.range_low <= result.likely <= result.range_high
+        assert (
+            result.likely is None
+            or result.range_low <= result.likely <= result.range_high
+        )
     by_default = sm.reported(PRINTED, **ABOUT)
     assert [result.metric for result in by_default] == ["HR@5", "NDCG@10"]
 
@@ -70,7 +82,9 @@ def test_ranges_of_printed_numbers(users, shape, confidence, numbers):
 def test_the_share_of_unscored_items_means_the_same_in_a_table(unscored):
     paper = {"HR@1": "0.20", "HR@10": "0.45"}
     about = {**ABOUT, "n_users": 500}
-    assert [flag.test for flag in sm.check([{**paper, **about}], unscored=0)[0].flags] == ["ranks"]
+    assert [
+        flag.test for flag in sm.check([{**paper, **about}], unscored=0)[0].flags
+    ] == ["ranks"]
     (row,) = sm.check([{**paper, **about}], "HR@5", unscored=unscored)
     (found,) = sm.reported(paper, "HR@5", **about, unscored=unscored)
     assert (row.range_low, row.range_high) == (found.range_low, found.range_high)
@@ -81,7 +95,12 @@ def test_checks_of_a_table():
     table = [
         {"model": "A", "HR@5": "0.52", "exact HR@5": "0.11", **about},
         {"model": "B", "HR@5": "0.20", **about},
-        {"HR@5": "0.20", "HR@10": "0.10", **about, "source_id": "T"},  # a contradiction
+        {
+            "HR@5": "0.20",
+            "HR@10": "0.10",
+            **about,
+            "source_id": "T",
+        },  # a contradiction
         {"HR@5": "0.92", "HR@1": "0.75", **about},
     ]
     checks = sm.check(table, "HR@5", confidence=0.9)
@@ -92,7 +111,10 @@ def test_checks_of_a_table():
         if number == 3:
             assert (row["HR@5"], row["flags"]) == ("-", "bounds")
         else:
-            assert (row["HR@5"], row["flags"]) == (span(result.range_low, result.range_high), "")
+            assert (row["HR@5"], row["flags"]) == (
+                span(result.range_low, result.range_high),
+                "",
+            )
     assert [row["measured"] for row in rows] == [0.11, None, None, None]
     of_s, of_t = checks.orders
     assert (of_s.source, of_s.data_set, of_s.n_pairs) == ("S", "D", 3)
@@ -137,7 +159,9 @@ def test_plans():
     assert rows == [
         {
             "metric": result.metric,
-            "n_negatives": "all" if result.n_negatives is None else str(result.n_negatives),
+            "n_negatives": "all"
+            if result.n_negatives is None
+            else str(result.n_negatives),
             "probability": result.probability,
             "decides above": result.decides_above,
         }
@@ -151,12 +175,19 @@ def test_plans():
     places = [(300 - rank) / 299 for rank in range(1, 46)]
     exact = (sum(places[:40]) / 40, sum(places[5:]) / 40)
     assert numbers_of(auc)[:2] == [f"{value:.4f}" for value in exact]
-    assert [result.decides for result in found] == [None] * 6  # full rankings are no negatives
+    assert [result.decides for result in found] == [
+        None
+    ] * 6  # full rankings are no negatives
 
 
 def test_estimates_of_sampled_ranks():
     sampled = [1, 1, 5, 9, 2, 3, 1, 8, 11, 4]
-    about = {"n_items": 300, "n_negatives": 10, "sampling": "with-replacement", "confidence": 0.9}
+    about = {
+        "n_items": 300,
+        "n_negatives": 10,
+        "sampling": "with-replacement",
+        "confidence": 0.9,
+    }
     found = sm.correct(sampled, "recall@3, auc", "sampled, cls", **about)
     rows, words, _ = found.parts(intervals=True)
     for place, (row, result) in enumerate(zip(rows, found, strict=True)):
@@ -175,21 +206,30 @@ def test_estimates_of_sampled_ranks():
     assert "with replacement" in lines[0]
     # a random order has an AUC of 1/2, which the range holds, and a recall@3 of 3/300
     random_orders = [line for line in lines if "random order" in line]
-    assert [numbers_of(line) for line in random_orders] in ([["0.5000"]], [["0.0100"], ["0.5000"]])
+    assert [numbers_of(line) for line in random_orders] in (
+        [["0.5000"]],
+        [["0.0100"], ["0.5000"]],
+    )
     kept = sm.correct(sampled, "auc", "sampled", **{**about, "sampling": "distinct"})
     assert "replacement" not in str(kept)
-    lowest = sm.correct([4, 5, 3, 2, 7, 6] * 9, "recall@3", "sampled", **about, shape="none")
+    lowest = sm.correct(
+        [4, 5, 3, 2, 7, 6] * 9, "recall@3", "sampled", **about, shape="none"
+    )
     assert lowest[0].range_low == 0.0
 
 
-@pytest.mark.parametrize(("n_users", "confidence"), [(1, 0.95), (30, 0.95), (60, 0.5)])
+@pytest.mark.parametrize(
+    ("n_users", "confidence"), [(1, 0.95), (30, 0.95), (60, 0.5)]
+)
 def test_exact_metrics(n_users, confidence):
     """One user of `ap` has rank 1, all others rank 41 and later, and carries most of the value."""
     found = sm.evaluate(ranks(0, 1), "ap")
     if n_users > 1:
         better = [0, *range(40, 39 + n_users)]
         exact = sm.Ranks([300] * n_users, better, [0] * n_users)
-        found = sm.evaluate(exact, "recall@3, ap", ties="optimistic", confidence=confidence)
+        found = sm.evaluate(
+            exact, "recall@3, ap", ties="optimistic", confidence=confidence
+        )
     rows, words, _ = found.parts()
     heading = f"interval ({100 * confidence:g} %)"
     for row, result in zip(rows, found, strict=True):
@@ -209,13 +249,21 @@ def test_exact_metrics(n_users, confidence):
     values = [1.0, *(1.0 / rank for rank in range(41, 40 + n_users))]
     effective = sum(values) ** 2 / sum(value**2 for value in values)
     assert line.startswith("ap")
-    assert numbers_of(line) == [str(round(effective)), str(n_users), f"{100 * confidence:g}"]
+    assert numbers_of(line) == [
+        str(round(effective)),
+        str(n_users),
+        f"{100 * confidence:g}",
+    ]
 
 
-@pytest.mark.parametrize(("least", "numbers"), [(0, ["0"]), (0.5, ["0.5"]), (2, ["2"])])
+@pytest.mark.parametrize(
+    ("least", "numbers"), [(0, ["0"]), (0.5, ["0.5"]), (2, ["2"])]
+)
 def test_grades_that_are_relevant(least, numbers):
     scores, grades = [[0.9, 0.5, 0.1]], [[3, 2, 1]]
-    found = sm.evaluate(scores, "ndcg@3, recall@1", relevant=grades, min_relevance=least)
+    found = sm.evaluate(
+        scores, "ndcg@3, recall@1", relevant=grades, min_relevance=least
+    )
     _, note = found.parts()[1].splitlines()
     assert numbers_of(note) == numbers
     plain = sm.evaluate(scores, "ndcg@3", relevant=[0])
@@ -226,7 +274,9 @@ def test_grades_that_are_relevant(least, numbers):
 def test_decided_orders_are_named_up_to_twenty(n_rows, is_long):
     """Rows far apart, of whose 3, 15 and 36 pairs many are decided."""
     about = {"n_items": 60, "n_negatives": 40, "n_users": 10**6}
-    checks = sm.check([{"HR@5": f"{0.99 - 0.09 * i:.2f}", **about} for i in range(n_rows)], "HR@5")
+    checks = sm.check(
+        [{"HR@5": f"{0.99 - 0.09 * i:.2f}", **about} for i in range(n_rows)], "HR@5"
+    )
     (orders,) = checks.orders
     n_decided = len(orders.decided)
     assert (n_decided > 1, n_decided > 20) == (n_rows > 3, is_long)

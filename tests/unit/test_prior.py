@@ -12,7 +12,9 @@ from sampled_metrics.metrics import parse_measure
 
 def vectors(name, measure, n, m, prior, sampling="without-replacement"):
     estimators, measures = [parse_estimator(name)], [parse_measure(measure)]
-    return estimator_matrix(estimators, measures, n, m, sampling=sampling, prior=prior)[0, 0]
+    return estimator_matrix(
+        estimators, measures, n, m, sampling=sampling, prior=prior
+    )[0, 0]
 
 
 # n = 3, one negative: rank 1 is first, rank 2 first half the time, rank 3 last. With
@@ -48,7 +50,9 @@ def grid(n, m, sampling):
 def test_brute_force(seed, sampling):
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(8, 40)), int(rng.integers(1, 7))
-    prior = rng.gamma(0.5, size=n) * (rng.random(n) < 0.8) + (np.arange(n) % 7 == 0) / 50
+    prior = (
+        rng.gamma(0.5, size=n) * (rng.random(n) < 0.8) + (np.arange(n) % 7 == 0) / 50
+    )
     share = prior / prior.sum()
     given = grid(n, m, sampling)
     marginal = share @ given
@@ -57,13 +61,17 @@ def test_brute_force(seed, sampling):
         "rr": 1 / np.arange(1, n + 1),
     }.items():
         gamma = 0.05
-        left = (1 - gamma) * given.T @ (share[:, None] * given) + gamma * np.diag(marginal)
+        left = (1 - gamma) * given.T @ (share[:, None] * given) + gamma * np.diag(
+            marginal
+        )
         expected = np.linalg.solve(left, given.T @ (share * wanted))  # eq. 25
         found = vectors(f"bv:{gamma}", name, n, m, prior, sampling)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
         # eq. 21 in steps down, each at least 0
         steps = np.sqrt(share)[:, None] * np.cumsum(given, axis=1)
-        solved = lsq_linear(steps, np.sqrt(share) * wanted, (0, np.inf), "bvls", tol=1e-15)
+        solved = lsq_linear(
+            steps, np.sqrt(share) * wanted, (0, np.inf), "bvls", tol=1e-15
+        )
         fitted = vectors("cls", name, n, m, prior, sampling)
         assert (np.diff(fitted) <= 0).all()
         assert fitted[-1] >= 0
@@ -74,7 +82,9 @@ def test_brute_force(seed, sampling):
 @pytest.mark.parametrize("name", ["cls", "bv:0.1"])
 def test_uniform_prior_is_the_default(name):
     ours = vectors(name, "ndcg@10", 500, 20, np.full(500, 7))
-    np.testing.assert_allclose(ours, vectors(name, "ndcg@10", 500, 20, None), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        ours, vectors(name, "ndcg@10", 500, 20, None), rtol=1e-9, atol=1e-12
+    )
 
 
 def test_correct_takes_it_and_the_right_prior_leaves_no_bias_on_average():
@@ -84,7 +94,9 @@ def test_correct_takes_it_and_the_right_prior_leaves_no_bias_on_average():
     given = grid(n, m, "without-replacement")
     shares = prior / prior.sum() @ given
     sampled = rng.choice(m + 1, 4000, p=shares) + 1
-    (found,) = sm.correct(sampled, "recall@5", "bv:1", n_items=n, n_negatives=m, prior=prior)
+    (found,) = sm.correct(
+        sampled, "recall@5", "bv:1", n_items=n, n_negatives=m, prior=prior
+    )
     exact = prior[:5].sum() / prior.sum()
     assert abs(found.value - exact) < 4 * found.std_error
     by_hand = (prior[:5] / prior.sum()) @ given[:5] / shares
@@ -111,11 +123,13 @@ def test_refused(prior, words):
 
 def test_without_a_prior_none_is_blamed():
     # With replacement, 2,000 negatives are hardly ever all better than the item in the middle of 3.
-    with pytest.raises(sm.InputError, match="has probability 0") as refusal:
+    with pytest.raises(sm.InputError, match="probability") as refusal:
         vectors("cls", "recall@1", 3, 2000, None, "with-replacement")
     assert "prior" not in str(refusal.value)
 
 
 def test_other_estimators_have_none():
-    with pytest.raises(sm.InputError, match="prior is for the estimators cls and bv"):
-        sm.correct([1, 2, 3], "hr@1", "sampled", n_items=9, n_negatives=4, prior=np.ones(9))
+    with pytest.raises(sm.InputError, match="estimators"):
+        sm.correct(
+            [1, 2, 3], "hr@1", "sampled", n_items=9, n_negatives=4, prior=np.ones(9)
+        )

@@ -17,7 +17,9 @@ M, USERS, N = 100, 940, 3541
 RNG = np.random.default_rng(0)
 SCORES = RNG.normal([1] + M * [0], size=(USERS, M + 1))
 OWN = np.where(np.arange(USERS) < 450, SCORES[:, 0], SCORES[:, 5])
-AMONG = np.column_stack([SCORES[:, :5], OWN, SCORES[:, 6:]])  # of 450, their own negatives
+AMONG = np.column_stack(
+    [SCORES[:, :5], OWN, SCORES[:, 6:]]
+)  # of 450, their own negatives
 RANKS = 1 + (SCORES[:, 1:] > SCORES[:, :1]).sum(axis=1)
 ALL = RNG.normal(size=(USERS, 60))
 PLACES = (60 * RNG.random(USERS) ** 3).astype(int)
@@ -47,9 +49,14 @@ def frame(ranks, **columns):
     ],
 )  # fmt: skip
 def test_negatives_are_asked_about(data, options, words, recwarn):
-    options = {"positive": None if isinstance(data, pd.DataFrame) else 0, "n_items": N} | options
+    options = {
+        "positive": None if isinstance(data, pd.DataFrame) else 0,
+        "n_items": N,
+    } | options
     sm.correct(data, "hr@10", "cls", **options)
-    asked = [str(each.message) for each in recwarn if each.category is sm.InputWarning]
+    asked = [
+        str(each.message) for each in recwarn if each.category is sm.InputWarning
+    ]
     assert any(words in each for each in asked) if words else not asked
     assert all(each.filename == __file__ for each in recwarn)
 
@@ -75,7 +82,7 @@ def test_rows_are_thinned_to_the_fewest_negatives():
     numbers = np.repeat([90, 100], 4000)
     ranks = np.repeat([37, 41], 4000)  # 40 % of the negatives are above
     ranks[0] = 91  # ranks do not end too early
-    with pytest.warns(sm.InputWarning, match="more than 90 negatives"):
+    with pytest.warns(sm.InputWarning, match="90 negatives"):
         thinned = as_sampled(frame(ranks, n_negatives=numbers), n_items=N)
     assert thinned.n_negatives == 90
     assert set(thinned.sampled_ranks[1:4000]) == {37}
@@ -84,7 +91,7 @@ def test_rows_are_thinned_to_the_fewest_negatives():
     assert (kept.mean(), kept.std()) == pytest.approx((36, spread), abs=0.1)
     for table, way in ((frame(ranks, n_negatives=numbers), "distinct"),
                        (frame([1, 2], n_negatives=[50, 100]), None)):  # fmt: skip
-        with pytest.raises(sm.InputError, match="negatives per user"):
+        with pytest.raises(sm.InputError, match="negatives"):
             sm.correct(table, "auc", "sampled", n_items=N, sampling=way)
 
 
@@ -102,8 +109,18 @@ HEADER = "user_id,item_id\n1,2\n3,4\n"
         (lambda path: sm.correct(SCORES, relevant=path, **CORRECT), "relevant"),
         (lambda _: sm.correct(frame(RANKS), **CORRECT), "positive"),
         (lambda path: sm.correct(frame(RANKS), n_items=N, relevant=path), "relevant"),
-        (lambda path: sm.compare(dict.fromkeys("ab", SCORES), seen=path, **CORRECT), "seen"),
-        (lambda _: sm.compare(dict.fromkeys("ab", ALL), sampling="distinct", **FULL), "sampling"),
+        (
+            lambda path: sm.compare(
+                dict.fromkeys("ab", SCORES), seen=path, **CORRECT
+            ),
+            "seen",
+        ),
+        (
+            lambda _: sm.compare(
+                dict.fromkeys("ab", ALL), sampling="distinct", **FULL
+            ),
+            "sampling",
+        ),
     ],
 )
 def test_refused(call, words, tmp_path):
@@ -127,7 +144,9 @@ def test_an_error_inside_a_function_of_the_user_is_raised_as_it_is():
         lambda: sm.compare({"a": broken, "b": ALL}, "hr@10", relevant=HELD),
         lambda: sm.report({"a": broken}, "/dev/null", "hr@10", relevant=HELD),
         lambda: sm.evaluate_on_budget(broken, "hr@10", relevant=HELD, seen=seen),
-        lambda: sm.evaluate_on_budget(ALL, "hr@10", relevant=HELD, seen=seen, proxy=broken),
+        lambda: sm.evaluate_on_budget(
+            ALL, "hr@10", relevant=HELD, seen=seen, proxy=broken
+        ),
     )
     for call in calls:
         with pytest.raises(IndexError) as caught:

@@ -15,7 +15,9 @@ from tests.conftest import ROOT
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
 
 
 REFERENCE = ROOT / "results/reference"
@@ -26,12 +28,19 @@ ROWS = [
     for line in SECTION.splitlines()
     if line.startswith("| ") and "`" in line
 ]
-TIMES = ("docs/measured/speed.md", "results/reference/peers.md")  # name the commit measured
+TIMES = (
+    "docs/measured/speed.md",
+    "results/reference/peers.md",
+)  # name the commit measured
 # Pages of numbers that this repository computed; docs/measured/literature.md cites others' commits.
 PAGES = [
     ROOT / "README.md",
     *(path for path in ROOT.glob("docs/*.md") if path.name != "artifact.md"),
-    *(path for path in ROOT.glob("docs/measured/*.md") if path.name != "literature.md"),
+    *(
+        path
+        for path in ROOT.glob("docs/measured/*.md")
+        if path.name != "literature.md"
+    ),
     *ROOT.glob("results/reference/**/*.md"),
     *ROOT.glob("src/sampled_metrics/pages/templates/*.html"),
 ]
@@ -42,7 +51,9 @@ def words_of(name):
     return " ".join((ROOT / name).read_text(encoding="utf-8").split())
 
 
-@pytest.mark.parametrize(("file", "command", "commit"), [(row[1], row[2], row[4]) for row in ROWS])
+@pytest.mark.parametrize(
+    ("file", "command", "commit"), [(row[1], row[2], row[4]) for row in ROWS]
+)
 def test_each_quoted_number_has_a_file_a_command_and_a_commit(file, command, commit):
     assert (ROOT / file).exists()
     assert re.fullmatch("[0-9a-f]{7,40}", commit)
@@ -59,7 +70,9 @@ def git(*arguments):
     """What git prints in this folder; None if it fails."""
     if shutil.which("git") is None:
         return None
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True
+    )
     return done.stdout.strip() if done.returncode == 0 else None
 
 
@@ -79,7 +92,9 @@ def test_every_script_of_the_makefile_exists():
 
 @pytest.mark.parametrize("path", PAGES, ids=str)
 def test_no_page_quotes_an_older_commit(path):
-    assert not re.search(r"(?i)\bcommit `?[0-9a-f]{7}\b", path.read_text(encoding="utf-8"))
+    assert not re.search(
+        r"(?i)\bcommit `?[0-9a-f]{7}\b", path.read_text(encoding="utf-8")
+    )
 
 
 def test_share_of_training_events_from_the_future():
@@ -123,7 +138,9 @@ def test_page_of_speed_is_as_its_script_writes_it(script):
     assert len(cells_of(ratios)) == 9
     for _, ours, _, bound, times in cells_of(ratios):
         # all three are rounded
-        assert float(times) == pytest.approx(float(ours) / float(bound), abs=0.06, rel=0.04)
+        assert float(times) == pytest.approx(
+            float(ours) / float(bound), abs=0.06, rel=0.04
+        )
     assert len(cells_of(commands)) == 10
     for _, *numbers in cells_of(commands):
         assert min(map(float, numbers)) > 0
@@ -136,20 +153,28 @@ def test_times_of_other_packages():
 
 
 def test_coverage_of_intervals():
-    section = text_of("results/reference/coverage.md").split("## Estimates from 100 negatives")[1]
+    section = text_of("results/reference/coverage.md").split(
+        "## Estimates from 100 negatives"
+    )[1]
     number = r" +\| ([\d.,]+)"
     rows = re.findall(rf"(?m)^\| ([XYZ]){4 * number}", section)
-    of_estimates = rows[:18]  # three recommenders, six numbers of users; exact metrics follow
+    of_estimates = rows[
+        :18
+    ]  # three recommenders, six numbers of users; exact metrics follow
     least = min(float(low) for _, _, low, *_ in of_estimates)
     greatest = max(float(high) for *_, high in of_estimates)
-    assert f"{least} to {greatest} % of 2,000 experiments" in words_of("docs/estimators.md")
+    assert f"{least} to {greatest} % of 2,000 experiments" in words_of(
+        "docs/estimators.md"
+    )
 
 
 def test_wrong_orders():
     table = pd.read_csv(REFERENCE / "verdicts.csv")
     draws = table["seeds"].sum()
     assert table["range wrong"].sum() == 0
-    shares = [100 * table[f"{name} wrong"].sum() / draws for name in ("bv:0.1", "cls")]
+    shares = [
+        100 * table[f"{name} wrong"].sum() / draws for name in ("bv:0.1", "cls")
+    ]
     words = "wrong in {:.0f} to {:.0f} % of the draws".format(*shares)
     assert words in words_of("docs/estimators.md")
 
@@ -161,23 +186,36 @@ def test_ranges_of_printed_numbers_held():
     held = [float(cell) for cell in cells]
     assert len(held) > 60
     assert min(held) >= 94.0  # of a few hundred experiments, where 95 % is promised
-    assert "95 to 100 % of the ranges held the exact value" in words_of("docs/reported.md")
+    assert "95 to 100 % of the ranges held the exact value" in words_of(
+        "docs/reported.md"
+    )
 
 
 def test_recall_by_split():
     """Recall@10, users and decided orders of the table of two splits."""
-    section = text_of("docs/other-data.md").split("| Recall@10 | users |")[1].split("\n\n")[0]
+    section = (
+        text_of("docs/other-data.md")
+        .split("| Recall@10 | users |")[1]
+        .split("\n\n")[0]
+    )
     rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines()[2:]
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in section.splitlines()[2:]
     ]
     folders = {"leave-last-out": "ranks", "global-time": "global-time/ranks"}
     assert [row[0].split("`")[1] for row in rows] == [*folders]
-    for (_, users, *quoted, decided), folder in zip(rows, folders.values(), strict=True):
-        ranks = {name: as_ranks(REFERENCE / folder / f"{name}.parquet") for name in "XYZ"}
+    for (_, users, *quoted, decided), folder in zip(
+        rows, folders.values(), strict=True
+    ):
+        ranks = {
+            name: as_ranks(REFERENCE / folder / f"{name}.parquet") for name in "XYZ"
+        }
         assert {f"{len(of_one):,}" for of_one in ranks.values()} == {users}
         for recall, of_one in zip(quoted, ranks.values(), strict=True):
             # Of the places that the held-out item shares with those tied, some are among the first.
-            places = np.clip(10 - of_one.n_better, 0, of_one.n_tied + 1) / (of_one.n_tied + 1)
+            places = np.clip(10 - of_one.n_better, 0, of_one.n_tied + 1) / (
+                of_one.n_tied + 1
+            )
             assert recall == f"{places.mean():.4f}".removeprefix("0")
         above, below = decided.split(" above ")
         pairs = {(a, b) for a in above.split(" and ") for b in below.split(" and ")}
@@ -192,8 +230,13 @@ def test_recall_by_split():
 
 def test_divisors_of_the_rank_estimate():
     audit = pd.read_csv(REFERENCE / "audit.csv", dtype={"published": str})
-    topic = audit[audit["topic"].str.startswith("13.")].set_index(["reading", "quantity"])["value"]
-    printed, ours = topic["divided by m, as printed; floor"], topic["divided by m+1; floor"]
+    topic = audit[audit["topic"].str.startswith("13.")].set_index(
+        ["reading", "quantity"]
+    )["value"]
+    printed, ours = (
+        topic["divided by m, as printed; floor"],
+        topic["divided by m+1; floor"],
+    )
     auc = "Y, AUC, Rank Estimate"
     words = f"is expected to be {ours[auc]:.2f} so and {printed[auc]:.2f} with m"
     assert words in words_of("docs/estimators.md")
@@ -202,11 +245,19 @@ def test_divisors_of_the_rank_estimate():
 
 def test_the_page_of_readings_shows_the_kept_rows():
     audit = pd.read_csv(REFERENCE / "audit.csv", dtype=str)
-    lines = [line for line in text_of("results/reference/audit.md").splitlines() if "|" in line]
-    shown = [[cell.strip() for cell in line.strip("|").split("|")][1:] for line in lines]
+    lines = [
+        line
+        for line in text_of("results/reference/audit.md").splitlines()
+        if "|" in line
+    ]
+    shown = [
+        [cell.strip() for cell in line.strip("|").split("|")][1:] for line in lines
+    ]
     shown = [row for row in shown if row[-1] in ("yes", "no")]
     assert len(shown) == len(audit)
-    for (quantity, ours, published, verdict), row in zip(shown, audit.itertuples(), strict=True):
+    for (quantity, ours, published, verdict), row in zip(
+        shown, audit.itertuples(), strict=True
+    ):
         assert (quantity, verdict) == (row.quantity, row.reproduces)
         assert published == row.published
         assert float(ours) == pytest.approx(float(row.value), abs=0.00056)
@@ -220,7 +271,9 @@ def script(monkeypatch):
 
 
 def test_shares_of_later_events_by_hand(script):
-    shares = script("future").shares_later(np.array([5, 1, 3, 3]), np.array([0, 3, 5]))
+    shares = script("future").shares_later(
+        np.array([5, 1, 3, 3]), np.array([0, 3, 5])
+    )
     assert shares.tolist() == [1.0, 0.25, 0.0]
 
 
@@ -234,7 +287,9 @@ def test_shares_of_later_events_by_hand(script):
         (-0.1, (-0.2, -0.3, -0.1), True, False),
     ],
 )
-def test_orders_are_judged_by_the_exact_difference(script, exact, estimate, right, wrong):
+def test_orders_are_judged_by_the_exact_difference(
+    script, exact, estimate, right, wrong
+):
     found = script("price").outcome((0, 2), "ap", 99.5, exact, estimate)
     assert found == ("X vs Z", "ap", 99.5, right, wrong)
 
@@ -250,6 +305,8 @@ def test_orders_are_judged_by_the_exact_difference(script, exact, estimate, righ
         (1736.0, "> 1600", 0.0, True),
     ],
 )
-def test_a_reading_reproduces_a_number_or_a_bound(script, value, published, tolerance, expected):
+def test_a_reading_reproduces_a_number_or_a_bound(
+    script, value, published, tolerance, expected
+):
     quantity = script("audit_readings").Quantity("Y", value, published, tolerance)
     assert quantity.is_reproduced == expected

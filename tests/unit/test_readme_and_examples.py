@@ -12,7 +12,10 @@ import pytest
 
 from tests.conftest import ROOT
 
-GUIDES = ["README.md", *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/*.md")))]
+GUIDES = [
+    "README.md",
+    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/*.md"))),
+]
 PYTHON = r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?"
 CONSOLE = r"^\$ ((?:[^\n]*\\\n)*[^\n]*)\n((?:(?!\$ |```)[^\n]*\n)*)"
 EACH_ALONE = """
@@ -28,14 +31,20 @@ print(json.dumps(printed))
 
 def found_in(names, pattern):
     texts = [(ROOT / name).read_text(encoding="utf-8") for name in names]
-    return [x for text in texts for x in re.findall(pattern, text, re.MULTILINE | re.DOTALL)]
+    return [
+        x
+        for text in texts
+        for x in re.findall(pattern, text, re.MULTILINE | re.DOTALL)
+    ]
 
 
 @pytest.mark.long
 def test_python_snippets_print_what_is_below_them(monkeypatch):
     monkeypatch.setenv("COLUMNS", "70")
     pairs = found_in([*GUIDES, "CONTRIBUTING.md"], PYTHON)
-    snippets, shown = zip(*[pair for pair in pairs if "yours" not in pair[0]], strict=True)
+    snippets, shown = zip(
+        *[pair for pair in pairs if "yours" not in pair[0]], strict=True
+    )
     assert len(snippets) > 3
     done = subprocess.run(
         [sys.executable, "-c", EACH_ALONE],
@@ -72,11 +81,19 @@ def test_commands_print_what_is_below_them(run, tmp_path, monkeypatch):
 def test_walk_through_shows_the_reversal_and_what_decides_it(capsys):
     runpy.run_path(str(ROOT / "tests/examples/own_recommender.py"))
     walk_through = capsys.readouterr().out
-    exact = dict(re.findall(r"^  (\w+) +recall@10 ([\d.]+) \(", walk_through, re.MULTILINE))
+    exact = dict(
+        re.findall(r"^  (\w+) +recall@10 ([\d.]+) \(", walk_through, re.MULTILINE)
+    )
     assert float(exact["Careful"]) > 2 * float(exact["Broad"])
-    ranges = re.findall(r"^  (\w+) +recall@10 ([\d.]+) to ([\d.]+)", walk_through, re.MULTILINE)
-    assert all(float(low) < float(exact[name]) < float(high) for name, low, high in ranges)
-    sampled = [float(value) for value in re.findall(r"sampled +([\d.]+), acts", walk_through)]
+    ranges = re.findall(
+        r"^  (\w+) +recall@10 ([\d.]+) to ([\d.]+)", walk_through, re.MULTILINE
+    )
+    assert all(
+        float(low) < float(exact[name]) < float(high) for name, low, high in ranges
+    )
+    sampled = [
+        float(value) for value in re.findall(r"sampled +([\d.]+), acts", walk_through)
+    ]
     assert sampled[0] < sampled[1]
     assert walk_through.count("Careful is above Broad, unless ") == 2
     assert "  400 negatives: 1.00\n" in walk_through

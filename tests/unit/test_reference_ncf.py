@@ -22,7 +22,9 @@ from tests.conftest import ROOT
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
 
 
 REFERENCE = ROOT / "results/reference"
@@ -44,7 +46,9 @@ def values():
 
 
 def ranks(name):
-    return as_ranks((NCF if len(name) > 1 else REFERENCE / "ranks") / f"{name}.parquet")
+    return as_ranks(
+        (NCF if len(name) > 1 else REFERENCE / "ranks") / f"{name}.parquet"
+    )
 
 
 def test_hit_rates_and_exact_recall(values):
@@ -56,19 +60,25 @@ def test_hit_rates_and_exact_recall(values):
         # a tie at the border counts by the share of places up to 10
         full = ranks(name)
         places = np.clip(10 - full.n_better, 0, full.n_tied + 1) / (full.n_tied + 1)
-        np.testing.assert_allclose(values.loc[name, "exact"], places.mean(), rtol=1e-9)
+        np.testing.assert_allclose(
+            values.loc[name, "exact"], places.mean(), rtol=1e-9
+        )
     # The published protocol turns the order round.
     assert values["sampled"].idxmax() == "MLP"
     assert values["sampled"].idxmin() == values["exact"].idxmax() == "Z"
 
 
 def test_ranges_hold_the_exact_values(values):
-    between = (values["range_low"] < values["exact"]) & (values["exact"] < values["range_high"])
+    between = (values["range_low"] < values["exact"]) & (
+        values["exact"] < values["range_high"]
+    )
     assert between.all()
     sample = read_sampled(NCF / "MLP.sampled.parquet")
     (result,) = sm.correct(sample, "recall@10", "sampled")
     expected = values.loc["MLP", ["range_low", "range_high"]].to_numpy(float)
-    np.testing.assert_allclose([result.range_low, result.range_high], expected, atol=1e-4)
+    np.testing.assert_allclose(
+        [result.range_low, result.range_high], expected, atol=1e-4
+    )
 
 
 def test_orders_by_ranges_and_on_a_budget():
@@ -98,9 +108,12 @@ def test_other_claims_of_the_gallery():
     assert abs(result.behaves_like / 3541 - 1 / 2) < 0.03
 
 
-def test_its_study_has_the_papers_recommenders_and_says_what_is_missing(tmp_path, monkeypatch):
+def test_its_study_has_the_papers_recommenders_and_says_what_is_missing(
+    tmp_path, monkeypatch
+):
     paper, ncf = (
-        yaml.safe_load((ROOT / f"config/{x}.yaml").read_text()) for x in ("config", "ncf")
+        yaml.safe_load((ROOT / f"config/{x}.yaml").read_text())
+        for x in ("config", "ncf")
     )
     study = Study.of(paper | ncf, "config")
     assert study.names == [*NAMES]
@@ -127,7 +140,9 @@ def test_gallery_runs_where_only_the_package_is(tmp_path, values):
     place, table = done.stdout.split("\n", maxsplit=1)
     assert place.startswith(str(tmp_path))
     shown = pd.read_csv(io.StringIO(table), index_col=0).loc[list(NAMES)]
-    expected = values.loc[list(NAMES), ["sampled", "range_low", "range_high", "exact"]]
+    expected = values.loc[
+        list(NAMES), ["sampled", "range_low", "range_high", "exact"]
+    ]
     np.testing.assert_allclose(shown, expected, atol=1e-4)
 
 

@@ -30,7 +30,10 @@ DRAWN = ("csv", "svg")
 NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e-?\d+)?)")
 HASH = re.compile(r"\b[hmp][0-9a-f]{10}\b")  # names of markers and clips in a drawing
 TABLES = [f"tables/table{n}.{form}" for n in range(1, 5) for form in FORMS]
-FIGURES = [f"figures/{name}" for name in ("z", "errors", *(f"figure{n}" for n in range(1, 7)))]
+FIGURES = [
+    f"figures/{name}"
+    for name in ("z", "errors", *(f"figure{n}" for n in range(1, 7)))
+]
 WRITTEN = [
     *TABLES,
     *(f"{name}.{form}" for name in FIGURES for form in DRAWN),
@@ -54,7 +57,9 @@ def plain(settings):
 
 
 def files(folder, stem, numbers, forms):
-    return [str(folder / f"{stem}{number}.{form}") for number in numbers for form in forms]
+    return [
+        str(folder / f"{stem}{number}.{form}") for number in numbers for form in forms
+    ]
 
 
 def scored(folder, ranks, target, settings, changed=()):
@@ -86,7 +91,11 @@ def run_study(folder):
         kept.replace(source="trained in this run").write(path)
     settings = study()
     experiment = plain(settings.experiment)
-    given = {"ranks": ranks, "published": PUBLISHED, "band": str(REFERENCE / "band.csv")}
+    given = {
+        "ranks": ranks,
+        "published": PUBLISHED,
+        "band": str(REFERENCE / "band.csv"),
+    }
     log = folder / "step.log"
     run_script(
         "theory",
@@ -116,7 +125,9 @@ def run_study(folder):
     exact = {name: str(folder / f"tables/exact.{name}") for name in ("csv", "md")}
     exact["ranges"] = str(folder / "ranges.csv")
     metrics = experiment["metrics"]
-    run_script("exact", log, given, exact, exact=plain(settings.exact), metrics=metrics)
+    run_script(
+        "exact", log, given, exact, exact=plain(settings.exact), metrics=metrics
+    )
     scored(folder, ranks, folder, settings)
 
 
@@ -166,12 +177,18 @@ def test_with_other_settings_no_cell_is_compared(results, tmp_path, monkeypatch)
 def test_spread_of_the_reference():
     """That over its starts, and over the order of ties of Z by one metric."""
     numbers = pd.read_csv(REFERENCE / "starts.csv")
-    others = {name: as_ranks(REFERENCE / f"ranks/{name}.parquet") for name in ("Y", "Z")}
+    others = {
+        name: as_ranks(REFERENCE / f"ranks/{name}.parquet") for name in ("Y", "Z")
+    }
     found = spread_table("X", numbers, others, study(metrics=["ap"]).experiment)
     kept = pd.read_csv(REFERENCE / "spread.csv")
-    kept = kept[kept["row"].str.startswith("X") | (kept["metric"] == "AP")].reset_index(drop=True)
+    kept = kept[
+        kept["row"].str.startswith("X") | (kept["metric"] == "AP")
+    ].reset_index(drop=True)
     assert set(kept["cause"]) == {"initialisation of X", "tie draw of Z"}
-    pd.testing.assert_frame_equal(found.reset_index(drop=True), kept, rtol=1e-3, atol=1e-6)
+    pd.testing.assert_frame_equal(
+        found.reset_index(drop=True), kept, rtol=1e-3, atol=1e-6
+    )
 
 
 def test_a_reference_run_says_what_it_is_of():
@@ -185,4 +202,6 @@ if __name__ == "__main__":
         run_study(Path(temporary))
         for drawing in FIGURES:
             for form in ("svg", "pdf", "png"):
-                shutil.copy(Path(temporary, f"{drawing}.{form}"), REFERENCE / "figures")
+                shutil.copy(
+                    Path(temporary, f"{drawing}.{form}"), REFERENCE / "figures"
+                )

@@ -12,7 +12,9 @@ from sampled_metrics.ranks.data import as_sampled
 NUMBERS = "; expected numbers, a DataFrame, a file (docs/inputs.md)"
 
 
-@pytest.mark.parametrize("kind", ["?", "i1", "i8", "u2", "f2", "f4", "f8", ">f4", ">i8"])
+@pytest.mark.parametrize(
+    "kind", ["?", "i1", "i8", "u2", "f2", "f4", "f8", ">f4", ">i8"]
+)
 @pytest.mark.parametrize("shape", [(3,), (1,), (2, 3), (1, 1)])
 def test_numbers_of_one_or_two_dimensions_are_taken(kind, shape):
     given = np.ones(shape, kind)
@@ -50,13 +52,29 @@ def test_what_is_no_table_of_numbers(data, found):
 @pytest.mark.parametrize(
     ("scores", "positive", "words"),
     [
-        ([[1.0], [2.0]], 0, "scores are float64 of shape (2, 1); expected numbers, shape (users, "),
+        (
+            [[1.0], [2.0]],
+            0,
+            "scores are float64 of shape (2, 1); expected numbers, shape (users, ",
+        ),
         ([[1.0, 2.0]], 2, "positive is 2; expected one of the columns 0 to 1"),
         ([[1.0, 2.0]], -3, "positive is -3; expected one of the columns 0 to 1"),
         ([[1.0, 2.0]], 0.0, "positive is 0.0"),
-        ([[1.0, 2.0]], [0, 1], "positive is int64 of shape (2,); expected one of the columns"),
-        ([[1.0, 2.0], [3.0, 4.0]], [0, 2], "positive is int64 of shape (2,); expected one of the"),
-        ([[1.0, 2.0], [3.0, 4.0]], [-3, 0], "positive is int64 of shape (2,); expected one of the"),
+        (
+            [[1.0, 2.0]],
+            [0, 1],
+            "positive is int64 of shape (2,); expected one of the columns",
+        ),
+        (
+            [[1.0, 2.0], [3.0, 4.0]],
+            [0, 2],
+            "positive is int64 of shape (2,); expected one of the",
+        ),
+        (
+            [[1.0, 2.0], [3.0, 4.0]],
+            [-3, 0],
+            "positive is int64 of shape (2,); expected one of the",
+        ),
         ([[1.0, 2.0], [3.0, np.inf]], 0, "row 2: the score in column 1 is inf"),
         ([[1.0, -np.inf], [3.0, 4.0]], 0, "row 1: the score in column 1 is -inf"),
     ],
@@ -66,7 +84,9 @@ def test_scores_among_negatives(scores, positive, words):
         counts_beside(np.array(scores), np.array(positive))
     assert words in str(caught.value)
     with pytest.raises(sm.InputError) as caught:
-        sm.correct(np.array(scores), "auc", "sampled", n_items=9, positive=np.array(positive))
+        sm.correct(
+            np.array(scores), "auc", "sampled", n_items=9, positive=np.array(positive)
+        )
     assert words in str(caught.value)
 
 

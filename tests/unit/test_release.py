@@ -36,7 +36,8 @@ def built(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         return [
-            folder / build(str(folder)) for build in (buildapi.build_wheel, buildapi.build_sdist)
+            folder / build(str(folder))
+            for build in (buildapi.build_wheel, buildapi.build_sdist)
         ]
 
 
@@ -45,7 +46,15 @@ def python(built, tmp_path_factory):
     """Run an environment that has the wheel and its dependencies, but no extra."""
     folder = tmp_path_factory.mktemp("environment")
     make_environment(folder, PROJECT["dependencies"])
-    pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "install", "--quiet"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        folder / "bin/python",
+        "install",
+        "--quiet",
+    ]
     subprocess.run([*pip, "--no-deps", "--no-index", built[0]], check=True)
 
     def run(*words):
@@ -61,7 +70,11 @@ def test_wheel_holds_every_file_of_the_package(built):
     with zipfile.ZipFile(built[0]) as archive:
         names = set(archive.namelist())
     files = [path for path in (ROOT / "src").rglob("*") if path.is_file()]
-    ours = {str(path.relative_to(ROOT / "src")) for path in files if "__pycache__" not in str(path)}
+    ours = {
+        str(path.relative_to(ROOT / "src"))
+        for path in files
+        if "__pycache__" not in str(path)
+    }
     assert ours <= names
     assert built[0].name == f"sampled_metrics-{__version__}-py3-none-any.whl"
     assert any(name.endswith("licenses/LICENSE") for name in names)
@@ -81,7 +94,9 @@ def test_source_archive_gives_the_same_wheel(built, tmp_path, monkeypatch):
 @pytest.mark.long
 def test_library_and_readme_need_no_extra(python):
     study = sorted(names_of(EXTRAS["study"]) - {"pyyaml", "requests"})
-    absent = "".join(f"assert importlib.util.find_spec({name!r}) is None\n" for name in study)
+    absent = "".join(
+        f"assert importlib.util.find_spec({name!r}) is None\n" for name in study
+    )
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (snippet,) = re.findall(r"(?s)```python\n(.*?)```", text)
     code = [IMPORTS, "import importlib.util", absent, snippet]
@@ -92,7 +107,10 @@ def test_library_and_readme_need_no_extra(python):
 
 @pytest.mark.long
 def test_the_command_needs_no_extra(python, tmp_path):
-    assert python("sampled-metrics", "--version").stdout == f"sampled-metrics {__version__}\n"
+    assert (
+        python("sampled-metrics", "--version").stdout
+        == f"sampled-metrics {__version__}\n"
+    )
     ranks = tmp_path / "ranks.csv"
     ranks.write_text("sampled_rank\n1\n3\n11\n")
     sizes = ["--n-negatives", "10", "--n-items", "100"]
@@ -101,7 +119,9 @@ def test_the_command_needs_no_extra(python, tmp_path):
     assert "recall@10" in done.stdout
     page = tmp_path / "page.html"
     assert (
-        python("sampled-metrics", "report", str(ranks), *sizes, "--output", str(page)).returncode
+        python(
+            "sampled-metrics", "report", str(ranks), *sizes, "--output", str(page)
+        ).returncode
         == 0
     )
     assert page.stat().st_size
@@ -110,7 +130,9 @@ def test_the_command_needs_no_extra(python, tmp_path):
 @pytest.mark.long
 def test_a_missing_extra_is_named_with_its_remedy(python):
     code = "import sys, sampled_metrics.cli as c\ndef app(*_, **__):\n    import matplotlib\n"
-    done = python("python", "-c", f"{code}c.app = app\nsys.argv = ['x', 'y']\nc.main()")
+    done = python(
+        "python", "-c", f"{code}c.app = app\nsys.argv = ['x', 'y']\nc.main()"
+    )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "sampled-metrics[study]" in done.stderr
 
@@ -129,7 +151,9 @@ def test_the_paper_cites_what_its_bibliography_has():
     paper = (ROOT / "paper/paper.md").read_text(encoding="utf-8")
     head, _, body = paper.removeprefix("---\n").partition("\n---\n")
     assert yaml.safe_load(head)["bibliography"] == "paper.bib"
-    keys = re.findall(r"(?m)^@\w+{(\w+),$", (ROOT / "paper/paper.bib").read_text(encoding="utf-8"))
+    keys = re.findall(
+        r"(?m)^@\w+{(\w+),$", (ROOT / "paper/paper.bib").read_text(encoding="utf-8")
+    )
     assert set(re.findall(r"@([a-z]+\d{4})", body)) == set(keys)
     assert len(keys) == len(set(keys))
     for figure in re.findall(r"\]\((.+?\.png)\)", body):

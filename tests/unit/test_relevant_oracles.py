@@ -41,7 +41,9 @@ def test_expected_is_the_mean_over_all_orders(user, k):
     rows = Counter(tuple(row_of(order, relevant)) for order in orders(scores))
     total, ranks = sum(rows.values()), ranks_of([user])
     for name in all_names(k):
-        mean = fsum(by_definition(name, row) * times / total for row, times in rows.items())
+        mean = fsum(
+            by_definition(name, row) * times / total for row, times in rows.items()
+        )
         assert value(name, ranks).item() == pytest.approx(mean, abs=1e-13), name
 
 
@@ -52,10 +54,14 @@ def test_extreme_policies_are_the_extreme_orders(user, k):
     rows = [row_of(order, relevant) for order in orders(scores)]
     ranks = ranks_of([user])
     for policy, sign, extreme in (("optimistic", -1, max), ("pessimistic", 1, min)):
-        order = sorted(range(len(scores)), key=lambda i: (-scores[i], sign * (i in relevant)))
+        order = sorted(
+            range(len(scores)), key=lambda i: (-scores[i], sign * (i in relevant))
+        )
         for name in all_names(k):
             found = value(name, ranks, policy).item()
-            assert found == pytest.approx(by_definition(name, row_of(order, relevant)), abs=1e-13)
+            assert found == pytest.approx(
+                by_definition(name, row_of(order, relevant)), abs=1e-13
+            )
             bound = extreme(by_definition(name, row) for row in rows)
             assert found == pytest.approx(bound, abs=1e-13), name
 
@@ -66,14 +72,22 @@ def test_random_is_the_value_of_one_order_for_every_measure(user, k, seed):
     scores, relevant = user
     rows = {tuple(row_of(order, relevant)) for order in orders(scores)}
     names, ranks = all_names(k), ranks_of([user])
-    found = [value(name, ranks, "random", np.random.default_rng(seed)).item() for name in names]
+    found = [
+        value(name, ranks, "random", np.random.default_rng(seed)).item()
+        for name in names
+    ]
     assert any(
-        np.allclose(found, [by_definition(name, row) for name in names], atol=1e-13) for row in rows
+        np.allclose(found, [by_definition(name, row) for name in names], atol=1e-13)
+        for row in rows
     )
 
 
 @settings(max_examples=30)
-@given(users=st.lists(untied_user, min_size=1, max_size=5), k=st.integers(1, 7), more=st.data())
+@given(
+    users=st.lists(untied_user, min_size=1, max_size=5),
+    k=st.integers(1, 7),
+    more=st.data(),
+)
 def test_list_cut_at_k_or_below_says_what_the_ranking_says(users, k, more):
     full = ranks_of(users)
     cut = ranks_of(users, depth=more.draw(st.integers(k, 7)))
@@ -111,7 +125,9 @@ def test_random_orders_average_to_the_expectation():
 def test_sum_of_reciprocals_near_and_far(above):
     # from a table up to 64 and from an expansion beyond
     places = np.array([1, 2, 10, 64, 65, 5000])
-    expected = [fsum(1 / (above + 1 + place) for place in range(count)) for count in places]
+    expected = [
+        fsum(1 / (above + 1 + place) for place in range(count)) for count in places
+    ]
     found = reciprocals(np.full(places.size, above), places)
     np.testing.assert_allclose(found, expected, rtol=2e-14)
 
@@ -122,7 +138,8 @@ def test_expectations_stay_accurate_in_a_large_catalogue():
     n = [1_000_000]
     ranks = by_user([0] * hits, [above] * hits, [size - 1] * hits, [hits], n, n)
     ap = fsum(
-        hits / size * (1 + i * (hits - 1) / (size - 1)) / (above + 1 + i) for i in range(size)
+        hits / size * (1 + i * (hits - 1) / (size - 1)) / (above + 1 + i)
+        for i in range(size)
     )
     assert value("ap", ranks).item() == pytest.approx(ap / hits, rel=1e-9, abs=0)
     ndcg = fsum(hits / size / np.log2(above + 2 + i) for i in range(size))
@@ -150,9 +167,16 @@ class TestAgainstOtherPackages:
     def users(self, tied, seed):
         rng = np.random.default_rng(seed)
         for _ in range(25):
-            scores = rng.integers(0, 8, self.ITEMS) if tied else rng.permutation(self.ITEMS)
+            scores = (
+                rng.integers(0, 8, self.ITEMS)
+                if tied
+                else rng.permutation(self.ITEMS)
+            )
             size = rng.integers(1, 9)
-            yield scores.tolist(), sorted(rng.choice(self.ITEMS, size, replace=False).tolist())
+            yield (
+                scores.tolist(),
+                sorted(rng.choice(self.ITEMS, size, replace=False).tolist()),
+            )
 
     def labels(self, relevant):
         return [int(item in relevant) for item in range(self.ITEMS)]
@@ -162,12 +186,22 @@ class TestAgainstOtherPackages:
         # its ideal list ends at k as that of eq. 6, and it averages over ties
         users = list(self.users(tied, seed=1))
         theirs = {
-            "auc": [roc_auc_score(self.labels(items), scores) for scores, items in users],
-            "ndcg@5": [ndcg_score([self.labels(items)], [scores], k=5) for scores, items in users],
+            "auc": [
+                roc_auc_score(self.labels(items), scores) for scores, items in users
+            ],
+            "ndcg@5": [
+                ndcg_score([self.labels(items)], [scores], k=5)
+                for scores, items in users
+            ],
         }
-        if not tied:  # it has one threshold for a whole level of ties, so no order at all
+        if (
+            not tied
+        ):  # it has one threshold for a whole level of ties, so no order at all
             theirs["ap"] = [
-                average_precision_score(self.labels(items), scores) for scores, items in users
+                average_precision_score(self.labels(items), scores)
+                for scores, items in users
             ]
         for name, expected in theirs.items():
-            np.testing.assert_allclose(value(name, ranks_of(users)), expected, rtol=1e-12)
+            np.testing.assert_allclose(
+                value(name, ranks_of(users)), expected, rtol=1e-12
+            )

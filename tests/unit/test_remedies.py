@@ -39,7 +39,9 @@ def correct(data: Any, **options: Any) -> Callable[[], Any]:
 
 
 def budget(**options: Any) -> Callable[[], Any]:
-    return lambda: sm.evaluate_on_budget(SCORES, "hr@1", relevant=HELD, seen=UNSEEN, **options)
+    return lambda: sm.evaluate_on_budget(
+        SCORES, "hr@1", relevant=HELD, seen=UNSEEN, **options
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,18 +49,30 @@ def budget(**options: Any) -> Callable[[], Any]:
     [
         (evaluate(damaged(SCORES)), "scores: damaged sparse matrix"),
         (evaluate(SCORES, seen=damaged(SCORES)), "seen: damaged sparse matrix"),
-        (evaluate(SCORES, relevant=damaged(SCORES)), "relevant: damaged sparse matrix"),
+        (
+            evaluate(SCORES, relevant=damaged(SCORES)),
+            "relevant: damaged sparse matrix",
+        ),
         (
             evaluate(LISTS, relevant={"1.0": ["a"]}),
             "no list for any relevant user; the first list is of user ann",
         ),
         (
-            evaluate(LISTS, relevant={"ann": ["a"], "bob": ["c"]}, seen=np.array([1, 3])),
+            evaluate(
+                LISTS, relevant={"ann": ["a"], "bob": ["c"]}, seen=np.array([1, 3])
+            ),
             "or numbers of users x items",
         ),
-        (evaluate(LISTS, relevant={"ann": ["a"]}), "are lists --complete (complete=True)?"),
         (
-            correct(pd.DataFrame({"user_id": [1, 1], "weight": [0.3, 0.2], "label": [1, 0]})),
+            evaluate(LISTS, relevant={"ann": ["a"]}),
+            "are lists --complete (complete=True)?",
+        ),
+        (
+            correct(
+                pd.DataFrame(
+                    {"user_id": [1, 1], "weight": [0.3, 0.2], "label": [1, 0]}
+                )
+            ),
             "lacks column score; found user_id, weight, label",
         ),
         (correct([1, 2, 3], n_negatives=5, ties="odd"), "unknown tie policy 'odd'"),
@@ -69,7 +83,9 @@ def budget(**options: Any) -> Callable[[], Any]:
             "found SimpleNamespace; expected a table of printed",
         ),
         (
-            lambda: sm.check_negatives(special(collect=0, lazy=0), {1: [2]}, {1: [3]}),
+            lambda: sm.check_negatives(
+                special(collect=0, lazy=0), {1: [2]}, {1: [3]}
+            ),
             "negatives: found SimpleNamespace",
         ),
     ],
@@ -85,7 +101,9 @@ def test_ids_in_a_file_that_nobody_else_has_name_the_file(tmp_path: Path) -> Non
     seen.write_text("user_id,item_id\n1.0,7\n2.0,8\n")
     with pytest.warns(sm.InputWarning) as caught:
         sm.check_negatives({1: [3], 2: [4]}, {1: [5], 2: [6]}, seen)
-    assert str(caught[0].message).startswith(f"{seen}, seen: 0 of 2 ids of the users of seen")
+    assert str(caught[0].message).startswith(
+        f"{seen}, seen: 0 of 2 ids of the users of seen"
+    )
 
 
 @pytest.mark.parametrize("form", ["table", "batch"])
@@ -94,5 +112,7 @@ def test_a_table_of_arrow_is_checked_as_its_rows(form: str) -> None:
     table = pa.Table.from_pylist([{"HR@5": None, **row} for row in rows])
     given = table if form == "table" else table.to_batches()[0]
     found = [(one.printed, one.range_low, one.range_high) for one in sm.check(given)]
-    expected = [(one.printed, one.range_low, one.range_high) for one in sm.check(rows)]
+    expected = [
+        (one.printed, one.range_low, one.range_high) for one in sm.check(rows)
+    ]
     assert found == expected

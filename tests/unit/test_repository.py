@@ -32,18 +32,23 @@ def words_of(name):
 
 
 def names_of(requirements):
-    return {re.match(r"[\w-]+", requirement)[0].lower() for requirement in requirements}
+    return {
+        re.match(r"[\w-]+", requirement)[0].lower() for requirement in requirements
+    }
 
 
 def locked():
     return dict(
-        re.findall(r"^([a-z0-9-]+)==([^\s;\\]+)", text_of("requirements.lock"), re.MULTILINE)
+        re.findall(
+            r"^([a-z0-9-]+)==([^\s;\\]+)", text_of("requirements.lock"), re.MULTILINE
+        )
     )
 
 
 def test_environment_pins_what_the_lock_pins():
     pins = dict(
-        line.split(" =") for line in yaml.safe_load(text_of("environment.yml"))["dependencies"]
+        line.split(" =")
+        for line in yaml.safe_load(text_of("environment.yml"))["dependencies"]
     )
     assert pins.pop("python") == PROJECT["requires-python"].removeprefix(">=")
     needed = names_of(PROJECT["dependencies"] + EXTRAS["study"])
@@ -72,22 +77,36 @@ def imported(paths):
     for path in paths:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = (
-                [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+                [node.module or ""]
+                if isinstance(node, ast.ImportFrom) and not node.level
+                else []
             )
-            names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
-            modules = {name.split(".")[0] for name in names} - set(sys.stdlib_module_names)
+            names += (
+                [each.name for each in node.names]
+                if isinstance(node, ast.Import)
+                else []
+            )
+            modules = {name.split(".")[0] for name in names} - set(
+                sys.stdlib_module_names
+            )
             found |= {known[name][0].lower() for name in modules if name in known}
     return found - {"sampled-metrics"}
 
 
 def test_dependencies_are_what_is_imported():
     package = ROOT / "src/sampled_metrics"
-    everything, study = (set(folder.rglob("*.py")) for folder in (package, package / "study"))
+    everything, study = (
+        set(folder.rglob("*.py")) for folder in (package, package / "study")
+    )
     library = names_of(PROJECT["dependencies"])
     # plots, bars and the proxy als say what to install where their library is missing
-    assert imported(everything - study) - {"matplotlib", "implicit", "tqdm"} == library
+    assert (
+        imported(everything - study) - {"matplotlib", "implicit", "tqdm"} == library
+    )
     used = imported(study) | imported((ROOT / "workflow/scripts").glob("*.py"))
-    assert used | {"pyyaml", "snakemake", "tqdm"} <= library | names_of(EXTRAS["study"])
+    assert used | {"pyyaml", "snakemake", "tqdm"} <= library | names_of(
+        EXTRAS["study"]
+    )
     # the command, the progress bar of pooch, and config.py
     assert names_of(EXTRAS["study"]) <= used | {"pyyaml", "snakemake", "tqdm"}
 
@@ -104,7 +123,9 @@ def test_the_schema_and_the_page_describe_the_configuration(tmp_path):
     command = [sys.executable, "-m", "benchmarks.keep", "schema", "schema.yaml"]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}"}
     subprocess.run(command, cwd=tmp_path, env=environment, check=True)
-    assert (tmp_path / "schema.yaml").read_text() == text_of("workflow/schemas/config.schema.yaml")
+    assert (tmp_path / "schema.yaml").read_text() == text_of(
+        "workflow/schemas/config.schema.yaml"
+    )
     described = text_of("config/README.md")
     for section, values in yaml.safe_load(text_of("config/config.yaml")).items():
         keys = [section, *(values if isinstance(values, dict) else ())]
@@ -143,7 +164,9 @@ def test_no_data_is_committed():
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     names = listed.stdout.split()
-    assert not [name for name in names if name.endswith((".dat", ".zip", ".rating", ".npz"))]
+    assert not [
+        name for name in names if name.endswith((".dat", ".zip", ".rating", ".npz"))
+    ]
 
 
 @pytest.mark.parametrize("folder", ["", "ml-100k"])
@@ -151,7 +174,9 @@ def test_exact_metrics_of_the_reference_follow_from_its_ranks(folder):
     table = pd.read_csv(REFERENCE / folder / "tables/exact.csv")
     for name, rows in table.groupby("recommender"):
         ranks = pq.read_table(REFERENCE / folder / f"ranks/{name}.parquet")
-        n, better, tied = (ranks[column].to_numpy() for column in ranks.column_names[1:])
+        n, better, tied = (
+            ranks[column].to_numpy() for column in ranks.column_names[1:]
+        )
         # places 1 to 10 that a random order of the ties may give
         recall = ((10 - better) / (tied + 1)).clip(0, 1).mean()
         auc = ((n - 1 - better - tied / 2) / (n - 1)).mean()
@@ -164,23 +189,41 @@ def test_the_guide_states_the_totals_of_the_reference_run():
     card = pd.read_csv(REFERENCE / "scorecard.csv")
     counts, words = card["verdict"].value_counts(), words_of("docs/study.md")
     assert set(counts.index) == {"exact", "within noise", "explained"}
-    assert f"Of the {len(card)} published cells of Tables 1-4, {counts['exact']} have" in words
+    assert (
+        f"Of the {len(card)} published cells of Tables 1-4, {counts['exact']} have"
+        in words
+    )
     kinds = card.loc[card["verdict"] == "exact", "kind"].value_counts()
     by_kind = (kinds["deterministic"], kinds["near-certain"], kinds["random"])
-    assert "{} deterministic ones, {} near-certain ones, and {} random".format(*by_kind) in words
+    assert (
+        "{} deterministic ones, {} near-certain ones, and {} random".format(*by_kind)
+        in words
+    )
     assert f" {counts['within noise']} differ within the noise" in words
     assert f" {counts['explained']} by three choices" in words
     claims = pd.read_csv(REFERENCE / "claims.csv")
     verdicts = claims["verdict"].value_counts()
     assert f"Of {verdicts.sum()} sentences" in words
-    assert f"{verdicts['holds']} hold, {verdicts['depends on the start']} depend on the" in words
+    assert (
+        f"{verdicts['holds']} hold, {verdicts['depends on the start']} depend on the"
+        in words
+    )
     shares = claims.loc[claims["verdict"] == "depends on the start", "note"]
     *most, last = sorted(shares.str.extract(r"(\d+) of 20 others")[0].astype(int))
-    assert f"(they hold in {', '.join(map(str, most))} and {last} of 20 others)" in words
-    assert f"{verdicts['does not hold']} do not hold, {verdicts['slip']} are slips" in words
+    assert (
+        f"(they hold in {', '.join(map(str, most))} and {last} of 20 others)" in words
+    )
+    assert (
+        f"{verdicts['does not hold']} do not hold, {verdicts['slip']} are slips"
+        in words
+    )
     said = f"{len(card)} published cells of Tables 1-4, {counts['exact']} have the same digits, "
-    said += f"{counts['within noise']} differ by what the paper's repetitions explain, "
-    assert f"{said}{counts['explained']} rest on what the paper" in words_of("paper/paper.md")
+    said += (
+        f"{counts['within noise']} differ by what the paper's repetitions explain, "
+    )
+    assert f"{said}{counts['explained']} rest on what the paper" in words_of(
+        "paper/paper.md"
+    )
 
 
 def test_readme_shows_the_exact_metrics_of_the_reference_run():
@@ -190,9 +233,11 @@ def test_readme_shows_the_exact_metrics_of_the_reference_run():
     published = pd.read_csv(ROOT / "config/paper/tables.csv", dtype=str)
     for name in "XYZ":
         ours, theirs = (
-            cells[(cells["table"] == "3") & (cells["row"] == name) & (cells["column"] == "Exact")][
-                "value"
-            ]
+            cells[
+                (cells["table"] == "3")
+                & (cells["row"] == name)
+                & (cells["column"] == "Exact")
+            ]["value"]
             for cells in (table, published)
         )
         both = zip(ours, theirs, strict=True)
@@ -209,12 +254,21 @@ SIZES = {
 @pytest.mark.parametrize(("estimator", "words"), SIZES.items())
 def test_the_guide_names_the_sample_sizes_of_figure_6(estimator, words):
     table = pd.read_csv(REFERENCE / "figures/figure6.csv")
-    pair = table[table["recommender"] == "X vs Y"].set_index(["kind", "estimator"])["n_negatives"]
+    pair = table[table["recommender"] == "X vs Y"].set_index(["kind", "estimator"])[
+        "n_negatives"
+    ]
     starts = pd.read_csv(REFERENCE / "starts.csv")
     starts = starts[(starts["table"] == 6) & (starts["row"] == "X vs Y")]
     values = starts[starts["column"] == estimator]["value"]
-    sizes = (pair["ordered", estimator], values.min(), values.max(), pair["sure", estimator])
-    assert words.format(*(f"{size:,.0f}" for size in sizes)) in words_of("docs/study.md")
+    sizes = (
+        pair["ordered", estimator],
+        values.min(),
+        values.max(),
+        pair["sure", estimator],
+    )
+    assert words.format(*(f"{size:,.0f}" for size in sizes)) in words_of(
+        "docs/study.md"
+    )
 
 
 def test_the_guide_states_how_often_a_budget_orders_rightly():

@@ -17,7 +17,9 @@ from tests.conftest import ROOT
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
 
 
 ENVIRONMENTS = [
@@ -65,9 +67,13 @@ def made(tmp_path_factory):
     inputs, rng = tmp_path_factory.mktemp("inputs"), np.random.default_rng(0)
     for name in "XY":
         better = np.minimum(rng.geometric(0.002, 3000), 2999)
-        Ranks(np.full(3000, 3001), better, better % 2).write(inputs / f"{name}.parquet")
+        Ranks(np.full(3000, 3001), better, better % 2).write(
+            inputs / f"{name}.parquet"
+        )
     ranks = 1 + rng.binomial(100, rng.beta(0.3, 2, 3000))
-    (inputs / "s.csv").write_text("sampled_rank\n" + "\n".join(map(str, ranks)) + "\n")
+    (inputs / "s.csv").write_text(
+        "sampled_rank\n" + "\n".join(map(str, ranks)) + "\n"
+    )
     events = rng.random((900, 300)) < rng.beta(0.3, 4, 300)
     held_out, ids = rng.integers(0, 300, 900), np.arange(900)
     events[ids, held_out] = False
@@ -79,15 +85,20 @@ def made(tmp_path_factory):
         shutil.copytree(inputs, folder)
         command = [sys.executable, "-c", RUN, json.dumps(SCRIPTS)]
         command += [json.dumps(EXPERIMENT), str(ROOT)]
-        subprocess.run(command, cwd=folder, env={**os.environ, **environment}, check=True)
+        subprocess.run(
+            command, cwd=folder, env={**os.environ, **environment}, check=True
+        )
         files = [path for path in folder.rglob("*") if path.is_file()]
-        found.append({str(path.relative_to(folder)): path.read_bytes() for path in files})
+        found.append(
+            {str(path.relative_to(folder)): path.read_bytes() for path in files}
+        )
     return found
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name", [*SCRIPTS, "figures/figure5.pdf", "figures/figure5.csv", "sample.npz", "c.json"]
+    "name",
+    [*SCRIPTS, "figures/figure5.pdf", "figures/figure5.csv", "sample.npz", "c.json"],
 )
 def test_same_bytes_whatever_surrounds_them(name, made):
     one, other = made

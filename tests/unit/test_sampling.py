@@ -22,11 +22,17 @@ from sampled_metrics.sampling import (
     sampled_rank_distribution,
     shared_histograms,
 )
-from sampled_metrics.sampling.probability import likely_columns, pmf_at, top_of_samples
+from sampled_metrics.sampling.probability import (
+    likely_columns,
+    pmf_at,
+    top_of_samples,
+)
 from sampled_metrics.study.curves import expected_values
 
 WITHOUT, WITH, DISTINCT = Sampling
-MEASURES = [parse_measure(name) for name in ("recall@3", "precision@2", "ap", "ndcg@5", "auc")]
+MEASURES = [
+    parse_measure(name) for name in ("recall@3", "precision@2", "ap", "ndcg@5", "auc")
+]
 
 
 def samples_of(others, m, sampling):
@@ -64,12 +70,18 @@ def onto(m, i):
 
 def exact_probability(rank, n, m, i, sampling):
     if sampling is WITH:
-        return Fraction(comb(m, i) * (rank - 1) ** i * (n - rank) ** (m - i), (n - 1) ** m)
+        return Fraction(
+            comb(m, i) * (rank - 1) ** i * (n - rank) ** (m - i), (n - 1) ** m
+        )
     if sampling is WITHOUT:
         return Fraction(comb(rank - 1, i) * comb(n - rank, m - i), comb(n - 1, m))
     # i of the better items are drawn and j of the worse ones, by t and m - t of the draws
     ways = sum(
-        comb(m, t) * comb(rank - 1, i) * onto(t, i) * comb(n - rank, j) * onto(m - t, j)
+        comb(m, t)
+        * comb(rank - 1, i)
+        * onto(t, i)
+        * comb(n - rank, j)
+        * onto(m - t, j)
         for t in range(i, m + 1)
         for j in range(m - t + 1)
     )
@@ -79,22 +91,30 @@ def exact_probability(rank, n, m, i, sampling):
 class TestPmf:
     def test_by_hand(self):
         # rank 2 of 4: one of three others is better, p = 1/3; two draws
-        assert pmf(2, 4, 2, WITH)[0] == pytest.approx([4 / 9, 2 * 2 / 9, 1 / 9], rel=1e-14)
+        assert pmf(2, 4, 2, WITH)[0] == pytest.approx(
+            [4 / 9, 2 * 2 / 9, 1 / 9], rel=1e-14
+        )
         # without replacement the pairs are bw, bw, ww
         assert pmf(2, 4, 2, WITHOUT)[0] == pytest.approx([1 / 3, 2 / 3, 0], rel=1e-14)
 
     @pytest.mark.parametrize("sampling", [WITH, WITHOUT])
-    @pytest.mark.parametrize(("n", "m"), [(3541, 100), (10**6, 100), (3541, 3000), (101, 100)])
+    @pytest.mark.parametrize(
+        ("n", "m"), [(3541, 100), (10**6, 100), (3541, 3000), (101, 100)]
+    )
     def test_against_exact_fractions(self, sampling, n, m):
         for rank in {1, 2, 12, n // 7, n // 2, n - 1, n}:
             row = pmf(rank, n, m, sampling)[0]
             for i in {0, 1, 7, m // 7, m // 2, m - 1, m}:
                 exact = exact_probability(rank, n, m, i, sampling)
                 tiny = exact < Fraction(1, 10**300)
-                assert row[i] == pytest.approx(float(exact), rel=2e-12, abs=1e-299 if tiny else 0)
+                assert row[i] == pytest.approx(
+                    float(exact), rel=2e-12, abs=1e-299 if tiny else 0
+                )
 
     @pytest.mark.parametrize("sampling", list(Sampling))
-    @pytest.mark.parametrize(("n", "m"), [(3541, 1500), (301, 300), (200, 5), (2000, 1990)])
+    @pytest.mark.parametrize(
+        ("n", "m"), [(3541, 1500), (301, 300), (200, 5), (2000, 1990)]
+    )
     def test_columns_left_out_are_negligible(self, sampling, n, m):
         m = min(m, 60) if sampling is DISTINCT else m
         for least in {1, 2, n // 3, n // 2, n - 1, n}:
@@ -114,7 +134,9 @@ class TestPmf:
         for rank in {1, 2, n // 2, n}:
             row = pmf(rank, n, m, DISTINCT)[0]
             exact = [exact_probability(rank, n, m, i, DISTINCT) for i in range(m + 1)]
-            assert row == pytest.approx([float(each) for each in exact], rel=1e-11, abs=1e-15)
+            assert row == pytest.approx(
+                [float(each) for each in exact], rel=1e-11, abs=1e-15
+            )
 
     def test_every_distinct_rank_keeps_a_probability(self):
         # 100 distinct out of 150 are as good as impossible, but the estimators divide by it
@@ -122,7 +144,9 @@ class TestPmf:
 
     @settings(deadline=None, derandomize=True, max_examples=60)
     @given(st.data(), st.sampled_from(Sampling), st.integers(2, 4000))
-    def test_is_a_distribution_with_the_mean_of_section_4_4_1(self, data, sampling, n):
+    def test_is_a_distribution_with_the_mean_of_section_4_4_1(
+        self, data, sampling, n
+    ):
         rank = data.draw(st.integers(1, n))
         m = data.draw(st.integers(1, n - 1 if sampling is WITHOUT else 200))
         (row,) = pmf(rank, n, m, sampling)
@@ -162,9 +186,13 @@ class TestExpectedValues:
         for rank in range(1, n + 1):
             others = [other for other in range(1, n + 1) if other != rank]
             drawn = list(samples_of(others, m, sampling))
-            sampled_ranks = [1 + sum(item < rank for item in sample) for sample in drawn]
+            sampled_ranks = [
+                1 + sum(item < rank for item in sample) for sample in drawn
+            ]
             mean = measure.at(np.array(sampled_ranks), m + 1).mean()
-            assert expected_values(measure, rank, n, m, sampling) == pytest.approx(mean, rel=1e-13)
+            assert expected_values(measure, rank, n, m, sampling) == pytest.approx(
+                mean, rel=1e-13
+            )
 
     def test_table_2_of_the_paper(self):
         # recommenders A, B, C of section 3.2 with m = 99
@@ -176,7 +204,10 @@ class TestExpectedValues:
         }
         ranks = [[100] * 5, [40, 40, 8437, 9266, 4482], [212, 2, 743, 5342, 1548]]
         for name, of_recommenders in printed.items():
-            ours = [expected_values(parse_measure(name), r, 10_000, 99, WITH).mean() for r in ranks]
+            ours = [
+                expected_values(parse_measure(name), r, 10_000, 99, WITH).mean()
+                for r in ranks
+            ]
             assert ours == pytest.approx(of_recommenders, abs=0.01)
 
 
@@ -190,7 +221,9 @@ class TestDistribution:
                     m = min(3, n - 1)
                     records = Ranks([n], [better], [tied])
                     (ours,) = sampled_rank_distribution(records, m, sampling, ties)
-                    listed = enumerated(n, better, tied, m, sampling=sampling, ties=ties)
+                    listed = enumerated(
+                        n, better, tied, m, sampling=sampling, ties=ties
+                    )
                     assert ours == pytest.approx(listed, abs=2e-15)
 
     def test_impossible_ranks_have_probability_0(self):
@@ -201,7 +234,9 @@ class TestDistribution:
 
     @pytest.mark.parametrize("ties", TIES)
     def test_large_samples(self, ties):
-        n = 201 if ties == "paper" else 1001  # because it takes time proportional to m^2
+        n = (
+            201 if ties == "paper" else 1001
+        )  # because it takes time proportional to m^2
         records = Ranks([n, n, n], [100, 0, n - 2], [5, n - 1, 1])
         for m in (n - 2, n - 1):
             table = sampled_rank_distribution(records, m, ties=ties)
@@ -224,11 +259,16 @@ class TestDistribution:
     )
     def test_refuses(self, options, message):
         with pytest.raises(InputError, match=message):
-            histograms(Ranks([10], [3], [0]), **({"m": 2, "generators": []} | options))
+            histograms(
+                Ranks([10], [3], [0]), **({"m": 2, "generators": []} | options)
+            )
 
 
 def generators(count, seed=7):
-    return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(count)]
+    return [
+        np.random.default_rng(child)
+        for child in np.random.SeedSequence(seed).spawn(count)
+    ]
 
 
 class TestDraws:
@@ -243,12 +283,16 @@ class TestDraws:
         alike = Ranks(*(np.full(users, count) for count in user))
         if shared and sampling is DISTINCT:
             with pytest.raises(InputError, match="duplicates"):
-                shared_histograms(alike, m, generators(1), [generators(1)], sampling, ties)
+                shared_histograms(
+                    alike, m, generators(1), [generators(1)], sampling, ties
+                )
             return
         counts = histograms(alike, m, generators(1, 4), sampling, ties)
         if shared:  # by two evaluations
             places = [generators(1, seed) for seed in (11, 12)]
-            counts = shared_histograms(alike, m, generators(1, 4), places, sampling, ties)[:, 0]
+            counts = shared_histograms(
+                alike, m, generators(1, 4), places, sampling, ties
+            )[:, 0]
             assert counts.shape == (2, m + 1)
         probability = np.array(enumerated(*user, m, sampling=sampling, ties=ties))
         possible = probability > 0
@@ -267,7 +311,9 @@ class TestDraws:
         counts = histograms(records, 1000, generators(2))
         together = draw_sampled_ranks(records, 1000, generators(2))
         assert together.dtype == np.int64
-        for row, drawn, generator in zip(counts, together, generators(2), strict=True):
+        for row, drawn, generator in zip(
+            counts, together, generators(2), strict=True
+        ):
             alone = draw_sampled_ranks(records, 1000, generator)
             assert np.array_equal(drawn, alone)
             assert np.array_equal(row, np.bincount(alone - 1, minlength=1001))
@@ -316,7 +362,9 @@ def test_distinct_negatives_of_several_sizes_are_those_of_each():
     ranks = Ranks([8, 12, 8, 20], [0, 5, 7, 10], [0, 1, 0, 2])
     together = sampled_rank_distribution(ranks, 6, "distinct")
     for row in range(len(ranks)):
-        alone = sampled_rank_distribution(ranks.take(slice(row, row + 1)), 6, "distinct")
+        alone = sampled_rank_distribution(
+            ranks.take(slice(row, row + 1)), 6, "distinct"
+        )
         np.testing.assert_allclose(together[row], alone[0], rtol=1e-13, atol=1e-300)
 
 
@@ -326,7 +374,9 @@ def test_distinct_negatives_of_a_row_do_not_depend_on_other_rows():
     together = pmf(n, n, m, DISTINCT)
     for row, size in enumerate(n.tolist()):
         assert np.array_equal(together[row], pmf(size, size, m, DISTINCT)[0])
-        exact = [float(exact_probability(size, size, m, i, DISTINCT)) for i in range(m + 1)]
+        exact = [
+            float(exact_probability(size, size, m, i, DISTINCT)) for i in range(m + 1)
+        ]
         assert together[row] == pytest.approx(exact, rel=1e-11, abs=1e-17)
 
 
@@ -337,8 +387,12 @@ def test_draws_of_many_negatives_invert_the_distribution_function(sampling):
     tied = np.where(rng.random(300) < 0.2, rng.integers(0, 400, 300), 0)
     ranks = Ranks(np.full(300, 2000), better, tied)
     function = np.cumsum(sampled_rank_distribution(ranks, 600, sampling), axis=1)
-    drawn = draw_sampled_ranks(ranks, 600, np.random.default_rng(4).spawn(3), sampling)
-    for found, generator in zip(drawn, np.random.default_rng(4).spawn(3), strict=True):
+    drawn = draw_sampled_ranks(
+        ranks, 600, np.random.default_rng(4).spawn(3), sampling
+    )
+    for found, generator in zip(
+        drawn, np.random.default_rng(4).spawn(3), strict=True
+    ):
         expected = (function < generator.random(300)[:, np.newaxis]).sum(axis=1) + 1
         np.testing.assert_array_equal(found, expected)
 
@@ -362,5 +416,7 @@ def test_the_top_of_samples_is_that_of_all_samples(m):
     for better, tied in combinations(range(7), 2):
         ranks = Ranks([6], [better], [tied - better - 1])
         (top,) = top_of_samples(ranks, m, 2, WITHOUT)
-        whole = enumerated(6, better, tied - better - 1, m, sampling=WITHOUT, ties="random")
+        whole = enumerated(
+            6, better, tied - better - 1, m, sampling=WITHOUT, ties="random"
+        )
         assert top == pytest.approx(whole[:2], abs=1e-12)

@@ -14,7 +14,17 @@ from sampled_metrics.study.datasets.events import apply_filters
 from tests.conftest import ROOT
 
 LINES = (ROOT / "docs/measured/scale.md").read_text("utf-8").splitlines()
-NAMES = ("size", "users", "items", "events", "step", "seconds", "cpu", "used", "of_one")
+NAMES = (
+    "size",
+    "users",
+    "items",
+    "events",
+    "step",
+    "seconds",
+    "cpu",
+    "used",
+    "of_one",
+)
 NAMES += ("megabytes",)
 TEXTS = ("size", "step")
 
@@ -23,12 +33,19 @@ def record_of(line):
     """Cells of a row of the page by name, numbers without their commas."""
     cells = [cell.strip() for cell in line.strip("| ").split("|")]
     record = dict(zip(NAMES, cells, strict=True))
-    numbers = {name: float(record[name].replace(",", "")) for name in NAMES if name not in TEXTS}
+    numbers = {
+        name: float(record[name].replace(",", ""))
+        for name in NAMES
+        if name not in TEXTS
+    }
     return {**record, **numbers}
 
 
 ROWS = [record_of(line) for line in LINES if line.startswith("| ml-")]
-RULES = "".join(path.read_text("utf-8") for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
+RULES = "".join(
+    path.read_text("utf-8")
+    for path in sorted((ROOT / "workflow/rules").glob("*.smk"))
+)
 
 
 def requests():
@@ -38,7 +55,9 @@ def requests():
     form = rf"^rule (\w+):(?:(?!^rule ).)*?mem_mb={pair},\s+runtime={pair},"
     found = {}
     for name, *numbers in re.findall(form, RULES, re.MULTILINE | re.DOTALL):
-        assert found.setdefault(name, [*map(float, numbers)]) == [*map(float, numbers)]
+        assert found.setdefault(name, [*map(float, numbers)]) == [
+            *map(float, numbers)
+        ]
     return found
 
 
@@ -49,7 +68,11 @@ def large(monkeypatch):
 
 
 def test_sizes_of_histories_add_up(large):
-    for users, items, events in ((6040, 3706, 1_000_209), (100, 300, 2000), (7, 90, 200)):
+    for users, items, events in (
+        (6040, 3706, 1_000_209),
+        (100, 300, 2000),
+        (7, 90, 200),
+    ):
         sizes = large.sizes_of_histories(users, items, events)
         assert sizes.sum() == events
         assert sizes.min() >= 20
@@ -93,7 +116,9 @@ sys.stdin.read()
 def test_memory_of_a_child_of_a_child_counts(large):
     """Steps of a local study fork from a server, which is a child of Snakemake."""
     command = [sys.executable, "-c", PARENT, CHILD]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         process.stdout.readline()
         sampled = large.Sampled(process.pid)
         sizes = sampled.resident()
@@ -114,7 +139,9 @@ def test_rows_of_the_page_are_those_of_the_command(large):
     assert found == expected
     for row in ROWS:
         counts = CATALOGUE[row["size"]].counts
-        assert [row[name] for name in ("users", "items", "events")] == list(counts.values())
+        assert [row[name] for name in ("users", "items", "events")] == list(
+            counts.values()
+        )
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['size']} {row['step']}")

@@ -18,7 +18,12 @@ from sampled_metrics.study.datasets import download
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.provenance import provenance
 from sampled_metrics.study.scripts import refuse_edited, step
-from tests.conftest import as_ratings, run_script, synthetic_interactions, write_archive
+from tests.conftest import (
+    as_ratings,
+    run_script,
+    synthetic_interactions,
+    write_archive,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -44,11 +49,16 @@ def log(tmp_path):
     ("error", "words"),
     [
         (InputError("wrong", path="a.csv"), "ERROR: a.csv: wrong\n"),
-        (OSError(28, "No space left on device"), "ERROR: [Errno 28] No space left on device\n"),
+        (
+            OSError(28, "No space left on device"),
+            "ERROR: [Errno 28] No space left on device\n",
+        ),
         (MemoryError("1 GB"), "ERROR: 1 GB\n"),
     ],
 )
-def test_errors_of_data_and_machine_have_status_2_and_a_line(log, capsys, error, words):
+def test_errors_of_data_and_machine_have_status_2_and_a_line(
+    log, capsys, error, words
+):
     with pytest.raises(SystemExit) as ended, step(job(log)):
         raise error
     assert ended.value.code == 2
@@ -104,7 +114,9 @@ def test_a_server_that_is_not_reached_leaves_a_mark(tmp_path, log, monkeypatch):
 
     monkeypatch.setattr(download, "cached_or_downloaded", fail)
     with pytest.raises(SystemExit) as ended:
-        run_script("fetch", log, {"archive": []}, files_of_fetch(tmp_path), dataset={})
+        run_script(
+            "fetch", log, {"archive": []}, files_of_fetch(tmp_path), dataset={}
+        )
     assert ended.value.code == 2
     assert (tmp_path / "step.log.unreachable").read_text() == "no answer; try again\n"
 
@@ -112,10 +124,14 @@ def test_a_server_that_is_not_reached_leaves_a_mark(tmp_path, log, monkeypatch):
 @pytest.mark.parametrize("is_local", [True, False])
 def test_an_archive_is_the_one_of_the_rule(tmp_path, log, monkeypatch, is_local):
     """The rule names it by the configuration or the environment; else it is got elsewhere."""
-    path = write_archive(tmp_path / "mine.zip", as_ratings(synthetic_interactions(users=5)))
+    path = write_archive(
+        tmp_path / "mine.zip", as_ratings(synthetic_interactions(users=5))
+    )
     monkeypatch.setattr(download, "cached_or_downloaded", lambda *_: (path, "cache"))
     given = {"archive": str(path) if is_local else []}
-    run_script("fetch", log, given, files_of_fetch(tmp_path), dataset={"name": "ml-1m"})
+    run_script(
+        "fetch", log, given, files_of_fetch(tmp_path), dataset={"name": "ml-1m"}
+    )
     record = json.loads((tmp_path / "source.json").read_text())
     assert record["archive"] == "mine.zip"
     assert record["origin"] == ("local archive" if is_local else "cache")
@@ -142,7 +158,11 @@ def test_tables_are_described_where_they_are(tmp_path, log):
         ({"users": 1}, {}, False),
         ({"items": -1}, {}, False),
         ({"interactions": 1}, {}, False),
-        ({}, {"min_user_events": 2}, None),  # what the publisher counts is not filtered
+        (
+            {},
+            {"min_user_events": 2},
+            None,
+        ),  # what the publisher counts is not filtered
     ],
 )
 def test_a_split_says_whether_it_has_the_published_counts(
@@ -150,9 +170,15 @@ def test_a_split_says_whether_it_has_the_published_counts(
 ):
     data = synthetic_interactions(users=12)
     write_archive(tmp_path / "a.zip", as_ratings(data))
-    counts = {"users": 12, "items": len(set(data.item)), "interactions": len(data.user)}
+    counts = {
+        "users": 12,
+        "items": len(set(data.item)),
+        "interactions": len(data.user),
+    }
     published = {name: count + changed.get(name, 0) for name, count in counts.items()}
-    monkeypatch.setitem(CATALOGUE, "ml-1m", replace(CATALOGUE["ml-1m"], counts=published))
+    monkeypatch.setitem(
+        CATALOGUE, "ml-1m", replace(CATALOGUE["ml-1m"], counts=published)
+    )
     written = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
     given = {"events": str(tmp_path / "a.zip")}
     run_script("split", log, given, written, dataset={}, filters=filters, split={})
@@ -162,7 +188,9 @@ def test_a_split_says_whether_it_has_the_published_counts(
     assert {name: record[name] for name in counts} == counts
 
 
-def test_a_recommender_without_sense_is_asked_about_once_and_random_is_not(tmp_path, log, capsys):
+def test_a_recommender_without_sense_is_asked_about_once_and_random_is_not(
+    tmp_path, log, capsys
+):
     data = synthetic_interactions(users=300)
     write_archive(tmp_path / "a.zip", as_ratings(data))
     split = str(tmp_path / "s.npz")
@@ -181,20 +209,32 @@ def test_a_recommender_without_sense_is_asked_about_once_and_random_is_not(tmp_p
         ranks = {"ranks": str(tmp_path / "R.parquet")}
         run_script("rank", log, given, ranks, recommender=recommender, block_size=50)
         shown = capsys.readouterr().err
-        assert shown.count("WARNING") == shown.count("are higher scores better") == asked
+        assert (
+            shown.count("WARNING") == shown.count("are higher scores better") == asked
+        )
         assert ".py:" not in shown
-        exact = {name: str(tmp_path / f"exact.{name}") for name in ("csv", "md", "ranges")}
+        exact = {
+            name: str(tmp_path / f"exact.{name}") for name in ("csv", "md", "ranges")
+        }
         given = {"ranks": [ranks["ranks"]]}
         run_script("exact", log, given, exact, exact={}, metrics=["recall@10"])
         assert "WARNING" not in capsys.readouterr().err
 
 
-def test_the_provenance_has_the_records_of_earlier_steps_versions_and_the_machine(tmp_path):
+def test_the_provenance_has_the_records_of_earlier_steps_versions_and_the_machine(
+    tmp_path,
+):
     (tmp_path / "source.json").write_text('{"origin": "table"}')
-    record = provenance("trained", [Path(tmp_path / "source.json")], {"seeds": {"X": 7}})
+    record = provenance(
+        "trained", [Path(tmp_path / "source.json")], {"seeds": {"X": 7}}
+    )
     versions = record.pop("versions")
     host = record.pop("host")
-    assert record == {"ranks": "trained", "source": {"origin": "table"}, "seeds": {"X": 7}}
+    assert record == {
+        "ranks": "trained",
+        "source": {"origin": "table"},
+        "seeds": {"X": 7},
+    }
     assert versions.pop("python") == ".".join(map(str, sys.version_info[:3]))
     assert versions.pop("sampled-metrics") == sampled_metrics.__version__
     assert versions == {name: version(name) for name in versions}

@@ -28,9 +28,15 @@ DENSEST = 11.7  # tokens a line of any file
 
 def test_rooms_get_no_larger():
     script = ROOT / "benchmarks/size.py"
-    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    rows = re.findall(r"^(\w+) +([\d,]+) +[\d,]+ +[\d.]+  ([\d.]+)", run.stdout, re.MULTILINE)
+    run = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=True
+    )
+    rows = re.findall(
+        r"^(\w+) +([\d,]+) +[\d,]+ +[\d.]+  ([\d.]+)", run.stdout, re.MULTILINE
+    )
     assert [room for room, *_ in rows] == list(CEILINGS)
     for room, tokens, density in rows:
-        assert int(tokens.replace(",", "")) <= CEILINGS[room], f"{room} is too large\n{run.stdout}"
+        assert int(tokens.replace(",", "")) <= CEILINGS[room], (
+            f"{room} is too large\n{run.stdout}"
+        )
         assert float(density) <= DENSEST, run.stdout

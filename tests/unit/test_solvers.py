@@ -10,12 +10,16 @@ from sampled_metrics._base.solvers import nearest_weights
 
 
 @given(st.integers(0, 10**6), st.integers(2, 12), st.integers(2, 12), st.booleans())
-def test_weights_are_the_nearest_where_sets_do_not_settle(seed, rows, unknowns, doubled):
+def test_weights_are_the_nearest_where_sets_do_not_settle(
+    seed, rows, unknowns, doubled
+):
     rng = np.random.default_rng(seed)
     matrix = np.abs(rng.normal(size=(rows, unknowns)))
     if doubled:
         matrix = np.c_[matrix, matrix]
-    target = matrix @ np.abs(rng.normal(size=matrix.shape[1])) + 0.1 * rng.normal(size=rows)
+    target = matrix @ np.abs(rng.normal(size=matrix.shape[1])) + 0.1 * rng.normal(
+        size=rows
+    )
     found = nearest_weights(matrix, target, turns=1)
     assert found.min() >= 0.0
     assert np.linalg.norm(matrix @ found - target) == pytest.approx(

@@ -26,7 +26,9 @@ def read(tmp_path):
         if isinstance(content, dict):
             parquet.write_table(pa.table(content), path)
         else:
-            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+            path.write_bytes(
+                content if isinstance(content, bytes) else content.encode()
+            )
         return read_interactions(path, Columns(**columns or {}), separator, **options)
 
     return reader
@@ -41,7 +43,10 @@ def listed(events):
 
 
 def test_default_columns(read):
-    events = read("timestamp,item,other,user,rating\n9,20,x,1,3.5\n5,10,y,1,0\n", with_rating=True)
+    events = read(
+        "timestamp,item,other,user,rating\n9,20,x,1,3.5\n5,10,y,1,0\n",
+        with_rating=True,
+    )
     assert listed(events) == [(1, 20), (1, 10)]
     assert events.timestamp.tolist() == [9, 5]
     assert events.rating.tolist() == [3.5, 0]
@@ -52,11 +57,19 @@ def test_default_columns(read):
 
 @pytest.mark.parametrize(
     ("name", "separator", "between"),
-    [("a.txt", None, "\t"), ("a.txt", "|", "|"), ("a.csv", ";", ";"), ("a.csv", None, ",")],
+    [
+        ("a.txt", None, "\t"),
+        ("a.txt", "|", "|"),
+        ("a.csv", ";", ";"),
+        ("a.csv", None, ","),
+    ],
 )
 def test_separators(read, name, separator, between):
     text = "user,item,timestamp\nann,x,1\nbob,y,2\n".replace(",", between)
-    assert listed(read(text, name, separator=separator)) == [("ann", "x"), ("bob", "y")]
+    assert listed(read(text, name, separator=separator)) == [
+        ("ann", "x"),
+        ("bob", "y"),
+    ]
 
 
 def test_empty_lines_and_columns_that_are_not_read(read):
@@ -71,7 +84,9 @@ class TestIds:
         assert events.user_names.tolist() == [7, 2**40]
         assert events.user_names.dtype == np.int64
 
-    @pytest.mark.parametrize("odd", ["007", "+7", "-0", "7.0", "0x7", "9" * 30, "NA", "null"])
+    @pytest.mark.parametrize(
+        "odd", ["007", "+7", "-0", "7.0", "0x7", "9" * 30, "NA", "null"]
+    )
     def test_other_spellings_make_text_of_all(self, read, odd):
         events = read(f"user,item\n{odd},1\n7,1\n12,1\n")
         assert listed(events) == [(odd, 1), ("7", 1), ("12", 1)]
@@ -107,7 +122,9 @@ def test_ids_survive(tmp_path_factory, rows):
     found = listed(read_interactions(path))
     canonical = all(re.fullmatch("0|-?[1-9][0-9]{0,17}", user) for user in users)
     assert [item for _, item in found] == list(items)
-    assert [user for user, _ in found] == (list(map(int, users)) if canonical else list(users))
+    assert [user for user, _ in found] == (
+        list(map(int, users)) if canonical else list(users)
+    )
 
 
 MANY = "user,item,rating,timestamp\n1,20,4.5,7\n\n2,30,5,8\n"
@@ -123,7 +140,10 @@ def test_rows_are_named(read):
 
 def test_compressed_with_a_byte_order_mark_and_quotes(read):
     plain = b'\xef\xbb\xbf"user"\titem\r\n"a,b"\tx\r\n"say ""no"""\ty'
-    assert listed(read(gzip.compress(plain), "a.tsv.gz")) == [("a,b", "x"), ('say "no"', "y")]
+    assert listed(read(gzip.compress(plain), "a.tsv.gz")) == [
+        ("a,b", "x"),
+        ('say "no"', "y"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -134,12 +154,24 @@ def test_compressed_with_a_byte_order_mark_and_quotes(read):
         (f"{MANY}1,2,3\n", (None, None), "not a table"),
         (f"{MANY},2,3,4\n", (3, "user"), "found nothing"),
         (f"{MANY}1,2,good,4\n", (3, "rating"), "found good"),
-        (f"{MANY}1,2,3,\n", (3, "timestamp"), "found nothing; expected numbers, or ISO 8601"),
+        (
+            f"{MANY}1,2,3,\n",
+            (3, "timestamp"),
+            "found nothing; expected numbers, or ISO 8601",
+        ),
         (f"{MANY}{'x' * 201},2,3,4\n", (3, "user"), "found 'xxx"),
-        (MANY.encode() + b"\xff,2,3,4\n", (None, None), "not a table of interactions"),
+        (
+            MANY.encode() + b"\xff,2,3,4\n",
+            (None, None),
+            "not a table of interactions",
+        ),
         ('user,item\n1,"2\n3,4\n', (1, "item"), "found '2\\n"),
         ({"user": ["a", ""], "item": [1, 2]}, (2, "user"), "found nothing"),
-        ({"user": pa.array([2**63], pa.uint64()), "item": [1]}, (1, "user"), "found 9.22337"),
+        (
+            {"user": pa.array([2**63], pa.uint64()), "item": [1]},
+            (1, "user"),
+            "found 9.22337",
+        ),
         ({"user": [1], "item": [1], "rating": [np.inf]}, (1, "rating"), "found inf"),
         # more than the reader takes at once, so that it finds half a row
         ("user,item\n" + '1,"two\nlines"\n' * 100_000, (None, None), "not a table"),

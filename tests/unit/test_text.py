@@ -21,7 +21,12 @@ from sampled_metrics._base.text import (
 
 def test_numbers_and_ranges_are_on_the_right_and_points_below_each_other():
     rows = [
-        {"name": "12", "n_users": 6040, "value": 0.20748, "range": Right("0.1 to 0.25")},
+        {
+            "name": "12",
+            "n_users": 6040,
+            "value": 0.20748,
+            "range": Right("0.1 to 0.25"),
+        },
         {"name": "ab漢字", "n_users": 1, "value": None, "range": Right()},
         {"name": "", "n_users": -22, "value": 12.5, "range": Right("-0.001 to 1")},
     ]
@@ -83,8 +88,13 @@ def test_explanations_are_left_out_and_a_line_says_so():
 
 def test_a_table_has_no_rows_and_cells_have_one_line():
     assert table_of([]) == "\n"
-    lines = table_of([{"a": "x\n  y", "b": 1}, {"a": "\x1b[2J", "b": 22}]).splitlines()
-    assert [line.split() for line in lines[2:]] == [["x", "y", "1"], ["\\x1b[2J", "22"]]
+    lines = table_of(
+        [{"a": "x\n  y", "b": 1}, {"a": "\x1b[2J", "b": 22}]
+    ).splitlines()
+    assert [line.split() for line in lines[2:]] == [
+        ["x", "y", "1"],
+        ["\\x1b[2J", "22"],
+    ]
     rows = [{"a": math.nan, "b": math.inf, "c": "nan", "d": 1.5}]
     assert plain(rows) == [{"a": None, "b": math.inf, "c": "nan", "d": 1.5}]
 
@@ -103,7 +113,9 @@ def test_lines_that_can_be_printed(text, line):
     assert one_line(text) == line
 
 
-@pytest.mark.parametrize(("columns", "width"), [(10, 40), (40, 40), (41, 41), (60, 60)])
+@pytest.mark.parametrize(
+    ("columns", "width"), [(10, 40), (40, 40), (41, 41), (60, 60)]
+)
 def test_lines_are_wrapped_at_the_width_of_the_terminal(monkeypatch, columns, width):
     monkeypatch.setenv("COLUMNS", str(columns))
     fits = "x" * 30 + " " + "y" * (width - 31)
@@ -111,7 +123,9 @@ def test_lines_are_wrapped_at_the_width_of_the_terminal(monkeypatch, columns, wi
     assert text_of([f"{fits}y"]) == "x" * 30 + "\n  " + "y" * (width - 30) + "\n"
     # a word is never cut, 95 % stays together, and lines of their own stay so
     assert text_of(["z" * 70]) == "z" * 70 + "\n"
-    assert text_of(["w" * (width - 3) + " 95 % b"]) == "w" * (width - 3) + "\n  95 % b\n"
+    assert (
+        text_of(["w" * (width - 3) + " 95 % b"]) == "w" * (width - 3) + "\n  95 % b\n"
+    )
     rows = [{"a": 1}]
     assert text_of(["p\nq", rows, "r"]) == f"p\nq\n\n{table_of(rows)}\nr\n"
 

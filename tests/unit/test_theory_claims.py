@@ -17,7 +17,11 @@ from sampled_metrics.sampling import pmf
 from sampled_metrics.study.curves import expected_values
 
 WITH, WITHOUT = "with-replacement", "without-replacement"
-RANKS = {"A": [100] * 5, "B": [40, 40, 8437, 9266, 4482], "C": [212, 2, 743, 5342, 1548]}
+RANKS = {
+    "A": [100] * 5,
+    "B": [40, 40, 8437, 9266, 4482],
+    "C": [212, 2, 743, 5342, 1548],
+}
 NAMES = {"AUC": "auc", "AP": "ap", "NDCG": "ndcg", "Recall@10": "recall@10"}
 AUC, AP, NDCG, RECALL = ALL = [parse_measure(name) for name in NAMES.values()]
 TOP = [AP, NDCG, RECALL]
@@ -31,8 +35,13 @@ BV = ("bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
 def toys(measure, m=None):
     """Metric of A, B and C: exact, or expected among m negatives."""
     if m is None:
-        return {name: measure.at(np.array(ranks), N).mean() for name, ranks in RANKS.items()}
-    return {k: expected_values(measure, r, N, m, WITHOUT).mean() for k, r in RANKS.items()}
+        return {
+            name: measure.at(np.array(ranks), N).mean()
+            for name, ranks in RANKS.items()
+        }
+    return {
+        k: expected_values(measure, r, N, m, WITHOUT).mean() for k, r in RANKS.items()
+    }
 
 
 def order(values, equal=0.0):
@@ -41,7 +50,9 @@ def order(values, equal=0.0):
     words = best
     for better, name in zip([best, *others], others, strict=False):
         words += f"{' = ' if values[better] - values[name] <= equal else ' > '}{name}"
-    return " > ".join(" = ".join(sorted(part.split(" = "))) for part in words.split(" > "))
+    return " > ".join(
+        " = ".join(sorted(part.split(" = "))) for part in words.split(" > ")
+    )
 
 
 def listed(values, decimals=3):
@@ -57,7 +68,9 @@ def orders(measure, sizes):
     parts = []
     for words, group in groupby(sizes, lambda m: order(toys(measure, m))):
         first, *_, last = [*group] * 2
-        parts.append(f"{words} at m = {first}" + (f" to {last}" if last > first else ""))
+        parts.append(
+            f"{words} at m = {first}" + (f" to {last}" if last > first else "")
+        )
     return ", ".join(parts)
 
 
@@ -84,12 +97,16 @@ def least_squares(n, m):
 
 def bias_of_1000_samples(measure):
     ranks = np.arange(1, 1001)
-    errors = np.abs(expected_values(measure, ranks, N, 1000, WITH) - measure.at(ranks, N))
+    errors = np.abs(
+        expected_values(measure, ranks, N, 1000, WITH) - measure.at(ranks, N)
+    )
     return f"{errors.max():.2f} at rank {ranks[errors.argmax()]}"
 
 
 def bend_at_one_negative(measure):
-    return np.abs(np.diff(expected_values(measure, np.arange(1, 1001), 1000, 1, WITHOUT), 2)).max()
+    return np.abs(
+        np.diff(expected_values(measure, np.arange(1, 1001), 1000, 1, WITHOUT), 2)
+    ).max()
 
 
 def auc_bias():
@@ -98,7 +115,9 @@ def auc_bias():
 
 
 def rank_estimate_bias():
-    return np.abs(grid(1000, M) @ (1 + 999 * np.arange(M + 1) / M) - EVERY[:1000]).max()
+    return np.abs(
+        grid(1000, M) @ (1 + 999 * np.arange(M + 1) / M) - EVERY[:1000]
+    ).max()
 
 
 def formula_of_ap():
@@ -122,7 +141,9 @@ def turns(name):
 def farther():
     """Estimators with more bias than the uncorrected AP at some rank, and at how many."""
     exact, names = AP.at(EVERY, N), ("sampled", "rank-estimate", "cls", *BV)
-    bias = {name: np.abs(grid(N, M) @ vector(name, AP, N, M) - exact) for name in names}
+    bias = {
+        name: np.abs(grid(N, M) @ vector(name, AP, N, M) - exact) for name in names
+    }
     number = {k: int(np.sum(bias[k] > bias["sampled"] + 1e-12)) for k in names}
     first = [vector(name, AP, N, M)[0] for name in ("cls", *BV)]
     worse = ", ".join(parse_estimator(k).label for k in names if number[k])
@@ -154,8 +175,14 @@ def one_solution():
 
 
 def consistent_metrics():
-    kept = [one.label for one in ALL if {order(toys(one, m)) for m in SIZES} == {order(toys(one))}]
-    moves = max(abs(toys(AUC, m)[name] - toys(AUC)[name]) for m in SIZES for name in "ABC")
+    kept = [
+        one.label
+        for one in ALL
+        if {order(toys(one, m)) for m in SIZES} == {order(toys(one))}
+    ]
+    moves = max(
+        abs(toys(AUC, m)[name] - toys(AUC)[name]) for m in SIZES for name in "ABC"
+    )
     return f"order kept at all of {len(SIZES)} m: {', '.join(kept)}; AUC moves by {moves:.0e}"
 
 
@@ -233,7 +260,12 @@ CONSTANT = [claim for claim in claims() if not claim["measurement"]]
 
 
 def test_every_constant_claim_is_computed():
-    found = [key for claim in CONSTANT for key in COMPUTED if claim["quote"].startswith(key)]
+    found = [
+        key
+        for claim in CONSTANT
+        for key in COMPUTED
+        if claim["quote"].startswith(key)
+    ]
     assert found == list(dict.fromkeys(found)) == list(COMPUTED)
     assert len(found) == len(CONSTANT) == 45
     verdicts = Counter(claim["verdict"] for claim in CONSTANT)

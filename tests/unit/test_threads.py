@@ -74,18 +74,30 @@ class Watched(dict):
     [
         lambda _: sm.evaluate(ranked(0, 5, 9, 2), "watched@4"),
         lambda _: sm.correct(
-            [1, 1, 5, 9], "watched@5", "sampled", n_items=N, n_negatives=10, shape="none"
+            [1, 1, 5, 9],
+            "watched@5",
+            "sampled",
+            n_items=N,
+            n_negatives=10,
+            shape="none",
         ),
-        lambda _: sm.compare({"a": ranked(0, 5, 9), "b": ranked(1, 2, 3)}, "watched@6"),
+        lambda _: sm.compare(
+            {"a": ranked(0, 5, 9), "b": ranked(1, 2, 3)}, "watched@6"
+        ),
         lambda _: sm.plan(ranked(0, 5, 9), ranked(1, 2, 3), "watched@7", sizes=[5]),
-        lambda _: sm.reported({"watched@3": 0.5}, "watched@8", n_items=N, n_negatives=10),
+        lambda _: sm.reported(
+            {"watched@3": 0.5}, "watched@8", n_items=N, n_negatives=10
+        ),
         lambda _: sm.check(
-            pd.DataFrame({"model": ["A"], "HR@10": [0.5], "n_items": [N], "n_negatives": [99]}),
+            pd.DataFrame(
+                {"model": ["A"], "HR@10": [0.5], "n_items": [N], "n_negatives": [99]}
+            ),
             "watched@9",
         ),
         lambda _: tables.run_experiment("X", ranked(0, 5, 9), study_settings()),
         lambda _: tables.exact_table(
-            {"X": ranked(0, 5, 9)}, ExactSettings(metrics=("watched@8",), ties=("expected",))
+            {"X": ranked(0, 5, 9)},
+            ExactSettings(metrics=("watched@8",), ties=("expected",)),
         ),
         lambda _: spread(),
         lambda found: recommenders(Watched(found), study_settings()),

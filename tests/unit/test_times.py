@@ -17,11 +17,15 @@ def read(tmp_path):
     def reader(values, kind=None, form="parquet"):
         path, items = tmp_path / f"t.{form}", range(len(values))
         if form == "csv":
-            rows = [f"1,{item},{value}" for item, value in zip(items, values, strict=True)]
+            rows = [
+                f"1,{item},{value}" for item, value in zip(items, values, strict=True)
+            ]
             path.write_text("\n".join(["user,item,timestamp", *rows]))
         else:
             columns = ([1] * len(values), items, pa.array(values, kind))
-            pq.write_table(pa.table(columns, names=["user", "item", "timestamp"]), path)
+            pq.write_table(
+                pa.table(columns, names=["user", "item", "timestamp"]), path
+            )
         return read_interactions(path).timestamp.tolist()
 
     return reader
@@ -35,9 +39,15 @@ def read(tmp_path):
         (["1.5", ".25", "+2", "3."], [1.5, 0.25, 2, 3]),
         (["1e3", "2.5", "-1E1"], [1000, 2.5, -10]),
         (["2020-01-01T00:00:00", "2020-01-01 00:01:00"], [1577836800, 1577836860]),
-        (["1970-01-01T00:00:00.123456789"], [123456789]),  # fractions of seconds are kept
+        (
+            ["1970-01-01T00:00:00.123456789"],
+            [123456789],
+        ),  # fractions of seconds are kept
         (["1970-01-01T02:00:00+02:00", "1970-01-01T00:00:01Z"], [0, 1]),
-        ([str(2**63 - 1), str(-(2**63)), str(2**53 + 1)], [2**63 - 1, -(2**63), 2**53 + 1]),
+        (
+            [str(2**63 - 1), str(-(2**63)), str(2**53 + 1)],
+            [2**63 - 1, -(2**63), 2**53 + 1],
+        ),
     ],
 )
 def test_text(read, values, expected, form):

@@ -52,7 +52,9 @@ def test_changed_values_are_counted_and_the_first_is_named(copied):
     assert "table3.csv, row " in done.stdout
     assert "value: 7.76, not 7.75" in done.stdout
     assert "Figures 1-6 (1 of " in done.stdout
-    assert done.stdout.endswith("the same as the reference: exact metrics, ranges, scorecard\n")
+    assert done.stdout.endswith(
+        "the same as the reference: exact metrics, ranges, scorecard\n"
+    )
 
 
 def test_numbers_may_be_rounded_otherwise(copied):

@@ -11,7 +11,9 @@ CEILINGS = {"Ranks": 12, "array": 15, "lists": 15, "samples": 23, "command": 29}
 
 def test_walks_get_no_longer():
     script = ROOT / "benchmarks/walk.py"
-    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=True
+    )
     found = re.findall(r"^(\w+): .* in all, (\d+) files", run.stdout, re.MULTILINE)
     assert [name for name, _ in found] == list(CEILINGS)
     for name, files in found:

@@ -41,15 +41,22 @@ def runs(row):
     """Whether what a row names exists."""
     by, way = row["run by"], row["way"]
     if by == "make ways":
-        return way == "ways" or way.removeprefix("make ").split()[0] in listed("WAYS \\?= ")
+        return way == "ways" or way.removeprefix("make ").split()[0] in listed(
+            "WAYS \\?= "
+        )
     if by.startswith(".ci/run: "):
         command = re.escape(by.removeprefix(".ci/run: "))
-        return re.search(rf"{command}(\s|$)", (ROOT / ".ci/run").read_text("utf-8")) is not None
+        return (
+            re.search(rf"{command}(\s|$)", (ROOT / ".ci/run").read_text("utf-8"))
+            is not None
+        )
     path, _, name = by.partition("::")
     if not (ROOT / path).is_file():
         return False
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    tests = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    tests = [
+        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
+    ]
     return name.startswith("test_") and name in tests
 
 
@@ -75,7 +82,10 @@ def test_what_runs_nothing_is_noticed(way, by):
 
 def test_one_of_two_targets_runs_each_test():
     """Continuous integration runs both targets."""
-    assert re.findall(r"(?m)^\tpytest\b(.*)$", MAKEFILE) == [' -m "not long"', " -m long"]
+    assert re.findall(r"(?m)^\tpytest\b(.*)$", MAKEFILE) == [
+        ' -m "not long"',
+        " -m long",
+    ]
 
 
 def test_ways_are_read_from_blocks_and_sentences():
@@ -85,5 +95,10 @@ def test_ways_are_read_from_blocks_and_sentences():
         "```console\n$ sampled-metrics \\\n    x | head\nprinted\n$ make b\n```\n"
         "```python\nimport a\nmake = 1\n```\n```text\nmake no\n```\n"
     )
-    expected = ["make one TWO=2", "sampled-metrics x | head", "make b", "python: import a"]
+    expected = [
+        "make one TWO=2",
+        "sampled-metrics x | head",
+        "make b",
+        "python: import a",
+    ]
     assert list(of_document(text)) == [*expected, "make all"]

@@ -53,7 +53,9 @@ def test_verdicts_count_right_pairs_of_those_decided(signs, undecided):
     ],
 )
 def test_verdicts_of_equal_signs_have_words_of_their_own(signs, words):
-    assert words in verdict({(0, place): (sign, None) for place, sign in enumerate(signs)})
+    assert words in verdict(
+        {(0, place): (sign, None) for place, sign in enumerate(signs)}
+    )
 
 
 EXACT = np.array([0.1, 0.3, 0.2, 0.4])  # of A to D, so D is the best
@@ -78,11 +80,15 @@ def names_of(text):
 )
 def test_pairs_in_words(pair, sign, chance, percent, marks):
     a, b = pair
-    better, other = (NAMES[a], NAMES[b]) if EXACT[a] > EXACT[b] else (NAMES[b], NAMES[a])
+    better, other = (
+        (NAMES[a], NAMES[b]) if EXACT[a] > EXACT[b] else (NAMES[b], NAMES[a])
+    )
     ((found, text, drawn),) = in_words(NAMES, EXACT, {pair: (sign, chance)})
     assert (found, drawn, numbers_of(text)) == (sign, marks, percent)
     who = {1: [better, other], 0: [better, other, better], -1: [other, better]}
-    assert names_of(text) == who[sign]  # who looks better, or that they look alike, and who is
+    assert (
+        names_of(text) == who[sign]
+    )  # who looks better, or that they look alike, and who is
     assert ("less than 0.5" in text) == (chance == 0.0049)
 
 
@@ -98,11 +104,20 @@ def test_undecided_pairs_in_words(sign, who):
 
 
 def test_the_three_pairs_with_the_least_chance_are_shown_in_their_order_and_undecided_ones_last():
-    chances = {(0, 1): 0.9, (0, 2): 0.2, (0, 3): None, (1, 2): 0.6, (1, 3): 0.1, (2, 3): 0.7}
+    chances = {
+        (0, 1): 0.9,
+        (0, 2): 0.2,
+        (0, 3): None,
+        (1, 2): 0.6,
+        (1, 3): 0.1,
+        (2, 3): 0.7,
+    }
     orders = {pair: (1, chance) for pair, chance in chances.items()}
 
     def shown(undecided=()):
-        texts = [text for _, text, _ in in_words(NAMES, EXACT, orders, set(undecided))]
+        texts = [
+            text for _, text, _ in in_words(NAMES, EXACT, orders, set(undecided))
+        ]
         assert len(texts) == 3
         return ["".join(sorted(names_of(text)[:2])) for text in texts]
 
@@ -149,7 +164,12 @@ def test_standings_tell_values_apart_that_differ_in_nine_decimals():
 
 
 @pytest.mark.parametrize(
-    ("high", "mark", "most"), [(0.4, 0.2, 0.404), (0.4, 0.5, 0.505), (0.995, 0.1, 1.0)]
+    ("high", "mark", "most"),
+    [(0.4, 0.2, 0.404), (0.4, 0.5, 0.505), (0.995, 0.1, 1.0)],
 )
-def test_the_axis_of_ranges_ends_1_percent_beyond_the_last_mark_or_at_1(high, mark, most):
-    assert range_bars([(0.1, high), (0.1, 0.11)], [mark, 0.0], 1)["most"] == pytest.approx(most)
+def test_the_axis_of_ranges_ends_1_percent_beyond_the_last_mark_or_at_1(
+    high, mark, most
+):
+    assert range_bars([(0.1, high), (0.1, 0.11)], [mark, 0.0], 1)[
+        "most"
+    ] == pytest.approx(most)

@@ -18,22 +18,83 @@ from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options)
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
 
 
 warnings.simplefilter("ignore", PendingDeprecationWarning)  # np.matrix
-SCORES, HELD, SEEN = np.random.default_rng(0).random((6, 9)), list(range(6)), np.eye(6, 9, 2, bool)
+SCORES, HELD, SEEN = (
+    np.random.default_rng(0).random((6, 9)),
+    list(range(6)),
+    np.eye(6, 9, 2, bool),
+)
 FULL = sm.Ranks([9] * 6, [0, 2, 5, 1, 0, 3], [0] * 6)
 SAMPLED = sm.SampledRanks([1, 2, 3, 1, 1, 2], 9, 4)
 RESULTS, USERS = sm.correct(SAMPLED, "hr@1", "sampled"), np.arange(6)
-WRONG = [None, -1, 0, 1.5, 10**30, -(10**30), True, 1j, "x", "", "0x10", b"x", np.nan, np.inf]
-WRONG += [[], {}, (), {1}, [None], ["a"], [1, 2], [[1], [1, 2]], [[[1.0]]], [10**30], {"a": 1}]
-WRONG += [object(), int, lambda *_: 0, (x for x in "ab"), datetime.date(2020, 1, 1), Path("no.csv")]
-WRONG += [np.zeros(0), np.zeros((0, 9)), np.zeros((6, 0)), np.array(["a"] * 6), np.array(3)]
-WRONG += [np.matrix([[1.0, 2.0], [3.0, 4.0]]), np.matrix([[1, 2, 1, 1, 2, 2]]), np.ones((2, 2))]
-WRONG += [np.array([None, 1, "a", 2.5, (), {}], object), np.array(["2020-01-01"], "datetime64[D]")]
-WRONG += [np.full((6, 9), np.nan), np.full(6, 1j), np.zeros(6, [("a", "i8"), ("b", "f8")]), Path()]
-WRONG += [np.ma.masked_array(np.ones(6), [1, 0, 0, 0, 0, 0]), np.full(6, 1 << 63, np.uint64)]
+WRONG = [
+    None,
+    -1,
+    0,
+    1.5,
+    10**30,
+    -(10**30),
+    True,
+    1j,
+    "x",
+    "",
+    "0x10",
+    b"x",
+    np.nan,
+    np.inf,
+]
+WRONG += [
+    [],
+    {},
+    (),
+    {1},
+    [None],
+    ["a"],
+    [1, 2],
+    [[1], [1, 2]],
+    [[[1.0]]],
+    [10**30],
+    {"a": 1},
+]
+WRONG += [
+    object(),
+    int,
+    lambda *_: 0,
+    (x for x in "ab"),
+    datetime.date(2020, 1, 1),
+    Path("no.csv"),
+]
+WRONG += [
+    np.zeros(0),
+    np.zeros((0, 9)),
+    np.zeros((6, 0)),
+    np.array(["a"] * 6),
+    np.array(3),
+]
+WRONG += [
+    np.matrix([[1.0, 2.0], [3.0, 4.0]]),
+    np.matrix([[1, 2, 1, 1, 2, 2]]),
+    np.ones((2, 2)),
+]
+WRONG += [
+    np.array([None, 1, "a", 2.5, (), {}], object),
+    np.array(["2020-01-01"], "datetime64[D]"),
+]
+WRONG += [
+    np.full((6, 9), np.nan),
+    np.full(6, 1j),
+    np.zeros(6, [("a", "i8"), ("b", "f8")]),
+    Path(),
+]
+WRONG += [
+    np.ma.masked_array(np.ones(6), [1, 0, 0, 0, 0, 0]),
+    np.full(6, 1 << 63, np.uint64),
+]
 WRONG += [
     csr_array(np.ones((2, 2))),
     pd.DataFrame({"a": [1, 2]}),
@@ -43,11 +104,22 @@ WRONG += [
 
 ALL: dict[str, Any] = {"n_items": None, "relevant": HELD, "seen": SEEN}
 ALL |= {"min_relevance": 0, "complete": False, "ties": "random", "seed": 1}
-DRAWN: dict[str, Any] = {"n_items": 9, "n_negatives": 4, "sampling": "distinct", "positive": None}
+DRAWN: dict[str, Any] = {
+    "n_items": 9,
+    "n_negatives": 4,
+    "sampling": "distinct",
+    "positive": None,
+}
 DRAWN |= {"shape": "none", "confidence": 0.9}
 PAIRS = {"relevant": {"a": [1], "b": [2]}, "seen": {"a": [3], "b": [3]}}
 HR, USED = {"metrics": "hr@1"}, {"estimators": "sampled"}
-READ = {"sampling": None, "relevant": None, "positive": None, "ties": "random", "seed": 0}
+READ = {
+    "sampling": None,
+    "relevant": None,
+    "positive": None,
+    "ties": "random",
+    "seed": 0,
+}
 # Functions, and arguments with which they work; each argument is replaced in turn.
 CALLS: list[tuple[Any, dict[str, Any]]] = [
     (sm.Ranks, {"n_candidates": [9, 9], "n_better": [0, 1], "n_tied": [0, 0], "n_found": [1, 1]}
@@ -87,8 +159,17 @@ CALLS: list[tuple[Any, dict[str, Any]]] = [
     (RESULTS.plot, {"exact": {"hit@1": 0.5}, "axes": None}),
 ]  # fmt: skip
 # `take` selects as numpy does and raises its errors; those of a user's function are the user's.
-RAW = {("take", "rows"), ("rank", "score"), ("evaluate", "data"), ("values_by_user", "data")}
-WORDS = {"metrics": "measure", "path": "expected", "data": "expected"}  # for an argument, in errors
+RAW = {
+    ("take", "rows"),
+    ("rank", "score"),
+    ("evaluate", "data"),
+    ("values_by_user", "data"),
+}
+WORDS = {
+    "metrics": "measure",
+    "path": "expected",
+    "data": "expected",
+}  # for an argument, in errors
 
 
 def raised(function: Any, given: dict[str, Any]) -> Exception | None:
@@ -112,14 +193,21 @@ def test_errors_name_the_argument(tmp_path, monkeypatch):
         assert raised(function, valid) is None
         for argument in valid:
             for value in WRONG:
-                error, n_calls = raised(function, valid | {argument: value}), n_calls + 1
+                error, n_calls = (
+                    raised(function, valid | {argument: value}),
+                    n_calls + 1,
+                )
                 place = function.__name__, argument
                 if error is not None and not isinstance(error, sm.InputError):
                     raw.append(place)
                 words = (argument.split("_")[0].rstrip("s"), WORDS.get(argument, "!"))
-                if error is not None and not any(word in str(error) for word in words):
+                if error is not None and not any(
+                    word in str(error) for word in words
+                ):
                     unnamed.append(place)
-    print(f"{len(raw)} of {n_calls} calls end in raw errors, {len(unnamed)} name no argument")  # noqa: T201
+    print(  # noqa: T201
+        f"{len(raw)} of {n_calls} calls end in raw errors, {len(unnamed)} name no argument"
+    )
     assert not set(raw) - RAW
     assert len(raw) <= 0.02 * n_calls
     assert len(unnamed) <= 0.03 * n_calls
@@ -141,30 +229,57 @@ class Model:
     [
         (lambda: sm.evaluate(SCORES, relevant=NOBODY), "no user has a relevant item"),
         (lambda: sm.evaluate(sm.Ranks([], [], [])), "no user has a relevant item"),
-        (lambda: sm.compare({"A": SCORES, "B": SCORES}, relevant=NOBODY), "A: no user has"),
-        (lambda: sm.report({"A": SCORES}, "/dev/null", relevant=NOBODY), "A: no user has"),
+        (
+            lambda: sm.compare({"A": SCORES, "B": SCORES}, relevant=NOBODY),
+            "A: no user has",
+        ),
+        (
+            lambda: sm.report({"A": SCORES}, "/dev/null", relevant=NOBODY),
+            "A: no user has",
+        ),
         (lambda: sm.plan(FULL.take([]), FULL, "auc"), "a: no user has"),
         (lambda: sm.reported({1: 0.5}, **PAPER), "1 is no name of a metric"),
         (lambda: sm.reported({None: 0.5}, **PAPER), "None is no name of a metric"),
         (lambda: sm.reported({("a", "b"): 0.5}, **PAPER), "is no name of a metric"),
-        (lambda: sm.reported({"HR@1": [0.5, [1]]}, **PAPER), "expected a number such as"),
+        (
+            lambda: sm.reported({"HR@1": [0.5, [1]]}, **PAPER),
+            "expected a number such as",
+        ),
         (lambda: sm.reported(PRINTED, [["HR@1"]], **PAPER), "entry of type list"),
         (lambda: sm.reported(PRINTED, unscored=[0.1], **PAPER), "unscored is"),
         (lambda: sm.reported(PRINTED, unscored={}, **PAPER), "unscored is"),
-        (lambda: sm.report({"A": SCORES}, "a\0b.html", relevant=HELD), "no name of a file"),
-        (lambda: sm.report({"A": SCORES}, "x" * 5000, relevant=HELD), "File name too long"),
+        (
+            lambda: sm.report({"A": SCORES}, "a\0b.html", relevant=HELD),
+            "no name of a file",
+        ),
+        (
+            lambda: sm.report({"A": SCORES}, "x" * 5000, relevant=HELD),
+            "File name too long",
+        ),
         (lambda: sm.reported(dok_array((2, 2)), **PAPER), "no printed numbers"),
         (
             lambda: sm.evaluate({0: [2]}, relevant=[-(10**12)]),
             "found -1000000000000",
         ),
-        (lambda: sm.negatives([10**12], [[1]], 1), "relevant has an item 1000000000000"),
-        (lambda: sm.evaluate({1: [2]}, relevant={1: [3]}, seen={1: [2]}), "have seen all items"),
+        (
+            lambda: sm.negatives([10**12], [[1]], 1),
+            "relevant has an item 1000000000000",
+        ),
+        (
+            lambda: sm.evaluate({1: [2]}, relevant={1: [3]}, seen={1: [2]}),
+            "have seen all items",
+        ),
         (lambda: sm.evaluate(HOLES, relevant=[0] * 6), "nan"),
         (lambda: sm.evaluate(Model, relevant=HELD), "found type"),
         (lambda: sm.rank(Model, None, [[1]] * 6), "found type"),
-        (lambda: sm.evaluate_on_budget(Model, **BUDGET), "recommender: scores: found type"),
-        (lambda: sm.evaluate_on_budget(SCORES, proxy=Model, **BUDGET), "proxy: scores: found type"),
+        (
+            lambda: sm.evaluate_on_budget(Model, **BUDGET),
+            "recommender: scores: found type",
+        ),
+        (
+            lambda: sm.evaluate_on_budget(SCORES, proxy=Model, **BUDGET),
+            "proxy: scores: found type",
+        ),
     ],
 )
 def test_odd_values_are_named(call, words):
@@ -185,8 +300,14 @@ def test_signatures_and_reprs_are_short():
         if public in (read_sampled, as_ranks):
             continue
         parameters = inspect.signature(public).parameters.values()
-        assert all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters)
-        assert all(parameter.default == 0 for parameter in parameters if parameter.name == "seed")
+        assert all(
+            parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters
+        )
+        assert all(
+            parameter.default == 0
+            for parameter in parameters
+            if parameter.name == "seed"
+        )
         assert len(str(inspect.signature(public))) <= 600
     ones, ids = np.ones(6000, int), np.arange(6000).astype(str)
     assert len(repr(sm.SampledRanks(ones, 9, 2, users=ids))) < 300
@@ -219,11 +340,18 @@ class TestCommands:
             "--explain",
         )
         assert (done.returncode, done.stdout) == (1, f"{checks}\n")
-        done = run("negatives", "--relevant=held.csv", "--seen=seen.csv", "--n-negatives=1")
+        done = run(
+            "negatives", "--relevant=held.csv", "--seen=seen.csv", "--n-negatives=1"
+        )
         assert done.stdout == sm.negatives(held, seen, 1).to_csv(index=False)
 
     def test_page_of_a_small_catalogue(self, run):
-        assert run("report", "e\x1b[31m.csv", "--n-items=3", "--output=a.html").returncode == 0
+        assert (
+            run(
+                "report", "e\x1b[31m.csv", "--n-items=3", "--output=a.html"
+            ).returncode
+            == 0
+        )
         sm.report({"e\x1b[31m": [1, 3]}, "b.html", n_items=3)
         assert Path("a.html").read_text() == Path("b.html").read_text()
 
@@ -233,9 +361,19 @@ class TestCommands:
             ("evaluate", "held.csv", "--output=x.xlsx"),
             ("report", "held.csv", "--output=x.csv"),
             ("evaluate", "h.csv", "--n-items=9"),
-            ("evaluate", "e\x1b[31m.csv", "--n-items=9", "--output=/proc/no/folder/x.csv"),
+            (
+                "evaluate",
+                "e\x1b[31m.csv",
+                "--n-items=9",
+                "--output=/proc/no/folder/x.csv",
+            ),
             ("sample", "h.csv", "--n-negatives=1", "--repetitions=100000000"),
-            ("sample", "e\x1b[31m.csv", "--n-items=999999999", "--n-negatives=99999999"),
+            (
+                "sample",
+                "e\x1b[31m.csv",
+                "--n-items=999999999",
+                "--n-negatives=99999999",
+            ),
         ],
     )
     def test_refused(self, refused, arguments):

@@ -4,11 +4,24 @@ import re
 
 from tests.conftest import ROOT
 
-DOCUMENTS = ["README.md", *(f"docs/{name}.md" for name in ("study", "artifact", "cluster"))]
+DOCUMENTS = [
+    "README.md",
+    *(f"docs/{name}.md" for name in ("study", "artifact", "cluster")),
+]
 DOCUMENTS.append("docs/other-data.md")
-PROGRAMS = ("conda", "make", "pip", "pytest", "python", "sampled-metrics", "snakemake")
+PROGRAMS = (
+    "conda",
+    "make",
+    "pip",
+    "pytest",
+    "python",
+    "sampled-metrics",
+    "snakemake",
+)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-INLINE = re.compile(rf"`((?:{'|'.join(PROGRAMS)}) [^`]+)`(?! of\s+commit)")  # of this commit
+INLINE = re.compile(
+    rf"`((?:{'|'.join(PROGRAMS)}) [^`]+)`(?! of\s+commit)"
+)  # of this commit
 TARGET = re.compile(r"^([a-z0-9-]+):.*##", re.MULTILINE)
 
 
@@ -26,7 +39,11 @@ def of_document(text):
         if language in ("python", "yaml"):
             yield f"{language}: {' '.join(block.splitlines()[0].split())}"
         elif language == "console":
-            shown = [line for line in re.split(r"(?<!\\)\n", block) if line.startswith("$ ")]
+            shown = [
+                line
+                for line in re.split(r"(?<!\\)\n", block)
+                if line.startswith("$ ")
+            ]
             yield from commands("\n".join(shown))
         elif language in ("", "sh"):
             yield from commands(block)

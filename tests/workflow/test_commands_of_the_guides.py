@@ -36,7 +36,9 @@ def purchases():
     rng = np.random.default_rng(0)
     customer = np.repeat(np.arange(60), 30)
     article = np.concatenate([rng.permutation(150)[:30] for _ in range(60)])
-    frame = pd.DataFrame({"customer": customer, "article": article, "day": np.tile(range(30), 60)})
+    frame = pd.DataFrame(
+        {"customer": customer, "article": article, "day": np.tile(range(30), 60)}
+    )
     return frame.astype({"customer": str, "article": str})
 
 
@@ -47,11 +49,16 @@ def test_a_shop_with_scores_from_elsewhere(project, monkeypatch):
     (project.folder / "config/shop.yaml").write_text(study)
     purchases().to_parquet(project.folder / "purchases.parquet")
     command = next(block for block in blocks("") if "config/shop.yaml" in block)
-    np.savez(project.folder / "scores.npz", scores=np.zeros((1, 1)))  # to be made of the split
+    np.savez(
+        project.folder / "scores.npz", scores=np.zeros((1, 1))
+    )  # to be made of the split
     shell(project, command)
     snippet = next(block for block in blocks("python") if "score_all" in block)
     monkeypatch.chdir(project.folder)
-    exec(snippet, {"score_all": lambda train: np.tile(train.sum(axis=0), (train.shape[0], 1))})  # noqa: S102 - the documented one
+    exec(  # noqa: S102
+        snippet,
+        {"score_all": lambda train: np.tile(train.sum(axis=0), (train.shape[0], 1))},
+    )
     shell(project, "snakemake --cores 2 --configfile config/shop.yaml")
     popular, ours = (
         pd.read_parquet(project.results / f"shop/ranks/{name}.parquet")
@@ -74,18 +81,26 @@ def test_two_tables_and_some_users(project, tmp_path):
     frame[~is_last].to_csv(tmp_path / "train.csv", index=False)
     frame[is_last].to_csv(tmp_path / "test.csv", index=False)
     words = ("--snakefile", project.folder / "Snakefile", "results/ranks/X.parquet")
-    done = run("snakemake", "--cores", "2", *words, cwd=tmp_path, env=project.environment)
+    done = run(
+        "snakemake", "--cores", "2", *words, cwd=tmp_path, env=project.environment
+    )
     assert done.returncode == 0, done.stdout
     assert len(pd.read_parquet(tmp_path / "results/ranks/X.parquet")) == 10
 
 
 def test_commands_on_the_reference_ranks(project):
-    printed = shell(project, "sampled-metrics evaluate results/reference/ranks/[XYZ].parquet")
+    printed = shell(
+        project, "sampled-metrics evaluate results/reference/ranks/[XYZ].parquet"
+    )
     table = pd.read_csv(ROOT / "results/reference/tables/exact.csv")
     table = table[(table["metric"] == "recall@10") & (table["ties"] == "expected")]
     for name, value in zip(table["recommender"], table["value"], strict=True):
-        assert re.search(rf"(?m)^{name}\.parquet +recall@10 +{value / 100:.5f} ", printed)
-    compared = shell(project, "sampled-metrics compare results/reference/ranks/[XY].parquet")
+        assert re.search(
+            rf"(?m)^{name}\.parquet +recall@10 +{value / 100:.5f} ", printed
+        )
+    compared = shell(
+        project, "sampled-metrics compare results/reference/ranks/[XY].parquet"
+    )
     assert re.search(r"(?m)^X +Y +recall@10 .* Y above X$", compared)
 
 

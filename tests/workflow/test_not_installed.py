@@ -42,7 +42,8 @@ def test_the_packages_are_those_of_the_file(python, environment, pins, tmp_path)
     code = f"from importlib.metadata import distributions; import json; print(json.dumps({found}))"
     done = run(python, "-c", code, cwd=tmp_path, env=environment)
     installed = {
-        name.replace("_", "-"): version for name, version in json.loads(done.stdout).items()
+        name.replace("_", "-"): version
+        for name, version in json.loads(done.stdout).items()
     }
     assert {name: installed.get(name) for name in pins} == pins
     assert not installed.keys() & {"sampled-metrics", "pytest", "mkdocs", "snakefmt"}
@@ -59,7 +60,9 @@ def test_nothing_says_that_the_package_is_installed(python, environment, tmp_pat
 
 def test_a_study_ends_with_its_page_and_the_version(python, environment, tmp_path):
     for name in ("config", "workflow", "src", ".test"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("results"))
+        shutil.copytree(
+            ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("results")
+        )
     shutil.copy(ROOT / "Snakefile", tmp_path)
     shutil.copy(ROOT / "environment.yml", tmp_path)
     words = (python, "-m", "snakemake", "--cores", "2", "--directory", ".test")

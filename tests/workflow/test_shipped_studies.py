@@ -31,7 +31,9 @@ def contemporaries():
 def project(make_project, tmp_path_factory):
     """The project with a small archive and two starts of X."""
     folder = tmp_path_factory.mktemp("shipped")
-    made = make_project(write_archive(folder / "ml-1m.zip", as_ratings(contemporaries())))
+    made = make_project(
+        write_archive(folder / "ml-1m.zip", as_ratings(contemporaries()))
+    )
     for name in ("benchmarks", "tests"):
         shutil.copytree(ROOT / name, made.folder / name)
     spread = made.folder / "benchmarks/claims/spread.py"
@@ -56,7 +58,9 @@ def require_kept(project, results, kept, names):
     """The kept ranks are those of the run, without ids of MovieLens."""
     for name in names:
         made = pd.read_parquet(project.results / results / f"ranks/{name}.parquet")
-        found = pd.read_parquet(project.results / "reference" / kept / f"{name}.parquet")
+        found = pd.read_parquet(
+            project.results / "reference" / kept / f"{name}.parquet"
+        )
         assert found["user_id"].tolist() == list(range(len(made)))
         assert "item_id" not in found
         for column in ("n_candidates", "n_better", "n_tied"):
@@ -81,13 +85,17 @@ def test_reference(project):
 def test_global_time(project):
     make(project, "reference-global-time")
     require_kept(project, "global-time", "global-time/ranks", names_in("global-time"))
-    assert len(pd.read_parquet(project.results / "global-time/ranks/X.parquet")) < USERS
+    assert (
+        len(pd.read_parquet(project.results / "global-time/ranks/X.parquet")) < USERS
+    )
 
 
 def test_ml_100k(project, monkeypatch):
     archive = project.folder / "ml-100k.zip"
     with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("ml-100k/u.data", as_ratings(contemporaries()).replace(b"::", b"\t"))
+        file.writestr(
+            "ml-100k/u.data", as_ratings(contemporaries()).replace(b"::", b"\t")
+        )
     monkeypatch.setitem(project.environment, "MOVIELENS_ARCHIVE", str(archive))
     make(project, "reference-ml-100k")
     names = names_in("ml-100k")
@@ -99,7 +107,10 @@ def test_ml_100k(project, monkeypatch):
 def test_ml_1m_more(project):
     project.snakemake("--configfile", "config/ml-1m-more.yaml")
     for name in names_in("ml-1m-more"):
-        assert len(pd.read_parquet(project.results / f"ml-1m-more/ranks/{name}.parquet")) == USERS
+        assert (
+            len(pd.read_parquet(project.results / f"ml-1m-more/ranks/{name}.parquet"))
+            == USERS
+        )
     assert (project.results / "ml-1m-more/report.html").exists()
 
 
@@ -135,7 +146,12 @@ def test_ncf(project):
     require_kept(project, "ncf", "ncf", ["GMF", "MLP"])
     ranks = pd.read_parquet(project.results / "ncf/ranks/GMF.parquet").iloc[0]
     own = set(events.item[events.user == 1]) - {ranks["item_id"]}
-    scores = gmf["item_embedding_W"] @ (gmf["user_embedding_W"][0] * gmf["prediction_W"][:, 0])
+    scores = gmf["item_embedding_W"] @ (
+        gmf["user_embedding_W"][0] * gmf["prediction_W"][:, 0]
+    )
     held_out = scores[ids == ranks["item_id"]]
     better = set(ids[scores.astype(np.float32) > held_out.astype(np.float32)]) - own
-    assert (ranks["n_candidates"], ranks["n_better"]) == (ids.size - len(own), len(better))
+    assert (ranks["n_candidates"], ranks["n_better"]) == (
+        ids.size - len(own),
+        len(better),
+    )

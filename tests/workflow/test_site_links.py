@@ -32,18 +32,26 @@ def test_a_whole_site_has_no_dead_link(hook, tmp_path):
     hook["on_post_build"]({"site_dir": str(tmp_path)})
 
 
-@pytest.mark.parametrize("link", ["../inputs.md", "b/", "/b/", "#there", "../#here", "../p.png"])
+@pytest.mark.parametrize(
+    "link", ["../inputs.md", "b/", "/b/", "#there", "../#here", "../p.png"]
+)
 def test_a_dead_link_stops_the_build(hook, tmp_path, link):
-    site = write(tmp_path, PAGES | {"a/index.html": f'<p id="here"></p><a href="{link}">6</a>'})
+    site = write(
+        tmp_path, PAGES | {"a/index.html": f'<p id="here"></p><a href="{link}">6</a>'}
+    )
     assert hook["dead_links"](site) == [f"a/index.html: {link}"]
     with pytest.raises(Exception, match="dead links") as failure:
         hook["on_post_build"]({"site_dir": str(site)})
-    assert type(failure.value).__name__ == "PluginError"  # which MkDocs prints as one error
+    assert (
+        type(failure.value).__name__ == "PluginError"
+    )  # which MkDocs prints as one error
 
 
 def test_links_of_notebooks_lead_to_pages(hook):
     def url(place):
-        return SimpleNamespace(url_relative_to=lambda page: f"{place} from {page.src_uri}")
+        return SimpleNamespace(
+            url_relative_to=lambda page: f"{place} from {page.src_uri}"
+        )
 
     known = {"inputs.md": url("inputs/"), "notebooks/gallery.py": url("gallery/")}
     page = SimpleNamespace(file=SimpleNamespace(src_uri="cases/full.py"))
@@ -51,7 +59,11 @@ def test_links_of_notebooks_lead_to_pages(hook):
         '<a href="../inputs.md#ids"></a><a href="../notebooks/gallery.py"></a>'
         '<a href="full.py"></a><a href="https://x.org/a.md"></a>'
     )
-    build = {"page": page, "files": SimpleNamespace(get_file_from_path=known.get), "config": {}}
+    build = {
+        "page": page,
+        "files": SimpleNamespace(get_file_from_path=known.get),
+        "config": {},
+    }
     assert hook["on_page_content"](html, **build) == (
         '<a href="inputs/ from cases/full.py#ids"></a><a href="gallery/ from cases/full.py"></a>'
         '<a href="full.py"></a><a href="https://x.org/a.md"></a>'

@@ -14,7 +14,11 @@ from tests.workflow.conftest import run
 pytestmark = pytest.mark.long
 
 STUDY = {
-    "dataset": {"format": "table", "name": "Some users only train", "path": "events.csv"},
+    "dataset": {
+        "format": "table",
+        "name": "Some users only train",
+        "path": "events.csv",
+    },
     "recommenders": [
         {"name": "ALS", "kind": "als", "settings": {"d": 3, "iterations": 4}},
         {"name": "BPR", "kind": "bpr", "settings": {"d": 3, "iterations": 20}},
@@ -26,7 +30,12 @@ SPLITS = {
     "all users": {"method": "leave-last-out", "tie_break": "last"},
     "10 users": {"method": "leave-last-out", "tie_break": "last", "users": 10},
     "global-time": {"method": "global-time", "cut": 0.8, "tie_break": "last"},
-    "given": {"method": "given", "train": TABLES[0], "test": TABLES[1], "tie_break": "last"},
+    "given": {
+        "method": "given",
+        "train": TABLES[0],
+        "test": TABLES[1],
+        "tie_break": "last",
+    },
 }
 WHOLE = "10 users"  # of it, all is made; of the others, ranks
 
@@ -53,13 +62,21 @@ def studies(make_project, tmp_path_factory):
         write_events(folder)
         study = STUDY | {"split": split}
         if split["method"] == "given":
-            study["dataset"] = {k: v for k, v in STUDY["dataset"].items() if k != "path"}
+            study["dataset"] = {
+                k: v for k, v in STUDY["dataset"].items() if k != "path"
+            }
         (folder / "config").mkdir()
         (folder / "config/config.yaml").write_text(yaml.safe_dump(study))
         targets = ["results/ranks/ALS.parquet", "results/ranks/BPR.parquet"]
         if name == WHOLE:
             targets = []  # the page
-        words = ("--snakefile", project.folder / "Snakefile", "--cores", "2", *targets)
+        words = (
+            "--snakefile",
+            project.folder / "Snakefile",
+            "--cores",
+            "2",
+            *targets,
+        )
         done = run("snakemake", *words, cwd=folder, env=project.environment)
         assert done.returncode == 0, done.stdout
         found[name] = folder / "results"
@@ -67,7 +84,9 @@ def studies(make_project, tmp_path_factory):
 
 
 def ranks_of(results, recommender):
-    return pd.read_parquet(results / f"ranks/{recommender}.parquet").set_index("user_id")
+    return pd.read_parquet(results / f"ranks/{recommender}.parquet").set_index(
+        "user_id"
+    )
 
 
 def test_the_study_ends_with_its_page(studies):
@@ -79,16 +98,22 @@ def test_the_study_ends_with_its_page(studies):
 
 def test_drawn_users_have_the_ranks_of_the_full_evaluation(studies):
     # BPR draws its negatives by the number of the user, which is another one then.
-    whole, drawn = (ranks_of(studies[name], "ALS") for name in ("all users", "10 users"))
+    whole, drawn = (
+        ranks_of(studies[name], "ALS") for name in ("all users", "10 users")
+    )
     assert (len(whole), len(drawn)) == (60, 10)
-    pd.testing.assert_frame_equal(drawn, whole.loc[drawn.index], check_index_type=False)
+    pd.testing.assert_frame_equal(
+        drawn, whole.loc[drawn.index], check_index_type=False
+    )
 
 
 @pytest.mark.parametrize("recommender", ["ALS", "BPR"])
 @pytest.mark.parametrize("name", ["10 users", "global-time", "given"])
 def test_ranks_are_counted_from_vectors_of_all_users(studies, name, recommender):
     split = load_split(studies[name] / "split/split.npz")
-    entry = next(entry for entry in STUDY["recommenders"] if entry["name"] == recommender)
+    entry = next(
+        entry for entry in STUDY["recommenders"] if entry["name"] == recommender
+    )
     model = create(entry["kind"], entry["settings"]).fit(split.train)
     scores = model.user_vectors @ model.item_vectors.T
     assert len(scores) == split.user_ids.size > split.held_out.size

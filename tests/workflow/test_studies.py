@@ -28,7 +28,12 @@ OWN = {
         "licence": "None of anybody's business.",
         "citation": f"Somebody (2026). {NASTY}",
     },
-    "split": {"method": "given", "train": f"{NASTY}.tsv", "test": f"{NASTY}.test.tsv", "users": 40},
+    "split": {
+        "method": "given",
+        "train": f"{NASTY}.tsv",
+        "test": f"{NASTY}.test.tsv",
+        "users": 40,
+    },
     "recommenders": [
         {
             "name": "Elsewhere",
@@ -73,11 +78,17 @@ def write_own(folder):
         with (folder / OWN["split"][key]).open("w", newline="") as file:
             writer = csv.writer(file, delimiter="\t", lineterminator="\n")
             writer.writerows(
-                [list(COLUMNS.values()), *((f"u{u}", f"s{i:03}", 5) for u, i in pairs)]
+                [
+                    list(COLUMNS.values()),
+                    *((f"u{u}", f"s{i:03}", 5) for u, i in pairs),
+                ]
             )
     rng = np.random.default_rng(0)
     pairs = [(u, i) for u in np.unique(events.user) for i in np.unique(events.item)]
-    scores = [f"u{u},s{i:03},{rng.integers(0, 50) + 20 * (u % 2 == i % 2)}\n" for u, i in pairs]
+    scores = [
+        f"u{u},s{i:03},{rng.integers(0, 50) + 20 * (u % 2 == i % 2)}\n"
+        for u, i in pairs
+    ]
     (folder / f"{NASTY}.csv").write_text("user_id,item_id,score\n" + "".join(scores))
     (folder / "config").mkdir()
     (folder / "config/config.yaml").write_text(yaml.safe_dump(OWN))
@@ -86,9 +97,16 @@ def write_own(folder):
 
 def snakemake(folder, *arguments):
     """Run Snakemake of an environment that is not activated."""
-    path = [part for part in os.environ["PATH"].split(os.pathsep) if ".venv" not in part]
+    path = [
+        part for part in os.environ["PATH"].split(os.pathsep) if ".venv" not in part
+    ]
     changed = {"PATH": os.pathsep.join(path), "MOVIELENS_ARCHIVE": f"{ROOT}/LICENSE"}
-    command = (Path(sys.executable).with_name("snakemake"), "--cores", "2", *arguments)
+    command = (
+        Path(sys.executable).with_name("snakemake"),
+        "--cores",
+        "2",
+        *arguments,
+    )
     return run(*command, cwd=folder, env=os.environ | changed)
 
 
@@ -124,7 +142,9 @@ def test_a_table_of_ones_own_with_scores_made_elsewhere(own):
 
 
 def test_a_name_with_a_space_names_files(own):
-    best, same = (own / f"results/ranks/{name}.parquet" for name in ("Best sellers", "1.50"))
+    best, same = (
+        own / f"results/ranks/{name}.parquet" for name in ("Best sellers", "1.50")
+    )
     assert best.read_bytes() == same.read_bytes()
     table = pd.read_csv(own / "results/tables/table4.csv")
     assert "1.50 vs Best sellers" in table["row"].tolist()
@@ -132,7 +152,9 @@ def test_a_name_with_a_space_names_files(own):
 
 def test_numbers_of_the_command_line_reach_the_settings():
     options = ("--dry-run", "--config", "ranks=reference")
-    taken = snakemake(ROOT, *options, "experiment={n_negatives: 50, rounding: linear}")
+    taken = snakemake(
+        ROOT, *options, "experiment={n_negatives: 50, rounding: linear}"
+    )
     assert taken.returncode == 0, taken.stdout
     refused = snakemake(ROOT, *options, "experiment={n_negatives: 0}")
     assert "config: experiment.n_negatives: " in refused.stdout
@@ -147,7 +169,13 @@ def test_what_is_the_papers_is_not_made_of_other_data(own):
 
 @pytest.mark.parametrize("name", ["ml-1m-more", "global-time"])
 def test_studies_that_come_with_the_project_can_be_planned(tmp_path, name):
-    options = ("--snakefile", f"{ROOT}/Snakefile", "--directory", tmp_path, "--dry-run")
+    options = (
+        "--snakefile",
+        f"{ROOT}/Snakefile",
+        "--directory",
+        tmp_path,
+        "--dry-run",
+    )
     done = snakemake(ROOT, *options, "--configfile", ROOT / f"config/{name}.yaml")
     assert done.returncode == 0, done.stdout
     rows = dict(re.findall(r"(?m)^(\w+) +(\d+)$", done.stdout))
@@ -170,7 +198,9 @@ def failing(make_project):
 
 
 def stopped(project, *targets, cores=1):
-    done = project.run("make", "reproduce", f"CORES={cores}", f"TARGETS={' '.join(targets)}")
+    done = project.run(
+        "make", "reproduce", f"CORES={cores}", f"TARGETS={' '.join(targets)}"
+    )
     assert done.returncode != 0
     assert "going on with" not in done.stdout
     return done.stdout
@@ -198,10 +228,14 @@ if any(".snakemake/scripts" in word for word in sys.orig_argv):
 
 def test_steps_that_die_early_show_why(failing, small_archive, tmp_path, monkeypatch):
     # The first of two steps that start together is killed, the second ends itself.
-    (tmp_path / "sitecustomize.py").write_text(DEATHS.format(marker=str(tmp_path / "killed")))
+    (tmp_path / "sitecustomize.py").write_text(
+        DEATHS.format(marker=str(tmp_path / "killed"))
+    )
     monkeypatch.setitem(failing.environment, "PYTHONPATH", str(tmp_path))
     monkeypatch.setitem(failing.environment, "MOVIELENS_ARCHIVE", str(small_archive))
-    output = stopped(failing, "results/split/split.npz", "results/figures/figure1.csv", cores=2)
+    output = stopped(
+        failing, "results/split/split.npz", "results/figures/figure1.csv", cores=2
+    )
     assert "early death" in output
     assert "ran out of memory" in output
 
@@ -223,13 +257,21 @@ def reproduced(make_project):
 def test_offline_goes_on_from_the_reference_ranks(reproduced):
     for way in ("dataset.archive", "MOVIELENS_ARCHIVE", "`ranks: reference`"):
         assert way in reproduced.output
-    assert "GroupLens could not be reached: going on with the ranks" in reproduced.output
+    assert (
+        "GroupLens could not be reached: going on with the ranks" in reproduced.output
+    )
     assert not list(reproduced.results.glob("models/*"))
     for name in ("tables/exact.md", "tables/table3.md", "tables/table4.tex"):
-        assert "reference run; nothing was trained here" in reproduced.result(name).decode()
+        assert (
+            "reference run; nothing was trained here"
+            in reproduced.result(name).decode()
+        )
 
 
 def test_reference_ranks_give_the_reference_tables_to_the_last_digit(reproduced):
     names = ["tables/exact.csv", *(f"tables/table{n}.csv" for n in range(1, 5))]
     for name in names:
-        assert reproduced.result(name) == (ROOT / "results/reference" / name).read_bytes(), name
+        assert (
+            reproduced.result(name)
+            == (ROOT / "results/reference" / name).read_bytes()
+        ), name
