@@ -1,7 +1,8 @@
 // Regions that scroll can be reached by keyboard, and the buttons beside code have a name.
+const SCROLLING = ".md-typeset__scrollwrap, .highlight-ipynb, .tabbed-labels, .jp-RenderedHTMLCommon pre";
 const name = () => {
-  for (const region of document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])")) {
-    region.tabIndex = 0;
+  for (const region of document.querySelectorAll(SCROLLING)) {
+    if (!region.hasAttribute("tabindex")) region.tabIndex = 0;
   }
   document.querySelectorAll(".md-code__nav:not([aria-label])").forEach((buttons) => {
     const place = buttons.closest("[id]")?.id ?? "";

@@ -30,7 +30,7 @@ from sampled_metrics.study.curves import BUCKET, users_by_bucket
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.recommenders import create
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import PERCENT, of_data
+from sampled_metrics.study.tables import PERCENT, run_experiment, table3, table4
 
 _log = logging.getLogger(__name__)
 COLUMNS = ("start", *KEY, "value", "expected")
@@ -70,7 +70,10 @@ def table_of_starts(
         numbers = users_by_rank(ranks).items()
         rows = [(USERS[0], name, USERS[1], which, users, users) for which, users in numbers]
         users = pd.DataFrame(rows, columns=COLUMNS[1:])
-        for table in (*of_data({name: ranks, **others}, seeded), users):
+        experiments = {}
+        for other, records in {name: ranks, **others}.items():
+            experiments[other] = run_experiment(other, records, seeded)
+        for table in (table3(experiments), table4(experiments), users):
             tables.append(table.assign(start=start))
     sizes = smallest_sizes(name, starts, others, settings)
     return pd.concat([*tables, sizes], ignore_index=True)[[*COLUMNS]]

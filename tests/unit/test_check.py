@@ -320,7 +320,7 @@ def test_reads_files_frames_and_columns_of_pairs(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("model,n_items,n_negatives,HR@10\nA,500,99,82\n", "row 1 (line 2): HR@10 is 82"),
+        ("model,n_items,n_negatives,HR@10\nA,500,99,82\n", "row 1, line 2: HR@10 is 82"),
         ("n_items,n_negatives,HR@10\n500,many,0.5\n", "column n_negatives: found 'many'"),
         ("n_items,n_negatives,HR@10\n500,,0.5\n", "no n_negatives; add a column"),
         ("n_negatives,HR@10\n99,0.5\n", "give n_items (--n-items)"),

@@ -261,11 +261,11 @@ correct s.csv --n-items 100 | (--n-negatives)
 correct s.csv s2.csv --n-negatives 10 --n-items 100 | s2.csv
 {CORRECT} --output . | .: a folder
 {DRAW} --output r.csv/o.parquet | r.csv/o.parquet:
-compare r.csv --n-items 100 | r.csv: the only file
-compare r.csv r.csv --n-items 100 | r.csv: the same file twice
+compare r.csv --n-items 100 | 1 recommender & two or more
+compare r.csv r.csv --n-items 100 | 1 recommender & two or more
 {COMPARE} --estimator bv:0.1 | --estimator & n_negatives
 plan --ranks r.csv | --ranks
-sample r.csv --n-items 100 --n-negatives 100 | r.csv: a ranking has 100 candidates
+sample r.csv --n-items 100 --n-negatives 100 | r.csv: n is 100
 sample list.csv --relevant relevant.csv --n-negatives 1 | list.csv: & --complete
 """
 WRONG_FILES = {

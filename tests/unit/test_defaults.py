@@ -4,7 +4,7 @@ import inspect
 from enum import StrEnum
 
 import sampled_metrics as sm
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import UNDRAWN, UNSET
 
 DEFAULTS = {
     "seed": {0},
@@ -46,10 +46,8 @@ def test_defaults_are_the_same_everywhere():
 
 
 def test_what_is_not_said_of_data_has_the_defaults_of_functions():
-    for reader, function in ((as_ranks, sm.evaluate), (as_sampled, sm.correct)):
-        of_reader = inspect.signature(reader).parameters
+    for unset, function in ((UNSET, sm.evaluate), (UNDRAWN, sm.correct)):
         of_function = inspect.signature(function).parameters
-        names = [name for name in of_reader if name in of_function]
-        assert len(names) >= 6
-        for name in names:
-            assert of_reader[name].default == of_function[name].default
+        assert len(unset) >= 6
+        for name, value in unset.items():
+            assert of_function[name].default == value

@@ -11,7 +11,7 @@ from sampled_metrics.study.figures import draw
 from sampled_metrics.study.scorecard import scorecard, write_scorecard, z_scores
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.table_grids import other_settings
-from sampled_metrics.study.tables import of_data, run_experiment
+from sampled_metrics.study.tables import run_experiment, table3, table4
 from tests.conftest import ROOT
 from tests.unit.test_config import STUDY, study
 
@@ -92,7 +92,10 @@ def fifty():
     own = study({"experiment": {"n_negatives": 50, "repetitions": 2}})
     folder = ROOT / "results/reference/ranks"
     ranks = {name: Ranks.read(folder / f"{name}.parquet") for name in "XYZ"}
-    cells = pd.concat(of_data(ranks, own.experiment))
+    experiments = {}
+    for name, records in ranks.items():
+        experiments[name] = run_experiment(name, records, own.experiment)
+    cells = pd.concat([table3(experiments), table4(experiments)])
     spread = pd.read_csv(ROOT / "results/reference/spread.csv", dtype=dict.fromkeys(TEXTS, str))
     words = departures(own, study())
     return scorecard(cells, PUBLISHED, spread[list(SPREAD_COLUMNS)], words)

@@ -130,7 +130,7 @@ def test_every_guide_has_a_picture(site):
 def test_types_of_arguments_are_linked(site):
     page = (site / "api/correct.html").read_text()
     parameters = page.partition("Parameters:")[2].partition("Returns:")[0]
-    for name in ("Names", "Shape", "ArrayLike"):
+    for name in ("Data", "Names", "ArrayLike"):
         assert re.search(rf'<a [^>]*href="types.html#[^"]*"[^>]*>{name}</a>', parameters), name
 
 

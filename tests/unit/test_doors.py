@@ -385,7 +385,7 @@ def test_ids_beside_factors_are_numbers_of_rows():
     vectors = RNG.normal(size=(4, 2)), RNG.normal(size=(5, 2))
     relevant = pd.DataFrame({"user_id": [1, 2, 3, 4], "item_id": [0, 1, 2, 3]})
     problem = refused(lambda: sm.evaluate(vectors, "hr@1", relevant=relevant))
-    assert "rows of the scores, from 0" in problem
+    assert "of the scores, from 0" in problem
 
 
 def test_new_items_of_a_cold_split_are_no_error():

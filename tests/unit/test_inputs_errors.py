@@ -206,7 +206,6 @@ DIAGONAL = [0, 1, 2]
         ),
         ({"scores": ONES, "seen": ONES > 0}, DIAGONAL, ONES, "s", "-", "-", "both give seen"),
         ({"scores": ONES, "seen": [1, 2]}, DIAGONAL, None, "s", "-", "-", "seen items are int64"),
-        ({"scores": ONES, "seen_indptr": [0]}, DIAGONAL, None, "s", "-", "-", "compressed seen"),
         ({"scores": ONES, "item_ids": [1, 2, 1, 3]}, DIAGONAL, None, "s", 3, "-", "duplicate item"),
     ],
 )

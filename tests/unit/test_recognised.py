@@ -213,7 +213,7 @@ def test_archives_of_arrays(tmp_path):
     assert value(path, relevant=None) == EXPECTED  # the object array is not read
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("scores.npy", b"hello")
-    assert "scores is no array" in error(sm.evaluate, path, relevant=HELD)
+    assert "scores" in error(sm.evaluate, path, relevant=HELD)
     big = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         big, {"descr": "<f8", "fortran_order": False, "shape": (10**7, 10**7)}
@@ -246,3 +246,10 @@ def test_lists_in_a_series_by_row_are_those_of_a_list():
             assert sm.evaluate(scores, "rr", relevant=[1, 2, 2], seen=given)[0] == expected[0]
     mapped = pd.Series([[1], [2], [2]])
     assert sm.rank(scores, None, mapped).n_better.tolist() == [1, 1, 2]
+
+
+def test_a_user_twice_in_a_series_is_refused():
+    lists = pd.Series([[1, 2], [3, 1]], index=["anna", "anna"])
+    assert "row 4: duplicate" in error(sm.evaluate, lists, relevant={"anna": [1]})
+    lists = pd.Series([[1, 2], [3, 4]], index=["anna", "anna"])
+    assert "column rank" in error(sm.evaluate, lists, relevant={"anna": [1]})

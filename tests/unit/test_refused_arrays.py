@@ -53,7 +53,7 @@ def test_what_is_no_table_of_numbers(data, found):
         ([[1.0], [2.0]], 0, "scores are float64 of shape (2, 1); expected numbers, shape (users, "),
         ([[1.0, 2.0]], 2, "positive is 2; expected one of the columns 0 to 1"),
         ([[1.0, 2.0]], -3, "positive is -3; expected one of the columns 0 to 1"),
-        ([[1.0, 2.0]], 0.0, "positive is float64 of shape (); expected one of the columns 0 to 1"),
+        ([[1.0, 2.0]], 0.0, "positive is 0.0"),
         ([[1.0, 2.0]], [0, 1], "positive is int64 of shape (2,); expected one of the columns"),
         ([[1.0, 2.0], [3.0, 4.0]], [0, 2], "positive is int64 of shape (2,); expected one of the"),
         ([[1.0, 2.0], [3.0, 4.0]], [-3, 0], "positive is int64 of shape (2,); expected one of the"),

@@ -113,7 +113,7 @@ def test_example_of_papachristoudis():
         ("rr@20", [3], 0, 1 / 3),  # the first settles it
         ("hit@20", [3], 0, 1),
         ("ndcg@10", [], 0, 0),
-        ("recall@20", [3], 0, "recall@20 needs ranks down to 20; the list of 1 user ends at 10"),
+        ("recall@20", [3], 0, "recall@20 needs ranks down to 20; lists end at 10"),
         ("hit@20", [], 0, "hit@20 needs ranks down to 20"),
         ("ap", [3], 99, "ap needs the ranks of all relevant items.*; use ap@10"),
         ("rr", [], 0, "rr needs the rank of the first relevant item.*; use rr@10"),
@@ -135,9 +135,9 @@ def test_lists_that_are_deep_enough_or_not(name, places, n, expected):
 @pytest.mark.parametrize(
     ("depth", "words"),
     [
-        ([9, 30, 7, 8], "the lists of 3 users end at 7 to 9"),
-        ([8, 30, 8, 8], "the lists of 3 users end at 8"),
-        ([30, 10, 9, 10], "the list of 1 user ends at 9"),
+        ([9, 30, 7, 8], "lists end at 7 or later .users: 3."),
+        ([8, 30, 8, 8], "lists end at 8 or later .users: 3."),
+        ([30, 10, 9, 10], "lists end at 9 or later .users: 1."),
     ],
 )
 def test_where_lists_end_too_early(depth, words):

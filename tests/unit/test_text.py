@@ -128,7 +128,7 @@ def test_lines_and_tables_as_html():
     [
         ({}, "wrong"),
         ({"path": "X.csv"}, "X.csv: wrong"),
-        ({"path": "X", "row": 3, "line": 4, "column": "b"}, "X, row 3 (line 4), column b: wrong"),
+        ({"path": "X", "row": 3, "line": 4, "column": "b"}, "X, row 3, line 4, column b: wrong"),
         ({"line": 4}, "line 4: wrong"),
         ({"row": 3}, "row 3: wrong"),
         ({"column": "b", "row": 3}, "row 3, column b: wrong"),

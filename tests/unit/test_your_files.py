@@ -329,7 +329,7 @@ QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\n"
     ("run", "qrels"),
     [
         pytest.param(RUN, QRELS, id="plain"),
-        pytest.param("# first\n# x y z\n" + RUN, "#\n" + QRELS, id="comments"),
+        pytest.param("# first\n# x y z\n" + RUN, "# y\n" + QRELS, id="comments"),
         pytest.param(RUN.replace(" d1", " #d1"), QRELS.replace("d1", "#d1"), id="ids with #"),
         pytest.param(RUN.replace(" ", "\t"), QRELS.replace(" ", "  "), id="tabs"),
         pytest.param(RUN.replace("\n", "\r\n"), QRELS.replace("\n", "\r\n"), id="CRLF"),

@@ -29,29 +29,20 @@ class _Option(NamedTuple):
 _NUMBERS = (int, float, np.integer, np.floating)
 _FLAG = _Option(kinds=(bool, np.bool_))
 _OPTIONS = {
-    "budget": _Option(kinds=_NUMBERS),
-    "batch_size": _Option(least=1, is_optional=True),
+    **dict.fromkeys(("complete", "intervals", "several_items"), _FLAG),
+    **dict.fromkeys(("correction", "metric", "source"), _Option()),
+    **dict.fromkeys(("sampling", "ties"), _Option(is_optional=True)),
+    **dict.fromkeys(("budget", "confidence", "min_relevance"), _Option(_NUMBERS)),
+    **dict.fromkeys(("effect", "value"), _Option(_NUMBERS, is_optional=True)),
+    **dict.fromkeys(("batch_size", "n_negatives"), _Option(least=1, is_optional=True)),
     "block_size": _Option(least=1, most=MOST_ITEMS),
-    "complete": _FLAG,
-    "confidence": _Option(kinds=_NUMBERS),
-    "correction": _Option(),
-    "effect": _Option(kinds=_NUMBERS, is_optional=True),
-    "intervals": _FLAG,
-    "metric": _Option(),
-    "min_relevance": _Option(kinds=_NUMBERS),
     "missing": _Option(known=("refuse", "last")),
     "n_items": _Option(least=2, most=MOST_ITEMS, is_optional=True),
-    "n_negatives": _Option(least=1, is_optional=True),
     "n_users": _Option(least=1, most=MOST_ITEMS, is_optional=True),
-    "sampling": _Option(is_optional=True),
     "seed": _Option(least=0),
-    "several_items": _FLAG,
-    "shape": _Option(kinds=(str, *_NUMBERS)),
-    "source": _Option(),
+    "shape": _Option((str, *_NUMBERS)),
     "test": _Option(is_optional=True, known=("t",)),
     "tie_policy": _Option(known=("random", "optimistic", "pessimistic")),
-    "ties": _Option(is_optional=True),
-    "value": _Option(kinds=_NUMBERS, is_optional=True),
 }
 
 

@@ -54,7 +54,9 @@ class InputError(ValueError):
     def __str__(self) -> str:
         found = {"": self.path, "row ": self.row, "line ": self.line, "column ": self.column}
         places = [f"{kind}{place}" for kind, place in found.items() if place is not None]
-        message = f"{', '.join(places)}: {self.problem}" if places else self.problem
+        message = self.problem
+        if places:
+            message = f"{', '.join(places)}: {message}"
         return one_line(message)
 
 

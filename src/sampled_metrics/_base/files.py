@@ -126,22 +126,12 @@ def write_json(path: Path, content: object) -> None:
 
 def require_file(path: Path, noun: str) -> None:
     """Raise InputError unless `path` is a file that is not empty."""
-    try:
+    with reading_as(path, noun):
         size = path.stat().st_size
-    except FileNotFoundError:
-        raise InputError(f"no such file; expected {noun}", path=path) from None
-    except (OSError, ValueError) as error:  # too long, or with a character that no name has
-        problem = f"no name of a file ({getattr(error, 'strerror', None) or error})"
-        raise InputError(f"{problem}; expected {noun}", path=str(path)[:80]) from None
-    problem = ""
-    if not size:
-        problem = "empty"
-    if path.is_dir():
-        problem = "a folder"
-    elif not path.is_file():
-        problem = "a pipe or device, which cannot be read twice"
-    if problem:
-        raise InputError(f"{problem}; expected {noun}", path=path)
+        if not path.is_file():
+            raise InputError(f"a folder, a pipe or a device; expected {noun}", path=path)
+        if not size:
+            raise InputError(f"empty; expected {noun}", path=path)
 
 
 def write_parquet(

@@ -75,7 +75,9 @@ def _side(values: Sequence[object]) -> str:
     kinds = set(map(type, values))
     if kinds & {str, Bold}:
         return "left"
-    return "decimal" if float in kinds else "right"
+    if float in kinds:
+        return "decimal"
+    return "right"
 
 
 def table_of(rows: Rows, kind: str = "simple", bold: bool = False) -> str:

@@ -87,7 +87,8 @@ def _described(error: Exception) -> tuple[str, int]:
             message = error.format_message().replace("Value error, ", "")
             return " ".join(message.split()), WRONG_INPUT
         case OSError():
-            return f"{error.filename or 'not possible'}: {error.strerror}", WRONG_INPUT
+            place = f"{error.filename}: " if error.filename else ""
+            return f"{place}{error.strerror or error}", WRONG_INPUT
         case MemoryError():
             return f"{NO_MEMORY}: {error}", WRONG_INPUT
         case typer.Abort():

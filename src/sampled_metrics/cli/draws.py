@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sampled_metrics._base.defaults import MOST_REPETITIONS, MOST_ROWS
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_columns, emit_parts, emit_results, wrote
 from sampled_metrics.ranks import Sampling
@@ -62,12 +62,13 @@ def sample(
         problem = "the lists may be cut off; if they hold all candidates, give --complete"
         raise InputError(problem, path=file)
     ranks = ranks.binary
-    items = options.full_ranking(_by_item(ranks), file, n_negatives)
+    items = _by_item(ranks)
     if repetitions * len(items) > MOST_ROWS:
         rows = f"{repetitions:,} repetitions of {len(items):,} ranks"
         raise InputError(f"--repetitions: {rows} are more than {MOST_ROWS:,} rows; sample fewer")
     generators = [generator(seed, "sample", repetition) for repetition in range(repetitions)]
-    drawn = draw_sampled_ranks(items, n_negatives, generators, sampling, ties)
+    with reading(file):
+        drawn = draw_sampled_ranks(items, n_negatives, generators, sampling, ties)
     columns = {"repetition": np.repeat(np.arange(repetitions), len(items))}
     users = ranks.users
     if users is None and repetitions > 1:

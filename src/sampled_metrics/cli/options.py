@@ -1,18 +1,15 @@
-"""Options that several commands share, and the files of ranks as commands need them."""
+"""Options that several commands share, and names of files."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli.output import Format
 from sampled_metrics.ranks import Sampling as Drawn
-
-if TYPE_CHECKING:
-    from sampled_metrics.ranks import Ranks
 
 
 def option(metavar: str, text: str, *names: str, **settings: Any) -> Any:
@@ -113,17 +110,6 @@ Output = Annotated[Path | None, option("FILE", "File to write instead of printin
 Page = Annotated[Path, option("FILE", "File to write.", "--output")]
 
 
-def full_ranking(ranks: "Ranks", path: Path, n_negatives: int = 1) -> "Ranks":
-    """Return ranks read from a file if each user has one item among more than m candidates."""
-    with reading(path):
-        single = ranks.single()
-        few = single.n_candidates <= n_negatives
-        if few.any():
-            n = int(single.n_candidates[few].min())
-            raise InputError(f"a ranking has {n} candidates; {n_negatives} negatives need more")
-        return single
-
-
 def short_names(paths: Sequence[Path]) -> dict[str, str]:
     """Names of files without their folders, by path, or paths if two have the same name."""
     are_unique = len({path.name for path in paths}) == len(set(paths))
@@ -132,9 +118,6 @@ def short_names(paths: Sequence[Path]) -> dict[str, str]:
 
 def by_name(paths: Sequence[Path]) -> dict[str, Path]:
     """Name files by their stems, or by their whole names if two have the same stem."""
-    duplicate = next((path for path in paths if paths.count(path) > 1), None)
-    if duplicate is not None:
-        raise InputError("the same file twice; give different ones", path=duplicate)
     stems = {path.stem: path for path in paths}
     return stems if len(stems) == len(paths) else {str(path): path for path in paths}
 

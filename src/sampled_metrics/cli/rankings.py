@@ -302,8 +302,6 @@ def compare_files(
     """
     from sampled_metrics.evaluation.compare import compare
 
-    if len(files) < 2:
-        raise InputError("the only file; compare needs two or more", path=files[0])
     paths = options.by_name(files)
     given: Any = {"relevant": relevant, "seen": seen, "n_items": n_items}
     given |= {

@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.evaluation.results import count
 from sampled_metrics.metrics.measures import Measure, parse_measure
 
 STYLE = Path(__file__).with_name("plots.mplstyle")
@@ -156,7 +155,7 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
         axes.set_xticks([*marked, full], [*(f"{m:,}" for m in marked), "all"])
         axes.minorticks_off()
         first = table.iloc[0]
-        n_users = count(int(first["n_users"]), "user")
+        n_users = _users(first["n_users"])
         exact = f"{first['exact_a']:.4f} and {first['exact_b']:.4f}"
         axes.set_title(f"{n_users}, {first['metric'].label} {exact}")
         if table["metric"].nunique() > 1:
@@ -225,8 +224,12 @@ def _name(key: tuple[str, ...], rows: pd.DataFrame) -> str:
     """Name a line: a recommender, the difference of two, or of a single one the users."""
     if key:
         return " - ".join(key)
-    n_users = rows["n_users"].iloc[0]
-    return "" if pd.isna(n_users) else count(int(n_users), "user")
+    n_users = rows["n_users"].iloc[0] if "n_users" in rows else None
+    return "" if pd.isna(n_users) else _users(n_users)
+
+
+def _users(number: float) -> str:
+    return "1 user" if number == 1 else f"{number:,.0f} users"
 
 
 def _verdict(metric: str, rows: pd.DataFrame) -> str:

@@ -156,7 +156,7 @@ def count(marked: Any) -> Int:
         counts = xp.sum(ones, axis=1, dtype=xp.int32)
         return in_memory(counts).astype(np.int64)
     width = marked.shape[1]
-    numbers = marked.view(np.uint8)
+    numbers = np.ascontiguousarray(marked).view(np.uint8)
     if width % 8 == 0 and width <= 8 * 255:  # eight sums at a time, none above 255
         sums = numbers.view(np.uint64).sum(axis=1)
         numbers = sums.view(np.uint8).reshape(len(marked), 8)

@@ -49,7 +49,6 @@ RELEVANT = "relevant"
 SEEN = "seen"
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)
 _MARKED = (SEEN, "candidates")  # items without grades, maybe several of each user
-_AXES = {USER: "rows", ITEM: "columns"}
 _LARGEST_ID = 10_000_000  # larger numbers in the place of columns are ids or times
 _FEW = {USER: 1, ITEM: 10}  # two sets of fewer ids may be disjoint by chance
 _JOINTS = r"[\s,;|/+_:'\"\[\]()-]+"  # between ids in one cell
@@ -134,10 +133,9 @@ class Items(NamedTuple):
 
     def has(self, user: Int, item: Int) -> Bool:
         """Return whether each pair of numbers is one of these; -1 is no user and no item."""
-        width = np.append(self.item, item).max(initial=-1) + 1
-        is_known = (user >= 0) & (item >= 0)
-        own = self.owners * width + self.item
-        return is_known & np.isin(user * width + item, own)
+        width = int(np.append(self.item, item).max(initial=-1)) + 1
+        own = pairs_of(self.owners, self.item, width)
+        return (user >= 0) & (item >= 0) & np.isin(pairs_of(user, item, width), own)
 
     def within(self, user_ids: Values, item_ids: Values) -> Items:
         """Return the pairs with both ids among others, with the numbers of these."""
@@ -173,6 +171,8 @@ class Items(NamedTuple):
 
 def table_of_items(given: object, name: str) -> Table | None:
     """Return a table with columns `user_id` and `item_id`; None for items given by position."""
+    if isinstance(given, np.ndarray):
+        return None
     table = table_of(given, f"{name} items (user_id, item_id)", name, "relevance", QRELS)
     if table is not None:
         table.require(table.group(), ITEM)
@@ -239,7 +239,7 @@ def _numbers_of(table: Table, column: str, ids: Ids | None, size: int | None) ->
     """Return the row or the column of the scores for each id of a table."""
     if ids is None:
         most = size and size - 1
-        return table.whole(column, 0, most, f"numbers of {_AXES[column]} of the scores, from 0")
+        return table.whole(column, 0, most, "numbers of rows or columns of the scores, from 0")
     return table.places(column, ids, "an id of the scores")
 
 
@@ -302,7 +302,8 @@ def _could_be_label(values: pa.ChunkedArray) -> bool:
     """Return whether a column holds yes and no, or few different numbers from 0 or -1 on."""
     if is_text(values.type):
         return {str(text).lower() for text in values[:_SOME].unique().to_pylist()} in _YES_AND_NO
-    if not is_number(values.type):
+    has_gaps = values.null_count > 0  # beside one value, or else they are unknown numbers
+    if not is_number(values.type) or (has_gaps and len(values.unique()) > 2):
         return False
     filled = pc.fill_null(values.cast(pa.float64()), 0.0)
     ends = pc.min_max(filled).as_py()
@@ -401,8 +402,9 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
         if sizes and not is_matrix:
             return _of_lists(given, name, shape)
         given = [-1 if own is None else own for own in given]
-    is_empty = isinstance(given, np.ndarray) and not given.size  # as in a piece without users
-    if not (sparse.issparse(given) or is_empty):
+    if np.shape(given) == (0,):
+        given = np.zeros(0, np.int64)
+    elif not sparse.issparse(given):
         given = as_array(given, name)
     if given.ndim == 2:
         return _of_matrix(given, name, shape)
@@ -420,7 +422,7 @@ def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
         _refuse_pairs(marked, name)
     table = canonical(marked, name, keep_zeros=name == SEEN and is_sparse)
     if not np.isfinite(table.data).all():
-        raise InputError(f"{name} has numbers that are not finite; expected 0 where it is not")
+        raise InputError(f"{name} has numbers that are not finite; expected finite numbers")
     grades = None
     if name not in _MARKED:
         table.data = np.maximum(table.data, 0)
@@ -442,7 +444,7 @@ def _refuse_pairs(rows: Any, name: str) -> None:
 def _of_columns(columns: Any, name: str, shape: Shape | None) -> Items:
     """Take one column for each user, -1 for users without."""
     is_other = shape is not None and columns.size != shape[0]
-    if columns.dtype.kind not in "iu" or name in _MARKED or is_other:
+    if name in _MARKED or is_other:
         raise _wrong(columns, name, shape)
     item = integers(name, columns)
     has_item = item != -1
@@ -482,8 +484,8 @@ def _of_pairs(owner: Int, item: Int, name: str, shape: Shape) -> Items:
 def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:
     """Make the error for an array that gives no items."""
     found = f"{name} items are {given.dtype} of shape {given.shape}"
-    whole = f"users x items, {shape}" if shape else "users x items"
-    return InputError(f"{found}; expected columns of each user, or numbers of {whole}")
+    whole = f"numbers of users x items, {shape or 'as many'}"
+    return InputError(f"{found}; expected columns of each user, or {whole}")
 
 
 def ask_of_grades(grades: Float | None) -> None:

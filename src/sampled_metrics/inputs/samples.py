@@ -15,6 +15,11 @@ from sampled_metrics.inputs.items import RELEVANT, Items, ask_of_grades, items_b
 from sampled_metrics.inputs.scores import Beside
 from sampled_metrics.inputs.tables import ITEM, USER, Table, as_numpy, places, table_of
 
+_USER = (
+    "user {0} ({1} users have none); give them by relevant (--relevant) with missing='last' "
+    "(--missing last), behind all"
+)
+
 
 class Pairs(NamedTuple):
     """Users and items that were scored, by number, and which of them are held out."""
@@ -70,13 +75,11 @@ def count_pairs(
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table of candidates")
     _require_columns(table, relevant)
-    has_rows = "row_id" in table.columns and relevant is None
     group = table.group(by_row=relevant is None)
     codes, row_ids = table.codes(group)
     row = codes.astype(np.int64)
     users = as_numpy(table.ids(USER if USER in table.columns else "row_id"))
     score = table.order()
-    pairs = None
     if relevant is None:
         held = table.marks("label")
     else:
@@ -93,27 +96,27 @@ def count_pairs(
             held = held[is_shown]
     n_held = np.bincount(row[held], minlength=len(row_ids))
     n_negatives = np.bincount(row[~held], minlength=len(row_ids))
-    if missing == "last" and relevant is not None:
-        better, tied = _among_negatives(row, score, held)
-        found = Samples(better, tied, n_negatives[row[held]], users[held])
-        return _with_lost(found, wanted, n_negatives, n_drawn)
-    remedy = "; give them by relevant (--relevant) with missing='last' (--missing last), behind all"
-    _require_some(n_held, row_ids, "no held-out item among the candidates of", remedy)
-    _require_some(n_negatives, row_ids, "no negatives for")
+    may_lack = missing == "last" and relevant is not None
+    if not may_lack:
+        _require_some(n_held, row_ids, f"no held-out item among the candidates of {_USER}")
+        _require_some(n_negatives, row_ids, "no negatives for user {0} ({1} users have none)")
     better, tied = _among_negatives(row, score, held)
-    if ITEM in table.columns and candidates is None:
-        item, item_ids = table.codes(ITEM)
-        pairs = Pairs(row, item.astype(np.int64), held, as_numpy(item_ids))
-    if not has_rows:
+    found = Samples(better, tied, n_negatives[row[held]], users[held])
+    if may_lack:
+        return _with_lost(found, wanted, n_negatives, n_drawn)
+    if "row_id" not in table.columns or relevant is not None:
         _ask_of_rows(n_held, n_negatives)
-    return Samples(better, tied, n_negatives[row[held]], users[held], pairs)
+    if ITEM not in table.columns or candidates is not None:
+        return found
+    item, item_ids = table.codes(ITEM)
+    pairs = Pairs(row, item.astype(np.int64), held, as_numpy(item_ids))
+    return found._replace(pairs=pairs)
 
 
-def _require_some(sizes: Int, row_ids: pa.Array, problem: str, remedy: str = "") -> None:
+def _require_some(sizes: Int, row_ids: pa.Array, problem: str) -> None:
     without = np.flatnonzero(sizes == 0)
     if without.size:
-        first = row_ids[int(without[0])]
-        raise InputError(f"{problem} user {first} ({without.size} users have none){remedy}")
+        raise InputError(problem.format(row_ids[int(without[0])], without.size))
 
 
 def _with_lost(found: Samples, wanted: Items, n_negatives: Int, n_drawn: int | None) -> Samples:

@@ -32,7 +32,6 @@ from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics._base.files import read_array, read_arrays, require_file
 from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
 from sampled_metrics.inputs.counting import (
-    BLOCK_SIZE,
     Counts,
     by_score,
     rank_items,
@@ -48,7 +47,7 @@ from sampled_metrics.inputs.items import (
 )
 from sampled_metrics.inputs.products import Products, Score
 
-_BESIDE = ("held_out", "seen", "seen_indptr", "positive", "user_ids", "item_ids")
+_BESIDE = ("held_out", "seen", "positive", "user_ids", "item_ids")
 _SEVERAL = 10  # users and items; fewer are complete by chance
 
 
@@ -90,19 +89,16 @@ def scores_of(data: Any) -> Scores:
         return _scores_of_archive(data)
     if sparse.issparse(data):
         return _of_sparse(data)
+    if is_table(data) and not isinstance(data, pd.DataFrame):
+        data = pa.table(data).to_pandas()
     if isinstance(data, pd.DataFrame):
         users, items = (
             None if isinstance(axis, pd.RangeIndex) else axis for axis in (data.index, data.columns)
         )
         return _of_matrix(as_array(data, "scores"), users, items)
-    item_ids = None
-    if is_table(data):
-        table = pa.table(data)
-        item_ids = table.column_names
-        data = np.column_stack(table.columns)
     if is_elsewhere(data) and data.ndim == 2:
         return Scores(partial(rows_of, data), tuple(data.shape))
-    return _of_matrix(as_array(data, "scores"), None, item_ids)
+    return _of_matrix(as_array(data, "scores"))
 
 
 def _of_sparse(data: Any) -> Scores:
@@ -134,8 +130,6 @@ def opened(data: Any, noun: str = "ranks, lists or scores") -> Any:
 def _scores_of_archive(path: Path) -> Scores:
     """Read an `.npz` with `scores` and arrays beside them."""
     arrays = read_arrays(path, "arrays with scores", ("scores",), _BESIDE)
-    if "seen_indptr" in arrays:
-        raise InputError("compressed seen items are not read; give a file by seen (--seen)")
     ids = arrays.get("user_ids"), arrays.get("item_ids")
     return _of_matrix(arrays.pop("scores"), *ids, arrays)
 
@@ -201,11 +195,9 @@ def count_scores(
     users: ArrayLike | None = None,
     items: ArrayLike | None = None,
     min_relevance: float = 0.0,
-    block_size: int = BLOCK_SIZE,
-    n_jobs: int = ALL_CORES,
-    progress: bool | None = None,
+    **options: Any,
 ) -> Counts:
-    """Rank relevant items among all items that their users have not seen."""
+    """Rank relevant items among all items that their users have not seen; see `rank_items`."""
     n_users, n_items = scores.shape
     user_ids = _ids("user_ids", scores.user_ids, n_users)
     item_ids = _ids("item_ids", scores.item_ids, n_items or 0)
@@ -224,16 +216,7 @@ def count_scores(
     names: Any = item_ids
     if items is not None:
         names = np.atleast_1d(array_of("items", items))
-    return rank_items(
-        scores.rows,
-        wanted,
-        not_candidates,
-        users=user_ids,
-        items=names,
-        block_size=block_size,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    return rank_items(scores.rows, wanted, not_candidates, users=user_ids, items=names, **options)
 
 
 def _items(
@@ -361,6 +344,8 @@ def positive_places(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, I
     is_whole = column.dtype.kind in "iu" and column.shape in {(), (users,)}
     if not (is_whole and ((column >= -width) & (column < width)).all()):
         found = f"{column.dtype} of shape {column.shape}"
+        if not column.ndim:
+            found = str(column)
         expected = f"one of the columns 0 to {width - 1}, or labels of 0 and 1, {shape}"
         raise InputError(f"positive is {found}; expected {expected}")
     return np.arange(users), np.broadcast_to(column, users) % width

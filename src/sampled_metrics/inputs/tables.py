@@ -256,7 +256,9 @@ class Table:
             raise self._wrong_type(name, column, expected)
         values = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy()
         if is_text(kind):
-            self.refuse(name, np.isnan(values), column, expected)
+            is_wrong = np.isnan(values)
+            is_wrong |= pc.match_substring(column, "x", ignore_case=True)  # 0x10 is read as 16
+            self.refuse(name, is_wrong, column, expected)
         if values.dtype.kind in "biu" and values.max(initial=0) <= 2**63 - 1:
             return values.astype(np.int64, copy=False)
         return values.astype(np.float64, copy=False)
@@ -278,18 +280,15 @@ def known_names(names: Sequence[str], columns: Sequence[str] = KNOWN) -> list[st
     bare = [_bare(name) for name in names]
     own = {_bare(column): column for column in columns}
     found = [own.get(name) for name in bare]
+    has_order = not _ORDERED.isdisjoint(bare)
     for column, aliases in ALIASES.items():
-        if column in found or column not in columns:
+        if column in found or column not in columns or (column == "score" and has_order):
             continue
-        if column == "score" and _ORDERED.intersection(bare):
-            continue
-        of_alias = [place for place, name in enumerate(bare) if name in aliases]
-        if column in (USER, ITEM):
-            for place in of_alias:
-                found[place] = column
-        elif of_alias:
-            first = min(of_alias, key=lambda place: aliases.index(bare[place]))
-            found[first] = column
+        places = [place for alias in aliases for place, name in enumerate(bare) if name == alias]
+        if column not in (USER, ITEM):
+            places = places[:1]
+        for place in places:
+            found[place] = column
     return found
 
 
@@ -412,22 +411,22 @@ def is_wide(data: Any) -> bool:
 
 def _frame_of_users(data: Any, name: str, value: str) -> pd.DataFrame:
     """Return a table of a dictionary or a Series by user: one item, a list, or numbers by item."""
-    users = [user for user, _ in data.items()]
+    users = list(data.keys())
     given = [own for _, own in data.items()]
-    if not any(np.size(own) for own in given):
-        raise InputError(f"{name}: no items; expected items for each user")
     if value == "score" and any(isinstance(own, set | frozenset) for own in given):
         raise InputError(f"{name}: a set has no order; expected lists, best first")
     if all(isinstance(own, Mapping) for own in given):
         rows = [(user, *pair) for user, own in data.items() for pair in own.items()]
-        return pd.DataFrame(rows, columns=[USER, ITEM, value])
-    items = pd.Series(given, dtype=object).explode()
-    place = items.groupby(level=0).cumcount() + 1
-    is_item = items.notna()
-    owner = items.index[is_item]
-    frame = pd.DataFrame({USER: [users[row] for row in owner], ITEM: items[is_item].to_list()})
-    if value == "score":
-        frame["rank"] = place[is_item].to_numpy()
+        frame = pd.DataFrame(rows, columns=[USER, ITEM, value])
+    else:
+        lists = pd.Series(given, dtype=object)
+        frame = pd.DataFrame({USER: users, ITEM: lists}).explode(ITEM)
+        if value == "score":
+            frame["rank"] = frame.groupby(level=0).cumcount() + 1
+        frame = frame.dropna(subset=[ITEM])
+        frame[ITEM] = frame[ITEM].to_list()
+    if frame.empty:
+        raise InputError(f"{name}: no items; expected items for each user")
     return frame
 
 
@@ -497,14 +496,14 @@ def _read_text(
     ids: Sequence[str],
     separator: str | None,
 ) -> pa.Table:
-    """Read a text whose first lines may be comments (#)."""
+    """Read a text whose first lines may be comments: # and a blank."""
     with pa.input_stream(str(path)) as stream:
         start = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf")
     if b"\0" in start or not start.strip():
         raise ValueError("no text")
     lines = start.splitlines()
     n_comments = 0
-    while n_comments < len(lines) and _is_comment(lines[n_comments].decode(), trec):
+    while n_comments < len(lines) and re.match(rb"#(\s|$)", lines[n_comments]):
         n_comments += 1
     first = next(filter(bytes.strip, lines[n_comments:]), b"").decode()
     if trec is not None and _is_trec(first, trec):
@@ -531,11 +530,6 @@ def _read_text(
         pyarrow_csv.ParseOptions(delimiter=separator),
         pyarrow_csv.ConvertOptions(column_types=types, null_values=[""]),
     )
-
-
-def _is_comment(line: str, trec: Trec | None) -> bool:
-    """Return whether a line begins with #, and not with an id that does."""
-    return line.startswith("#") and (trec is None or not _is_trec(line, trec))
 
 
 def _is_trec(first: str, trec: Trec) -> bool:

@@ -147,7 +147,7 @@ class Measure:
         rank, n = np.broadcast_arrays(rank, n_candidates)
         above = rank.ravel() - 1
         none = np.zeros(rank.size, np.int64)
-        one = np.ones_like(none)
+        one = none + 1
         levels = Levels(user=np.arange(rank.size), above=above, size=one, hits=one, hits_above=none)
         ranks = Ranks(n.ravel(), above, none, is_checked=True)
         values = self.metric.of_levels(levels, ranks, self)
@@ -239,7 +239,8 @@ def parse_list(
     parsed: list[T] = []
     for entry in entries:
         if isinstance(entry, str):
-            parsed.extend(map(parse, _split(entry)))
+            parts = map(str.strip, entry.split(","))
+            parsed.extend(map(parse, filter(None, parts)))
         elif isinstance(entry, kind):
             parsed.append(entry)
         else:
@@ -247,12 +248,6 @@ def parse_list(
     if not parsed:
         raise InputError(f"no {noun}; expected at least one")
     return list(dict.fromkeys(parsed))
-
-
-def _split(names: str) -> list[str]:
-    """Return names that commas separate, without empty ones."""
-    parts = [part.strip() for part in names.split(",")]
-    return [part for part in parts if part]
 
 
 def similar(name: str, known: Sequence[str]) -> str:
@@ -307,7 +302,7 @@ def values(
     if len(ranks) >= _MANY and ranks.is_single:
         tied = ranks.n_tied > 0
         # A random order draws a number for each user, tied or not.
-        is_drawn = ties == "random" and bool(tied.any())
+        is_drawn = ties == "random" and tied.any()
         if not is_drawn and _has_table(measure, ranks):
             return _by_place(measure, ranks, ties, tied)
     if not measure.metric.graded:
@@ -369,7 +364,7 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
     if not unknown.any():
         return
     ends = ranks.depth[unknown]
-    lists = _ends_of_lists(ends)
+    lists = f"lists end at {ends.min()} or later (users: {ends.size:,})"
     if k is not None:
         raise DepthError(
             f"{measure} needs ranks down to {k}; {lists}. "
@@ -383,24 +378,12 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
 
 def _require_candidates(measure: Measure, ranks: Ranks) -> None:
     """Raise DepthError if numbers of candidates are not known."""
-    users = int((ranks.n_candidates == 0).sum())
+    users = np.count_nonzero(ranks.n_candidates == 0)
     if users:
         raise DepthError(
             f"{measure} needs n_candidates, which is 0 (not known) for {users} users; are lists "
             "--complete (complete=True)?"
         )
-
-
-def _ends_of_lists(ends: Int) -> str:
-    """Say where lists end."""
-    lists = f"the lists of {ends.size} users end"
-    if ends.size == 1:
-        lists = "the list of 1 user ends"
-    first = ends.min()
-    last = ends.max()
-    if first == last:
-        return f"{lists} at {first}"
-    return f"{lists} at {first} to {last}"
 
 
 def synonyms() -> list[dict[str, str]]:

@@ -74,7 +74,6 @@ def reported(
     n_items: int,
     n_negatives: int,
     n_users: int | None = None,
-    digits: int | None = None,
     sampling: str = Sampling.WITHOUT_REPLACEMENT,
     shape: str | float = SHAPE,
     unscored: float = UNSCORED,
@@ -86,7 +85,8 @@ def reported(
     Parameters
     ----------
     printed
-        Sampled metrics by name, as fractions: means over users with one held-out item each.
+        Sampled metrics by name, as fractions: means over users with one held-out item each. They
+        are rounded to the digits that they have; text such as "0.820" keeps zeros.
     metrics
         Exact metrics, by default the printed ones.
     n_items, n_negatives
@@ -95,8 +95,6 @@ def reported(
     n_users
         Users averaged over. Without it the printed numbers are taken as expectations, and the
         range is too narrow by the sampling error.
-    digits
-        Decimals printed; by default as many as the numbers have. Text such as "0.820" keeps zeros.
     sampling, shape
         How negatives were drawn, and the assumption about true ranks, as for `correct`.
     unscored
@@ -142,7 +140,6 @@ def reported(
         shape=shape,
         unscored=unscored,
         runs=runs,
-        digits=digits,
         confidence=confidence,
     )
     found = _ranges(printed, metrics, about)
@@ -158,7 +155,7 @@ def _question_users(printed: Numbers, about: About) -> None:
     numbers = {}
     for name, number in printed.items():
         value, decimals = number_of(name, number)
-        numbers[name] = f"{value:.{about.digits or decimals}f}"
+        numbers[name] = f"{value:.{decimals}f}"
     n, m = about.n_items, about.n_negatives
     row = PrintedRow(1, "", "", "", numbers, {}, n, m, n_users=about.n_users, runs=about.runs)
     wrong = no_share(row)

@@ -37,7 +37,6 @@ class About(NamedTuple):
     shape: str | float = SHAPE
     unscored: float = UNSCORED
     runs: int = 1
-    digits: int | None = None
     confidence: float = CONFIDENCE
 
 
@@ -65,7 +64,7 @@ def state(printed: Numbers, about: About) -> Printed:
     """State the distributions that printed numbers allow, or raise InputError if there are none."""
     _check(printed, about)
     names = [f"{name}={number}" for name, number in printed.items()]
-    numbers = _values_and_halves(printed, about.digits)
+    numbers = _values_and_halves(printed)
     measures = tuple(map(parse_measure, printed))
     credit = np.stack([measure.in_sample(about.n_negatives) for measure in measures])
     ranks = np.arange(1, credit.shape[1] + 1)
@@ -81,12 +80,12 @@ def state(printed: Numbers, about: About) -> Printed:
     return problem._replace(means=means._replace(error=means.error + found))
 
 
-def _values_and_halves(printed: Numbers, digits: int | None) -> Float:
+def _values_and_halves(printed: Numbers) -> Float:
     """Return printed values and half a unit of their last digits; shape (2, values)."""
     rows = []
     for name, number in printed.items():
         value, decimals = number_of(name, number)
-        rows.append((value, 0.5 * 10.0 ** -(decimals if digits is None else digits)))
+        rows.append((value, 0.5 * 10.0**-decimals))
     return np.array(rows).T
 
 
@@ -178,8 +177,6 @@ def _check(printed: Numbers, about: About) -> None:
             f"n_negatives is {m} and n_items is {n}; expected 1 <= n_negatives < n_items "
             f"<= {MOST_ITEMS:,}"
         )
-    if about.digits is not None:
-        whole_number("digits", about.digits, 0, 15)
     whole_number("runs", about.runs, 1)
     is_number = isinstance(about.unscored, Real) and not isinstance(about.unscored, bool)
     if not is_number or not 0.0 <= about.unscored < 1.0:

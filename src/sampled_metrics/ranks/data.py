@@ -43,7 +43,10 @@ _WHOLE_NUMBERS = (
 )
 _PAIR = "use Ranks.from_top_k(ids, relevant, scores=...) or Ranks.from_factors(users, items, ...)"
 _LIST_OPTIONS = {"complete": False, "min_relevance": 0.0, "missing": "refuse"}
-_UNSET: dict[str, Any] = {"relevant": None, "seen": None, "n_items": None, **_LIST_OPTIONS}
+UNSET: dict[str, Any] = {"relevant": None, "seen": None, "n_items": None, **_LIST_OPTIONS}
+_DRAWN = ("n_items", "n_negatives", "sampling")
+UNDRAWN: dict[str, Any] = {**dict.fromkeys(_DRAWN), "ties": "random", "seed": 0}
+UNDRAWN["missing"] = "refuse"
 _LABELLED = (
     "found labelled pairs. Of all candidates? complete=True (--complete), or Ranks.from_pairs; of "
     "held-out items and sampled negatives? `correct` takes them"
@@ -64,7 +67,7 @@ def as_ranks(
     >>> as_ranks({"anna": [7, 9]}, relevant={"anna": [9]}).best_rank
     array([2])
     """
-    options = _UNSET | given
+    options = UNSET | given
     checked = ("n_items", "complete", "min_relevance", "missing")
     check_arguments(**{name: options[name] for name in checked})
     min_relevance = options["min_relevance"]
@@ -83,7 +86,7 @@ def _ranks_of(data: Any, options: dict[str, Any], work: dict[str, Any]) -> Ranks
         return data
     if isinstance(data, SampledRanks):
         raise InputError("found sampled ranks; `correct` takes them")
-    table = table_of(data)
+    table = None if isinstance(data, np.ndarray) else table_of(data)
     if table is not None:
         return _ranks_of_table(table, options)
     if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
@@ -146,7 +149,7 @@ def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, An
 def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
     """Return options by name; others that are given raise InputError."""
     for name, value in options.items():
-        is_unset = value is None or (name in _LIST_OPTIONS and value == _UNSET[name])
+        is_unset = value is None or (name in _LIST_OPTIONS and value == UNSET[name])
         if name not in names and not is_unset:
             raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
     return {name: options[name] for name in names if name in options}
@@ -170,57 +173,48 @@ def _are_ids(rows: Array) -> bool:
 
 
 def as_sampled(
-    data: Data,
-    *,
-    n_items: ArrayLike | None = None,
-    n_negatives: int | None = None,
-    sampling: str | None = None,
-    positive: ArrayLike | None = None,
-    relevant: OfUsers | None = None,
-    ties: str = "random",
-    seed: int = 0,
-    missing: str = "refuse",
+    data: Data, *, positive: ArrayLike | None = None, relevant: OfUsers | None = None, **given: Any
 ) -> SampledRanks:
     """Return the sampled ranks of some data.
+
+    Options are as for `correct`: n_items, n_negatives, sampling, ties, seed and missing.
 
     Examples
     --------
     >>> as_sampled([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5, positive=0).sampled_ranks
     array([1, 2])
     """
-    check_arguments(
-        sampling=sampling, tie_policy=ties, seed=seed, n_negatives=n_negatives, missing=missing
-    )
+    options = UNDRAWN | given
+    checked = ("n_negatives", "sampling", "seed", "missing")
+    check_arguments(tie_policy=options["ties"], **{name: options[name] for name in checked})
     with reading(data):
-        drawn = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling, "seed": seed}
-        found = _sampled_of(data, drawn, positive, relevant, ties, missing)
+        found = _sampled_of(data, positive, relevant, options)
         question_samples(found)
         return found
 
 
-def _sampled_of(
-    data: Any, drawn: dict[str, Any], positive: Any, relevant: Any, ties: str, missing: str
-) -> SampledRanks:
+def _sampled_of(data: Any, positive: Any, relevant: Any, options: dict[str, Any]) -> SampledRanks:
     """Call the constructor for a kind of data."""
     if isinstance(data, Ranks):
         raise InputError("found full rankings, which need no correction; `evaluate` takes them")
     if isinstance(data, SampledRanks):
         taken({"positive": positive, "relevant": relevant}, "sampled ranks")
-        for name in ("n_items", "n_negatives", "sampling"):
-            require_same(name, drawn[name], name, getattr(data, name))
+        for name in _DRAWN:
+            require_same(name, options[name], name, getattr(data, name))
         return data
     table = table_of(data, "sampled ranks")
     if table is None:
         data = opened(data, "sampled ranks")
         if not is_column(data):
             taken({"relevant": relevant}, "a matrix of scores")
-            return SampledRanks.from_scores(data, positive, ties=ties, missing=missing, **drawn)
+            return SampledRanks.from_scores(data, positive, **options)
         table = read_table({"sampled_rank": as_array(data)}, "sampled ranks")
     taken({"positive": positive}, "a table or ranks")
     if "sampled_rank" in table.columns:
         taken({"relevant": relevant}, "sampled ranks")
+        drawn = {name: options[name] for name in (*_DRAWN, "seed")}
         return SampledRanks.from_table(table, **drawn)
-    return SampledRanks.from_pairs(table, relevant, ties=ties, missing=missing, **drawn)
+    return SampledRanks.from_pairs(table, relevant, **options)
 
 
 def rank(
@@ -320,6 +314,7 @@ def question_samples(sampled: SampledRanks) -> None:
     if sampled.sampling is not Sampling.DISTINCT:
         _ask_of_last_rank(ranks, m + 1, "n_negatives")
     if sampled.tied is not None:
+        _ask_of_equal_scores(sampled.tied, others)
         _ask_of_ties(sampled.tied, m)
 
 
@@ -340,7 +335,6 @@ def _ask_of_ties(tied: Int, m: int) -> None:
             f"{large:,} of {n_rows:,} held-out items have the score of a tenth of their negatives "
             "or more (--ties): were scores rounded, or are they of too few bits?",
         )
-    _ask_of_equal_scores(tied, np.full(tied.size, m))
     n_one = np.count_nonzero(tied == 1)
     n_more = np.count_nonzero(tied > 1)
     by_chance = n_one**2 / (2.0 * n_rows)  # rows with several ties, if ties are independent

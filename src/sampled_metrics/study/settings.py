@@ -27,6 +27,11 @@ def _canonical(parse: Callable[[str], object]) -> Callable[[str], str]:
     return check
 
 
+def _metric(name: str) -> str:
+    measure = parse_measure(name)
+    return measure.spelled(measure.kind)
+
+
 def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if names.count(name) > 1:
@@ -35,7 +40,7 @@ def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _LIST = (Field(strict=False, min_length=1), AfterValidator(_no_duplicates))
-Metrics = Annotated[tuple[Annotated[str, AfterValidator(_canonical(parse_measure))], ...], *_LIST]
+Metrics = Annotated[tuple[Annotated[str, AfterValidator(_canonical(_metric))], ...], *_LIST]
 Estimators = Annotated[
     tuple[Annotated[str, AfterValidator(_canonical(parse_estimator))], ...], *_LIST
 ]

@@ -248,11 +248,3 @@ def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
 def _right(sign: Float, a: Moments, b: Moments) -> Float:
     """Probability that the estimate of B is above that of A, or below it where `sign` is -1."""
     return probability_less(Moments(sign * a.mean, a.sd), Moments(sign * b.mean, b.sd))
-
-
-def of_data(
-    records: Mapping[str, Ranks], settings: ExperimentSettings
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Run the experiment of each recommender; return Tables 3 and 4."""
-    experiments = {name: run_experiment(name, ranks, settings) for name, ranks in records.items()}
-    return table3(experiments), table4(experiments)
