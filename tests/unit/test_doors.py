@@ -133,11 +133,8 @@ def test_arrays_of_a_retriever(order, kind):
             data = data[::-1]
         found, _ = outcome(lambda: sm.evaluate(data, "hit@5", relevant=HELD))  # noqa: B023
         assert found == [pytest.approx(HITS)]
-        call = lambda: sm.evaluate(  # noqa: E731
-            sm.Ranks.from_top_k(ids, HELD, scores=scores),
-            "hit@5",
-        )
-        assert outcome(call)[0] == found
+        ranks = sm.Ranks.from_top_k(ids, HELD, scores=scores)
+        assert outcome(lambda: sm.evaluate(ranks, "hit@5"))[0] == found  # noqa: B023
 
 
 def test_a_retriever_that_ends_a_list_by_minus_1():
