@@ -13,19 +13,20 @@ wide range of it; corrected estimates act like a recall at another cut-off:
 >>> import sampled_metrics as sm
 >>> ranks = sm.SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
 >>> print(sm.correct(ranks, "recall@10", "sampled, cls, bv:0.1"))  # doctest: +NORMALIZE_WHITESPACE
-metric     range             estimator      value    error  acts like
----------  ----------------  -----------  -------  -------  -----------
-recall@10  0.0000 to 0.9020  sampled      0.60000  0.24495  recall@342
-recall@10                    cls          0.19742  0.12089  recall@26
-recall@10                    bv:0.1       0.23569  0.13744  recall@17
+metric              range  estimator      value    error  acts like
+---------  --------------  -----------  -------  -------  -----------
+recall@10  0.000 to 0.902  sampled        0.600    0.245  recall@342
+recall@10                  cls            0.197    0.121  recall@26
+recall@10                  bv:0.1         0.236    0.137  recall@17
 <BLANKLINE>
 5 users, 100 negatives drawn uniformly without replacement from 3,540 items.
   Fractions.
 range: values of the exact metric that the sampled ranks allow, at 95 %,
-  assuming that near the top no rank is likelier than a better one. Sampled
-  ranks cannot confirm this. It fails, for example, where rules fill the top
-  places; shape 2 assumes less.
+  assuming that near the top no rank is likelier than a better one.
 recall@10: the range includes 0.0028, the value of a random order.
+<BLANKLINE>
+assumption: sampled ranks cannot confirm it. It fails, for example, where rules
+  fill the top places; shape 2 assumes less.
 rankings: of 3,541 items like the negatives, those that users have seen included
   if they were drawn; give each user's own number if they differ. Negatives were
   not checked, because no pairs of users and items are known; users may share

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sampled_metrics._base.text import span
 from sampled_metrics.budget import BudgetResult, Estimate
 from sampled_metrics.budget.result import DEPTH_SHARE, depth_of, p_value
-from sampled_metrics.evaluation.results import span
 
 
 def estimate(

@@ -112,7 +112,7 @@ class TestIds:
             assert events.user_names.tolist() == sorted(set(column.to_pylist()))
 
 
-@given(st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1),
+@given(st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cc", "Cs", "Z"]), min_size=1),
                           st.integers(-(2**62), 2**62)), min_size=1))  # fmt: skip
 def test_ids_survive(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("ids") / "a.csv"

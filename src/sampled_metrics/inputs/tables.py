@@ -81,10 +81,10 @@ class Table:
 
     Examples
     --------
-    >>> table = Table.of(Path("r.parquet"), pa.table({"rank": [3, 0]}))
+    >>> table = Table.of(Path("a.csv"), pa.table({"rank": [3, 0]}))
     >>> table.whole("rank", 1, 9)
     Traceback (most recent call last):
-    sampled_metrics.InputError: r.parquet, row 2, column rank: found 0; expected 1 to 9
+    sampled_metrics.InputError: a.csv, row 2, column rank: found 0; expected whole numbers, 1 to 9
     """
 
     path: Path
