@@ -33,6 +33,7 @@ from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
 from sampled_metrics.inputs.products import USERS_AT_A_TIME, Products, Score
 
 BLOCK_SIZE = 512
+_USERS_OF_A_THREAD = 512  # with fewer, many threads wait for each other between tiles
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
 
 
@@ -117,7 +118,8 @@ class _Task(NamedTuple):
         if n_items not in (None, len(score.items)):
             raise InputError(f"scores of {len(score.items)} items, expected {n_items}")
         self._check_items(len(score.items))
-        size = min(USERS_AT_A_TIME, max(1, -(-users.size // threads)))
+        n_blocks = min(threads, max(2, users.size // _USERS_OF_A_THREAD))
+        size = min(USERS_AT_A_TIME, max(1, -(-users.size // n_blocks)))
         parts = (users[first : first + size] for first in range(0, users.size, size))
         with one_thread():  # in each thread that multiplies
             yield from in_threads(partial(self._by_products, score), parts, threads)

@@ -121,7 +121,8 @@ class Products:
     ) -> Float:
         """Return the same scores of single pairs."""
         scores = np.empty(rows.size)
-        for some in blocks(rows.size, self.items.shape[1], CACHE):
+        size = MEMORY if self.is_there else CACHE  # each block of a device is sent by itself
+        for some in blocks(rows.size, self.items.shape[1], size):
             users = _exact(self.users, rows[some])
             vectors = _exact(self.items, items[some])
             scores[some] = np.einsum("pf,pf->p", users, vectors)
