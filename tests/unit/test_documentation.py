@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 
 import pytest
@@ -175,20 +176,29 @@ def test_pages_opened_as_files_are_searched_without_a_network(site):
     )
     if not executable():
         pytest.skip("no chromium on the path (apt-get install chromium)")
-    with library.sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path=executable(), args=["--no-sandbox"]
-        )
-        page = browser.new_page()
-        requests, complaints = [], []
-        page.on("request", lambda request: requests.append(request.url))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto((site / "api/evaluate.html").as_uri())
-        page.keyboard.press("/")
-        page.keyboard.type("granularity")
-        found = page.locator(".md-search-result__link").first
-        found.wait_for()
-        assert found.get_attribute("href").partition("?")[0].endswith("/check.html")
-        assert all(address.startswith("file:") for address in requests)
-        assert complaints == []
-        browser.close()
+
+    def search():
+        with library.sync_playwright() as driver:
+            browser = driver.chromium.launch(
+                executable_path=executable(), args=["--no-sandbox"]
+            )
+            page = browser.new_page()
+            requests, complaints = [], []
+            page.on("request", lambda request: requests.append(request.url))
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.goto((site / "api/evaluate.html").as_uri())
+            page.keyboard.press("/")
+            page.keyboard.type("granularity")
+            found = page.locator(".md-search-result__link").first
+            found.wait_for()
+            assert (
+                found.get_attribute("href").partition("?")[0].endswith("/check.html")
+            )
+            assert all(address.startswith("file:") for address in requests)
+            assert complaints == []
+            browser.close()
+
+    with ThreadPoolExecutor(
+        1
+    ) as thread:  # of its own loop, also beside tests of a browser
+        thread.submit(search).result()

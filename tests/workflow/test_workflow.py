@@ -128,7 +128,7 @@ EDITS = {  # to files that can still be read
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edited_result_is_refused_by_name_until_it_is_removed(finished, name):
     path = finished.results / name
-    folders = ("cells", "figures", "ranks", "samples", "split", "tables")
+    folders = ("cells", "figures", "ranks", "split", "tables")
     paths = [
         found for folder in folders for found in (finished.results / folder).iterdir()
     ]

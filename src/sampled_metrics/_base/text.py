@@ -28,6 +28,10 @@ class Bold(str):
     """Text in bold on a terminal, such as a decided order."""
 
 
+_SMALL = 1e-4  # and below, numbers are written with powers of ten
+_LARGE = 1e9
+
+
 def decimals(size: float) -> int:
     """Return the decimals that show three significant digits."""
     if 0.0 < size < inf:
@@ -36,13 +40,15 @@ def decimals(size: float) -> int:
 
 
 def digits(value: float) -> str:
-    """Write a number with three significant digits.
+    """Write a number with three significant digits, very small and large ones with powers of ten.
 
     Examples
     --------
-    >>> [digits(value) for value in (0.20748, 0.0046134, 1.0, 0.0, -1234.5)]
-    ['0.207', '0.00461', '1.00', '0.000', '-1234']
+    >>> [digits(value) for value in (0.20748, 0.0046134, 1.0, 0.0, -1234.5, 2.1e-210)]
+    ['0.207', '0.00461', '1.00', '0.000', '-1234', '2.10e-210']
     """
+    if 0.0 < abs(value) < _SMALL or abs(value) > _LARGE:
+        return f"{value:.2e}"
     return f"{value:.{decimals(abs(value))}f}"
 
 

@@ -222,7 +222,7 @@ def headline(m: int | None, n_wrong: int, n_decided: int) -> str:
         return f"Over all items, the orders of {count(n_decided, 'pair')} are decided."
     if n_wrong == 0:
         return f"{against(m)}, no decided pair of recommenders is in the wrong order."
-    pairs = f"{n_wrong} of {n_decided} pairs of recommenders"
+    pairs = f"{n_wrong} of {n_decided} pairs that full rankings decide"
     return f"{against(m)}, {pairs} are in the wrong order."
 
 
