@@ -164,7 +164,7 @@ def _require_columns(table: Table, relevant: Any) -> None:
     if not is_known:
         raise InputError(
             "found scores or ranks of candidates; add a column label (1 or 0), or give --relevant; "
-            "`evaluate` takes exact ranks"
+            "call ranks among negatives sampled_rank; `evaluate` takes exact ranks"
         )
 
 
