@@ -254,7 +254,7 @@ dist: $(STAMP) ## build the wheel and the source archive in dist/
 	python -c 'from flit_core import buildapi; buildapi.build_wheel("dist"); buildapi.build_sdist("dist")'
 
 # Tests of the library that read no other file of the repository. They are run in a folder that has none, from
-# the source archive; the wheel first alone with numpy and scipy, then with what it needs.
+# the source archive, with the wheel and with what it needs.
 DIST_TESTS ?= $$(grep -L 'sampled_metrics[.]study\|ROOT' tests/unit/test_*.py tests/contract/test_*.py)
 test-dist: dist ## install what `make dist` built in a fresh environment and test it without the repository
 	rm -rf .venv-dist dist/unpacked
@@ -262,11 +262,8 @@ test-dist: dist ## install what `make dist` built in a fresh environment and tes
 	mkdir dist/unpacked
 	tar --extract --file dist/sampled_metrics-$(VERSION).tar.gz --directory dist/unpacked --strip-components 1
 	rm -r dist/unpacked/src
-	.venv-dist/bin/python -m pip install --quiet numpy scipy pytest
-	.venv-dist/bin/python -m pip install --quiet --no-deps dist/sampled_metrics-$(VERSION)-py3-none-any.whl
-	cd dist/unpacked && ../../.venv-dist/bin/python -m pytest -q -c /dev/null --rootdir . --noconftest tests/unit/test_light.py
 	.venv-dist/bin/python -m pip install --quiet 'sampled-metrics[plot] @ file://$(CURDIR)/dist/sampled_metrics-$(VERSION)-py3-none-any.whl' \
-	  hypothesis pytest-xdist pytrec-eval-terrier scikit-learn
+	  hypothesis pytest pytest-xdist pytrec-eval-terrier scikit-learn
 	cd dist/unpacked && PATH="$(CURDIR)/.venv-dist/bin:$$PATH" pytest -q $(DIST_TESTS)
 	.venv-dist/bin/python -m pip install --quiet --force-reinstall --no-deps dist/sampled_metrics-$(VERSION).tar.gz
 	.venv-dist/bin/sampled-metrics --version
