@@ -89,16 +89,14 @@ def test_range_is_that_of_reported():
     ],
 )
 def test_hit_rates_are_shares_of_users(share, users, runs, sound):
-    assert (
-        no_share(row({"HR@10": share}, n_users=users, runs=runs)) is None
-    ) == sound
+    assert (no_share([("HR@10", share)], users, runs) is None) == sound
 
 
 def test_granularity_names_the_shares_beside():
-    found = no_share(row({"HR@10": "0.423"}, n_users=13))
+    found = no_share([("HR@10", "0.423")], 13, 1)
     assert found.hits == 6  # 5.499 users: 5 are .385, and 6 are .462
-    assert no_share(row({"NDCG@10": "0.423"}, n_users=13)) is None
-    assert no_share(row({"HR@10": "0.423"})) is None
+    assert no_share([("NDCG@10", "0.423")], 13, 1) is None
+    assert no_share([("HR@10", "0.423")], None, 1) is None
 
 
 @pytest.mark.parametrize(
