@@ -183,8 +183,8 @@ def test_sampled_and_exact_metrics_must_go_together(exact, cause):
     (result,) = check([{**PAPER, "exact HR@10": exact, **ABOUT}])
     assert [flag.test for flag in result.flags] == ["exact"]
     assert cause in result.flags[0].causes
-    assert result.measured.value == float(exact)
-    assert result.measured.standing == "outside"
+    assert result.measured == float(exact)
+    assert result.standing == "outside"
 
 
 def test_orders_are_decided_where_ranges_do_not_meet():
@@ -231,7 +231,7 @@ def test_exact_metrics_are_placed_in_ranges_of_reported():
         [{**PAPER, "exact HR@10": "0.25", "exact NDCG@10": "0.12", **ABOUT}]
     )
     expected = reported(PAPER, ["HR@10", "NDCG@10"], **ABOUT)
-    assert result.measured == result.placed[0]
+    assert (result.measured, result.standing) == (0.25, result.placed[0].standing)
     for placed, range_of in zip(result.placed, expected, strict=True):
         assert placed.low == pytest.approx(range_of.range_low, abs=1e-9)
         assert placed.high == pytest.approx(range_of.range_high, abs=1e-9)
