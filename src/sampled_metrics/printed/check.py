@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import BEFORE_LAST, NONE, assumed, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.printed import consistency, flags
-from sampled_metrics.printed.consistency import Placed, go_together
+from sampled_metrics.printed.consistency import OUTSIDE, Placed
 from sampled_metrics.printed.flags import Flag
 from sampled_metrics.printed.rows import PrintedRow, read_printed
 from sampled_metrics.printed.statement import About, Printed, solve, state
@@ -52,6 +51,8 @@ class Checked:
         Numbers that do not go together.
     measured
         The exact metric of `metric`, if the table has it and there is a range, and where it lies.
+    placed
+        The same of all exact metrics of the row.
     """
 
     row: int
@@ -71,17 +72,12 @@ class Checked:
     likely: float | None = None
     flags: tuple[Flag, ...] = ()
     measured: Placed | None = None
-    place: Callable[[], list[Placed]] = field(default=list, repr=False, compare=False)
+    placed: tuple[Placed, ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
         """Number and names of the row, to be shown."""
         return ", ".join(filter(None, (f"row {self.row}", self.model, self.data_set)))
-
-    @cached_property
-    def placed(self) -> list[Placed]:
-        """Exact metrics of the table, each with its range, computed when asked, and its place."""
-        return self.place()
 
 
 @dataclass(frozen=True)
@@ -264,30 +260,25 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
     )
     if allowed is None:
         return checked, None
-    place = partial(_placed, row, problem)
-    own = [name for name in row.exact if parse_measure(name) == question.measure]
-    if not go_together(row, question.shape):
-        found.append(flags.of_exact(row, place(row.exact)))
+    placed = []
+    for name in row.exact:
+        measure = parse_measure(name)
+        of_metric = allowed if measure == question.measure else solve(problem, measure)
+        placed.append(consistency.place(name, row, of_metric, question.confidence))
+    outside = [exact for exact in placed if exact.standing == OUTSIDE]
+    if outside and row.n_users is not None:  # else sampling error may explain it
+        found.append(flags.of_exact(row, outside))
+    own = [exact for exact in placed if parse_measure(exact.metric) == question.measure]
     complete = replace(
         checked,
         range_low=allowed.low,
         range_high=allowed.high,
         likely=likely(problem, question.measure, allowed),
         flags=tuple(found),
-        measured=next(iter(place(own)), None),
-        place=partial(place, row.exact),
+        measured=next(iter(own), None),
+        placed=tuple(placed),
     )
     return complete, wider
-
-
-def _placed(row: PrintedRow, problem: Printed, names: Iterable[str]) -> list[Placed]:
-    """Place exact metrics of a row beside the ranges that its printed numbers allow."""
-    placed = []
-    for name in names:
-        allowed = solve(problem, parse_measure(name))
-        confidence = problem.about.confidence
-        placed.append(consistency.place(name, row, allowed.low, allowed.high, confidence))
-    return placed
 
 
 def _orders(results: list[Checked], strict: list[Range | None]) -> list[Orders]:
