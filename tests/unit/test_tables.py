@@ -130,11 +130,11 @@ def test_ids_survive(tmp_path_factory, rows):
 MANY = "user,item,rating,timestamp\n1,20,4.5,7\n\n2,30,5,8\n"
 
 
-def test_rows_are_named(read):
+def test_files_and_ids_are_named(read):
     events = read('user,item\n\n1,20\n"2",30\n')
-    assert str(events.error("wrong", 1)).endswith("mine.csv, row 2: wrong")
+    assert str(events.error("wrong")).endswith("mine.csv: wrong")
     rows = read({"user": ["a", "b"], "item": [1, 2]}, "a.parquet")
-    assert str(rows.error("wrong", 1)).endswith("a.parquet, row 2: wrong")
+    assert str(rows.error("wrong")).endswith("a.parquet: wrong")
     assert rows.ids(1) == ("b", 2)
 
 
