@@ -98,7 +98,7 @@ def test_ratings_may_have_twice_the_size_of_the_published_ones_and_not_much_more
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_events_of_each_dataset(archive_of, name):
     path, settings = archive_of(name, LINES[name]), DatasetSettings(name=name)
-    events = read_dataset(path, settings, with_rating=True)
+    events = read_dataset(path, settings)
     second = 3.0 if name in ("ml-100k", "ml-1m") else 3.5
     assert columns_of(events) == [(1, 10, 5.0, 978300760), (1, 20, second, 978302109)]
     types = (
@@ -108,7 +108,6 @@ def test_events_of_each_dataset(archive_of, name):
         events.rating.dtype,
     )
     assert types == (np.int32, np.int32, np.int64, np.float32)
-    assert read_dataset(path, settings).rating is None
 
 
 @given(
@@ -127,7 +126,7 @@ def test_agrees_with_splitting_lines(archive_of, name, rows):
     if layout.header:
         lines.insert(0, layout.header)
     path = archive_of(name, "\n".join([*lines, ""]))
-    events = read_ratings(path, CATALOGUE[name], with_rating=True)
+    events = read_ratings(path, CATALOGUE[name])
     assert columns_of(events) == rows
 
 
@@ -141,7 +140,7 @@ def test_ratings_of_the_scale(archive_of, name):
             row = ("1", "2", written, "4")
             path = archive_of(name, LINES[name] + layout.separator.join(row) + "\n")
             if rating in scale and (layout.half_stars or "." not in written):
-                events = read_ratings(path, CATALOGUE[name], with_rating=True)
+                events = read_ratings(path, CATALOGUE[name])
                 assert events.rating[-1] == rating
             else:
                 with pytest.raises(InputError, match=re.escape(written)):

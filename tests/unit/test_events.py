@@ -33,7 +33,7 @@ def test_settings_as_a_step_reads_them(tmp_path):
         "CC0",
         settings.columns,
     )
-    events = read_dataset(tmp_path / "t.csv", again, with_rating=True)
+    events = read_dataset(tmp_path / "t.csv", again)
     assert (events.user, events.item, events.rating, events.timestamp) == (
         1,
         2,

@@ -43,10 +43,7 @@ def listed(events):
 
 
 def test_default_columns(read):
-    events = read(
-        "timestamp,item,other,user,rating\n9,20,x,1,3.5\n5,10,y,1,0\n",
-        with_rating=True,
-    )
+    events = read("timestamp,item,other,user,rating\n9,20,x,1,3.5\n5,10,y,1,0\n")
     assert listed(events) == [(1, 20), (1, 10)]
     assert events.timestamp.tolist() == [9, 5]
     assert events.rating.tolist() == [3.5, 0]

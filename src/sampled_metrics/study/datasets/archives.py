@@ -18,11 +18,11 @@ _QUOTED = 60  # bytes of a wrong line that its error repeats
 _UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
-def read_dataset(path: Path, settings: DatasetSettings, with_rating: bool = False) -> Interactions:
+def read_dataset(path: Path, settings: DatasetSettings) -> Interactions:
     """Read the events of an archive or table without any filter."""
     if settings.published is not None:
-        return read_ratings(path, settings.published, with_rating)
-    return read_interactions(path, settings.columns, settings.separator, with_rating)
+        return read_ratings(path, settings.published)
+    return read_interactions(path, settings.columns, settings.separator)
 
 
 def read_member(path: Path, dataset: MovieLens) -> bytes:
@@ -48,8 +48,8 @@ def read_member(path: Path, dataset: MovieLens) -> bytes:
         raise InputError(problem, path=path) from error
 
 
-def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = False) -> Interactions:
-    """Read the events of an archive of MovieLens; `with_rating` keeps the ratings.
+def read_ratings(path: Path, dataset: MovieLens = ML_1M) -> Interactions:
+    """Read the events of an archive of MovieLens.
 
     A line that breaks the dataset's layout is an InputError with its number and content.
     """
@@ -63,17 +63,14 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
         raise _wrong_line(content, found.end(), place, layout.line)
     if found.start(1) == len(content):
         raise InputError(f"no ratings; expected lines of {layout.line}", path=place)
-    names = list(_TYPES)
-    if not with_rating:
-        names.remove("rating")
     # pyarrow's separators have one character.
     content = content.replace(layout.separator.encode(), b",")
     table = pyarrow.csv.read_csv(
         pa.BufferReader(content),
         pyarrow.csv.ReadOptions(column_names=list(_TYPES), skip_rows=bool(layout.header)),
-        convert_options=pyarrow.csv.ConvertOptions(column_types=_TYPES, include_columns=names),
+        convert_options=pyarrow.csv.ConvertOptions(column_types=_TYPES),
     )
-    columns = {name: table[name].to_numpy() for name in names}
+    columns = {name: table[name].to_numpy() for name in _TYPES}
     return Interactions(**columns, path=place)
 
 

@@ -1,7 +1,7 @@
 """The events of a study: read from a table, and filtered.
 
-Any rating is an interaction (section 6 of the paper); its value is checked, and kept only if a
-filter needs it.
+Any rating is an interaction (section 6 of the paper); its value is kept until the filters are
+applied.
 """
 
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ class Interactions:
     user: NDArray[np.int32]  # ids as published, or places in `user_names`
     item: NDArray[np.int32]
     timestamp: Int | Float | None = None  # numbers that order the events; None without times
-    rating: NDArray[np.float32] | None = None  # None where there are none or they are not needed
+    rating: NDArray[np.float32] | None = None  # None where there are none, and after filters
     user_names: Names | None = None  # published ids in ascending order, where `user` are places
     item_names: Names | None = None
     path: Path | str | None = None  # the file, for errors; None for events from memory
@@ -82,16 +82,12 @@ def published(ids: NDArray[np.int32] | np.int32, names: Names | None) -> Any:
 
 
 def read_interactions(
-    path: Path,
-    columns: Columns | None = None,
-    separator: str | None = None,
-    with_rating: bool = False,
+    path: Path, columns: Columns | None = None, separator: str | None = None
 ) -> Interactions:
     """Read the events of a table (CSV, TSV or parquet) without any filter.
 
     By default the columns are `user`, `item` and, where they are present, `rating` and `timestamp`,
-    and their separator is a tab if the first line has one, else a comma. `with_rating` keeps the
-    ratings, which are checked in any case.
+    and their separator is a tab if the first line has one, else a comma.
     """
     names = {}
     for role, name in columns or Columns():
@@ -115,8 +111,7 @@ def read_interactions(
     if names.get("timestamp") in table.columns:
         timestamp = times_of(table, names["timestamp"])
         del table.columns[names["timestamp"]]
-    kept = rating if with_rating else None
-    return Interactions(user, item, timestamp, kept, user_names, item_names, path)
+    return Interactions(user, item, timestamp, rating, user_names, item_names, path)
 
 
 def apply_filters(
