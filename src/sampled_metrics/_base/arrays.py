@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import array_api_compat as compat
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sampled_metrics._base.arguments import require_known, whole_number
@@ -61,16 +62,10 @@ def set_fields(record: object, **values: Any) -> None:
 
 def first_duplicate(*columns: NDArray[Any]) -> int | None:
     """Return the first row with the values of an earlier row in all columns; None if all differ."""
-    order = np.lexsort(columns[::-1])
-    later = order[1:]
-    same = np.ones(later.size, dtype=bool)
-    for values in columns:
-        ordered = values[order]
-        same &= ordered[1:] == ordered[:-1]
-    again = later[same]
-    if not again.size:
+    is_again = pd.DataFrame(dict(enumerate(columns))).duplicated().to_numpy()
+    if not is_again.any():
         return None
-    return int(again.min())
+    return int(np.argmax(is_again))
 
 
 def pairs_of(first: Int | Codes, second: Int | Codes, width: int) -> Int:

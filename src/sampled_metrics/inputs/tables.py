@@ -130,8 +130,9 @@ class Table:
         """Return a column of whole numbers from `least` to `most`, one bound or one per row."""
         values = self._numbers(name, expected)
         bad = np.zeros(values.shape, bool)
-        if values.dtype.kind == "f":
-            exact = 2.0 / np.finfo(values.dtype).eps  # the type holds all whole numbers below
+        kind: Any = values.dtype
+        if kind.kind == "f":
+            exact = 2.0 / np.finfo(kind).eps  # the type holds all whole numbers below
             bad |= (np.floor(values) != values) | (np.abs(values) >= exact)
         if least is not None:
             bad |= values < least

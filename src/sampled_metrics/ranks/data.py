@@ -92,8 +92,7 @@ def _ranks_of(data: Any, options: dict[str, Any], work: dict[str, Any]) -> Ranks
     if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
         return _ranks_of_pair(data, options, work)
     if is_function(data):
-        scores = function(data, options["relevant"], options["seen"])
-        return _ranks_of_scores(scores, options, work)
+        return _ranks_of_scores(function(data, options["relevant"]), options, work)
     data = opened(data)
     if is_column(data):
         data = as_array(data)
@@ -142,7 +141,7 @@ def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, An
     require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
     ranks = Ranks.from_scores(scores, **work, **given)
     if given["seen"] is None and "seen" not in scores.beside:
-        question_seen(ranks, scores.shape[1] or int(ranks.n_candidates[0]))
+        question_seen(ranks, scores.shape[1])
     return ranks
 
 
@@ -264,7 +263,7 @@ def rank(
     if isinstance(score, tuple) and len(score) == 2:
         score = factors(*score)
     elif is_function(score):
-        score = function(score, relevant, seen)
+        score = function(score, relevant)
     return Ranks.from_scores(
         score,
         relevant,

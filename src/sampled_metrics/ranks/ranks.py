@@ -260,10 +260,10 @@ class Ranks:
     def from_function(cls, score: Score, relevant: Any, **options: Any) -> Self:
         """Rank by a function from rows of users, int64, to the scores of all items for them.
 
-        Relevant items are given by position; options are as for `from_scores`.
+        It is called for the first row alone before, which tells the number of items. Relevant items
+        are given by position; options are as for `from_scores`.
         """
-        taken = scores_module.function(score, relevant, options.get("seen"))
-        return cls.from_scores(taken, relevant, **options)
+        return cls.from_scores(scores_module.function(score, relevant), relevant, **options)
 
     @classmethod
     def from_lists(
