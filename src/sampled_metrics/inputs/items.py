@@ -441,7 +441,8 @@ def _of_columns(columns: Any, name: str, shape: Shape | None) -> Items:
     item = integers(name, columns)
     has_item = item != -1
     owner = np.flatnonzero(has_item)
-    items = _of_pairs(owner, item[has_item], name, shape or (item.size, int(item.max()) + 1))
+    shape = shape or (item.size, int(item.max(initial=-1)) + 1)
+    items = _of_pairs(owner, item[has_item], name, shape)
     return items._replace(name=HELD_OUT) if has_item.all() else items
 
 

@@ -17,6 +17,7 @@ from sampled_metrics._base.arrays import (
     Int,
     as_array,
     best_first,
+    first_duplicate,
     grades_of,
     id_column,
     in_memory,
@@ -147,15 +148,15 @@ def _scores_of(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
 def _require_places(table: Table, user: Codes | Int, rank: Int) -> None:
     """Raise InputError unless the ranks of each user are 1, 2, 3 and so on, in any order."""
     length = np.bincount(user)
-    if (rank <= length.astype(np.int32)[user]).all():
+    bad = rank > length.astype(np.int32)[user]
+    if not bad.any():
         has_item = np.zeros(rank.size, bool)
         first = starts(length).astype(np.int32)[user]
         has_item[first + (rank - 1).astype(np.int32)] = True
         if has_item.all():
             return
-    wanted = np.empty_like(rank)
-    wanted[np.lexsort((rank, user))] = ranges(1, length)
-    table.refuse("rank", rank != wanted, rank, "1, 2, 3 and so on, each once per user")
+        bad[first_duplicate(user, rank)] = True
+    table.refuse("rank", bad, rank, "1, 2, 3 and so on, each once per user")
 
 
 def _is_order(user: Codes | Int, column: pa.ChunkedArray) -> bool:

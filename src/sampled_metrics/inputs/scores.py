@@ -146,15 +146,14 @@ def factors(users: ArrayLike, items: ArrayLike) -> Scores:
         right = np.atleast_1d(as_array(items, "items"))
     xp = compat.array_namespace(left, right)
     kinds = [in_memory(vectors[:1]).dtype for vectors in (left, right)]
-    is_short = np.result_type(*kinds, np.float16).itemsize <= 4
-    made = []
     for name, vectors, kind in (("users", left, kinds[0]), ("items", right, kinds[1])):
         is_table = vectors.ndim == 2 and vectors.shape[1] == left.shape[-1]
-        if kind.kind in "fiu" and is_table:
-            made.append(xp.astype(vectors, xp.float32 if is_short else xp.float64, copy=False))
-        if kind.kind not in "fiu" or not is_table or not xp.all(xp.isfinite(made[-1])):
+        if kind.kind not in "fiu" or not is_table or not xp.all(xp.isfinite(vectors)):
             found = f"vectors of {name} are {vectors.dtype} of shape {tuple(vectors.shape)}"
             raise InputError(f"{found}; expected finite numbers, of shape ({len(vectors)}, d)")
+    is_short = np.result_type(*kinds, np.float16).itemsize <= 4
+    number = xp.float32 if is_short else xp.float64
+    made = [xp.astype(vectors, number, copy=False) for vectors in (left, right)]
     return Scores(Products(*made), (len(left), len(right)))
 
 
