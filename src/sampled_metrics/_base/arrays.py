@@ -62,10 +62,20 @@ def set_fields(record: object, **values: Any) -> None:
 
 def first_duplicate(*columns: NDArray[Any]) -> int | None:
     """Return the first row with the values of an earlier row in all columns; None if all differ."""
-    is_again = pd.DataFrame(dict(enumerate(columns))).duplicated().to_numpy()
-    if not is_again.any():
+    rows = pd.Index(columns[0])
+    if len(columns) > 1:
+        rows = pd.MultiIndex.from_arrays(columns)
+    if rows.is_unique:
         return None
-    return int(np.argmax(is_again))
+    return int(np.argmax(rows.duplicated()))
+
+
+def distinct(values: Int) -> Int:
+    """Return different numbers in order, several times as fast as `numpy.unique`."""
+    ordered = np.sort(values)
+    is_new = np.ones(ordered.size, bool)
+    is_new[1:] = ordered[1:] > ordered[:-1]
+    return ordered[is_new]
 
 
 def pairs_of(first: Int | Codes, second: Int | Codes, width: int) -> Int:

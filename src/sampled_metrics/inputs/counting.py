@@ -17,6 +17,7 @@ from sampled_metrics._base.arrays import (
     Int,
     array_of,
     best_first,
+    distinct,
     in_memory,
     is_elsewhere,
     one_thread,
@@ -165,8 +166,7 @@ class _Task(NamedTuple):
         seen_row, seen_item = self.seen.select(users)
         width = 1 + max(item.max(initial=0), seen_item.max(initial=0))
         wanted = pairs_of(row, item, width)
-        seen = np.sort(pairs_of(seen_row, seen_item, width))
-        seen = seen[np.append(True, seen[1:] > seen[:-1])[: seen.size]]
+        seen = distinct(pairs_of(seen_row, seen_item, width))
         place = seen.searchsorted(wanted)
         is_seen = np.append(seen, -1)[place] == wanted
         return (row, item), np.divmod(seen, width), is_seen

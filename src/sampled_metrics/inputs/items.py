@@ -19,6 +19,7 @@ from sampled_metrics._base.arrays import (
     Ids,
     Int,
     as_array,
+    distinct,
     first_duplicate,
     grades_of,
     integers,
@@ -309,9 +310,9 @@ def _could_be_label(values: pa.ChunkedArray) -> bool:
 def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> None:
     """Raise InputError for the first row with the pair of an earlier one."""
     pairs = pairs_of(user, item, int(item.max(initial=0)) + 1)
-    again = first_duplicate(pairs)
-    if again is None:
+    if distinct(pairs).size == pairs.size:
         return
+    again = first_duplicate(pairs) or 0
     first = int(np.argmax(pairs == pairs[again]))
     user_id, item_id = (table.ids(name)[again] for name in (USER, ITEM))
     problem = f"duplicate of row {first + 1} (user {user_id}, item {item_id})"
@@ -469,8 +470,8 @@ def _of_pairs(owner: Int, item: Int, name: str, shape: Shape) -> Items:
         problem = f"found {item[row]}; expected columns, 0 to {n_items - 1}"
         raise InputError(problem, row=int(owner[row]) + 1, column=name)
     width = int(item.max(initial=0)) + 1
-    pairs = np.unique(pairs_of(owner, item, width))
-    return Items.of_pairs(pairs // width, pairs % width, n_users, n_items, name=name)
+    user, item = np.divmod(distinct(pairs_of(owner, item, width)), width)
+    return Items.of_pairs(user, item, n_users, n_items, name=name)
 
 
 def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:

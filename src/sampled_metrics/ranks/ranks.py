@@ -28,6 +28,7 @@ from sampled_metrics._base.arrays import (
     Int,
     Rows,
     array_of,
+    distinct,
     first_duplicate,
     grades_of,
     id_column,
@@ -507,7 +508,7 @@ class Ranks:
                 "expected a column relevance, qrels or a matrix with grades"
             )
         user = np.repeat(np.arange(len(self)), self.n_relevant)
-        users = np.unique(user[self.relevance >= min_relevance])
+        users = distinct(user[self.relevance >= min_relevance])
         if not users.size:
             raise InputError(
                 f"min_relevance (--min-relevance) is {min_relevance:g}, but the highest relevance "
