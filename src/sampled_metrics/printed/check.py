@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -49,10 +49,10 @@ class Checked:
         there is no range.
     flags
         Numbers that do not go together.
-    measured
+    measured, standing
         The exact metric of `metric`, if the table has it and there is a range, and where it lies.
     placed
-        The same of all exact metrics of the row.
+        All exact metrics of the row likewise.
     """
 
     row: int
@@ -71,7 +71,8 @@ class Checked:
     range_high: float | None = None
     likely: float | None = None
     flags: tuple[Flag, ...] = ()
-    measured: Placed | None = None
+    measured: float | None = None
+    standing: str | None = None
     placed: tuple[Placed, ...] = field(default=(), repr=False)
 
     @property
@@ -106,16 +107,11 @@ class Checks(Results[Checked]):
     orders: list[Orders]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a dictionary for each row, its flags as a list of dictionaries."""
+        """Return a dictionary for each row, its flags as dictionaries."""
         found = []
         for checked in self:
-            shown = [column.name for column in fields(checked) if column.repr]
-            row = {name: getattr(checked, name) for name in shown}
-            row["standing"] = None
-            if checked.measured is not None:
-                row["measured"] = checked.measured.value
-                row["standing"] = checked.measured.standing
-            row["flags"] = [asdict(flag) for flag in checked.flags]
+            row = asdict(checked)
+            del row["placed"]
             found.append(row)
         return found
 
@@ -260,25 +256,33 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
     )
     if allowed is None:
         return checked, None
-    placed = []
-    for name in row.exact:
-        measure = parse_measure(name)
-        of_metric = allowed if measure == question.measure else solve(problem, measure)
-        placed.append(consistency.place(name, row, of_metric, question.confidence))
+    placed = _placed(row, problem, {question.measure: allowed})
     outside = [exact for exact in placed if exact.standing == OUTSIDE]
     if outside and row.n_users is not None:  # else sampling error may explain it
         found.append(flags.of_exact(row, outside))
-    own = [exact for exact in placed if parse_measure(exact.metric) == question.measure]
-    complete = replace(
+    checked = replace(
         checked,
         range_low=allowed.low,
         range_high=allowed.high,
         likely=likely(problem, question.measure, allowed),
         flags=tuple(found),
-        measured=next(iter(own), None),
         placed=tuple(placed),
     )
-    return complete, wider
+    for exact in placed:
+        if parse_measure(exact.metric) == question.measure:
+            checked = replace(checked, measured=exact.value, standing=exact.standing)
+    return checked, wider
+
+
+def _placed(row: PrintedRow, problem: Printed, known: dict[Measure, Range]) -> list[Placed]:
+    """Place the exact metrics of a row beside the ranges that its printed numbers allow."""
+    placed = []
+    for name in row.exact:
+        measure = parse_measure(name)
+        if measure not in known:
+            known[measure] = solve(problem, measure)
+        placed.append(consistency.place(name, row, known[measure], problem.about.confidence))
+    return placed
 
 
 def _orders(results: list[Checked], strict: list[Range | None]) -> list[Orders]:
@@ -328,9 +332,7 @@ def _row(result: Checked) -> Row:
     if result.range_low is not None and result.range_high is not None:
         row[result.metric] = span(result.range_low, result.range_high)
     row["likely"] = result.likely
-    row["measured"] = None
-    if result.measured is not None:
-        row["measured"] = result.measured.value
+    row["measured"] = result.measured
     row["flags"] = ", ".join(flag.test for flag in result.flags)
     return row
 

@@ -14,7 +14,7 @@ From the strictest to the weakest:
 The tests return numbers; `flags` writes sentences about them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil, floor
 
@@ -107,34 +107,31 @@ class Placed:
 INSIDE, WITHIN_ERROR, OUTSIDE = "inside", "inside within its error", "outside"
 
 
-def no_share(row: PrintedRow) -> NoShare | None:
+def no_share(
+    numbers: Iterable[tuple[str, float | str]], n_users: int | None, runs: int
+) -> NoShare | None:
     """Find hit rates that are no whole number of hits, cut off or rounded to the printed digits.
+
+    `numbers` are names and values of metrics.
 
     Examples
     --------
-    >>> row = PrintedRow(1, "", "", "A", {"HR@10": "0.45"}, {}, 500, 99, n_users=13)
-    >>> no_share(row).hits  # 5/13 = 0.385, 6/13 = 0.462
+    >>> no_share([("HR@10", "0.45")], n_users=13, runs=1).hits  # 5/13 = 0.385, 6/13 = 0.462
     6
     """
-    if row.n_users is None:
+    if n_users is None:
         return None
-    units = row.n_users * row.runs
+    units = n_users * runs
     shares = {}
-    for numbers in (row.printed, row.exact):
-        for name, text in numbers.items():
-            if parse_measure(name).kind in _SHARES_OF_USERS:
-                shares[f"{name}={text}"] = number_of(name, text)
+    for name, number in numbers:
+        if parse_measure(name).kind in _SHARES_OF_USERS:
+            shares[f"{name}={number}"] = number_of(name, number)
     wrong = [name for name, share in shares.items() if not _can_be_share(*share, units)]
     if not wrong:
         return None
     value, decimals = shares[wrong[0]]
-    return NoShare(
-        numbers=tuple(wrong),
-        hits=floor(value * units) + 1,
-        n_users=row.n_users,
-        runs=row.runs,
-        decimals=decimals,
-    )
+    hits = floor(value * units) + 1
+    return NoShare(tuple(wrong), hits, n_users, runs, decimals)
 
 
 def contradictions(row: PrintedRow) -> list[Contradiction]:

@@ -48,7 +48,8 @@ class Flag:
 def of_arithmetic(row: PrintedRow) -> list[Flag]:
     """Flags of numbers that one set of users cannot have, whatever the ranks are."""
     found = []
-    share = consistency.no_share(row)
+    numbers = [*row.printed.items(), *row.exact.items()]
+    share = consistency.no_share(numbers, row.n_users, row.runs)
     if share is not None:
         found.append(of_share(share))
     found += [_of_contradiction(one) for one in consistency.contradictions(row)]
