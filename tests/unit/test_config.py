@@ -250,7 +250,10 @@ def test_a_run_from_the_reference_names_its_provenance():
 
 
 def test_names_get_the_spelling_of_files():
-    changes = {"metrics": ["HR@10", "MAP"], "estimators": ["BV:0.10", "rank_estimate"]}
+    changes = {
+        "metrics": ["HR@10", "MAP"],
+        "estimators": ["BV:0.10", "rank_estimate"],
+    }
     found = study({"experiment": changes}).experiment
     assert found.metrics == ("hit@10", "ap")
     assert found.estimators == ("bv:0.1", "rank-estimate")
