@@ -50,10 +50,6 @@ class Interactions:
             raise self.error(f"no timestamps; {method} needs a column of them, random does not")
         return self.timestamp
 
-    def pairs(self) -> Int:
-        """Encode the user and the item of each event as one number."""
-        return (self.user.astype(np.int64) << 32) | (self.item.astype(np.int64) & 0xFFFFFFFF)
-
     def ids(self, event: int) -> tuple[Any, Any]:
         """Return the published ids of an event's user and item."""
         user = self.user[event]
@@ -166,7 +162,7 @@ def _duplicates(interactions: Interactions, filters: FilterSettings) -> LeftOut:
 
     They are in order of time, and of the file where times are equal or missing.
     """
-    pairs = pd.Series(interactions.pairs())
+    pairs = pd.DataFrame({"user": interactions.user, "item": interactions.item})
     if filters.duplicates == "refuse":
         again = pairs.duplicated()
         if again.any():
@@ -178,7 +174,7 @@ def _duplicates(interactions: Interactions, filters: FilterSettings) -> LeftOut:
         return {}
     if interactions.timestamp is not None:
         pairs = pairs.iloc[np.argsort(interactions.timestamp, kind="stable")]
-    return {"duplicates": pairs.duplicated(filters.duplicates).sort_index().to_numpy()}
+    return {"duplicates": pairs.duplicated(keep=filters.duplicates).sort_index().to_numpy()}
 
 
 def _few_events(interactions: Interactions, filters: FilterSettings) -> LeftOut:
