@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Codes, Float, Int, select_rows
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.tables import TYPE, as_numpy, read_table
+from sampled_metrics.inputs.tables import TYPE, Table, as_numpy, fits, is_text, plain, read_table
 from sampled_metrics.study.datasets.settings import Columns, FilterSettings
-from sampled_metrics.study.datasets.times import times_of
 
+_TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
 _COLUMNS = ("user", "item", "timestamp", "rating")
 Names: TypeAlias = NDArray[np.str_] | NDArray[np.int64]
 LeftOut: TypeAlias = dict[str, NDArray[np.bool_]]  # by filter, whether it removes each event
@@ -108,6 +108,28 @@ def read_interactions(
         timestamp = times_of(table, names["timestamp"])
         del table.columns[names["timestamp"]]
     return Interactions(user, item, timestamp, rating, user_names, item_names, path)
+
+
+def times_of(table: Table, name: str) -> Int | Float:
+    """Return a column of times as numbers in the same order.
+
+    Numbers stay as they are. Dates and times, in UTC where they name no zone, become seconds since
+    1970.
+    """
+    column = plain(table.present(name, _TIMES))
+    if pa.types.is_integer(column.type):
+        return np.asarray(column.cast(pa.int64()))
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.timestamp("s"))
+    is_dated = pa.types.is_timestamp(column.type)
+    if is_text(column.type):
+        is_dated = not fits(column[:1], pa.float64())
+    if not is_dated:
+        return table.finite(name)
+    times = pd.to_datetime(column.to_pandas(), format="ISO8601", errors="coerce", utc=True)
+    table.refuse(name, times.isna().to_numpy(), column, _TIMES)
+    since_1970 = times - pd.Timestamp(0, tz="UTC")
+    return since_1970.dt.total_seconds().to_numpy()
 
 
 def apply_filters(
