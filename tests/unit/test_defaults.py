@@ -4,7 +4,7 @@ import inspect
 from enum import StrEnum
 
 import sampled_metrics as sm
-from sampled_metrics.ranks.data import UNDRAWN, UNSET
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 DEFAULTS = {
     "seed": {0},
@@ -51,9 +51,10 @@ def test_defaults_are_the_same_everywhere():
     } <= checked
 
 
-def test_what_is_not_said_of_data_has_the_defaults_of_functions():
-    for unset, function in ((UNSET, sm.evaluate), (UNDRAWN, sm.correct)):
+def test_readers_of_data_have_the_defaults_of_functions():
+    for reader, function in ((as_ranks, sm.evaluate), (as_sampled, sm.correct)):
         of_function = inspect.signature(function).parameters
-        assert len(unset) >= 6
-        for name, value in unset.items():
-            assert of_function[name].default == value
+        own = inspect.signature(reader).parameters
+        assert len(own) >= 8
+        for name, parameter in own.items():
+            assert of_function[name].default == parameter.default

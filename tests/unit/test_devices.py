@@ -155,7 +155,7 @@ def test_wrong_scores_are_refused_as_those_of_numpy(library):
                 sm.RankMeter(METRICS, **options).update(given, positive=HELD_OUT)
             errors.append(str(raised.value))
         assert errors[0] == errors[1]
-    with pytest.raises(sm.InputError, match="scores"):
+    with pytest.raises(sm.InputError, match="items"):
         sm.rank(LIBRARIES[library](SCORES), None, HELD_OUT, items=range(ITEMS + 1))
 
 

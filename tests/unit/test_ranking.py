@@ -10,8 +10,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.counting import rank_items
-from sampled_metrics.inputs.items import Items, items_by_id, items_by_position
+from sampled_metrics.inputs.items import items_by_id, items_by_position
 from sampled_metrics.ranks.data import rank
 
 
@@ -230,20 +229,20 @@ PAIR = (np.ones((2, 3)), np.ones((4, 3)))
             by_rows(ONES),
             SEEN,
             [0, 1, 4],
-            "held-out item of user 102 is 4, expected 0 to 3",
+            "row 3, column relevant: found 4; expected columns, 0 to 3",
         ),
         (by_rows(ONES), SEEN, [0.0, 1.0, 2.0], "relevant"),
         (
             by_rows(np.ones((3, 5))),
             NOBODY,
             [0, 0, 0],
-            "scores have shape .3, 5., expected .3, 4.",
+            r"seen items are bool of shape \(3, 4\)",
         ),
         (
             lambda _: np.ones(4),
             NOBODY,
             [0, 0, 0],
-            "scores have shape .4,., expected .3, 4.",
+            "scores have shape .4,., expected .1, items.",
         ),
         (lambda _: np.full((3, 4), "a"), None, [0, 0, 0], "scores have dtype <U1"),
         (
@@ -256,7 +255,7 @@ PAIR = (np.ones((2, 3)), np.ones((4, 3)))
             by_rows(ONES),
             np.eye(3, 6, 4) > 0,
             np.eye(3, 4) > 0,
-            "seen item of user 100 is 4",
+            r"seen items are bool of shape \(3, 6\)",
         ),
         (
             by_rows(ONES),
@@ -404,17 +403,15 @@ def test_products_beyond_the_largest_number():
 @pytest.mark.parametrize("item", [-2, -1, 4, 5])
 @pytest.mark.parametrize("name", ["relevant", "seen"])
 def test_items_that_have_no_score_are_refused(name, item):
-    good, bad = np.array([1, 2]), np.array([3, item])
-    start = np.arange(3)
-    relevant = Items(start, bad if name == "relevant" else good)
-    seen = Items(start, bad if name == "seen" else np.array([3, 3]), name="seen")
+    given = {"relevant": [[1], [2]], "seen": [[3], [3]], name: [[3], [item]]}
     with pytest.raises(
-        InputError, match=f"{name} item of user 1 is {item}, expected 0 to 3"
+        InputError,
+        match=f"row 2, column {name}: found {item}; expected columns, 0 to 3",
     ):
-        rank_items(by_rows(np.ones((2, 4))), relevant, seen)
+        rank(by_rows(np.ones((2, 4))), given["seen"], given["relevant"])
 
 
-def test_a_function_is_not_asked_what_something_else_says():
+def test_a_function_is_asked_for_the_first_user_then_for_all_with_an_item():
     scores = np.random.default_rng(0).random((3, 5))
     asked = []
 
@@ -422,12 +419,10 @@ def test_a_function_is_not_asked_what_something_else_says():
         asked.append(users.tolist())
         return scores[users]
 
-    seen = np.zeros((3, 5), dtype=bool)
-    rank(score, seen, [[1], [2, 3], [0]])
-    rank(score, None, [[1], [2, 3], [0]], items=list("abcde"))
-    assert asked == [[0, 1, 2]] * 2
+    rank(score, np.zeros((3, 5), dtype=bool), [[1], [2, 3], [0]])
+    assert asked == [[0], [0, 1, 2]]
     rank(score, None, [[], [2, 3], [0]])
-    assert asked[2:] == [[1, 2]]
+    assert asked[2:] == [[0], [1, 2]]
 
 
 def test_lists_of_columns_have_as_many_items_as_their_largest_column_says():

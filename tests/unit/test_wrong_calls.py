@@ -297,8 +297,8 @@ def test_half_precision_on_a_budget():
 
 def test_signatures_and_reprs_are_short():
     for public, _ in CALLS[:-2]:  # options of a table's parts depend on the table
-        if public in (read_sampled, as_ranks):
-            continue
+        if public is read_sampled:
+            public = as_sampled
         parameters = inspect.signature(public).parameters.values()
         assert all(
             parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters

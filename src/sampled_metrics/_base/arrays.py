@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import array_api_compat as compat
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sampled_metrics._base.arguments import require_known, whole_number
@@ -61,16 +62,20 @@ def set_fields(record: object, **values: Any) -> None:
 
 def first_duplicate(*columns: NDArray[Any]) -> int | None:
     """Return the first row with the values of an earlier row in all columns; None if all differ."""
-    order = np.lexsort(columns[::-1])
-    later = order[1:]
-    same = np.ones(later.size, dtype=bool)
-    for values in columns:
-        ordered = values[order]
-        same &= ordered[1:] == ordered[:-1]
-    again = later[same]
-    if not again.size:
+    rows = pd.Index(columns[0])
+    if len(columns) > 1:
+        rows = pd.MultiIndex.from_arrays(columns)
+    if rows.is_unique:
         return None
-    return int(again.min())
+    return int(np.argmax(rows.duplicated()))
+
+
+def distinct(values: Int) -> Int:
+    """Return different numbers in order, several times as fast as `numpy.unique`."""
+    ordered = np.sort(values)
+    is_new = np.ones(ordered.size, bool)
+    is_new[1:] = ordered[1:] > ordered[:-1]
+    return ordered[is_new]
 
 
 def pairs_of(first: Int | Codes, second: Int | Codes, width: int) -> Int:

@@ -44,7 +44,7 @@ for commands in (rankings, draws):
             for info in getattr(hint, "__metadata__", ()):
                 if isinstance(info, ArgumentInfo):
                     paragraphs.insert(1, f"{info.metavar}: {info.help}")
-        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+        command.help = "\n\n".join(paragraphs)
     app.add_typer(commands)
 
 

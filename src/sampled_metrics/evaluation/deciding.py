@@ -20,8 +20,7 @@ from sampled_metrics.evaluation.results import Compared
 from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
 from sampled_metrics.intervals.kernels import bins_of, kernel
 from sampled_metrics.intervals.population import Moments, Population
-from sampled_metrics.intervals.ranges import least_difference, unbiased_auc
-from sampled_metrics.intervals.shapes import NONE, name_of
+from sampled_metrics.intervals.ranges import least_differences, unbiased_auc
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import SampledRanks, Sampling
 
@@ -72,12 +71,12 @@ class Pair:
         variance = anew if self.drawn else within
         return float(b.mean - a.mean), float(variance) / self.n_users, float(anew) / self.n_users
 
-    def samples(self, m: int, rng: np.random.Generator) -> list[SampledRanks]:
+    def samples(self, m: int, rng: np.random.Generator) -> tuple[SampledRanks, SampledRanks]:
         """Draw users and their sampled ranks, the first of any that ranges do not tell apart."""
         users = None
         if self.drawn and self.paired:
             users = rng.integers(0, self.a.kind.size, self.n_users)
-        return [self._sample(population, users, m, rng) for population in (self.a, self.b)]
+        return self._sample(self.a, users, m, rng), self._sample(self.b, users, m, rng)
 
     def _sample(
         self, population: Population, users: Int | None, m: int, rng: np.random.Generator
@@ -143,13 +142,15 @@ def _low_end(
         for population, vector in ((pair.a, upper), (pair.b, lower))
     ]
     expected, variance, _ = pair.difference(*moments)
-    rests = []
-    for number in range(comparisons):
-        a, b = pair.samples(m, generator(0, "plan", number))
-        low = least_difference(a, b, measure, shape, confidence, confidence)
-        simple = lower[b.sampled_ranks - 1].mean() - upper[a.sampled_ranks - 1].mean()
-        rests.append(low - simple)
-        if len(rests) == FEW and abs(_ratio(expected + np.mean(rests), variance)) > CERTAIN:
+    rests: list[float] = []
+    for numbers in (range(FEW), range(FEW, comparisons)):
+        drawn = [pair.samples(m, generator(0, "plan", number)) for number in numbers]
+        lows = least_differences(drawn, measure, shape, confidence, confidence)
+        for (a, b), low in zip(drawn, lows, strict=True):
+            simple = lower[b.sampled_ranks - 1].mean() - upper[a.sampled_ranks - 1].mean()
+            rests.append(low - simple)
+        is_certain = abs(_ratio(expected + float(np.mean(rests)), variance)) > CERTAIN
+        if is_certain or comparisons == FEW:
             break
     return expected + float(np.mean(rests)), variance + float(np.var(rests, ddof=1))
 
@@ -194,9 +195,7 @@ def deciding_differences(
     for result in results:
         a = samples[result.a]
         b = samples[result.b]
-        pair = Pair(
-            _fitted(a, shape), _fitted(b, shape), result.n_users, drawn=True, sampling=a.sampling
-        )
+        pair = Pair(_fitted(a), _fitted(b), result.n_users, drawn=True, sampling=a.sampling)
         found: dict[int | None, float] = {}
         found[a.n_negatives] = (result.range_high - result.range_low) / 2.0
         sizes: list[int | None] = [None]
@@ -213,10 +212,7 @@ def deciding_differences(
 
 
 @lru_cache(maxsize=64)
-def _fitted(sample: SampledRanks, shape: str | float) -> Population:
+def _fitted(sample: SampledRanks) -> Population:
     """Fit a distribution of true ranks to sampled ranks."""
     counts = np.bincount(sample.sampled_ranks - 1, minlength=sample.n_negatives + 1)
-    if name_of(shape) == NONE:
-        population, _ = Population.estimated(counts, sample.mean_candidates, sample.sampling)
-        return population
     return Population.non_increasing(counts, sample.mean_candidates, sample.sampling)

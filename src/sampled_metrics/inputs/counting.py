@@ -17,6 +17,7 @@ from sampled_metrics._base.arrays import (
     Int,
     array_of,
     best_first,
+    distinct,
     in_memory,
     is_elsewhere,
     one_thread,
@@ -68,9 +69,7 @@ def rank_items(
     n_users = sizes.size
     empty = np.zeros(0, np.int64)
     if seen is None:
-        seen = Items(np.zeros(n_users + 1, np.int64), empty, name=SEEN)
-    elif seen.n_users != n_users:
-        raise InputError(f"seen items of {seen.n_users} users, expected {n_users}")
+        seen = Items(np.zeros(n_users + 1, np.int64), empty, relevant.n_items, name=SEEN)
     n_rows = 0
     if users is None:
         users = np.arange(n_users)
@@ -114,10 +113,6 @@ class _Task(NamedTuple):
             scored = self._scored(score, users, block_size)
             yield from in_threads(self._by_scores, scored, threads)
             return
-        n_items = self._n_items()
-        if n_items not in (None, len(score.items)):
-            raise InputError(f"scores of {len(score.items)} items, expected {n_items}")
-        self._check_items(len(score.items))
         n_blocks = min(threads, max(2, users.size // _USERS_OF_A_THREAD))
         size = min(USERS_AT_A_TIME, max(1, -(-users.size // n_blocks)))
         parts = (users[first : first + size] for first in range(0, users.size, size))
@@ -126,42 +121,19 @@ class _Task(NamedTuple):
 
     def _scored(self, score: Score, users: Int, block_size: int) -> Iterator[tuple[Floats, Int]]:
         """Yield checked scores of some users, and these; only this thread calls the function."""
-        n_items = self._n_items()
-        if n_items is not None:
-            self._check_items(n_items)
         for first in range(0, users.size, block_size):
             block = users[first : first + block_size]
             scores = score(block)
             is_there = is_elsewhere(scores)
             if not is_there:
                 scores = array_of("scores", scores)
-            if n_items is None and scores.ndim:
-                n_items = scores.shape[-1]
-                self._check_items(n_items)
-            _check_scores(scores, (block.size, n_items))
+            _check_scores(scores, (block.size, self.relevant.n_items))
             if is_there:
                 yield scores, block
                 continue
             for row in range(0, block.size, _ROWS):
                 part = slice(row, row + _ROWS)
                 yield scores[part], block[part]
-
-    def _n_items(self) -> int | None:
-        if self.items is not None:
-            return len(self.items)
-        if self.relevant.n_items is not None:
-            return self.relevant.n_items
-        return self.seen.n_items
-
-    def _check_items(self, n_items: int) -> None:
-        for given in (self.relevant, self.seen):
-            bad = (given.item < 0) | (given.item >= n_items)
-            if bad.any():
-                user, item = given.pair(int(np.argmax(bad)))
-                raise InputError(
-                    f"{given.name} item of user {self.users[user]} is {item}, "
-                    f"expected 0 to {n_items - 1}"
-                )
 
     def _by_products(self, score: Products, users: Int) -> _Counts:
         """Count by inner products."""
@@ -194,8 +166,7 @@ class _Task(NamedTuple):
         seen_row, seen_item = self.seen.select(users)
         width = 1 + max(item.max(initial=0), seen_item.max(initial=0))
         wanted = pairs_of(row, item, width)
-        seen = np.sort(pairs_of(seen_row, seen_item, width))
-        seen = seen[np.append(True, seen[1:] > seen[:-1])[: seen.size]]
+        seen = distinct(pairs_of(seen_row, seen_item, width))
         place = seen.searchsorted(wanted)
         is_seen = np.append(seen, -1)[place] == wanted
         return (row, item), np.divmod(seen, width), is_seen
@@ -218,7 +189,7 @@ class _Task(NamedTuple):
         return user, self.items[item]
 
 
-def _check_scores(scores: Any, shape: tuple[int, int | None]) -> None:
+def _check_scores(scores: Any, shape: tuple[int, int]) -> None:
     """Raise InputError if scores are of another shape, or no numbers."""
     if tuple(scores.shape) != shape:
         raise InputError(f"scores have shape {scores.shape}, expected {shape}")

@@ -19,6 +19,7 @@ from sampled_metrics._base.arrays import (
     Ids,
     Int,
     as_array,
+    distinct,
     first_duplicate,
     grades_of,
     integers,
@@ -56,7 +57,7 @@ _SOME = 1000  # ids that are looked at
 _YES_AND_NO = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
 _MOST_GRADES = 10  # different numbers; more are no grades
 _MOST_ITERATIONS = 10  # different second columns of qrels
-Shape = tuple[int, int | None]  # users and items; None for the width of a function
+Shape = tuple[int, int]  # users and items
 
 
 class Items(NamedTuple):
@@ -67,7 +68,7 @@ class Items(NamedTuple):
     start, item
         int64, shapes (users + 1,) and (pairs,).
     n_items
-        Number of all items, also without a user; None if it is not known.
+        Number of all items, also without a user.
     user_ids, item_ids
         Ids of the numbers, arrays of pyarrow; None for rows and columns of a matrix.
     relevance
@@ -78,7 +79,7 @@ class Items(NamedTuple):
 
     start: Int
     item: Int
-    n_items: int | None = None
+    n_items: int
     user_ids: Any = None
     item_ids: Any = None
     relevance: Float | None = None
@@ -90,7 +91,7 @@ class Items(NamedTuple):
         user: Int,
         item: Int,
         n_users: int,
-        n_items: int | None = None,
+        n_items: int,
         *,
         relevance: Float | None = None,
         name: str = RELEVANT,
@@ -116,10 +117,6 @@ class Items(NamedTuple):
         """Number of items of each user."""
         return np.diff(self.start)
 
-    def sizes_of(self, users: Int) -> Int:
-        """Return the number of items of some users."""
-        return self.start[users + 1] - self.start[users]
-
     @property
     def owners(self) -> Int:
         """User of each item."""
@@ -127,7 +124,7 @@ class Items(NamedTuple):
 
     def select(self, users: Int) -> tuple[Int, Int]:
         """Return the items of some users, each with the place of its user within `users`."""
-        counts = self.sizes_of(users)
+        counts = self.sizes[users]
         place = ranges(self.start[users], counts)
         return np.repeat(np.arange(users.size), counts), self.item[place]
 
@@ -196,7 +193,7 @@ def items_by_id(given: object, name: str, min_relevance: float = 0.0) -> Items:
         if largest >= _LARGEST_ID:
             raise InputError(f"{name} has an item {largest}; expected columns below {_LARGEST_ID}")
         user, user_ids = encoded(items.owners)
-        item_ids = pa.array(np.arange(items.n_items or largest + 1))
+        item_ids = pa.array(np.arange(items.n_items))
     else:
         user, user_ids = table.codes(table.group())
         codes, item_ids = table.codes(ITEM)
@@ -235,11 +232,10 @@ def items_of_scores(
         return Items.of_pairs(user[rows], item[rows], *shape, relevance=grades, name=name)
 
 
-def _numbers_of(table: Table, column: str, ids: Ids | None, size: int | None) -> Int:
+def _numbers_of(table: Table, column: str, ids: Ids | None, size: int) -> Int:
     """Return the row or the column of the scores for each id of a table."""
     if ids is None:
-        most = size and size - 1
-        return table.whole(column, 0, most, "numbers of rows or columns of the scores, from 0")
+        return table.whole(column, 0, size - 1, "numbers of rows or columns of the scores, from 0")
     return table.places(column, ids, "an id of the scores")
 
 
@@ -302,21 +298,19 @@ def _could_be_label(values: pa.ChunkedArray) -> bool:
     """Return whether a column holds yes and no, or few different numbers from 0 or -1 on."""
     if is_text(values.type):
         return {str(text).lower() for text in values[:_SOME].unique().to_pylist()} in _YES_AND_NO
+    different = values.unique()
     has_gaps = values.null_count > 0  # beside one value, or else they are unknown numbers
-    if not is_number(values.type) or (has_gaps and len(values.unique()) > 2):
+    if not is_number(values.type) or (has_gaps and len(different) > 2):
         return False
-    filled = pc.fill_null(values.cast(pa.float64()), 0.0)
-    ends = pc.min_max(filled).as_py()
-    if ends["min"] not in (-1, 0) or ends["max"] <= 0:
-        return False
-    return len(filled.unique()) <= min(_MOST_GRADES, len(values) - 1)
+    numbers = np.unique(pc.fill_null(different.cast(pa.float64()), 0.0))
+    is_few = numbers.size <= min(_MOST_GRADES, len(values) - 1)
+    return is_few and numbers[0] in (-1.0, 0.0) and bool(numbers[-1] > 0.0)
 
 
 def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> None:
     """Raise InputError for the first row with the pair of an earlier one."""
     pairs = pairs_of(user, item, int(item.max(initial=0)) + 1)
-    ordered = np.sort(pairs)
-    if (ordered[1:] != ordered[:-1]).all():
+    if distinct(pairs).size == pairs.size:
         return
     again = first_duplicate(pairs) or 0
     first = int(np.argmax(pairs == pairs[again]))
@@ -413,8 +407,7 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
 
 def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
     """Take the nonzeros of a matrix; stored zeros of seen items count as seen."""
-    size = marked.shape[-1]
-    is_other = shape is not None and marked.shape != (shape[0], shape[1] or size)
+    is_other = shape is not None and marked.shape != shape
     if marked.dtype.kind not in "biuf" or is_other:
         raise _wrong(marked, name, shape)
     is_sparse = sparse.issparse(marked)
@@ -449,7 +442,8 @@ def _of_columns(columns: Any, name: str, shape: Shape | None) -> Items:
     item = integers(name, columns)
     has_item = item != -1
     owner = np.flatnonzero(has_item)
-    items = _of_pairs(owner, item[has_item], name, (item.size, shape[1] if shape else None))
+    shape = shape or (item.size, int(item.max(initial=-1)) + 1)
+    items = _of_pairs(owner, item[has_item], name, shape)
     return items._replace(name=HELD_OUT) if has_item.all() else items
 
 
@@ -470,15 +464,14 @@ def _of_lists(lists: Sequence[Any], name: str, shape: Shape | None) -> Items:
 def _of_pairs(owner: Int, item: Int, name: str, shape: Shape) -> Items:
     """Take columns and their users, each pair once."""
     n_users, n_items = shape
-    bad = (item < 0) | (item >= (n_items or np.inf))
+    bad = (item < 0) | (item >= n_items)
     if bad.any():
         row = int(np.argmax(bad))
-        bound = f"0 to {n_items - 1}" if n_items else "from 0"
-        problem = f"found {item[row]}; expected columns, {bound}"
+        problem = f"found {item[row]}; expected columns, 0 to {n_items - 1}"
         raise InputError(problem, row=int(owner[row]) + 1, column=name)
     width = int(item.max(initial=0)) + 1
-    pairs = np.unique(pairs_of(owner, item, width))
-    return Items.of_pairs(pairs // width, pairs % width, n_users, n_items, name=name)
+    user, item = np.divmod(distinct(pairs_of(owner, item, width)), width)
+    return Items.of_pairs(user, item, n_users, n_items, name=name)
 
 
 def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:

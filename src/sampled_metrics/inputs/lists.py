@@ -17,6 +17,8 @@ from sampled_metrics._base.arrays import (
     Int,
     as_array,
     best_first,
+    distinct,
+    first_duplicate,
     grades_of,
     id_column,
     in_memory,
@@ -147,15 +149,15 @@ def _scores_of(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
 def _require_places(table: Table, user: Codes | Int, rank: Int) -> None:
     """Raise InputError unless the ranks of each user are 1, 2, 3 and so on, in any order."""
     length = np.bincount(user)
-    if (rank <= length.astype(np.int32)[user]).all():
+    bad = rank > length.astype(np.int32)[user]
+    if not bad.any():
         has_item = np.zeros(rank.size, bool)
         first = starts(length).astype(np.int32)[user]
         has_item[first + (rank - 1).astype(np.int32)] = True
         if has_item.all():
             return
-    wanted = np.empty_like(rank)
-    wanted[np.lexsort((rank, user))] = ranges(1, length)
-    table.refuse("rank", rank != wanted, rank, "1, 2, 3 and so on, each once per user")
+        bad[first_duplicate(user, rank)] = True
+    table.refuse("rank", bad, rank, "1, 2, 3 and so on, each once per user")
 
 
 def _is_order(user: Codes | Int, column: pa.ChunkedArray) -> bool:
@@ -170,8 +172,10 @@ def _is_order(user: Codes | Int, column: pa.ChunkedArray) -> bool:
 def _are_places(user: Codes | Int, values: Array) -> bool:
     """Return whether numbers are 1 to K for each user, or 0 to K - 1, in any order."""
     least = values.min()
+    if least not in (0, 1):
+        return False
     ordered = values[np.lexsort((values, user))] - least
-    return least in (0, 1) and np.array_equal(ordered, ranges(0, np.bincount(user)))
+    return np.array_equal(ordered, ranges(0, np.bincount(user)))
 
 
 def _rows_of(rows: Any, filler: Any) -> Array:
@@ -222,8 +226,7 @@ def lists_of_arrays(
     lists = Lists(
         user, item.astype(np.int64), order, user_ids, item_ids, scores is not None, n_rows
     )
-    repeated = np.unique(user * len(item_ids) + item).size < item.size
-    if repeated:
+    if distinct(pairs_of(user, item, len(item_ids))).size < item.size:
         raise InputError("an item is twice in a list of ids; expected each once per user")
     if scores is None:
         _ask_of_sorted_ids(lists)
@@ -410,14 +413,14 @@ def _ask_of_contradiction(user: Codes | Int, rank: Int, score: Array, most: floa
 
 def _ask_of_ranks(user: Codes | Int, score: Floats) -> None:
     """Ask about scores that are 1, 2, 3 and so on for each user, or from 0, as ranks are."""
-    if np.unique(user).size >= _SEVERAL and _are_places(user, score):
+    if user.max() + 1 >= _SEVERAL and _are_places(user, score):
         ask("data", "scores are 1, 2, 3 and so on for each user: are they ranks? Name them rank")
 
 
 def _ask_of_distances(user: Codes | Int, score: Floats) -> None:
     """Ask about scores that rise from row to row in all lists, as distances do."""
     steps = _steps(user, -np.arange(user.size), score)
-    if np.unique(user).size >= _SEVERAL and steps.size and (steps > 0).all():
+    if user.max() + 1 >= _SEVERAL and steps.size and (steps > 0).all():
         ask(
             "data",
             "scores rise from row to row in all lists: are they distances, of which the smallest "

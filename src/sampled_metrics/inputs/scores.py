@@ -43,7 +43,6 @@ from sampled_metrics.inputs.items import (
     Items,
     Shape,
     items_of_scores,
-    may_be_matrix,
 )
 from sampled_metrics.inputs.products import Products, Score
 
@@ -147,15 +146,14 @@ def factors(users: ArrayLike, items: ArrayLike) -> Scores:
         right = np.atleast_1d(as_array(items, "items"))
     xp = compat.array_namespace(left, right)
     kinds = [in_memory(vectors[:1]).dtype for vectors in (left, right)]
-    is_short = np.result_type(*kinds, np.float16).itemsize <= 4
-    made = []
     for name, vectors, kind in (("users", left, kinds[0]), ("items", right, kinds[1])):
         is_table = vectors.ndim == 2 and vectors.shape[1] == left.shape[-1]
-        if kind.kind in "fiu" and is_table:
-            made.append(xp.astype(vectors, xp.float32 if is_short else xp.float64, copy=False))
-        if kind.kind not in "fiu" or not is_table or not xp.all(xp.isfinite(made[-1])):
+        if kind.kind not in "fiu" or not is_table or not xp.all(xp.isfinite(vectors)):
             found = f"vectors of {name} are {vectors.dtype} of shape {tuple(vectors.shape)}"
             raise InputError(f"{found}; expected finite numbers, of shape ({len(vectors)}, d)")
+    is_short = np.result_type(*kinds, np.float16).itemsize <= 4
+    number = xp.float32 if is_short else xp.float64
+    made = [xp.astype(vectors, number, copy=False) for vectors in (left, right)]
     return Scores(Products(*made), (len(left), len(right)))
 
 
@@ -175,16 +173,13 @@ def n_rows(relevant: Any) -> int:
     raise InputError("a function of users needs relevant by position, as columns or a matrix")
 
 
-def function(score: Score, relevant: Any, seen: Any = None) -> Scores:
-    """Take a function of rows of users, which is asked before ranking only if lists need it.
-
-    Lists that all have one length are a matrix if the function has as many scores.
-    """
-    width = None
-    for given in (relevant, seen):
-        if isinstance(given, list | tuple) and may_be_matrix(given):
-            width = np.shape(score(np.zeros(1, np.int64)))[-1]
-    return Scores(score, (n_rows(relevant), width))
+def function(score: Score, relevant: Any) -> Scores:
+    """Take a function of rows of users; the scores of the first tell the number of items."""
+    n_users = n_rows(relevant)
+    shape = np.shape(score(np.zeros(min(n_users, 1), np.int64)))
+    if len(shape) != 2:
+        raise InputError(f"scores have shape {shape}, expected (1, items) for the first user")
+    return Scores(score, (n_users, shape[1]))
 
 
 def count_scores(
@@ -200,7 +195,7 @@ def count_scores(
     """Rank relevant items among all items that their users have not seen; see `rank_items`."""
     n_users, n_items = scores.shape
     user_ids = _ids("user_ids", scores.user_ids, n_users)
-    item_ids = _ids("item_ids", scores.item_ids, n_items or 0)
+    item_ids = _ids("item_ids", scores.item_ids, n_items)
     given = [scores.shape, user_ids, item_ids, min_relevance]
     wanted = _items(RELEVANT, "held_out", relevant, scores.beside, given)
     if wanted is None:
@@ -213,10 +208,11 @@ def count_scores(
     not_candidates = _items(SEEN, SEEN, seen, scores.beside, given)
     if users is not None:
         user_ids = _ids("users", users, n_users)
-    names: Any = item_ids
     if items is not None:
-        names = np.atleast_1d(array_of("items", items))
-    return rank_items(scores.rows, wanted, not_candidates, users=user_ids, items=names, **options)
+        item_ids = _ids("items", items, n_items)
+    return rank_items(
+        scores.rows, wanted, not_candidates, users=user_ids, items=item_ids, **options
+    )
 
 
 def _items(

@@ -42,11 +42,7 @@ _WHOLE_NUMBERS = (
     "scores? Give floats"
 )
 _PAIR = "use Ranks.from_top_k(ids, relevant, scores=...) or Ranks.from_factors(users, items, ...)"
-_LIST_OPTIONS = {"complete": False, "min_relevance": 0.0, "missing": "refuse"}
-UNSET: dict[str, Any] = {"relevant": None, "seen": None, "n_items": None, **_LIST_OPTIONS}
-_DRAWN = ("n_items", "n_negatives", "sampling")
-UNDRAWN: dict[str, Any] = {**dict.fromkeys(_DRAWN), "ties": "random", "seed": 0}
-UNDRAWN["missing"] = "refuse"
+_DEFAULTS = {"complete": False, "min_relevance": 0.0, "missing": "refuse"}  # others are None
 _LABELLED = (
     "found labelled pairs. Of all candidates? complete=True (--complete), or Ranks.from_pairs; of "
     "held-out items and sampled negatives? `correct` takes them"
@@ -54,11 +50,20 @@ _LABELLED = (
 
 
 def as_ranks(
-    data: Data, *, n_jobs: int = ALL_CORES, progress: bool | None = None, **given: Any
+    data: Data,
+    *,
+    relevant: OfUsers | None = None,
+    seen: OfUsers | None = None,
+    n_items: int | None = None,
+    complete: bool = False,
+    min_relevance: float = 0.0,
+    missing: str = "refuse",
+    n_jobs: int = ALL_CORES,
+    progress: bool | None = None,
 ) -> Ranks:
     """Return the ranks of relevant items in full rankings, or in lists of the best items.
 
-    Options are as for `evaluate`: relevant, seen, n_items, complete, min_relevance and missing.
+    Options are as for `evaluate`.
 
     Examples
     --------
@@ -67,10 +72,14 @@ def as_ranks(
     >>> as_ranks({"anna": [7, 9]}, relevant={"anna": [9]}).best_rank
     array([2])
     """
-    options = UNSET | given
-    checked = ("n_items", "complete", "min_relevance", "missing")
-    check_arguments(**{name: options[name] for name in checked})
-    min_relevance = options["min_relevance"]
+    options: dict[str, Any] = {
+        "n_items": n_items,
+        "complete": complete,
+        "min_relevance": min_relevance,
+        "missing": missing,
+    }
+    check_arguments(**options)
+    options.update(relevant=relevant, seen=seen)
     with reading(data):
         ranks = _ranks_of(data, options, {"n_jobs": n_jobs, "progress": progress})
         if not len(ranks):
@@ -92,8 +101,7 @@ def _ranks_of(data: Any, options: dict[str, Any], work: dict[str, Any]) -> Ranks
     if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
         return _ranks_of_pair(data, options, work)
     if is_function(data):
-        scores = function(data, options["relevant"], options["seen"])
-        return _ranks_of_scores(scores, options, work)
+        return _ranks_of_scores(function(data, options["relevant"]), options, work)
     data = opened(data)
     if is_column(data):
         data = as_array(data)
@@ -142,15 +150,15 @@ def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, An
     require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
     ranks = Ranks.from_scores(scores, **work, **given)
     if given["seen"] is None and "seen" not in scores.beside:
-        question_seen(ranks, scores.shape[1] or int(ranks.n_candidates[0]))
+        question_seen(ranks, scores.shape[1])
     return ranks
 
 
 def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
     """Return options by name; others that are given raise InputError."""
     for name, value in options.items():
-        is_unset = value is None or (name in _LIST_OPTIONS and value == UNSET[name])
-        if name not in names and not is_unset:
+        is_given = value is not None and (name not in _DEFAULTS or value != _DEFAULTS[name])
+        if is_given and name not in names:
             raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
     return {name: options[name] for name in names if name in options}
 
@@ -173,48 +181,56 @@ def _are_ids(rows: Array) -> bool:
 
 
 def as_sampled(
-    data: Data, *, positive: ArrayLike | None = None, relevant: OfUsers | None = None, **given: Any
+    data: Data,
+    *,
+    positive: ArrayLike | None = None,
+    relevant: OfUsers | None = None,
+    n_items: ArrayLike | None = None,
+    n_negatives: int | None = None,
+    sampling: str | None = None,
+    ties: str = "random",
+    seed: int = 0,
+    missing: str = "refuse",
 ) -> SampledRanks:
-    """Return the sampled ranks of some data.
-
-    Options are as for `correct`: n_items, n_negatives, sampling, ties, seed and missing.
+    """Return the sampled ranks of some data, with the options of `correct`.
 
     Examples
     --------
     >>> as_sampled([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5, positive=0).sampled_ranks
     array([1, 2])
     """
-    options = UNDRAWN | given
-    checked = ("n_negatives", "sampling", "seed", "missing")
-    check_arguments(tie_policy=options["ties"], **{name: options[name] for name in checked})
+    drawn: dict[str, Any] = {"n_negatives": n_negatives, "sampling": sampling, "seed": seed}
+    check_arguments(tie_policy=ties, missing=missing, **drawn)
+    drawn["n_items"] = n_items
     with reading(data):
-        found = _sampled_of(data, positive, relevant, options)
+        found = _sampled_of(data, positive, relevant, drawn, {"ties": ties, "missing": missing})
         question_samples(found)
         return found
 
 
-def _sampled_of(data: Any, positive: Any, relevant: Any, options: dict[str, Any]) -> SampledRanks:
-    """Call the constructor for a kind of data."""
+def _sampled_of(
+    data: Any, positive: Any, relevant: Any, drawn: dict[str, Any], scored: dict[str, Any]
+) -> SampledRanks:
+    """Call the constructor for a kind of data; options `scored` are of scores or lists only."""
     if isinstance(data, Ranks):
         raise InputError("found full rankings, which need no correction; `evaluate` takes them")
     if isinstance(data, SampledRanks):
         taken({"positive": positive, "relevant": relevant}, "sampled ranks")
-        for name in _DRAWN:
-            require_same(name, options[name], name, getattr(data, name))
+        for name in ("n_items", "n_negatives", "sampling"):
+            require_same(name, drawn[name], name, getattr(data, name))
         return data
     table = table_of(data, "sampled ranks")
     if table is None:
         data = opened(data, "sampled ranks")
         if not is_column(data):
             taken({"relevant": relevant}, "a matrix of scores")
-            return SampledRanks.from_scores(data, positive, **options)
+            return SampledRanks.from_scores(data, positive, **drawn, **scored)
         table = read_table({"sampled_rank": as_array(data)}, "sampled ranks")
     taken({"positive": positive}, "a table or ranks")
     if "sampled_rank" in table.columns:
         taken({"relevant": relevant}, "sampled ranks")
-        drawn = {name: options[name] for name in (*_DRAWN, "seed")}
         return SampledRanks.from_table(table, **drawn)
-    return SampledRanks.from_pairs(table, relevant, **options)
+    return SampledRanks.from_pairs(table, relevant, **drawn, **scored)
 
 
 def rank(
@@ -264,7 +280,7 @@ def rank(
     if isinstance(score, tuple) and len(score) == 2:
         score = factors(*score)
     elif is_function(score):
-        score = function(score, relevant, seen)
+        score = function(score, relevant)
     return Ranks.from_scores(
         score,
         relevant,

@@ -28,6 +28,7 @@ from sampled_metrics._base.arrays import (
     Int,
     Rows,
     array_of,
+    distinct,
     first_duplicate,
     grades_of,
     id_column,
@@ -260,10 +261,10 @@ class Ranks:
     def from_function(cls, score: Score, relevant: Any, **options: Any) -> Self:
         """Rank by a function from rows of users, int64, to the scores of all items for them.
 
-        Relevant items are given by position; options are as for `from_scores`.
+        It is called for the first row alone before, which tells the number of items. Relevant items
+        are given by position; options are as for `from_scores`.
         """
-        taken = scores_module.function(score, relevant, options.get("seen"))
-        return cls.from_scores(taken, relevant, **options)
+        return cls.from_scores(scores_module.function(score, relevant), relevant, **options)
 
     @classmethod
     def from_lists(
@@ -507,7 +508,7 @@ class Ranks:
                 "expected a column relevance, qrels or a matrix with grades"
             )
         user = np.repeat(np.arange(len(self)), self.n_relevant)
-        users = np.unique(user[self.relevance >= min_relevance])
+        users = distinct(user[self.relevance >= min_relevance])
         if not users.size:
             raise InputError(
                 f"min_relevance (--min-relevance) is {min_relevance:g}, but the highest relevance "
