@@ -180,9 +180,9 @@ def read_array(path: Path, noun: str, **options: Any) -> Any:
 def read_arrays(
     path: Path, noun: str, names: Sequence[str] = (), others: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Read arrays of an `.npz` file: `names`, and any of `others` that it holds.
+    """Read the arrays of an `.npz` file: `names`, and maybe `others`, by default any.
 
-    All arrays are read without `others`. Errors name the file `noun`.
+    Errors name the file `noun`.
     """
     arrays: dict[str, Any] = {}
     # numpy leaves a file open that it finds to be damaged, so it does not open it.
@@ -192,8 +192,10 @@ def read_arrays(
         np.load(file, allow_pickle=False) as data,
     ):
         for name in data.files:
-            if others is None or name in names or name in others:
-                arrays[name] = np.asarray(data[name])
+            if others is not None and name not in (*names, *others):
+                expected = ", ".join((*names, *others))
+                raise InputError(f"found an array {name}; expected {expected}", path=path)
+            arrays[name] = np.asarray(data[name])
     for name in names:
         if name not in arrays:
             raise InputError(f"not {noun} (it holds no {name})", path=path)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import array_api_compat as compat
@@ -40,13 +39,11 @@ from sampled_metrics.inputs.devices import counted, rows_of
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
-    Items,
     Shape,
     items_of_scores,
 )
 from sampled_metrics.inputs.products import Products, Score
 
-_BESIDE = ("held_out", "seen", "positive", "user_ids", "item_ids")
 _SEVERAL = 10  # users and items; fewer are complete by chance
 
 
@@ -61,15 +58,12 @@ class Scores(NamedTuple):
         Users x items.
     user_ids, item_ids
         Ids of rows and columns; None for their numbers.
-    beside
-        Arrays in the same file: `held_out`, `seen`, `positive`.
     """
 
     rows: Score
     shape: Shape
     user_ids: Any = None
     item_ids: Any = None
-    beside: Mapping[str, Any] = MappingProxyType({})
 
     def matrix(self) -> Array:
         """Return all scores at once."""
@@ -106,13 +100,11 @@ def _of_sparse(data: Any) -> Scores:
     return Scores(lambda rows: table[rows].toarray(), table.shape)
 
 
-def _of_matrix(
-    matrix: Array, user_ids: Any = None, item_ids: Any = None, beside: Mapping[str, Any] = {}
-) -> Scores:
+def _of_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = None) -> Scores:
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.size:
         found = f"scores are {matrix.dtype} of shape {matrix.shape}"
         raise InputError(f"{found}; expected numbers, users x items")
-    return Scores(matrix.__getitem__, matrix.shape, user_ids, item_ids, beside)
+    return Scores(matrix.__getitem__, matrix.shape, user_ids, item_ids)
 
 
 def opened(data: Any, noun: str = "ranks, lists or scores") -> Any:
@@ -127,10 +119,9 @@ def opened(data: Any, noun: str = "ranks, lists or scores") -> Any:
 
 
 def _scores_of_archive(path: Path) -> Scores:
-    """Read an `.npz` with `scores` and arrays beside them."""
-    arrays = read_arrays(path, "arrays with scores", ("scores",), _BESIDE)
-    ids = arrays.get("user_ids"), arrays.get("item_ids")
-    return _of_matrix(arrays.pop("scores"), *ids, arrays)
+    """Read an `.npz` with `scores` and maybe ids."""
+    arrays = read_arrays(path, "arrays with scores", ("scores",), ("user_ids", "item_ids"))
+    return _of_matrix(arrays["scores"], arrays.get("user_ids"), arrays.get("item_ids"))
 
 
 def factors(users: ArrayLike, items: ArrayLike) -> Scores:
@@ -196,16 +187,18 @@ def count_scores(
     n_users, n_items = scores.shape
     user_ids = _ids("user_ids", scores.user_ids, n_users)
     item_ids = _ids("item_ids", scores.item_ids, n_items)
-    given = [scores.shape, user_ids, item_ids, min_relevance]
-    wanted = _items(RELEVANT, "held_out", relevant, scores.beside, given)
-    if wanted is None:
+    if relevant is None:
         raise InputError(
             "found scores; give relevant (--relevant) or, if these are scores of a held-out item "
             "and its negatives, use `correct` with positive (--positive)"
         )
+    of_scores: Any = (scores.shape, user_ids, item_ids, min_relevance)
+    wanted = items_of_scores(relevant, RELEVANT, *of_scores)
     if wanted.n_users and not wanted.item.size:
         raise InputError("no user has a relevant item; expected at least one who has")
-    not_candidates = _items(SEEN, SEEN, seen, scores.beside, given)
+    not_candidates = None
+    if seen is not None:
+        not_candidates = items_of_scores(seen, SEEN, *of_scores)
     if users is not None:
         user_ids = _ids("users", users, n_users)
     if items is not None:
@@ -213,20 +206,6 @@ def count_scores(
     return rank_items(
         scores.rows, wanted, not_candidates, users=user_ids, items=item_ids, **options
     )
-
-
-def _items(
-    name: str, key: str, given: Any, beside: Mapping[str, Any], scores: list[Any]
-) -> Items | None:
-    """Return items that are given, or that are beside the scores in their file under a key."""
-    own = beside.get(key)
-    if own is not None and given is not None:
-        raise InputError(f"{key} and {given} both give {name} items")
-    if own is not None:
-        return items_of_scores(own, key, *scores)
-    if given is None:
-        return None
-    return items_of_scores(given, name, *scores)
 
 
 def _ids(name: str, values: Any, size: int) -> Ids | None:
