@@ -20,14 +20,13 @@ from sampled_metrics._base.arrays import (
     distinct,
     first_duplicate,
     grades_of,
-    id_column,
     in_memory,
     pairs_of,
     ranges,
     require,
-    require_unique,
     select_rows,
     starts,
+    unique_ids,
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
@@ -220,8 +219,7 @@ def lists_of_arrays(
     user_ids = pa.array(np.arange(len(items)))
     n_rows = len(items)
     if users is not None:
-        user_ids = pa.array(id_column("users", users, n_rows))
-        require_unique("users", np.asarray(user_ids))
+        user_ids = pa.array(unique_ids("users", users, n_rows))
         n_rows = 0
     lists = Lists(
         user, item.astype(np.int64), order, user_ids, item_ids, scores is not None, n_rows

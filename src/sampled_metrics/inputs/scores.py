@@ -17,15 +17,13 @@ from scipy import sparse
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, threads_of
 from sampled_metrics._base.arrays import (
     Array,
-    Ids,
     Int,
     array_of,
     as_array,
-    id_column,
     in_memory,
     is_elsewhere,
     is_table,
-    require_unique,
+    unique_ids,
 )
 from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics._base.files import read_array, read_arrays, require_file
@@ -185,8 +183,11 @@ def count_scores(
 ) -> Counts:
     """Rank relevant items among all items that their users have not seen; see `rank_items`."""
     n_users, n_items = scores.shape
-    user_ids = _ids("user_ids", scores.user_ids, n_users)
-    item_ids = _ids("item_ids", scores.item_ids, n_items)
+    user_ids = item_ids = None
+    if scores.user_ids is not None:
+        user_ids = unique_ids("user_ids", scores.user_ids, n_users)
+    if scores.item_ids is not None:
+        item_ids = unique_ids("item_ids", scores.item_ids, n_items)
     if relevant is None:
         raise InputError(
             "found scores; give relevant (--relevant) or, if these are scores of a held-out item "
@@ -200,21 +201,12 @@ def count_scores(
     if seen is not None:
         not_candidates = items_of_scores(seen, SEEN, *of_scores)
     if users is not None:
-        user_ids = _ids("users", users, n_users)
+        user_ids = unique_ids("users", users, n_users)
     if items is not None:
-        item_ids = _ids("items", items, n_items)
+        item_ids = unique_ids("items", items, n_items)
     return rank_items(
         scores.rows, wanted, not_candidates, users=user_ids, items=item_ids, **options
     )
-
-
-def _ids(name: str, values: Any, size: int) -> Ids | None:
-    """Return ids of rows or columns, each once, if there are any."""
-    if values is None:
-        return None
-    ids = id_column(name, values, size)
-    require_unique(name, ids)
-    return ids
 
 
 def ask_of_seen_items(users: int, items: int) -> None:

@@ -41,6 +41,7 @@ from sampled_metrics._base.arrays import (
     set_fields,
     short_repr,
     starts,
+    unique_ids,
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, one_line, reading
@@ -183,8 +184,7 @@ class Ranks:
         if self.relevance is not None:
             set_fields(self, relevance=_checked_relevance(self, self.relevance, order))
         if self.users is not None:
-            set_fields(self, users=id_column("users", self.users, n.size))
-            require_unique("user_id", self.users)
+            set_fields(self, users=unique_ids("users", self.users, n.size))
 
     @classmethod
     def _of(cls, counts: Counts) -> Self:
