@@ -12,7 +12,7 @@ from typing import Any
 
 from sampled_metrics.evaluation.results import count
 from sampled_metrics.metrics import parse_measures
-from sampled_metrics.pages.leaderboard import ROUND, leaderboard
+from sampled_metrics.pages.leaderboard import ROUND, board_of
 from sampled_metrics.pages.words import percent
 from sampled_metrics.study.config import KEPT
 from sampled_metrics.study.leaderboards import OF_PAPER, contenders
@@ -95,9 +95,9 @@ def main(reference: Path) -> None:
     kept = [reference / f"{name}.parquet" for name in KEPT]
     records = contenders(own, kept, is_paper=True)
     (measure,) = parse_measures(PICTURE)
-    content = leaderboard(records, [measure])
-    if SHOWN not in content["sizes"]:
-        return  # users have too few candidates
+    content = board_of(records, [measure])
+    if content is None or SHOWN not in content["sizes"]:
+        return  # users have too few candidates, or different ones
     style: Any = {"svg.hashsalt": "sampled-metrics", "svg.fonttype": "path", "font.size": 10}
     with mpl.rc_context(style):
         figure = picture(content, PICTURE, SHOWN)

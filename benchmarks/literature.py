@@ -154,7 +154,7 @@ def judged(checks: Checks) -> tuple[int, int]:
     exact = {}
     for checked in checks:
         if checked.measured is not None:
-            exact[checked.row] = checked.measured.value
+            exact[checked.row] = checked.measured
     both = 0
     right = 0
     for orders in checks.orders:

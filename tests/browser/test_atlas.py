@@ -27,6 +27,7 @@ def test_address_names_a_result(opened):
     assert page.inner_text("#headline").startswith(
         "BERT4Rec: “HR@10 = 76.0\xa0%” was against 99 random items."
     )
+    assert "the 6 numbers of this row allow" in page.inner_text("#headline")
     assert page.inner_text("#remark") == page.evaluate("chosen.remark")
     assert (opened.requests, opened.complaints) == ([PAGE.as_uri()], [])
 

@@ -34,10 +34,10 @@ def test_pointing_looks_and_clicking_stays(page):
     page.mouse.move(box["x"] + 60, box["y"] + 150)
     assert page.inner_text("#board-head") != before
     assert "items=200" in page.evaluate("location.hash")
-    page.hover("#board-leaders")
+    page.hover("#board-head")
     assert page.inner_text("#board-head") == before
     page.mouse.click(box["x"] + 60, box["y"] + 150)
-    page.hover("#board-leaders")
+    page.hover("#board-head")
     assert page.inner_text("#board-head") != before
 
 

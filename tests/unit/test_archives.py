@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.datasets.archives import (
-    Ratings,
     read_dataset,
+    read_member,
     read_ratings,
 )
-from sampled_metrics.study.datasets.catalogue import CATALOGUE, CITATION, Layout
+from sampled_metrics.study.datasets.catalogue import CATALOGUE, CITATION
 from sampled_metrics.study.datasets.events import apply_filters
 from sampled_metrics.study.datasets.settings import DatasetSettings
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
@@ -98,7 +98,7 @@ def test_ratings_may_have_twice_the_size_of_the_published_ones_and_not_much_more
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_events_of_each_dataset(archive_of, name):
     path, settings = archive_of(name, LINES[name]), DatasetSettings(name=name)
-    events = read_dataset(path, settings, with_rating=True)
+    events = read_dataset(path, settings)
     second = 3.0 if name in ("ml-100k", "ml-1m") else 3.5
     assert columns_of(events) == [(1, 10, 5.0, 978300760), (1, 20, second, 978302109)]
     types = (
@@ -108,7 +108,6 @@ def test_events_of_each_dataset(archive_of, name):
         events.rating.dtype,
     )
     assert types == (np.int32, np.int32, np.int64, np.float32)
-    assert read_dataset(path, settings).rating is None
 
 
 @given(
@@ -127,23 +126,33 @@ def test_agrees_with_splitting_lines(archive_of, name, rows):
     if layout.header:
         lines.insert(0, layout.header)
     path = archive_of(name, "\n".join([*lines, ""]))
-    events = read_ratings(path, CATALOGUE[name], with_rating=True)
+    events = read_ratings(path, CATALOGUE[name])
     assert columns_of(events) == rows
 
 
-def test_ratings_of_the_scale():
-    quarters = np.arange(0, 6, 0.25)
-    halves = quarters[Layout(",", half_stars=True).allows(quarters)]
-    assert halves.tolist() == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5]
-    assert quarters[Layout(",").allows(quarters)].tolist() == [1, 2, 3, 4, 5]
+@pytest.mark.parametrize("name", ["ml-1m", "ml-10m", "ml-20m"])
+def test_ratings_of_the_scale(archive_of, name):
+    layout = CATALOGUE[name].layout
+    steps = 10 if layout.half_stars else 5
+    scale = {5 * step / steps for step in range(1, steps + 1)}
+    for rating in [*(quarter / 4 for quarter in range(24)), 10.0, 50.0]:
+        for written in {f"{rating:g}", str(rating)}:
+            row = ("1", "2", written, "4")
+            path = archive_of(name, LINES[name] + layout.separator.join(row) + "\n")
+            if rating in scale and (layout.half_stars or "." not in written):
+                events = read_ratings(path, CATALOGUE[name])
+                assert events.rating[-1] == rating
+            else:
+                with pytest.raises(InputError, match=re.escape(written)):
+                    read_ratings(path, CATALOGUE[name])
 
 
-TABS = "user, item, rating, timestamp with tabs between, four whole numbers"
-COLONS = "user::item::rating::timestamp, four whole numbers"
+TABS = "user, item, rating, timestamp with tabs between, whole numbers and a rating of 1, 2 ... 5"
+COLONS = "user::item::rating::timestamp, whole numbers and a rating of 1, 2 ... 5"
 HALF_COLONS = (
-    "user::item::rating::timestamp, whole numbers and a rating in half stars"
+    "user::item::rating::timestamp, whole numbers and a rating of 0.5, 1 ... 5"
 )
-COMMAS = "user,item,rating,timestamp, whole numbers and a rating in half stars"
+COMMAS = "user,item,rating,timestamp, whole numbers and a rating of 0.5, 1 ... 5"
 NOT_AS_IN_ITS_DATASET = [
     ("ml-100k", TABS, ["1::2::3::4", "1\t2\t3.5\t4", "1\t\t3\t4"]),
     (
@@ -152,14 +161,18 @@ NOT_AS_IN_ITS_DATASET = [
         [
             *("3::a::4::5", "0x10::1::3::4", " 3::1::3::4", "-3::1::3::4", "1::2::3"),
             *("1::2::3::4::5", "1::2::3::four", "1::2::::4", "1:::2::3::4", "1::2::3::4\r"),
-            *("1::2::3.5::4", "", "\xff\xfe", "1::99999999999::3::4", "+1::2::3::4"),
+            *("1::2::3.5::4", "1::2::0::4", "1::2::6::4", "", "\xff\xfe", "+1::2::3::4"),
+            "1::99999999999::3::4",
         ],
     ),
-    ("ml-10m", HALF_COLONS, ["1:2::3::4", "1.0::2::3::4", "1::2::1e0::4"]),
+    ("ml-10m", HALF_COLONS, ["1:2::3::4", "1.0::2::3::4", "1::2::1e0::4", "1::2::0::4"]),
     (
         "ml-20m",
         COMMAS,
-        ["1,2,,4", "1,2,nan,4", "0x1,2,3.0,4", "1,2,3.0,4.5", '"1",2,3.0,4', "1,2,3.0"],
+        [
+            *("1,2,,4", "1,2,3.7,4", "1,2,nan,4", "0x1,2,3.0,4", "1,2,3.0,4.5", '"1",2,3.0,4'),
+            "1,2,3.0",
+        ],
     ),
 ]  # fmt: skip
 
@@ -199,30 +212,19 @@ def test_a_file_that_is_cut_off_in_its_last_timestamp_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("name", "lines", "row", "problem"),
+    ("name", "lines", "problem"),
     [
-        ("ml-100k", "1\t2\t6\t4", 3, "found rating 6; expected one of 1, 2 ... 5"),
-        ("ml-1m", "1::2::0::4", 3, "found rating 0; expected one of 1, 2 ... 5"),
-        ("ml-10m", "1::2::0::4", 3, "found rating 0; expected one of 0.5, 1 ... 5"),
-        ("ml-20m", "1,2,3.7,4", 3, "found rating 3.7; expected one of 0.5, 1 ... 5"),
-        ("ml-1m", "1::10::4::1", 3, "duplicate of row 1 (user 1, item 10)"),
-        (
-            "ml-1m",
-            "2::5::4::1\n1::20::4::1",
-            4,
-            "duplicate of row 2 (user 1, item 20)",
-        ),
-        ("ml-1m", "3::1::5::9", 3, "user 3 has 1 of the 2 events needed"),
-        ("ml-20m", "3,1,5,9", 3, "user 3 has 1 of the 2 events needed"),
+        ("ml-1m", "1::10::4::1", "user 1 has item 10 more than once"),
+        ("ml-1m", "2::5::4::1\n1::20::4::1", "user 1 has item 20 more than once"),
+        ("ml-1m", "3::1::5::9", "user 3 has 1 of the 2 events needed"),
+        ("ml-20m", "3,1,5,9", "user 3 has 1 of the 2 events needed"),
     ],
 )
-def test_events_that_no_split_can_use(archive_of, name, lines, row, problem):
+def test_events_that_no_split_can_use(archive_of, name, lines, problem):
+    path = archive_of(name, f"{LINES[name]}{lines}\n")
     with pytest.raises(InputError) as caught:
-        apply_filters(
-            read_ratings(archive_of(name, f"{LINES[name]}{lines}\n"), CATALOGUE[name])
-        )
-    line = row + 1 if CATALOGUE[name].layout.header else row
-    assert (caught.value.row, caught.value.line) == (row, line)
+        apply_filters(read_ratings(path, CATALOGUE[name]))
+    assert caught.value.path == f"{path}:{CATALOGUE[name].member}"
     assert caught.value.problem.startswith(problem)
 
 
@@ -272,7 +274,7 @@ def test_archives_that_are_none(tmp_path):
         with pytest.raises(
             InputError, match=rf"{name}: not a readable MovieLens 1M archive"
         ):
-            Ratings(tmp_path / name, CATALOGUE["ml-1m"]).hashes()
+            read_member(tmp_path / name, CATALOGUE["ml-1m"])
 
 
 def test_ratings_twice_in_an_archive(tmp_path):
@@ -284,7 +286,7 @@ def test_ratings_twice_in_an_archive(tmp_path):
         zipped.writestr("ml-1m/ratings.dat", b"1::10::1::1\n")
     for read in (
         read_ratings,
-        lambda path: Ratings(path, CATALOGUE["ml-1m"]).hashes(),
+        lambda path: read_member(path, CATALOGUE["ml-1m"]),
     ):
         with pytest.raises(
             InputError, match=r"twice\.zip: ml-1m/ratings\.dat is in .* than once"

@@ -211,11 +211,9 @@ def test_texts_of_several_rows_are_there_once_and_rows_name_them():
     ]
     assert [row["note"] for row in rows] == ["one", "two", "one", "two", "one"]
     assert [row["data"] for row in rows] == ["D", "D", "E", "D", "D"]
-    (head,) = re.findall(r"<p>[^<]*printed results[^<]*</p>", page)
-    assert re.findall(r"(\d+) (?:printed|sources)", head) == [
-        "5",
-        "2",
-    ]  # rows and sources
+    (head,) = re.findall(r"<p>[^<]*printed tables[^<]*</p>", page)
+    # rows, sources, and values of two metrics
+    assert re.findall(r"(\d+) (?:rows|sources|values)", head) == ["5", "2", "10"]
     with pytest.raises(ValueError, match="nowhere"):
         atlas(read_printed(table), check(table), "nowhere")
 
@@ -319,7 +317,7 @@ def test_other_metrics_of_a_row_and_kinds_of_sources():
     )  # fmt: skip
     assert further[0]["high"] == pytest.approx(expected.range_high, abs=1e-5)
     assert [row["kind"] for row in rows_of(page)] == ["paper", "log"]
-    assert "Printed results: 1 of 1 paper, 1 of 1 log " in page
+    assert "2 rows of printed tables: 1 of 1 paper, 1 of 1 log; 5 values" in page
     assert 'id="kind"' in page
 
 

@@ -16,7 +16,6 @@ from sampled_metrics.budget.estimates import (
     covariance,
     estimates,
 )
-from sampled_metrics.budget.result import depth_of
 
 WIDE = SimpleNamespace(
     least=np.full((1, 1), -99.0), top=np.full((1, 1), 99.0)
@@ -113,27 +112,6 @@ def test_what_is_unknown_of_one_lies_on_the_other_side_of_the_difference(
         _, pairs = estimates(both, confidence=0.95)
         found = pairs[0, 1][0]
         assert (found.low, found.high) == pytest.approx(ends)
-
-
-@pytest.mark.parametrize(
-    ("n_users", "is_known"), [(1, False), (14, False), (15, True)]
-)
-def test_few_users_do_not_judge_a_proxy(n_users: int, is_known: bool) -> None:
-    """All better items of every user are at the end of the proxy's order."""
-    frame = SimpleNamespace(
-        n=np.ones((40, 2)), edges=np.array([0, 10, 100]), by_user=lambda rows: rows
-    )
-    left = np.ones((40, 2))
-    left[:n_users] = 0
-    counts = SimpleNamespace(frame=frame, left=left, better=np.tile([0, 4], (40, 1)))
-    model = SimpleNamespace(counts=counts)
-    audit: Any = SimpleNamespace(
-        model=model, users=np.arange(40), reached=np.ones(40)
-    )
-    depth = depth_of(audit)
-    assert np.isnan(depth) == (not is_known)
-    if is_known:
-        assert depth == pytest.approx(10 + 0.9 * 90)
 
 
 @pytest.mark.parametrize(

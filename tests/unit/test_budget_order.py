@@ -107,7 +107,7 @@ def test_first_items_of_a_stratum_are_a_random_sample(
     problem = read_problem(np.zeros(1, int), csr_array((1, 14)))
     proxy = make_proxy(-np.arange(14.0)[np.newaxis], problem)
     counts = np.zeros((14, 14))
-    runs = 4000
+    runs = 1500
     for seed in range(runs):
         frame = Strata(problem, proxy, seed)
         first, second = frame.items(np.zeros(2, int), np.ones(2, int), np.arange(2))

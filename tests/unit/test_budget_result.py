@@ -9,7 +9,7 @@ from scipy import stats
 
 from sampled_metrics._base.text import span
 from sampled_metrics.budget import BudgetResult, Estimate
-from sampled_metrics.budget.result import DEPTH_SHARE, depth_of, p_value
+from sampled_metrics.budget.result import n_ranked, p_value
 
 
 def estimate(
@@ -34,10 +34,10 @@ def result(leads: list[float], **changed: Any) -> BudgetResult:
         "n_held_out": 50,
         "n_users": 50,
         "n_audited": 10,
+        "n_ranked": (15, 20, 14),
         "n_candidates": 5000,
         "confidence": 0.95,
         "proxy": "als",
-        "depth": (10.0, 500.0, float("nan")),
         "proxy_helps": (True, True, True),
     }
     return BudgetResult(**{**fields, **changed})
@@ -104,24 +104,11 @@ def test_notes_say_what_to_do() -> None:
     assert "interval: " not in str(result([0.1, 0.2, 0.1], n_asked=(5000,) * 3))
 
 
-def depth(counts: Any, reached: Any) -> float:
-    """Depth by an audit of all users of these counts."""
-    model = SimpleNamespace(counts=counts)
-    audit: Any = SimpleNamespace(model=model, users=np.arange(30), reached=reached)
-    return depth_of(audit)
-
-
-def test_depth_of_an_order_by_hand() -> None:
-    """All better items are among the first ten places, or there are none."""
-    frame = SimpleNamespace(
-        n=np.ones((30, 2)), edges=np.array([0, 10, 100]), by_user=lambda rows: rows
-    )
-    for better, expected in ((0, 0.0), (4, 10 * DEPTH_SHARE)):
-        found = np.tile([better, 0], (30, 1))
-        counts = SimpleNamespace(frame=frame, left=np.zeros((30, 2)), better=found)
-        assert depth(counts, np.ones(30)) == pytest.approx(expected)
-    counts.left[:] = 1  # nobody's candidates were all scored
-    assert np.isnan(depth(counts, np.ones(30)))
+def test_audited_users_whose_candidates_were_all_scored_are_counted() -> None:
+    left = np.array([[0, 0], [0, 1], [0, 0], [0, 0]])
+    model = SimpleNamespace(counts=SimpleNamespace(left=left))
+    audit: Any = SimpleNamespace(model=model, users=np.array([0, 1, 3]))
+    assert n_ranked(audit) == 2
 
 
 def notes(*leads: float, **changed: Any) -> list[str]:
@@ -138,15 +125,10 @@ def test_each_note_is_there_where_it_is_true() -> None:
     assert has(open_, "An undecided order needs a larger budget")
     assert has(decided, "also corrected for 3 pairs (holm)")
     assert has(decided, "price: A 20, B 20, C 20 scores per user of 100 candidates")
-    assert has(decided, "the 10 highest by it (A), the 500 highest by it (B).")
     assert has(decided, "C: too few users were ranked fully")
-    known = notes(0.1, 0.2, 0.1, depth=(1.0, 2.0, 3.0), proxy="popularity")
-    assert has(
-        known,
-        "the 1 most popular (A), the 2 most popular (B), the 3 most popular (C).",
-    )
+    known = notes(0.1, 0.2, 0.1, n_ranked=(15, 15, 15))
     assert not has(known, "too few users")
-    unknown = notes(0.1, 0.2, 0.1, depth=(float("nan"),) * 3)
+    unknown = notes(0.1, 0.2, 0.1, n_ranked=(14, 0, 3))
     assert has(unknown, "proxy: als. A, B, C: too few users")
     same = [[estimate(0.1)], [estimate(0.2)], [estimate(0.3)]]
     assert has(notes(0.1, 0.2, 0.1, estimates=same), "value: from the model.")
@@ -162,13 +144,13 @@ def test_notes_of_one_recommender() -> None:
         "estimates": [[estimate(0.1)]],
         "differences": {},
         "n_asked": (1000,),
-        "depth": (10.0,),
+        "n_ranked": (15,),
         "proxy_helps": (True,),
         "seconds_per_score": (1.0,),
     }
     lines = str(BudgetResult(**{**result([0, 0, 0]).__dict__, **one})).splitlines()
     assert has(lines, "price: 20 scores per user of 100 candidates")
-    assert has(lines, "are among the 10 highest by it.")
+    assert has(lines, "proxy: als.")
     assert has(lines, "full ranking: 5,050 scores, about 5,000 s.")
     assert not has(lines, "order:")
     assert not has(lines, "b - a:")
@@ -181,7 +163,7 @@ def test_notes_of_one_recommender() -> None:
 
 
 def test_notes_judge_the_proxy_apart_from_the_model() -> None:
-    """Of a proxy that does not help, neither depth nor budget is a question any more."""
+    """Of a proxy that does not help, the budget is no question any more."""
     open_ = notes(0.1, 0.2, 0.1, proxy_helps=(True, True, False))
     assert has(open_, "C: the first scores show little relation to the proxy's order")
     assert not has(open_, "too few users were ranked fully")
@@ -190,11 +172,10 @@ def test_notes_judge_the_proxy_apart_from_the_model() -> None:
     assert [row["weak_proxy"] for row in rows] == [False, True, None]
 
 
-def test_rows_have_a_weakness_where_it_shows_or_a_depth_is_known() -> None:
-    nan = float("nan")
-    rows = result([0, 0, 0], depth=(nan, nan, 7.0)).rows()
+def test_rows_have_a_weakness_where_it_shows_or_enough_users_were_ranked() -> None:
+    rows = result([0, 0, 0], n_ranked=(14, 14, 15)).rows()
     assert [row["weak_proxy"] for row in rows] == [None, True, False]
-    assert [row["depth"] for row in rows] == [None, None, 7.0]
+    assert [row["n_ranked"] for row in rows] == [14, 14, 15]
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.02, 0.3), (-0.3, 0.02), (-0.1, 0.1)])
@@ -213,19 +194,6 @@ def test_the_longer_side_of_a_clipped_interval_tells_how_far_it_reaches(
         distance = max(0.0, abs(centre) - slack) / 0.05
         expected = max(2 * stats.norm.sf(distance), 0.05)
         assert p_value(clipped, 0.95) == pytest.approx(expected, rel=1e-4)
-
-
-def test_depth_weighs_users_by_how_seldom_they_were_drawn() -> None:
-    """15 users drawn half the time have all at 0 to 10, as many drawn for certain at 10 to 100."""
-    frame = SimpleNamespace(
-        n=np.ones((30, 2)), edges=np.array([0, 10, 100]), by_user=lambda rows: rows
-    )
-    early = np.arange(30) < 15
-    better = np.stack([3 * early, 3 * ~early], axis=1)
-    counts = SimpleNamespace(frame=frame, left=np.zeros((30, 2)), better=better)
-    reached = np.where(early, 0.5, 1.0)
-    # two thirds of the weight lie before 10, and 0.9 of it 7/10 of the way from there to 100
-    assert depth(counts, reached) == pytest.approx(10 + 90 * (0.9 - 2 / 3) / (1 / 3))
 
 
 def test_orders_as_a_table() -> None:
@@ -250,7 +218,7 @@ def test_a_result_without_other_candidates_prints() -> None:
         **one,
         "n_asked": (0,),
         "n_candidates": 0,
-        "depth": (0.0,),
+        "n_ranked": (0,),
         "proxy_helps": (False,),
     }
     assert "candidates" in str(result([0, 0, 0], **few))

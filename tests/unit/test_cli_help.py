@@ -46,7 +46,7 @@ def folder(tmp_path, monkeypatch):
     for name, lines in texts.items():
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     np.save(tmp_path / "scores.npy", rng.random((N_USERS, 101)))
-    for name, power in (("A", 2.0), ("B", 1.5), ("ranks", 2.0)):
+    for name, power in (("A", 4.0), ("B", 2.0), ("ranks", 2.0)):
         better = (N_ITEMS * rng.random(N_USERS) ** power).astype(int)
         ranks = Ranks(
             [N_ITEMS] * N_USERS, better, [0] * N_USERS, users=np.arange(N_USERS)
@@ -73,26 +73,18 @@ def test_help_fits_a_terminal_and_names_no_types(run, monkeypatch, name):
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", COMMANDS)
-def test_examples_run(run, name):
+def test_examples_run_and_tables_are_explained_once_asked_for(run, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "80")
     _, command = COMMANDS[name].epilog.split(": ", 1)
     program, *arguments = shlex.split(command)
     assert (program, arguments[0]) == ("sampled-metrics", name)
     done = run(*arguments)
     assert done.returncode == 0, done.stderr
-    assert done.stdout
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("name", COMMANDS)
-def test_tables_fit_a_terminal_and_are_explained_once_asked_for(
-    run, monkeypatch, name
-):
-    monkeypatch.setenv("COLUMNS", "80")
-    arguments = shlex.split(COMMANDS[name].epilog.split(": ", 1)[1])[1:]
+    short = done.stdout
+    assert short
     if "--explain" not in run(name, "--help").stdout:
         assert name in ("sample", "negatives", "report"), "these print no table"
         return
-    short = run(*arguments).stdout
     assert max(map(len, short.splitlines())) <= 80
     assert len(short.partition("\n\n")[2].splitlines()) <= 16  # with questions
     facts, rest = short.split("--explain says how to read this.\n")
@@ -102,33 +94,22 @@ def test_tables_fit_a_terminal_and_are_explained_once_asked_for(
     assert len(whole) > len(short)
 
 
-def test_a_decided_order_is_bold_on_a_terminal(tmp_path):
+def test_a_decided_order_is_bold_on_a_terminal(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     for name, last in (("A", 40), ("B", 90)):
         ranks = [[100] * 30, range(last - 30, last), [0] * 30]
-        Ranks(*map(list, ranks)).write(tmp_path / f"{name}.parquet")
-    line = [
-        sys.executable,
-        "-m",
-        "sampled_metrics",
-        "compare",
-        "A.parquet",
-        "B.parquet",
-    ]
+        Ranks(*map(list, ranks)).write(f"{name}.parquet")
+    line = ["compare", "A.parquet", "B.parquet", "--metric", "ap"]
     ours, theirs = os.openpty()
-    subprocess.run([*line, "--metric", "ap"], cwd=tmp_path, check=True, stdout=theirs)
+    command = [sys.executable, "-m", "sampled_metrics", *line]
+    subprocess.run(command, check=True, stdout=theirs)
     os.close(theirs)
     shown = os.read(ours, 10_000).decode().replace("\r\n", "\n")
     os.close(ours)
     assert "\x1b[1mA above B\x1b[0m" in shown
-    piped = subprocess.run(
-        [*line, "--metric", "ap"],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert "\x1b" not in piped.stdout
-    assert re.sub(r"\x1b\[\dm", "", shown) == piped.stdout
+    piped = run(*line).stdout
+    assert "\x1b" not in piped
+    assert re.sub(r"\x1b\[\dm", "", shown) == piped
 
 
 def test_the_list_of_commands_is_not_cut(run, monkeypatch):

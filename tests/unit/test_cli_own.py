@@ -108,7 +108,8 @@ def column(rows, *keys):
 def test_first_row(rows, folder, line, first):
     (folder / "other").mkdir()
     (folder / "other" / "r.csv").write_text(RANKS)
-    assert {key: rows(line)[0][key] for key in first} == pytest.approx(first)
+    found = rows(line)[0]
+    assert {key: found[key] for key in first} == pytest.approx(first)
 
 
 def test_names_of_metrics(rows):

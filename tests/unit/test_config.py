@@ -151,7 +151,7 @@ def test_the_papers_study():
         ("exact.metrics", ["auc@5"], "unknown measure 'auc@5'"),
         ("exact.ties", ["random", "random"], "duplicate entry random"),
         ("toy.n_negatives", 10_000, "less than 10000"),
-        ("experiment.estimators", ["bv:0.10"], "as bv:0.1"),
+        ("experiment.estimators", ["bv:0.10", "bv:0.1"], "duplicate entry bv:0.1"),
         ("experiment.sampling", "none", "unknown sampling"),
         (
             "experiment.noise",
@@ -243,22 +243,20 @@ def test_published_numbers_are_about_the_papers_split(split, events):
     assert (other.tables, other.events) == ((3, 4), events)
 
 
-def test_files_to_start_from(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
+def test_a_run_from_the_reference_names_its_provenance():
     reference = study({"ranks": "reference"})
-    reference.check_files()
     assert reference.origin == ["results/reference/provenance.json"]
-    other = changed("recommenders.1.name", "W").replaced(ranks="reference")
-    assert "reference" in refused(other.check_files)
-    monkeypatch.chdir(tmp_path)
-    for name in ("a.csv", "mine"):
-        (tmp_path / name).touch()
-    for changes, words in (
-        ([TABLE], "dataset.path: no such file ours.csv"),
-        ([GIVEN, FILES], "split.test: no such file b.csv"),
-        ([{"results": "mine"}], "results: mine is a file; name a folder"),
-    ):
-        assert refused(study(*changes).check_files) == words
+    assert reference.folder_of_ranks == "results/reference/ranks"
+
+
+def test_names_get_the_spelling_of_files():
+    changes = {
+        "metrics": ["HR@10", "MAP"],
+        "estimators": ["BV:0.10", "rank_estimate"],
+    }
+    found = study({"experiment": changes}).experiment
+    assert found.metrics == ("hit@10", "ap")
+    assert found.estimators == ("bv:0.1", "rank-estimate")
 
 
 def test_the_hash_leaves_out_what_cannot_change_a_result():

@@ -92,14 +92,14 @@ def test_prior_of_several_items_is_a_random_order():
         ("ndcg-by-k@3", np.array(dcg) / ideal),
     ):
         shape = prior_of(name, two)
-        assert (shape.low, shape.high) == pytest.approx((min(values), max(values)))
+        assert min(values) <= shape.mean <= max(values)
+        assert (shape.low, shape.high) == (0.0, 1.0)
     wide = Ranks([2000] * 500, [1, 3] * 500, [0] * 1000, n_found=[2] * 500)
     shape = prior_of("precision@10", wide)
     assert shape.mean == pytest.approx(
         2 / 2000, rel=0.1
     )  # two items of 2,000 at random places
     assert shape.second == pytest.approx(2 / 2000 / 10, rel=0.15)
-    assert (shape.low, shape.high) == (0.0, 0.2)
 
 
 @pytest.mark.filterwarnings("ignore:.*held-out items are above")  # of random scores

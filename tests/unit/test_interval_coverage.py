@@ -165,6 +165,7 @@ def shares_that_hold(kind, n_users, n_samples):
     return held / n_samples
 
 
+@pytest.mark.long
 @questions
 @pytest.mark.parametrize(
     ("kind", "n_users"), [(KINDS[0], 100), (KINDS[2], 100), (KINDS[3], 60)]

@@ -409,15 +409,7 @@ def test_lists_in_words_and_standings():
     assert found == [(1, "50.0\xa0%"), (0, "10.0\xa0%"), (2, "10.0\xa0%")]
 
 
-@pytest.mark.parametrize(
-    ("largest", "wanted", "sizes"),
-    [
-        (100, [], [1, 2, 5, 10, 20, 50, 100]),
-        (101, [], [1, 2, 5, 10, 20, 50, 101]),
-        (2000, [10, 48], [1, 2, 5, 10, 20, 48, 100, 200, 500, 1000, 2000]),
-        (100, [90, 500, 0], [1, 2, 5, 10, 20, 50, 90, 100]),
-        (1, [5], [1]),
-    ],
-)
-def test_sizes_are_round_unless_others_are_close(largest, wanted, sizes):
-    assert sizes_up_to(largest, wanted) == sizes
+def test_sizes_are_round_wanted_and_the_largest():
+    assert sizes_up_to(30, []) == [1, 2, 5, 10, 20, 30]
+    assert sizes_up_to(101, [0, 17, 101, 102]) == [1, 2, 5, 10, 17, 20, 50, 100, 101]
+    assert sizes_up_to(1, [20]) == [1]

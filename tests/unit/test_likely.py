@@ -200,6 +200,7 @@ def test_no_number_is_quoted_beside_a_wide_range():
         )
 
 
+@pytest.mark.long
 def test_is_in_the_range_in_nearly_all_draws():
     """Without being put there, in at least 99 % of draws from a population of the class."""
     rng = np.random.default_rng(4)
@@ -230,6 +231,7 @@ def test_random_order_is_at_most_a_little_too_high(metric, users, most):
     assert exact < np.mean(values) < most * exact
 
 
+@pytest.mark.long
 def test_standard_error_is_the_spread_of_draws():
     rng = np.random.default_rng(6)
     values = []

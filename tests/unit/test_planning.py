@@ -211,6 +211,7 @@ class TestPlan:
         lead = (exact[1].mean() - exact[0].mean()) / error - z
         assert row.probability == pytest.approx(stats.norm.cdf(lead))
 
+    @pytest.mark.long
     @pytest.mark.parametrize(
         ("metric", "drawn"), [("recall@10", True), ("auc", False)]
     )
@@ -283,7 +284,7 @@ class TestWithoutRankings:
 
     def test_more_users_and_larger_effects_need_fewer_negatives(self):
         def probabilities(**changed):
-            sizes = {"sizes": [50, 100, 200]}
+            sizes = {"sizes": [50, 200]}
             return [
                 x.probability
                 for x in plan(metrics="hit@10", **(ABOUT | changed | sizes))

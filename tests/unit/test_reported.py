@@ -15,8 +15,6 @@ from scipy.optimize import linprog, minimize
 from sampled_metrics import InputError, correct, reported
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.printed.averages import (
-    _RATIO,
-    _panels,
     exact_metric,
     last_ranks,
     sampled_moments,
@@ -220,25 +218,14 @@ def test_many_items_are_interpolated():
 def test_ranks_far_from_both_ends_are_taken_in_steps_of_a_50_000th_of_that_distance(
     n,
 ):
-    """Counted from the nearer end: 1 to 50,000 singly, and 100,000 to 150,000 in twos."""
-    wanted = {*range(1, min(n // 2 + n % 2, 50_000) + 1)}
-    for step in range(1, 13):
-        wanted.update(
-            range(50_000 * step, min(50_000 * (step + 1), n // 2 + n % 2 + 1), step)
-        )
-    both = sorted(wanted | {n + 1 - rank for rank in wanted})
-    assert last_ranks(n).tolist() == both
-
-
-@pytest.mark.parametrize("edge", [64, 100, 700])
-@pytest.mark.parametrize("n", [20_001, 10**5, 3 * 10**6, 10**7])
-def test_panels_grow_by_a_quarter_at_most(n, edge):
-    """So that a polynomial of few degrees follows the values in each; the ends are apart."""
-    panels = _panels(n, edge)
-    assert [panels[0][0], panels[-1][1]] == [0, n]
-    assert all(last == first for (_, last), (first, _) in pairwise(panels))
-    rounding = 1 + 1 / edge
-    assert all(last / first <= _RATIO * rounding for first, last in panels[1:-1])
+    """Rounded up, and counted from the nearer end, from which the first 50,000 are taken singly."""
+    ranks = last_ranks(n)
+    assert ranks.tolist() == (n + 1 - ranks[::-1]).tolist()
+    near = min(n // 2, 50_000)
+    assert ranks[:near].tolist() == list(range(1, near + 1))
+    distance = np.minimum(ranks[:-1], n - ranks[:-1])
+    assert (np.diff(ranks) <= np.ceil(distance / 50_000) + 1).all()
+    assert ranks.size <= 2 * near * (1 + math.log(max(n / 2 / near, 1))) + 2
 
 
 @pytest.mark.parametrize("shape", ["none", "non-increasing"])

@@ -97,13 +97,8 @@ def test_plot_of_estimates(corrected):
         assert axes.get_title("left").startswith(
             f"{parse_measure(cls.metric).label}: "
         )
-        # the uncorrected value, or an arrow at the edge beside it
         (((x, _),),) = drawn(axes, "sampled")
-        assert x in (sampled.value, 1)
-        assert (x == 1) == (sampled.value > axes.get_xlim()[1])
-        assert [text.get_text() for text in axes.texts] == [
-            f"{sampled.value:.3g}"
-        ] * (x == 1)
+        assert x == sampled.value < axes.get_xlim()[1]
     assert [drawn(axes, "exact") for axes in panels] == [[[[0.25, 0]]], []]
     (legend,) = panels[0].figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
@@ -167,6 +162,17 @@ def test_metrics_share_an_axis_that_begins_at_zero():
     assert [text.get_text() for text in panels[0].get_yticklabels()] == ["40 users"]
 
 
+@pytest.mark.usefixtures("closing")
+def test_differences_below_zero_have_an_axis_of_their_width():
+    places = np.arange(500) ** 2 // 2600  # mostly near the top
+    better, worse = (
+        sm.Ranks([100] * 500, places + more, [0] * 500) for more in (0, 3)
+    )
+    (result,) = compared = sm.compare({"A": better, "B": worse}, "auc")
+    low, high = compared.plot().get_xlim()
+    assert low < result.range_low < result.range_high < 0.0 < high < 0.1
+
+
 def test_without_matplotlib_the_extra_is_named(corrected, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(sm.InputError, match=r"pip install 'sampled-metrics\[plot\]'"):
@@ -203,7 +209,7 @@ def test_titles_of_comparisons(rows, words):
 
 def test_titles_of_ranges():
     ranges = pd.DataFrame([row(), row()]).drop(columns="order")
-    assert plots._verdict("ap", ranges) == "ap: 0.1250 to 0.5000"
+    assert plots._verdict("ap", ranges) == "ap: 0.125 to 0.500"
     assert plots._verdict("ap", ranges.assign(range_low=[0.1, 0.2])) == "ap"
 
 
@@ -223,13 +229,12 @@ def test_plots_of_several_recommenders_have_a_line_for_each():
         assert drawn(axes, "range") == [
             [[0.2, height], [0.4, height]] for height in (0, 1)
         ]
-        # above the line of cls and far to the right of it
         assert [[y for _, y in points] for points in drawn(axes, "cls")] == [
             [0.07],
             [1.07],
         ]
-        at_edge = [points[0] for points in drawn(axes, "sampled")]
-        assert at_edge == [[1, pytest.approx(-0.07)], [1, pytest.approx(0.93)]]
+        above = [points[0] for points in drawn(axes, "sampled")]
+        assert above == [[0.9, pytest.approx(-0.07)], [0.9, pytest.approx(0.93)]]
         place = {"ap": [[[0.25, 0]]], "auc": [[[0.35, 1]]]}[metric]
         assert drawn(axes, "exact") == place
         order = {line.get_label(): line.get_zorder() for line in axes.lines}
@@ -237,31 +242,6 @@ def test_plots_of_several_recommenders_have_a_line_for_each():
     assert [axes.get_xlabel() for axes in panels] == ["", "value (fraction)"]
     width, height = panels[0].figure.get_size_inches()
     assert (width, height) == (6, pytest.approx(0.5 * 3 + 0.3 * 4))
-
-
-@pytest.mark.usefixtures("closing")
-@pytest.mark.parametrize(("value", "is_far"), [(0.519, False), (0.521, True), (0.081, False),
-                                               (0.079, False), (0.3, False)])  # fmt: skip
-def test_uncorrected_values_beyond_six_tenths_of_the_rest_are_at_the_edge(
-    value, is_far
-):
-    """All else is from 0.2 to 0.4, so 0.12 beyond it is far."""
-    rows = [
-        {"metric": "ap", "estimator": estimator, "value": found, "range_low": 0.2,
-         "range_high": 0.4}
-        for estimator, found in (("sampled", value), ("cls", 0.3))
-    ]  # fmt: skip
-    axes = plots.draw(pd.DataFrame(rows), {}, None)
-    (((x, y),),) = drawn(axes, "sampled")
-    assert y == pytest.approx(-0.07)
-    assert x == ((1 if value > 0.3 else 0) if is_far else value)
-    assert [text.get_text() for text in axes.texts] == [f"{value:.3g}"] * is_far
-    # beside its arrow, where neither a range nor the name of a line is
-    place, side = (1.02, "left") if value > 0.3 else (0.015, "left")
-    assert [text.get_position()[0] for text in axes.texts] == [
-        pytest.approx(place)
-    ] * is_far
-    assert [text.get_ha() for text in axes.texts] == [side] * is_far
 
 
 def test_extents_counts_and_likenesses_in_words():

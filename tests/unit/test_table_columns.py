@@ -131,33 +131,24 @@ def test_finite_numbers_and_their_order():
 
 
 @pytest.mark.parametrize(
-    ("values", "expected", "unit"),
+    ("values", "expected"),
     [
-        ([3, 1], [3, 1], None),
-        ([3.5, 1.0], [3.5, 1], None),
-        (["3", "1"], [3, 1], None),
-        (["3.5", "1"], [3.5, 1], None),
-        (["1970-01-01", "1970-01-02"], [0, 86400], "s"),
-        (["1970-01-01 00:00:01", "1970-01-02"], [1, 86400], "s"),
-        (
-            ["1970-01-01T00:00:01.5", "1970-01-02T00:00:00.0"],
-            [1_500_000, 86_400_000_000],
-            "us",
-        ),
-        (["1970-01-01 00:00:00.000000001"] * 2, [1, 1], "ns"),
-        (["1970-01-01T01:00:00+01:00", "1970-01-01T00:00:02Z"], [0, 2], "s"),
-        (
-            ["1970-01-01T00:00:01", "1970-01-01T00:00:01.5"],
-            [1_000_000, 1_500_000],
-            "us",
-        ),
-        ([date(1970, 1, 2), date(1970, 1, 1)], [86400, 0], "s"),
-        ([datetime(1970, 1, 1, 0, 0, 2)], [2_000_000], "us"),
+        ([3, 1], [3, 1]),
+        ([3.5, 1.0], [3.5, 1]),
+        (["3", "1"], [3, 1]),
+        (["3.5", "1"], [3.5, 1]),
+        (["1970-01-01", "1970-01-02"], [0, 86400]),
+        (["1970-01-01 00:00:01", "1970-01-02"], [1, 86400]),
+        (["1970-01-01T00:00:01.5", "1970-01-02T00:00:00.0"], [1.5, 86400]),
+        (["1970-01-01 00:00:00.000000001"] * 2, [1e-9, 1e-9]),
+        (["1970-01-01T01:00:00+01:00", "1970-01-01T00:00:02Z"], [0, 2]),
+        (["1970-01-01", "1970-01-01T00:00Z"], [0, 0]),
+        ([date(1970, 1, 2), date(1970, 1, 1)], [86400, 0]),
+        ([datetime(1970, 1, 1, 0, 0, 2)], [2]),
     ],
 )
-def test_times_in_one_unit(values, expected, unit):
-    found, of = times_of(column(values), "rank")
-    assert (found.tolist(), of) == (expected, unit)
+def test_times_in_seconds(values, expected):
+    assert times_of(column(values), "rank").tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -173,7 +164,6 @@ def test_times_in_one_unit(values, expected, unit):
 def test_times_of_two_kinds(values, row):
     error = error_of(times_of, column(values), "rank")
     assert error.row == row
-    assert "kind" in error.problem
 
 
 @pytest.mark.parametrize(

@@ -43,10 +43,7 @@ def listed(events):
 
 
 def test_default_columns(read):
-    events = read(
-        "timestamp,item,other,user,rating\n9,20,x,1,3.5\n5,10,y,1,0\n",
-        with_rating=True,
-    )
+    events = read("timestamp,item,other,user,rating\n9,20,x,1,3.5\n5,10,y,1,0\n")
     assert listed(events) == [(1, 20), (1, 10)]
     assert events.timestamp.tolist() == [9, 5]
     assert events.rating.tolist() == [3.5, 0]
@@ -130,11 +127,11 @@ def test_ids_survive(tmp_path_factory, rows):
 MANY = "user,item,rating,timestamp\n1,20,4.5,7\n\n2,30,5,8\n"
 
 
-def test_rows_are_named(read):
+def test_files_and_ids_are_named(read):
     events = read('user,item\n\n1,20\n"2",30\n')
-    assert str(events.error("wrong", 1)).endswith("mine.csv, row 2: wrong")
+    assert str(events.error("wrong")).endswith("mine.csv: wrong")
     rows = read({"user": ["a", "b"], "item": [1, 2]}, "a.parquet")
-    assert str(rows.error("wrong", 1)).endswith("a.parquet, row 2: wrong")
+    assert str(rows.error("wrong")).endswith("a.parquet: wrong")
     assert rows.ids(1) == ("b", 2)
 
 

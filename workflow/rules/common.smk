@@ -51,7 +51,6 @@ SETTINGS = deepcopy(PAPERS)
 update_config(SETTINGS, with_numbers(config))
 try:
     STUDY = Study.of(SETTINGS, "config")
-    STUDY.check_files(own)
 except InputError as error:
     sys.exit(str(error))
 

@@ -18,7 +18,7 @@ from sampled_metrics.budget.candidates import Strata, make_proxy
 from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.model import Model, parse_metrics
 from sampled_metrics.budget.problem import Recommender, by_pairs, read_problem
-from sampled_metrics.budget.result import LEAST_CONFIRMED, MODEL_SHARE, BudgetResult, depth_of
+from sampled_metrics.budget.result import LEAST_RANKED, MODEL_SHARE, BudgetResult, n_ranked
 from sampled_metrics.budget.strata import Counts, proxy_helps, question_scores
 from sampled_metrics.ranks.data import OfUsers
 
@@ -155,10 +155,10 @@ def evaluate_on_budget(
         n_held_out=frame.owner.size,
         n_users=frame.n_candidates.size,
         n_audited=np.unique(np.concatenate([audit.users for audit in audits])).size,
+        n_ranked=tuple(map(n_ranked, audits)),
         n_candidates=int(frame.n.sum()),
         confidence=confidence,
         proxy=proxy if isinstance(proxy, str) else "scores",
-        depth=tuple(map(depth_of, audits)),
         proxy_helps=tuple(audit.model.proxy_helps for audit in audits),
         seconds_per_score=tuple(x.seconds / x.n_scored for x in recommenders.values()),
         notes=tuple(notes),
@@ -189,7 +189,7 @@ def _limit(frame: Strata, budget: float) -> int:
         f"{lists:,g} users: expect intervals of about ±{fits:.0f} % of a metric where the proxy "
         f"fits, ±{hides:.0f} % where not"
     )
-    if lists < LEAST_CONFIRMED:
+    if lists < LEAST_RANKED:
         _log.warning(f"{text}; with so few lists the result cannot tell which")
     else:
         _log.info(text)

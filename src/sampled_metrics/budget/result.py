@@ -1,6 +1,5 @@
 """Results of an evaluation on a budget, as rows, orders and text."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,10 +26,9 @@ from sampled_metrics.evaluation.results import (
 if TYPE_CHECKING:
     import pandas as pd
 
-DEPTH_SHARE = 0.9  # better items that lie before the depth
 MODEL_SHARE = 0.75  # model's part of the budget; the rest is the audit's
 SURER = 1.3  # times the budget that pays for the least lists on average
-LEAST_CONFIRMED = 15  # audited users with all candidates scored, for a depth
+LEAST_RANKED = 15  # audited users with all candidates scored, who show how good the proxy is
 
 
 @dataclass(frozen=True)
@@ -47,16 +45,16 @@ class BudgetResult(Shown):
         Pairs asked of each recommender, held-out items not counted.
     n_held_out, n_users, n_audited
         Held-out items, users, and users drawn for the audit.
+    n_ranked
+        Audited users whose candidates were all scored, for each recommender; fewer than 15 are too
+        few to judge the proxy.
     n_candidates
         Pairs that a full ranking of one recommender scores, held-out items not counted.
     confidence
         Coverage of the intervals.
-    proxy, depth
-        Name of the proxy; position in its order before which 90 % of the better items of users
-        with few of them lie, by the audit; NaN where too few users were ranked fully.
-    proxy_helps
-        Whether the first scores of a recommender are related to the proxy's order. Where they are
-        not, random users were ranked with the scores of the model.
+    proxy, proxy_helps
+        Name of the proxy, and whether the first scores of a recommender are related to its order.
+        Where they are not, random users were ranked with the scores of the model.
     seconds_per_score
         Time that each recommender took per pair, where this package called it.
     notes
@@ -71,10 +69,10 @@ class BudgetResult(Shown):
     n_held_out: int
     n_users: int
     n_audited: int
+    n_ranked: tuple[int, ...]
     n_candidates: int
     confidence: float
     proxy: str
-    depth: tuple[float, ...]
     proxy_helps: tuple[bool, ...]
     seconds_per_score: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
@@ -82,15 +80,13 @@ class BudgetResult(Shown):
     def rows(self) -> list[Row]:
         """Return one row per recommender and metric, with its price and its proxy.
 
-        Depth is None where too few users were ranked fully, and so is weakness unless it shows.
         `proxy_helps` judges the proxy, by the first scores, and `weak_proxy` the model: whether the
-        audit disagrees with it.
+        audit disagrees with it; None if it does not, but too few users were ranked fully.
         """
         rows = []
         for number, name in enumerate(self.names):
-            depth = self.depth[number]
             weak: bool | None = self.weak[number]
-            if math.isnan(depth) and not weak:
+            if self.n_ranked[number] < LEAST_RANKED and not weak:
                 weak = None
             for metric, x in zip(self.metrics, self.estimates[number], strict=True):
                 row: Row = {
@@ -106,8 +102,8 @@ class BudgetResult(Shown):
                     "n_candidates": self.n_candidates,
                     "n_asked": self.n_asked[number],
                     "n_audited": self.n_audited,
+                    "n_ranked": self.n_ranked[number],
                     "proxy": self.proxy,
-                    "depth": depth,
                     "proxy_helps": self.proxy_helps[number],
                     "weak_proxy": weak,
                 }
@@ -186,7 +182,7 @@ class BudgetResult(Shown):
         import jinja2
 
         n_scores = self.n_candidates + self.n_held_out
-        lists = SURER * LEAST_CONFIRMED / (1.0 - MODEL_SHARE)
+        lists = SURER * LEAST_RANKED / (1.0 - MODEL_SHARE)
         seconds = n_scores * sum(self.seconds_per_score)
         environment = jinja2.Environment(  # noqa: S701 - plain text
             loader=jinja2.PackageLoader("sampled_metrics.budget"),
@@ -199,6 +195,7 @@ class BudgetResult(Shown):
             users=count(self.n_users, "user"),
             correction=correction,
             orders=orders,
+            least_ranked=LEAST_RANKED,
             enough=lists * self.n_candidates / self.n_users**2,
             n_scores=n_scores,
             seconds=float(f"{seconds:.2g}"),
@@ -206,20 +203,10 @@ class BudgetResult(Shown):
         return notes.rstrip()
 
 
-def depth_of(audit: Audit) -> float:
-    """Depth of the proxy's order, by the audited users with all candidates scored."""
-    counts = audit.model.counts
-    frame = counts.frame
-    is_confirmed = counts.left.sum(1)[audit.users] == 0
-    users = audit.users[is_confirmed]
-    if users.size < LEAST_CONFIRMED:
-        return math.nan
-    weight = 1.0 / audit.reached[users]
-    better = frame.by_user(counts.better.T.astype(np.float64))[:, users] @ weight
-    sums = np.concatenate([[0.0], np.cumsum(better)])
-    if not sums[-1]:
-        return 0.0
-    return float(np.interp(DEPTH_SHARE * sums[-1], sums, frame.edges))
+def n_ranked(audit: Audit) -> int:
+    """Count the audited users whose candidates were all scored."""
+    left = audit.model.counts.left.sum(1)
+    return int(np.count_nonzero(left[audit.users] == 0))
 
 
 def p_value(estimate: Estimate, level: float) -> float:

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -278,7 +278,8 @@ def _likely(problem: Problem) -> Float:
     Above rank n/m sampled ranks say nothing, and the equal start decides. Few steps fit them no
     closer than D users determine them (see `benchmarks/likely.py`).
     """
-    mixture = _uniform_mixture(problem.measures, problem.n, problem.m, problem.sampling)
+    measures = tuple(problem.measures)
+    mixture = _uniform_mixture(measures, problem.n, problem.m, problem.sampling)
     vectors = _after_steps(_steps(problem.n_users), *mixture, problem.shares)
     for place, measure in enumerate(problem.measures):
         if measure.metric.needs_candidates:
@@ -296,7 +297,7 @@ def likely_estimates(
     """
     users = histograms[0].sum()
     shares = histograms.T / users
-    start, given, values = _uniform_mixture(measures, n, m, sampling)
+    start, given, values = _uniform_mixture(tuple(measures), n, m, sampling)
     weights = np.repeat(start[:, np.newaxis], len(histograms), axis=1)
     for _ in range(_steps(users)):
         weights = em_step(given, weights, shares)
@@ -311,13 +312,14 @@ def _steps(users: float) -> int:
     return max(round(math.sqrt(users) / _USERS_OF_A_STEP), 1)
 
 
+@lru_cache(maxsize=4)
 def _uniform_mixture(
-    measures: Sequence[Measure], n: int, m: int, sampling: Sampling | str
+    measures: tuple[Measure, ...], n: int, m: int, sampling: Sampling | str
 ) -> tuple[Float, Float, Float]:
     """Uniform distributions on the ranks 1 ... k.
 
     Their weights at the start, and by distribution the probabilities of sampled ranks and the
-    metrics.
+    metrics; not to be changed, because they are cached.
     """
     points, widths = _spread_points(n)
     tied = Ranks(np.full(points.size, n), np.zeros_like(points), points - 1)

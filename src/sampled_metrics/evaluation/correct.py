@@ -232,11 +232,7 @@ def correct(
                 Corrected(
                     metric=str(measure),
                     estimator=str(estimator),
-                    value=mean.value,
-                    std_error=mean.std_error,
-                    ci_low=mean.ci_low,
-                    ci_high=mean.ci_high,
-                    n_users=mean.n_users,
+                    **mean._asdict(),
                     range_low=ranges[i].low,
                     range_high=ranges[i].high,
                     shape=name_of(shape),

@@ -21,7 +21,6 @@ from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors,
 from sampled_metrics.intervals.kernels import bins_of, kernel
 from sampled_metrics.intervals.population import Moments, Population
 from sampled_metrics.intervals.ranges import least_difference, unbiased_auc
-from sampled_metrics.intervals.shapes import NONE, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import SampledRanks, Sampling
 
@@ -194,9 +193,7 @@ def deciding_differences(
     for result in results:
         a = samples[result.a]
         b = samples[result.b]
-        pair = Pair(
-            _fitted(a, shape), _fitted(b, shape), result.n_users, drawn=True, sampling=a.sampling
-        )
+        pair = Pair(_fitted(a), _fitted(b), result.n_users, drawn=True, sampling=a.sampling)
         found: dict[int | None, float] = {}
         found[a.n_negatives] = (result.range_high - result.range_low) / 2.0
         sizes: list[int | None] = [None]
@@ -213,10 +210,7 @@ def deciding_differences(
 
 
 @lru_cache(maxsize=64)
-def _fitted(sample: SampledRanks, shape: str | float) -> Population:
+def _fitted(sample: SampledRanks) -> Population:
     """Fit a distribution of true ranks to sampled ranks."""
     counts = np.bincount(sample.sampled_ranks - 1, minlength=sample.n_negatives + 1)
-    if name_of(shape) == NONE:
-        population, _ = Population.estimated(counts, sample.mean_candidates, sample.sampling)
-        return population
     return Population.non_increasing(counts, sample.mean_candidates, sample.sampling)

@@ -266,11 +266,7 @@ def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluate
             Evaluated(
                 metric=str(measure),
                 ties=ties,
-                value=mean.value,
-                std_error=mean.std_error,
-                ci_low=mean.ci_low,
-                ci_high=mean.ci_high,
-                n_users=mean.n_users,
+                **mean._asdict(),
                 n_items=found.n_items or None,
                 effective_users=effective_users,
             )

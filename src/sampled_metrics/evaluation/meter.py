@@ -7,6 +7,7 @@ from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
@@ -36,10 +37,18 @@ from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import question_ranks, question_samples
 
-_SETTINGS = (
-    *("metrics", "n_items", "given_negatives", "sampling", "missing"),
-    *("ties", "seed", "confidence"),
-)
+
+class _Settings(NamedTuple):
+    """Arguments in which meters agree whose rows are put together."""
+
+    metrics: list[str]
+    n_items: int | None
+    n_negatives: int | None
+    sampling: str | None
+    missing: str
+    ties: str | None
+    seed: int
+    confidence: float
 
 
 class _Rows(NamedTuple):
@@ -71,12 +80,20 @@ class _Rows(NamedTuple):
         users: Any = select_rows(self.users, rows)
         return _Rows(counts, users)
 
-    def sums(self) -> Int:
-        """Return numbers of each row that are the same where its counts are, a row for each."""
+    def facts(self) -> pd.DataFrame:
+        """Return the user of each row, and numbers that are the same where its counts are."""
         counts = self.counts
         first = starts(counts.n_found)
-        of_items = [np.add.reduceat(values, first) for values in (counts.better, counts.tied)]
-        return np.column_stack([counts.candidates, counts.n_found, counts.lost, *of_items])
+        return pd.DataFrame(
+            {
+                "user": self.users,
+                "candidates": counts.candidates,
+                "found": counts.n_found,
+                "lost": counts.lost,
+                "better": np.add.reduceat(counts.better, first),
+                "tied": np.add.reduceat(counts.tied, first),
+            }
+        )
 
 
 class RankMeter:
@@ -140,30 +157,19 @@ class RankMeter:
             raise InputError(
                 "n_negatives is given without n_items, the candidates of full rankings"
             )
-        check_arguments(
-            n_items=n_items,
-            n_negatives=n_negatives,
-            sampling=sampling,
-            missing=missing,
-            ties=ties,
-            seed=seed,
-            confidence=confidence,
+        check_arguments(n_items=n_items, n_negatives=n_negatives, sampling=sampling)
+        check_arguments(missing=missing, ties=ties, seed=seed, confidence=confidence)
+        names = [str(measure) for measure in parse_measures(metrics)]
+        self._settings = _Settings(
+            names, n_items, n_negatives, sampling, missing, ties, seed, confidence
         )
-        self._metrics = [str(measure) for measure in parse_measures(metrics)]
-        self._n_items = n_items
-        self._given_negatives = n_negatives
-        self._sampling = sampling
-        self._missing = missing
-        self._ties = ties
-        self._seed = seed
-        self._confidence = confidence
         self._n_jobs = n_jobs
         self.reset()
 
     def reset(self) -> None:
         """Forget all batches."""
         self._batches: list[_Rows] = []
-        self._others: list[_Rows] = []  # rows of each of the other meters
+        self._others: list[list[_Rows]] = []  # batches of each of the other meters
         self._n_negatives: int | None = None
         self._is_whole = False  # whether the rows of other processes are here
 
@@ -213,22 +219,20 @@ class RankMeter:
         batches, count once, which needs their ids; rows are then in order of users.
         """
         for other in others:
-            for name in _SETTINGS:
-                mine = getattr(self, f"_{name}")
-                theirs = getattr(other, f"_{name}")
+            both = zip(_Settings._fields, self._settings, other._settings, strict=True)
+            for name, mine, theirs in both:
                 if mine != theirs:
-                    name = name.replace("given", "n")
                     raise InputError(f"meters differ in {name}: {mine} and {theirs}")
-            for rows in other._parts():
-                self._check(rows, other._n_negatives, "meters")
-                self._others.append(rows)
+            for meter in other._meters():
+                self._check(meter[0], other._n_negatives, "meters")
+                self._others.append([*meter])
                 self._n_negatives = other._n_negatives
         self._is_whole = True
         return self
 
     def __add__(self, other: Self) -> Self:
         """Return a meter with the rows of both."""
-        return self._copy().merge(other)
+        return self._empty().merge(self, other)
 
     def sync(self, group: Any = None) -> Self:
         """Return a meter with the rows of all processes of torch.distributed, which all call this.
@@ -238,65 +242,65 @@ class RankMeter:
         """
         distributed = _distributed()
         if distributed is None:
-            return self._copy()
+            return self._empty().merge(self)
         meters: list[Any] = [None] * distributed.get_world_size(group)
         distributed.all_gather_object(meters, self, group=group)
         return meters[0].merge(*meters[1:])
 
-    def _copy(self) -> Self:
+    def _empty(self) -> Self:
         made = copy(self)
-        made._batches = [*self._batches]
-        made._others = [*self._others]
+        made.reset()
         return made
 
     def _check(self, rows: _Rows, n_negatives: int | None, what: str) -> None:
         """Raise InputError for rows unlike those that are here."""
-        known = [*self._batches[:1], *self._others[:1]]
-        if not known:
+        meters = self._meters()
+        if not meters:
             return
         if n_negatives != self._n_negatives:
             raise InputError(
                 f"found {_kind(n_negatives)}, but {_kind(self._n_negatives)} in earlier {what}"
             )
-        if kind_of_ids(rows.users) != kind_of_ids(known[0].users):
+        if kind_of_ids(rows.users) != kind_of_ids(meters[0][0].users):
             raise InputError(
                 f"users are given with some {what} only, or numbers with some and text with "
                 "others; expected ids of one kind with all or none"
             )
 
-    def _parts(self) -> list[_Rows]:
-        """Return the rows of each meter that has any."""
-        if not self._batches:
-            return self._others
-        return [_Rows.of(self._batches), *self._others]
+    def _meters(self) -> list[list[_Rows]]:
+        """Return the batches of each meter that has any."""
+        return [meter for meter in (self._batches, *self._others) if meter]
 
     def ranks(self) -> Ranks | SampledRanks:
         """Return the ranks of all batches, which `compare` and `report` take too."""
-        parts = self._parts()
-        if not parts:
+        meters = self._meters()
+        if not meters:
             raise InputError("no ranks yet; call update with a batch first")
-        counts, users = _together(parts)
-        candidates = counts.candidates
+        counts, users = _together(meters)
+        settings = self._settings
+        n = counts.candidates
         if self._n_negatives is None:
-            if self._n_items is None and (candidates == candidates[0]).all():
-                ask_of_seen_items(candidates.size, int(candidates[0]))
-            n_found = None if (counts.n_found == 1).all() else counts.n_found
-            n_missing = int(np.count_nonzero(counts.lost))
-            better, tied = counts.better, counts.tied
+            if settings.n_items is None and (n == n[0]).all():
+                ask_of_seen_items(n.size, int(n[0]))
             full = Ranks(
-                candidates, better, tied, n_found=n_found, users=users, n_missing=n_missing
+                n,
+                counts.better,
+                counts.tied,
+                n_found=None if (counts.n_found == 1).all() else counts.n_found,
+                users=users,
+                n_missing=int(np.count_nonzero(counts.lost)),
             )
             question_ranks(full)
             return full
-        ties = "random" if self._ties is None else self._ties
+        ties = "random" if settings.ties is None else settings.ties
         check_arguments(tie_policy=ties)
         sampled = SampledRanks.from_counts(
             Samples.of_rows(counts, users),
-            n_items=self._n_items,
+            n_items=settings.n_items,
             n_negatives=self._n_negatives,
-            sampling=self._sampling,
+            sampling=settings.sampling,
             ties=ties,
-            seed=self._seed,
+            seed=settings.seed,
         )
         question_samples(sampled)
         return sampled
@@ -318,16 +322,15 @@ class RankMeter:
                 "alone; for those of all call compute(sync=True) in each process",
             )
         ranks = self.ranks()
+        metrics, *_, ties, seed, confidence = self._settings
         if isinstance(ranks, SampledRanks):
-            return correct(ranks, self._metrics, confidence=self._confidence)
-        ties = "expected" if self._ties is None else self._ties
-        return evaluate(
-            ranks, self._metrics, ties=ties, confidence=self._confidence, seed=self._seed
-        )
+            return correct(ranks, metrics, confidence=confidence)
+        ties = "expected" if ties is None else ties
+        return evaluate(ranks, metrics, ties=ties, confidence=confidence, seed=seed)
 
     def __len__(self) -> int:
         """Return the number of rows of all batches."""
-        return sum(rows.counts.candidates.size for rows in [*self._batches, *self._others])
+        return sum(map(_size, self._meters()))
 
     def _of_scores(self, scores: ArrayLike, positive: ArrayLike) -> tuple[Counts, int | None]:
         """Return the counts of scores, and the number of negatives, None of full rankings."""
@@ -335,27 +338,29 @@ class RankMeter:
         if not is_elsewhere(scores):
             matrix = as_array(scores, "scores")
         width = matrix.shape[-1]
-        m = self._given_negatives
+        n = self._settings.n_items
+        m = self._settings.n_negatives
         if m is not None and width != m + 1:
             raise InputError(f"scores have {width} columns; expected {m + 1}, 1 + n_negatives")
-        if m is None and self._n_items is not None:
-            if width > self._n_items:
+        if m is None and n is not None:
+            if width > n:
                 raise InputError(
-                    f"scores have {width} columns, more than n_items, {self._n_items}; "
+                    f"scores have {width} columns, more than n_items, {n}; "
                     "leave n_items out if they are of all items"
                 )
-            if width < self._n_items:
+            if width < n:
                 m = width - 1
+        missing = self._settings.missing
         counts = counts_beside(
-            matrix, positive, is_full=m is None, missing=self._missing, n_jobs=self._n_jobs
+            matrix, positive, is_full=m is None, missing=missing, n_jobs=self._n_jobs
         )
         return counts, m
 
     def _of_ranks(self, ranks: ArrayLike) -> tuple[Counts, int | None]:
         """Return the counts of ranks without ties, likewise."""
         values: Int = integers("ranks", ranks, is_column=True)
-        m = self._given_negatives
-        most = self._n_items if m is None else m + 1
+        m = self._settings.n_negatives
+        most = self._settings.n_items if m is None else m + 1
         if most is None:
             raise InputError("ranks need n_items, and n_negatives if they are among negatives")
         require("ranks", values, (values >= 1) & (values <= most), f"1 to {most}")
@@ -370,23 +375,24 @@ def _is_empty(batch: Any) -> bool:
     return tuple(getattr(batch, "shape", ()))[:1] == (0,)
 
 
-def _together(parts: list[_Rows]) -> _Rows:
+def _size(meter: list[_Rows]) -> int:
+    """Count the rows of a meter."""
+    return sum(rows.counts.candidates.size for rows in meter)
+
+
+def _together(meters: list[list[_Rows]]) -> _Rows:
     """Return the rows of several meters by user, without users that an earlier meter has."""
-    rows = _Rows.of(parts)
-    if len(parts) == 1 or rows.users is None:
+    rows = _Rows.of([batch for meter in meters for batch in meter])
+    if len(meters) == 1 or rows.users is None:
         return rows
-    meter = np.repeat(np.arange(len(parts)), [part.counts.candidates.size for part in parts])
-    users, user = np.unique(rows.users, return_inverse=True)
-    first = np.full(users.size, len(parts))
-    np.minimum.at(first, user, meter)
-    is_again = meter > first[user]
-    of_rows = np.column_stack([user, rows.sums()])
-    _, row = np.unique(of_rows, axis=0, return_inverse=True)
-    differs = is_again & ~np.isin(row, row[~is_again])
+    meter = pd.Series(np.repeat(np.arange(len(meters)), list(map(_size, meters))))
+    is_again = meter > meter.groupby(rows.users).transform("min")
+    differs = is_again & ~rows.facts().duplicated()
     if differs.any():
-        raise InputError(f"user {users[user[np.argmax(differs)]]} has other ranks in two meters")
+        user = rows.users[differs.argmax()]
+        raise InputError(f"user {user} has other ranks in two meters")
     kept = np.flatnonzero(~is_again)
-    return rows.take(kept[np.argsort(user[kept], kind="stable")])
+    return rows.take(kept[np.argsort(rows.users[kept], kind="stable")])
 
 
 def _distributed() -> Any:

@@ -59,11 +59,13 @@ def questioned_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation
 
 def _are_same(a: Ranks | SampledRanks, b: Ranks | SampledRanks) -> bool:
     """Return whether two recommenders have all ranks in common."""
-    if isinstance(a, Ranks) and isinstance(b, Ranks):
-        return np.array_equal(a.n_better, b.n_better) and np.array_equal(a.n_tied, b.n_tied)
-    if isinstance(a, SampledRanks) and isinstance(b, SampledRanks):
-        return np.array_equal(a.sampled_ranks, b.sampled_ranks)
-    return False
+    return all(map(np.array_equal, _ranks_of(a), _ranks_of(b)))
+
+
+def _ranks_of(ranks: Ranks | SampledRanks) -> list[Int]:
+    if isinstance(ranks, SampledRanks):
+        return [ranks.sampled_ranks]
+    return [ranks.n_better, ranks.n_tied]
 
 
 def paired_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:

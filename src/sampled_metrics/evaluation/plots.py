@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.text import digits, span
+from sampled_metrics.evaluation.results import UNDECIDED, count
 from sampled_metrics.metrics.measures import Measure, parse_measure
 
 STYLE = Path(__file__).with_name("plots.mplstyle")
@@ -28,10 +29,8 @@ _LINE: dict[str, Any] = {
 _MARK: dict[str, Any] = {"linestyle": "", "markersize": 5}
 _EXACT = {"linestyle": "", "color": "black", "marker": "|", "markersize": 16, "markeredgewidth": 2}
 _ASIDE = 0.14  # between estimators in a line, so that equal ones are seen
-_EDGES = {True: (1.0, ">", 1.02), False: (0.0, "<", 0.015)}  # right and left: arrow, number beside
 _ROOM = 0.05  # beyond all that is drawn, in parts of its width
 _DECIDED = 0.95  # probability that a plan asks for
-_FAR = 0.6  # share of the width of all else, beyond which an uncorrected value is drawn at the edge
 
 
 def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: Any) -> Any:
@@ -41,32 +40,50 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
     except ModuleNotFoundError as error:
         raise InputError("plots need matplotlib: pip install 'sampled-metrics[plot]'") from error
     table = table.assign(metric=table["metric"].map(parse_measure))
+    style = {**mpl.rc_params_from_file(STYLE, use_default_template=False), "font.size": 9}
     if "probability" in table:
-        return _draw_plan(table, axes)
+        with mpl.rc_context(style):
+            return _draw_plan(table, axes)
+    with mpl.rc_context({**style, "axes.grid.axis": "x"}):
+        return _draw_results(table, exact, axes)
+
+
+def _axes_for(number: int, height: float, axes: Any) -> tuple[Any, list[Any]]:
+    """Return axes of the caller, or of a new figure, also as a list."""
+    if axes is None:
+        from matplotlib import pyplot
+
+        _, axes = pyplot.subplots(number, figsize=(6, height), layout="constrained")
+    panels = list(np.array([axes], dtype=object).flat)
+    if len(panels) != number or not all(hasattr(panel, "set_ylim") for panel in panels):
+        raise InputError(f"axes must be {number} axes of Matplotlib, one for each metric")
+    return axes, panels
+
+
+def _draw_results(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: Any) -> Any:
+    """Draw a panel for each metric, and return the axes."""
     table, value, line, names = _contents(table)
     known = _exact_values(exact, [*names, "metric"], value)
     metrics: list[Any] = list(table.groupby("metric", sort=False))
     ends = _axes_of(table, value, known)
+    # A table has a row for each line and estimator.
+    height = 0.5 + 0.5 * len(metrics) + 0.3 * len(table) / table["estimator"].nunique()
+    given = axes
+    axes, panels = _axes_for(len(metrics), height, given)
+    for panel, (metric, rows) in zip(panels, metrics, strict=True):
+        of_metric = {key[:-1]: number for key, number in known.items() if key[-1] == metric}
+        panel.set_xlim(ends[metric])
+        _draw_metric(panel, rows, value, line, names, of_metric)
+        panel.set_title(_verdict(metric.label, rows))
+    panels[-1].set_xlabel(f"{value} (fraction)")
+    drawn = {mark.get_label(): mark for panel in panels for mark in panel.lines}
     labels = [line, *table["estimator"].unique(), "exact"]
-    style = {**mpl.rc_params_from_file(STYLE, use_default_template=False), "font.size": 9}
-    with mpl.rc_context({**style, "axes.grid.axis": "x"}):
-        own = axes is None
-        if own:
-            from matplotlib import pyplot
-
-            # A table has a row for each line and estimator.
-            height = 0.5 + 0.5 * len(metrics) + 0.3 * len(table) / table["estimator"].nunique()
-            _, axes = pyplot.subplots(len(metrics), figsize=(6, height), layout="constrained")
-        panels = np.array([axes], dtype=object).ravel()
-        if len(panels) != len(metrics) or not all(hasattr(panel, "set_ylim") for panel in panels):
-            raise InputError(f"axes must be {len(metrics)} axes of Matplotlib, one for each metric")
-        for panel, (metric, rows) in zip(panels, metrics, strict=True):
-            of_metric = {key[:-1]: number for key, number in known.items() if key[-1] == metric}
-            panel.set_xlim(ends[metric])
-            _draw_metric(panel, rows, value, line, names, of_metric)
-            panel.set_title(_verdict(metric.label, rows))
-        panels[-1].set_xlabel(f"{value} (fraction)")
-        _draw_legend(panels, labels, own)
+    labels = [label for label in labels if label in drawn]
+    marks = [drawn[label] for label in labels]
+    if given is None:
+        panels[0].figure.legend(marks, labels, loc="outside upper left", ncols=6, columnspacing=1)
+    else:
+        panels[0].legend(marks, labels)
     return axes
 
 
@@ -99,24 +116,19 @@ def _axes_of(
     """Choose the ends of the axis of each metric.
 
     Metrics that can be compared share one, which begins at 0; those that compare with all
-    candidates, such as AUC, have their own. An axis of differences holds 0. Uncorrected values far
-    from all else do not count.
+    candidates, such as AUC, have their own. An axis of differences holds 0.
     """
     by_all = table["metric"].map(lambda measure: measure.metric.needs_candidates)
     ends: dict[Measure, tuple[float, float]] = {}
     for _, rows in table.groupby(by_all):
         names = list(rows["metric"].unique())
         known = [number for key, number in exact.items() if key[-1] in names]
-        is_sampled = rows["estimator"] == "sampled"
-        ranges = [rows["range_low"], rows["range_high"]]
-        places = np.concatenate([*ranges, rows.loc[~is_sampled, value], known])
-        low = np.nanmin(places)
-        high = np.nanmax(places)
-        reach = _FAR * (high - low) or np.inf
-        sampled = rows.loc[is_sampled, value]
-        near = sampled[sampled.between(low - reach, high + reach)]
-        low = float(min([0.0, low, *near]))
-        high = float(max([0.0, high, *near])) or 1.0
+        drawn = [rows[column] for column in ("range_low", "range_high", value)]
+        places = np.concatenate([*drawn, known, [0.0]])
+        low = float(np.nanmin(places))
+        high = float(np.nanmax(places))
+        if low == high:
+            high = 1.0
         room = _ROOM * (high - low)
         first = low - room if value == "difference" else 0.0
         ends |= dict.fromkeys(names, (first, high + room))
@@ -128,56 +140,29 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
 
     Full rankings stand at the right end. Returns the axes.
     """
-    import matplotlib as mpl
-
-    style = mpl.rc_params_from_file(STYLE, use_default_template=False)
-    with mpl.rc_context({**style, "font.size": 9}):
-        if axes is None:
-            from matplotlib import pyplot
-
-            _, axes = pyplot.subplots(figsize=(6, 3.2), layout="constrained")
-        if not hasattr(axes, "set_ylim"):
-            raise InputError("axes must be 1 axes of Matplotlib")
-        sizes = table["n_negatives"].dropna().astype(int).unique()
-        full = 2 * max(sizes, default=1)
-        by_metric: Any = table.groupby("metric", sort=False)
-        for place, (metric, rows) in enumerate(by_metric):
-            color, marker = _LOOKS[place % len(_LOOKS)]
-            at = rows["n_negatives"].fillna(full)
-            look = {"color": color, "marker": marker, "markersize": 4}
-            axes.plot(at, rows["probability"], label=metric.label, **look)
-        axes.axhline(_DECIDED, color="0.4", linewidth=1, linestyle="--")
-        axes.annotate("95 %", (1, _DECIDED), xycoords=axes.get_yaxis_transform(),
-                      xytext=(3, 0), textcoords="offset points", va="center")  # fmt: skip
-        axes.set(xscale="log", ylim=(-0.02, 1.03), ylabel="probability of a decision")
-        axes.set_xlabel("negatives per user")
-        marked = [m for m in sizes if str(m).strip("0") in ("1", "")] or list(sizes)
-        axes.set_xticks([*marked, full], [*(f"{m:,}" for m in marked), "all"])
-        axes.minorticks_off()
-        first = table.iloc[0]
-        n_users = _users(first["n_users"])
-        exact = f"{first['exact_a']:.4f} and {first['exact_b']:.4f}"
-        axes.set_title(f"{n_users}, {first['metric'].label} {exact}")
-        if table["metric"].nunique() > 1:
-            axes.legend()
+    given = axes
+    axes, (panel,) = _axes_for(1, 3.2, given)
+    sizes = table["n_negatives"].dropna().astype(int).unique()
+    full = 2 * max(sizes, default=1)
+    metrics: list[Any] = list(table.groupby("metric", sort=False))
+    for metric, rows in metrics:
+        color, marker = _LOOKS[len(panel.lines) % len(_LOOKS)]
+        at = rows["n_negatives"].fillna(full)
+        look = {"color": color, "marker": marker, "markersize": 4}
+        panel.plot(at, rows["probability"], label=metric.label, **look)
+    panel.axhline(_DECIDED, color="0.4", linewidth=1, linestyle="--")
+    panel.set(xscale="log", ylim=(-0.02, 1.03), ylabel="probability of a decision")
+    panel.set_yticks([0.0, 0.5, _DECIDED], ["0 %", "50 %", "95 %"])
+    panel.set_xlabel("negatives per user")
+    marked = [m for m in sizes if str(m).strip("0") in ("1", "")] or list(sizes)
+    panel.set_xticks([*marked, full], [*(f"{m:,}" for m in marked), "all"])
+    panel.minorticks_off()
+    first = table.iloc[0]
+    exact = f"{digits(first['exact_a'])} and {digits(first['exact_b'])}"
+    panel.set_title(f"{count(first['n_users'], 'user')}, {first['metric'].label} {exact}")
+    if len(metrics) > 1:
+        panel.legend()
     return axes
-
-
-def _draw_legend(panels: NDArray[Any], labels: list[str], own: bool) -> None:
-    """Explain the marks of all panels, above a figure of our own, else in the first panel."""
-    every = sorted((line for panel in panels for line in panel.lines), key=_is_at_edge)
-    drawn = {line.get_label(): line for line in reversed(every)}
-    names = [name for name in labels if name in drawn]
-    lines = [drawn[name] for name in names]
-    if own:
-        panels[0].figure.legend(lines, names, loc="outside upper left", ncols=6, columnspacing=1)
-    else:
-        panels[0].legend(lines, names)
-
-
-def _is_at_edge(line: Any) -> bool:
-    """Whether this is the arrow of a value outside of the axis."""
-    return line.get_marker() in [arrow for _, arrow, _ in _EDGES.values()]
 
 
 def _draw_metric(
@@ -188,13 +173,8 @@ def _draw_metric(
     names: list[str],
     exact: Mapping[tuple[Any, ...], float],
 ) -> None:
-    """Draw the results of one metric, a line for each recommender or pair.
-
-    An uncorrected value outside of the axis is an arrow at the edge, with its number.
-    """
+    """Draw the results of one metric, a line for each recommender or pair."""
     estimators = list(rows["estimator"].unique())
-    first, last = axes.get_xlim()
-    across = axes.get_yaxis_transform()
     lines: list[Any] = [((), rows)]
     if names:
         lines = list(rows.groupby(names, sort=False))
@@ -204,14 +184,8 @@ def _draw_metric(
         for value, estimator in zip(of_line[column], of_line["estimator"], strict=True):
             place = estimators.index(estimator)
             color, marker = _LOOKS[place % len(_LOOKS)]
-            look = {"label": estimator, "color": color, **_MARK}
             at = height + _ASIDE * (place - (len(estimators) - 1) / 2)
-            if estimator != "sampled" or first <= value <= last:
-                axes.plot(value, at, marker=marker, **look)
-                continue
-            edge, arrow, beside = _EDGES[value > last]
-            axes.text(beside, at, f"{value:.3g}", va="center", color=color, transform=across)
-            axes.plot(edge, at, marker=arrow, transform=across, clip_on=False, **look)
+            axes.plot(value, at, label=estimator, color=color, marker=marker, **_MARK)
         if key in exact:
             axes.plot(exact[key], height, label="exact", **_EXACT)
     axes.set_yticks(range(len(lines)), [_name(key, of_line) for key, of_line in lines])
@@ -225,18 +199,14 @@ def _name(key: tuple[str, ...], rows: pd.DataFrame) -> str:
     if key:
         return " - ".join(key)
     n_users = rows["n_users"].iloc[0] if "n_users" in rows else None
-    return "" if pd.isna(n_users) else _users(n_users)
-
-
-def _users(number: float) -> str:
-    return "1 user" if number == 1 else f"{number:,.0f} users"
+    return "" if pd.isna(n_users) else count(int(n_users), "user")
 
 
 def _verdict(metric: str, rows: pd.DataFrame) -> str:
     """Say the result for a metric: the order of a pair, or the range of a recommender."""
     if "order" in rows:
         pairs = rows.drop_duplicates(["a", "b"])
-        n_decided = (pairs["order"] != "undecided").sum()
+        n_decided = (pairs["order"] != UNDECIDED).sum()
         if len(pairs) > 1:
             return f"{metric}: {n_decided} of {len(pairs)} pairs decided"
         order = pairs["order"].iloc[0]
@@ -244,10 +214,9 @@ def _verdict(metric: str, rows: pd.DataFrame) -> str:
             return f"{metric}: {order}"
         return f"{metric}: {pairs[order].item()} is better"
     ranges = rows[["range_low", "range_high"]].drop_duplicates()
-    if len(ranges) > 1:
+    if len(ranges) > 1 or ranges.isna().any(axis=None):
         return metric
-    low, high = ranges.iloc[0]
-    return f"{metric}: {low:.4f} to {high:.4f}"
+    return f"{metric}: {span(*ranges.iloc[0])}"
 
 
 def _exact_values(

@@ -47,8 +47,7 @@ class Shown(ABC):
 
         Of a plan, draw how likely an order is decided by the number of negatives. Returns the axes,
         an array of them if there are several metrics. Metrics share an axis that begins at 0; those
-        that compare with all candidates, such as AUC, have their own. An uncorrected value far
-        outside of the range is an arrow at the edge.
+        that compare with all candidates, such as AUC, have their own.
 
         `exact` are results of `evaluate` or `compare` to be drawn beside the estimates, or values
         by metric, or by (recommender, metric) if there are several. `axes` are Matplotlib's, one

@@ -165,7 +165,7 @@ def n_rows(relevant: Any) -> int:
 def function(score: Score, relevant: Any) -> Scores:
     """Take a function of rows of users; the scores of the first tell the number of items."""
     n_users = n_rows(relevant)
-    shape = np.shape(score(np.zeros(1, np.int64)))
+    shape = np.shape(score(np.zeros(min(n_users, 1), np.int64)))
     if len(shape) != 2:
         raise InputError(f"scores have shape {shape}, expected (1, items) for the first user")
     return Scores(score, (n_users, shape[1]))

@@ -346,70 +346,45 @@ def prior_shapes(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, S
     """Calculate the shapes of metrics of the users of `ranks` in a uniformly random ranking.
 
     The ranks of one relevant item are summed over; further relevant items of its user have ranks
-    drawn with a fixed seed. The range is from the worst value to the best value that any
-    of the users can have.
+    drawn with a fixed seed, and the range is then from 0 to 1.
 
     Examples
     --------
-    >>> several = Ranks([9, 9], [0, 1, 4], [0, 0, 0], n_found=[2, 1])
-    >>> (shape,) = prior_shapes([Measure("precision", 4)], several).values()
-    >>> shape.low, shape.high  # no item or both items of the first user in the top 4
-    (0.0, 0.5)
+    >>> (shape,) = prior_shapes([Measure("recall", 4)], Ranks([8, 8], [0, 1], [0, 0])).values()
+    >>> shape.mean, shape.low, shape.high
+    (0.5, 0.0, 1.0)
     """
     n = ranks.mean_candidates or _UNKNOWN_SIZE
     places, weights = rank_rule(list(measures), n, 1)
     if (ranks.n_relevant == 1).all():
         return {measure: Shape.of(measure.at(places, n), weights) for measure in measures}
     drawn = _at_places(ranks, places)
-    tied = _all_tied(ranks)
     shapes = {}
     for measure in measures:
-        low = 0.0
-        high = 1.0
-        if not measure.metric.pooled:
-            low = float(metrics.values(measure, tied, "pessimistic").min())
-            high = float(metrics.values(measure, tied, "optimistic").max())
         shape = Shape.of(metrics.values(measure, drawn), weights)
-        shapes[measure] = shape._replace(low=low, high=high)
+        shapes[measure] = shape._replace(low=0.0, high=1.0)
     return shapes
 
 
 def _at_places(ranks: Ranks, places: Float) -> Ranks:
     """Rank an item of some user at each place, and the user's remaining items at random."""
     rng = np.random.default_rng(0)
-    rows = np.linspace(0, len(ranks) - 1, places.size).astype(np.int64)
-    n_relevant = ranks.n_relevant[rows]
+    users = ranks.take(np.linspace(0, len(ranks) - 1, places.size).astype(np.int64))
+    n_relevant = users.n_relevant
     n = np.maximum(ranks.mean_candidates or _UNKNOWN_SIZE, n_relevant + 1)
     first = np.minimum(np.rint(places).astype(np.int64), n) - 1
     begins = starts(n_relevant)
-    item = np.ones(int(n_relevant.sum()), bool)
-    item[begins] = False
-    above = np.empty(item.size, np.int64)
+    is_other = np.ones(int(n_relevant.sum()), bool)
+    is_other[begins] = False
+    above = np.empty(is_other.size, np.int64)
     above[begins] = first
     others = random_places(n - 1, n_relevant - 1, rng)
-    above[item] = others + (others >= np.repeat(first, n_relevant - 1))
-    return _made(ranks, rows, n, above, np.zeros_like(above), rng)
-
-
-def _all_tied(ranks: Ranks) -> Ranks:
-    """Tie all candidates of one user of each kind: candidates, and number of relevant items."""
-    n = np.where(ranks.n_candidates > 0, ranks.n_candidates, _UNKNOWN_SIZE)
-    n = np.maximum(n, ranks.n_relevant)
-    _, rows = np.unique(np.column_stack([n, ranks.n_relevant]), axis=0, return_index=True)
-    tied = np.repeat(n[rows] - 1, ranks.n_relevant[rows])
-    return _made(ranks, rows, n[rows], np.zeros_like(tied), tied, None)
-
-
-def _made(
-    ranks: Ranks, rows: Int, n: Int, above: Int, tied: Int, rng: np.random.Generator | None
-) -> Ranks:
-    """Rank the relevant items of some users anew; items with grades in a random order by `rng`."""
-    users = ranks.take(rows)
+    above[is_other] = others + (others >= np.repeat(first, n_relevant - 1))
     grades = users.relevance
-    if grades is not None and rng is not None:
-        user = np.repeat(np.arange(rows.size), users.n_relevant)
+    if grades is not None:
+        user = np.repeat(np.arange(len(users)), n_relevant)
         grades = grades[np.lexsort((rng.random(user.size), user))]
-    made = Ranks(n, above, tied, n_found=users.n_relevant, relevance=grades)
+    drawn = Ranks(n, above, np.zeros_like(above), n_found=n_relevant, relevance=grades)
     if ranks.min_relevance > 0.0:
-        made = made.at_least(ranks.min_relevance)
-    return made
+        return drawn.at_least(ranks.min_relevance)
+    return drawn

@@ -70,11 +70,8 @@ def _means(keys: Float, *columns: Int) -> tuple[list[Int], Float]:
 
 
 def sizes_up_to(largest: int, wanted: Iterable[int]) -> list[int]:
-    """Numbers of negatives: the wanted ones, and round ones that are not close to them."""
-    sizes = {largest, *(m for m in wanted if 1 <= m <= largest)}
-    exact = np.array(list(sizes))
-    far = [m for m in SIZES if m < largest and np.abs(np.log(m / exact)).min() > 0.2]
-    return sorted(sizes.union(far))
+    """Numbers of negatives: the wanted ones, round ones, and the largest."""
+    return sorted({m for m in (*wanted, *SIZES, largest) if 1 <= m <= largest})
 
 
 def settings(

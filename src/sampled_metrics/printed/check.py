@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property, partial
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import BEFORE_LAST, NONE, assumed, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.printed import consistency, flags
-from sampled_metrics.printed.consistency import Placed, go_together
+from sampled_metrics.printed.consistency import OUTSIDE, Placed
 from sampled_metrics.printed.flags import Flag
 from sampled_metrics.printed.rows import PrintedRow, read_printed
 from sampled_metrics.printed.statement import About, Printed, solve, state
@@ -50,8 +49,10 @@ class Checked:
         there is no range.
     flags
         Numbers that do not go together.
-    measured
+    measured, standing
         The exact metric of `metric`, if the table has it and there is a range, and where it lies.
+    placed
+        All exact metrics of the row likewise.
     """
 
     row: int
@@ -70,18 +71,14 @@ class Checked:
     range_high: float | None = None
     likely: float | None = None
     flags: tuple[Flag, ...] = ()
-    measured: Placed | None = None
-    place: Callable[[], list[Placed]] = field(default=list, repr=False, compare=False)
+    measured: float | None = None
+    standing: str | None = None
+    placed: tuple[Placed, ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
         """Number and names of the row, to be shown."""
         return ", ".join(filter(None, (f"row {self.row}", self.model, self.data_set)))
-
-    @cached_property
-    def placed(self) -> list[Placed]:
-        """Exact metrics of the table, each with its range, computed when asked, and its place."""
-        return self.place()
 
 
 @dataclass(frozen=True)
@@ -110,16 +107,11 @@ class Checks(Results[Checked]):
     orders: list[Orders]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a dictionary for each row, its flags as a list of dictionaries."""
+        """Return a dictionary for each row, its flags as dictionaries."""
         found = []
         for checked in self:
-            shown = [column.name for column in fields(checked) if column.repr]
-            row = {name: getattr(checked, name) for name in shown}
-            row["standing"] = None
-            if checked.measured is not None:
-                row["measured"] = checked.measured.value
-                row["standing"] = checked.measured.standing
-            row["flags"] = [asdict(flag) for flag in checked.flags]
+            row = asdict(checked)
+            del row["placed"]
             found.append(row)
         return found
 
@@ -264,29 +256,32 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
     )
     if allowed is None:
         return checked, None
-    place = partial(_placed, row, problem)
-    own = [name for name in row.exact if parse_measure(name) == question.measure]
-    if not go_together(row, question.shape):
-        found.append(flags.of_exact(row, place(row.exact)))
-    complete = replace(
+    placed = _placed(row, problem, {question.measure: allowed})
+    outside = [exact for exact in placed if exact.standing == OUTSIDE]
+    if outside and row.n_users is not None:  # else sampling error may explain it
+        found.append(flags.of_exact(row, outside))
+    checked = replace(
         checked,
         range_low=allowed.low,
         range_high=allowed.high,
         likely=likely(problem, question.measure, allowed),
         flags=tuple(found),
-        measured=next(iter(place(own)), None),
-        place=partial(place, row.exact),
+        placed=tuple(placed),
     )
-    return complete, wider
+    for exact in placed:
+        if parse_measure(exact.metric) == question.measure:
+            checked = replace(checked, measured=exact.value, standing=exact.standing)
+    return checked, wider
 
 
-def _placed(row: PrintedRow, problem: Printed, names: Iterable[str]) -> list[Placed]:
-    """Place exact metrics of a row beside the ranges that its printed numbers allow."""
+def _placed(row: PrintedRow, problem: Printed, known: dict[Measure, Range]) -> list[Placed]:
+    """Place the exact metrics of a row beside the ranges that its printed numbers allow."""
     placed = []
-    for name in names:
-        allowed = solve(problem, parse_measure(name))
-        confidence = problem.about.confidence
-        placed.append(consistency.place(name, row, allowed.low, allowed.high, confidence))
+    for name in row.exact:
+        measure = parse_measure(name)
+        if measure not in known:
+            known[measure] = solve(problem, measure)
+        placed.append(consistency.place(name, row, known[measure], problem.about.confidence))
     return placed
 
 
@@ -337,9 +332,7 @@ def _row(result: Checked) -> Row:
     if result.range_low is not None and result.range_high is not None:
         row[result.metric] = span(result.range_low, result.range_high)
     row["likely"] = result.likely
-    row["measured"] = None
-    if result.measured is not None:
-        row["measured"] = result.measured.value
+    row["measured"] = result.measured
     row["flags"] = ", ".join(flag.test for flag in result.flags)
     return row
 

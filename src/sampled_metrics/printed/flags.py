@@ -11,7 +11,6 @@ from sampled_metrics._base.text import listed
 from sampled_metrics.intervals.shapes import NONE
 from sampled_metrics.printed import consistency
 from sampled_metrics.printed.consistency import (
-    OUTSIDE,
     Contradiction,
     NoShare,
     Placed,
@@ -49,7 +48,8 @@ class Flag:
 def of_arithmetic(row: PrintedRow) -> list[Flag]:
     """Flags of numbers that one set of users cannot have, whatever the ranks are."""
     found = []
-    share = consistency.no_share(row)
+    numbers = [*row.printed.items(), *row.exact.items()]
+    share = consistency.no_share(numbers, row.n_users, row.runs)
     if share is not None:
         found.append(of_share(share))
     found += [_of_contradiction(one) for one in consistency.contradictions(row)]
@@ -122,17 +122,14 @@ def of_ranks(row: PrintedRow, shape: str) -> Flag:
     return Flag(RANKS, problem, causes)
 
 
-def of_exact(row: PrintedRow, placed: Sequence[Placed]) -> Flag:
-    """Exact metrics that do not go with the sampled ones."""
-    outside = [exact for exact in placed if exact.standing == OUTSIDE]
+def of_exact(row: PrintedRow, outside: Sequence[Placed]) -> Flag:
+    """Exact metrics outside of the ranges that the sampled ones allow."""
     found = [
         f"{one.metric}={row.exact[one.metric]}, not in {one.low:.4f} to {one.high:.4f}"
         for one in outside[:_MOST_NAMED]
     ]
     if len(outside) > _MOST_NAMED:
         found.append(f"and {len(outside) - _MOST_NAMED} more")
-    if not outside:
-        found.append(f"{listed(pairs_of(row.exact))}, in their ranges, but not together")
     few = f"the numbers among {row.n_negatives:,} random items allow"
     causes = "Another number of negatives or items? Other weights, users or candidates?"
     sides = {exact.value < exact.low for exact in outside}

@@ -26,7 +26,6 @@ from sampled_metrics.intervals.shapes import (
 )
 from sampled_metrics.metrics.measures import parse_measure, parse_measures
 from sampled_metrics.printed.consistency import no_share, not_above_random
-from sampled_metrics.printed.rows import PrintedRow
 from sampled_metrics.printed.statement import (
     About,
     Numbers,
@@ -143,25 +142,14 @@ def reported(
         confidence=confidence,
     )
     found = _ranges(printed, metrics, about)
-    _question_users(printed, about)
+    wrong = no_share(printed.items(), n_users, runs)
+    if wrong is not None:
+        users = count(wrong.n_users * runs, "user")
+        ask("n_users", f"{', '.join(wrong.numbers)} is no share of {users}: are there others?")
     low: list[str] = []
     if not unscored and name_of(shape) != NONE:
         low = not_above_random(printed, n_negatives)
     return Results(found, partial(_parts, confidence=confidence, low=low))
-
-
-def _question_users(printed: Numbers, about: About) -> None:
-    """Ask about hit rates that are no share of so many users."""
-    numbers = {}
-    for name, number in printed.items():
-        value, decimals = number_of(name, number)
-        numbers[name] = f"{value:.{decimals}f}"
-    n, m = about.n_items, about.n_negatives
-    row = PrintedRow(1, "", "", "", numbers, {}, n, m, n_users=about.n_users, runs=about.runs)
-    wrong = no_share(row)
-    if wrong is not None:
-        users = count(wrong.n_users * wrong.runs, "user")
-        ask("n_users", f"{', '.join(wrong.numbers)} is no share of {users}: are there others?")
 
 
 def _ranges(printed: Numbers, metrics: Names | None, about: About) -> list[Reported]:

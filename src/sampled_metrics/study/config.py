@@ -93,8 +93,6 @@ class ExternalSettings(Settings):
     """The file."""
     format: Literal["ranks", "scores"]
     """Ranks of the held-out items, or scores of every candidate of every user."""
-    origin: str | None = None
-    """Where the file comes from. If it is set, a run without the file stops at once and says so."""
 
 
 class Entry(Settings):
@@ -138,11 +136,6 @@ else:
         Union[tuple(_entry(kind, settings) for kind, settings in RECOMMENDERS.items())],  # noqa: UP007
         Field(discriminator="kind"),
     ]
-
-
-def _require_file(key: str, path: str | None, remedy: str = "") -> None:
-    if path is not None and not Path(path).is_file():
-        raise InputError(f"{key}: no such file {path}{remedy}", path="config")
 
 
 class Study(Settings):
@@ -207,28 +200,6 @@ class Study(Settings):
             if name in self.filters.on:
                 remedy = "split.method is given; filter the files themselves"
                 raise InputError(f"filters.{name}: {remedy}")
-
-    def check_files(self, own: Callable[[str], str] = str) -> None:
-        """Raise an InputError if files to start from are missing or no results can be written.
-
-        `own` returns the place of a file that comes with the workflow.
-        """
-        if Path(self.results).is_file():
-            raise InputError(f"results: {self.results} is a file; name a folder", path="config")
-        _require_file("dataset.path", self.dataset.path)
-        _require_file("split.train", self.split.train)
-        _require_file("split.test", self.split.test)
-        for entry in self.recommenders:
-            if entry.kind == "external" and entry.settings.origin:
-                external = entry.settings
-                _require_file(f"recommender {entry.name}", external.path, f"; {external.origin}")
-        if self.ranks == "reference":
-            ranks = Path(own(f"{REFERENCE}/provenance.json")).with_name("ranks")
-            kept = sorted(file.stem for file in ranks.glob("*.parquet"))
-            for name in [name for name in self.names if name not in kept]:
-                others = ", ".join(kept) or "no ranks; set ranks: trained"
-                problem = f"the reference run has no {name}; it has {others}"
-                raise InputError(f"recommenders: {problem}", path="config")
 
     @property
     def names(self) -> list[str]:

@@ -21,7 +21,7 @@ from sampled_metrics.study.config import FIGURES, TABLES
 from sampled_metrics.study.embedded import download, picture
 from sampled_metrics.study.leaderboards import contenders
 from sampled_metrics.study.provenance import settings_in_words, who_ranked
-from sampled_metrics.study.reading import read_by_name
+from sampled_metrics.study.reading import fewest_candidates, read_by_name
 from sampled_metrics.study.scorecard import SCORECARD
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.table_grids import counts_of_cells, readings, table_grid
@@ -103,12 +103,11 @@ def _lens(
     wanted = ordered.loc[ordered["estimator"] == SAMPLED, "n_negatives"]
     matrix = matrix_of(settings)
     compared = compare(users, list(map(str, measures))) if len(users) > 1 else []
-    fewest = min(int(ranks.n_candidates.min()) for ranks in users.values())
     return lens(
         users,
         measures,
         parse_estimators(ESTIMATORS),
-        min(settings.n_negatives, fewest - 1),
+        min(settings.n_negatives, fewest_candidates(users) - 1),
         wanted.astype(int).tolist(),
         vectors_of=lambda estimators, measures, n, m: matrix(
             estimators, measures, settings.n_items or n, m

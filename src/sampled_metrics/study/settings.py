@@ -1,6 +1,5 @@
 """Settings of a study's computations: ranks, exact metrics, experiments, the scorecard."""
 
-from collections.abc import Callable
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -16,20 +15,14 @@ from sampled_metrics.study.datasets.settings import FileName
 N_ITEMS = 10_000  # for the toy recommenders
 
 
-def _canonical(parse: Callable[[str], object]) -> Callable[[str], str]:
-    """Refuse a second spelling, which would name the same thing differently in files."""
-
-    def check(name: str) -> str:
-        if (canonical := str(parse(name))) != name:
-            raise InputError(f"write {name!r} as {canonical}")
-        return name
-
-    return check
-
-
 def _metric(name: str) -> str:
+    """Return the one spelling of a metric that files have."""
     measure = parse_measure(name)
     return measure.spelled(measure.kind)
+
+
+def _estimator(name: str) -> str:
+    return str(parse_estimator(name))
 
 
 def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -40,10 +33,8 @@ def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _LIST = (Field(strict=False, min_length=1), AfterValidator(_no_duplicates))
-Metrics = Annotated[tuple[Annotated[str, AfterValidator(_canonical(_metric))], ...], *_LIST]
-Estimators = Annotated[
-    tuple[Annotated[str, AfterValidator(_canonical(parse_estimator))], ...], *_LIST
-]
+Metrics = Annotated[tuple[Annotated[str, AfterValidator(_metric)], ...], *_LIST]
+Estimators = Annotated[tuple[Annotated[str, AfterValidator(_estimator)], ...], *_LIST]
 TiePolicies = Annotated[
     tuple[Literal["expected", "optimistic", "pessimistic", "random"], ...], *_LIST
 ]

@@ -90,10 +90,12 @@ function drawEntry(entry) {
 
 function showEntry(entry) {
   seen = entry;
-  const { metric, value, m, n, measured: after, model } = seen;
+  const { metric, value, m, n, measured: after, model, printed } = seen;
+  const numbersOfRow = printed.split(" ").length;
+  const who = numbersOfRow > 1 ? `the ${numbersOfRow} numbers of this row allow` : "it allows";
   element("headline").replaceChildren(
     `${model}: “${metric} = ${percent(Number(value))}” was against ${count(m)} random items. `
-    + `Over all ${count(n)} items it allows `, make("b", {}, span(seen)),
+    + `Over all ${count(n)} items ${who} `, make("b", {}, span(seen)),
     after === null ? "." : `; measured: ${percent(after)}.`);
   element("name").textContent = [seen.model, seen.data].filter(Boolean).join(" on ");
   element("about").textContent = `${seen.title}. `
@@ -175,7 +177,7 @@ function find() {
   found = of.filter((entry) => words.every((word) => entry.words.includes(word))
     && (!kind || entry.kind === kind) && (!data || entry.data === data) && (!element("known").checked || entry.measured !== null));
   found.sort((a, b) => Number(b.value) - Number(a.value));
-  element("count").textContent = `${found.length} of ${of.length}`;
+  element("count").textContent = `${found.length} of ${of.length} values`;
   element("rows").replaceChildren(...found.map(rowOf));
   hideOthers();
   const same = found.find(({ id }) => id === chosen.id);

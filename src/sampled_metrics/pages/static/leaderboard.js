@@ -98,7 +98,6 @@ if (numbers.board) {
     const board = metrics[by];
     element("board-head").textContent = board.headline[i];
     element("board-pair").textContent = board.pair[i] || "\u00a0";
-    element("board-leaders").textContent = board.leaders[i];
     element("board-pairs").textContent = board.decided;
     element("board-m-value").textContent = i === all ? "all" : counts[i].toLocaleString("en");
     drawAxis();

@@ -6,10 +6,6 @@ to time; its counts date from September 2018.
 """
 
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 FOLDER = "https://files.grouplens.org/datasets/movielens"
 CITATION = (
@@ -40,20 +36,20 @@ class Layout:
             form = "user, item, rating, timestamp with tabs between"
         else:
             form = self.separator.join(("user", "item", "rating", "timestamp"))
-        if self.half_stars:
-            return f"{form}, whole numbers and a rating in half stars"
-        return f"{form}, four whole numbers"
+        ratings = "0.5, 1 ... 5" if self.half_stars else "1, 2 ... 5"
+        return f"{form}, whole numbers and a rating of {ratings}"
 
     @property
-    def ratings(self) -> str:
-        """The allowed ratings, for errors."""
-        return "0.5, 1 ... 5" if self.half_stars else "1, 2 ... 5"
-
-    def allows(self, rating: NDArray[np.number[Any]]) -> NDArray[np.bool_]:
-        """Return whether each rating is allowed."""
-        steps_of_a_star = 1 + self.half_stars
-        steps = rating * steps_of_a_star
-        return (steps >= 1) & (steps <= 5 * steps_of_a_star) & (steps == np.floor(steps))
+    def pattern(self) -> str:
+        """Regular expression of a whole file; its group is all lines of events."""
+        rating = "[1-5]"
+        if self.half_stars:
+            rating = r"(?:[1-4](?:\.[05])?|5(?:\.0)?|0\.5)"
+        line = self.separator.join((r"\d{1,9}", r"\d{1,9}", rating, r"\d{1,18}\n"))
+        if not self.header:
+            return f"((?:{line})*+)"
+        line = line.replace(r"\n", r"\r?\n")
+        return rf"{self.header}\r?\n((?:{line})*+)"
 
 
 @dataclass(frozen=True)

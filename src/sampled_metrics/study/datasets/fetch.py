@@ -1,5 +1,6 @@
 """Getting an archive of MovieLens, and where the data of a run came from."""
 
+import hashlib
 import logging
 import shutil
 from collections.abc import Sequence
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sampled_metrics._base.files import checksum, replacing, require_file
-from sampled_metrics.study.datasets.archives import Ratings
+from sampled_metrics.study.datasets.archives import read_member
 from sampled_metrics.study.datasets.catalogue import CATALOGUE, CITATION
 from sampled_metrics.study.datasets.settings import DatasetSettings
 
@@ -60,11 +61,11 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
     if dataset.checksum is not None:
         kind, digest = dataset.checksum.split(":")
         official = checksum(path, kind) == digest
-    sha256, blob = Ratings(path, dataset).hashes()
+    content = read_member(path, dataset)
     # An official archive has official content; another archive may have it too.
     is_published: bool | None = official or None
     if not official and dataset.ratings_git_blob is not None:
-        is_published = blob == dataset.ratings_git_blob
+        is_published = git_blob(content) == dataset.ratings_git_blob
     source = Source(
         dataset=dataset.name,
         origin=origin,
@@ -74,7 +75,7 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
         bytes=path.stat().st_size,
         checksum=dataset.checksum,
         checksum_verified=dataset.checksum is not None,
-        ratings_sha256=sha256,
+        ratings_sha256=hashlib.sha256(content).hexdigest(),
         ratings_is_official=is_published,
         licence=dataset.licence,
         licence_url=dataset.licence_url,
@@ -83,6 +84,12 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
     with replacing(output) as temporary:
         shutil.copyfile(path, temporary)
     return source
+
+
+def git_blob(content: bytes) -> str:
+    """Return the hash under which git stores a file."""
+    head = b"blob %d\0" % len(content)
+    return hashlib.sha1(head + content, usedforsecurity=False).hexdigest()
 
 
 def describe_tables(paths: Sequence[Path], settings: DatasetSettings) -> Source:

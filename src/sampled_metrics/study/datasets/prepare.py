@@ -28,7 +28,7 @@ def split_of(
     removed = Counter[str]()
     parts = []
     for path in paths:
-        whole = read_dataset(path, dataset, filters.min_rating is not None)
+        whole = read_dataset(path, dataset)
         kept, dropped = apply_filters(whole, filters, settings.least_events)
         parts.append(kept)
         removed.update(dropped)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sampled_metrics._base.arrays import Ids, Int
+from sampled_metrics._base.arrays import Ids, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
 from sampled_metrics._base.sparse import from_structure, structure, structure_names
@@ -125,12 +125,10 @@ def given_split(
 ) -> Split:
     """Train on the events of one file and evaluate each user's first event in a second.
 
-    It is the first by time where both files have times, else in file order. The items of both files
-    are candidates. Users of only one file train, or are left out.
+    It is the first by time where the second file has times, else in file order. The items of both
+    files are candidates. Users of only one file train, or are left out.
     """
-    name = "the training events"
-    if train.origin is not None:
-        name = str(train.origin.path)
+    name = train.path or "the training events"
     parts = (train, test)
     # numpy turns numbers into text where one of the files has text.
     users = np.concatenate([published(part.user, part.user_names) for part in parts])
@@ -138,20 +136,15 @@ def given_split(
     user, user_names = as_int32(*encoded(users))
     item, item_names = as_int32(*encoded(items))
     times = None
-    if train.timestamp is not None and test.timestamp is not None:
-        if train.time_unit != test.time_unit:
-            of_train, of_test = (f"in {part.time_unit or 'numbers'}" for part in parts)
-            raise test.error(f"times are {of_test}, those of {name} {of_train}; write both alike")
-        times = np.concatenate([train.timestamp, test.timestamp])
+    if test.timestamp is not None:
+        times = np.concatenate([np.zeros(len(train), test.timestamp.dtype), test.timestamp])
     both = Interactions(user, item, times, user_names=user_names, item_names=item_names)
-    pairs = both.pairs()
-    n_train = len(train)
-    again = np.isin(pairs[n_train:], pairs[:n_train])
-    if again.any():
-        event = int(np.argmax(again))
-        problem = "user {} has item {} also in {}; keep each pair in one of the two files"
-        raise test.error(problem.format(*test.ids(event), name), event)
-    split = _split(both, times, tie_break, rng, np.arange(len(both)) >= n_train)
+    again = first_duplicate(both.pairs())
+    if again is not None:
+        user_id, item_id = both.ids(again)
+        problem = f"user {user_id} has item {item_id} also in {name}"
+        raise test.error(f"{problem}; keep each pair in one of the two files")
+    split = _split(both, times, tie_break, rng, np.arange(len(both)) >= len(train))
     if not split.held_out.size:
         raise test.error(f"no user is also in {name}; write ids alike in both files")
     return split

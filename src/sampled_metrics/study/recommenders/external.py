@@ -1,6 +1,5 @@
 """Scores of a recommender that was trained elsewhere, read from a file."""
 
-import logging
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,7 +16,6 @@ from sampled_metrics.study.datasets.split import Split, require_all
 
 SCORE = "score"
 WHAT = f"scores ({USER}, {ITEM}, {SCORE}), or .npz of scores, user_ids, item_ids"
-_log = logging.getLogger(__name__)
 
 Scores: TypeAlias = NDArray[np.floating[Any]]
 
@@ -28,8 +26,8 @@ def read_scores(path: Path, split: Split) -> Score:
     Users and items are numbers in the split. The file is a table (CSV, TSV or parquet) with columns
     `user_id`, `item_id` and `score`, or an `.npz` with arrays `scores`, of shape (users, items),
     `user_ids` and `item_ids`, in any order. Users and items that the split does not have are left
-    out, and counted in the log. A candidate without a score is an InputError of the function,
-    because a partial list cannot give a rank.
+    out. A candidate without a score is an InputError of the function, because a partial list cannot
+    give a rank.
     """
     rows = (_of_matrix if path.suffix == ".npz" else _of_table)(path, split)
 
@@ -68,11 +66,6 @@ def _of_matrix(path: Path, split: Split) -> Score:
     columns = places(split.item_ids, item_ids)
     require_all(path, "user", rows >= 0, split.evaluated_ids)
     require_all(path, "item", columns >= 0, split.item_ids)
-    users = user_ids.size - rows.size
-    items = item_ids.size - columns.size
-    if users or items:
-        _log.info("%s: ignored %d users and %d items without a place in the split",
-                  path, users, items)  # fmt: skip
     native = kind.newbyteorder("=")  # some rows at a time, because large files are to fit
     return lambda wanted: scores[rows[wanted]][:, columns].astype(native, copy=False)
 
@@ -81,7 +74,6 @@ def _of_table(path: Path, split: Split) -> Score:
     table = read_table(path, WHAT, (USER, ITEM, SCORE))
     table.require(USER, ITEM, SCORE)
     score = table.ordered(SCORE).astype(np.float64)
-    n_rows = score.size
     pair = []
     # A column is freed as soon as it is an array, because long tables are to fit in memory.
     for name, ids in ((USER, split.evaluated_ids), (ITEM, split.item_ids)):
@@ -93,9 +85,6 @@ def _of_table(path: Path, split: Split) -> Score:
     user = user[inside]
     item = item[inside]
     score = score[inside]
-    if user.size < n_rows:
-        _log.info("%s: ignored %d of %d rows, of users or items without a place in the split",
-                  path, n_rows - user.size, n_rows)  # fmt: skip
     scores = csr_array((score, (user, item)), shape=(split.held_out.size, split.item_ids.size))
     if scores.nnz < score.size:
         again = first_duplicate(user, item)
