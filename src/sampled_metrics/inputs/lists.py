@@ -148,11 +148,10 @@ def _scores_of(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
 def _require_places(table: Table, user: Codes | Int, rank: Int) -> None:
     """Raise InputError unless the ranks of each user are 1, 2, 3 and so on, in any order."""
     length = np.bincount(user)
-    bad = rank > length.astype(np.int32)[user]
+    bad = rank > length[user]
     if not bad.any():
         has_item = np.zeros(rank.size, bool)
-        first = starts(length).astype(np.int32)[user]
-        has_item[first + (rank - 1).astype(np.int32)] = True
+        has_item[starts(length)[user] + rank - 1] = True
         if has_item.all():
             return
         bad[first_duplicate(user, rank)] = True
