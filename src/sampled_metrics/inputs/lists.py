@@ -281,7 +281,7 @@ def _unseen(lists: Lists, relevant: Items, seen: Items) -> Lists:
     return lists._replace(user=user, item=item, score=lists.score[new], has_ranks=False)
 
 
-def _lists_of(relevant: Items, lists: Lists, missing: str) -> Int:
+def _list_numbers(relevant: Items, lists: Lists, missing: str) -> Int:
     """Return the number of each relevant user's list, -1 without one."""
     number = places(relevant.user_ids, lists.user_ids)
     without = np.flatnonzero(number < 0)
@@ -305,7 +305,7 @@ def _counts(
     relevant: Items, lists: Lists, n_items: int | None, complete: bool, missing: str
 ) -> Counts:
     """Return the ranks of each user's items that are found, best first."""
-    number = _lists_of(relevant, lists, missing)
+    number = _list_numbers(relevant, lists, missing)
     lengths = lists.lengths()
     if n_items is not None and lengths.max() > n_items:
         longest = lists.user_ids[int(np.argmax(lengths))]

@@ -175,8 +175,7 @@ class SampledRanks:
             names = list(taken.item_ids)
             if positive in names:
                 positive = names.index(positive)
-        matrix = taken.matrix()
-        counts = counts_beside(matrix, positive, missing=missing)
+        counts = counts_beside(taken.matrix(), positive, missing=missing)
         users = None
         if isinstance(scores, str | Path):  # an index of a DataFrame may be any
             users = taken.user_ids
@@ -290,7 +289,7 @@ class SampledRanks:
         """Read a file of `write`, or a table with the same columns."""
         file = path_of(path)
         with reading(file):
-            return cls.from_table(read_table(file, "sampled ranks"))
+            return cls.from_table(file)
 
     @classmethod
     def from_table(
