@@ -20,7 +20,7 @@ from sampled_metrics.evaluation.results import Compared
 from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
 from sampled_metrics.intervals.kernels import bins_of, kernel
 from sampled_metrics.intervals.population import Moments, Population
-from sampled_metrics.intervals.ranges import least_difference, unbiased_auc
+from sampled_metrics.intervals.ranges import least_differences, unbiased_auc
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import SampledRanks, Sampling
 
@@ -71,12 +71,12 @@ class Pair:
         variance = anew if self.drawn else within
         return float(b.mean - a.mean), float(variance) / self.n_users, float(anew) / self.n_users
 
-    def samples(self, m: int, rng: np.random.Generator) -> list[SampledRanks]:
+    def samples(self, m: int, rng: np.random.Generator) -> tuple[SampledRanks, SampledRanks]:
         """Draw users and their sampled ranks, the first of any that ranges do not tell apart."""
         users = None
         if self.drawn and self.paired:
             users = rng.integers(0, self.a.kind.size, self.n_users)
-        return [self._sample(population, users, m, rng) for population in (self.a, self.b)]
+        return self._sample(self.a, users, m, rng), self._sample(self.b, users, m, rng)
 
     def _sample(
         self, population: Population, users: Int | None, m: int, rng: np.random.Generator
@@ -142,13 +142,15 @@ def _low_end(
         for population, vector in ((pair.a, upper), (pair.b, lower))
     ]
     expected, variance, _ = pair.difference(*moments)
-    rests = []
-    for number in range(comparisons):
-        a, b = pair.samples(m, generator(0, "plan", number))
-        low = least_difference(a, b, measure, shape, confidence, confidence)
-        simple = lower[b.sampled_ranks - 1].mean() - upper[a.sampled_ranks - 1].mean()
-        rests.append(low - simple)
-        if len(rests) == FEW and abs(_ratio(expected + np.mean(rests), variance)) > CERTAIN:
+    rests: list[float] = []
+    for numbers in (range(FEW), range(FEW, comparisons)):
+        drawn = [pair.samples(m, generator(0, "plan", number)) for number in numbers]
+        lows = least_differences(drawn, measure, shape, confidence, confidence)
+        for (a, b), low in zip(drawn, lows, strict=True):
+            simple = lower[b.sampled_ranks - 1].mean() - upper[a.sampled_ranks - 1].mean()
+            rests.append(low - simple)
+        is_certain = abs(_ratio(expected + float(np.mean(rests)), variance)) > CERTAIN
+        if is_certain or comparisons == FEW:
             break
     return expected + float(np.mean(rests)), variance + float(np.var(rests, ddof=1))
 

@@ -25,7 +25,7 @@ from sampled_metrics._base.arrays import Float, Int, first_duplicate, generator
 from sampled_metrics._base.defaults import CONFIDENCE, MOST_WIDTH
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
-from sampled_metrics.intervals.kernels import kernel
+from sampled_metrics.intervals.kernels import Kernel, kernel
 from sampled_metrics.intervals.likelihood import End, bound_of_sum, upper_bound
 from sampled_metrics.intervals.misfit import CAUSES, refuse_unexplained
 from sampled_metrics.intervals.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of, name_of
@@ -124,7 +124,7 @@ def folds_of(n_users: int) -> Int:
     return generator(0, "folds").permutation(n_users) % 2
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)  # the draws of a plan are needed twice
 def grouped(sample: SampledRanks) -> Grouped:
     """Group the rows of a sample; users are split in two folds at random."""
     ids, user = sample.different_users()
@@ -145,28 +145,55 @@ def grouped(sample: SampledRanks) -> Grouped:
 
 
 @lru_cache(maxsize=64)
-def end_of_users(
-    measure: Measure, sample: SampledRanks, shape: str | float, confidence: float, sign: float
-) -> End:
-    """Solve for the lower or upper bracketing vectors of a metric, and average them for users."""
-    rows = grouped(sample)
-    m = sample.n_negatives
-    sampling = sample.sampling
+def ends_of_users(
+    measure: Measure,
+    samples: tuple[SampledRanks, ...],
+    shape: str | float,
+    confidence: float,
+    sign: float,
+) -> list[End]:
+    """Solve for the lower or upper bracketing vectors of a metric, and average them for users.
+
+    The samples are draws of one evaluation, with the same numbers of users and candidates.
+    """
+    of_samples = list(map(grouped, samples))
+    rows = of_samples[0]
+    m = samples[0].n_negatives
+    sampling = samples[0].sampling
     n_users = rows.kind.size
     z = float(stdtrit(max(n_users - 1, 1), (1.0 + confidence) / 2.0))
     of_groups = []
     limit = float(measure.metric.needs_candidates and sign == UPPER)
     for size, share in zip(rows.sizes, np.bincount(rows.group) / rows.group.size, strict=True):
         if measure.metric.needs_candidates:
-            of_groups.append(np.tile(unbiased_auc(size, m, sampling), (2, 1)))
+            of_groups.append(np.tile(unbiased_auc(size, m, sampling), (len(samples), 2, 1)))
             continue
         table = kernel(size, m, sampling, shape, measure.cutoff)
-        key = (size, table.last)
-        if key not in rows.likely:
-            rows.likely[key] = likely_mixture(table.binned(rows.counts), table).shares
-        of_groups.append(bracketing_vectors(measure, table, rows.likely[key], n_users, z, sign))
+        shares = _likely_shares(of_samples, size, table)
+        vectors = bracketing_vectors(measure, table, np.concatenate(shares), n_users, z, sign)
+        of_groups.append(vectors.reshape(len(samples), 2, m + 1))
         limit += sign * share * table.greatest(sign * table.metric(measure))
-    entries = np.stack(of_groups)
+    entries = np.stack(of_groups, axis=1)
+    return [
+        _end_of_users(sample, entries[place], sign, limit) for place, sample in enumerate(samples)
+    ]
+
+
+def _likely_shares(of_samples: Sequence[Grouped], size: int, table: Kernel) -> list[Float]:
+    """Fit mixtures to the sampled ranks of both folds, unless they are known already."""
+    key = (size, table.last)
+    unknown = [rows for rows in of_samples if key not in rows.likely]
+    if unknown:
+        counts = table.binned(np.stack([rows.counts for rows in unknown]))
+        for rows, shares in zip(unknown, likely_mixture(counts, table).shares, strict=True):
+            rows.likely[key] = shares
+    return [rows.likely[key] for rows in of_samples]
+
+
+def _end_of_users(sample: SampledRanks, entries: Float, sign: float, limit: float) -> End:
+    """Average the entries of vectors, shape (groups, folds, m + 1), for each user."""
+    rows = grouped(sample)
+    n_users = rows.kind.size
     extreme = sign * float((sign * entries).max())
     if n_users == rows.user.size:
         users = np.bincount(rows.kind, minlength=entries.size)
@@ -192,8 +219,8 @@ def bracket_users(
         raise InputError(f"confidence is {confidence}; it must be above 0 and below 1")
     ends = []
     for measure in measures:
-        lower = end_of_users(measure, sample, shape, confidence, LOWER)
-        upper = end_of_users(measure, sample, shape, confidence, UPPER)
+        (lower,) = ends_of_users(measure, (sample,), shape, confidence, LOWER)
+        (upper,) = ends_of_users(measure, (sample,), shape, confidence, UPPER)
         ends.append(Ends(lower, upper))
     return Bracketed(grouped(sample), ends, confidence)
 
@@ -262,21 +289,25 @@ def _least(upper: End, lower: End, common: "_Common | None") -> Callable[[float]
     return lambda level: -bound(level)
 
 
-def least_difference(
-    a: SampledRanks,
-    b: SampledRanks,
+def least_differences(
+    pairs: Sequence[tuple[SampledRanks, SampledRanks]],
     measure: Measure,
     shape: str | float,
     confidence: float,
     level: float,
-) -> float:
-    """Compute the lower end of the range of B - A of one metric, at confidence `level`.
+) -> list[float]:
+    """Compute the lower ends of the range of B - A of one metric, at confidence `level`.
 
-    `confidence` is that for which vectors are made. The end is not clipped to possible values.
+    The pairs A, B are draws of one evaluation. `confidence` is that for which vectors are made. The
+    ends are not clipped to possible values.
     """
-    upper = end_of_users(measure, a, shape, confidence, UPPER)
-    lower = end_of_users(measure, b, shape, confidence, LOWER)
-    return _least(upper, lower, _common_kinds(grouped(a), grouped(b)))(level)
+    of_a, of_b = zip(*pairs, strict=True)
+    upper = ends_of_users(measure, of_a, shape, confidence, UPPER)
+    lower = ends_of_users(measure, of_b, shape, confidence, LOWER)
+    return [
+        _least(above, below, _common_kinds(grouped(a), grouped(b)))(level)
+        for (a, b), above, below in zip(pairs, upper, lower, strict=True)
+    ]
 
 
 def order_p_value(a: Bracketed, b: Bracketed, place: int) -> float:
@@ -320,7 +351,8 @@ def order_holds_up_to(
         return MOST_FACTOR
 
     def margin(factor: float) -> float:
-        return least_difference(worse, better, measure, factor, confidence, level)
+        (low,) = least_differences([(worse, better)], measure, factor, confidence, level)
+        return low
 
     if margin(MOST_FACTOR) > 0.0:
         return MOST_FACTOR
