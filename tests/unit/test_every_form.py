@@ -391,7 +391,7 @@ def archives_with_something_else(folder: Path) -> Attempts:
     np.savez(
         path, scores=SCORES, held_out=HELD, seen=MARKED, unused=np.array([{}], object)
     )
-    yield "unused", lambda: sm.evaluate(path, METRIC), WITHOUT_SEEN
+    yield "unused", evaluated(path, relevant=HELD), np.nan
     text = new_path(folder, "t.npz")
     with zipfile.ZipFile(text, "w") as archive:
         archive.writestr("scores.npy", b"hello")

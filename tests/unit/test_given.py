@@ -110,10 +110,8 @@ class TestScoresOfAPositiveAndItsNegatives:
         among = study["among"][:20]
         np.save(tmp_path / "scores.npy", among)
         self.require_same(study, tmp_path / "scores.npy", positive=0)
-        np.savez(
-            tmp_path / "scores.npz", scores=among, positive=0, user_ids=np.arange(20)
-        )
-        self.require_same(study, tmp_path / "scores.npz")
+        np.savez(tmp_path / "scores.npz", scores=among, user_ids=np.arange(20))
+        self.require_same(study, tmp_path / "scores.npz", positive=0)
         rows = self.pairs(among).itertuples()
         lines = [
             f"{row.user_id} Q0 {row.item_id} 1 {row.score!r} t\n" for row in rows

@@ -262,8 +262,6 @@ def test_score_matrix(tmp_path, dtype):
     np.save(tmp_path / "c.npy", SCORES.astype(dtype))
     np.save(tmp_path / "f.npy", np.asarray(SCORES, dtype=dtype, order="F"))
     np.savez(tmp_path / "s.npz", scores=SCORES.astype(dtype))
-    np.savez(tmp_path / "all.npz", scores=SCORES, held_out=[2, 4], seen=SEEN)
-    assert columns(as_ranks(tmp_path / "all.npz")) == OF_SCORES
     save_npz(tmp_path / "seen.npz", csr_array(SEEN))
     np.save(tmp_path / "seen.npy", SEEN)
     write(tmp_path, "seen.csv", "user_id,item_id\n0,0\n1,1\n1,3\n1,1\n")

@@ -107,7 +107,7 @@ def test_take():
             {"n_better": [4, 4, 2], "n_tied": [0, 0, 0]},
             "4 better and 0 tied, 4 better and 0 tied",
         ),
-        ({"users": [7, 7]}, "row 2: duplicate user_id 7"),
+        ({"users": [7, 7]}, "row 2: duplicate users 7"),
         ({"users": [1.0, 2.0]}, "users has dtype float64"),
     ],
 )

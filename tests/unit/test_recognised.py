@@ -231,8 +231,11 @@ def test_users_of_rank_are_different():
 
 def test_archives_of_arrays(tmp_path):
     path = tmp_path / "s.npz"
-    np.savez(path, scores=S, held_out=HELD, unused=np.array([{}], dtype=object))
-    assert value(path, relevant=None) == EXPECTED  # the object array is not read
+    np.savez(path, scores=S, user_ids=np.arange(len(S)))
+    assert value(path) == EXPECTED
+    for other in (HELD, np.array([{}], dtype=object)):
+        np.savez(path, scores=S, seen=other)
+        assert "seen" in error(sm.evaluate, path, relevant=HELD)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("scores.npy", b"hello")
     assert "scores" in error(sm.evaluate, path, relevant=HELD)

@@ -173,6 +173,13 @@ def kind_of_ids(ids: Ids | None) -> str:
     return "numbers"
 
 
+def unique_ids(name: str, values: ArrayLike, rows: int) -> Ids:
+    """Return ids as `id_column` does, each once."""
+    ids = id_column(name, values, rows)
+    require_unique(name, ids)
+    return ids
+
+
 def require_unique(name: str, ids: Ids) -> None:
     """Raise InputError for the first row that repeats an id."""
     row = first_duplicate(ids)
@@ -268,7 +275,7 @@ def adjusted(p_values: Sequence[float], correction: str) -> list[float]:
 def geometric_sizes(smallest: int, largest: int, number: int) -> list[int]:
     """Space whole numbers evenly on a logarithmic scale, at most `number` of them."""
     sizes = np.geomspace(smallest, largest, number)
-    return sorted({round(size) for size in sizes.tolist()})
+    return np.unique(sizes.round().astype(np.int64)).tolist()
 
 
 def is_elsewhere(scores: Any) -> bool:

@@ -1,6 +1,5 @@
 """Writing files so that a name never holds half a result, reading them with one-line errors."""
 
-import errno
 import hashlib
 import json
 import os
@@ -45,8 +44,6 @@ def replacing(path: Path) -> Iterator[Path]:
 @contextmanager
 def _renaming(target: Path) -> Iterator[Path]:
     """Write to a temporary file beside `target`, flush it and rename it."""
-    if target.is_symlink():
-        raise InputError("a link that leads back to itself", path=target)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{uuid4().hex[:8]}.{target.name}")
     try:
@@ -54,7 +51,8 @@ def _renaming(target: Path) -> Iterator[Path]:
         yield temporary
         if target.exists():
             shutil.copymode(target, temporary)
-        _flush(temporary)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -77,16 +75,6 @@ def _is_stream(path: Path) -> bool:
     if path.exists() and not path.is_file():
         return True
     return str(path.parent) in {"/dev", "/dev/fd"} or path.is_relative_to("/proc")
-
-
-def _flush(path: Path) -> None:
-    """Have the system write a file to disk."""
-    with path.open("rb") as file:
-        try:
-            os.fsync(file.fileno())
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # not possible here
-                raise
 
 
 def checksum(path: str | Path, kind: str = "sha256") -> str:
@@ -180,9 +168,9 @@ def read_array(path: Path, noun: str, **options: Any) -> Any:
 def read_arrays(
     path: Path, noun: str, names: Sequence[str] = (), others: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Read arrays of an `.npz` file: `names`, and any of `others` that it holds.
+    """Read the arrays of an `.npz` file: `names`, and maybe `others`, by default any.
 
-    All arrays are read without `others`. Errors name the file `noun`.
+    Errors name the file `noun`.
     """
     arrays: dict[str, Any] = {}
     # numpy leaves a file open that it finds to be damaged, so it does not open it.
@@ -192,8 +180,10 @@ def read_arrays(
         np.load(file, allow_pickle=False) as data,
     ):
         for name in data.files:
-            if others is None or name in names or name in others:
-                arrays[name] = np.asarray(data[name])
+            if others is not None and name not in (*names, *others):
+                expected = ", ".join((*names, *others))
+                raise InputError(f"found an array {name}; expected {expected}", path=path)
+            arrays[name] = np.asarray(data[name])
     for name in names:
         if name not in arrays:
             raise InputError(f"not {noun} (it holds no {name})", path=path)

@@ -21,15 +21,14 @@ def in_threads(
     if threads == 1:
         yield from map(work, given)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[Made]] = deque()
-        try:
-            for each in given:
-                waiting.append(pool.submit(work, each))
-                if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
-            while waiting:
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[Made]] = deque()
+    try:
+        for each in given:
+            waiting.append(pool.submit(work, each))
+            if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -184,11 +184,12 @@ def _own_names() -> list[dict[str, str]]:
     """Return the rows of our own names."""
     from sampled_metrics.metrics.measures import AT_ONE, METRICS, known_measures
 
-    rows = []
+    names = []
     for name in known_measures():
-        aliases = ", ".join(METRICS[name.partition("@")[0].removesuffix("BETA")].aliases)
-        rows.append({"library": "sampled-metrics", "theirs": aliases, "ours": name, "note": ""})
-    for name, same in AT_ONE.items():
-        row = {"library": "sampled-metrics", "theirs": f"{name}@1", "ours": f"{same}@1", "note": ""}
-        rows.append(row)
-    return rows
+        metric = METRICS[name.partition("@")[0].removesuffix("BETA")]
+        names.append((", ".join(metric.aliases), name))
+    names += [(f"{name}@1", f"{same}@1") for name, same in AT_ONE.items()]
+    return [
+        {"library": "sampled-metrics", "theirs": theirs, "ours": ours, "note": ""}
+        for theirs, ours in names
+    ]

@@ -43,16 +43,25 @@ def evaluate(
     """
     from sampled_metrics.evaluation.evaluate import evaluate
 
-    given: Any = {"relevant": relevant, "seen": seen, "min_relevance": min_relevance}
-    given |= {"n_items": n_items, "complete": complete, "missing": missing}
-    given |= {"ties": ties, "seed": seed, "confidence": confidence}
     names = options.short_names(files)
     rows = []
     table = []
     lines: dict[Any, list[str]] = {}  # names of the files that they are about
     for path in files:
         with reading(path):
-            found = evaluate(path, metric or defaults.METRICS, **given)
+            found = evaluate(
+                path,
+                metric or defaults.METRICS,
+                relevant=relevant,
+                seen=seen,
+                n_items=n_items,
+                min_relevance=min_relevance,
+                complete=complete,
+                missing=missing,
+                ties=ties,
+                seed=seed,
+                confidence=confidence,
+            )
         rows += [{"file": str(path), **asdict(one), "notes": found.notes} for one in found]
         shown: Any
         shown, *texts = found.parts()
@@ -114,20 +123,21 @@ def correct(
     """
     from sampled_metrics.evaluation import correct as correction
 
-    names = metric or defaults.METRICS, estimator or defaults.ESTIMATORS
-    given: Any = {"n_negatives": n_negatives, "n_items": n_items, "sampling": sampling}
-    given["missing"] = missing
     with reading(file):
         results = correction.correct(
             file,
-            *names,
+            metric or defaults.METRICS,
+            estimator or defaults.ESTIMATORS,
+            n_items=n_items,
+            n_negatives=n_negatives,
+            sampling=sampling,
             positive=positive,
             relevant=relevant,
+            missing=missing,
             ties=ties,
             seed=seed,
             shape=shape,
             confidence=confidence,
-            **given,
         )
     emit_results(results, form, output, explain, intervals=intervals)
 
@@ -303,17 +313,27 @@ def compare_files(
     from sampled_metrics.evaluation.compare import compare
 
     paths = options.by_name(files)
-    given: Any = {"relevant": relevant, "seen": seen, "n_items": n_items}
-    given |= {
-        "complete": complete,
-        "missing": missing,
-        "positive": positive,
-        "n_negatives": n_negatives,
-    }
-    given |= {"sampling": sampling, "ties": ties, "seed": seed, "shape": shape, "test": test}
-    given |= {"correction": correction, "confidence": confidence, "min_relevance": min_relevance}
     with options.naming_files(paths):
-        results = compare(paths, metric or defaults.METRICS, estimator, **given)
+        results = compare(
+            paths,
+            metric or defaults.METRICS,
+            estimator,
+            relevant=relevant,
+            seen=seen,
+            n_items=n_items,
+            n_negatives=n_negatives,
+            sampling=sampling,
+            positive=positive,
+            min_relevance=min_relevance,
+            complete=complete,
+            missing=missing,
+            ties=ties,
+            seed=seed,
+            shape=shape,
+            test=test,
+            correction=correction,
+            confidence=confidence,
+        )
     emit_results(results, form, output, explain)
 
 
@@ -404,10 +424,21 @@ def write_report(
     from sampled_metrics.pages.own import report
 
     paths = options.by_name(files)
-    given: Any = {"relevant": relevant, "seen": seen, "n_items": n_items, "positive": positive}
-    given |= {"n_negatives": n_negatives, "sampling": sampling, "ties": ties, "shape": shape}
-    given |= {"confidence": confidence, "missing": missing}
-    names = metric or defaults.METRICS[:1], estimator or defaults.ESTIMATORS
     with options.naming_files(paths):
-        report(paths, output, *names, **given)
+        report(
+            paths,
+            output,
+            metric or defaults.METRICS[:1],
+            estimator or defaults.ESTIMATORS,
+            relevant=relevant,
+            seen=seen,
+            n_items=n_items,
+            n_negatives=n_negatives,
+            sampling=sampling,
+            positive=positive,
+            missing=missing,
+            ties=ties,
+            shape=shape,
+            confidence=confidence,
+        )
     wrote(output, len(paths), "recommender")

@@ -20,14 +20,13 @@ from sampled_metrics._base.arrays import (
     distinct,
     first_duplicate,
     grades_of,
-    id_column,
     in_memory,
     pairs_of,
     ranges,
     require,
-    require_unique,
     select_rows,
     starts,
+    unique_ids,
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
@@ -149,11 +148,10 @@ def _scores_of(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
 def _require_places(table: Table, user: Codes | Int, rank: Int) -> None:
     """Raise InputError unless the ranks of each user are 1, 2, 3 and so on, in any order."""
     length = np.bincount(user)
-    bad = rank > length.astype(np.int32)[user]
+    bad = rank > length[user]
     if not bad.any():
         has_item = np.zeros(rank.size, bool)
-        first = starts(length).astype(np.int32)[user]
-        has_item[first + (rank - 1).astype(np.int32)] = True
+        has_item[starts(length)[user] + rank - 1] = True
         if has_item.all():
             return
         bad[first_duplicate(user, rank)] = True
@@ -220,8 +218,7 @@ def lists_of_arrays(
     user_ids = pa.array(np.arange(len(items)))
     n_rows = len(items)
     if users is not None:
-        user_ids = pa.array(id_column("users", users, n_rows))
-        require_unique("users", np.asarray(user_ids))
+        user_ids = pa.array(unique_ids("users", users, n_rows))
         n_rows = 0
     lists = Lists(
         user, item.astype(np.int64), order, user_ids, item_ids, scores is not None, n_rows
@@ -284,7 +281,7 @@ def _unseen(lists: Lists, relevant: Items, seen: Items) -> Lists:
     return lists._replace(user=user, item=item, score=lists.score[new], has_ranks=False)
 
 
-def _lists_of(relevant: Items, lists: Lists, missing: str) -> Int:
+def _list_numbers(relevant: Items, lists: Lists, missing: str) -> Int:
     """Return the number of each relevant user's list, -1 without one."""
     number = places(relevant.user_ids, lists.user_ids)
     without = np.flatnonzero(number < 0)
@@ -308,7 +305,7 @@ def _counts(
     relevant: Items, lists: Lists, n_items: int | None, complete: bool, missing: str
 ) -> Counts:
     """Return the ranks of each user's items that are found, best first."""
-    number = _lists_of(relevant, lists, missing)
+    number = _list_numbers(relevant, lists, missing)
     lengths = lists.lengths()
     if n_items is not None and lengths.max() > n_items:
         longest = lists.user_ids[int(np.argmax(lengths))]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import array_api_compat as compat
@@ -18,15 +17,13 @@ from scipy import sparse
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, threads_of
 from sampled_metrics._base.arrays import (
     Array,
-    Ids,
     Int,
     array_of,
     as_array,
-    id_column,
     in_memory,
     is_elsewhere,
     is_table,
-    require_unique,
+    unique_ids,
 )
 from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics._base.files import read_array, read_arrays, require_file
@@ -40,13 +37,11 @@ from sampled_metrics.inputs.devices import counted, rows_of
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
-    Items,
     Shape,
     items_of_scores,
 )
 from sampled_metrics.inputs.products import Products, Score
 
-_BESIDE = ("held_out", "seen", "positive", "user_ids", "item_ids")
 _SEVERAL = 10  # users and items; fewer are complete by chance
 
 
@@ -61,15 +56,12 @@ class Scores(NamedTuple):
         Users x items.
     user_ids, item_ids
         Ids of rows and columns; None for their numbers.
-    beside
-        Arrays in the same file: `held_out`, `seen`, `positive`.
     """
 
     rows: Score
     shape: Shape
     user_ids: Any = None
     item_ids: Any = None
-    beside: Mapping[str, Any] = MappingProxyType({})
 
     def matrix(self) -> Array:
         """Return all scores at once."""
@@ -106,13 +98,11 @@ def _of_sparse(data: Any) -> Scores:
     return Scores(lambda rows: table[rows].toarray(), table.shape)
 
 
-def _of_matrix(
-    matrix: Array, user_ids: Any = None, item_ids: Any = None, beside: Mapping[str, Any] = {}
-) -> Scores:
+def _of_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = None) -> Scores:
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.size:
         found = f"scores are {matrix.dtype} of shape {matrix.shape}"
         raise InputError(f"{found}; expected numbers, users x items")
-    return Scores(matrix.__getitem__, matrix.shape, user_ids, item_ids, beside)
+    return Scores(matrix.__getitem__, matrix.shape, user_ids, item_ids)
 
 
 def opened(data: Any, noun: str = "ranks, lists or scores") -> Any:
@@ -127,10 +117,9 @@ def opened(data: Any, noun: str = "ranks, lists or scores") -> Any:
 
 
 def _scores_of_archive(path: Path) -> Scores:
-    """Read an `.npz` with `scores` and arrays beside them."""
-    arrays = read_arrays(path, "arrays with scores", ("scores",), _BESIDE)
-    ids = arrays.get("user_ids"), arrays.get("item_ids")
-    return _of_matrix(arrays.pop("scores"), *ids, arrays)
+    """Read an `.npz` with `scores` and maybe ids."""
+    arrays = read_arrays(path, "arrays with scores", ("scores",), ("user_ids", "item_ids"))
+    return _of_matrix(arrays["scores"], arrays.get("user_ids"), arrays.get("item_ids"))
 
 
 def factors(users: ArrayLike, items: ArrayLike) -> Scores:
@@ -194,48 +183,30 @@ def count_scores(
 ) -> Counts:
     """Rank relevant items among all items that their users have not seen; see `rank_items`."""
     n_users, n_items = scores.shape
-    user_ids = _ids("user_ids", scores.user_ids, n_users)
-    item_ids = _ids("item_ids", scores.item_ids, n_items)
-    given = [scores.shape, user_ids, item_ids, min_relevance]
-    wanted = _items(RELEVANT, "held_out", relevant, scores.beside, given)
-    if wanted is None:
+    user_ids = item_ids = None
+    if scores.user_ids is not None:
+        user_ids = unique_ids("user_ids", scores.user_ids, n_users)
+    if scores.item_ids is not None:
+        item_ids = unique_ids("item_ids", scores.item_ids, n_items)
+    if relevant is None:
         raise InputError(
             "found scores; give relevant (--relevant) or, if these are scores of a held-out item "
             "and its negatives, use `correct` with positive (--positive)"
         )
+    of_scores: Any = (scores.shape, user_ids, item_ids, min_relevance)
+    wanted = items_of_scores(relevant, RELEVANT, *of_scores)
     if wanted.n_users and not wanted.item.size:
         raise InputError("no user has a relevant item; expected at least one who has")
-    not_candidates = _items(SEEN, SEEN, seen, scores.beside, given)
+    not_candidates = None
+    if seen is not None:
+        not_candidates = items_of_scores(seen, SEEN, *of_scores)
     if users is not None:
-        user_ids = _ids("users", users, n_users)
+        user_ids = unique_ids("users", users, n_users)
     if items is not None:
-        item_ids = _ids("items", items, n_items)
+        item_ids = unique_ids("items", items, n_items)
     return rank_items(
         scores.rows, wanted, not_candidates, users=user_ids, items=item_ids, **options
     )
-
-
-def _items(
-    name: str, key: str, given: Any, beside: Mapping[str, Any], scores: list[Any]
-) -> Items | None:
-    """Return items that are given, or that are beside the scores in their file under a key."""
-    own = beside.get(key)
-    if own is not None and given is not None:
-        raise InputError(f"{key} and {given} both give {name} items")
-    if own is not None:
-        return items_of_scores(own, key, *scores)
-    if given is None:
-        return None
-    return items_of_scores(given, name, *scores)
-
-
-def _ids(name: str, values: Any, size: int) -> Ids | None:
-    """Return ids of rows or columns, each once, if there are any."""
-    if values is None:
-        return None
-    ids = id_column(name, values, size)
-    require_unique(name, ids)
-    return ids
 
 
 def ask_of_seen_items(users: int, items: int) -> None:

@@ -149,7 +149,7 @@ def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, An
     given = taken(options, "scores", "relevant", "seen", "n_items", "min_relevance")
     require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
     ranks = Ranks.from_scores(scores, **work, **given)
-    if given["seen"] is None and "seen" not in scores.beside:
+    if given["seen"] is None:
         question_seen(ranks, scores.shape[1])
     return ranks
 

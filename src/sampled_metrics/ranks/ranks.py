@@ -41,6 +41,7 @@ from sampled_metrics._base.arrays import (
     set_fields,
     short_repr,
     starts,
+    unique_ids,
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, one_line, reading
@@ -183,12 +184,11 @@ class Ranks:
         if self.relevance is not None:
             set_fields(self, relevance=_checked_relevance(self, self.relevance, order))
         if self.users is not None:
-            set_fields(self, users=id_column("users", self.users, n.size))
-            require_unique("user_id", self.users)
+            set_fields(self, users=unique_ids("users", self.users, n.size))
 
     @classmethod
-    def _of(cls, counts: Counts) -> Self:
-        return cls(**counts._asdict(), is_checked=True)
+    def _of(cls, counts: Counts, min_relevance: float) -> Self:
+        return cls(**counts._asdict(), is_checked=True).at_least(min_relevance)
 
     @classmethod
     def from_scores(
@@ -246,7 +246,7 @@ class Ranks:
             n_jobs=n_jobs,
             progress=progress,
         )
-        return cls._of(counts).at_least(min_relevance)
+        return cls._of(counts, min_relevance)
 
     @classmethod
     def from_factors(
@@ -312,7 +312,7 @@ class Ranks:
             missing=missing,
             min_relevance=min_relevance,
         )
-        return cls._of(counts).at_least(min_relevance)
+        return cls._of(counts, min_relevance)
 
     @classmethod
     def from_top_k(
@@ -339,8 +339,7 @@ class Ranks:
     @classmethod
     def from_pairs(cls, pairs: Any, *, min_relevance: float = 0.0) -> Self:
         """Rank labelled candidates, all of each user: user, item, score and label in a table."""
-        counts = lists.count_labelled(pairs)
-        return cls._of(counts).at_least(min_relevance)
+        return cls._of(lists.count_labelled(pairs), min_relevance)
 
     @classmethod
     def from_ranks(
@@ -362,7 +361,7 @@ class Ranks:
         """Read a file of `write`, or a table with the same columns."""
         file = path_of(path)
         with reading(file):
-            return cls.from_table(read_table(file, RECORDS))
+            return cls.from_table(file)
 
     @classmethod
     def from_table(cls, table: Any, n_items: int | None = None) -> Self:

@@ -168,10 +168,6 @@ class SampledRanks:
         array([1, 2])
         """
         taken = scores_of(scores)
-        own = taken.beside.get("positive")
-        require_same("positive", positive, "an array positive,", own)
-        if own is not None:
-            positive = own
         if positive is None:
             problem = "give positive (--positive), the column of held-out items"
             raise InputError(f"found scores; {problem}")
@@ -179,10 +175,9 @@ class SampledRanks:
             names = list(taken.item_ids)
             if positive in names:
                 positive = names.index(positive)
-        matrix = taken.matrix()
-        counts = counts_beside(matrix, positive, missing=missing)
+        counts = counts_beside(taken.matrix(), positive, missing=missing)
         users = None
-        if taken.beside:  # an index of a DataFrame may be any
+        if isinstance(scores, str | Path):  # an index of a DataFrame may be any
             users = taken.user_ids
         return cls.from_counts(Samples.of_rows(counts, users), n_items, **options)
 
@@ -294,7 +289,7 @@ class SampledRanks:
         """Read a file of `write`, or a table with the same columns."""
         file = path_of(path)
         with reading(file):
-            return cls.from_table(read_table(file, "sampled ranks"))
+            return cls.from_table(file)
 
     @classmethod
     def from_table(
