@@ -22,7 +22,6 @@ from sampled_metrics._base.arrays import (
     kind_of_ids,
     ranges,
     require,
-    select_rows,
     starts,
 )
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
@@ -51,49 +50,17 @@ class _Settings(NamedTuple):
     confidence: float
 
 
-class _Rows(NamedTuple):
+class _Batch(NamedTuple):
     """Counts of some rows, and the ids of their users if there are any."""
 
     counts: Counts
     users: Ids | None
+    n_negatives: int | None  # None of full rankings
+    meter: int = 0  # running number of a meter that was merged
 
-    @classmethod
-    def of(cls, parts: list[_Rows]) -> _Rows:
-        """Put rows one after the other."""
-        counts = Counts(*map(np.concatenate, zip(*(part.counts for part in parts), strict=True)))
-        users: Any = None
-        if parts[0].users is not None:
-            users = np.concatenate([part.users for part in parts])
-        return cls(counts, users)
-
-    def take(self, rows: Int) -> _Rows:
-        """Return some rows."""
-        n_found = self.counts.n_found
-        items = ranges(starts(n_found)[rows], n_found[rows])
-        counts = Counts(
-            candidates=self.counts.candidates[rows],
-            better=self.counts.better[items],
-            tied=self.counts.tied[items],
-            n_found=n_found[rows],
-            lost=self.counts.lost[rows],
-        )
-        users: Any = select_rows(self.users, rows)
-        return _Rows(counts, users)
-
-    def facts(self) -> pd.DataFrame:
-        """Return the user of each row, and numbers that are the same where its counts are."""
-        counts = self.counts
-        first = starts(counts.n_found)
-        return pd.DataFrame(
-            {
-                "user": self.users,
-                "candidates": counts.candidates,
-                "found": counts.n_found,
-                "lost": counts.lost,
-                "better": np.add.reduceat(counts.better, first),
-                "tied": np.add.reduceat(counts.tied, first),
-            }
-        )
+    @property
+    def n_rows(self) -> int:
+        return self.counts.n_found.size
 
 
 class RankMeter:
@@ -168,9 +135,7 @@ class RankMeter:
 
     def reset(self) -> None:
         """Forget all batches."""
-        self._batches: list[_Rows] = []
-        self._others: list[list[_Rows]] = []  # batches of each of the other meters
-        self._n_negatives: int | None = None
+        self._batches: list[_Batch] = []
         self._is_whole = False  # whether the rows of other processes are here
 
     def update(
@@ -207,10 +172,7 @@ class RankMeter:
         ids = None
         if users is not None:
             ids = id_column("users", in_memory(users), counts.candidates.size)
-        rows = _Rows(counts, ids)
-        self._check(rows, n_negatives, "batches")
-        self._batches.append(rows)
-        self._n_negatives = n_negatives
+        self._take(_Batch(counts, ids, n_negatives), "batches")
 
     def merge(self, *others: Self) -> Self:
         """Take the rows of other meters too, as those of other processes, and return this one.
@@ -223,10 +185,9 @@ class RankMeter:
             for name, mine, theirs in both:
                 if mine != theirs:
                     raise InputError(f"meters differ in {name}: {mine} and {theirs}")
-            for meter in other._meters():
-                self._check(meter[0], other._n_negatives, "meters")
-                self._others.append([*meter])
-                self._n_negatives = other._n_negatives
+            n_meters = 1 + max((batch.meter for batch in self._batches), default=0)
+            for batch in [*other._batches]:
+                self._take(batch._replace(meter=n_meters + batch.meter), "meters")
         self._is_whole = True
         return self
 
@@ -252,34 +213,28 @@ class RankMeter:
         made.reset()
         return made
 
-    def _check(self, rows: _Rows, n_negatives: int | None, what: str) -> None:
-        """Raise InputError for rows unlike those that are here."""
-        meters = self._meters()
-        if not meters:
-            return
-        if n_negatives != self._n_negatives:
-            raise InputError(
-                f"found {_kind(n_negatives)}, but {_kind(self._n_negatives)} in earlier {what}"
-            )
-        if kind_of_ids(rows.users) != kind_of_ids(meters[0][0].users):
-            raise InputError(
-                f"users are given with some {what} only, or numbers with some and text with "
-                "others; expected ids of one kind with all or none"
-            )
-
-    def _meters(self) -> list[list[_Rows]]:
-        """Return the batches of each meter that has any."""
-        return [meter for meter in (self._batches, *self._others) if meter]
+    def _take(self, batch: _Batch, what: str) -> None:
+        """Add a batch; raise InputError if it is unlike the first."""
+        for first in self._batches[:1]:
+            if batch.n_negatives != first.n_negatives:
+                kind = _kind(batch.n_negatives)
+                raise InputError(f"found {kind}, but {_kind(first.n_negatives)} in earlier {what}")
+            if kind_of_ids(batch.users) != kind_of_ids(first.users):
+                raise InputError(
+                    f"users are given with some {what} only, or numbers with some and text with "
+                    "others; expected ids of one kind with all or none"
+                )
+        self._batches.append(batch)
 
     def ranks(self) -> Ranks | SampledRanks:
         """Return the ranks of all batches, which `compare` and `report` take too."""
-        meters = self._meters()
-        if not meters:
+        if not self._batches:
             raise InputError("no ranks yet; call update with a batch first")
-        counts, users = _together(meters)
+        counts, users = _together(self._batches)
         settings = self._settings
         n = counts.candidates
-        if self._n_negatives is None:
+        n_negatives = self._batches[0].n_negatives
+        if n_negatives is None:
             if settings.n_items is None and (n == n[0]).all():
                 ask_of_seen_items(n.size, int(n[0]))
             full = Ranks(
@@ -292,14 +247,12 @@ class RankMeter:
             )
             question_ranks(full)
             return full
-        ties = "random" if settings.ties is None else settings.ties
-        check_arguments(tie_policy=ties)
         sampled = SampledRanks.from_counts(
             Samples.of_rows(counts, users),
             n_items=settings.n_items,
-            n_negatives=self._n_negatives,
+            n_negatives=n_negatives,
             sampling=settings.sampling,
-            ties=ties,
+            ties="random" if settings.ties is None else settings.ties,
             seed=settings.seed,
         )
         question_samples(sampled)
@@ -330,7 +283,7 @@ class RankMeter:
 
     def __len__(self) -> int:
         """Return the number of rows of all batches."""
-        return sum(map(_size, self._meters()))
+        return sum(batch.n_rows for batch in self._batches)
 
     def _of_scores(self, scores: ArrayLike, positive: ArrayLike) -> tuple[Counts, int | None]:
         """Return the counts of scores, and the number of negatives, None of full rankings."""
@@ -375,24 +328,36 @@ def _is_empty(batch: Any) -> bool:
     return tuple(getattr(batch, "shape", ()))[:1] == (0,)
 
 
-def _size(meter: list[_Rows]) -> int:
-    """Count the rows of a meter."""
-    return sum(rows.counts.candidates.size for rows in meter)
-
-
-def _together(meters: list[list[_Rows]]) -> _Rows:
-    """Return the rows of several meters by user, without users that an earlier meter has."""
-    rows = _Rows.of([batch for meter in meters for batch in meter])
-    if len(meters) == 1 or rows.users is None:
-        return rows
-    meter = pd.Series(np.repeat(np.arange(len(meters)), list(map(_size, meters))))
-    is_again = meter > meter.groupby(rows.users).transform("min")
-    differs = is_again & ~rows.facts().duplicated()
+def _together(batches: list[_Batch]) -> tuple[Counts, Any]:
+    """Return rows and their users; of several meters by user, each as in the first that has it."""
+    counts = Counts(*map(np.concatenate, zip(*(batch.counts for batch in batches), strict=True)))
+    if batches[0].users is None:
+        return counts, None
+    users: Any = np.concatenate([batch.users for batch in batches])
+    meters = [batch.meter for batch in batches]
+    if len(set(meters)) == 1:
+        return counts, users
+    meter = pd.Series(np.repeat(meters, [batch.n_rows for batch in batches]))
+    is_again = meter > meter.groupby(users).transform("min")
+    first = starts(counts.n_found)
+    better = np.add.reduceat(counts.better, first)
+    tied = np.add.reduceat(counts.tied, first)
+    facts = counts._replace(better=better, tied=tied)._asdict()
+    differs = is_again & ~pd.DataFrame({"user": users, **facts}).duplicated()
     if differs.any():
-        user = rows.users[differs.argmax()]
-        raise InputError(f"user {user} has other ranks in two meters")
+        raise InputError(f"user {users[differs.argmax()]} has other ranks in two meters")
     kept = np.flatnonzero(~is_again)
-    return rows.take(kept[np.argsort(rows.users[kept], kind="stable")])
+    rows = kept[np.argsort(users[kept], kind="stable")]
+    n_found = counts.n_found[rows]
+    items = ranges(first[rows], n_found)
+    kept_counts = Counts(
+        candidates=counts.candidates[rows],
+        better=counts.better[items],
+        tied=counts.tied[items],
+        n_found=n_found,
+        lost=counts.lost[rows],
+    )
+    return kept_counts, users[rows]
 
 
 def _distributed() -> Any:
