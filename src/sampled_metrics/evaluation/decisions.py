@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 
 from sampled_metrics._base.arrays import Float, Int, adjusted
-from sampled_metrics.evaluation.results import UNDECIDED, Compared
+from sampled_metrics.evaluation.results import UNDECIDED, Compared, order_of
 from sampled_metrics.intervals.population import Estimate, Shape, estimate
 
 _ROUNDING = 1e-13
@@ -47,10 +47,7 @@ def decided(results: Sequence[Compared], correction: str, confidence: float) -> 
         p = by_metric[result.metric][result.a, result.b]
         order = UNDECIDED
         if p < 1.0 - confidence:
-            if result.range_low > 0.0:
-                order = "b"
-            elif result.range_high < 0.0:
-                order = "a"
+            order = order_of(result.range_low, result.range_high)
         filled.append(replace(result, p_value=p, order=order))
     return filled
 

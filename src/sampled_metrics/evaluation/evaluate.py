@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
@@ -16,12 +16,13 @@ from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.progress import with_bar
-from sampled_metrics._base.text import Explanation, Parts, span
+from sampled_metrics._base.text import Parts, span
 from sampled_metrics.evaluation.results import (
     FLAT,
     Results,
     Row,
     count,
+    explained_table,
     missing_notes,
     with_questions,
 )
@@ -186,15 +187,14 @@ class _Averages(NamedTuple):
     n_users: int
     n_items: int  # mean, 0 if not known
     notes: list[str]
-    several_items: bool
+    several_items: bool  # whether some user has several, so that recall is no share of users
     is_mean: bool  # whether users differ in candidates
 
 
 @one_thread()
 def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Averages:
     """Average metrics over the users of ranks in memory."""
-    n = ranks.n_candidates
-    _question_candidates(n)
+    _question_candidates(ranks.n_candidates)
     known = known_values(measures, ranks, ties, seed)
     question_ends(ranks, known)
     return _Averages(
@@ -203,8 +203,8 @@ def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Av
         n_users=len(ranks),
         n_items=ranks.mean_candidates,
         notes=relevance_notes([ranks]),
-        several_items=has_several_items(ranks),
-        is_mean=bool(np.ptp(n)),
+        several_items=bool((ranks.n_relevant > 1).any()),
+        is_mean=bool(np.ptp(ranks.n_candidates)),
     )
 
 
@@ -339,11 +339,18 @@ def values_by_user(
 def known_values(
     measures: list[Measure], ranks: Ranks, ties: str, seed: int
 ) -> dict[Measure, Float]:
-    """Calculate metrics of each user; a question names metrics that need longer lists."""
-    _question_cutoffs(measures, ranks)
+    """Calculate metrics of each user.
+
+    Questions name metrics that need longer lists, and those whose cut-off no candidate is below, so
+    that all rankings have the same value.
+    """
+    most = int(ranks.n_candidates.max())
     known: dict[Measure, Float] = {}
     unknown = []
     for measure in measures:
+        is_whole = 0 < most <= (measure.cutoff or 0)
+        if is_whole and measure.kind in FLAT and len(ranks) >= TOY:
+            ask("metrics", f"{measure} is of all {most} candidates, the same for any ranking")
         try:
             known[measure] = exact_values(measure, ranks, ties, generator(seed, "ties"))
         except DepthError as error:
@@ -353,15 +360,6 @@ def known_values(
     for problem in unknown:
         ask("metrics", f"left out: {problem}")
     return known
-
-
-def _question_cutoffs(measures: list[Measure], ranks: Ranks) -> None:
-    """Ask about cut-offs that no candidate is below, so that all rankings have the same value."""
-    most = int(ranks.n_candidates.max())
-    for measure in measures:
-        is_whole = 0 < most <= (measure.cutoff or 0)
-        if is_whole and measure.kind in FLAT and len(ranks) >= TOY:
-            ask("metrics", f"{measure} is of all {most} candidates, the same for any ranking")
 
 
 def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
@@ -386,14 +384,8 @@ def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
         )
 
 
-def has_several_items(ranks: Ranks) -> bool:
-    """Whether some user has several relevant items, so that recall is no share of users."""
-    return bool((ranks.n_relevant > 1).any())
-
-
-def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
+def relevance_notes(rankings: Collection[Ranks]) -> list[str]:
     """Say which items count as not found, and which metrics use grades, if any do."""
-    rankings = list(rankings)
     notes = missing_notes(rankings)
     for ranks in rankings:
         if ranks.relevance is not None:
@@ -417,31 +409,30 @@ def _parts(results: list[Evaluated], found: _Averages, confidence: float) -> Par
     percent = f"{100 * confidence:g} %"
     interval = f"interval ({percent})"
     rows: list[Row] = []
-    few: dict[str, str] = {}
+    users = count(found.n_users, "user")
+    words = users
+    if found.n_items:
+        mean = "a mean of " if found.is_mean else ""
+        words += f", {mean}{count(found.n_items, 'candidate')}"
+    lines = [f"{words}. Fractions, ties {results[0].ties}.", *found.notes]
+    if 1 < found.n_users < TOY:
+        lines.append(f"fewer than {TOY} users: intervals say little.")
     for result in results:
         row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
         row[interval] = None
         if not isnan(result.ci_low):
             row[interval] = span(result.ci_low, result.ci_high)
-            # The mean of fewer users is not near a normal distribution.
-            is_share = parse_measure(result.metric).kind in shares
-            if found.n_users < TOY:
-                few[""] = f"fewer than {TOY} users: intervals say little."
-            elif not is_share and 0.0 < result.effective_users < 30.0:
-                few[result.metric] = (
-                    f"{result.metric}: about {max(round(result.effective_users), 1)} of "
-                    f"{count(found.n_users, 'user')} carry most of the value; its interval is too "
-                    "narrow, and holds the metric of other users like these in fewer than "
-                    f"{percent} of evaluations."
-                )
         rows.append(row)
-    words = count(found.n_users, "user")
-    if found.n_items:
-        mean = "a mean of " if found.is_mean else ""
-        words += f", {mean}{count(found.n_items, 'candidate')}"
-    words += f". Fractions, ties {results[0].ties}."
-    about = Explanation(
+        # The mean of fewer users is not near a normal distribution.
+        is_few = found.n_users >= TOY and 0.0 < result.effective_users < 30.0
+        if is_few and parse_measure(result.metric).kind not in shares:
+            lines.append(
+                f"{result.metric}: about {max(round(result.effective_users), 1)} of {users} carry "
+                "most of the value; its interval is too narrow, and holds the metric of other "
+                f"users like these in fewer than {percent} of evaluations."
+            )
+    about = (
         "interval: values that other users like these may have. ties: place of a held-out item "
         "among candidates of its score."
     )
-    return [rows, "\n".join([words, *found.notes, *few.values()]), about]
+    return explained_table(rows, lines, [about])

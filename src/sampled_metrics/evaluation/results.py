@@ -14,7 +14,7 @@ import pandas as pd
 from sampled_metrics._base.arguments import check_arguments, wrong_type
 from sampled_metrics._base.defaults import BUDGET
 from sampled_metrics._base.errors import collected
-from sampled_metrics._base.text import Parts, html_of, text_of
+from sampled_metrics._base.text import Explanation, Parts, Rows, html_of, text_of
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 
@@ -276,6 +276,11 @@ def likeness(metric: str, behaves_like: int | None, n_items: int) -> Likeness:
     while rank < n_items and measure.at([rank], n_items)[0] > half:
         rank += 1
     return Likeness(rank=behaves_like, exact_rank=rank)
+
+
+def explained_table(rows: Rows, lines: Iterable[str], explained: Iterable[str]) -> Parts:
+    """Return a table, lines about it, and an explanation of its columns."""
+    return [rows, "\n".join(lines), Explanation("\n".join(explained))]
 
 
 def count(number: int, noun: str) -> str:
