@@ -23,7 +23,7 @@ from sampled_metrics._base.defaults import (
     Names,
 )
 from sampled_metrics._base.errors import InputError, InputWarning, reading
-from sampled_metrics._base.text import Explanation, Parts, Right, span
+from sampled_metrics._base.text import Parts, Right, span
 from sampled_metrics.estimators import (
     DECLARED,
     Estimator,
@@ -36,6 +36,7 @@ from sampled_metrics.evaluation.results import (
     Results,
     Row,
     count,
+    explained_table,
     likeness,
     missing_notes,
     with_questions,
@@ -424,7 +425,7 @@ def _parts(
         'value: what the estimator gives. It measures the metric under "acts like", so it may lie '
         f"outside the range. {beside}"
     )
-    return [rows, "\n".join(facts), Explanation("\n".join(lines))]
+    return explained_table(rows, facts, lines)
 
 
 def _of_random_order(metric: str, n: int) -> float:

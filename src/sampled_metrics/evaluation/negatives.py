@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.text import Explanation, Parts, Right
-from sampled_metrics.evaluation.results import Results, with_questions
+from sampled_metrics._base.text import Parts, Right
+from sampled_metrics.evaluation.results import Results, explained_table, with_questions
 from sampled_metrics.inputs.items import negative_rows, table_of_items
 from sampled_metrics.inputs.tables import ITEM, USER
 from sampled_metrics.ranks.data import OfUsers
@@ -135,12 +135,13 @@ def _parts(checks: Sequence[uniform.Check]) -> Parts:
         }
         rows.append(row)
     remarks = [f"{check.name}: {check.remark}." for check in checks if not check.passed]
-    sound = "Sound: distinct, unseen and uniform as far as these tests can tell."
-    about = Explanation(
+    if not remarks:
+        remarks = ["Sound: distinct, unseen and uniform as far as these tests can tell."]
+    about = (
         "found: how many such negatives there are, or the chi-square of how often items are drawn, "
         "and what sound negatives have. p: how often sound negatives deviate as much."
     )
-    return [rows, "\n".join(remarks) or sound, about]
+    return explained_table(rows, remarks, [about])
 
 
 def _found(check: uniform.Check) -> str:

@@ -6,23 +6,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import integers, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE, Names, Shape
 from sampled_metrics._base.errors import InputError, flag, reading
-from sampled_metrics._base.text import Explanation, Parts, Right
+from sampled_metrics._base.text import Parts, Right
 from sampled_metrics.evaluation.deciding import Pair, decision
 from sampled_metrics.evaluation.pairing import paired_users
-from sampled_metrics.evaluation.results import INSTEAD, Results, count, with_questions
+from sampled_metrics.evaluation.results import (
+    INSTEAD,
+    Results,
+    count,
+    explained_table,
+    with_questions,
+)
 from sampled_metrics.intervals.population import Population, power_law_with
 from sampled_metrics.intervals.shapes import assumed
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.data import Data, as_ranks
 
-Number: TypeAlias = float | None
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _DECIDED = 0.95
 _NEVER = 0.001  # probability below which its size says nothing
@@ -63,8 +67,8 @@ def plan(
     b: Data = None,
     metrics: Names = METRICS[:1],
     *,
-    effect: Number = None,
-    value: Number = None,
+    effect: float | None = None,
+    value: float | None = None,
     n_items: int | None = None,
     n_users: int | None = None,
     sampling: str = str(Sampling.WITHOUT_REPLACEMENT),
@@ -268,7 +272,6 @@ def _parts(
                 "decides above": result.decides_above,
             }
         )
-    lines += notes
     explained = [
         "probability: that the range of the difference excludes 0 on the right side, "
         f"{assumed(shape)}.",
@@ -276,7 +279,7 @@ def _parts(
         "all: full rankings.",
         INSTEAD,
     ]
-    return [rows, "\n".join(lines), Explanation("\n".join(explained))]
+    return explained_table(rows, [*lines, *notes], explained)
 
 
 def _decision_in_words(full: Planned) -> str:

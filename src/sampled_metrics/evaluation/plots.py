@@ -61,22 +61,23 @@ def _axes_for(number: int, height: float, axes: Any) -> tuple[Any, list[Any]]:
 
 def _draw_results(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: Any) -> Any:
     """Draw a panel for each metric, and return the axes."""
-    table, value, line, names = _contents(table)
+    table, value, meaning, names = _contents(table)
     known = _exact_values(exact, [*names, "metric"], value)
     metrics: list[Any] = list(table.groupby("metric", sort=False))
-    ends = _axes_of(table, value, known)
     # A table has a row for each line and estimator.
     height = 0.5 + 0.5 * len(metrics) + 0.3 * len(table) / table["estimator"].nunique()
     given = axes
     axes, panels = _axes_for(len(metrics), height, given)
     for panel, (metric, rows) in zip(panels, metrics, strict=True):
-        of_metric = {key[:-1]: number for key, number in known.items() if key[-1] == metric}
-        panel.set_xlim(ends[metric])
-        _draw_metric(panel, rows, value, line, names, of_metric)
+        exact_of_lines = {line: number for (line, key), number in known.items() if key == metric}
+        _draw_lines(panel, rows, value, meaning, exact_of_lines)
         panel.set_title(_verdict(metric.label, rows))
+    by_all = [metric.metric.needs_candidates for metric, _ in metrics]
+    for _, shared in pd.Series(panels, dtype=object).groupby(by_all):
+        _share_axis(list(shared), value == "difference")
     panels[-1].set_xlabel(f"{value} (fraction)")
     drawn = {mark.get_label(): mark for panel in panels for mark in panel.lines}
-    labels = [line, *table["estimator"].unique(), "exact"]
+    labels = [meaning, *table["estimator"].unique(), "exact"]
     labels = [label for label in labels if label in drawn]
     marks = [drawn[label] for label in labels]
     if given is None:
@@ -89,9 +90,9 @@ def _draw_results(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float]
 def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
     """Find the columns of a table to draw.
 
-    Returns the table with range_low and range_high, the ends of each line; the column of the marks;
-    the meaning of lines, range or interval; and the columns that name a line, none for a single
-    recommender.
+    Returns the table with the name of each line, and range_low and range_high, its ends; the column
+    of the marks; the meaning of lines, range or interval; and the columns that name a line, none
+    for a single recommender.
     """
     if "printed" in table:  # a result of `reported`
         table = table.assign(estimator="likely", value=table["likely"].astype(float))
@@ -103,35 +104,23 @@ def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
         names = ["b", "a"]
     elif "recommender" in table and table["recommender"].nunique() > 1:
         names = ["recommender"]
+    table = table.assign(line=list(map(" - ".join, table[names].to_numpy())))
     if "range_low" in table and not table["estimator"].isin(["exact", "budget"]).all():
         return table, value, "range", names
     ends = {"range_low": table["ci_low"], "range_high": table["ci_high"]}
     return table.assign(estimator=value, **ends), value, "interval", names
 
 
-def _axes_of(
-    table: pd.DataFrame, value: str, exact: Mapping[tuple[Any, ...], float]
-) -> dict[Measure, tuple[float, float]]:
-    """Choose the ends of the axis of each metric.
-
-    Metrics that can be compared share one, which begins at 0; those that compare with all
-    candidates, such as AUC, have their own. An axis of differences holds 0.
-    """
-    by_all = table["metric"].map(lambda measure: measure.metric.needs_candidates)
-    ends: dict[Measure, tuple[float, float]] = {}
-    for _, rows in table.groupby(by_all):
-        names = list(rows["metric"].unique())
-        known = [number for key, number in exact.items() if key[-1] in names]
-        drawn = [rows[column] for column in ("range_low", "range_high", value)]
-        places = np.concatenate([*drawn, known, [0.0]])
-        low = float(np.nanmin(places))
-        high = float(np.nanmax(places))
-        if low == high:
-            high = 1.0
-        room = _ROOM * (high - low)
-        first = low - room if value == "difference" else 0.0
-        ends |= dict.fromkeys(names, (first, high + room))
-    return ends
+def _share_axis(panels: list[Any], is_difference: bool) -> None:
+    """Give panels of metrics that can be compared one axis; it holds 0, and values begin there."""
+    low = min(0.0, *(panel.dataLim.x0 for panel in panels))
+    high = max(0.0, *(panel.dataLim.x1 for panel in panels))
+    if low == high:
+        high = 1.0
+    room = _ROOM * (high - low)
+    first = low - room if is_difference else 0.0
+    for panel in panels:
+        panel.set_xlim(first, high + room)
 
 
 def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
@@ -139,8 +128,7 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
 
     Full rankings stand at the right end. Returns the axes.
     """
-    given = axes
-    axes, (panel,) = _axes_for(1, 3.2, given)
+    axes, (panel,) = _axes_for(1, 3.2, axes)
     sizes = table["n_negatives"].dropna().astype(int).unique()
     full = 2 * max(sizes, default=1)
     metrics: list[Any] = list(table.groupby("metric", sort=False))
@@ -158,50 +146,41 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
     panel.minorticks_off()
     first = table.iloc[0]
     exact = f"{digits(first['exact_a'])} and {digits(first['exact_b'])}"
-    panel.set_title(f"{_users(first['n_users'])}, {first['metric'].label} {exact}")
+    panel.set_title(f"{_users(table['n_users'])}, {first['metric'].label} {exact}")
     if len(metrics) > 1:
         panel.legend()
     return axes
 
 
-def _draw_metric(
-    axes: Any,
-    rows: pd.DataFrame,
-    column: str,
-    label: str,
-    names: list[str],
-    exact: Mapping[tuple[Any, ...], float],
+def _draw_lines(
+    axes: Any, rows: pd.DataFrame, column: str, meaning: str, exact: Mapping[str, float]
 ) -> None:
     """Draw the results of one metric, a line for each recommender or pair."""
     estimators = list(rows["estimator"].unique())
-    lines: list[Any] = [((), rows)]
-    if names:
-        lines = list(rows.groupby(names, sort=False))
-    for height, (key, of_line) in enumerate(lines):
+    lines: list[Any] = list(rows.groupby("line", sort=False))
+    names = []
+    for height, (line, of_line) in enumerate(lines):
+        names.append(line or _users(of_line.get("n_users")))
         ends = of_line[["range_low", "range_high"]].iloc[0]
-        axes.plot(ends, [height, height], label=label, **_LINE)
+        axes.plot(ends, [height, height], label=meaning, **_LINE)
         for value, estimator in zip(of_line[column], of_line["estimator"], strict=True):
             place = estimators.index(estimator)
             color, marker = _LOOKS[place % len(_LOOKS)]
             at = height + _ASIDE * (place - (len(estimators) - 1) / 2)
             axes.plot(value, at, label=estimator, color=color, marker=marker, **_MARK)
-        if key in exact:
-            axes.plot(exact[key], height, label="exact", **_EXACT)
-    axes.set_yticks(range(len(lines)), [_name(key, of_line) for key, of_line in lines])
-    axes.set_ylim(len(lines) - 0.5, -0.5)
+        if line in exact:
+            axes.plot(exact[line], height, label="exact", **_EXACT)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
     if "difference" in rows:
         axes.axvline(0.0, color="0.4", linewidth=1, zorder=0)
 
 
-def _name(key: tuple[str, ...], rows: pd.DataFrame) -> str:
-    """Name a line: a recommender, the difference of two, or of a single one the users."""
-    if key:
-        return " - ".join(key)
-    n_users = rows["n_users"].iloc[0] if "n_users" in rows else None
-    return "" if pd.isna(n_users) else _users(n_users)
-
-
-def _users(number: float) -> str:
+def _users(numbers: pd.Series | None) -> str:
+    """Write how many users the first of some results has, if that is known."""
+    if numbers is None or pd.isna(numbers.iloc[0]):
+        return ""
+    number = numbers.iloc[0]
     return "1 user" if number == 1 else f"{number:,.0f} users"
 
 
@@ -224,7 +203,7 @@ def _verdict(metric: str, rows: pd.DataFrame) -> str:
 
 def _exact_values(
     exact: pd.DataFrame | Mapping[Any, float], names: list[str], value: str
-) -> dict[tuple[Any, ...], float]:
+) -> dict[tuple[str, Measure], float]:
     """Return exact values by the names of a line and of a metric."""
     if not isinstance(exact, Mapping):
         for name in (*names, value):
@@ -234,5 +213,5 @@ def _exact_values(
     known = {}
     for key, number in exact.items():
         *line, metric = key if isinstance(key, tuple) else (key,)
-        known[*line, parse_measure(metric)] = number
+        known[" - ".join(line), parse_measure(metric)] = number
     return known
