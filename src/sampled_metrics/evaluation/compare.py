@@ -130,13 +130,18 @@ def compare(
         raise InputError(f"{len(data)} recommender to compare; give two or more")
     check_arguments(ties=ties, shape=shape, test=test, correction=correction, confidence=confidence)
     check_arguments(complete=complete, min_relevance=min_relevance, missing=missing)
-    of_negatives = "random" if ties is None else ties
-    drawn: dict[str, Any] = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling}
-    drawn |= {"positive": positive, "relevant": relevant, "ties": of_negatives, "seed": seed}
-    full = {"n_items": n_items, "relevant": relevant, "seen": seen}
-    full |= {"complete": complete, "min_relevance": min_relevance}
+    both: dict[str, Any] = {"n_items": n_items, "relevant": relevant, "missing": missing}
+    drawn = {
+        **both,
+        "n_negatives": n_negatives,
+        "sampling": sampling,
+        "positive": positive,
+        "ties": "random" if ties is None else ties,
+        "seed": seed,
+    }
+    full = {**both, "seen": seen, "complete": complete, "min_relevance": min_relevance}
     measures = parse_measures(metrics)
-    samples, rankings = all_alike(data, full | {"missing": missing}, drawn | {"missing": missing})
+    samples, rankings = all_alike(data, full, drawn)
     solved: dict[str, Solved] = {}
     if samples:
         if test is not None:

@@ -279,10 +279,6 @@ class Solved(NamedTuple):
         """Estimate of one metric for each user: the mean over their rows."""
         values = self.vectors[measure, estimator, self.ranks.sampled_ranks - 1]
         user = self.bracketed.rows.user
-        if self.bracketed.rows.kind.size == user.size:
-            of_users = np.empty_like(values)
-            of_users[user] = values
-            return of_users
         return np.bincount(user, values) / np.bincount(user)
 
     def value(self, measure: int, estimator: int) -> float:

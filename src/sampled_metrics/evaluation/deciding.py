@@ -196,18 +196,16 @@ def deciding_differences(
         a = samples[result.a]
         b = samples[result.b]
         pair = Pair(_fitted(a), _fitted(b), result.n_users, drawn=True, sampling=a.sampling)
-        found: dict[int | None, float] = {}
-        found[a.n_negatives] = (result.range_high - result.range_low) / 2.0
-        sizes: list[int | None] = [None]
+        measure = parse_measure(result.metric)
         more = max(_MORE, 2 * a.n_negatives)
-        if more < min(a.mean_candidates, b.mean_candidates) - 1:
-            sizes = [more, None]
-        for size in sizes:
-            measure = parse_measure(result.metric)
-            found[size] = decision(pair, measure, size, shape, confidence, FEW).width
         of_metric = largest.setdefault(result.metric, {})
-        for n_negatives, difference in found.items():
-            of_metric[n_negatives] = max(difference, of_metric.get(n_negatives, 0.0))
+        for size in (a.n_negatives, more, None):
+            if size == more >= min(a.mean_candidates, b.mean_candidates) - 1:
+                continue
+            width = (result.range_high - result.range_low) / 2.0
+            if size != a.n_negatives:
+                width = decision(pair, measure, size, shape, confidence, FEW).width
+            of_metric[size] = max(width, of_metric.get(size, 0.0))
     return largest
 
 

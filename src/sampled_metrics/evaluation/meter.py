@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -36,18 +37,7 @@ from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import question_ranks, question_samples
 
-
-class _Settings(NamedTuple):
-    """Arguments in which meters agree whose rows are put together."""
-
-    metrics: list[str]
-    n_items: int | None
-    n_negatives: int | None
-    sampling: str | None
-    missing: str
-    ties: str | None
-    seed: int
-    confidence: float
+_OPTIONS = ("n_items", "n_negatives", "sampling", "missing", "ties", "seed", "confidence")
 
 
 class _Batch(NamedTuple):
@@ -63,6 +53,7 @@ class _Batch(NamedTuple):
         return self.counts.n_found.size
 
 
+@dataclass(eq=False, repr=False)
 class RankMeter:
     """Metrics of held-out items whose scores come in batches, used as metrics of torchmetrics are.
 
@@ -107,30 +98,24 @@ class RankMeter:
     [('hr@2', 0.667), ('rr', 0.611)]
     """
 
-    def __init__(
-        self,
-        metrics: Names = METRICS,
-        *,
-        n_items: int | None = None,
-        n_negatives: int | None = None,
-        sampling: str | None = None,
-        missing: str = "refuse",
-        ties: str | None = None,
-        seed: int = 0,
-        confidence: float = CONFIDENCE,
-        n_jobs: int = ALL_CORES,
-    ) -> None:
-        if n_negatives is not None and n_items is None:
+    metrics: Names = METRICS
+    _: KW_ONLY
+    n_items: int | None = None
+    n_negatives: int | None = None
+    sampling: str | None = None
+    missing: str = "refuse"
+    ties: str | None = None
+    seed: int = 0
+    confidence: float = CONFIDENCE
+    n_jobs: int = ALL_CORES
+
+    def __post_init__(self) -> None:
+        if self.n_negatives is not None and self.n_items is None:
             raise InputError(
                 "n_negatives is given without n_items, the candidates of full rankings"
             )
-        check_arguments(n_items=n_items, n_negatives=n_negatives, sampling=sampling)
-        check_arguments(missing=missing, ties=ties, seed=seed, confidence=confidence)
-        names = [str(measure) for measure in parse_measures(metrics)]
-        self._settings = _Settings(
-            names, n_items, n_negatives, sampling, missing, ties, seed, confidence
-        )
-        self._n_jobs = n_jobs
+        check_arguments(**{name: getattr(self, name) for name in _OPTIONS})
+        self.metrics = [str(measure) for measure in parse_measures(self.metrics)]
         self.reset()
 
     def reset(self) -> None:
@@ -181,8 +166,9 @@ class RankMeter:
         batches, count once, which needs their ids; rows are then in order of users.
         """
         for other in others:
-            both = zip(_Settings._fields, self._settings, other._settings, strict=True)
-            for name, mine, theirs in both:
+            for name in ("metrics", *_OPTIONS):
+                mine = getattr(self, name)
+                theirs = getattr(other, name)
                 if mine != theirs:
                     raise InputError(f"meters differ in {name}: {mine} and {theirs}")
             n_meters = 1 + max((batch.meter for batch in self._batches), default=0)
@@ -231,11 +217,10 @@ class RankMeter:
         if not self._batches:
             raise InputError("no ranks yet; call update with a batch first")
         counts, users = _together(self._batches)
-        settings = self._settings
         n = counts.candidates
         n_negatives = self._batches[0].n_negatives
         if n_negatives is None:
-            if settings.n_items is None and (n == n[0]).all():
+            if self.n_items is None and (n == n[0]).all():
                 ask_of_seen_items(n.size, int(n[0]))
             full = Ranks(
                 n,
@@ -249,11 +234,11 @@ class RankMeter:
             return full
         sampled = SampledRanks.from_counts(
             Samples.of_rows(counts, users),
-            n_items=settings.n_items,
+            n_items=self.n_items,
             n_negatives=n_negatives,
-            sampling=settings.sampling,
-            ties="random" if settings.ties is None else settings.ties,
-            seed=settings.seed,
+            sampling=self.sampling,
+            ties="random" if self.ties is None else self.ties,
+            seed=self.seed,
         )
         question_samples(sampled)
         return sampled
@@ -275,11 +260,10 @@ class RankMeter:
                 "alone; for those of all call compute(sync=True) in each process",
             )
         ranks = self.ranks()
-        metrics, *_, ties, seed, confidence = self._settings
         if isinstance(ranks, SampledRanks):
-            return correct(ranks, metrics, confidence=confidence)
-        ties = "expected" if ties is None else ties
-        return evaluate(ranks, metrics, ties=ties, confidence=confidence, seed=seed)
+            return correct(ranks, self.metrics, confidence=self.confidence)
+        ties = "expected" if self.ties is None else self.ties
+        return evaluate(ranks, self.metrics, ties=ties, confidence=self.confidence, seed=self.seed)
 
     def __len__(self) -> int:
         """Return the number of rows of all batches."""
@@ -291,8 +275,8 @@ class RankMeter:
         if not is_elsewhere(scores):
             matrix = as_array(scores, "scores")
         width = matrix.shape[-1]
-        n = self._settings.n_items
-        m = self._settings.n_negatives
+        n = self.n_items
+        m = self.n_negatives
         if m is not None and width != m + 1:
             raise InputError(f"scores have {width} columns; expected {m + 1}, 1 + n_negatives")
         if m is None and n is not None:
@@ -303,17 +287,17 @@ class RankMeter:
                 )
             if width < n:
                 m = width - 1
-        missing = self._settings.missing
+        missing = self.missing
         counts = counts_beside(
-            matrix, positive, is_full=m is None, missing=missing, n_jobs=self._n_jobs
+            matrix, positive, is_full=m is None, missing=missing, n_jobs=self.n_jobs
         )
         return counts, m
 
     def _of_ranks(self, ranks: ArrayLike) -> tuple[Counts, int | None]:
         """Return the counts of ranks without ties, likewise."""
         values: Int = integers("ranks", ranks, is_column=True)
-        m = self._settings.n_negatives
-        most = self._settings.n_items if m is None else m + 1
+        m = self.n_negatives
+        most = self.n_items if m is None else m + 1
         if most is None:
             raise InputError("ranks need n_items, and n_negatives if they are among negatives")
         require("ranks", values, (values >= 1) & (values <= most), f"1 to {most}")

@@ -72,9 +72,11 @@ def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
     leaves = f"{result.n_negatives:,} uniform negatives leave"
     if result.n_negatives == 1:
         leaves = "1 uniform negative leaves"
-    span_a = f"between {range_a.low:.3f} and {range_a.high:.3f} for {result.a}"
-    span_b = f"between {range_b.low:.3f} and {range_b.high:.3f} for {result.b}"
-    words = f"undecided: {leaves} {result.metric} {span_a} and {span_b}"
+    words = (
+        f"undecided: {leaves} {result.metric} "
+        f"between {range_a.low:.3f} and {range_a.high:.3f} for {result.a} and "
+        f"between {range_b.low:.3f} and {range_b.high:.3f} for {result.b}"
+    )
     if isnan(result.difference):
         return words
     where = likeness(result.metric, result.behaves_like, result.n_items or 0).resolution
@@ -88,10 +90,10 @@ def _unless(result: Compared) -> str:
     factor = result.holds_up_to
     if factor is None or parse_measure(result.metric).metric.needs_candidates:
         return ""
-    words = ", unless some rank near the top is likelier than a better one"
+    times = "likelier than"
     if factor >= 1.1:  # a smaller one is written as 1
         times = f"{_factor(factor)} times as likely as"
-        words = f", unless some rank near the top is {times} a better one"
+    words = f", unless some rank near the top is {times} a better one"
     if factor < PROVES_LITTLE:
         return f"{words}; this proves little"
     return words
@@ -119,7 +121,8 @@ def order_parts(
     by_pair = groupby(results, key=attrgetter("a", "b", "metric"))
     pairs = [next(of_pair) for _, of_pair in by_pair]  # all estimators have the same order
     is_long = len(pairs) > _MOST_ROWS
-    explained: list[str] = []
+    is_any_held = any(pair.holds_up_to is not None for pair in pairs)
+    explained = [_ABOUT_FACTORS] * is_any_held
     rule = _rule(pairs, correction, "range" if solved else "interval")
     if solved:
         rule += f", {assumed(shape)}"
@@ -130,9 +133,6 @@ def order_parts(
     elif not is_long and any(map(_needs_users, pairs)):
         rule += "; in brackets the users that would decide it"
     lines = [f"{rule}.", *notes]
-    is_any_held = any(pair.holds_up_to is not None for pair in pairs)
-    if is_any_held:
-        explained.insert(0, _ABOUT_FACTORS)
     if is_long:
         lines.insert(0, _OF_SIGNS)
         rows = _signs(pairs)
@@ -242,20 +242,21 @@ def _estimates(solved: dict[str, Solved]) -> list[Row]:
     """One row for each metric, each recommender below it, and how the estimates act."""
     rows: list[Row] = []
     first = next(iter(solved.values()))
-    nothing = dict.fromkeys(["range", *map(str, first.estimators)], Right())
+    estimators = list(map(str, first.estimators))
+    nothing = dict.fromkeys(["range", *estimators], Right())
     for i, measure in enumerate(first.measures):
         rows.append({"": str(measure), **nothing})
         for name, of_name in solved.items():
             found = of_name.ranges[str(measure)]
             row: Row = {"": name, "range": span(found.low, found.high)}
-            for j, estimator in enumerate(first.estimators):
+            for j, estimator in enumerate(estimators):
                 value = of_name.value(i, j)
-                row[str(estimator)] = Right("-" if isnan(value) else digits(value))
+                row[estimator] = Right("-" if isnan(value) else digits(value))
             rows.append(row)
         row = {"": "acts like", **nothing}
-        for j, estimator in enumerate(first.estimators):
+        for j, estimator in enumerate(estimators):
             like = likeness(str(measure), first.behaves_like(i, j), first.ranks.mean_candidates)
-            row[str(estimator)] = Right(like.below_metric)
+            row[estimator] = Right(like.below_metric)
             if like.exact_rank is not None:
                 row["range"] = Right(f"(not {like.exact_rank})")
         rows.append(row)

@@ -48,18 +48,14 @@ def questioned_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation
         n_b = second.mean_candidates
         if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
             ask("data", f"{a} has {n_a:,} candidates and {b} has {n_b:,}{_SAME}")
-        if min(len(first), len(second)) >= _SEVERAL and _are_same(first, second):
+        is_same = all(map(np.array_equal, _ranks_of(first), _ranks_of(second)))
+        if is_same and min(len(first), len(second)) >= _SEVERAL:
             ask("data", f"{a} and {b} have the same ranks: is one of them given twice?")
         number = 0 if rows is None else rows[0].size
         least = min(_different_ids(first).size, _different_ids(second).size)
         if 2 * number < least:
             ask("data", f"{a} and {b} have {number:,} of {least:,} users in common{_SAME}")
     return paired
-
-
-def _are_same(a: Ranks | SampledRanks, b: Ranks | SampledRanks) -> bool:
-    """Return whether two recommenders have all ranks in common."""
-    return all(map(np.array_equal, _ranks_of(a), _ranks_of(b)))
 
 
 def _ranks_of(ranks: Ranks | SampledRanks) -> list[Int]:
