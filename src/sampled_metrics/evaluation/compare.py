@@ -16,7 +16,7 @@ from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, QUOT
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import listed
 from sampled_metrics.evaluation import orders
-from sampled_metrics.evaluation.correct import Solved, chosen_estimators, solve
+from sampled_metrics.evaluation.correct import Solved, chosen_estimators, question_negatives, solve
 from sampled_metrics.evaluation.decisions import (
     decided,
     mean_difference,
@@ -25,7 +25,6 @@ from sampled_metrics.evaluation.decisions import (
     strict_level,
     users_needed,
 )
-from sampled_metrics.evaluation.drawn import question_negatives
 from sampled_metrics.evaluation.evaluate import (
     known_values,
     question_ends,

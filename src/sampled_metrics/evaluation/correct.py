@@ -22,7 +22,7 @@ from sampled_metrics._base.defaults import (
     SHAPE,
     Names,
 )
-from sampled_metrics._base.errors import InputError, InputWarning, reading
+from sampled_metrics._base.errors import InputError, InputWarning, ask, reading
 from sampled_metrics._base.text import Parts, Right, span
 from sampled_metrics.estimators import (
     DECLARED,
@@ -31,7 +31,6 @@ from sampled_metrics.estimators import (
     parse_estimators,
 )
 from sampled_metrics.estimators.least_squares import rank_rule
-from sampled_metrics.evaluation.drawn import question_negatives, rankings_meant
 from sampled_metrics.evaluation.results import (
     Results,
     Row,
@@ -39,6 +38,7 @@ from sampled_metrics.evaluation.results import (
     explained_table,
     likeness,
     missing_notes,
+    rankings_meant,
     with_questions,
 )
 from sampled_metrics.intervals.kernels import rank_grid
@@ -48,11 +48,13 @@ from sampled_metrics.intervals.shapes import assumed, caveat, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
 from sampled_metrics.ranks.data import Data, OfUsers, as_sampled
+from sampled_metrics.sampling.negatives import check_pairs
 from sampled_metrics.sampling.probability import pmf_at
 
 _ROUNDING = 1e-12
 _MOST_BY_DEFAULT = 1500  # negatives, beyond which cls takes more than 2 s and bv not much less
 _FAST = 2  # default estimators that are fast for all m
+_SHARED = "shared"  # name of the check that users have different negatives
 _SMOOTHING = 30  # steps of the fit that smooths sampled ranks, stopped early as regularisation
 _vectors = lru_cache(maxsize=32)(estimator_matrix)  # often the same for all recommenders
 
@@ -246,6 +248,23 @@ def correct(
     meant = rankings_meant([ranks])
     notes = missing_notes([ranks])
     return Results(results, partial(_parts, confidence=confidence, meant=meant, notes=notes))
+
+
+def question_negatives(ranks: SampledRanks) -> bool:
+    """Ask about each property of negatives that corrections assume and these pairs do not have.
+
+    Returns whether users share their negatives, as far as pairs are known.
+    """
+    if ranks.pairs is None:
+        return False
+    with_replacement = ranks.sampling is Sampling.WITH_REPLACEMENT
+    is_shared = False
+    for check in check_pairs(ranks.pairs, int(ranks.n_items.min())):
+        if check.passed or (check.name == "duplicates" and with_replacement):
+            continue
+        is_shared = is_shared or check.name == _SHARED
+        ask("data", f"negatives fail the check {check.name!r}: {check.remark}")
+    return is_shared
 
 
 def quoted(mean: Estimate, allowed: Range) -> Estimate:

@@ -371,8 +371,8 @@ def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
         return
     ends = []
     for measure, values in known.items():
-        low = float(exact_values(measure, ranks, "pessimistic").mean())
-        high = float(exact_values(measure, ranks, "optimistic").mean())
+        both = (exact_values(measure, ranks, end) for end in ("pessimistic", "optimistic"))
+        low, high = (float(of_users.mean()) for of_users in both)
         if high - low > 4.0 * values.std() / np.sqrt(values.size):  # about an interval
             ends.append(f"{measure} {span(low, high)}")
     if ends:

@@ -7,7 +7,6 @@ from operator import attrgetter
 from sampled_metrics._base.text import Bold, Explanation, Parts, Right, Rows, digits, span
 from sampled_metrics.evaluation.correct import Solved
 from sampled_metrics.evaluation.deciding import deciding_differences
-from sampled_metrics.evaluation.drawn import rankings_meant
 from sampled_metrics.evaluation.results import (
     EXACT,
     INSTEAD,
@@ -17,6 +16,7 @@ from sampled_metrics.evaluation.results import (
     count,
     extent,
     likeness,
+    rankings_meant,
 )
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import MOST_FACTOR, NONE, assumed

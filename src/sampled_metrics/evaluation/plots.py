@@ -54,7 +54,8 @@ def _axes_for(number: int, height: float, axes: Any) -> tuple[Any, list[Any]]:
 
         _, axes = pyplot.subplots(number, figsize=(6, height), layout="constrained")
     panels = list(np.array([axes], dtype=object).flat)
-    if len(panels) != number or not all(hasattr(panel, "set_ylim") for panel in panels):
+    are_axes = all(hasattr(panel, "set_ylim") for panel in panels)
+    if len(panels) != number or not are_axes:
         raise InputError(f"axes must be {number} axes of Matplotlib, one for each metric")
     return axes, panels
 
@@ -141,8 +142,11 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
     panel.set(xscale="log", ylim=(-0.02, 1.03), ylabel="probability of a decision")
     panel.set_yticks([0.0, 0.5, _DECIDED], ["0 %", "50 %", "95 %"])
     panel.set_xlabel("negatives per user")
-    marked = [m for m in sizes if str(m).strip("0") in ("1", "")] or list(sizes)
-    panel.set_xticks([*marked, full], [*(f"{m:,}" for m in marked), "all"])
+    marked = [m for m in sizes if str(m).strip("0") in ("1", "")]
+    if not marked:
+        marked = list(sizes)
+    names = [f"{m:,}" for m in marked]
+    panel.set_xticks([*marked, full], [*names, "all"])
     panel.minorticks_off()
     first = table.iloc[0]
     exact = f"{digits(first['exact_a'])} and {digits(first['exact_b'])}"
@@ -157,6 +161,7 @@ def _draw_lines(
 ) -> None:
     """Draw the results of one metric, a line for each recommender or pair."""
     estimators = list(rows["estimator"].unique())
+    middle = (len(estimators) - 1) / 2
     lines: list[Any] = list(rows.groupby("line", sort=False))
     names = []
     for height, (line, of_line) in enumerate(lines):
@@ -166,7 +171,7 @@ def _draw_lines(
         for value, estimator in zip(of_line[column], of_line["estimator"], strict=True):
             place = estimators.index(estimator)
             color, marker = _LOOKS[place % len(_LOOKS)]
-            at = height + _ASIDE * (place - (len(estimators) - 1) / 2)
+            at = height + _ASIDE * (place - middle)
             axes.plot(value, at, label=estimator, color=color, marker=marker, **_MARK)
         if line in exact:
             axes.plot(exact[line], height, label="exact", **_EXACT)

@@ -4,7 +4,7 @@ Also the record of a comparison, and words that results of several kinds share.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -298,6 +298,27 @@ def missing_notes(samples: Iterable[Ranks | SampledRanks]) -> list[str]:
             of = count(ranks.n_missing, "user" if isinstance(ranks, Ranks) else "row")
             notes.append(f"{of} without a list, or without some items in it: these are not found.")
     return notes
+
+
+def rankings_meant(samples: Collection[SampledRanks], *, ordered: bool = False) -> str:
+    """Say which rankings the ranges are about, and whether negatives were checked.
+
+    `ordered` adds the effect of shared negatives on orders of recommenders.
+    """
+    least = min(int(sample.n_items.min()) for sample in samples)
+    most = max(int(sample.n_items.max()) for sample in samples)
+    n = f"{least:,} items like the negatives"
+    own = "give each user's own number if they differ"
+    if least < most:
+        n = f"{least:,} to {most:,} items like the negatives"
+        own = "ranges take each user's own number, estimates the mean"
+    words = f"rankings: of {n}, those that users have seen included if they were drawn; {own}."
+    if all(sample.pairs is not None for sample in samples):
+        return f"{words} Pairs of users and items were checked, but not for seen ones."
+    words += " Negatives were not checked, because no pairs of users and items are known"
+    if ordered:
+        return f"{words}: if users share them, orders may be wrong."
+    return f"{words}; users may share them."
 
 
 def extent(numbers: Sequence[int], noun: str) -> str:
