@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from scipy.special import bdtrc, chdtrc
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.arrays import Bool, Float, Ids, Int, generator
+from sampled_metrics._base.arrays import Bool, Float, Ids, Int, distinct, generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked
 from sampled_metrics.inputs.samples import Pairs
@@ -152,7 +152,7 @@ def check_pairs(pairs: Pairs, n_items: int) -> list[Check]:
     is_drawn = ~pairs.held_out & ~is_own
     user = pairs.user[is_drawn]
     item = pairs.item[is_drawn]
-    n_repeated = user.size - np.unique(user * width + item).size
+    n_repeated = user.size - distinct(user * width + item).size
     again = np.concatenate([pairs.user[is_own], held[times > 1] // width])
     n_shared = _count_shared(user, item, n_items - 1)
     last = _counted("shared", n_shared)
@@ -172,7 +172,7 @@ def _count_shared(user: Int, item: Int, n_candidates: int) -> int:
     sets = np.zeros(counts.size, dtype=np.int64)  # compared by sums of random numbers of items
     np.add.at(sets, user, key[item])
     chosen = sets[(counts > 0) & (2 * counts < n_candidates)]
-    n_shared = chosen.size - np.unique(chosen).size
+    n_shared = chosen.size - distinct(chosen).size
     return n_shared if 2 * n_shared >= chosen.size >= 2 else 0
 
 
@@ -224,7 +224,7 @@ class _Draws:
         self.excluded = excluded
         self.counts = np.bincount(user, minlength=n_users)
         self.size = n_items - np.diff(excluded.indptr)  # candidates of each user
-        self.n_repeated = user.size - np.unique(user * n_items + item).size
+        self.n_repeated = user.size - distinct(user * n_items + item).size
         self.share = np.ones(n_users)  # variance by the variance of independent draws
         if not self.n_repeated:
             # Draws without replacement vary less, by the share of candidates not drawn.
