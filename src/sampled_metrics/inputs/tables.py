@@ -33,7 +33,7 @@ from sampled_metrics._base.arrays import (
     ordered_floats,
 )
 from sampled_metrics._base.errors import InputError, ask
-from sampled_metrics._base.files import reading_as
+from sampled_metrics._base.files import reading_as, require_file
 
 Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
 Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
@@ -449,9 +449,8 @@ def read_table(
         return data
     if isinstance(data, str | Path):
         path = Path(data)
+        require_file(path, noun)
         with reading_as(path, noun):
-            if path.exists() and not path.is_file():
-                raise InputError(f"a folder, a pipe or a device; expected {noun}", path=path)
             if path.suffix.lower() in PARQUET:
                 read = parquet.read_table(path)
             else:
