@@ -78,7 +78,7 @@ def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
     axes.tick_params(length=0)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-    figure.text(0.065, 0.93, board["headline"][at], fontsize=12, fontweight="bold", color=INK)
+    figure.text(0.065, 0.93, board["headline"][at], fontsize=11, fontweight="bold", color=INK)
     figure.text(0.065, 0.875, f"{label}: {board['pair'][at]}", fontsize=8.8, color=INK)
     users = count(content["n_users"], "user")
     level = f"({content['level']} %, Holm)"

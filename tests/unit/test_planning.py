@@ -253,6 +253,14 @@ ABOUT = {"effect": 0.05, "value": 0.2, "n_items": 400, "n_users": 900}
 class TestWithoutRankings:
     """Power laws with the metrics asked for, in the place of two full rankings."""
 
+    def test_tiny_probabilities_are_written_as_below_a_thousandth(self):
+        about = {"effect": 0.02, "value": 0.1, "n_items": 3000, "n_users": 6000}
+        planned = plan(metrics="recall@10", sizes=[5], **about)
+        assert 0.0 < planned[0].probability < 0.001
+        first, full = planned.parts()[0]
+        assert first["probability"] == "< 0.001"
+        assert full["probability"] == planned[1].probability > 0.001
+
     @pytest.mark.parametrize("metric", ["recall@10", "ndcg@10", "ap", "auc"])
     def test_metrics_are_those_asked_for(self, metric):
         value = 0.7 if metric == "auc" else 0.2

@@ -25,6 +25,7 @@ from sampled_metrics.ranks.data import Data, as_ranks
 Number: TypeAlias = float | None
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _DECIDED = 0.95
+_NEVER = 0.001  # probability below which its size says nothing
 _POWER_LAW = (
     "Assumed: a share (k/n)^e of users has a rank of at most k, with the exponents e of these "
     "metrics, and both recommenders' ranks are independent. If they rank alike for the same users, "
@@ -256,11 +257,14 @@ def _parts(
             lines.append(
                 f"  {result.metric} {exact}: {_decision_in_words(result)} in 95 % of evaluations."
             )
+        probability: float | Right = result.probability
+        if 0.0 < result.probability < _NEVER:
+            probability = Right(f"< {_NEVER:g}")
         rows.append(
             {
                 "metric": result.metric,
                 "n_negatives": size,
-                "probability": result.probability,
+                "probability": probability,
                 "decides above": result.decides_above,
             }
         )

@@ -9,7 +9,6 @@ import pandas as pd
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import digits, span
-from sampled_metrics.evaluation.results import UNDECIDED, count
 from sampled_metrics.metrics.measures import Measure, parse_measure
 
 STYLE = Path(__file__).with_name("plots.mplstyle")
@@ -159,7 +158,7 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
     panel.minorticks_off()
     first = table.iloc[0]
     exact = f"{digits(first['exact_a'])} and {digits(first['exact_b'])}"
-    panel.set_title(f"{count(first['n_users'], 'user')}, {first['metric'].label} {exact}")
+    panel.set_title(f"{_users(first['n_users'])}, {first['metric'].label} {exact}")
     if len(metrics) > 1:
         panel.legend()
     return axes
@@ -199,14 +198,18 @@ def _name(key: tuple[str, ...], rows: pd.DataFrame) -> str:
     if key:
         return " - ".join(key)
     n_users = rows["n_users"].iloc[0] if "n_users" in rows else None
-    return "" if pd.isna(n_users) else count(int(n_users), "user")
+    return "" if pd.isna(n_users) else _users(n_users)
+
+
+def _users(number: float) -> str:
+    return "1 user" if number == 1 else f"{number:,.0f} users"
 
 
 def _verdict(metric: str, rows: pd.DataFrame) -> str:
     """Say the result for a metric: the order of a pair, or the range of a recommender."""
     if "order" in rows:
         pairs = rows.drop_duplicates(["a", "b"])
-        n_decided = (pairs["order"] != UNDECIDED).sum()
+        n_decided = (pairs["order"] != "undecided").sum()
         if len(pairs) > 1:
             return f"{metric}: {n_decided} of {len(pairs)} pairs decided"
         order = pairs["order"].iloc[0]

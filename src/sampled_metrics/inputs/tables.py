@@ -33,7 +33,7 @@ from sampled_metrics._base.arrays import (
     ordered_floats,
 )
 from sampled_metrics._base.errors import InputError, ask
-from sampled_metrics._base.files import reading_as, require_file
+from sampled_metrics._base.files import reading_as
 
 Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
 Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
@@ -392,6 +392,8 @@ def table_of(
 
     `value` is the column of the numbers that dictionaries hold by item.
     """
+    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
+        data = pd.DataFrame(data)
     if is_by_user(data):
         frame = _frame_of_users(data, name, value)
         return Table.of(Path(name), _in_memory(frame, Path(name), noun))
@@ -449,8 +451,9 @@ def read_table(
         return data
     if isinstance(data, str | Path):
         path = Path(data)
-        require_file(path, noun)
         with reading_as(path, noun):
+            if path.exists() and not path.is_file():
+                raise InputError(f"a folder, a pipe or a device; expected {noun}", path=path)
             if path.suffix.lower() in PARQUET:
                 read = parquet.read_table(path)
             else:

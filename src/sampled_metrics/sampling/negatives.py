@@ -113,20 +113,25 @@ def check_negatives(
     excluded = held_out
     if not is_seen.any():
         excluded = marked(seen_items + held_out_items)
-    draws = _Draws(user[~is_held], item[~is_held], excluded)
-    n_items = seen.shape[1]
-    n_seen_expected = draws.counts @ np.diff(seen.indptr) / n_items
+    user_drawn = user[~is_held]
+    item_drawn = item[~is_held]
+    n_users, n_items = seen.shape
+    counts = np.bincount(user_drawn, minlength=n_users)
+    size = n_items - np.diff(excluded.indptr)  # candidates of each user
+    n_repeated = user_drawn.size - np.unique(user_drawn * n_items + item_drawn).size
+    log_missed = np.log1p(-1.0 / np.maximum(size, 2))
+    absent = size * np.exp(counts * log_missed)  # expected with replacement
     return [
         _counted("held-out item", np.unique(user[is_held]).size),
         _counted(
             "seen items",
             int(is_seen.sum()),
             drawn=is_seen.size,
-            expected=n_seen_expected,
+            expected=counts @ np.diff(seen.indptr) / n_items,
             n_items=n_items,
         ),
-        _check_duplicates(draws),
-        draws.uniformity(),
+        _counted("duplicates", n_repeated, expected=float((counts - size + absent).sum())),
+        _uniformity(counts, item_drawn, excluded, size, n_repeated == 0),
     ]
 
 
@@ -201,13 +206,6 @@ def _counted(name: str, found: int, words: str = "", **about: float | str) -> Ch
     return Check(name, not found, found, 0.0, np.nan, remark)
 
 
-def _check_duplicates(draws: "_Draws") -> Check:
-    log_missed = np.log1p(-1.0 / np.maximum(draws.size, 2))
-    absent = draws.size * np.exp(draws.counts * log_missed)
-    expected = float((draws.counts - (draws.size - absent)).sum())  # with replacement
-    return _counted("duplicates", draws.n_repeated, expected=expected)
-
-
 def _contains(table: csr_array, row: Int, column: Int) -> Bool:
     rows, columns = table.nonzero()
     width = table.shape[1]
@@ -215,42 +213,35 @@ def _contains(table: csr_array, row: Int, column: Int) -> Bool:
     return np.isin(row * width + column, keys)
 
 
-class _Draws:
-    """Negatives without held-out items, among the candidates, which are not `excluded`."""
+def _uniformity(counts: Int, item: Int, excluded: csr_array, size: Int, is_distinct: bool) -> Check:
+    """Chi-square test of how often each item was drawn.
 
-    def __init__(self, user: Int, item: Int, excluded: csr_array) -> None:
-        n_users, n_items = excluded.shape
-        self.item = item
-        self.excluded = excluded
-        self.counts = np.bincount(user, minlength=n_users)
-        self.size = n_items - np.diff(excluded.indptr)  # candidates of each user
-        self.n_repeated = user.size - distinct(user * n_items + item).size
-        self.share = np.ones(n_users)  # variance by the variance of independent draws
-        if not self.n_repeated:
-            # Draws without replacement vary less, by the share of candidates not drawn.
-            self.share -= (self.counts - 1) / np.maximum(self.size - 1, 1)
+    `counts` and `size` are each user's draws and candidates, the items that are not `excluded`.
+    """
 
-    def uniformity(self) -> Check:
-        """Chi-square test of how often each item was drawn."""
-        n_items = self.excluded.shape[1]
-        rate = self.counts / np.maximum(self.size, 1)
-        expected = self._over_users(rate)
-        variance = self._over_users(rate * self.share)
-        # Items next to each other are pooled until enough draws are expected.
-        groups = (np.cumsum(expected) / LEAST_EXPECTED).astype(np.int64)
-        _, group = np.unique(groups, return_inverse=True)
-        drawn = np.bincount(self.item, minlength=n_items)
-        difference = np.bincount(group, drawn - expected)
-        spread = np.bincount(group, variance)
-        possible = spread > 0
-        found = float((difference[possible] ** 2 / spread[possible]).sum())
-        freedom = float(possible.sum() - 1)
-        p_value = 1.0
-        if freedom > 0:
-            p_value = float(chdtrc(freedom, found))
-        remark = _NOT_UNIFORM if p_value < LEVEL else ""
-        return Check("uniformity", not remark, found, max(freedom, 1.0), p_value, remark)
-
-    def _over_users(self, rate: Float) -> Float:
+    def over_users(rate: Float) -> Float:
         """Sum over the users who have an item as candidate, for each item."""
-        return rate.sum() - self.excluded.T @ rate
+        return rate.sum() - excluded.T @ rate
+
+    n_items = excluded.shape[1]
+    rate = counts / np.maximum(size, 1)
+    expected = over_users(rate)
+    variance = expected
+    if is_distinct:
+        # Draws without replacement vary less, by the share of candidates not drawn.
+        share = 1.0 - (counts - 1) / np.maximum(size - 1, 1)
+        variance = over_users(rate * share)
+    # Items next to each other are pooled until enough draws are expected.
+    groups = (np.cumsum(expected) / LEAST_EXPECTED).astype(np.int64)
+    _, group = np.unique(groups, return_inverse=True)
+    drawn = np.bincount(item, minlength=n_items)
+    difference = np.bincount(group, drawn - expected)
+    spread = np.bincount(group, variance)
+    possible = spread > 0
+    found = float((difference[possible] ** 2 / spread[possible]).sum())
+    freedom = float(possible.sum() - 1)
+    p_value = 1.0
+    if freedom > 0:
+        p_value = float(chdtrc(freedom, found))
+    remark = _NOT_UNIFORM if p_value < LEVEL else ""
+    return Check("uniformity", not remark, found, max(freedom, 1.0), p_value, remark)

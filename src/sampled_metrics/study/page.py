@@ -20,7 +20,7 @@ from sampled_metrics.study.cells import SAMPLED, read_texts
 from sampled_metrics.study.config import FIGURES, TABLES
 from sampled_metrics.study.embedded import download, picture
 from sampled_metrics.study.leaderboards import contenders
-from sampled_metrics.study.provenance import settings_in_words, who_ranked
+from sampled_metrics.study.provenance import settings_in_words, title_of_dataset, who_ranked
 from sampled_metrics.study.reading import fewest_candidates, read_by_name
 from sampled_metrics.study.scorecard import SCORECARD
 from sampled_metrics.study.settings import ExperimentSettings
@@ -71,7 +71,8 @@ def collect(
     figures = results / "figures"
     return {
         "version": run["versions"]["sampled-metrics"],
-        "who": who_ranked(list(users), config, run),
+        "who": who_ranked(list(users), config),
+        "dataset": title_of_dataset(run),
         "users": max(map(len, users.values())),
         "lens": shown,
         "board": board,

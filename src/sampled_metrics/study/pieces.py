@@ -137,16 +137,21 @@ def read_aligned(path: Path, split: Split) -> Ranks:
     require_all(path, "user", np.isin(np.arange(n_users), user), split.evaluated_ids)
     rows = np.argsort(user)[:n_users]  # evaluated users come first
     counts: Any = counts_of(table)
-    checks: list[tuple[str, Any, Any, Any]] = [
-        ("n_candidates", counts[0], counts[0][rows] != split.n_candidates, split.n_candidates)
-    ]
+    owner = np.minimum(user, n_users - 1)
+    is_evaluated = user < n_users
+
+    def refuse(name: str, is_same: Any, found: Any, wanted: Any) -> None:
+        """Raise InputError for the first evaluated user whose value is not the split's."""
+        table.refuse(
+            name,
+            is_evaluated & ~is_same,
+            found,
+            lambda row: f"{wanted[owner[row]]} of user {split.user_ids[owner[row]]} in the split",
+        )
+
+    refuse("n_candidates", counts[0] == split.n_candidates[owner], counts[0], split.n_candidates)
     if ITEM in table.columns:
         ids = table.ids(ITEM)
-        differs = places(ids, split.item_ids)[rows] != split.held_out
-        checks.append((ITEM, ids, differs, split.held_out_ids))
-    for name, found, wrong, expected in checks:
-        if wrong.any():
-            place = int(np.argmax(wrong))
-            wanted = f"{expected[place]} of user {split.user_ids[place]} in the split"
-            raise table.error(name, rows[place], found[rows[place]], wanted)
+        is_same = places(ids, split.item_ids) == split.held_out[owner]
+        refuse(ITEM, is_same, ids, split.held_out_ids)
     return Ranks(*(column[rows] for column in counts), users=split.evaluated_ids, is_checked=True)

@@ -42,19 +42,21 @@ def provenance(ranks: str, origin: Sequence[Path], identity: Mapping[str, Any]) 
     }
 
 
-def who_ranked(names: Sequence[str], config: Mapping[str, Any], run: Mapping[str, Any]) -> str:
-    """Name the recommenders with their kinds, and the dataset."""
+def who_ranked(names: Sequence[str], config: Mapping[str, Any]) -> str:
+    """Name the recommenders with their kinds."""
     kinds = [
         f"{entry['name']} ({_KINDS.get(entry['kind'], entry['kind'])})"
         for entry in config.get("recommenders", [])
     ]
-    who = listed(kinds or names)
-    dataset = run.get("source", {}).get("dataset")
-    if not dataset:
-        return who
-    if dataset in CATALOGUE:
-        dataset = CATALOGUE[dataset].title
-    return f"{who} on {dataset}"
+    return listed(kinds or names)
+
+
+def title_of_dataset(run: Mapping[str, Any]) -> str:
+    """Name the dataset of a run, of which `run` is the provenance; empty if it is not known."""
+    name: str = run.get("source", {}).get("dataset", "")
+    if name in CATALOGUE:
+        return CATALOGUE[name].title
+    return name
 
 
 def settings_in_words(config: Mapping[str, Any]) -> str:

@@ -45,7 +45,7 @@ class Layout:
         rating = "[1-5]"
         if self.half_stars:
             rating = r"(?:[1-4](?:\.[05])?|5(?:\.0)?|0\.5)"
-        line = self.separator.join((r"\d{1,9}", r"\d{1,9}", rating, r"\d{1,18}\n"))
+        line = self.separator.join((r"\d{1,9}+", r"\d{1,9}+", rating, r"\d{1,18}+\n"))
         if not self.header:
             return f"((?:{line})*+)"
         line = line.replace(r"\n", r"\r?\n")

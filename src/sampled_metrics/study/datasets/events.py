@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Codes, Float, Int, select_rows
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.tables import TYPE, as_numpy, read_table
+from sampled_metrics.inputs.tables import TYPE, Table, as_numpy, fits, is_text, plain, read_table
 from sampled_metrics.study.datasets.settings import Columns, FilterSettings
-from sampled_metrics.study.datasets.times import times_of
 
+_TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
 _COLUMNS = ("user", "item", "timestamp", "rating")
 Names: TypeAlias = NDArray[np.str_] | NDArray[np.int64]
 LeftOut: TypeAlias = dict[str, NDArray[np.bool_]]  # by filter, whether it removes each event
@@ -49,10 +49,6 @@ class Interactions:
         if self.timestamp is None:
             raise self.error(f"no timestamps; {method} needs a column of them, random does not")
         return self.timestamp
-
-    def pairs(self) -> Int:
-        """Encode the user and the item of each event as one number."""
-        return (self.user.astype(np.int64) << 32) | (self.item.astype(np.int64) & 0xFFFFFFFF)
 
     def ids(self, event: int) -> tuple[Any, Any]:
         """Return the published ids of an event's user and item."""
@@ -114,6 +110,28 @@ def read_interactions(
     return Interactions(user, item, timestamp, rating, user_names, item_names, path)
 
 
+def times_of(table: Table, name: str) -> Int | Float:
+    """Return a column of times as numbers in the same order.
+
+    Numbers stay as they are. Dates and times, in UTC where they name no zone, become seconds since
+    1970.
+    """
+    column = plain(table.present(name, _TIMES))
+    if pa.types.is_integer(column.type):
+        return np.asarray(column.cast(pa.int64()))
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.timestamp("s"))
+    is_dated = pa.types.is_timestamp(column.type)
+    if is_text(column.type):
+        is_dated = not fits(column[:1], pa.float64())
+    if not is_dated:
+        return table.finite(name)
+    times = pd.to_datetime(column.to_pandas(), format="ISO8601", errors="coerce", utc=True)
+    table.refuse(name, times.isna().to_numpy(), column, _TIMES)
+    since_1970 = times - pd.Timestamp(0, tz="UTC")
+    return since_1970.dt.total_seconds().to_numpy()
+
+
 def apply_filters(
     interactions: Interactions, filters: FilterSettings | None = None, least: int = 2
 ) -> tuple[Interactions, dict[str, int]]:
@@ -166,7 +184,7 @@ def _duplicates(interactions: Interactions, filters: FilterSettings) -> LeftOut:
 
     They are in order of time, and of the file where times are equal or missing.
     """
-    pairs = pd.Series(interactions.pairs())
+    pairs = pd.DataFrame({"user": interactions.user, "item": interactions.item})
     if filters.duplicates == "refuse":
         again = pairs.duplicated()
         if again.any():
@@ -178,7 +196,7 @@ def _duplicates(interactions: Interactions, filters: FilterSettings) -> LeftOut:
         return {}
     if interactions.timestamp is not None:
         pairs = pairs.iloc[np.argsort(interactions.timestamp, kind="stable")]
-    return {"duplicates": pairs.duplicated(filters.duplicates).sort_index().to_numpy()}
+    return {"duplicates": pairs.duplicated(keep=filters.duplicates).sort_index().to_numpy()}
 
 
 def _few_events(interactions: Interactions, filters: FilterSettings) -> LeftOut:

@@ -18,10 +18,6 @@ FileName = Annotated[
         max_length=1000,
     ),
 ]
-Place = Annotated[
-    str,
-    described_pattern(r"^[^\x00-\x1f\x7f]+$", "a path of printed characters", max_length=1000),
-]
 Url = Annotated[
     str,
     described_pattern(r"^https?://[^\x00-\x20\x7f]+$", "an address that begins with https://"),
@@ -53,9 +49,9 @@ class DatasetSettings(Settings):
     """A published MovieLens, or a table: CSV, TSV or parquet."""
     name: FileName = "ml-1m"
     """Which MovieLens; any other name for a table."""
-    archive: Place | None = None
+    archive: str | None = None
     """Local archive; null asks MOVIELENS_ARCHIVE, then cache and network."""
-    cache: Place | None = None
+    cache: str | None = None
     """Folder for downloads; null is the user's cache."""
     url: Url | None = None
     """Address of the archive; null is the publisher's."""

@@ -139,7 +139,7 @@ def given_split(
     if test.timestamp is not None:
         times = np.concatenate([np.zeros(len(train), test.timestamp.dtype), test.timestamp])
     both = Interactions(user, item, times, user_names=user_names, item_names=item_names)
-    again = first_duplicate(both.pairs())
+    again = first_duplicate(both.user, both.item)
     if again is not None:
         user_id, item_id = both.ids(again)
         problem = f"user {user_id} has item {item_id} also in {name}"
