@@ -118,7 +118,7 @@ def check_negatives(
     n_users, n_items = seen.shape
     counts = np.bincount(user_drawn, minlength=n_users)
     size = n_items - np.diff(excluded.indptr)  # candidates of each user
-    n_repeated = user_drawn.size - np.unique(user_drawn * n_items + item_drawn).size
+    n_repeated = user_drawn.size - distinct(user_drawn * n_items + item_drawn).size
     log_missed = np.log1p(-1.0 / np.maximum(size, 2))
     absent = size * np.exp(counts * log_missed)  # expected with replacement
     return [
