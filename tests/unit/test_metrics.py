@@ -261,6 +261,7 @@ class TestTies:
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("same_n", [False, True])
 def test_many_users_have_the_values_that_few_have(ties, tied, same_n):
+    # Values of many users are looked up by place, those of a few thousand are calculated.
     rng = np.random.default_rng(0)
     users = 12_000
     n = np.full(users, 900)

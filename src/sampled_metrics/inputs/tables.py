@@ -392,6 +392,8 @@ def table_of(
 
     `value` is the column of the numbers that dictionaries hold by item.
     """
+    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
+        data = pd.DataFrame(data)
     if is_by_user(data):
         frame = _frame_of_users(data, name, value)
         return Table.of(Path(name), _in_memory(frame, Path(name), noun))

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.arguments import require_known
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.levels import TIES, Levels
@@ -24,6 +24,11 @@ from sampled_metrics.ranks import Ranks
 
 Formula = TypeVar("Formula", bound=Callable[..., Float])
 T = TypeVar("T")
+
+
+_MANY = 10_000  # users, from which on values are looked up by place
+_MOST_PLACES = 1_048_576  # in the table of values by place
+_PLACES_AT_A_TIME = 8192  # few enough to stay in the processor's cache
 
 
 class DepthError(InputError):
@@ -294,11 +299,53 @@ def values(
     array([0.8056])
     """
     require_known("tie policy", ties, TIES)
+    if len(ranks) >= _MANY and ranks.is_single:
+        tied = ranks.n_tied > 0
+        # A random order draws a number for each user, tied or not.
+        is_drawn = ties == "random" and tied.any()
+        if not is_drawn and _has_table(measure, ranks):
+            return _by_place(measure, ranks, ties, tied)
     if not measure.metric.graded:
         ranks = ranks.binary
     _require_depth(measure, ranks)
     levels = TIES[ties](Levels.of(ranks), rng)
     return measure.metric.of_levels(levels, ranks, measure)
+
+
+def _has_table(measure: Measure, ranks: Ranks) -> bool:
+    """Return whether the place of an item tells the metric, in a table that is not too long."""
+    if ranks.n_better.max() >= _MOST_PLACES:
+        return False
+    if not measure.metric.needs_candidates:
+        return True
+    return bool((ranks.n_candidates == ranks.n_candidates[0]).all())
+
+
+def _by_place(measure: Measure, ranks: Ranks, ties: str, tied: NDArray[np.bool_]) -> Float:
+    """Return the metric of each user with one relevant item: of most by a table of places."""
+    n_better = ranks.n_better
+    last = int(n_better.max())
+    if measure.cutoff is not None and measure.cutoff < last:  # all places below have the same value
+        last = measure.cutoff
+        n_better = np.minimum(n_better, last)
+    n = int(ranks.n_candidates[0])
+    if last < len(ranks) // 2:
+        found = _at_places(measure, np.arange(1, last + 2), n)[n_better]
+    else:
+        found = _at_places(measure, n_better + 1, n)
+    if tied.any():
+        some = ranks.take(tied)
+        levels = TIES[ties](Levels.of(some), None)
+        found[tied] = measure.metric.of_levels(levels, some, measure)
+    return found
+
+
+def _at_places(measure: Measure, places: Int, n: int) -> Float:
+    """Return the metric at each place, computed for some at a time."""
+    found = np.empty(places.size)
+    for rows in blocks(places.size, 1, _PLACES_AT_A_TIME):
+        found[rows] = measure.at(places[rows], n)
+    return found
 
 
 def _require_depth(measure: Measure, ranks: Ranks) -> None:

@@ -240,14 +240,13 @@ class SampledRanks:
         elif ties == "pessimistic":
             above = above + found.tied
         m: Any = found.n_negatives
-        way = Sampling(sampling or Sampling.WITHOUT_REPLACEMENT)
         # Fewer draws remain if duplicates are dropped.
-        if way is Sampling.DISTINCT and m.max() <= (n_negatives or 0):
+        if sampling == Sampling.DISTINCT and m.max() <= (n_negatives or 0):
             m = n_negatives
         require_same("n_negatives", n_negatives, "n_negatives", m)
         users = found.users
         several = users is not None and first_duplicate(np.asarray(users)) is not None
-        made = cls._thinned(above + 1, m, n_items, way, users, several, seed)
+        made = cls._thinned(above + 1, m, n_items, sampling, users, several, seed)
         return replace(made, tied=found.tied, pairs=found.pairs, n_missing=found.n_missing)
 
     @classmethod
@@ -256,7 +255,7 @@ class SampledRanks:
         ranks: Int,
         m: Any,
         n_items: ArrayLike | None,
-        way: Sampling,
+        sampling: str | None,
         users: Any,
         several_items: bool,
         seed: int,
@@ -268,6 +267,7 @@ class SampledRanks:
         if n_items is None:
             problem = "give n_items (--n-items), those of a full ranking"
             raise InputError(f"no column n_candidates; {problem}")
+        way = Sampling(sampling or Sampling.WITHOUT_REPLACEMENT)
         least = int(np.min(m))
         most = int(np.max(m))
         if least < most:
@@ -335,9 +335,8 @@ class SampledRanks:
             users = as_numpy(user_ids)[user]
             if not columns.keys() & {"repetition", ITEM}:
                 _ask_of_duplicates(users)
-        kind = Sampling(sampling or Sampling.WITHOUT_REPLACEMENT)
         several = {USER, ITEM} <= columns.keys()
-        return cls._thinned(ranks, m, items, kind, users, several, seed)
+        return cls._thinned(ranks, m, items, sampling, users, several, seed)
 
     def __repr__(self) -> str:
         return short_repr(self, "sampled_ranks", "n_items", "n_negatives", "sampling", "users")

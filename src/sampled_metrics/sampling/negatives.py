@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from scipy.special import bdtrc, chdtrc
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.arrays import Bool, Float, Ids, Int, generator
+from sampled_metrics._base.arrays import Bool, Float, Ids, Int, distinct, generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked
 from sampled_metrics.inputs.samples import Pairs
@@ -118,7 +118,7 @@ def check_negatives(
     n_users, n_items = seen.shape
     counts = np.bincount(user_drawn, minlength=n_users)
     size = n_items - np.diff(excluded.indptr)  # candidates of each user
-    n_repeated = user_drawn.size - np.unique(user_drawn * n_items + item_drawn).size
+    n_repeated = user_drawn.size - distinct(user_drawn * n_items + item_drawn).size
     log_missed = np.log1p(-1.0 / np.maximum(size, 2))
     absent = size * np.exp(counts * log_missed)  # expected with replacement
     return [
@@ -157,7 +157,7 @@ def check_pairs(pairs: Pairs, n_items: int) -> list[Check]:
     is_drawn = ~pairs.held_out & ~is_own
     user = pairs.user[is_drawn]
     item = pairs.item[is_drawn]
-    n_repeated = user.size - np.unique(user * width + item).size
+    n_repeated = user.size - distinct(user * width + item).size
     again = np.concatenate([pairs.user[is_own], held[times > 1] // width])
     n_shared = _count_shared(user, item, n_items - 1)
     last = _counted("shared", n_shared)
@@ -177,7 +177,7 @@ def _count_shared(user: Int, item: Int, n_candidates: int) -> int:
     sets = np.zeros(counts.size, dtype=np.int64)  # compared by sums of random numbers of items
     np.add.at(sets, user, key[item])
     chosen = sets[(counts > 0) & (2 * counts < n_candidates)]
-    n_shared = chosen.size - np.unique(chosen).size
+    n_shared = chosen.size - distinct(chosen).size
     return n_shared if 2 * n_shared >= chosen.size >= 2 else 0
 
 
