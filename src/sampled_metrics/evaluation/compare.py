@@ -304,12 +304,14 @@ def _by_samples(
 
 def _quoted(result: Compared, allowed: Range, of_a: Range, of_b: Range) -> Compared:
     """Keep a difference in its range; nan if a value's own range is too wide to quote."""
-    value_a = nan if of_a.is_wide else result.value_a
-    value_b = nan if of_b.is_wide else result.value_b
-    result = replace(result, value_a=value_a, value_b=value_b)
-    if of_a.is_wide or of_b.is_wide:
-        return replace(result, difference=nan, std_error=nan, ci_low=nan, ci_high=nan)
-    return replace(result, difference=allowed.nearest(result.difference))
+    if not (of_a.is_wide or of_b.is_wide):
+        return replace(result, difference=allowed.nearest(result.difference))
+    result = replace(result, difference=nan, std_error=nan, ci_low=nan, ci_high=nan)
+    if of_a.is_wide:
+        result = replace(result, value_a=nan)
+    if of_b.is_wide:
+        result = replace(result, value_b=nan)
+    return result
 
 
 def _compared(
