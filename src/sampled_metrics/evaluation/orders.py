@@ -122,7 +122,9 @@ def order_parts(
     pairs = [next(of_pair) for _, of_pair in by_pair]  # all estimators have the same order
     is_long = len(pairs) > _MOST_ROWS
     is_any_held = any(pair.holds_up_to is not None for pair in pairs)
-    explained = [_ABOUT_FACTORS] * is_any_held
+    explained: list[str] = []
+    if is_any_held:
+        explained.append(_ABOUT_FACTORS)
     rule = _rule(pairs, correction, "range" if solved else "interval")
     if solved:
         rule += f", {assumed(shape)}"
