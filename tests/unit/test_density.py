@@ -18,7 +18,7 @@ CEILINGS = {  # nodes of syntax a line, and compressed ones in 1,000 lines; peer
     "budget": (6.5, 5),
     "cli": (4.9, 15),
     "estimators": (6.4, 4),
-    "evaluation": (5.8, 19),
+    "evaluation": (5.7, 15),
     "intervals": (6.6, 11),
     "printed": (6.0, 10),
     "metrics": (6.2, 7),
