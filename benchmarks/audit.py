@@ -17,7 +17,7 @@ import pandas as pd
 from benchmarks.audit_readings import TOPICS, Reading
 from benchmarks.paper import REFERENCE, read_paper
 from sampled_metrics._base.arrays import one_thread
-from sampled_metrics._base.text import by_tabulate
+from sampled_metrics._base.text import table_of
 
 LONGEST_FIRST = sorted(TOPICS, key=lambda topic: "iterations" not in topic)
 INTRODUCTION = """\
@@ -59,7 +59,7 @@ def page(table: pd.DataFrame) -> Iterator[str]:
         lines = [
             {str(name): cell for name, cell in row.items()} for row in shown.to_dict("records")
         ]
-        yield by_tabulate(lines, "pipe")
+        yield table_of(lines, "pipe")
 
 
 @one_thread()

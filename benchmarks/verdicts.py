@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import generator
-from sampled_metrics._base.text import by_tabulate
+from sampled_metrics._base.text import table_of
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.evaluation.correct import solve
 from sampled_metrics.intervals.ranges import bracket_users, difference_range
@@ -105,7 +105,7 @@ def report(table: pd.DataFrame) -> Iterator[str]:
                 shares = shares_of(of_m[of_m["size"] == size], method)
                 words = " / ".join(f"{100 * share:.0f}" for share in shares)
                 lines[-1][f"{size}: {method}"] = words
-        yield by_tabulate(lines, "pipe")
+        yield table_of(lines, "pipe")
     pairs = table[table["range wrong"] > MOST_WRONG * table["seeds"]]
     total, bad = table["seeds"].sum(), table["range wrong"].sum()
     yield f"\nIn all: {bad:,} of {total:,} orders by range are wrong,"

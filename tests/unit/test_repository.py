@@ -1,6 +1,7 @@
 """Facts that two files hold must not drift apart; what must not be committed is not there."""
 
 import ast
+import importlib.util
 import os
 import re
 import subprocess
@@ -285,3 +286,27 @@ def test_the_profile_for_slurm_has_what_its_user_edits():
     text = cluster.edited(text_of("workflow/profiles/slurm/config.yaml"))
     assert "\n  slurm_account: lab\n" in text
     assert "\n  slurm_partition: main\n" in text
+
+
+def test_scripts_import_names_that_the_package_has():
+    missing = []
+    for path in (
+        p
+        for f in ("benchmarks", "docs", "workflow")
+        for p in (ROOT / f).rglob("*.py")
+    ):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith(
+                "sampled_metrics"
+            ):
+                module = importlib.import_module(node.module)
+                for name in (one.name for one in node.names):
+                    if not hasattr(module, name) and not is_module(
+                        f"{node.module}.{name}"
+                    ):
+                        missing.append(f"{path.name}: {node.module}.{name}")
+    assert not missing
+
+
+def is_module(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None

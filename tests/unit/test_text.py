@@ -27,16 +27,23 @@ def test_numbers_and_ranges_are_on_the_right_and_points_below_each_other():
             "value": 0.20748,
             "range": Right("0.1 to 0.25"),
         },
-        {"name": "ab漢字", "n_users": 1, "value": None, "range": Right()},
+        {"name": "abcdef", "n_users": 1, "value": None, "range": Right()},
         {"name": "", "n_users": -22, "value": 12.5, "range": Right("-0.001 to 1")},
     ]
     assert table_of(rows).splitlines() == [
         "name      n_users    value        range",
         "------  ---------  -------  -----------",
         "12          6,040    0.207  0.1 to 0.25",
-        "ab漢字          1    -",
+        "abcdef          1    -",
         "              -22   12.5    -0.001 to 1",
     ]
+
+
+def test_wide_letters_take_two_columns():
+    pytest.importorskip("wcwidth")
+    rows = [{"name": "漢", "n": 1}, {"name": "a", "n": 2}]
+    _, _, wide, narrow = table_of(rows).splitlines()
+    assert wide.index("1") == narrow.index("2") - 1
 
 
 @pytest.mark.parametrize("exponent", range(-7, 9))

@@ -346,7 +346,7 @@ ONE_HOT = np.array([[0, 0, 1], [1, 0, 0]])  # 2nd and 1st
 
 
 @pytest.mark.parametrize(
-    "as_given", [np.asarray, np.ndarray.tolist, np.bool, np.float32, np.uint8]
+    "as_given", [np.asarray, np.ndarray.tolist, np.bool_, np.float32, np.uint8]
 )
 def test_one_hot_labels_of_a_batch(as_given):
     meter = sm.RankMeter("hit@1")

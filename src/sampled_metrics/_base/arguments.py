@@ -82,7 +82,11 @@ def whole_number(
 ) -> int:
     """Convert a whole number to int; floats, text and bool raise an InputError with the name."""
     is_array = getattr(value, "shape", ()) != ()
-    if is_array or isinstance(value, bool | np.ndarray | type) or not hasattr(value, "__index__"):
+    if (
+        is_array
+        or isinstance(value, bool | np.bool_ | np.ndarray | type)
+        or not hasattr(value, "__index__")
+    ):
         raise InputError(f"{name} is {value!r}, expected a whole number")
     number = operator.index(value)
     if least is not None and number < least:
