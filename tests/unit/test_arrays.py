@@ -97,9 +97,9 @@ def test_whole_numbers_that_float64_holds_stay():
 
 
 def test_holm_by_hand():
-    p = [0.02, 0.6, 0.01, 0.5]
+    p = [0.02, 0.6, 0.01, 0.7]
     assert adjusted(p, "none") == p
-    # Sorted .01 * 4, .02 * 3, .5 * 2 and .6 * 1, each at least the one before, at most 1.
+    # Sorted .01 * 4, .02 * 3, .6 * 2 and .7 * 1, each at least the one before, at most 1.
     assert adjusted(p, "holm") == pytest.approx([0.06, 1.0, 0.04, 1.0])
     with pytest.raises(InputError, match="'bonferroni'"):
         adjusted(p, "bonferroni")

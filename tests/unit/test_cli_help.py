@@ -112,6 +112,25 @@ def test_a_decided_order_is_bold_on_a_terminal(run, tmp_path, monkeypatch):
     assert re.sub(r"\x1b\[\dm", "", shown) == piped
 
 
+def test_a_file_has_no_bold_orders(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, last in (("A", 40), ("B", 90)):
+        ranks = [[100] * 30, range(last - 30, last), [0] * 30]
+        Ranks(*map(list, ranks)).write(f"{name}.parquet")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    run("compare", "A.parquet", "B.parquet", "--metric", "ap", "--output", "o.txt")
+    text = (tmp_path / "o.txt").read_text()
+    assert "A above B" in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_begins_with_what_a_command_does(run, name):
+    first = COMMANDS[name].callback.__doc__.strip().split("\n")[0]
+    _, _, described = run(name, "--help").stdout.partition("\n\n")
+    assert described.lstrip().startswith(first[:40])
+
+
 def test_the_list_of_commands_is_not_cut(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     text = run("--help").stdout

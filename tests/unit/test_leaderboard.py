@@ -170,6 +170,11 @@ def test_nothing_is_said_of_orders_where_none_is_decided():
         "HR@10"
     ]
     assert board["decided"] == 0
+    for confidence, level in ((0.95, "95"), (0.9, "90")):
+        given = board_of(
+            {"A": few, "B": few}, parse_measures("hr@10"), confidence=confidence
+        )
+        assert given["level"] == level
     assert all(
         "decide the order of no pair" in headline for headline in board["headline"]
     )

@@ -90,3 +90,27 @@ def test_wrong_lists_are_refused_alike():
         sm.evaluate(frame, METRICS, relevant=pd.concat([relevant, relevant[2:3]]))
     with pytest.raises(sm.InputError, match="list"):
         sm.evaluate(frame[K:], METRICS, relevant=relevant)
+
+
+def test_rows_of_users_may_lie_between_those_of_others():
+    """Scores fall from row to row, and rows of three users take turns."""
+    table = pd.DataFrame(
+        {
+            "user_id": [5, 3, 4, 3, 5, 4, 5, 3, 4],
+            "item_id": [1, 2, 3, 4, 5, 6, 7, 8, 9],
+            "score": np.arange(9.0, 0.0, -1.0),
+        }
+    )
+    found = sm.Ranks.from_lists(table, {3: [4], 4: [3], 5: [7]}, complete=True)
+    by_user = dict(zip(found.users, found.best_rank, strict=True))
+    assert by_user == {3: 2, 4: 1, 5: 3}
+
+
+def test_lists_hold_all_candidates_only_if_that_is_said():
+    lists = {"a": [1, 2, 3], "b": [4, 5, 6]}
+    relevant = {"a": [2], "b": [4]}
+    whole = sm.Ranks.from_lists(lists, relevant, complete=True)
+    assert whole.n_candidates.tolist() == [3, 3]
+    assert sm.evaluate(whole, "auc")[0].value == 0.75
+    with pytest.raises(sm.InputError, match="auc"):
+        sm.evaluate(sm.Ranks.from_lists(lists, relevant), "auc")

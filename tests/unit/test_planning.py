@@ -235,6 +235,18 @@ class TestPlan:
         width = np.mean([x.high - x.low for x in found])
         assert row.decides_above == pytest.approx(width / 2, rel=0.15)
 
+    def test_full_rankings_that_decide_are_told_from_none(self):
+        """Differences of .5 and of 0 in the share of users with a hit, by 200 users each."""
+        best, worst = ranking([1] * 200, 30), ranking([1, 2] * 100, 30)
+        (decided,) = plan(best, worst, "hit@1", n_users=200, sizes=[])
+        assert decided.probability > 0.999
+        assert "only full rankings" in str(
+            plan(best, worst, "hit@1", n_users=200, sizes=[])
+        )
+        same = str(plan(worst, worst, "hit@1", n_users=200, sizes=[]))
+        assert "only full rankings" not in same
+        assert "none" in same
+
     @pytest.mark.parametrize(
         ("ranks", "options", "word"),
         [
