@@ -237,7 +237,9 @@ class TestPlan:
 
     def test_full_rankings_that_decide_are_told_from_none(self):
         """Differences of .5 and of 0 in the share of users with a hit, by 200 users each."""
-        best, worst = ranking([1] * 200, 30), ranking([1, 2] * 100, 30)
+        best, worst = (
+            ranking(ranks * 50, 30) for ranks in ([1, 1, 3, 1], [2, 3, 1, 5])
+        )
         (decided,) = plan(best, worst, "hit@1", n_users=200, sizes=[])
         assert decided.probability > 0.999
         assert "only full rankings" in str(
