@@ -6,7 +6,7 @@ import sys
 
 from tests.conftest import ROOT
 
-CEILINGS = {"Ranks": 12, "array": 15, "lists": 15, "samples": 23, "command": 29}
+CEILINGS = {"Ranks": 12, "array": 15, "lists": 15, "samples": 22, "command": 28}
 
 
 def test_walks_get_no_longer():
