@@ -210,7 +210,7 @@ def test_reproduce_stops_at_a_bad_archive(failing, tmp_path, monkeypatch):
     archive = write_archive(tmp_path / "bad.zip", b"1::1::5::7\n1::2::9::8\n")
     monkeypatch.setitem(failing.environment, "MOVIELENS_ARCHIVE", str(archive))
     output = stopped(failing, "results/split/split.npz")
-    assert "ratings.dat, row 2" in output
+    assert "ratings.dat, line 2" in output
     assert "out of memory" not in output
     assert not list(failing.results.glob("split/*"))
 
