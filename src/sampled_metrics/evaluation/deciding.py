@@ -9,6 +9,7 @@ over users with fixed vectors that fit the true distributions, whose mean and va
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from sampled_metrics.ranks import SampledRanks, Sampling
 COMPARISONS = 20  # simulated ones
 FEW = 3  # after which a decision may be certain
 CERTAIN = 4.0  # standard deviations
+_USERS_AT_ONCE = 400_000  # in simulated comparisons, for bounded memory
 _MORE = 1000  # negatives that an undecided comparison is told about, or twice those drawn
 
 
@@ -143,14 +145,15 @@ def _low_end(
     ]
     expected, variance, _ = pair.difference(*moments)
     rests: list[float] = []
-    for numbers in (range(FEW), range(FEW, comparisons)):
+    at_once = max(1, _USERS_AT_ONCE // pair.n_users)
+    for first, end in pairwise([0, *range(FEW, comparisons, at_once), comparisons]):
+        numbers = range(first, end)
         drawn = [pair.samples(m, generator(0, "plan", number)) for number in numbers]
         lows = least_differences(drawn, measure, shape, confidence, confidence)
         for (a, b), low in zip(drawn, lows, strict=True):
             simple = lower[b.sampled_ranks - 1].mean() - upper[a.sampled_ranks - 1].mean()
             rests.append(low - simple)
-        is_certain = abs(_ratio(expected + float(np.mean(rests)), variance)) > CERTAIN
-        if is_certain or comparisons == FEW:
+        if first == 0 and abs(_ratio(expected + float(np.mean(rests)), variance)) > CERTAIN:
             break
     return expected + float(np.mean(rests)), variance + float(np.var(rests, ddof=1))
 

@@ -124,7 +124,7 @@ def folds_of(n_users: int) -> Int:
     return generator(0, "folds").permutation(n_users) % 2
 
 
-@lru_cache(maxsize=64)  # the draws of a plan are needed twice
+@lru_cache(maxsize=8)
 def grouped(sample: SampledRanks) -> Grouped:
     """Group the rows of a sample; users are split in two folds at random."""
     ids, user = sample.different_users()
