@@ -146,14 +146,15 @@ def _low_end(
     expected, variance, _ = pair.difference(*moments)
     rests: list[float] = []
     at_once = max(1, _USERS_AT_ONCE // pair.n_users)
-    for first, end in pairwise([0, *range(FEW, comparisons, at_once), comparisons]):
+    firsts = [*range(0, FEW, min(at_once, FEW)), *range(FEW, comparisons, at_once)]
+    for first, end in pairwise([*firsts, comparisons]):
         numbers = range(first, end)
         drawn = [pair.samples(m, generator(0, "plan", number)) for number in numbers]
         lows = least_differences(drawn, measure, shape, confidence, confidence)
         for (a, b), low in zip(drawn, lows, strict=True):
             simple = lower[b.sampled_ranks - 1].mean() - upper[a.sampled_ranks - 1].mean()
             rests.append(low - simple)
-        if first == 0 and abs(_ratio(expected + float(np.mean(rests)), variance)) > CERTAIN:
+        if end == FEW and abs(_ratio(expected + float(np.mean(rests)), variance)) > CERTAIN:
             break
     return expected + float(np.mean(rests)), variance + float(np.var(rests, ddof=1))
 

@@ -175,7 +175,8 @@ def ends_of_users(
         limit += sign * share * table.greatest(sign * table.metric(measure))
     entries = np.stack(of_groups, axis=1)
     return [
-        _end_of_users(sample, entries[place], sign, limit) for place, sample in enumerate(samples)
+        _end_of_users(sample, of_sample, entries[place], sign, limit)
+        for place, (sample, of_sample) in enumerate(zip(samples, of_samples, strict=True))
     ]
 
 
@@ -190,9 +191,10 @@ def _likely_shares(of_samples: Sequence[Grouped], size: int, table: Kernel) -> l
     return [rows.likely[key] for rows in of_samples]
 
 
-def _end_of_users(sample: SampledRanks, entries: Float, sign: float, limit: float) -> End:
+def _end_of_users(
+    sample: SampledRanks, rows: Grouped, entries: Float, sign: float, limit: float
+) -> End:
     """Average the entries of vectors, shape (groups, folds, m + 1), for each user."""
-    rows = grouped(sample)
     n_users = rows.kind.size
     extreme = sign * float((sign * entries).max())
     if n_users == rows.user.size:
