@@ -355,26 +355,6 @@ def test_lens_has_the_curves_and_crossings_of_figure_6(content, document):
     assert "begins at 10 random items and ends at 1,392" in words
 
 
-def test_price_counts_the_runs_of_beyond(content):
-    orders = pd.read_csv(REFERENCE / "beyond/orders.csv")
-    orders = orders[
-        (orders["metric"] == "recall@10") & orders["scores_per_user"].between(95, 105)
-    ]
-    *_, users, popularity, als = (cells for _, *cells in content["price"]["rows"])
-    for proxy, cells in {
-        "all items": users,
-        "popularity": popularity,
-        "als": als,
-    }.items():
-        runs = orders[orders["proxy"] == proxy].set_index("pair")
-        pairs = ["X vs Y", "X vs Z", "Y vs Z"]
-        texts = ["{right} of {runs} runs".format(**runs.loc[pair]) for pair in pairs]
-        headings = [pair.replace(" vs ", " and ") for pair in pairs]
-        headings[-1] += " (not decided by full rankings)"
-        assert content["price"]["pairs"] == headings
-        assert cells == texts
-
-
 def test_examples_are_of_the_literature(document):
     rows = pd.read_csv(
         ROOT / "config/literature.csv", dtype=str, keep_default_na=False
