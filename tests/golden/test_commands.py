@@ -178,7 +178,9 @@ def inputs(tmp_path_factory):
 LONG = [pytest.param("plan", marks=pytest.mark.long)]  # "plan users" is not
 
 
-@pytest.mark.parametrize("name", [*(case for case in CASES if case != "plan"), "report", *LONG])
+@pytest.mark.parametrize(
+    "name", [*(case for case in CASES if case != "plan"), "report", *LONG]
+)
 def test_output_is_kept(name, inputs, monkeypatch):
     monkeypatch.chdir(inputs)
     found = output(name)
