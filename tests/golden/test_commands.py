@@ -175,7 +175,12 @@ def inputs(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", [*CASES, "report"])
+LONG = [pytest.param("plan", marks=pytest.mark.long)]  # "plan users" is not
+
+
+@pytest.mark.parametrize(
+    "name", [*(case for case in CASES if case != "plan"), "report", *LONG]
+)
 def test_output_is_kept(name, inputs, monkeypatch):
     monkeypatch.chdir(inputs)
     found = output(name)
