@@ -5,14 +5,12 @@ import re
 import shlex
 import subprocess
 import sys
-from functools import partial
 
 import numpy as np
 import pytest
 
 from sampled_metrics import Ranks
 from sampled_metrics.cli import app
-from sampled_metrics.evaluation.deciding import decision
 from sampled_metrics.sampling import draw_sampled_ranks
 
 COMMANDS = {
@@ -77,10 +75,8 @@ def test_help_fits_a_terminal_and_names_no_types(run, monkeypatch, name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_run_and_tables_are_explained_once_asked_for(run, monkeypatch, name):
     monkeypatch.setenv("COLUMNS", "80")
-    few = partial(
-        decision, comparisons=4
-    )  # in plans, whose numbers are not the subject
-    monkeypatch.setattr("sampled_metrics.evaluation.plan.decision", few)
+    # In plans, whose numbers are not the subject.
+    monkeypatch.setattr("sampled_metrics.evaluation.deciding.COMPARISONS", 4)
     _, command = COMMANDS[name].epilog.split(": ", 1)
     program, *arguments = shlex.split(command)
     assert (program, arguments[0]) == ("sampled-metrics", name)

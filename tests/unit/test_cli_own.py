@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,6 @@ import typer
 
 from sampled_metrics import cli
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.evaluation.deciding import decision
 from sampled_metrics.metrics import parse_measure
 
 RANKS = "user_id,rank\nanna,1\nbert,3\ncora,11\n"
@@ -45,10 +43,8 @@ DRAW = "sample r.csv --n-items 100 --n-negatives 9"
 def folder(tmp_path, monkeypatch):
     """A folder with the files above, in which the command runs."""
     monkeypatch.chdir(tmp_path)
-    few = partial(
-        decision, comparisons=4
-    )  # in plans, whose numbers are not the subject
-    monkeypatch.setattr("sampled_metrics.evaluation.plan.decision", few)
+    # In plans, whose numbers are not the subject.
+    monkeypatch.setattr("sampled_metrics.evaluation.deciding.COMPARISONS", 4)
     for name, content in FILES.items():
         (tmp_path / name).write_text(content)
     return tmp_path

@@ -134,7 +134,6 @@ def get_audit(wildcards):
     return [own(f"{REFERENCE}/audit.csv")] if STUDY.is_papers_data else []
 
 
-
 def get_kept(wildcards):
     """Ranks of further recommenders on the paper's data, for the leaderboard."""
     return [own(f"{REFERENCE}/{name}.parquet") for name in KEPT if STUDY.is_papers_data]
