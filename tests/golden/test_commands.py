@@ -39,7 +39,7 @@ CASES = {
     "correct large replacement": "correct large.csv --n-items 50000 --n-negatives 100 "
     "--sampling with-replacement --metric recall@10,ap",
     "correct positives": "correct positives.npy --positive 0 --n-items 300 --metric recall@10",
-    "compare full": "compare A.csv B.csv C.csv --metric recall@10,ndcg --test t",
+    "compare full": "compare A.csv B.csv C.csv --metric recall@10,ndcg",
     "compare two": "compare A.csv B.csv --metric ap --correction none --confidence 0.9",
     "compare sampled": "compare sA.csv sB.csv sC.csv --metric recall@10,ap --estimator cls,bv:0.1",
     "compare shared": "compare sA.csv sB.csv --metric auc,ndcg@10 --shape none",
@@ -175,7 +175,12 @@ def inputs(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", [*CASES, "report"])
+LONG = [pytest.param("plan", marks=pytest.mark.long)]  # "plan users" is not
+
+
+@pytest.mark.parametrize(
+    "name", [*(case for case in CASES if case != "plan"), "report", *LONG]
+)
 def test_output_is_kept(name, inputs, monkeypatch):
     monkeypatch.chdir(inputs)
     found = output(name)

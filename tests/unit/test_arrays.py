@@ -165,9 +165,7 @@ def test_arguments_at_their_bounds():
     check_arguments(
         confidence=0.999, min_relevance=0, complete=True, seed=0, n_users=1, n_items=2
     )
-    check_arguments(
-        n_users=None, n_items=None, sampling=None, test=None, ties=None, seed=10**12
-    )
+    check_arguments(n_users=None, n_items=None, sampling=None, ties=None, seed=10**12)
 
 
 def test_columns_of_whole_numbers():

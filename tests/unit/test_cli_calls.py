@@ -66,7 +66,6 @@ VALUES = {
     "confidence": ("--confidence 0.8", 0.8),
     "seed": ("--seed 5", 5),
     "shape": ("--shape none", "none"),
-    "test": ("--test t", "t"),
     "correction": ("--correction none", "none"),
     "ranks": ("--ranks a.csv b.csv", Path("b.csv")),
     "effect": ("--effect 0.03", 0.03),

@@ -12,7 +12,6 @@ from sampled_metrics import InputWarning
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.correct import correct
-from sampled_metrics.evaluation.deciding import deciding_differences
 from sampled_metrics.evaluation.decisions import p_value, users_needed
 from sampled_metrics.evaluation.results import Compared
 from sampled_metrics.intervals.population import Population
@@ -200,15 +199,9 @@ def test_p_value_against_scipy(paired):
         ({"A": ranks_of([1])}, {}, "1 recommender"),
         ([[1], [2]], {}, "dictionary"),
         (named(ranks_of([1]), ranks_of([2])), {"correction": "sidak"}, "correction"),
-        (
-            named(ranks_of([1]), ranks_of([2])),
-            {"test": "wilcoxon"},
-            "'wilcoxon'; known: t",
-        ),
         (named(ranks_of([1]), ranks_of([2])), {"ties": ""}, "tie policy ''"),
         (named(sampled([1]), sampled([2])), {"ties": ""}, "tie policy ''"),
         (named(ranks_of([1]), ranks_of([2])), {"estimators": "cls"}, "--estimator"),
-        (named(sampled([1]), sampled([2])), {"test": "t"}, "--test"),
         (
             named(sampled([1]), sampled([2], m=20)),
             {},
@@ -435,31 +428,6 @@ class TestOrder:
             ends = (one._replace(confidence=1 - factor * p) for one in bracketed)
             found = difference_range(*ends, 0)
             assert (not found.low <= 0.0 <= found.high) is decided
-
-    def test_advice(self):
-        """Half of the width of the range, and of those of more negatives and full rankings."""
-        rng, samples = np.random.default_rng(0), {}
-        for name in "XY":
-            drawn = draw_sampled_ranks(records(name), 100, rng)
-            samples[name] = sampled(drawn, np.arange(USERS), N, 100)
-        results = compare(samples, ["recall@10"], ["cls"])
-        text = results.parts()[1].rstrip(".")
-        words = text.partition("decide differences above about ")[2]
-        here, more, full = (float(each.split()[-1]) for each in words.split(", "))
-        assert here == pytest.approx(
-            (results[0].range_high - results[0].range_low) / 2, rel=0.1
-        )
-        exact = [records(name).best_rank <= 10 for name in "XY"]
-        error = math.sqrt(sum(each.var() for each in exact) / USERS)
-        assert full == pytest.approx(1.96 * error, rel=0.2)
-        assert here > more > full
-        for n_items, numbers in ((N, [100, 1000, None]), (900, [100, None])):
-            fewer = {
-                name: replace(each, n_items=n_items) for name, each in samples.items()
-            }
-            found = deciding_differences(results, fewer)["recall@10"]
-            assert list(found) == numbers
-            assert found[100] == (results[0].range_high - results[0].range_low) / 2
 
 
 BROKEN = {  # sampled ranks that were not made as said

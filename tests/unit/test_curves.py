@@ -236,15 +236,17 @@ def test_the_band_is_the_range_over_the_starts():
         )
 
 
+@pytest.fixture(scope="module")
+def figures():
+    files = [ROOT / f"results/reference/ranks/{name}.parquet" for name in "XYZ"]
+    return curves.theory() | curves.recommenders(read_by_name(files), SETTINGS)
+
+
 @pytest.mark.parametrize("number", range(1, 6))
-def test_reference_ranks_give_the_reference_figures(number):
-    reference = ROOT / "results/reference"
-    ranks = read_by_name([reference / f"ranks/{name}.parquet" for name in "XYZ"])
-    found = (curves.theory() | curves.recommenders(ranks, SETTINGS))[number]
-    kept = pd.read_csv(reference / f"figures/figure{number}.csv")
-    pd.testing.assert_frame_equal(
-        found.reset_index(drop=True), kept, rtol=1e-8, check_dtype=False
-    )
+def test_reference_ranks_give_the_reference_figures(figures, number):
+    found = figures[number].reset_index(drop=True)
+    kept = pd.read_csv(ROOT / f"results/reference/figures/figure{number}.csv")
+    pd.testing.assert_frame_equal(found, kept, rtol=1e-8, check_dtype=False)
 
 
 @given(

@@ -108,7 +108,7 @@ def test_many_results_are_a_row_for_each_pair(count):
         )
         for k in range(1, count + 1)
     ]
-    table, words = order_parts(results, 0.9, "holm", ["one note.", "another."], True)
+    table, words = order_parts(results, 0.9, "holm", ["one note.", "another."])
     assert words.endswith("one note.\nanother.")
     assert "decided if the interval of b - a excludes 0" in words
     assert "corrected" not in words
@@ -122,7 +122,6 @@ def test_many_results_are_a_row_for_each_pair(count):
     assert [row["order"] for row in table] == ["B above A", "undecided"][:1] + [
         "B above A" if k % 2 else "undecided" for k in range(2, count + 1)
     ]
-    assert {row["p_value"] for row in table} == {0.01}
 
 
 @pytest.mark.parametrize(
@@ -130,7 +129,7 @@ def test_many_results_are_a_row_for_each_pair(count):
 )
 def test_users_that_would_decide_are_in_brackets(needed, shown):
     results = [compared(users_needed=needed), compared(b="C", paired=False)]
-    table, words = order_parts(results, 0.95, "holm", [], False)
+    table, words = order_parts(results, 0.95, "holm", [])
     assert table[0]["order"] == "undecided" + " (10,000,000)" * shown
     assert ("in brackets the users" in words) == shown
     assert "corrected for 2 pairs (holm)" in words

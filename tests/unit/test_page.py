@@ -21,6 +21,7 @@ from sampled_metrics.pages.lens import grouped, settings
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.study import page as page_of_a_study
 from sampled_metrics.study.cells import read_texts
 from sampled_metrics.study.config import KEPT, Study
 from sampled_metrics.study.moments import expected_moments
@@ -241,7 +242,8 @@ def test_verdicts_count_all_cells_that_are_compared(content):
     assert min(content["verdicts"].values()) > 0 or "differs" in content["verdicts"]
 
 
-def test_cells_of_other_data_have_no_verdicts():
+def test_cells_of_other_data_have_no_verdicts(content, monkeypatch):
+    monkeypatch.setattr(page_of_a_study, "_lens", lambda *_: content["lens"])
     own = collect(**sources(is_paper=False, audit=None))
     assert [table["number"] for table in own["tables"]] == [3, 4]
     for table in own["tables"]:
@@ -355,26 +357,6 @@ def test_lens_has_the_curves_and_crossings_of_figure_6(content, document):
     assert "begins at 10 random items and ends at 1,392" in words
 
 
-def test_price_counts_the_runs_of_beyond(content):
-    orders = pd.read_csv(REFERENCE / "beyond/orders.csv")
-    orders = orders[
-        (orders["metric"] == "recall@10") & orders["scores_per_user"].between(95, 105)
-    ]
-    *_, users, popularity, als = (cells for _, *cells in content["price"]["rows"])
-    for proxy, cells in {
-        "all items": users,
-        "popularity": popularity,
-        "als": als,
-    }.items():
-        runs = orders[orders["proxy"] == proxy].set_index("pair")
-        pairs = ["X vs Y", "X vs Z", "Y vs Z"]
-        texts = ["{right} of {runs} runs".format(**runs.loc[pair]) for pair in pairs]
-        headings = [pair.replace(" vs ", " and ") for pair in pairs]
-        headings[-1] += " (not decided by full rankings)"
-        assert content["price"]["pairs"] == headings
-        assert cells == texts
-
-
 def test_examples_are_of_the_literature(document):
     rows = pd.read_csv(
         ROOT / "config/literature.csv", dtype=str, keep_default_na=False
@@ -435,7 +417,8 @@ def test_users_ranked_last_stay_within_their_candidates_when_grouped():
     )
 
 
-def test_readings_of_the_paper_follow_a_changed_audit(tmp_path):
+def test_readings_of_the_paper_follow_a_changed_audit(content, tmp_path, monkeypatch):
+    monkeypatch.setattr(page_of_a_study, "_lens", lambda *_: content["lens"])
     header = "topic,reading,quantity,value,published,tolerance,reproduces"
     rows = [
         "A topic,first reading,NDCG of Y,4.5933,4.59,0.005,yes",

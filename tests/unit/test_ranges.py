@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from functools import cache
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -81,10 +82,17 @@ def sampled(true, m, rng, n=N):
     return 1 + rng.hypergeometric(true - 1, n - true, m)
 
 
+@cache
+def chances(n, m, sampling):
+    """Distributions of the sampled rank for all true ranks."""
+    return pmf_at(np.arange(1, n + 1), n, m, sampling)
+
+
 def all_points(n, m, shape, sampling, metric, cutoff=None):
     """Distributions of sampled ranks and exact metrics under all extreme points."""
     ranks = np.arange(1, n + 1)
-    single, values = pmf_at(ranks, n, m, sampling), parse_measure(metric).at(ranks, n)
+    single = chances(n, m, sampling).copy()
+    values = parse_measure(metric).at(ranks, n)
     last = 0 if shape == "none" else max(math.ceil(5 * n / m), 3 * (cutoff or 0))
     single[:last] = np.cumsum(single[:last], axis=0) / ranks[:last, None]
     values[:last] = np.cumsum(values[:last]) / ranks[:last]

@@ -2,6 +2,7 @@
 
 import json
 import math
+from functools import cache
 from itertools import pairwise
 
 import matplotlib
@@ -34,6 +35,7 @@ CREDIT = {
 pytestmark = pytest.mark.filterwarnings("ignore:n_users")  # numbers are made up
 
 
+@cache
 def chances(n, m, replacement=False):
     """Distribution of the sampled rank for all true ranks, by counting; shape (n, m + 1)."""
     table = np.empty((n, m + 1))

@@ -139,20 +139,6 @@ def test_plot_of_differences():
 
 
 @pytest.mark.usefixtures("closing")
-def test_a_plan_is_a_power_curve():
-    ranks = sm.Ranks([100] * 4, [3, 20, 5, 9], [0] * 4)
-    planned = sm.plan(ranks, ranks, "recall@10", sizes=[5])
-    assert "difference" in str(planned)
-    axes = planned.plot()
-    (curve,) = (line for line in axes.lines if line.get_label() == "Recall@10")
-    assert curve.get_xdata().tolist() == [5, 10]  # all items at the right end
-    assert curve.get_ydata().tolist() == [result.probability for result in planned]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["5", "all"]
-    assert axes.get_ylabel() == "probability of a decision"
-    assert planned.plot(axes=axes) is axes
-
-
-@pytest.mark.usefixtures("closing")
 def test_metrics_share_an_axis_that_begins_at_zero():
     ranks = sm.Ranks([100] * 39 + [101], [*range(40)], [0] * 40)
     panels = sm.evaluate(ranks, "hr@10, ndcg@10, auc").plot()

@@ -111,6 +111,7 @@ def test_help_names_every_target(project):
     assert listed == set(targets)
 
 
+@pytest.mark.long
 def test_schema(project):
     name = "workflow/schemas/config.schema.yaml"
     shutil.copytree(ROOT / "benchmarks", project.folder / "benchmarks")

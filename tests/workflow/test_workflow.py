@@ -47,6 +47,12 @@ def finished(make_project, small_archive):
     return project
 
 
+def test_everything_is_planned(make_project, small_archive):
+    expected = {*RANKS, *SPLIT, *BELOW_RANKS, *THEORY}
+    assert expected <= make_project(small_archive).planned()
+
+
+@pytest.mark.long
 def test_everything_is_there(finished):
     expected = {*RANKS, *SPLIT, *BELOW_RANKS, *THEORY}
     assert all(finished.result(name) for name in expected)
@@ -66,6 +72,7 @@ def test_everything_is_there(finished):
     assert "60 users" in finished.result("report.html").decode()
 
 
+@pytest.mark.long
 def test_the_provenance_has_a_digest_of_the_code(finished):
     package = finished.folder / "src/sampled_metrics"
     digest = hashlib.sha256()

@@ -134,11 +134,6 @@ def get_audit(wildcards):
     return [own(f"{REFERENCE}/audit.csv")] if STUDY.is_papers_data else []
 
 
-def get_orders(wildcards):
-    """Right orders by other methods of evaluation, as `make price` measured them."""
-    return [own(f"{REFERENCE}/beyond/orders.csv")] if STUDY.is_papers_data else []
-
-
 def get_kept(wildcards):
     """Ranks of further recommenders on the paper's data, for the leaderboard."""
     return [own(f"{REFERENCE}/{name}.parquet") for name in KEPT if STUDY.is_papers_data]

@@ -6,7 +6,6 @@ rule page:
         exact=rules.exact.output,
         scorecard=get_scorecard,
         audit=get_audit,
-        orders=get_orders,
         kept=get_kept,
         origin=[own(path) for path in STUDY.origin],
         chain=get_chain,

@@ -23,7 +23,6 @@ with step(snakemake):
         config=study,
         is_paper=bool(inputs.scorecard),
         audit=next(map(Path, inputs.audit), None),
-        orders=next(map(Path, inputs.orders), None),
         kept=[Path(path) for path in inputs.kept],
     )
     write_text(page, render(content))

@@ -41,7 +41,6 @@ _OPTIONS = {
     "n_users": _Option(least=1, most=MOST_ITEMS, is_optional=True),
     "seed": _Option(least=0),
     "shape": _Option((str, *_NUMBERS)),
-    "test": _Option(is_optional=True, known=("t",)),
     "tie_policy": _Option(known=("random", "optimistic", "pessimistic")),
 }
 

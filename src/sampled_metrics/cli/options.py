@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -94,7 +94,6 @@ SeenPairs = Annotated[
 AllItems = Annotated[Path | None, option("FILE", _ALL_ITEMS, "--items")]
 Shape = Annotated[str, option("SHAPE", _SHAPE)]
 Correction = Annotated[str, option("METHOD", "For several pairs: none or holm.")]
-Test = Annotated[Literal["t"] | None, option("TEST", "Print p-values of this test: t.")]
 Unscored = Annotated[
     float, option("SHARE", "Largest share of users whose held-out item has no score.")
 ]

@@ -288,7 +288,6 @@ def compare_files(
     complete: options.Complete = False,
     missing: options.Missing = "refuse",
     shape: options.Shape = defaults.SHAPE,
-    test: options.Test = None,
     correction: options.Correction = "holm",
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
@@ -330,7 +329,6 @@ def compare_files(
             ties=ties,
             seed=seed,
             shape=shape,
-            test=test,
             correction=correction,
             confidence=confidence,
         )

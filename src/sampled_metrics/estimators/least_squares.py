@@ -202,13 +202,11 @@ def _augmented(system: Reduced, gamma: float) -> tuple[Float, Float]:
     return matrix, targets
 
 
-def rank_rule(
-    measures: Sequence[Measure], n: int, m: int, one_by_one: int = ONE_BY_ONE
-) -> tuple[Float, Float]:
+def rank_rule(measures: Sequence[Measure], n: int, m: int) -> tuple[Float, Float]:
     """Nodes and weights for sums of metrics over the ranks 1 ... n.
 
     The summands may jump after the cut-offs. Returns increasing ranks, not necessarily whole, and
-    their weights; whole ranks with weight 1 where n is at most `one_by_one`.
+    their weights; whole ranks with weight 1 where n is at most 16,384.
 
     Examples
     --------
@@ -217,7 +215,7 @@ def rank_rule(
     (596, 1000000.0, 500000500000.0)
     """
     _require_few(m)
-    if n <= one_by_one:
+    if n <= ONE_BY_ONE:
         return np.arange(1.0, n + 1.0), np.ones(n)
     edge = _EDGE
     if m >= _MANY * n:

@@ -67,7 +67,6 @@ def compare(
     sampling: str | None = None,
     ties: str | None = None,
     shape: str | float = SHAPE,
-    test: str | None = None,
     correction: str = "holm",
     confidence: float = CONFIDENCE,
     seed: int = 0,
@@ -91,8 +90,6 @@ def compare(
     estimators, positive, n_negatives, sampling, shape
         For sampled rankings, see `correct`; data is taken for such if `positive` or `n_negatives`
         is given.
-    test
-        `t` prints the p-value of full rankings: Student's test of paired users, or Welch's.
     correction
         For the number of pairs: `holm` or `none`.
 
@@ -127,7 +124,7 @@ def compare(
         raise InputError(f"data is of type {type(data).__name__}; expected a dictionary by name")
     if len(data) < 2:
         raise InputError(f"{len(data)} recommender to compare; give two or more")
-    check_arguments(ties=ties, shape=shape, test=test, correction=correction, confidence=confidence)
+    check_arguments(ties=ties, shape=shape, correction=correction, confidence=confidence)
     check_arguments(complete=complete, min_relevance=min_relevance, missing=missing)
     both: dict[str, Any] = {"n_items": n_items, "relevant": relevant, "missing": missing}
     drawn = {
@@ -143,8 +140,6 @@ def compare(
     samples, rankings = all_alike(data, full, drawn)
     solved: dict[str, Solved] = {}
     if samples:
-        if test is not None:
-            raise InputError("test (--test) is for full rankings, these are sampled")
         names = ESTIMATORS if estimators is None else estimators
         solved, common, notes, shared = _solved(samples, measures, names, shape, confidence)
         single = list(_by_samples(solved, common, shared, confidence))
@@ -167,7 +162,6 @@ def compare(
         confidence=confidence,
         correction=correction,
         notes=notes,
-        p_values=test is not None,
         shape=shape,
         solved=solved,
     )

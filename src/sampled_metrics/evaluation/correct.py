@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,7 @@ from sampled_metrics._base.defaults import (
     SHAPE,
     Names,
 )
-from sampled_metrics._base.errors import InputError, InputWarning, ask, reading
+from sampled_metrics._base.errors import InputWarning, ask, reading
 from sampled_metrics._base.text import Parts, Right, span
 from sampled_metrics.estimators import (
     DECLARED,
@@ -114,7 +114,6 @@ def correct(
     positive: ArrayLike | None = None,
     relevant: OfUsers = None,
     missing: str = "refuse",
-    prior: ArrayLike | None = None,
     ties: str = "random",
     seed: int = 0,
     shape: str | float = SHAPE,
@@ -145,9 +144,6 @@ def correct(
         Of scores, the column of the held-out items; of lists and runs, the held-out items.
     missing
         Held-out items that are no candidates of their users: `refuse`, or `last` behind all.
-    prior
-        p(r) of eq. 21 and 25, for `cls` and `bv`: a weight for each true rank from 1 to n, such as
-        the users of another recommender at each rank; by default uniform.
     ties, seed
         Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
     shape
@@ -211,7 +207,7 @@ def correct(
         question_negatives(ranks)
     parsed = chosen_estimators(estimators, ranks.n_negatives)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
-    solved = solve(ranks, measures, parsed, bracketed, ranges, prior)
+    solved = solve(ranks, measures, parsed, bracketed, ranges)
     n = ranks.mean_candidates
     counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
     likely = None
@@ -322,7 +318,6 @@ def solve(
     estimators: Sequence[Estimator],
     bracketed: Bracketed,
     ranges: Sequence[Range] = (),
-    prior: ArrayLike | None = None,
 ) -> Solved:
     """Solve for vectors; fitted estimators are fitted to all rows, with equal weights of users."""
     m = ranks.n_negatives
@@ -331,18 +326,12 @@ def solve(
         user = bracketed.rows.user
         weights = 1.0 / np.bincount(user)[user]
         histogram = tuple(np.bincount(ranks.sampled_ranks - 1, weights, m + 1).tolist())
-    matrix: Any = _vectors
-    if prior is not None:
-        if not any(estimator.name in ("cls", "bv") for estimator in estimators):
-            raise InputError("prior is for the estimators cls and bv; take one of them")
-        matrix = estimator_matrix
-    vectors = matrix(
+    vectors = _vectors(
         tuple(estimators),
         tuple(measures),
         ranks.mean_candidates,
         m,
         sampling=ranks.sampling,
-        prior=prior,
         histogram=histogram,
     )
     by_metric = dict(zip(map(str, measures), ranges, strict=False))

@@ -6,9 +6,7 @@ over users with fixed vectors that fit the true distributions, whose mean and va
 (section 4.3). The rest varies little, so that a few comparisons give its mean and variance.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,20 +14,17 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from sampled_metrics._base.arrays import Float, Int, generator
-from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
-from sampled_metrics.evaluation.results import Compared
 from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
 from sampled_metrics.intervals.kernels import bins_of, kernel
 from sampled_metrics.intervals.population import Moments, Population
 from sampled_metrics.intervals.ranges import least_differences, unbiased_auc
-from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import SampledRanks, Sampling
 
 COMPARISONS = 20  # simulated ones
 FEW = 3  # after which a decision may be certain
 CERTAIN = 4.0  # standard deviations
 _USERS_AT_ONCE = 400_000  # in simulated comparisons, for bounded memory
-_MORE = 1000  # negatives that an undecided comparison is told about, or twice those drawn
 
 
 class Decision(NamedTuple):
@@ -58,7 +53,8 @@ class Pair:
     @property
     def n_items(self) -> int:
         """Mean number of candidates over users of both, rounded."""
-        return round(float(np.mean([x.share @ x.ranks.n_candidates for x in (self.a, self.b)])))
+        of_each = [x.share @ x.ranks.n_candidates for x in (self.a, self.b)]
+        return round(float(np.mean(of_each)))
 
     def exact(self, measure: Measure) -> tuple[float, float]:
         """Exact metric of both."""
@@ -69,9 +65,11 @@ class Pair:
         within = a.within + b.within
         anew = a.total + b.total
         if self.paired:
-            anew = within + (b.by_kind[self.b.kind] - a.by_kind[self.a.kind]).var()
+            by_user = b.by_kind[self.b.kind] - a.by_kind[self.a.kind]
+            anew = within + by_user.var()
+        mean = float(b.mean - a.mean)
         variance = anew if self.drawn else within
-        return float(b.mean - a.mean), float(variance) / self.n_users, float(anew) / self.n_users
+        return mean, float(variance) / self.n_users, float(anew) / self.n_users
 
     def samples(self, m: int, rng: np.random.Generator) -> tuple[SampledRanks, SampledRanks]:
         """Draw users and their sampled ranks, the first of any that ranges do not tell apart."""
@@ -100,12 +98,7 @@ class Pair:
 
 
 def decision(
-    pair: Pair,
-    measure: Measure,
-    m: int | None,
-    shape: str | float,
-    confidence: float,
-    comparisons: int = COMPARISONS,
+    pair: Pair, measure: Measure, m: int | None, shape: str | float, confidence: float
 ) -> Decision:
     """Estimate how likely the order is decided with m negatives, or by full rankings (None).
 
@@ -118,7 +111,7 @@ def decision(
         expected, variance, anew = pair.difference(*_fixed(pair, measure, m))
         low = expected - float(ndtri((1.0 + confidence) / 2.0)) * anew**0.5
     else:
-        low, variance = _low_end(pair, measure, m, shape, confidence, comparisons)
+        low, variance = _low_end(pair, measure, m, shape, confidence)
     width = abs(exact_b - exact_a) - low
     if exact_a == exact_b:
         return Decision(0.0, width)
@@ -134,7 +127,7 @@ def _fixed(pair: Pair, measure: Measure, m: int | None) -> list[Moments]:
 
 
 def _low_end(
-    pair: Pair, measure: Measure, m: int, shape: str | float, confidence: float, comparisons: int
+    pair: Pair, measure: Measure, m: int, shape: str | float, confidence: float
 ) -> tuple[float, float]:
     """Mean and variance of the lower end of the range of the difference."""
     upper = _fixed_vector(pair, pair.a, measure, m, shape, confidence, UPPER)
@@ -146,8 +139,8 @@ def _low_end(
     expected, variance, _ = pair.difference(*moments)
     rests: list[float] = []
     at_once = max(1, _USERS_AT_ONCE // pair.n_users)
-    firsts = [*range(0, FEW, min(at_once, FEW)), *range(FEW, comparisons, at_once)]
-    for first, end in pairwise([*firsts, comparisons]):
+    firsts = [*range(0, FEW, min(at_once, FEW)), *range(FEW, COMPARISONS, at_once)]
+    for first, end in pairwise([*firsts, COMPARISONS]):
         numbers = range(first, end)
         drawn = [pair.samples(m, generator(0, "plan", number)) for number in numbers]
         lows = least_differences(drawn, measure, shape, confidence, confidence)
@@ -181,40 +174,3 @@ def _fixed_vector(
     likely = likely_mixture(expected[np.newaxis], table).shares
     z = float(ndtri((1.0 + confidence) / 2.0))
     return bracketing_vectors(measure, table, likely, pair.n_users, z, sign)[0]
-
-
-def deciding_differences(
-    results: Sequence[Compared],
-    samples: Mapping[str, SampledRanks],
-    shape: str | float = SHAPE,
-    confidence: float = CONFIDENCE,
-) -> dict[str, dict[int | None, float]]:
-    """Calculate the differences that the negatives drawn, more, and full rankings may decide.
-
-    The largest of all results, by metric and by number of negatives: first the number drawn; None
-    stands for full rankings. They follow from the width of the range, which depends
-    little on which of the distributions of true ranks that fit the sampled ranks is the right one.
-    """
-    largest: dict[str, dict[int | None, float]] = {}
-    for result in results:
-        a = samples[result.a]
-        b = samples[result.b]
-        pair = Pair(_fitted(a), _fitted(b), result.n_users, drawn=True, sampling=a.sampling)
-        measure = parse_measure(result.metric)
-        more = max(_MORE, 2 * a.n_negatives)
-        of_metric = largest.setdefault(result.metric, {})
-        for size in (a.n_negatives, more, None):
-            if size == more >= min(a.mean_candidates, b.mean_candidates) - 1:
-                continue
-            width = (result.range_high - result.range_low) / 2.0
-            if size != a.n_negatives:
-                width = decision(pair, measure, size, shape, confidence, FEW).width
-            of_metric[size] = max(width, of_metric.get(size, 0.0))
-    return largest
-
-
-@lru_cache(maxsize=64)
-def _fitted(sample: SampledRanks) -> Population:
-    """Fit a distribution of true ranks to sampled ranks."""
-    counts = np.bincount(sample.sampled_ranks - 1, minlength=sample.n_negatives + 1)
-    return Population.non_increasing(counts, sample.mean_candidates, sample.sampling)

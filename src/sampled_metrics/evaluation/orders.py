@@ -6,7 +6,6 @@ from operator import attrgetter
 
 from sampled_metrics._base.text import Bold, Explanation, Parts, Right, Rows, digits, span
 from sampled_metrics.evaluation.correct import Solved
-from sampled_metrics.evaluation.deciding import deciding_differences
 from sampled_metrics.evaluation.results import (
     EXACT,
     INSTEAD,
@@ -31,6 +30,7 @@ _ABOUT_FACTORS = (
     "likely as a better one. Sampled ranks cannot show whether it is. Below 2, the order proves "
     "little."
 )
+_PLAN = "`plan` computes how many negatives decide an order."
 _OF_SIGNS = "<, >: b or a has the higher exact metric; ?: undecided. JSON and CSV say more."
 
 
@@ -113,7 +113,6 @@ def order_parts(
     confidence: float,
     correction: str,
     notes: list[str],
-    p_values: bool = False,
     shape: str | float = NONE,
     solved: dict[str, Solved] | None = None,
 ) -> Parts:
@@ -128,10 +127,9 @@ def order_parts(
     rule = _rule(pairs, correction, "range" if solved else "interval")
     if solved:
         rule += f", {assumed(shape)}"
-        notes = [*notes, *_advice(pairs, solved, shape, confidence)]
         explained.append(rankings_meant([x.ranks for x in solved.values()], ordered=True))
         if any(pair.order == UNDECIDED for pair in pairs):
-            explained.append(INSTEAD)
+            explained += [_PLAN, INSTEAD]
     elif not is_long and any(map(_needs_users, pairs)):
         rule += "; in brackets the users that would decide it"
     lines = [f"{rule}.", *notes]
@@ -139,7 +137,7 @@ def order_parts(
         lines.insert(0, _OF_SIGNS)
         rows = _signs(pairs)
     else:
-        rows = [_row(pair, confidence, p_values, is_any_held) for pair in pairs]
+        rows = [_row(pair, confidence, is_any_held) for pair in pairs]
     parts: list[Rows | str] = [rows, "\n".join(lines)]
     if solved and is_long:
         parts += ["Ranges of the exact metrics (`correct` prints the estimates):", _ranges(solved)]
@@ -149,7 +147,7 @@ def order_parts(
     return [*parts, *filter(None, [Explanation("\n".join(explained))])]
 
 
-def _row(pair: Compared, confidence: float, p_values: bool, is_any_held: bool) -> Row:
+def _row(pair: Compared, confidence: float, is_any_held: bool) -> Row:
     """One row for a pair and a metric."""
     row: Row = {"a": pair.a, "b": pair.b, "metric": pair.metric}
     if pair.estimator == EXACT:
@@ -161,8 +159,6 @@ def _row(pair: Compared, confidence: float, p_values: bool, is_any_held: bool) -
         row["order"] += f" ({pair.users_needed:,})"
     if is_any_held:
         row["holds up to"] = Right(_held(pair))
-    if p_values:
-        row["p_value"] = pair.p_value
     return row
 
 
@@ -201,32 +197,6 @@ def _rule(results: list[Compared], correction: str, kind: str) -> str:
     if n_pairs > 1 and correction != "none":
         words += f", also corrected for {n_pairs} pairs ({correction})"
     return words
-
-
-def _advice(
-    pairs: list[Compared],
-    solved: dict[str, Solved],
-    shape: str | float,
-    confidence: float,
-) -> list[str]:
-    """Say which differences the negatives drawn decide, and how smaller ones are decided."""
-    undecided = [pair for pair in pairs if pair.order == UNDECIDED]
-    if not undecided:
-        return []
-    samples = {name: of_name.ranks for name, of_name in solved.items()}
-    drawn = samples[pairs[0].a].n_negatives
-    verb = "decides" if drawn == 1 else "decide"
-    lines = []
-    widest = deciding_differences(undecided, samples, shape, confidence)
-    for metric, differences in widest.items():
-        least = differences.pop(drawn)
-        line = f"{metric}: {count(drawn, 'negative')} {verb} differences above about {least:.2g}"
-        for n_negatives, difference in differences.items():
-            if difference < least:
-                name = "full rankings" if n_negatives is None else f"{n_negatives:,}"
-                line += f", {name} above {difference:.2g}"
-        lines.append(f"{line}.")
-    return lines
 
 
 def _ranges(solved: dict[str, Solved]) -> list[Row]:

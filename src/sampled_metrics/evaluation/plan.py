@@ -106,8 +106,7 @@ def plan(
     Returns
     -------
     Results
-        A list of `Planned`, which prints as a table; `plot()` draws the probability of a decision
-        by the number of negatives.
+        A list of `Planned`, which prints as a table.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Plots of results: a panel for each metric, or the power curves of a plan."""
+"""Plots of results: a panel for each metric."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.text import digits, span
+from sampled_metrics._base.text import span
 from sampled_metrics.metrics.measures import Measure, parse_measure
 
 STYLE = Path(__file__).with_name("plots.mplstyle")
@@ -29,7 +29,6 @@ _MARK: dict[str, Any] = {"linestyle": "", "markersize": 5}
 _EXACT = {"linestyle": "", "color": "black", "marker": "|", "markersize": 16, "markeredgewidth": 2}
 _ASIDE = 0.14  # between estimators in a line, so that equal ones are seen
 _ROOM = 0.05  # beyond all that is drawn, in parts of its width
-_DECIDED = 0.95  # probability that a plan asks for
 
 
 def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: Any) -> Any:
@@ -39,11 +38,8 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
     except ModuleNotFoundError as error:
         raise InputError("plots need matplotlib: pip install 'sampled-metrics[plot]'") from error
     table = table.assign(metric=table["metric"].map(parse_measure))
-    style = {**mpl.rc_params_from_file(STYLE, use_default_template=False), "font.size": 9}
-    if "probability" in table:
-        with mpl.rc_context(style):
-            return _draw_plan(table, axes)
-    with mpl.rc_context({**style, "axes.grid.axis": "x"}):
+    style = mpl.rc_params_from_file(STYLE, use_default_template=False)
+    with mpl.rc_context({**style, "font.size": 9, "axes.grid.axis": "x"}):
         return _draw_results(table, exact, axes)
 
 
@@ -122,38 +118,6 @@ def _share_axis(panels: list[Any], is_difference: bool) -> None:
     first = low - room if is_difference else 0.0
     for panel in panels:
         panel.set_xlim(first, high + room)
-
-
-def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
-    """Draw how likely an order is decided by the number of negatives, a curve for each metric.
-
-    Full rankings stand at the right end. Returns the axes.
-    """
-    axes, (panel,) = _axes_for(1, 3.2, axes)
-    sizes = table["n_negatives"].dropna().astype(int).unique()
-    full = 2 * max(sizes, default=1)
-    metrics: list[Any] = list(table.groupby("metric", sort=False))
-    for metric, rows in metrics:
-        color, marker = _LOOKS[len(panel.lines) % len(_LOOKS)]
-        at = rows["n_negatives"].fillna(full)
-        look = {"color": color, "marker": marker, "markersize": 4}
-        panel.plot(at, rows["probability"], label=metric.label, **look)
-    panel.axhline(_DECIDED, color="0.4", linewidth=1, linestyle="--")
-    panel.set(xscale="log", ylim=(-0.02, 1.03), ylabel="probability of a decision")
-    panel.set_yticks([0.0, 0.5, _DECIDED], ["0 %", "50 %", "95 %"])
-    panel.set_xlabel("negatives per user")
-    marked = [m for m in sizes if str(m).strip("0") in ("1", "")]
-    if not marked:
-        marked = list(sizes)
-    names = [f"{m:,}" for m in marked]
-    panel.set_xticks([*marked, full], [*names, "all"])
-    panel.minorticks_off()
-    first = table.iloc[0]
-    exact = f"{digits(first['exact_a'])} and {digits(first['exact_b'])}"
-    panel.set_title(f"{_users(table['n_users'])}, {first['metric'].label} {exact}")
-    if len(metrics) > 1:
-        panel.legend()
-    return axes
 
 
 def _draw_lines(

@@ -34,9 +34,7 @@ from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import em_step
 from sampled_metrics.estimators.least_squares import rank_rule
-from sampled_metrics.intervals.brackets import likely_mixture
-from sampled_metrics.intervals.kernels import bins_of, in_bins, kernel
-from sampled_metrics.intervals.shapes import NON_INCREASING
+from sampled_metrics.intervals.kernels import bins_of, in_bins
 from sampled_metrics.metrics.levels import random_places
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling
@@ -110,24 +108,6 @@ class Population:
             share = em_step(of_seen, share, observed[seen] / observed.sum())
         share /= share.sum()
         return cls(ranks, share), share @ given
-
-    @classmethod
-    def non_increasing(cls, counts: ArrayLike, n: int, sampling: Sampling | str) -> "Population":
-        """Fit a distribution of true ranks that does not increase near the top, see `brackets`.
-
-        Maximum likelihood among mixtures of the extreme points of the class.
-        """
-        values = np.asarray(counts, dtype=np.float64)
-        ranks = rank_blocks(n)
-        table = kernel(n, values.size - 1, sampling, NON_INCREASING, None)
-        mixture = likely_mixture(table.binned(values), table)
-        points = table.points[mixture.rows]
-        # Share of each mixture's part on first ... k up to the last rank of every block.
-        first = np.where(points <= table.last, 1, points)
-        widths = points - first + 1
-        covered = ranks.worst_rank[:, None] - (first - 1)
-        up_to = (np.clip(covered, 0, widths) / widths) @ mixture.weights
-        return cls(ranks, np.diff(up_to, prepend=0.0))
 
     def exact(self, measure: Measure) -> float:
         """Calculate an exact metric, ties in expectation."""

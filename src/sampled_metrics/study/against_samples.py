@@ -8,30 +8,26 @@ from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
 from sampled_metrics._base.arrays import (
-    MEMORY,
     Float,
-    blocks,
     generator,
     geometric_sizes,
     one_thread,
 )
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.intervals.ranges import bracket_users, difference_range
 from sampled_metrics.metrics import parse_measure, values
-from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
+from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks
-from sampled_metrics.sampling.probability import likely_columns, pmf_at, top_of_samples
+from sampled_metrics.sampling.probability import top_of_samples
 from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.moments import Moments, deviations
 from sampled_metrics.study.reading import fewest_candidates
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import corrected_items
+from sampled_metrics.study.tables import corrected_items, matrix_of
 
 RECALL = parse_measure("recall@10")
 ESTIMATORS = tuple(map(parse_estimator, ("sampled", "bv:0.1")))
@@ -117,15 +113,11 @@ def lead(
 
 def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) -> Expected:
     """Return a cached function of recommender, place in `ESTIMATORS`, m: moments in percent."""
+    matrix = matrix_of(settings)
 
     @cache
     def vector(estimator: int, n: int, m: int) -> Float:
-        gamma = ESTIMATORS[estimator].parameter
-        if gamma is None:
-            found = RECALL.in_sample(m)
-        else:
-            found = _bias_variance(n, m, settings.correction_sampling, gamma)
-        return 100.0 * found
+        return 100.0 * matrix([ESTIMATORS[estimator]], [RECALL], n, m)[0, 0]
 
     @cache
     def at(name: str, estimator: int, m: int) -> Moments:
@@ -138,34 +130,6 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
         return Moments(mean.mean(), sd)
 
     return at
-
-
-def _bias_variance(n: int, m: int, sampling: Sampling | str, gamma: float) -> Float:
-    """Solve eq. 25 for Recall@10 by normal equations, in a tenth of the time; condition 1 / gamma.
-
-    See `estimators.least_squares`; the vectors are the same to 1e-14.
-    """
-    ranks, weights = rank_rule([RECALL], n, m, one_by_one=0)
-    gram = np.zeros((m + 1, m + 1))
-    target = np.zeros(m + 1)
-    marginal = np.zeros(m + 1)
-    for rows in blocks(ranks.size, m + 1, MEMORY):
-        rank = ranks[rows]
-        weight = weights[rows]
-        better = (rank - 1.0) / (n - 1.0)
-        likely = likely_columns(better[0], better[-1], m, sampling)
-        columns = slice(likely.start, likely.stop)
-        grid = pmf_at(rank, n, m, sampling, likely)
-        marginal[columns] += weight @ grid
-        weighted = weight * RECALL.at(rank, n)
-        target[columns] += weighted @ grid
-        grid *= np.sqrt(weight)[:, np.newaxis]
-        gram[columns, columns] += grid.T @ grid
-    root = np.sqrt(marginal)
-    gram *= (1.0 - gamma) / np.outer(root, root)
-    gram[np.diag_indices(m + 1)] += gamma
-    factor = cho_factor(gram, overwrite_a=True)
-    return cho_solve(factor, target / root) / root
 
 
 def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:

@@ -1,7 +1,6 @@
 """The page of a study: all its contents, from the files of a run, in one dictionary."""
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +26,8 @@ from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.table_grids import counts_of_cells, readings, table_grid
 from sampled_metrics.study.tables import matrix_of
 
-_METHODS = {  # by method and proxy
-    ("users", "all items"): "All items, for as many users as the same budget allows",
-    ("budget", "popularity"): "The top of each user's list by popularity, then adaptively",
-    ("budget", "als"): "The same, ordered by a small factor model",
-}
 LABELS_OF_ORDERS = (SAMPLED, "BV 0.1")  # columns of the table of orders
 SHOWN = {10, 100, 1000}  # negatives of the ranges that are shown
-PRICE, _FEWEST = 100, 10  # scores per user; runs, with fewer of which a share says little
 
 
 def collect(
@@ -44,15 +37,13 @@ def collect(
     config: Mapping[str, Any],
     is_paper: bool = False,
     audit: Path | None = None,
-    orders: Path | None = None,
     kept: Sequence[Path] = (),
 ) -> dict[str, Any]:
     """Read the folder of a run; return the texts, numbers, lists and dictionaries of the page.
 
     Where the data is not the paper's (`is_paper`), there are only Tables 3 and 4 and Figures 5 and
-    6, and no scorecard and `audit`. No pair of `orders`, the orders by further methods, need be of
-    this run. Recommenders whose ranks are `kept` stand on the leaderboard, if they ranked the same
-    users among the same candidates.
+    6, and no scorecard and `audit`. Recommenders whose ranks are `kept` stand on the leaderboard,
+    if they ranked the same users among the same candidates.
     """
     users = read_by_name(ranks)
     settings = ExperimentSettings(**config.get("experiment", {}))
@@ -80,7 +71,6 @@ def collect(
         "ordered": ordered_pairs(ordered, grid["min"], shown),
         "grid": grid,
         "ranges": _ranges(results / "ranges.csv", shown),
-        "price": price(orders, shown) if orders else None,
         "is_paper": is_paper,
         "is_reproduction": is_paper and not cells["not_comparable"],
         **cells,
@@ -158,33 +148,6 @@ def ranges_of(rows: pd.DataFrame, names: Sequence[str], exact: Sequence[float]) 
             decided.append(f"{b} above {a}")
     bars = range_bars(own.to_numpy().tolist(), exact, int(rows["n_negatives"].iloc[0]))
     return {**bars, "decided": decided, "leaning": [], "open": len(pairs) - len(decided)}
-
-
-def price(path: Path, shown: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Share of right orders by Recall@10 that about 100 scores per user buy, by method and pair.
-
-    That of 100 negatives is expected, as in the lens `shown`; those of other methods are counted in
-    `beyond/orders.csv`. None without such runs of these pairs.
-    """
-    pairs = [f"{a} vs {b}" for a, b in combinations(shown["names"], 2)]
-    headings = [pair_in_words(pair, shown) for pair in pairs]
-    rows = []
-    for estimator, label in (("sampled", "uncorrected"), ("bv:0.1", "BV 0.1")):
-        view = shown["views"].get(f"recall@10 {estimator} {PRICE}", {"right": []})
-        chances = [f"{100 * p:.0f} %" for *_, p in view["right"] if p is not None]
-        rows.append([f"{PRICE} random items, {label}", *chances])
-    columns = ("method", "proxy", "scores_per_user", "pair", "metric", "right", "runs")
-    table = read_table(path, columns)
-    close = (table["scores_per_user"] / PRICE - 1.0).abs() < 0.1
-    table = table[close & (table["metric"] == "recall@10") & (table["runs"] >= _FEWEST)]
-    for (method, proxy), name in _METHODS.items():
-        of_method = table[(table["method"] == method) & (table["proxy"] == proxy)].set_index("pair")
-        counts = of_method.reindex(pairs)[["right", "runs"]].dropna().to_numpy()
-        rows.append([name, *(f"{right:.0f} of {runs:.0f} runs" for right, runs in counts)])
-    whole = [row for row in rows if len(row) == len(pairs) + 1]
-    if whole in ([], rows[:2]):
-        return None
-    return {"pairs": headings, "rows": whole}
 
 
 def pair_in_words(pair: str, shown: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from sampled_metrics._base.files import write_table, write_text
-from sampled_metrics.study.cells import COUNTS, KEY, as_printed
+from sampled_metrics.study.cells import COUNTS, as_printed
 from sampled_metrics.study.reading import sources
 
 CAPTIONS = {
@@ -21,7 +21,6 @@ CAPTIONS = {
 LINES = {1: ["row"], 2: ["row"], 3: ["metric", "row"], 4: ["row", "metric"]}
 ACROSS = {1: "metric", 2: "metric", 3: "column", 4: "column"}
 _SIGNS = {"±": r"$\pm$", "−": "$-$", "γ": r"$\gamma$", "∞": r"$\infty$"}
-WIDEST = 3  # table, which has a second form with one line for each recommender
 _NUMBER = re.compile(r"(\*\*)?[-−]?[\d.]")
 # Shrunk to the width of the page, but never enlarged.
 _FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"
@@ -110,16 +109,6 @@ def best_in_bold(cells: pd.DataFrame, alike: list[str]) -> "pd.Series[str]":
     return cells["text"].mask(is_best, "**" + cells["text"] + "**")
 
 
-def on_one_line(number: int, table: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Lay a table out with one line for each recommender, the published values in brackets."""
-    cells = as_printed(table).merge(published, how="left", on=KEY, suffixes=("", "_published"))
-    in_brackets = " (" + cells["value_published"] + ")"
-    cells["text"] = cells["value"] + in_brackets.fillna("")
-    cells["text"] = best_in_bold(cells, ["metric", "column"])
-    wide = cells.set_index([*LINES[number], ACROSS[number]])["text"].unstack(sort=False)
-    return wide.reset_index().rename(columns=heads(number))
-
-
 def write_printed(
     number: int, table: pd.DataFrame, published: pd.DataFrame | None, stem: Path
 ) -> None:
@@ -134,14 +123,8 @@ def write_printed(
         words = f"Ours: simulated; closed form: expected. {words}"
     caption = f"{CAPTIONS[number]} {words}"
     md = f"Table {number}. {caption}\n\n{markdown(laid_out)}\n"
-    tex = latex(laid_out, caption, stem.name)
-    if number == WIDEST and published is not None:
-        short = on_one_line(number, table, published)
-        words = f"{CAPTIONS[number].partition(' metrics')[0]} metrics, published ones in brackets."
-        md += f"\n{words}\n\n{markdown(short)}\n"
-        tex += "\n" + latex(short, words, f"{stem.name}-short")
     write_text(stem.with_suffix(".md"), md)
-    write_text(stem.with_suffix(".tex"), tex)
+    write_text(stem.with_suffix(".tex"), latex(laid_out, caption, stem.name))
 
 
 def write_tables(

@@ -19,7 +19,7 @@ from sampled_metrics.inputs.products import Score
 from sampled_metrics.study.recommenders.base import Arrays, Recommender, register
 
 # Rows of the similarity, or columns of the weights, that are dense at a time: at most so many, and
-# fewer of many items, so that they stay in the processor's cache in single precision.
+# fewer of many items, so that they stay in the processor's cache.
 _SLAB = 256
 _IN_CACHE = 1_048_576
 _MOST_WHOLE = 1 << 13  # items up to which the common users of all pairs are kept meanwhile
