@@ -2,9 +2,10 @@
 
 `python -m tests.mutants PYTHON --sample 160 --seed 0`, with the Python of the environment of
 cosmic-ray, draws places evenly from the rooms; `--rooms`, `--modules` and `--tests` restrict it.
-`tests.tsv` names for each module the tests that are to notice its changes, `equivalent.tsv` the
-changes that nobody can notice, with the reason; `*` there is any change of a line. The tests run in
-a copy of the project, each time in a fork of a process that has imported the large libraries.
+`tests.tsv` names for each module the tests that are to notice its changes, beside the examples of
+its own documentation; `equivalent.tsv` has the changes that nobody can notice, with the reason; `*`
+there is any change of a line. The tests run in a copy of the project, each time in a fork of a
+process that has imported the large libraries.
 """
 
 import argparse
@@ -60,6 +61,13 @@ def table_of_tests():
     return {row["module"]: row["tests"].split() for row in table("tests.tsv")}
 
 
+def paths_of(module, tests):
+    """Paths of tests, with the module itself where its documentation has examples."""
+    examples = PACKAGE / module
+    has_examples = ">>> " in (ROOT / examples).read_text("utf-8")
+    return [str(examples)] * has_examples + [f"tests/{name}" for name in tests]
+
+
 def room_of(module):
     return module.split("/")[0].removesuffix(".py")
 
@@ -113,7 +121,7 @@ def run_tests(tests, log, cpu_seconds):
         "--tb=line",
     ]
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    status = pytest.main([*options, *(f"tests/{name}" for name in tests)])
+    status = pytest.main([*options, *tests])
     sys.stdout.flush()
     os._exit(int(status))
 
@@ -178,8 +186,9 @@ def main():
     modules = options.modules or list(tests)
     if options.rooms:
         modules = [module for module in modules if room_of(module) in options.rooms]
-    if options.tests:
-        tests = dict.fromkeys(modules, options.tests)
+    tests = {
+        module: paths_of(module, options.tests or tests[module]) for module in modules
+    }
     drawing = [
         str(options.cosmic_python),
         str(HERE / "draw.py"),

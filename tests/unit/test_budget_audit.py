@@ -220,6 +220,27 @@ def test_recommenders_are_audited_on_the_same_users() -> None:
     assert all(pair.std_error <= x.std_error for pair, x in errors)
 
 
+@pytest.mark.parametrize("helps", [True, False])
+def test_each_phase_leaves_scores_to_the_next(
+    helps: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = World(80, 50, 2).counted(4, 6)
+    model = Model(counts, METRICS)
+    model.proxy_helps = helps
+    ask, left, parts = counts.ask, 1500, []
+
+    def asked(more: Any) -> Any:
+        nonlocal left
+        parts.append(more.sum() / left)
+        left -= more.sum()
+        return ask(more)
+
+    monkeypatch.setattr(counts, "ask", asked)
+    Audit(model, left).run()
+    assert all(0.2 < part < 0.65 for part in parts[:3])
+    assert len(parts) > 2
+
+
 def test_a_scan_asks_until_enough_better_ones_are_expected() -> None:
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(30, 200))

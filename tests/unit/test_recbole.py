@@ -54,6 +54,7 @@ def test_the_metric_is_registered(plugin):
     assert known.metrics_dict == {"exact": plugin.Exact}
     assert list(known.metric_information["exact"]) == ["rec.meanrank"]
     assert known.metric_types == {"exact": 1}
+    assert not plugin.Exact.smaller
 
 
 @pytest.mark.filterwarnings("ignore:.*the largest rank")  # none is below 59 of 90

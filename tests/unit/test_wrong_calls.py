@@ -141,7 +141,6 @@ CALLS: list[tuple[Any, dict[str, Any]]] = [
     (sm.evaluate, {"data": SCORES, "confidence": 0.9, **HR, **ALL}),
     (sm.values_by_user, {"data": SCORES, **HR, **ALL}),
     (sm.correct, {"data": [1, 2, 3, 1], **HR, **USED, **DRAWN}),
-    (sm.correct, {"data": SAMPLED, **HR, "estimators": "cls", "prior": [1] * 9}),
     (sm.correct, {"data": SCORES, **HR, **USED, **READ, "positive": 0, "n_items": 20}),
     (sm.compare, {"data": {"A": SCORES, "B": -SCORES}, "estimators": None, **HR, **ALL}
      | {"test": "t", "correction": "none", "confidence": 0.9}),

@@ -278,6 +278,17 @@ def test_column_that_could_be_a_label_is_asked_about(name):
         sm.evaluate(LISTS, "rr@3", relevant=given)
 
 
+@pytest.mark.parametrize(("values", "asks"), [([1.0], True), ([0.0, 1.0], False)])
+def test_gaps_beside_one_value_are_the_other_label(values, asks):
+    weight = np.resize(values, len(LABELLED))
+    weight[0] = np.nan
+    given = LABELLED.drop(columns="label").assign(weight=weight)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sm.evaluate(LISTS, "rr@3", relevant=given)
+    assert any("column weight" in str(each.message) for each in caught) == asks
+
+
 def test_item_lists_of_sequences_are_not_the_relevant_item(tmp_path):
     path = tmp_path / "seq.test.inter"
     lines = [f"{user}\tx y z\t{item}\n" for user, item in HELD_OUT.items()]

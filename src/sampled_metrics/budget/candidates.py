@@ -93,7 +93,7 @@ class Strata:
         self._common = rng.permutation(n_items)
         n_tail = self.n_candidates - self._length
         self._turn = rng.integers(0, np.maximum(n_tail, 1))
-        self._width = n_items + 1  # distance of users in the keys of pairs
+        self._width = n_items  # distance of users in the keys of pairs
         absent = np.empty(0, np.int64)
         if n_tail.any():
             absent = self._absent()

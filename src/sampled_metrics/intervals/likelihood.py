@@ -32,7 +32,7 @@ class End(NamedTuple):
         return float(self.users @ self.values / self.users.sum())
 
     def __neg__(self) -> "End":
-        return End(-self.values, self.users, -self.extreme, -self.limit)
+        return End(-self.values, self.users, -self.extreme)
 
 
 def upper_bound(end: End) -> Callable[[float], float]:
