@@ -119,7 +119,6 @@ def study_content() -> dict[str, Any]:
         config=settings.model_dump(mode="json", by_alias=True),
         is_paper=True,
         audit=REFERENCE / "audit.csv",
-        orders=REFERENCE / "beyond/orders.csv",
         kept=[REFERENCE / f"{name}.parquet" for name in KEPT],
     )
 

@@ -50,7 +50,6 @@ def sources(folder=REFERENCE, **changed):
     usual = {
         "ranks": [REFERENCE / f"ranks/{name}.parquet" for name in "XYZ"],
         "audit": REFERENCE / "audit.csv",
-        "orders": REFERENCE / "beyond/orders.csv",
         "kept": [REFERENCE / f"{name}.parquet" for name in KEPT],
         "config": config(),
         "is_paper": True,

@@ -327,7 +327,7 @@ def test_every_table_of_the_paper_has_a_layout():
     assert [*heads(3).values()] == ["metric", "recommender"]
 
 
-def test_the_highest_values_are_bold_and_table_3_has_one_line_for_each(tmp_path):
+def test_the_highest_values_are_bold(tmp_path):
     """Of 7.75 and 8.84 the second, of the published 9.60 and 8.84 the first."""
     columns = [
         "table",
@@ -369,10 +369,7 @@ def test_the_highest_values_are_bold_and_table_3_has_one_line_for_each(tmp_path)
     assert ["Recall@10", "X", "ours", "7.75", "**66.12±0.28**"] in cells
     assert ["Recall@10", "Y", "ours", "**8.84**", "56.48±0.28"] in cells
     assert ["Recall@10", "X", "paper", "**9.60**", "**66.19**"] in cells
-    assert ["Recall@10", "X", "7.75 (9.60)", "**66.12 (66.19)**"] in cells
-    assert ["Recall@10", "Y", "**8.84 (8.84)**", "56.48"] in cells
-    assert [line[:2] for line in cells].count(["Recall@10", "X"]) == 4
+    assert [line[:2] for line in cells].count(["Recall@10", "X"]) == 3
     tex = (tmp_path / "table3.tex").read_text()
-    assert r"\textbf{66.12 (66.19)}" in tex
-    assert tex.count(r"\begin{table*}") == 2
+    assert r"\textbf{8.84}" in tex
     assert "**" not in tex

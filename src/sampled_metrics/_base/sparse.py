@@ -12,6 +12,7 @@ from sampled_metrics._base.arrays import Array
 from sampled_metrics._base.errors import InputError
 
 Matrix: TypeAlias = "sparse.sparray | sparse.spmatrix | Array"
+PLACES = ("shape", "indptr", "indices")  # arrays that say where a table has entries
 
 
 def with_numbers_of_scipy(matrix: Any) -> Any:
@@ -52,22 +53,16 @@ def marked(table: Matrix) -> sparse.csr_array:
     return ones
 
 
-def structure_names(name: str = "") -> tuple[str, ...]:
-    """Return the names of the arrays of `structure`."""
-    return f"{name}shape", f"{name}indptr", f"{name}indices"
-
-
 def structure(table: sparse.csr_array, name: str = "") -> dict[str, Any]:
     """Return the places of a table's entries, as arrays for `numpy.savez` with prefixed names."""
-    values = (np.array(table.shape), table.indptr, table.indices)
-    return dict(zip(structure_names(name), values, strict=True))
+    return {name + part: np.array(getattr(table, part)) for part in PLACES}
 
 
 def from_structure(
     arrays: Mapping[str, Array], name: str = "", data: Array | None = None
 ) -> sparse.csr_array:
     """Return the table of arrays that `structure` returned, with its entries or with ones."""
-    shape, indptr, indices = (arrays[key] for key in structure_names(name))
+    shape, indptr, indices = (arrays[name + part] for part in PLACES)
     if any(x.dtype.kind not in "iu" for x in (shape, indptr, indices)):
         raise InputError("damaged sparse matrix (its structure is no whole numbers)")
     if data is None:

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.arrays import Ids, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
-from sampled_metrics._base.sparse import from_structure, structure, structure_names
+from sampled_metrics._base.sparse import PLACES, from_structure, structure
 from sampled_metrics.inputs.tables import as_numpy, encoded
 from sampled_metrics.study.datasets.events import Interactions, as_int32, published
 from sampled_metrics.study.datasets.last import last_events
@@ -205,7 +205,7 @@ def save_split(path: Path, split: Split) -> None:
 def load_split(path: Path) -> Split:
     """Read a split written by `save_split`."""
     names = ("held_out", "user_ids", "item_ids", "counted")
-    data = read_arrays(path, "a split", (*structure_names(), *names))
+    data = read_arrays(path, "a split", (*PLACES, *names))
     held_out, user_ids, item_ids, counted = (data[name] for name in names)
     train = from_structure(data)
     if train.shape != (user_ids.size, item_ids.size) or held_out.size > user_ids.size:
