@@ -20,7 +20,7 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
 FLAGS = re.compile(
-    r"(frozen|kw_only|slots|strict)=$"
+    r"(frozen|kw_only|slots|strict|is_checked)=$"
 )  # what they refuse never happens
 CACHE = re.compile(r"\s*@(lru_)?cache\b|maxsize=$")  # which only saves time
 IDENTITY = re.compile(r"_(Eq_Is|NotEq_IsNot|Is_Eq|IsNot_NotEq)$")

@@ -287,6 +287,33 @@ def test_wrong_arguments_are_named(
         evaluate(world, arguments.pop("score"), **arguments)
 
 
+def test_whole_numbers_are_scores_as_far_as_floats_hold_them(world: World) -> None:
+    for sign in (1, -1):
+        scores = (world.scores > 0) + (2**53 - 1 if sign > 0 else -(2**53))
+        evaluate(world, scores, budget=12)
+        with pytest.raises(InputError, match="recommender"):
+            evaluate(world, scores + sign, budget=12)
+
+
+@pytest.mark.parametrize(
+    ("proxy", "word"),
+    [
+        (lambda users: np.zeros((users.size, 3)), "shape"),
+        (pd.DataFrame(np.ones((2, 3)), ["a", "b"], [1, 2, 2]), "twice"),
+        (pd.DataFrame(np.ones((2, 3)), ["a", "a"], [1, 2, 3]), "twice"),
+        (np.ones((2, 3)), "ids"),
+    ],
+)
+def test_a_proxy_is_of_the_users_and_the_items(
+    world: World, proxy: Any, word: str
+) -> None:
+    given = {"relevant": {"a": [1], "b": [2]}, "seen": {"a": [2, 3], "b": [3, 1]}}
+    if callable(proxy):
+        given = {"relevant": world.held, "seen": world.seen}
+    with pytest.raises(InputError, match=f"proxy has .*{word}"):
+        evaluate_on_budget(world.scores.item, **given, proxy=proxy)
+
+
 @pytest.mark.parametrize(
     ("budget", "lists", "warns"), [(12, 3, True), (64, 16, False)]
 )

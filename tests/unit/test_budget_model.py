@@ -9,10 +9,16 @@ from numpy.polynomial.legendre import leggauss
 from scipy.sparse import csr_array
 from scipy.stats import poisson
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget.audit import Audit, FirstPlaces
 from sampled_metrics.budget.candidates import Strata, edges, make_proxy
 from sampled_metrics.budget.evaluation import explore
-from sampled_metrics.budget.model import Model, initial_shares, parse_metrics
+from sampled_metrics.budget.model import (
+    Model,
+    depth_of,
+    initial_shares,
+    parse_metrics,
+)
 from sampled_metrics.budget.problem import read_problem
 from sampled_metrics.budget.strata import Counts
 
@@ -422,3 +428,11 @@ def test_draws_of_each_turn() -> None:
             expected[:] = 2999
         assert draws.sum(axis=1).tolist() == expected.tolist()
         assert (draws <= counts.left).all()
+
+
+def test_cutoffs_have_a_limit() -> None:
+    assert depth_of(parse_metrics("recall@2000"), 10**6) == 2000
+    assert depth_of(parse_metrics("recall@10, ndcg@9999"), 1999) == 2000
+    for names, n_largest in (("recall@2001", 10**6), ("recall@10, ndcg@9999", 2000)):
+        with pytest.raises(InputError, match="cutoff"):
+            depth_of(parse_metrics(names), n_largest)

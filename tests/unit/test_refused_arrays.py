@@ -197,3 +197,34 @@ def test_vectors_of_any_numbers_have_inner_products(kind):
     rows = np.array([0, 2])
     scores = factors(users, items).rows(rows)
     assert scores.tolist() == (VECTORS[rows] @ [[1.0, 2.0], [0.0, 3.0]]).tolist()
+
+
+def of_wrong_width(users):
+    return np.zeros((users.size, 2 + users.size))
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda: sm.Ranks.from_lists(5, {"u": [1]}), "int"),
+        (lambda: sm.Ranks.from_top_k([[0.5, 1.5]], [1]), "float64"),
+        (lambda: sm.Ranks.from_top_k([1, 2], [1]), r"\(2,\)"),
+        (lambda: sm.Ranks.from_top_k([[1, 2]], [1], scores=[[3, 2, 1]]), r"\(1, 3\)"),
+        (lambda: sm.Ranks.from_top_k([[1, 2]], [1], scores=[[3, np.nan]]), "scores"),
+        (lambda: sm.Ranks.from_top_k([[1, 1]], [1]), "twice"),
+        (lambda: sm.Ranks.from_top_k([[-1, 1]], [1]), "row 1"),
+        (lambda: sm.Ranks.from_function(of_wrong_width, [0, 1, 0]), r"\(3, 5\)"),
+        (lambda: sm.SampledRanks.from_pairs(5, n_items=9), "int"),
+        (
+            lambda: sm.negatives({"u": [1]}, None, 1, items=np.ones((2, 2), int)),
+            r"\(2, 2\)",
+        ),
+        (
+            lambda: sm.evaluate({"user_id": [1], "sampled_rank": [1]}, "auc"),
+            "correct",
+        ),
+    ],
+)
+def test_what_a_door_does_not_take(call, word):
+    with pytest.raises(sm.InputError, match=word):
+        call()

@@ -143,7 +143,7 @@ CALLS: list[tuple[Any, dict[str, Any]]] = [
     (sm.correct, {"data": [1, 2, 3, 1], **HR, **USED, **DRAWN}),
     (sm.correct, {"data": SCORES, **HR, **USED, **READ, "positive": 0, "n_items": 20}),
     (sm.compare, {"data": {"A": SCORES, "B": -SCORES}, "estimators": None, **HR, **ALL}
-     | {"test": "t", "correction": "none", "confidence": 0.9}),
+     | {"correction": "none", "confidence": 0.9}),
     (sm.compare, {"data": {"A": [1, 2, 3], "B": [1, 1, 2]}, **HR, **USED, **DRAWN}),
     (sm.plan, {"a": [1, 2, 3], "b": [2, 5, 9], "n_items": 9, "n_users": 5, "sizes": [2, 4], **HR}
      | {"sampling": "with-replacement", "shape": "none", "confidence": 0.9}),

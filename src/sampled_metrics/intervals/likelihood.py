@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -20,11 +20,6 @@ class End(NamedTuple):
     users: Int  # number of each kind
     extreme: float  # least entry of lower vectors, greatest of upper ones
     limit: float = math.nan  # least or greatest value of the metric in the class
-
-    @classmethod
-    def of_users(cls, values: Float, extreme: float) -> Self:
-        """Return the end of values of single users."""
-        return cls(values, np.ones(values.size, np.int64), extreme)
 
     @property
     def mean(self) -> float:

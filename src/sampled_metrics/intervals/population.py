@@ -164,8 +164,6 @@ def rank_blocks(n: int) -> Ranks:
 
     The first thousand ranks are blocks of their own; beyond, a block is half a percent wide.
     """
-    if n < 2:
-        raise InputError(f"n is {n}; it must be at least 2")
     steps = np.arange(int(_BLOCKS_PER_E_FOLD * np.log(max(n / _SINGLE_RANKS, 1.0))) + 1)
     later = np.floor(_SINGLE_RANKS * np.exp(steps / _BLOCKS_PER_E_FOLD)).astype(np.int64)
     starts = np.unique(np.concatenate([np.arange(_SINGLE_RANKS), later]))

@@ -217,8 +217,6 @@ def bracket_users(
     Rows of one user are averaged first, and the exact metric is the average user's. `shape`
     is the assumption about the distribution of true ranks, see `shapes`.
     """
-    if not 0.0 < confidence < 1.0:
-        raise InputError(f"confidence is {confidence}; it must be above 0 and below 1")
     ends = []
     for measure in measures:
         (lower,) = ends_of_users(measure, (sample,), shape, confidence, LOWER)
