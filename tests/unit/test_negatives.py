@@ -305,8 +305,10 @@ def test_p_value_of_the_item_drawn_most_is_a_probability():
 def test_a_check_that_fails_is_told_from_one_that_passes():
     checks = [
         Check("duplicates", True, 0, 0.0, float("nan"), ""),
+        Check("seen items", True, 9, 8.0, 0.5, ""),
         Check("uniformity", False, 9, 1.0, 1e-6, "some are drawn too often"),
     ]
     rows, *_ = _parts(checks)
-    assert [row["passed"].lower() for row in rows] == ["yes", "no"]
+    assert [row["passed"].lower() for row in rows] == ["yes", "yes", "no"]
+    assert ["9" in row["found"] for row in rows] == [False, False, True]
     assert "drawn" in str(_parts(checks)[1:])
