@@ -18,7 +18,13 @@ from scipy.stats import t as student
 from sampled_metrics import InputError, InputWarning, correct
 from sampled_metrics.evaluation.correct import behaves_like
 from sampled_metrics.intervals import brackets
-from sampled_metrics.intervals.brackets import LOWER, UPPER, _between, likely_mixture
+from sampled_metrics.intervals.brackets import (
+    LOWER,
+    UPPER,
+    _between,
+    _within_blocks,
+    likely_mixture,
+)
 from sampled_metrics.intervals.kernels import kernel
 from sampled_metrics.intervals.likelihood import End
 from sampled_metrics.intervals.likelihood import upper_bound as bound_of
@@ -548,6 +554,17 @@ class TestBehavesLike:
     @pytest.mark.parametrize("vector", [[1.0, 0.9, 0.8], [0.0, 0.0], [-1.0, 0.0]])
     def test_credit_that_does_not_fall_to_half(self, vector):
         assert behaves_like(np.array(vector), 100) is None
+
+
+def test_within_blocks_where_the_sign_changes_by_hand():
+    """Means are 3, -1/2, -1/2 and 1/2; a block of one rank has no room for a change."""
+    sizes = np.array([1.0, 2.0, 2.0, 4.0])
+    sums = np.array([3.0, -1.0, -1.0, 2.0])
+    table = SimpleNamespace(factor=3.0, block_sums=lambda _: (sums, sizes))
+    found = _within_blocks(np.zeros(5), table)
+    changes = np.array([0.0, 3.5, 1.0, 1.0])
+    bound = 2.0 * np.cumsum(sizes * changes / 8.0) / [1, 3, 5, 9]
+    assert found.tolist() == pytest.approx([*bound, 0.0])
 
 
 def test_between_points_a_parabola_is_bounded_twice():
