@@ -634,4 +634,4 @@ def test_ranks_of_users_in_catalogues_of_their_own(tmp_path):
     sampled.write(path)
     read = sm.SampledRanks.read(path)
     assert read.sampled_ranks.tolist() == [2, 1, 3]
-    assert (read.n_items.tolist(), read.n_negatives) == (sampled.n_items.tolist(), 9)
+    assert (set(read.n_items.tolist()), read.n_negatives) == ({50}, 9)
