@@ -123,10 +123,10 @@ class Vectors:
 
     def counted(self, name: str, bring: Callable[[torch.Tensor], object], n: int) -> None:
         """Multiply, and count by a meter."""
-        meter = sm.RankMeter("hr@10", n_jobs=-1)
+        counter = sm.RankMeter("hr@10", n_jobs=-1)
         for rows in parts(self.users[:n]):
-            meter.update(bring(self.users[rows] @ self.items.T), self.held_out[rows])
-        self.made[name] = meter.ranks()
+            counter.update(bring(self.users[rows] @ self.items.T), self.held_out[rows])
+        self.made[name] = counter.ranks()
 
     def ranked(self, name: str, bring: Callable[[torch.Tensor], object]) -> None:
         """Rank by the vectors."""

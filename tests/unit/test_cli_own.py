@@ -263,8 +263,11 @@ def test_few_users_that_carry_the_value_are_named(run, folder):
 
 
 def test_output_is_what_would_be_printed(run, folder):
-    for number, line in enumerate((EVALUATE, CORRECT, COMPARE, PLAN, DRAW)):
-        for form in ("table", "json", "csv"):
+    forms = ("table", "json", "csv")
+    cases = {EVALUATE: forms, CORRECT: forms[1:2], COMPARE: forms[2:], DRAW: forms}
+    cases[PLAN] = forms[:1]
+    for number, line in enumerate(cases):
+        for form in cases[line]:
             path = folder / "new" / f"{number}.{form}"
             printed = run(*shlex.split(line), "--format", form).stdout
             done = run(

@@ -239,7 +239,7 @@ def test_the_band_is_the_range_over_the_starts():
 @pytest.fixture(scope="module")
 def figures():
     files = [ROOT / f"results/reference/ranks/{name}.parquet" for name in "XYZ"]
-    return curves.theory() | curves.recommenders(read_by_name(files), SETTINGS)
+    return curves.theory() | {5: curves.rank_distribution(read_by_name(files))}
 
 
 @pytest.mark.parametrize("number", range(1, 6))

@@ -254,6 +254,7 @@ def test_cells_of_other_data_have_no_verdicts(content, monkeypatch):
     assert (own["cells"], own["of_other_settings"]) == ([], [])
 
 
+@pytest.mark.long
 def test_the_page_explains_the_metric_that_it_opens_with(page, tmp_path):
     explained = "is the share of users whose held-out item is among the best"
     assert f"Recall@10 {explained} 10." in " ".join(page.split())
@@ -280,6 +281,7 @@ def test_lens_asks_where_uncorrected_pairs_are_ordered_only(content):
     assert not unusual & set(content["lens"]["sizes"])
 
 
+@pytest.mark.long
 def test_all_text_is_escaped(tmp_path, document):
     page = render(collect(**hostile_sources(tmp_path)))
     assert "somebody" not in page  # folders of the machine

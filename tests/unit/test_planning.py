@@ -163,7 +163,14 @@ def test_difference_of_a_pair(drawn, paired):
     )
 
 
+@pytest.fixture
+def few_comparisons(monkeypatch):
+    """Four, where the numbers are not the subject."""
+    monkeypatch.setattr("sampled_metrics.evaluation.deciding.COMPARISONS", 4)
+
+
 class TestPlan:
+    @pytest.mark.usefixtures("few_comparisons")
     def test_a_row_for_each_size_that_users_have_candidates_for(self):
         found = plan(
             ranking([1, 7], 100), ranking([3, 4], 101), "recall@3, ap", n_users=50
@@ -294,6 +301,7 @@ class TestWithoutRankings:
             assert one.probability == pytest.approx(other.probability, abs=0.01)
             assert one.decides_above == pytest.approx(other.decides_above, rel=0.01)
 
+    @pytest.mark.usefixtures("few_comparisons")
     def test_more_users_and_larger_effects_need_fewer_negatives(self):
         def probabilities(**changed):
             sizes = {"sizes": [50, 200]}

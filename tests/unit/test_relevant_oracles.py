@@ -34,7 +34,7 @@ def row_of(order, relevant):
     return [int(item in relevant) for item in order]
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(user=one_user, k=st.integers(1, 7))
 def test_expected_is_the_mean_over_all_orders(user, k):
     scores, relevant = user

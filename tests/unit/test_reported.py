@@ -149,7 +149,7 @@ def test_sampling_error_widens_by_wilsons_interval():
 
 def test_ranges_hold_the_exact_metric_as_often_as_promised():
     rng = np.random.default_rng(0)
-    names, n, m, users, runs = ["HR@1", "HR@5", "NDCG@10"], 80, 20, 200, 100
+    names, n, m, users, runs = ["HR@1", "HR@5", "NDCG@10"], 80, 20, 200, 60
     true = 1 / (np.arange(1, n + 1) + 2)
     true /= true.sum()
     shares = true @ chances(n, m)
@@ -164,7 +164,7 @@ def test_ranges_hold_the_exact_metric_as_often_as_promised():
         }
         found = reported(printed, "HR@10", **about)[0]
         inside += found.range_low <= exact <= found.range_high
-    assert inside >= 80
+    assert inside >= 48
 
 
 def test_means_over_runs_have_the_covariance_of_means_over_runs():

@@ -1,7 +1,7 @@
 """Facts that two files hold must not drift apart; what must not be committed is not there."""
 
 import ast
-import importlib.util
+import inspect
 import os
 import re
 import subprocess
@@ -9,6 +9,7 @@ import sys
 import tomllib
 from functools import cache
 from importlib.metadata import packages_distributions
+from pydoc import locate
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -288,25 +289,27 @@ def test_the_profile_for_slurm_has_what_its_user_edits():
     assert "\n  slurm_partition: main\n" in text
 
 
-def test_scripts_import_names_that_the_package_has():
-    missing = []
-    for path in (
-        p
-        for f in ("benchmarks", "docs", "workflow")
-        for p in (ROOT / f).rglob("*.py")
-    ):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ImportFrom) and str(node.module).startswith(
+def test_scripts_use_names_that_the_package_has():
+    folders = [ROOT / name for name in ("benchmarks", "docs", "workflow")]
+    paths = [path for folder in folders for path in folder.rglob("*.py")]
+    assert not [name for path in paths for name in names_missing(path)]
+
+
+def names_missing(path):
+    """Names that a script imports from the package, or takes from its modules, in vain."""
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    imported = {}
+    for node in nodes:
+        match node:
+            case ast.ImportFrom(module=str(module)) if module.startswith(
                 "sampled_metrics"
             ):
-                module = importlib.import_module(node.module)
-                for name in (one.name for one in node.names):
-                    if not hasattr(module, name) and not is_module(
-                        f"{node.module}.{name}"
-                    ):
-                        missing.append(f"{path.name}: {node.module}.{name}")
-    assert not missing
-
-
-def is_module(name: str) -> bool:
-    return importlib.util.find_spec(name) is not None
+                for one in node.names:
+                    imported[one.name] = f"{module}.{one.name}"
+    used = list(imported.values())
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name)) if name in imported:
+                if inspect.ismodule(locate(imported[name])):
+                    used.append(f"{imported[name]}.{node.attr}")
+    return [f"{path.name}: {name}" for name in used if locate(name) is None]
