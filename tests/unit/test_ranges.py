@@ -29,7 +29,7 @@ from sampled_metrics.intervals.kernels import kernel
 from sampled_metrics.intervals.likelihood import End
 from sampled_metrics.intervals.likelihood import upper_bound as bound_of
 from sampled_metrics.intervals.misfit import misfit, rise, users_by_rank
-from sampled_metrics.intervals.ranges import bracket_users
+from sampled_metrics.intervals.ranges import bracket_users, grouped
 from sampled_metrics.intervals.shapes import SHAPES, factor_of, name_of
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
@@ -554,6 +554,20 @@ class TestBehavesLike:
     @pytest.mark.parametrize("vector", [[1.0, 0.9, 0.8], [0.0, 0.0], [-1.0, 0.0]])
     def test_credit_that_does_not_fall_to_half(self, vector):
         assert behaves_like(np.array(vector), 100) is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "groups"),
+    [
+        ((100, 200, 400), [100, 200, 400]),
+        ((100, 102, 102), [101]),  # 2 % apart
+        ((100, 103, 103), [100, 103]),
+    ],
+)
+def test_users_are_in_groups_of_about_as_many_candidates(sizes, groups):
+    n = np.repeat(sizes, (4, 4, 5))
+    sample = SampledRanks(np.ones(n.size, int), n, 9)
+    assert grouped(sample).sizes == groups
 
 
 def test_within_blocks_where_the_sign_changes_by_hand():
