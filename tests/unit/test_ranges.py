@@ -662,6 +662,21 @@ class TestMisfit:
             warnings.simplefilter("error")
             correct(drawn, "recall@10", "sampled", shape="none")
 
+    @pytest.mark.filterwarnings("ignore:.*in a random order")
+    @pytest.mark.parametrize(("step", "asks"), [(8, True), (6, False), (-8, False)])
+    def test_first_ranks_that_are_rarer_than_later_ones(self, step, asks):
+        """The mean of the first 6 of 20 ranks, of 100 users each, is tested."""
+        counts = np.full(20, 100)
+        counts[:6] += step * np.arange(-5, 6, 2) // 2
+        rank = np.arange(1, 7)
+        z = (rank @ counts[:6] / 600 - 3.5) / np.sqrt(35 / 12 / 600)
+        assert (norm.sf(z) < 0.0025) == asks
+        drawn = SampledRanks(np.repeat(np.arange(1, 21), counts), 1000, 19)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            correct(drawn, "recall@10", "sampled")
+        assert any("likelier" in str(each.message) for each in caught) == asks
+
     @pytest.mark.parametrize(
         ("n", "m"), [(300, 30), (300, 299), (3, 1), (25_000, 400)]
     )
