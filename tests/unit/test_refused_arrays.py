@@ -199,6 +199,14 @@ def test_vectors_of_any_numbers_have_inner_products(kind):
     assert scores.tolist() == (VECTORS[rows] @ [[1.0, 2.0], [0.0, 3.0]]).tolist()
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_the_held_out_item_of_a_row_has_a_score(number):
+    scores = np.array([[1.0, 2.0, -np.inf, 3.0], [1.0, 2.0, 4.0, 3.0]])
+    scores[1, 2] = number
+    with pytest.raises(sm.InputError, match=r"row 2: .*column 2"):
+        sm.RankMeter("auc").update(scores, positive=[0, 2])
+
+
 def of_wrong_width(users):
     return np.zeros((users.size, 2 + users.size))
 
