@@ -18,7 +18,6 @@ from sampled_metrics._base.arguments import (
     whole_number,
 )
 from sampled_metrics._base.arrays import (
-    EXACT,
     adjusted,
     array_of,
     blocks,
@@ -47,6 +46,8 @@ from sampled_metrics._base.sparse import (
 from tests.conftest import ROOT
 
 small = st.integers(0, 5)
+
+EXACT = 2**53  # whole numbers up to which float64 holds all
 
 
 @given(st.integers(0, 50), st.integers(0, 30), st.integers(1, 100))

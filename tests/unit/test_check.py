@@ -434,3 +434,20 @@ def test_shares_beside_a_number_that_is_none(runs, who):
         )
         assert verb in flag.problem
         assert flag.problem.endswith(f"of {who}")
+
+
+@pytest.mark.parametrize(
+    ("printed", "tests"), [("0.45", ["granularity"]), ("0.46", [])]
+)
+def test_shares_of_13_users(printed, tests):
+    """5 of 13 are 0.385, and 6 are 0.462."""
+    about = {"n_items": 500, "n_negatives": 99, "n_users": 13}
+    assert failed([{"HR@10": printed, **about}]) == tests
+
+
+@pytest.mark.parametrize("content", [b"", b"HR@10\n\xff\n"])
+def test_a_file_that_is_no_table_is_named(tmp_path, content):
+    path = tmp_path / "table.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="table"):
+        check(path, n_items=500, n_negatives=99)

@@ -68,6 +68,7 @@ def test_help_fits_a_terminal_and_names_no_types(run, monkeypatch, name):
     text = run(name, "--help").stdout
     assert max(map(len, text.splitlines())) <= 80
     assert not re.search(r"<\w+", text)
+    assert "Arguments" not in text  # they are in the description
     assert "Example: sampled-metrics " in text
 
 

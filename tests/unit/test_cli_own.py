@@ -298,6 +298,9 @@ evaluate r.csv --n-items 1 | '--n-items'
 {CORRECT} --metric recall@0 | recall@0 & at least 1
 {CORRECT} --estimator magic | unknown estimator 'magic'
 {CORRECT} --shape round | 'round'
+reported HR@10 --n-items 100 --n-negatives 10 | HR@10
+reported HR@10=1.01 --n-items 100 --n-negatives 10 | 0.0101
+sample r.csv --n-items 9 --n-negatives 2 --repetitions 99999999 | --repetitions
 reported HR@10=0.1 HR@10=0.2 --n-items 100 --n-negatives 10 | HR@10 is 0.1 and 0.2
 correct scores.npy --positive 99 --n-items 100 | scores.npy: positive & 0 to
 plan --effect 0.02 --value 0.99 --n-items 3000 --n-users 60 --metric HR@10 | --effect

@@ -621,3 +621,17 @@ def test_memory_that_is_short_is_no_damaged_file(tmp_path, monkeypatch):
 
         monkeypatch.setattr(tables.pyarrow_csv, "read_csv", broken)
         assert "enough" in refused(lambda: sm.evaluate(path, relevant={0: [3]}))
+
+
+def test_ranks_of_users_in_catalogues_of_their_own(tmp_path):
+    ranks = sm.Ranks.from_ranks([2, 1, 3], [5, 6, 5], users=[7, 8, 7])
+    assert ranks.users.tolist() == [7, 8]
+    assert ranks.n_candidates.tolist() == [5, 6]
+    assert ranks.n_better.tolist() == [1, 2, 0]
+    assert ranks.n_found.tolist() == [2, 1]
+    path = tmp_path / "s.parquet"
+    sampled = sm.SampledRanks([2, 1, 3], 50, 9)
+    sampled.write(path)
+    read = sm.SampledRanks.read(path)
+    assert read.sampled_ranks.tolist() == [2, 1, 3]
+    assert (set(read.n_items.tolist()), read.n_negatives) == ({50}, 9)

@@ -351,6 +351,7 @@ def test_compare_agrees_and_tables_say_it():
     for found in (results, alone):
         assert "grades" in str(found)
         assert "least" in str(found)
+    assert "least" not in str(sm.evaluate(SCORES, "ndcg@3", relevant=GRADES))
 
 
 class TestKept:

@@ -175,7 +175,13 @@ def test_numbers_that_say_too_little(printed, shape):
     about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040, "shape": shape}
     found = sm.reported(printed, "HR@10", **about)
     assert found[0].likely is None
-    assert found.parts()[0][0]["likely"] is None
+    rows, *words = found.parts()
+    assert rows[0]["likely"] is None
+    assert "likely: -" in str(words)
+    of_two = sm.reported({"HR@10": 0.6, "HR@5": 0.4}, n_items=3000, n_negatives=100)
+    rows, *words = of_two.parts()
+    assert rows[0]["likely"] is not None
+    assert "likely: -" not in str(words)
 
 
 def sample(rng, size, exponent, n=3541, m=100, **options):

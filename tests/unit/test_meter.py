@@ -246,3 +246,8 @@ def test_a_hundred_columns_without_a_size_are_questioned():
     meter.update(RNG.normal(size=(20, 101)))
     with pytest.warns(sm.InputWarning, match="sampled"):
         meter.compute()
+
+
+def test_meters_are_equal_to_themselves_only():
+    first, second = sm.RankMeter("auc"), sm.RankMeter("auc")
+    assert len({first, second, first}) == 2

@@ -302,11 +302,38 @@ def test_p_value_of_the_item_drawn_most_is_a_probability():
     )
 
 
+@pytest.mark.parametrize(
+    ("sharing", "n_items", "found"),
+    [
+        (1, 100, None),
+        (3, 100, None),
+        (4, 100, 3),
+        (6, 100, 5),
+        (6, 6, 5),
+        (6, 5, None),
+    ],
+)
+def test_sets_that_several_users_have_by_hand(sharing, n_items, found):
+    """Of six users so many have the negatives 10 and 11, and all others their own two.
+
+    Two of four candidates are shared by chance.
+    """
+    others = np.arange(12, 12 + 2 * (6 - sharing)).reshape(-1, 2)
+    drawn = np.concatenate([np.tile([10, 11], (sharing, 1)), others])
+    item = np.column_stack([np.arange(6), drawn]).ravel()
+    held_out = np.arange(18) % 3 == 0
+    pairs = Pairs(np.repeat(np.arange(6), 3), item, held_out, np.arange(100))
+    checks = {check.name: check.found for check in check_pairs(pairs, n_items)}
+    assert checks.get("shared") == found
+
+
 def test_a_check_that_fails_is_told_from_one_that_passes():
     checks = [
         Check("duplicates", True, 0, 0.0, float("nan"), ""),
+        Check("seen items", True, 9, 8.0, 0.5, ""),
         Check("uniformity", False, 9, 1.0, 1e-6, "some are drawn too often"),
     ]
     rows, *_ = _parts(checks)
-    assert [row["passed"].lower() for row in rows] == ["yes", "no"]
+    assert [row["passed"].lower() for row in rows] == ["yes", "yes", "no"]
+    assert ["9" in row["found"] for row in rows] == [False, False, True]
     assert "drawn" in str(_parts(checks)[1:])

@@ -342,8 +342,9 @@ class TestWithoutRankings:
 )
 def test_rankings_are_planned_from_without_an_effect_or_a_value(given):
     ranks = np.arange(1, 40)
-    with pytest.raises(InputError, match="rankings"):
-        plan(ranks, ranks[::-1], "recall@10", n_items=100, **given)
+    for pair in ((ranks, ranks[::-1]), (ranks, None), (None, ranks)):
+        with pytest.raises(InputError, match="rankings"):
+            plan(*pair, "recall@10", n_items=100, n_users=900, **given)
 
 
 @pytest.mark.parametrize("paired", [False, True])

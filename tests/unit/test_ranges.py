@@ -18,12 +18,18 @@ from scipy.stats import t as student
 from sampled_metrics import InputError, InputWarning, correct
 from sampled_metrics.evaluation.correct import behaves_like
 from sampled_metrics.intervals import brackets
-from sampled_metrics.intervals.brackets import LOWER, UPPER, _between, likely_mixture
+from sampled_metrics.intervals.brackets import (
+    LOWER,
+    UPPER,
+    _between,
+    _within_blocks,
+    likely_mixture,
+)
 from sampled_metrics.intervals.kernels import kernel
 from sampled_metrics.intervals.likelihood import End
 from sampled_metrics.intervals.likelihood import upper_bound as bound_of
 from sampled_metrics.intervals.misfit import misfit, rise, users_by_rank
-from sampled_metrics.intervals.ranges import bracket_users
+from sampled_metrics.intervals.ranges import bracket_users, grouped
 from sampled_metrics.intervals.shapes import SHAPES, factor_of, name_of
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
@@ -552,6 +558,31 @@ class TestBehavesLike:
         assert behaves_like(np.array(vector), 100) is None
 
 
+@pytest.mark.parametrize(
+    ("sizes", "groups"),
+    [
+        ((100, 200, 400), [100, 200, 400]),
+        ((100, 102, 102), [101]),  # 2 % apart
+        ((100, 103, 103), [100, 103]),
+    ],
+)
+def test_users_are_in_groups_of_about_as_many_candidates(sizes, groups):
+    n = np.repeat(sizes, (4, 4, 5))
+    sample = SampledRanks(np.ones(n.size, int), n, 9)
+    assert grouped(sample).sizes == groups
+
+
+def test_within_blocks_where_the_sign_changes_by_hand():
+    """Means are 3, -1/2, -1/2 and 1/2; a block of one rank has no room for a change."""
+    sizes = np.array([1.0, 2.0, 2.0, 4.0])
+    sums = np.array([3.0, -1.0, -1.0, 2.0])
+    table = SimpleNamespace(factor=3.0, block_sums=lambda _: (sums, sizes))
+    found = _within_blocks(np.zeros(5), table)
+    changes = np.array([0.0, 3.5, 1.0, 1.0])
+    bound = 2.0 * np.cumsum(sizes * changes / 8.0) / [1, 3, 5, 9]
+    assert found.tolist() == pytest.approx([*bound, 0.0])
+
+
 def test_between_points_a_parabola_is_bounded_twice():
     # 3 k^2 rises above the line between points at most by 3 (step / 2)^2, in the middle.
     points = np.array([1, 2, 6, 12, 20])
@@ -632,6 +663,21 @@ class TestMisfit:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             correct(drawn, "recall@10", "sampled", shape="none")
+
+    @pytest.mark.filterwarnings("ignore:.*in a random order")
+    @pytest.mark.parametrize(("step", "asks"), [(8, True), (6, False), (-8, False)])
+    def test_first_ranks_that_are_rarer_than_later_ones(self, step, asks):
+        """The mean of the first 6 of 20 ranks, of 100 users each, is tested."""
+        counts = np.full(20, 100)
+        counts[:6] += step * np.arange(-5, 6, 2) // 2
+        rank = np.arange(1, 7)
+        z = (rank @ counts[:6] / 600 - 3.5) / np.sqrt(35 / 12 / 600)
+        assert (norm.sf(z) < 0.0025) == asks
+        drawn = SampledRanks(np.repeat(np.arange(1, 21), counts), 1000, 19)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            correct(drawn, "recall@10", "sampled")
+        assert any("likelier" in str(each.message) for each in caught) == asks
 
     @pytest.mark.parametrize(
         ("n", "m"), [(300, 30), (300, 299), (3, 1), (25_000, 400)]

@@ -199,6 +199,14 @@ def test_vectors_of_any_numbers_have_inner_products(kind):
     assert scores.tolist() == (VECTORS[rows] @ [[1.0, 2.0], [0.0, 3.0]]).tolist()
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_the_held_out_item_of_a_row_has_a_score(number):
+    scores = np.array([[1.0, 2.0, -np.inf, 3.0], [1.0, 2.0, 4.0, 3.0]])
+    scores[1, 2] = number
+    with pytest.raises(sm.InputError, match=r"row 2: .*column 2"):
+        sm.RankMeter("auc").update(scores, positive=[0, 2])
+
+
 def of_wrong_width(users):
     return np.zeros((users.size, 2 + users.size))
 
@@ -212,6 +220,9 @@ def of_wrong_width(users):
         (lambda: sm.Ranks.from_top_k([[1, 2]], [1], scores=[[3, 2, 1]]), r"\(1, 3\)"),
         (lambda: sm.Ranks.from_top_k([[1, 2]], [1], scores=[[3, np.nan]]), "scores"),
         (lambda: sm.Ranks.from_top_k([[1, 1]], [1]), "twice"),
+        (lambda: sm.Ranks.from_top_k([[1]], [1], users=np.array([b"a"])), "users"),
+        (lambda: sm.Ranks.from_top_k([[1]], [1], users=[0.5]), "users"),
+        (lambda: sm.Ranks.from_top_k([[1]], [1], users=[1, 2]), r"\(2,\)"),
         (lambda: sm.Ranks.from_top_k([[-1, 1]], [1]), "row 1"),
         (lambda: sm.Ranks.from_function(of_wrong_width, [0, 1, 0]), r"\(3, 5\)"),
         (lambda: sm.SampledRanks.from_pairs(5, n_items=9), "int"),

@@ -465,3 +465,13 @@ def test_command(run):
     ]
     assert (wider["shape"], wider["range_low"] < found.range_low) == ("2", True)
     assert "number" in run(*paper, *about, "--shape", "round").stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "fraction"),
+    [("1.01", "0.0101"), ("100", "1"), ("100.1", "1.001"), ("-0.1", "-0.001")],
+)
+def test_numbers_in_percent_are_refused_as_fractions(number, fraction):
+    with pytest.raises(InputError, match=f"HR@10 is {number}") as caught:
+        reported({"HR@10": number}, n_items=100, n_negatives=10)
+    assert (f"write {fraction}" in str(caught.value)) == (1 < float(number) <= 100)

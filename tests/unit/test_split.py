@@ -21,6 +21,7 @@ from sampled_metrics.study.datasets.split import (
     hold_out,
     leave_last_out,
     load_split,
+    require_candidates,
     sample_users,
     save_split,
 )
@@ -189,6 +190,15 @@ def test_share_of_the_events(cut):
 def test_impossible_cuts(cut):
     with pytest.raises(InputError, match=f"both before and from split.cut {cut}"):
         split_by(TIMED, method="global-time", cut=float(cut))
+
+
+def test_users_need_a_candidate_beside_the_held_out_item():
+    """Of three items, user 2 has trained on two."""
+    alone = events((1, 10, 1), (1, 20, 2), (2, 10, 1), (2, 20, 2), (2, 30, 3))
+    with pytest.raises(InputError, match="user 2 "):
+        require_candidates(split_by(alone), "a")
+    more = events((1, 40, 1), (1, 20, 2), (2, 10, 1), (2, 20, 2), (2, 30, 3))
+    require_candidates(split_by(more), "a")
 
 
 TRAIN = events((7, 10, 1), (8, 20, 2), (7, 30, 3))

@@ -10,6 +10,7 @@ from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages.words import (
     Setting,
+    axis,
     headline,
     in_words,
     range_bars,
@@ -173,3 +174,16 @@ def test_the_axis_of_ranges_ends_1_percent_beyond_the_last_mark_or_at_1(
     assert range_bars([(0.1, high), (0.1, 0.11)], [mark, 0.0], 1)[
         "most"
     ] == pytest.approx(most)
+
+
+@pytest.mark.parametrize("most", [1.0, 0.51, 0.5, 0.26, 0.1, 0.052, 0.0099, 0.0004])
+def test_ticks_are_round_and_at_least_a_fifth_of_the_axis_apart(most):
+    steps = [digit * 10.0**power for power in range(-4, 3) for digit in (1, 2, 5)]
+    step = min(step for step in steps if step >= 20 * most * (1 - 1e-12))
+    ticks = axis(most)
+    shown = [float(text.removesuffix(" %")) for text, _ in ticks]
+    assert shown == pytest.approx(step * np.arange(len(ticks)))
+    assert shown[-1] <= 100 * most * (1 + 1e-9) < shown[-1] + step
+    assert [place for _, place in ticks] == pytest.approx(
+        [tick / most for tick in shown], abs=0.051
+    )

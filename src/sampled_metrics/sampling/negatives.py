@@ -178,7 +178,7 @@ def _count_shared(user: Int, item: Int, n_candidates: int) -> int:
     np.add.at(sets, user, key[item])
     chosen = sets[(counts > 0) & (2 * counts < n_candidates)]
     n_shared = chosen.size - distinct(chosen).size
-    return n_shared if 2 * n_shared >= chosen.size >= 2 else 0
+    return n_shared if 2 * n_shared >= chosen.size else 0
 
 
 def _check_most_drawn(user: Int, item: Int, pairs: Pairs, n_items: int) -> Check:
