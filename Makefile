@@ -84,7 +84,7 @@ test-lowest: ## the library's tests in an environment of the lowest versions (Py
 	  flit_core hypothesis pytest pytest-xdist pytrec-eval-terrier scikit-learn
 	.venv-lowest/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" pytest -W default src --ignore=src/sampled_metrics/study \
-	  tests/golden $$(grep -L 'sampled_metrics[.]study\|import yaml\|benchmarks' tests/unit/test_*.py tests/contract/test_*.py)
+	  tests/golden $$(grep -L 'sampled_metrics[.]study\|import yaml\|def script' tests/unit/test_*.py tests/contract/test_*.py)
 
 # Ways that take too long for the tests, or need more than they have. The table of all is tests/ways/ways.tsv.
 WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm estimators shapes power plans proxies audit claims price future literature verdicts kills fuzz mutants test-pythons test-lowest test-dist test-recbole
