@@ -75,7 +75,8 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M) -> Interactions:
 
 
 def _wrong_line(content: bytes, start: int, place: str, expected: str) -> InputError:
-    """Make the error for the line that begins at a place of the content."""
+    """Make the error for the line that holds a place of the content."""
+    start = content.rfind(b"\n", 0, start) + 1  # Python 3.11.2 finds a place within the line
     number = content.count(b"\n", 0, start) + 1
     end = content.find(b"\n", start)
     if end < 0:
