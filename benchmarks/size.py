@@ -24,11 +24,13 @@ LAYOUT = {
 
 
 def docstring_lines(tree):
-    """Numbers of the lines of text that stand alone as statements."""
+    """Numbers of the lines of docstrings; texts about fields of settings are part of the schema."""
     for node in ast.walk(tree):
         match node:
-            case ast.Expr(value=ast.Constant(value=str())):
-                yield from range(node.lineno, node.end_lineno + 1)
+            case ast.Module() | ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                if ast.get_docstring(node, clean=False) is not None:
+                    text = node.body[0]
+                    yield from range(text.lineno, text.end_lineno + 1)
 
 
 def size(path):

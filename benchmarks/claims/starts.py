@@ -25,7 +25,7 @@ from sampled_metrics.study.against_samples import (
     sample_sizes,
     smallest_from,
 )
-from sampled_metrics.study.cells import COUNTS, EXACT, KEY, of_hundred
+from sampled_metrics.study.cells import COUNTS, EXACT, KEY, SPREAD_COLUMNS, of_hundred
 from sampled_metrics.study.curves import BUCKET, users_by_bucket
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.recommenders import create
@@ -165,7 +165,7 @@ def spread_table(
             orders = (generator(settings.seed, "ties", other, draw) for draw in range(1000))
             spread = PERCENT * float(means_over_orders(measure, ranks, orders).std(ddof=1))
             rows.append((3, other, measure.label, EXACT, spread, f"tie draw of {other}"))
-    parts.append(pd.DataFrame(rows, columns=[*KEY, "spread", "cause"]))
+    parts.append(pd.DataFrame(rows, columns=SPREAD_COLUMNS))
     return pd.concat([part for part in parts if len(part)])
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.cells import KEY, TEXTS, read_published
+from sampled_metrics.study.cells import SPREAD_COLUMNS, TEXTS, read_published
 from sampled_metrics.study.departures import departures
 from sampled_metrics.study.figures import draw
 from sampled_metrics.study.scorecard import scorecard, write_scorecard, z_scores
@@ -114,7 +114,7 @@ def fifty():
         ROOT / "results/reference/spread.csv", dtype=dict.fromkeys(TEXTS, str)
     )
     words = departures(own, study())
-    return scorecard(cells, PUBLISHED, spread[[*KEY, "spread", "cause"]], words)
+    return scorecard(cells, PUBLISHED, spread[list(SPREAD_COLUMNS)], words)
 
 
 def test_another_number_of_negatives_is_no_failed_reproduction(fifty, tmp_path):

@@ -13,7 +13,7 @@ output = snakemake.output
 with step(snakemake) as logger:
     ours = cells.read_cells([Path(path) for path in snakemake.input.cells])
     published = cells.read_published(Path(snakemake.input.published))
-    spread = read_table(Path(snakemake.input.spread), [*cells.KEY, "spread", "cause"], cells.TEXTS)
+    spread = read_table(Path(snakemake.input.spread), cells.SPREAD_COLUMNS, cells.TEXTS)
     card = scorecard(ours, published, spread, snakemake.params.departures)
     write_scorecard(card, sources(ours["ranks"]), Path(output.csv), Path(output.md))
     logger.info("cells: %s", card["verdict"].value_counts().to_dict())

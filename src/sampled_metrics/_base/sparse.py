@@ -55,7 +55,7 @@ def marked(table: Matrix) -> sparse.csr_array:
 
 def structure(table: sparse.csr_array, name: str = "") -> dict[str, Any]:
     """Return the places of a table's entries, as arrays for `numpy.savez` with prefixed names."""
-    return {name + part: np.array(getattr(table, part)) for part in PLACES}
+    return {name + part: np.asarray(getattr(table, part)) for part in PLACES}
 
 
 def from_structure(

@@ -147,9 +147,10 @@ def _low_end(
         for (a, b), low in zip(drawn, lows, strict=True):
             simple = lower[b.sampled_ranks - 1].mean() - upper[a.sampled_ranks - 1].mean()
             rests.append(low - simple)
-        if end == FEW and abs(_ratio(expected + float(np.mean(rests)), variance)) > CERTAIN:
+        mean = expected + float(np.mean(rests))
+        if end == FEW and abs(_ratio(mean, variance)) > CERTAIN:
             break
-    return expected + float(np.mean(rests)), variance + float(np.var(rests, ddof=1))
+    return mean, variance + float(np.var(rests, ddof=1))
 
 
 def _ratio(mean: float, variance: float) -> float:

@@ -30,7 +30,6 @@ _ABOUT_FACTORS = (
     "likely as a better one. Sampled ranks cannot show whether it is. Below 2, the order proves "
     "little."
 )
-_PLAN = "`plan` computes how many negatives decide an order."
 _OF_SIGNS = "<, >: b or a has the higher exact metric; ?: undecided. JSON and CSV say more."
 
 
@@ -129,7 +128,7 @@ def order_parts(
         rule += f", {assumed(shape)}"
         explained.append(rankings_meant([x.ranks for x in solved.values()], ordered=True))
         if any(pair.order == UNDECIDED for pair in pairs):
-            explained += [_PLAN, INSTEAD]
+            explained += ["`plan` computes how many negatives decide an order.", INSTEAD]
     elif not is_long and any(map(_needs_users, pairs)):
         rule += "; in brackets the users that would decide it"
     lines = [f"{rule}.", *notes]

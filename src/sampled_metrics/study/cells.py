@@ -10,6 +10,7 @@ from sampled_metrics._base.files import read_table
 
 KEY = ["table", "row", "metric", "column"]
 COLUMNS = (*KEY, "value", "std")
+SPREAD_COLUMNS = (*KEY, "spread", "cause")
 TEXTS = ("row", "metric", "column", "ranks", "cause")
 EXACT = "Exact"
 SAMPLED = "Sampled"

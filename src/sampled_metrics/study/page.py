@@ -111,11 +111,18 @@ def _lens(
 def ordered_pairs(
     ordered: pd.DataFrame, fewest: float, shown: Mapping[str, Any]
 ) -> list[list[str]]:
-    """List the numbers of negatives from which on Figure 6 has each pair in the right order."""
+    """List the numbers of negatives from which on Figure 6 has each pair in the right order.
+
+    Pairs whose order full rankings do not decide are marked.
+    """
+    undecided = list(map(frozenset, shown["undecided"]))
     by_pair = ordered.pivot(index="recommender", columns="estimator", values="n_negatives")
     rows = []
     for pair in ordered["recommender"].unique():
-        row = [pair_in_words(pair, shown)]
+        names = pair.split(" vs ")
+        row = [" and ".join(names)]
+        if frozenset(names) in undecided:
+            row[0] += " (not decided by full rankings)"
         for estimator in LABELS_OF_ORDERS:
             m = by_pair.get(estimator, pd.Series(dtype=float)).get(pair, np.nan)
             at_most = "≤ " if m == fewest else ""
@@ -148,11 +155,3 @@ def ranges_of(rows: pd.DataFrame, names: Sequence[str], exact: Sequence[float]) 
             decided.append(f"{b} above {a}")
     bars = range_bars(own.to_numpy().tolist(), exact, int(rows["n_negatives"].iloc[0]))
     return {**bars, "decided": decided, "leaning": [], "open": len(pairs) - len(decided)}
-
-
-def pair_in_words(pair: str, shown: Mapping[str, Any]) -> str:
-    """Name a pair such as X vs Y, and say if full rankings do not decide its order."""
-    words = " and ".join(pair.split(" vs "))
-    if frozenset(pair.split(" vs ")) in map(frozenset, shown["undecided"]):
-        words += " (not decided by full rankings)"
-    return words

@@ -92,7 +92,7 @@ def side_by_side(
     cells = pd.concat(kinds, names=["number"]).reset_index("number")
     cells["text"] = cells["value"].where(cells["std"] == "", cells["value"] + "±" + cells["std"])
     if number != COUNTS:
-        cells["text"] = best_in_bold(cells, ["number", "metric", "column"])
+        cells["text"] = best_in_bold(cells)
     lines = LINES[number]
     across = ACROSS[number]
     wide = cells.set_index([*lines, "number", across])["text"].unstack(fill_value="", sort=False)
@@ -102,11 +102,11 @@ def side_by_side(
     return laid_out.rename(columns={**heads(number), "number": ""})
 
 
-def best_in_bold(cells: pd.DataFrame, alike: list[str]) -> "pd.Series[str]":
-    """Return texts of cells, the highest value among those that are `alike` between `**`."""
+def best_in_bold(cells: pd.DataFrame) -> "pd.Series[str]":
+    """Return texts of cells, the highest of its kind, metric and column between `**`."""
     values = pd.to_numeric(cells["value"])
-    is_best = values == values.groupby([cells[name] for name in alike]).transform("max")
-    return cells["text"].mask(is_best, "**" + cells["text"] + "**")
+    best = values.groupby([cells["number"], cells["metric"], cells["column"]]).transform("max")
+    return cells["text"].mask(values == best, "**" + cells["text"] + "**")
 
 
 def write_printed(
@@ -122,8 +122,7 @@ def write_printed(
     if number > 1:
         words = f"Ours: simulated; closed form: expected. {words}"
     caption = f"{CAPTIONS[number]} {words}"
-    md = f"Table {number}. {caption}\n\n{markdown(laid_out)}\n"
-    write_text(stem.with_suffix(".md"), md)
+    write_text(stem.with_suffix(".md"), f"Table {number}. {caption}\n\n{markdown(laid_out)}\n")
     write_text(stem.with_suffix(".tex"), latex(laid_out, caption, stem.name))
 
 
