@@ -12,7 +12,7 @@ from scipy.stats import hypergeom
 
 from sampled_metrics._base.text import listed
 from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.evaluation.results import count
+from sampled_metrics.evaluation.results import UNDECIDED, count
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages.lens import (
     DOWN,
@@ -49,6 +49,19 @@ def shown_of(names):
 @pytest.fixture(scope="module")
 def shown():
     return shown_of("ABC")
+
+
+def test_undecided_pairs_have_the_order_of_the_names_whatever_the_hash_seed():
+    compared = [
+        SimpleNamespace(metric="recall@10", a=a, b=b, order=UNDECIDED)
+        for a, b in ("CB", "CA", "BA")
+    ]
+    records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "ABC"}
+    measures = [parse_measure(x) for x in METRICS]
+    found = lens(
+        records, measures, parse_estimators(["sampled"]), M, compared=compared
+    )
+    assert found["undecided"] == [["A", "B"], ["A", "C"], ["B", "C"]]
 
 
 def places_of(name):

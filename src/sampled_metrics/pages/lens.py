@@ -299,7 +299,11 @@ def lens(
         "ticks": chart.ticks(),
         "last": int(chart.ks[-1]),
         "names": names,
-        "undecided": [list(pair) for metric, pair in undecided if metric == str(measures[0])],
+        "undecided": [
+            pair
+            for pair in map(list, combinations(names, 2))
+            if (str(measures[0]), frozenset(pair)) in undecided
+        ],
         "fewest": fewest,
         "n": f"{round(float(candidates.mean())):,}",
     }
