@@ -81,10 +81,10 @@ test-lowest: ## the library's tests in an environment of the lowest versions (Py
 	$(PYTHON) -m venv --clear .venv-lowest
 	.venv-lowest/bin/python -c "$$LOWEST" > .venv-lowest/lowest.txt
 	.venv-lowest/bin/python -m pip install --quiet --requirement .venv-lowest/lowest.txt \
-	  flit_core hypothesis pytest pytest-xdist pytrec-eval-terrier scikit-learn
+	  hatchling hypothesis pytest pytest-xdist pytrec-eval-terrier scikit-learn
 	.venv-lowest/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" pytest -W default src --ignore=src/sampled_metrics/study \
-	  tests/golden $$(grep -L 'sampled_metrics[.]study\|import yaml\|def script' tests/unit/test_*.py tests/contract/test_*.py)
+	PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" pytest -W default src/sampled_metrics \
+	  tests/golden $$(grep -L 'sampled_metrics_study\|import yaml\|def script' tests/unit/test_*.py tests/contract/test_*.py)
 
 # Ways that take too long for the tests, or need more than they have. The table of all is tests/ways/ways.tsv.
 WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm estimators shapes power plans proxies audit claims price future literature verdicts kills fuzz mutants test-pythons test-lowest test-dist test-recbole
@@ -196,13 +196,13 @@ llm: $(STAMP) ## compute what few candidates and small budgets leave, for docs/l
 	python -m benchmarks.llm
 
 audit: $(STAMP) ## measure which reading of the paper gives which of its numbers (MOVIELENS_ARCHIVE)
-	python -m benchmarks.audit
+	python -m sampled_metrics_study.audit
 
 price: $(STAMP) ## count right orders of X, Y and Z by 100 scores per user (MOVIELENS_ARCHIVE)
 	python benchmarks/price.py
 
 future: $(STAMP) ## count training events that are later than held-out ones (MOVIELENS_ARCHIVE)
-	python benchmarks/future.py
+	python -m sampled_metrics_study.audit future
 
 literature: $(STAMP) ## compute the ranges of the numbers in config/literature.csv for docs/atlas.html and docs/measured/literature.md
 	python -m benchmarks.literature
@@ -214,13 +214,13 @@ verify: $(STUDY) ## say in one line whether the study of ARCHIVE gives the table
 	@rm -rf results/verify
 	@MOVIELENS_ARCHIVE='$(abspath $(strip $(ARCHIVE)))' snakemake --cores $(CORES) --config results=results/verify \
 	  > results/verify.log 2>&1 || { tail -n 20 results/verify.log; exit 1; }
-	@python benchmarks/verify.py results/verify results/reference
+	@python -m sampled_metrics_study.reference verify results/verify results/reference
 
 reference: $(STAMP) ## run the study and keep its results in results/reference
 	snakemake --cores $(CORES) results/ranks/X.parquet results/ranks/Y.parquet results/ranks/Z.parquet
-	python -m benchmarks.claims.spread results results/reference
+	python -m sampled_metrics_study.claims.starts results results/reference
 	snakemake --cores $(CORES)
-	python -m benchmarks.keep ranks results/reference/ranks results/ranks/*.parquet
+	python -m sampled_metrics_study.reference keep results/reference/ranks results/ranks/*.parquet
 	rm -rf results/reference/tables results/reference/figures
 	cp -r results/tables results/figures results/reference/
 	$(MAKE) picture
@@ -229,33 +229,33 @@ reference: $(STAMP) ## run the study and keep its results in results/reference
 
 claims: $(STAMP) ## measure the sentences of the paper on the study, for docs/measured/claims.md (MOVIELENS_ARCHIVE)
 	snakemake --cores $(CORES)
-	python -m benchmarks.claims.measure results results/reference docs/measured/claims.md
+	python -m sampled_metrics_study.claims.ledger results results/reference docs/measured/claims.md
 
 reference-ml-100k: $(STAMP) ## the same for the study on MovieLens 100K
 	snakemake --cores $(CORES) --configfile config/ml-100k.yaml
-	python -m benchmarks.keep ranks results/reference/ml-100k/ranks results/ml-100k/ranks/*.parquet
+	python -m sampled_metrics_study.reference keep results/reference/ml-100k/ranks results/ml-100k/ranks/*.parquet
 	rm -rf results/reference/ml-100k/tables
 	cp -r results/ml-100k/tables results/ml-100k/provenance.json results/reference/ml-100k/
 
 reference-global-time: $(STAMP) ## the same for the split of MovieLens 1M at one time
 	snakemake --cores $(CORES) --configfile config/global-time.yaml
-	python -m benchmarks.keep ranks results/reference/global-time/ranks results/global-time/ranks/*.parquet
+	python -m sampled_metrics_study.reference keep results/reference/global-time/ranks results/global-time/ranks/*.parquet
 
 NCF ?= # folder of the published weights and negatives, see config/ncf.yaml
 reference-ncf: $(STAMP) ## the same for the models of Neural Collaborative Filtering; NCF=FOLDER, MOVIELENS_ARCHIVE
-	python benchmarks/ncf.py '$(NCF)' "$$MOVIELENS_ARCHIVE"
+	python -m sampled_metrics_study.ncf '$(NCF)' "$$MOVIELENS_ARCHIVE"
 	snakemake --cores $(CORES) --configfile config/ncf.yaml
-	python -m benchmarks.keep ranks results/reference/ncf results/ncf/ranks/GMF.parquet results/ncf/ranks/MLP.parquet
+	python -m sampled_metrics_study.reference keep results/reference/ncf results/ncf/ranks/GMF.parquet results/ncf/ranks/MLP.parquet
 	python benchmarks/gallery.py
-	python -m benchmarks.keep gallery src/sampled_metrics/study/gallery results/reference
+	python -m sampled_metrics_study.reference gallery src/sampled_metrics_study/gallery results/reference
 
 dist: $(STAMP) ## build the wheel and the source archive in dist/
 	@mkdir -p dist
-	python -c 'from flit_core import buildapi; buildapi.build_wheel("dist"); buildapi.build_sdist("dist")'
+	python -m hatchling build --directory dist
 
 # Tests of the library that read no other file of the repository. They are run in a folder that has none, from
 # the source archive, with the wheel and with what it needs.
-DIST_TESTS ?= $$(grep -L 'sampled_metrics[.]study\|ROOT' tests/unit/test_*.py tests/contract/test_*.py)
+DIST_TESTS ?= $$(grep -L 'sampled_metrics_study\|ROOT' tests/unit/test_*.py tests/contract/test_*.py)
 test-dist: dist ## install what `make dist` built in a fresh environment and test it without the repository
 	rm -rf .venv-dist dist/unpacked
 	$(PYTHON) -m venv .venv-dist
@@ -283,13 +283,13 @@ picture: $(STAMP) ## take the picture of the page (needs Chromium), and draw the
 	python -m benchmarks.leaderboard results/reference
 
 schema: $(STAMP) ## generate the schema of the configuration
-	python -m benchmarks.keep schema workflow/schemas/config.schema.yaml
+	python -m sampled_metrics_study.reference schema workflow/schemas/config.schema.yaml
 
 lock: ## pin all dependencies again (needs uv); then update environment.yml
 	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --all-extras \
 	  --generate-hashes --no-emit-index-url --no-annotate \
 	  --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
-	echo flit_core | uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
+	echo hatchling | uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
 	  --extra study --extra terminal --constraint requirements.lock \
 	  --generate-hashes --no-emit-index-url --no-annotate \
 	  --custom-compile-command 'make lock' --output-file requirements-study.lock pyproject.toml -

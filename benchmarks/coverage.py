@@ -30,7 +30,7 @@ from sampled_metrics.intervals.shapes import NON_INCREASING, SHAPES
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics.study.printed import markdown
+from sampled_metrics_study.tables import markdown
 
 REFERENCE = Path(__file__).parents[1] / "results/reference"
 N_ITEMS, N_NEGATIVES = 3541, 100

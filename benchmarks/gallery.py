@@ -2,7 +2,7 @@
 
     MOVIELENS_ARCHIVE=ml-1m.zip python benchmarks/gallery.py
 
-Reads the scores and negatives that benchmarks/ncf.py leaves in results/ncf, trains X, Y and Z of
+Reads what `sampled_metrics_study.ncf` leaves in results/ncf, trains X, Y and Z of
 the paper, and writes to results/reference/ncf: ranks among the published negatives
 (`NAME.sampled.parquet`), the ranges that they allow beside the exact metrics (`values.csv`), the
 orders of all pairs by them and by an evaluation on a budget (`orders.csv`), and what
@@ -18,12 +18,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import sampled_metrics as sm
-from paper import REFERENCE, ROOT, Paper, read_paper
 from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics.ranks.data import rank
-from sampled_metrics.study.datasets.split import Split
-from sampled_metrics.study.recommenders import create
-from sampled_metrics.study.recommenders.external import read_scores
+from sampled_metrics_study.data.split import Split
+from sampled_metrics_study.paper import REFERENCE, ROOT, Paper, read_paper
+from sampled_metrics_study.recommenders import create
+from sampled_metrics_study.recommenders.ranking import read_scores
 
 SCORES = ROOT / "results/ncf"
 KEPT = REFERENCE / "ncf"

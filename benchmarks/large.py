@@ -26,7 +26,7 @@ import pyarrow as pa
 import yaml
 from pyarrow import csv
 
-from sampled_metrics.study.datasets.catalogue import CATALOGUE
+from sampled_metrics_study.data.movielens import CATALOGUE
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/measured/scale.md"

@@ -14,9 +14,9 @@ from sampled_metrics.evaluation.results import count
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.pages.leaderboard import ROUND, board_of
 from sampled_metrics.pages.words import percent
-from sampled_metrics.study.config import KEPT
-from sampled_metrics.study.leaderboards import OF_PAPER, contenders
-from sampled_metrics.study.reading import read_by_name
+from sampled_metrics_study.config import KEPT
+from sampled_metrics_study.experiment import read_by_name
+from sampled_metrics_study.page import OF_PAPER, contenders
 
 PICTURE = "HR@10"
 SHOWN = 100  # random items of the picture

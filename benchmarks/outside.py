@@ -23,7 +23,7 @@ from sampled_metrics import InputError, InputWarning, SampledRanks
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics.intervals.ranges import checked_ranges
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.study.printed import markdown
+from sampled_metrics_study.tables import markdown
 
 PAGE = Path(__file__).parents[1] / "docs/measured/outside.md"
 N = 3541

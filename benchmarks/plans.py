@@ -26,7 +26,7 @@ from sampled_metrics.intervals.population import Population, power_law_with
 from sampled_metrics.intervals.ranges import least_differences
 from sampled_metrics.intervals.shapes import NON_INCREASING
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.study.printed import markdown
+from sampled_metrics_study.tables import markdown
 
 PAGE = Path(__file__).parents[1] / "docs/measured/plan.md"
 N = 3541

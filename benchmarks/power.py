@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from sampled_metrics import InputError, InputWarning, SampledRanks, correct
 from sampled_metrics._base.arrays import Float, generator
-from sampled_metrics.study.printed import markdown
+from sampled_metrics_study.tables import markdown
 
 PAGE = Path(__file__).parents[1] / "docs/measured/power.md"
 USERS = (500, 2000)

@@ -23,12 +23,12 @@ import pandas as pd
 from scipy.special import stdtrit
 
 import sampled_metrics as sm
-from paper import REFERENCE, Paper, read_paper
 from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics.metrics import values
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks.data import rank
-from sampled_metrics.study.recommenders import create
+from sampled_metrics_study.paper import REFERENCE, Paper, read_paper
+from sampled_metrics_study.recommenders import create
 
 METRICS = ("recall@10", "ndcg@10", "ap")
 NAMES = ("X", "Y", "Z")

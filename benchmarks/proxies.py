@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 import sampled_metrics as sm
 from sampled_metrics._base.arrays import Float, generator
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.study.printed import markdown
+from sampled_metrics_study.tables import markdown
 
 PAGE = Path(__file__).parents[1] / "docs/measured/proxies.md"
 USERS, ITEMS, FACTORS, SEEN = 943, 1682, 6, 60

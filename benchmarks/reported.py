@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from sampled_metrics import InputError, Ranks, reported
 from sampled_metrics._base.arrays import Int, generator
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.study.printed import markdown
+from sampled_metrics_study.tables import markdown
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "results/reference"

@@ -14,7 +14,7 @@ from scipy.optimize import isotonic_regression
 
 from sampled_metrics import InputWarning, Ranks
 from sampled_metrics._base.arrays import Float, Int, generator
-from sampled_metrics.study.printed import markdown
+from sampled_metrics_study.tables import markdown
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "results/reference"

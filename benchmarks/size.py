@@ -11,7 +11,7 @@ import tokenize
 from collections import Counter
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src/sampled_metrics"
+SOURCE = Path(__file__).parents[1] / "src"
 LAYOUT = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -47,7 +47,9 @@ def size(path):
 
 
 def room(path):
-    parts = path.relative_to(SOURCE).parts
+    package, *parts = path.relative_to(SOURCE).parts
+    if package == "sampled_metrics_study":
+        return "study"
     return parts[0] if len(parts) > 1 else "top"
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from sampled_metrics.intervals.ranges import bracket_users, difference_range
-from sampled_metrics.study.datasets.events import Interactions
+from sampled_metrics_study.data.events import Interactions
 
 # The same examples every time, and no deadline on a busy machine.
 settings.register_profile("repeatable", derandomize=True, deadline=None)

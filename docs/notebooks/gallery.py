@@ -21,7 +21,7 @@ from scipy.stats import hypergeom
 
 import sampled_metrics as sm
 
-KEPT = files("sampled_metrics.study") / "gallery"
+KEPT = files("sampled_metrics_study") / "gallery"
 ranks = pd.read_parquet(KEPT / "ranks.parquet")
 
 rows = {}

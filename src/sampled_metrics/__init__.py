@@ -4,8 +4,8 @@ Independent implementation and reproduction of W. Krichene and S. Rendle, "On Sa
 Item Recommendation", KDD 2020, https://doi.org/10.1145/3394486.3403226. Equation and section
 numbers in this package refer to that paper.
 
-Functions for your own recommender are exported here; subpackages have the rest, such as
-`sampled_metrics.study` for the paper's tables and figures. Values are fractions.
+Functions for your own recommender are exported here; subpackages have the rest. The
+package `sampled_metrics_study` has the paper's tables and figures. Values are fractions.
 
 A sampled Recall@10 of 60 % says little about the exact one. Five users with 100 negatives allow a
 wide range of it; corrected estimates act like a recall at another cut-off:

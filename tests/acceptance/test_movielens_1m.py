@@ -10,8 +10,8 @@ import pytest
 
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.datasets.archives import read_ratings
-from sampled_metrics.study.datasets.split import leave_last_out
+from sampled_metrics_study.data.events import read_ratings
+from sampled_metrics_study.data.split import leave_last_out
 from tests.conftest import ROOT
 from tests.workflow.conftest import Project
 
@@ -133,7 +133,9 @@ def test_tables_of_the_reference_are_those_of_this_run(results, name):
 def test_verify_says_that_all_is_the_same(results):
     words = [
         sys.executable,
-        ROOT / "benchmarks/verify.py",
+        "-m",
+        "sampled_metrics_study.reference",
+        "verify",
         results,
         ROOT / "results/reference",
     ]

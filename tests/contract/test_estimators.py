@@ -13,7 +13,7 @@ from sampled_metrics.sampling import (
     histograms,
     sampled_rank_distribution,
 )
-from sampled_metrics.study.moments import estimates, expected_moments
+from sampled_metrics_study.experiment import estimates, expected_moments
 
 N_ITEMS, N_NEGATIVES, USERS, REPETITIONS, RESAMPLES = 200, 15, 120, 1500, 400
 DEVIATIONS = 4.5  # of a thousand cells, one is outside with probability 0.007

@@ -6,14 +6,14 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.datasets.split import Split
-from sampled_metrics.study.pieces import rank_piece
-from sampled_metrics.study.recommenders import (
+from sampled_metrics_study.data.split import Split
+from sampled_metrics_study.recommenders import (
     KINDS,
     create,
     load_recommender,
     save_recommender,
 )
+from sampled_metrics_study.recommenders.ranking import rank_piece
 
 SETTINGS = {
     "als": {"d": 2, "lambda": 0.1, "alpha": 0.1, "iterations": 50, "seed": 3},

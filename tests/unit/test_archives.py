@@ -13,14 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.datasets.archives import (
-    read_dataset,
-    read_member,
-    read_ratings,
-)
-from sampled_metrics.study.datasets.catalogue import CATALOGUE, CITATION
-from sampled_metrics.study.datasets.events import apply_filters
-from sampled_metrics.study.datasets.settings import DatasetSettings
+from sampled_metrics_study.data.events import read_dataset, read_member, read_ratings
+from sampled_metrics_study.data.filters import apply_filters
+from sampled_metrics_study.data.movielens import CATALOGUE, CITATION
+from sampled_metrics_study.data.settings import DatasetSettings
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
 
 HEADER = "userId,movieId,rating,timestamp"
@@ -297,9 +293,9 @@ def test_ratings_twice_in_an_archive(tmp_path):
 FETCH = """
 import sys
 from pathlib import Path
-from sampled_metrics.study.datasets.archives import read_ratings
-from sampled_metrics.study.datasets.fetch import fetch
-from sampled_metrics.study.datasets.settings import DatasetSettings
+from sampled_metrics_study.data.events import read_ratings
+from sampled_metrics_study.data.archive import fetch
+from sampled_metrics_study.data.settings import DatasetSettings
 path = Path(sys.argv[1])
 settings = DatasetSettings(archive=str(path))
 for read in (read_ratings, lambda path: fetch(path.parent / "out.zip", settings)):

@@ -36,13 +36,8 @@ from sampled_metrics._base.arrays import (
     starts,
 )
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.sparse import (
-    canonical,
-    from_structure,
-    marked,
-    require_sound,
-    structure,
-)
+from sampled_metrics._base.sparse import canonical, marked, require_sound
+from sampled_metrics_study.files import from_structure, structure
 from tests.conftest import ROOT
 
 small = st.integers(0, 5)

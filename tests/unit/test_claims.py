@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.claims import ledger as module
-from benchmarks.claims.ledger import claims, ledger, write_claims
-from benchmarks.claims.run import Run, printed_run
-from benchmarks.claims.starts import SIZES, USERS
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.cells import KEY, read_published
+from sampled_metrics_study.claims import ledger as module
+from sampled_metrics_study.claims.ledger import claims, ledger, write_claims
+from sampled_metrics_study.claims.run import Run, printed_run
+from sampled_metrics_study.claims.starts import SIZES, USERS
+from sampled_metrics_study.tables import KEY, read_published
 from tests.conftest import ROOT
 
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")

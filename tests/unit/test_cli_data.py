@@ -7,10 +7,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.datasets.split import load_split
-from sampled_metrics.study.printed import write_exact
-from sampled_metrics.study.settings import ExactSettings
-from sampled_metrics.study.tables import exact_table
+from sampled_metrics_study.data.split import load_split
+from sampled_metrics_study.exact import exact_table, write_exact
+from sampled_metrics_study.settings import ExactSettings
 from tests.conftest import (
     as_ratings,
     run_script,

@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Settings
-from sampled_metrics.study.config import Study
-from sampled_metrics.study.recommenders import create
+from sampled_metrics_study.config import Study
+from sampled_metrics_study.recommenders import create
+from sampled_metrics_study.validation import Settings
 from tests.conftest import ROOT
 
 STUDY = yaml.safe_load((ROOT / "config/config.yaml").read_text())

@@ -10,28 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.claims.run import Run
-from benchmarks.claims.starts import band_over_starts
 from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
-from sampled_metrics.study import curves
-from sampled_metrics.study.against_samples import (
+from sampled_metrics_study.claims.run import Run
+from sampled_metrics_study.claims.starts import band_over_starts
+from sampled_metrics_study.config import PAPERS_CHOICES
+from sampled_metrics_study.exact import allowed_ranges
+from sampled_metrics_study.experiment import expected_estimates, read_by_name
+from sampled_metrics_study.figures import figure1_to_4, figure5
+from sampled_metrics_study.figures.figure6 import (
     _averages,
-    allowed_ranges,
     expected_recall,
     recall_against_samples,
     sample_sizes,
     smallest_from,
 )
-from sampled_metrics.study.cells import KEY
-from sampled_metrics.study.config import PAPERS_CHOICES
-from sampled_metrics.study.reading import read_by_name
-from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import expected_estimates
+from sampled_metrics_study.settings import ExperimentSettings
+from sampled_metrics_study.tables import KEY
 from tests.conftest import ROOT, difference_ranges, metric_ranges
 
 SETTINGS = ExperimentSettings(**PAPERS_CHOICES)
@@ -42,7 +41,7 @@ def pick(table, **conditions):
 
 
 def test_figure_1_is_the_metric_at_its_rank():
-    table = curves.metric_against_rank().set_index(["metric", "rank"])["value"]
+    table = figure1_to_4.metric_against_rank().set_index(["metric", "rank"])["value"]
     assert len(table) == 4 * (200 + 490)
     values = {("AUC", 10_000): 0.0, ("AP", 4): 1 / 4, ("NDCG", 3): 1 / 2,
               ("Recall@10", 10): 1.0, ("Recall@10", 11): 0.0}  # fmt: skip
@@ -50,7 +49,9 @@ def test_figure_1_is_the_metric_at_its_rank():
 
 
 def test_figure_3_auc_is_unbiased():
-    table = curves.sampled_against_rank().set_index(["metric", "curve"])["value"]
+    table = figure1_to_4.sampled_against_rank().set_index(["metric", "curve"])[
+        "value"
+    ]
     for m in (1, 10, 100, 1000):
         auc, exact = (table.loc["AUC", name] for name in (f"m = {m}", "Exact"))
         np.testing.assert_allclose(auc, exact, rtol=1e-9)
@@ -61,7 +62,7 @@ def test_figure_5_counts_every_user_and_expects_ties():
     none = np.zeros(50, int)
     records = {"A": Ranks(none + 251, np.arange(50) * 5, none),
                "B": Ranks(none + 249, none, none + 19)}  # fmt: skip
-    table = curves.rank_distribution(records)
+    table = figure5.rank_distribution(records)
     users = (
         pick(table, panel="all")
         .groupby(["recommender", "ties"])["users"]
@@ -92,7 +93,7 @@ def test_figure_5_has_the_papers_top_100_and_its_worst_bin():
     records = {}
     for name in "XYZ":
         records[name] = as_ranks(ROOT / f"results/reference/ranks/{name}.parquet")
-    table = pick(curves.rank_distribution(records), panel="all")
+    table = pick(figure5.rank_distribution(records), panel="all")
     x = pick(table, recommender="X")
     assert np.histogram(records["X"].best_rank, bins=37, range=(1, 3687))[
         0
@@ -119,7 +120,7 @@ def test_figure_5_has_the_papers_top_100_and_its_worst_bin():
     ],
 )
 def test_figure_5_has_narrower_ranges_where_there_are_few_candidates(n, width, top):
-    table = curves.rank_distribution({"A": Ranks([n, n], [0, n - 1], [0, 0])})
+    table = figure5.rank_distribution({"A": Ranks([n, n], [0, n - 1], [0, 0])})
     every, first = (table[table["panel"] == panel] for panel in ("all", "top"))
     widths = (every["last_rank"] - every["first_rank"] + 1).tolist()
     assert max(widths) <= width
@@ -133,7 +134,7 @@ def test_figure_5_has_narrower_ranges_where_there_are_few_candidates(n, width, t
 def test_one_worst_bucket_of_z_in_figure_5_claims_and_audit():
     ranks = {"Z": as_ranks(ROOT / "results/reference/ranks/Z.parquet")}
     figure = (
-        pick(curves.rank_distribution(ranks), panel="all")
+        pick(figure5.rank_distribution(ranks), panel="all")
         .groupby("ties")["users"]
         .last()
     )
@@ -239,7 +240,7 @@ def test_the_band_is_the_range_over_the_starts():
 @pytest.fixture(scope="module")
 def figures():
     files = [ROOT / f"results/reference/ranks/{name}.parquet" for name in "XYZ"]
-    return curves.theory() | {5: curves.rank_distribution(read_by_name(files))}
+    return figure1_to_4.theory() | {5: figure5.rank_distribution(read_by_name(files))}
 
 
 @pytest.mark.parametrize("number", range(1, 6))

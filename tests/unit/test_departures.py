@@ -5,13 +5,19 @@ import pandas as pd
 import pytest
 
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.cells import SPREAD_COLUMNS, TEXTS, read_published
-from sampled_metrics.study.departures import departures
-from sampled_metrics.study.figures import draw
-from sampled_metrics.study.scorecard import scorecard, write_scorecard, z_scores
-from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.table_grids import other_settings
-from sampled_metrics.study.tables import run_experiment, table3, table4
+from sampled_metrics_study.config import departures
+from sampled_metrics_study.experiment import run_experiment
+from sampled_metrics_study.figures import draw
+from sampled_metrics_study.page import other_settings
+from sampled_metrics_study.scorecard import scorecard, write_scorecard, z_scores
+from sampled_metrics_study.settings import ExperimentSettings
+from sampled_metrics_study.tables import (
+    SPREAD_COLUMNS,
+    TEXTS,
+    read_published,
+    table3,
+    table4,
+)
 from tests.conftest import ROOT
 from tests.unit.test_config import STUDY, study
 

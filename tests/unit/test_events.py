@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.datasets.archives import read_dataset
-from sampled_metrics.study.datasets.events import Interactions, apply_filters
-from sampled_metrics.study.datasets.settings import DatasetSettings
-from sampled_metrics.study.datasets.settings import FilterSettings as Filters
+from sampled_metrics_study.data.events import Interactions, read_dataset
+from sampled_metrics_study.data.filters import apply_filters
+from sampled_metrics_study.data.settings import DatasetSettings
+from sampled_metrics_study.data.settings import FilterSettings as Filters
 
 
 def test_settings_as_a_step_reads_them(tmp_path):

@@ -6,13 +6,12 @@ import pytest
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks
-from sampled_metrics.study.cells import as_printed, read_published
-from sampled_metrics.study.config import PAPERS_CHOICES
-from sampled_metrics.study.moments import Moments
-from sampled_metrics.study.settings import ExperimentSettings, ToySettings
-from sampled_metrics.study.tables import (
-    Experiment,
-    run_experiment,
+from sampled_metrics_study.config import PAPERS_CHOICES
+from sampled_metrics_study.experiment import Experiment, Moments, run_experiment
+from sampled_metrics_study.settings import ExperimentSettings, ToySettings
+from sampled_metrics_study.tables import (
+    as_printed,
+    read_published,
     table3,
     table4,
     toy_tables,

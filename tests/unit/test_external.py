@@ -12,15 +12,15 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import rank
-from sampled_metrics.study.datasets.split import Split, leave_last_out, save_split
-from sampled_metrics.study.pieces import (
+from sampled_metrics_study.data.split import Split, leave_last_out, save_split
+from sampled_metrics_study.recommenders import create
+from sampled_metrics_study.recommenders.ranking import (
     gather_ranks,
     rank_piece,
     read_aligned,
+    read_scores,
     users_of_piece,
 )
-from sampled_metrics.study.recommenders import create
-from sampled_metrics.study.recommenders.external import read_scores
 from tests.conftest import ROOT, synthetic_interactions
 
 RNG = np.random.default_rng(4)

@@ -8,10 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from sampled_metrics._base.errors import InputError, UnreachableError
-from sampled_metrics.study.datasets.catalogue import CATALOGUE, ML_1M
-from sampled_metrics.study.datasets.fetch import describe_tables, fetch
-from sampled_metrics.study.datasets.settings import DatasetSettings
+from sampled_metrics._base.errors import InputError
+from sampled_metrics_study.data.archive import (
+    UnreachableError,
+    describe_tables,
+    fetch,
+)
+from sampled_metrics_study.data.movielens import CATALOGUE, ML_1M
+from sampled_metrics_study.data.settings import DatasetSettings
 from tests.conftest import run_script, write_archive
 
 # Nothing listens on the discard port.

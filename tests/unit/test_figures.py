@@ -15,10 +15,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.drawing import apart, log_axis, shown
-from sampled_metrics.study.figures import FIGURES, STYLE, draw
-from sampled_metrics.study.figures_of_metrics import SIZES
-from sampled_metrics.study.scorecard import z_scores
+from sampled_metrics_study.figures import FIGURES, STYLE, draw
+from sampled_metrics_study.figures.figure1_to_4 import SHADES
+from sampled_metrics_study.figures.style import apart, log_axis, shown
+from sampled_metrics_study.scorecard import z_scores
 from tests.conftest import ROOT
 
 NOTE = "Ranks: 0.001, made up by this test"
@@ -332,7 +332,7 @@ def test_texts_are_legible_and_stand_out_from_white(figures):
         assert {text.get_fontsize() for text in visible(figure)} == {7}
         with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
             assert min(contrast(text.get_color()) for text in visible(figure)) >= 4.5
-    assert [*map(contrast, SIZES)] == sorted(map(contrast, SIZES)), (
+    assert [*map(contrast, SHADES)] == sorted(map(contrast, SHADES)), (
         "from light to dark"
     )
 

@@ -17,8 +17,9 @@ import pytest
 
 from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError, InputWarning, ask, reading
-from sampled_metrics._base.files import replacing, write_json, write_text
+from sampled_metrics._base.files import replacing, write_text
 from sampled_metrics._base.text import table_of
+from sampled_metrics_study.files import write_json
 
 
 @contextmanager

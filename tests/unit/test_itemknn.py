@@ -10,14 +10,14 @@ import pytest
 from scipy.sparse import csr_array
 
 from sampled_metrics.ranks.data import rank
-from sampled_metrics.study.datasets.split import Split
-from sampled_metrics.study.pieces import rank_piece
-from sampled_metrics.study.recommenders.neighbours import (
+from sampled_metrics_study.data.split import Split
+from sampled_metrics_study.recommenders.neighbours import (
     ItemKNN,
     ItemKNNSettings,
     Tiles,
     _nearest,
 )
+from sampled_metrics_study.recommenders.ranking import rank_piece
 from tests.conftest import ROOT
 
 
@@ -116,7 +116,7 @@ def test_slabs_kind_of_product_and_what_is_kept_make_no_difference(
 ):
     train, module = (
         csr_array(random_train(1)),
-        "sampled_metrics.study.recommenders.neighbours",
+        "sampled_metrics_study.recommenders.neighbours",
     )
     settings = ItemKNNSettings(q=1.5, **neighbours, self_similarity=self_similarity)
     held_out = np.full(14, 4)
@@ -196,9 +196,9 @@ import resource
 import sys
 import numpy as np
 from scipy.sparse import csr_array
-from sampled_metrics.study.datasets.split import Split
-from sampled_metrics.study.pieces import rank_piece
-from sampled_metrics.study.recommenders import neighbours, save_recommender
+from sampled_metrics_study.data.split import Split
+from sampled_metrics_study.recommenders.ranking import rank_piece
+from sampled_metrics_study.recommenders import neighbours, save_recommender
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -13,14 +13,11 @@ from sampled_metrics.estimators import (
 )
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.study.figures import FIGURES, STYLE
-from sampled_metrics.study.likely import (
-    beside_others,
-    errors_against_samples,
-    write_beside,
-)
-from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.tables import Experiment, run_experiment, table3
+from sampled_metrics_study.experiment import Experiment, run_experiment
+from sampled_metrics_study.figures import FIGURES, STYLE
+from sampled_metrics_study.figures.errors import errors_against_samples
+from sampled_metrics_study.settings import ExperimentSettings
+from sampled_metrics_study.tables import beside_others, table3, write_beside
 from tests.conftest import ROOT
 
 TABLE = pd.read_csv(ROOT / "results/reference/tables/likely.csv")

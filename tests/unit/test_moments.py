@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics.study.moments import (
+from sampled_metrics_study.experiment import (
     Moments,
     deviations,
     estimates,

@@ -21,11 +21,11 @@ from sampled_metrics.pages.lens import grouped, settings
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics.study import page as page_of_a_study
-from sampled_metrics.study.cells import read_texts
-from sampled_metrics.study.config import KEPT, Study
-from sampled_metrics.study.moments import expected_moments
-from sampled_metrics.study.page import collect
+from sampled_metrics_study import page as page_of_a_study
+from sampled_metrics_study.config import KEPT, Study
+from sampled_metrics_study.experiment import expected_moments
+from sampled_metrics_study.page import collect
+from sampled_metrics_study.tables import read_texts
 from tests.conftest import ROOT
 
 

@@ -10,23 +10,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from sampled_metrics._base.files import write_table
-from sampled_metrics.study.cells import (
-    KEY,
-    Row,
-    as_printed,
-    read_cells,
-    read_published,
-)
-from sampled_metrics.study.printed import (
-    ACROSS,
-    CAPTIONS,
-    LINES,
-    heads,
-    latex,
-    write_printed,
-)
-from sampled_metrics.study.scorecard import (
+from sampled_metrics_study.files import write_table
+from sampled_metrics_study.scorecard import (
     SCORECARD,
     VERDICTS,
     count_tolerance,
@@ -34,6 +19,19 @@ from sampled_metrics.study.scorecard import (
     scorecard,
     summary,
     write_scorecard,
+)
+from sampled_metrics_study.tables import (
+    ACROSS,
+    CAPTIONS,
+    KEY,
+    LINES,
+    Row,
+    as_printed,
+    heads,
+    latex,
+    read_cells,
+    read_published,
+    write_printed,
 )
 from tests.conftest import ROOT
 

@@ -11,6 +11,7 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics_study import audit
 from tests.conftest import ROOT
 
 
@@ -229,8 +230,8 @@ def test_recall_by_split():
 
 
 def test_divisors_of_the_rank_estimate():
-    audit = pd.read_csv(REFERENCE / "audit.csv", dtype={"published": str})
-    topic = audit[audit["topic"].str.startswith("13.")].set_index(
+    table = pd.read_csv(REFERENCE / "audit.csv", dtype={"published": str})
+    topic = table[table["topic"].str.startswith("13.")].set_index(
         ["reading", "quantity"]
     )["value"]
     printed, ours = (
@@ -244,7 +245,7 @@ def test_divisors_of_the_rank_estimate():
 
 
 def test_the_page_of_readings_shows_the_kept_rows():
-    audit = pd.read_csv(REFERENCE / "audit.csv", dtype=str)
+    table = pd.read_csv(REFERENCE / "audit.csv", dtype=str)
     lines = [
         line
         for line in text_of("results/reference/audit.md").splitlines()
@@ -254,9 +255,9 @@ def test_the_page_of_readings_shows_the_kept_rows():
         [cell.strip() for cell in line.strip("|").split("|")][1:] for line in lines
     ]
     shown = [row for row in shown if row[-1] in ("yes", "no")]
-    assert len(shown) == len(audit)
+    assert len(shown) == len(table)
     for (quantity, ours, published, verdict), row in zip(
-        shown, audit.itertuples(), strict=True
+        shown, table.itertuples(), strict=True
     ):
         assert (quantity, verdict) == (row.quantity, row.reproduces)
         assert published == row.published
@@ -270,10 +271,8 @@ def script(monkeypatch):
     return importlib.import_module
 
 
-def test_shares_of_later_events_by_hand(script):
-    shares = script("future").shares_later(
-        np.array([5, 1, 3, 3]), np.array([0, 3, 5])
-    )
+def test_shares_of_later_events_by_hand():
+    shares = audit.shares_later(np.array([5, 1, 3, 3]), np.array([0, 3, 5]))
     assert shares.tolist() == [1.0, 0.25, 0.0]
 
 
@@ -306,7 +305,7 @@ def test_orders_are_judged_by_the_exact_difference(
     ],
 )
 def test_a_reading_reproduces_a_number_or_a_bound(
-    script, value, published, tolerance, expected
+    value, published, tolerance, expected
 ):
-    quantity = script("audit_readings").Quantity("Y", value, published, tolerance)
+    quantity = audit.Quantity("Y", value, published, tolerance)
     assert quantity.is_reproduced == expected

@@ -12,7 +12,7 @@ import pytest
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import as_ranks, as_sampled
-from sampled_metrics.study.reading import read_by_name, read_single, sources
+from sampled_metrics_study.experiment import read_by_name, read_single, sources
 from tests.unit.relevance import untied
 
 

@@ -10,8 +10,8 @@ from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.data import rank
-from sampled_metrics.study.recommenders import create
-from sampled_metrics.study.recommenders.factors import ALS, ALSSettings
+from sampled_metrics_study.recommenders import create
+from sampled_metrics_study.recommenders.factors import ALS, ALSSettings
 
 TRAIN = (np.random.default_rng(0).random((40, 25)) < 0.2).astype(float)
 SETTINGS = {"d": 4, "lambda_": 0.7, "alpha": 0.3}

@@ -14,9 +14,9 @@ import yaml
 from scipy.stats import hypergeom
 
 import sampled_metrics as sm
-from benchmarks import keep
 from sampled_metrics.ranks.data import as_ranks, as_sampled
-from sampled_metrics.study.config import Study
+from sampled_metrics_study import reference
+from sampled_metrics_study.config import Study
 from tests.conftest import ROOT
 
 
@@ -28,7 +28,7 @@ def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options)
 
 REFERENCE = ROOT / "results/reference"
 NCF = REFERENCE / "ncf"
-KEPT = ROOT / "src/sampled_metrics/study/gallery"
+KEPT = ROOT / "src/sampled_metrics_study/gallery"
 PRINT_TABLE = """
 import runpy, sampled_metrics
 found = runpy.run_path("gallery.py")
@@ -160,7 +160,7 @@ def test_ranks_are_kept_without_what_may_not_be_shared(tmp_path):
     sm.Ranks([9, 8, 7], [1, 0, 3], [0, 2, 1], users=users, source="trained").write(
         path, items=users
     )
-    keep.ranks(tmp_path / "kept", path)
+    reference.keep(tmp_path / "kept", path)
     (kept,) = (tmp_path / "kept").iterdir()
     assert kept.name == "X.parquet"
     ranks = as_ranks(kept)

@@ -15,11 +15,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from benchmarks.claims.starts import spread_table
 from sampled_metrics.ranks.data import as_ranks
-from sampled_metrics.study import figures
-from sampled_metrics.study.config import Study
-from sampled_metrics.study.departures import departures
+from sampled_metrics_study import figures
+from sampled_metrics_study.claims.starts import spread_table
+from sampled_metrics_study.config import Study, departures
 from tests.conftest import ROOT, run_script
 
 REFERENCE = ROOT / "results/reference"

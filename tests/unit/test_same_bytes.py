@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_sampled
-from sampled_metrics.study.datasets.split import Split, save_split
+from sampled_metrics_study.data.split import Split, save_split
 from tests.conftest import ROOT
 
 
@@ -49,12 +49,13 @@ import numpy as np
 sys.path.append(sys.argv[3])
 from sampled_metrics.cli import main
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study import settings as study, tables
+from sampled_metrics_study.experiment import run_experiment
+from sampled_metrics_study.settings import ExperimentSettings
 from tests.conftest import run_script
 for output, (name, given, params) in json.loads(sys.argv[1]).items():
     run_script(name, "step.log", given, {"figure5": output}, **params)
-settings = study.ExperimentSettings(**json.loads(sys.argv[2]))
-experiment = tables.run_experiment("X", Ranks.read("X.parquet"), settings)
+settings = ExperimentSettings(**json.loads(sys.argv[2]))
+experiment = run_experiment("X", Ranks.read("X.parquet"), settings)
 np.savez("sample.npz", repeated=experiment.repeated, likely=experiment.likely)
 sys.argv = "sampled-metrics correct s.csv --n-negatives 100 --n-items 3000 --output c.json".split()
 main()

@@ -27,7 +27,7 @@ from sampled_metrics.sampling.probability import (
     pmf_at,
     top_of_samples,
 )
-from sampled_metrics.study.curves import expected_values
+from sampled_metrics_study.figures.figure1_to_4 import expected_values
 
 WITHOUT, WITH, DISTINCT = Sampling
 MEASURES = [

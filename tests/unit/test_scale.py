@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from sampled_metrics.study.datasets.archives import read_ratings
-from sampled_metrics.study.datasets.catalogue import CATALOGUE
-from sampled_metrics.study.datasets.events import apply_filters
+from sampled_metrics_study.data.events import read_ratings
+from sampled_metrics_study.data.filters import apply_filters
+from sampled_metrics_study.data.movielens import CATALOGUE
 from tests.conftest import ROOT
 
 LINES = (ROOT / "docs/measured/scale.md").read_text("utf-8").splitlines()

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import sampled_metrics
-from sampled_metrics._base.errors import InputError, UnreachableError
-from sampled_metrics.study.datasets import download
-from sampled_metrics.study.datasets.catalogue import CATALOGUE
-from sampled_metrics.study.provenance import provenance
-from sampled_metrics.study.scripts import refuse_edited, step
+from sampled_metrics._base.errors import InputError
+from sampled_metrics_study.data import archive as download
+from sampled_metrics_study.data.archive import UnreachableError
+from sampled_metrics_study.data.movielens import CATALOGUE
+from sampled_metrics_study.page import provenance
+from sampled_metrics_study.steps import refuse_edited, step
 from tests.conftest import (
     as_ratings,
     run_script,

@@ -19,11 +19,11 @@ CEILINGS = {
     "printed": 10_200,
     "ranks": 9_200,
     "sampling": 6_000,
-    "study": 32_600,
+    "study": 43_800,  # with what was in benchmarks: claims, audit, reference, ncf
     "top": 1_200,
-    "all": 150_000,
+    "all": 160_300,
 }
-DENSEST = 11.7  # tokens a line of any file
+DENSEST = 12.7  # tokens a line of any file; claims/run.py came from benchmarks
 
 
 def test_rooms_get_no_larger():

@@ -13,18 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.datasets.events import Interactions
-from sampled_metrics.study.datasets.last import last_sorted
-from sampled_metrics.study.datasets.settings import SplitSettings, TieBreak
-from sampled_metrics.study.datasets.split import (
+from sampled_metrics_study.data.events import Interactions
+from sampled_metrics_study.data.settings import SplitSettings, TieBreak
+from sampled_metrics_study.data.split import (
     given_split,
     hold_out,
+    last_sorted,
     leave_last_out,
     load_split,
-    require_candidates,
     sample_users,
     save_split,
 )
+from sampled_metrics_study.recommenders.ranking import require_candidates
 from tests.conftest import synthetic_interactions
 
 RULES = get_args(TieBreak)

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.claims.starts import COLUMNS, spread_table, table_of_starts
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.settings import ExperimentSettings
+from sampled_metrics_study.claims.starts import COLUMNS, spread_table, table_of_starts
+from sampled_metrics_study.settings import ExperimentSettings
 
 SETTINGS = ExperimentSettings(n_negatives=10)
 

@@ -12,7 +12,7 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.tables import QRELS, RUN, Table, known_names, read_table
-from sampled_metrics.study.datasets.events import times_of
+from sampled_metrics_study.data.events import times_of
 
 HERE = Path("t")
 COLUMNS = ("user_id", "item_id", "score", "rank", "n_tied")

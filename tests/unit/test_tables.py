@@ -13,8 +13,8 @@ from pyarrow import parquet
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.tables import places
-from sampled_metrics.study.datasets.events import read_interactions
-from sampled_metrics.study.datasets.settings import Columns
+from sampled_metrics_study.data.events import read_interactions
+from sampled_metrics_study.data.settings import Columns
 
 
 @pytest.fixture

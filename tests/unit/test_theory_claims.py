@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from benchmarks.claims.ledger import claims
 from sampled_metrics._base.arrays import geometric_sizes
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.sampling import pmf
-from sampled_metrics.study.curves import expected_values
+from sampled_metrics_study.claims.ledger import claims
+from sampled_metrics_study.figures.figure1_to_4 import expected_values
 
 WITH, WITHOUT = "with-replacement", "without-replacement"
 RANKS = {

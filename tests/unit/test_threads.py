@@ -6,15 +6,16 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 import sampled_metrics as sm
-from benchmarks.claims import starts
 from sampled_metrics.inputs import products
 from sampled_metrics.inputs.counting import rank_items
 from sampled_metrics.inputs.items import items_by_position
 from sampled_metrics.metrics import measures
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study import tables
-from sampled_metrics.study.curves import recommenders
-from sampled_metrics.study.settings import ExactSettings, ExperimentSettings
+from sampled_metrics_study.claims import starts
+from sampled_metrics_study.exact import exact_table
+from sampled_metrics_study.experiment import run_experiment
+from sampled_metrics_study.figures.figure6 import recall_against_samples
+from sampled_metrics_study.settings import ExactSettings, ExperimentSettings
 
 LIBRARIES = ThreadpoolController().select(user_api="blas")
 N = 200
@@ -94,13 +95,13 @@ class Watched(dict):
             ),
             "watched@9",
         ),
-        lambda _: tables.run_experiment("X", ranked(0, 5, 9), study_settings()),
-        lambda _: tables.exact_table(
+        lambda _: run_experiment("X", ranked(0, 5, 9), study_settings()),
+        lambda _: exact_table(
             {"X": ranked(0, 5, 9)},
             ExactSettings(metrics=("watched@8",), ties=("expected",)),
         ),
         lambda _: spread(),
-        lambda found: recommenders(Watched(found), study_settings()),
+        lambda found: recall_against_samples(Watched(found), study_settings()),
     ],
     ids=[
         "evaluate",

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.datasets.events import read_interactions
+from sampled_metrics_study.data.events import read_interactions
 
 
 @pytest.fixture

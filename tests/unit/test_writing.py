@@ -17,13 +17,11 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import (
     read_array,
     read_arrays,
-    read_json,
-    read_table,
     reading_as,
     replacing,
-    write_table,
     write_text,
 )
+from sampled_metrics_study.files import read_json, read_table, write_table
 
 SAMPLED = "user_id,sampled_rank\nanna,1\nbert,3\n"
 RANKS = "user_id,rank,n_candidates\nanna,1,50\nbert,3,50\n"

@@ -16,7 +16,7 @@ from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archi
 
 # Nothing listens on the discard port: the study behaves as without a network.
 UNREACHABLE = "http://127.0.0.1:9/ml-1m.zip"
-# At the end of a copy of figures.py: where rules are the subject, nothing is drawn.
+# At the end of a copy of figures/__init__.py: where rules are the subject, nothing is drawn.
 UNDRAWN = """
 def draw(number, table, stem, note=""):
     for kind in _FORMS:
@@ -142,7 +142,7 @@ def small_archive(tmp_path_factory):
 def make_project(tmp_path_factory):
     def make(archive=None, small=True):
         project = Project(tmp_path_factory.mktemp("project"), archive, small)
-        with (project.folder / "src/sampled_metrics/study/figures.py").open(
+        with (project.folder / "src/sampled_metrics_study/figures/__init__.py").open(
             "a"
         ) as module:
             module.write(UNDRAWN)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from sampled_metrics.study.datasets.events import Interactions
+from sampled_metrics_study.data.events import Interactions
 from tests.browser.conftest import executable
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
 
@@ -36,10 +36,13 @@ def project(make_project, tmp_path_factory):
     )
     for name in ("benchmarks", "tests"):
         shutil.copytree(ROOT / name, made.folder / name)
-    spread = made.folder / "benchmarks/claims/spread.py"
+    spread = made.folder / "src/sampled_metrics_study/claims/starts.py"
     text, changed = re.subn(r"(?m)^STARTS = \d+$", "STARTS = 2", spread.read_text())
     assert changed == 1
     spread.write_text(text)
+    made.environment["PYTHONPATH"] = str(
+        made.folder / "src"
+    )  # as if installed from there
     return made
 
 

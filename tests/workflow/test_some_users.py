@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from sampled_metrics.study.datasets.split import load_split
-from sampled_metrics.study.recommenders import create
+from sampled_metrics_study.data.split import load_split
+from sampled_metrics_study.recommenders import create
 from tests.conftest import synthetic_interactions
 from tests.workflow.conftest import run
 

@@ -15,6 +15,7 @@ from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
 RANKS = {f"ranks/{name}.parquet" for name in "XYZ"}
 SPLIT = {"split/split.npz", "split/split.json"}
+DATA = {"data/ml-1m.zip", "data/source.json"}
 EXACT = {"tables/exact.csv", "tables/exact.md", "ranges.csv"}
 TABLES = {
     *(f"tables/table{n}.{form}" for n in (3, 4) for form in ("csv", "md", "tex")),
@@ -74,11 +75,14 @@ def test_everything_is_there(finished):
 
 @pytest.mark.long
 def test_the_provenance_has_a_digest_of_the_code(finished):
-    package = finished.folder / "src/sampled_metrics"
+    source = finished.folder / "src"
     digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.*")):
-        if path.suffix != ".pyc":
-            digest.update(path.read_bytes())
+    for package in ("sampled_metrics", "sampled_metrics_study"):
+        for path in sorted((source / package).rglob("*.*")):
+            if path.suffix != ".pyc" and path.is_file():
+                digest.update(
+                    str(path.relative_to(source)).encode() + b"\0" + path.read_bytes()
+                )
     record = json.loads(finished.result("provenance.json"))
     assert record["code_sha256"] == digest.hexdigest()
 
@@ -110,12 +114,25 @@ def test_a_change_runs_only_what_depends_on_it(finished, path, values, expected)
 
 
 @pytest.mark.long
-def test_changed_code_makes_its_results_again(finished):
-    module = finished.folder / "src/sampled_metrics/study/tables.py"
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [
+        (
+            "sampled_metrics_study/data/split.py",
+            {*DATA, *SPLIT, *RANKS, *BELOW_RANKS, *THEORY},
+        ),
+        ("sampled_metrics_study/recommenders/factors.py", {*RANKS, *BELOW_RANKS}),
+        ("sampled_metrics_study/tables.py", {*BELOW_RANKS, *THEORY}),
+        ("sampled_metrics_study/figures/style.py", {*FIGURES, *THEORY, *CARD, *PAGE}),
+        ("sampled_metrics/pages/static/page.css", {*PAGE}),
+    ],
+)
+def test_changed_code_makes_its_results_again(finished, module, expected):
+    module = finished.folder / "src" / module
     before = module.read_text()
     try:
-        module.write_text(f"{before}# changed\n")
-        assert {*SPLIT, *RANKS, *BELOW_RANKS, *THEORY} <= finished.planned()
+        module.write_text(f"{before}\n")
+        assert finished.planned() == expected
         finished.snakemake("--touch")
         assert finished.planned() == set()
     finally:

@@ -1,4 +1,3 @@
-import hashlib
 import os
 import re
 import sys
@@ -20,10 +19,9 @@ if Path(ROOT, "src").is_dir():
     search = [f"{ROOT}/src", os.environ.get("PYTHONPATH")]
     os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, search)))
 
-import sampled_metrics
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.config import KEPT, REFERENCE, Study
-from sampled_metrics.study.departures import departures
+from sampled_metrics_study.config import KEPT, REFERENCE, Study, departures
+from sampled_metrics_study.steps import code_of
 
 
 def own(path):
@@ -56,12 +54,6 @@ except InputError as error:
 
 # Rules take their parameters from here, so that a changed setting makes the right steps again.
 config.update(STUDY.model_dump(mode="json", by_alias=True))
-
-# A parameter of all rules: changed code of the package makes its results again.
-SOURCES = sorted(
-    path for path in Path(sampled_metrics.__file__).parent.rglob("*.*") if path.suffix != ".pyc"
-)
-CODE = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()
 
 # Settings that are not the paper's; with any, no published number stands beside ours.
 DEPARTURES = departures(STUDY, Study.of(PAPERS, "config"))

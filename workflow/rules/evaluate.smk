@@ -18,7 +18,7 @@ rule exact:
         mem_mb=scaled(700, 400),
         runtime=scaled(10, 10),
     params:
-        code=CODE,
+        code=code_of("tables"),
         exact=config["exact"],
         metrics=config["experiment"]["metrics"],
     message:
@@ -65,7 +65,7 @@ rule tables:
         mem_mb=scaled(1500, 400),
         runtime=scaled(15, 10),
     params:
-        code=CODE,
+        code=code_of("tables"),
         experiment=config["experiment"],
     message:
         "Repeat the sampled evaluations and correct them: Tables 3 and 4, and the number to quote."

@@ -9,7 +9,7 @@ rule describe:
     conda:
         "../envs/study.yaml"
     params:
-        code=CODE,
+        code=code_of("data"),
         dataset=config["dataset"],
     message:
         "Record checksums and terms of the tables of events."

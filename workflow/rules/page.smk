@@ -20,7 +20,7 @@ rule page:
         mem_mb=scaled(1500, 40),
         runtime=scaled(10, 1),
     params:
-        code=CODE,
+        code=code_of("page"),
         study=config,
         identity=STUDY.identity(),
     message:

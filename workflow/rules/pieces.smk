@@ -21,7 +21,7 @@ rule train:
         mem_mb=scaled(700, 25),
         runtime=scaled(10, 1.5),
     params:
-        code=CODE,
+        code=code_of("ranking"),
         recommender=get_recommender,
     message:
         "Train {wildcards.recommender}."
@@ -45,7 +45,7 @@ rule rank:
         mem_mb=scaled(700, 25),
         runtime=scaled(10, 1.5),
     params:
-        code=CODE,
+        code=code_of("ranking"),
         recommender=get_recommender,
         block_size=config["ranking"]["block_size"],
     message:
@@ -68,7 +68,7 @@ rule gather:
         mem_mb=scaled(600, 15),
         runtime=scaled(10, 0.1),
     params:
-        code=CODE,
+        code=code_of("ranking"),
     message:
         "Concatenate the ranks of {wildcards.recommender}."
     script:

@@ -15,7 +15,7 @@ rule rank:
         mem_mb=scaled(700, 25),
         runtime=scaled(10, 1.5),
     params:
-        code=CODE,
+        code=code_of("ranking"),
         recommender=get_recommender,
         block_size=config["ranking"]["block_size"],
     message:

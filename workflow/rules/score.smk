@@ -26,7 +26,7 @@ rule scorecard:
         mem_mb=scaled(1500, 40),
         runtime=scaled(10, 1),
     params:
-        code=CODE,
+        code=code_of("figures"),
         departures=DEPARTURES,
     message:
         "Compare every published cell with ours."

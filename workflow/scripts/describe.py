@@ -3,10 +3,10 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from sampled_metrics._base.files import write_json
-from sampled_metrics.study.datasets.fetch import describe_tables
-from sampled_metrics.study.datasets.settings import DatasetSettings
-from sampled_metrics.study.scripts import step
+from sampled_metrics_study.data.archive import describe_tables
+from sampled_metrics_study.data.settings import DatasetSettings
+from sampled_metrics_study.files import write_json
+from sampled_metrics_study.steps import step
 
 with step(snakemake):
     settings = DatasetSettings(**snakemake.params.dataset)

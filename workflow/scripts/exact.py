@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-from sampled_metrics._base.files import write_table
-from sampled_metrics.study.against_samples import allowed_ranges
-from sampled_metrics.study.printed import write_exact
-from sampled_metrics.study.reading import read_by_name, sources
-from sampled_metrics.study.scripts import step
-from sampled_metrics.study.settings import ExactSettings
-from sampled_metrics.study.tables import exact_table
+from sampled_metrics_study.exact import allowed_ranges, exact_table, write_exact
+from sampled_metrics_study.experiment import read_by_name, sources
+from sampled_metrics_study.files import write_table
+from sampled_metrics_study.settings import ExactSettings
+from sampled_metrics_study.steps import step
 
 output = snakemake.output
 with step(snakemake):

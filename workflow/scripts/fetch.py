@@ -3,11 +3,11 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from sampled_metrics._base.errors import UnreachableError
-from sampled_metrics._base.files import write_json, write_text
-from sampled_metrics.study.datasets.fetch import fetch
-from sampled_metrics.study.datasets.settings import DatasetSettings
-from sampled_metrics.study.scripts import step
+from sampled_metrics._base.files import write_text
+from sampled_metrics_study.data.archive import UnreachableError, fetch
+from sampled_metrics_study.data.settings import DatasetSettings
+from sampled_metrics_study.files import write_json
+from sampled_metrics_study.steps import step
 
 log = snakemake.log[0]
 with step(snakemake):

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from sampled_metrics.study.curves import recommenders
-from sampled_metrics.study.figures import write_figure
-from sampled_metrics.study.likely import errors_against_samples
-from sampled_metrics.study.reading import read_by_name, sources
-from sampled_metrics.study.scripts import step
-from sampled_metrics.study.settings import ExperimentSettings
+from sampled_metrics_study.experiment import read_by_name, sources
+from sampled_metrics_study.figures import write_figure
+from sampled_metrics_study.figures.errors import errors_against_samples
+from sampled_metrics_study.figures.figure5 import rank_distribution
+from sampled_metrics_study.figures.figure6 import recall_against_samples
+from sampled_metrics_study.settings import ExperimentSettings
+from sampled_metrics_study.steps import step
 
 with step(snakemake):
     ranks = read_by_name([Path(path) for path in snakemake.input.ranks])
@@ -17,7 +18,8 @@ with step(snakemake):
         band = Path(snakemake.input.band)
     note = f"Ranks: {sources(records.source for records in ranks.values())}"
     drawn = {
-        **recommenders(ranks, settings, band),
+        5: rank_distribution(ranks),
+        6: recall_against_samples(ranks, settings, band),
         "errors": errors_against_samples(ranks, settings),
     }
     for number, table in drawn.items():

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from sampled_metrics._base.files import write_json, write_text
+from sampled_metrics._base.files import write_text
 from sampled_metrics.pages import render
-from sampled_metrics.study.page import collect
-from sampled_metrics.study.provenance import provenance
-from sampled_metrics.study.scripts import refuse_edited, step
+from sampled_metrics_study.files import write_json
+from sampled_metrics_study.page import collect, provenance
+from sampled_metrics_study.steps import refuse_edited, step
 
 inputs = snakemake.input
 study = snakemake.params.study

@@ -4,11 +4,16 @@ from pathlib import Path
 
 from sampled_metrics._base.errors import collected, reading
 from sampled_metrics.ranks.data import question_ranks
-from sampled_metrics.study.datasets.split import load_split, require_candidates
-from sampled_metrics.study.pieces import rank_piece, read_aligned, users_of_piece
-from sampled_metrics.study.recommenders import create, load_recommender
-from sampled_metrics.study.recommenders.external import read_scores
-from sampled_metrics.study.scripts import step
+from sampled_metrics_study.data.split import load_split
+from sampled_metrics_study.recommenders import create, load_recommender
+from sampled_metrics_study.recommenders.ranking import (
+    rank_piece,
+    read_aligned,
+    read_scores,
+    require_candidates,
+    users_of_piece,
+)
+from sampled_metrics_study.steps import step
 
 with step(snakemake) as logger, collected() as asked:
     split = load_split(Path(snakemake.input.split))

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from sampled_metrics._base.files import write_json
-from sampled_metrics.study.datasets.prepare import split_of
-from sampled_metrics.study.datasets.settings import DatasetSettings, FilterSettings, SplitSettings
-from sampled_metrics.study.datasets.split import save_split
-from sampled_metrics.study.scripts import step
+from sampled_metrics_study.data.settings import DatasetSettings, FilterSettings, SplitSettings
+from sampled_metrics_study.data.split import save_split, split_of
+from sampled_metrics_study.files import write_json
+from sampled_metrics_study.steps import step
 
 with step(snakemake):
     split, record = split_of(

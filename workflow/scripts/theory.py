@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-from sampled_metrics.study.cells import read_published
-from sampled_metrics.study.curves import theory
-from sampled_metrics.study.figures import write_figure
-from sampled_metrics.study.printed import write_tables
-from sampled_metrics.study.scripts import step
-from sampled_metrics.study.settings import ToySettings
-from sampled_metrics.study.tables import toy_tables
+from sampled_metrics_study.figures import write_figure
+from sampled_metrics_study.figures.figure1_to_4 import theory
+from sampled_metrics_study.settings import ToySettings
+from sampled_metrics_study.steps import step
+from sampled_metrics_study.tables import read_published, toy_tables, write_tables
 
 output = snakemake.output
 with step(snakemake):

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from sampled_metrics.study.datasets.split import load_split
-from sampled_metrics.study.recommenders import create, save_recommender
-from sampled_metrics.study.scripts import step
+from sampled_metrics_study.data.split import load_split
+from sampled_metrics_study.recommenders import create, save_recommender
+from sampled_metrics_study.steps import step
 
 with step(snakemake):
     split = load_split(Path(snakemake.input.split))

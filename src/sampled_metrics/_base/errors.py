@@ -86,10 +86,6 @@ class InputWarning(UserWarning):
     __module__ = "sampled_metrics"
 
 
-class UnreachableError(InputError):
-    """The publisher's server could not be reached; the data may be sound."""
-
-
 @contextmanager
 def reading(path: object) -> Iterator[None]:
     """Name a file or a recommender in errors and questions about it; other data has no name."""

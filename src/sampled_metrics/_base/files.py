@@ -1,7 +1,5 @@
 """Writing files so that a name never holds half a result, reading them with one-line errors."""
 
-import hashlib
-import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +9,6 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-import pandas as pd
 
 from sampled_metrics._base.errors import NO_MEMORY, InputError
 
@@ -77,12 +74,6 @@ def _is_stream(path: Path) -> bool:
     return str(path.parent) in {"/dev", "/dev/fd"} or path.is_relative_to("/proc")
 
 
-def checksum(path: str | Path, kind: str = "sha256") -> str:
-    """Return the hash of a file, of a kind that `hashlib` knows, in hexadecimal."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, kind).hexdigest()
-
-
 def require_output(path: Path, suffixes: Sequence[str], inputs: Iterable[object]) -> None:
     """Raise InputError for a file to write whose suffix is of something else, or that is read."""
     if path.suffix.lower() not in ("", *suffixes):
@@ -107,11 +98,6 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_json(path: Path, content: object) -> None:
-    """Write `content` as indented JSON, all or nothing."""
-    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-
-
 def require_file(path: Path, noun: str) -> None:
     """Raise InputError unless `path` is a file that is not empty."""
     with reading_as(path, noun):
@@ -132,31 +118,6 @@ def write_parquet(
     arrays = {name: values for name, values in columns.items() if values is not None}
     with replacing(path) as temporary:
         parquet.write_table(pa.table(arrays, metadata=metadata), temporary)
-
-
-def read_json(path: Path) -> Any:
-    """Read JSON."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"not JSON ({error})", path=path) from error
-
-
-def write_table(table: pd.DataFrame, path: Path, number_format: str | None = None) -> None:
-    """Write a table as CSV with Unix line ends; `number_format` is for floats, such as `%.4f`."""
-    write_text(path, table.to_csv(index=False, float_format=number_format, lineterminator="\n"))
-
-
-def read_table(
-    path: Path, columns: Sequence[str], texts: Sequence[str] = (), **options: Any
-) -> pd.DataFrame:
-    """Read a CSV file with at least `columns`; `texts` among them are not parsed as numbers."""
-    with reading_as(path, "CSV"):
-        table = pd.read_csv(path, converters=dict.fromkeys(texts, str), **options)
-    for name in columns:
-        if name not in table.columns:
-            raise InputError(f"lacks column {name}; found {', '.join(table)}", path=path)
-    return table
 
 
 def read_array(path: Path, noun: str, **options: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,7 +11,6 @@ from sampled_metrics._base.arrays import Array
 from sampled_metrics._base.errors import InputError
 
 Matrix: TypeAlias = "sparse.sparray | sparse.spmatrix | Array"
-PLACES = ("shape", "indptr", "indices")  # arrays that say where a table has entries
 
 
 def with_numbers_of_scipy(matrix: Any) -> Any:
@@ -51,20 +49,3 @@ def marked(table: Matrix) -> sparse.csr_array:
     ones = canonical(table)
     ones.data = np.ones(ones.nnz)
     return ones
-
-
-def structure(table: sparse.csr_array, name: str = "") -> dict[str, Any]:
-    """Return the places of a table's entries, as arrays for `numpy.savez` with prefixed names."""
-    return {name + part: np.asarray(getattr(table, part)) for part in PLACES}
-
-
-def from_structure(
-    arrays: Mapping[str, Array], name: str = "", data: Array | None = None
-) -> sparse.csr_array:
-    """Return the table of arrays that `structure` returned, with its entries or with ones."""
-    shape, indptr, indices = (arrays[name + part] for part in PLACES)
-    if any(x.dtype.kind not in "iu" for x in (shape, indptr, indices)):
-        raise InputError("damaged sparse matrix (its structure is no whole numbers)")
-    if data is None:
-        data = np.ones(indices.size)
-    return canonical(sparse.csr_array((data, indices, indptr), tuple(shape)))

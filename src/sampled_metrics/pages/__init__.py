@@ -20,7 +20,7 @@ def render(
     scripts: Sequence[str] = SCRIPTS,
     styles: Sequence[str] = ("page", "leaderboard"),
 ) -> str:
-    """Return the page of the content that `study.page.collect` and others here collect.
+    """Return the page of the content that `sampled_metrics_study.page.collect` and others collect.
 
     All texts in `content` are escaped; scripts, styles, numbers and downloads are embedded.
     """

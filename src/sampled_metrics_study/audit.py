@@ -1,0 +1,429 @@
+"""Which reading of the paper's text gives which of its printed numbers.
+
+    MOVIELENS_ARCHIVE=ml-1m.zip python -m sampled_metrics_study.audit
+
+Where the text of Krichene and Rendle leaves a choice, or says something else than the numbers
+show, each reading is computed by the study's own functions and compared with the published cell.
+Writes results/reference/audit.csv and audit.md.
+
+With the word `future` it writes docs/measured/future.md instead: leave-last-out trains on events
+that are later than other users' held-out ones. For each held-out event this counts the training
+events after its time, and averages over the users.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sampled_metrics import rank
+from sampled_metrics._base.arrays import Float, Int, generator, one_thread
+from sampled_metrics._base.text import table_of
+from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.metrics import Measure, parse_measure, values
+from sampled_metrics.ranks import Ranks
+from sampled_metrics_study.claims.starts import (
+    HALF,
+    TOP,
+    in_worst_bucket,
+    means_over_orders,
+    users_by_rank,
+)
+from sampled_metrics_study.data.split import leave_last_out
+from sampled_metrics_study.experiment import expected_estimates
+from sampled_metrics_study.paper import REFERENCE, ROOT, Paper, read_paper
+from sampled_metrics_study.recommenders.factors import ALS
+
+HALF_UNIT = 0.005  # of the last printed digit, in percent
+RECALL, NDCG, AP, AUC = METRICS = [
+    parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc")
+]
+STARTS, SCALES, ITERATIONS = 8, (0.001, 0.01, 0.1, 1.0), (2, 3, 4, 6, 8, 15)
+ORDERS_OF_TIES = 300
+REPETITIONS = 100  # of the published means
+WITHOUT, WITH = "without-replacement", "with-replacement"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number in percent, or of users; `published` is the print, or a bound such as `< 300`."""
+
+    name: str
+    value: float
+    published: str
+    tolerance: float
+
+    @property
+    def is_reproduced(self) -> bool:
+        """Whether the published number follows."""
+        sign, _, bound = self.published.rpartition(" ")
+        if sign == "<":
+            return self.value < float(bound)
+        if sign == ">":
+            return self.value > float(bound)
+        return abs(self.value - float(self.published)) <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A quantity under one reading of a topic."""
+
+    topic: str
+    reading: str
+    quantity: Quantity
+
+
+Found = Iterator[tuple[str, Quantity]]
+
+
+def percent(measure: Measure, ranks: Ranks, ties: str = "expected") -> float:
+    """Exact metric in percent."""
+    return 100 * float(values(measure, ranks, ties).mean())
+
+
+def over_ties(paper: Paper, measure: Measure, ranks: Ranks) -> tuple[float, float]:
+    """Mean and standard deviation of an exact metric over random orders of the ties."""
+    seed = paper.study.experiment.seed
+    orders = (generator(seed, "audit", i) for i in range(ORDERS_OF_TIES))
+    means = 100 * means_over_orders(measure, ranks, orders)
+    return float(means.mean()), float(means.std(ddof=1))
+
+
+def exact(paper: Paper, name: str, ranks: Ranks) -> Iterator[Quantity]:
+    """Exact metrics; the published number is one order of the ties, ours the mean over all."""
+    for measure in METRICS:
+        spread = 0.0
+        if ranks.n_tied.mean() >= 1:
+            _, spread = over_ties(paper, measure, ranks)
+        yield Quantity(
+            name=f"{name}, {measure.label}, exact",
+            value=percent(measure, ranks),
+            published=paper.cell(name, measure),
+            tolerance=3 * spread + HALF_UNIT,
+        )
+
+
+def estimate(
+    paper: Paper, ranks: Ranks, name: str, estimator: str, measure: Measure, **settings: object
+) -> Quantity:
+    """Expectation of a cell of Table 3, with other settings of the experiment."""
+    changed = paper.study.experiment.replaced(
+        estimators=(estimator,), metrics=(str(measure),), **settings
+    )
+    moments = expected_estimates(ranks, changed)
+    column = parse_estimator(estimator).label
+    return Quantity(
+        name=f"{name}, {measure.label}, {column}",
+        value=100 * moments.mean.item(),
+        published=paper.cell(name, measure, column),
+        tolerance=300 * moments.sd.item() / REPETITIONS**0.5 + HALF_UNIT,
+    )
+
+
+def ties_of_the_split(paper: Paper) -> Found:
+    """Exact metrics of Y by the rule that picks one of several last events."""
+    for rule in ("ncf", "first", "last", "random"):
+        rng = generator(paper.study.experiment.seed, "audit", "split")
+        split = leave_last_out(paper.interactions, rule, rng)
+        for quantity in exact(paper, "Y", paper.ranks("Y", split)):
+            yield f"tie_break: {rule}", quantity
+
+
+def candidates(paper: Paper) -> Found:
+    """AUC of Y among the user's candidates, and among the catalogue."""
+    own = paper.ranks("Y")
+    n_items = np.full(len(own), paper.split.item_ids.size)
+    whole = Ranks(n_items, own.n_better, own.n_tied)
+    readings = {"n = catalogue minus the user's training items": own, "n = whole catalogue": whole}
+    for reading, ranks in readings.items():
+        value = percent(AUC, ranks)
+        yield reading, Quantity("Y, AUC, exact", value, paper.cell("Y", AUC), HALF_UNIT)
+
+
+def starts_of_x(paper: Paper) -> Found:
+    """Exact metrics of X by iterations and scale of the random start, mean of some starts."""
+    settings = paper.entry("X").settings
+    data = paper.split
+    for scale in SCALES:
+        found = np.empty((STARTS, len(ITERATIONS), len(METRICS)))
+        for seed in range(STARTS):
+            model = ALS(settings.replaced(start=scale, seed=seed))
+            # One training passes through all numbers of iterations.
+            for stage, vectors in enumerate(model.stages(data.train, ITERATIONS)):
+                ranks = rank(vectors, data.train, data.held_out)
+                found[seed, stage] = [percent(measure, ranks) for measure in METRICS]
+        for stage, iterations in enumerate(ITERATIONS):
+            reading = f"{iterations} iterations from U[0, {scale:g}), mean of {STARTS} starts"
+            for place, measure in enumerate(METRICS):
+                of_starts = found[:, stage, place]
+                # The published number is one more start, and the mean of ours is uncertain too.
+                spread = float(of_starts.std(ddof=1)) * (1 + 1 / STARTS) ** 0.5
+                quantity = Quantity(
+                    name=f"X, {measure.label}, exact",
+                    value=float(of_starts.mean()),
+                    published=paper.cell("X", measure),
+                    tolerance=2 * spread + HALF_UNIT,
+                )
+                yield reading, quantity
+
+
+def trainings(name: str, readings: Mapping[str, Mapping[str, Any]]) -> Callable[[Paper], Found]:
+    """Return a topic: exact metrics of a recommender with other settings."""
+
+    def measured(paper: Paper) -> Found:
+        for reading, settings in readings.items():
+            for quantity in exact(paper, name, paper.ranks(name, **settings)):
+                yield reading, quantity
+
+    return measured
+
+
+def ties_of_z(paper: Paper) -> Found:
+    """AP and AUC of Z by the order of its ties, exact and sampled."""
+    ranks = paper.ranks("Z")
+    for measure in (AP, AUC):
+        name = f"Z, {measure.label}, exact"
+        published = paper.cell("Z", measure)
+        for ties in ("expected", "optimistic", "pessimistic"):
+            yield ties, Quantity(name, percent(measure, ranks, ties), published, HALF_UNIT)
+        mean, spread = over_ties(paper, measure, ranks)
+        reading = f"one random order (standard deviation {spread:.3f}, 3 of them allowed)"
+        yield reading, Quantity(name, mean, published, 3 * spread + HALF_UNIT)
+    for ties, words in (("random", "0 ... T"), ("paper", "0 ... T - 1")):
+        reading = f"sampled: place among T sampled ties drawn from {words}"
+        yield reading, estimate(paper, ranks, "Z", "sampled", AUC, ties=ties)
+
+
+def rank_distribution(paper: Paper) -> Found:
+    """Numbers of users that the text on Figure 5 names."""
+    counts = users_by_rank(paper.ranks("X"))
+    reading = "the start of this run"
+    yield reading, Quantity(f"X, {TOP}", counts[TOP], "2310", 0.5)
+    yield reading, Quantity(f"X, {HALF}", counts[HALF], "< 300", 0.0)
+    z = paper.ranks("Z")
+    for ties, width in product(("random", "pessimistic"), (100, 120, 370)):
+        words = ties.replace("random", "at random")
+        users = in_worst_bucket(z, ties, width)
+        reading = f"ties {words}, buckets of {width} ranks"
+        yield reading, Quantity("Z, worst bucket", users, "> 1600", 0.0)
+
+
+def items_of_corrections(paper: Paper) -> Found:
+    """BV 1 of Y by the n that the corrections use."""
+    ranks = paper.ranks("Y")
+    sizes = {"the mean number of candidates": ranks.mean_candidates}
+    sizes["the catalogue"] = paper.split.item_ids.size
+    for words, n in sizes.items():
+        found = estimate(paper, ranks, "Y", "bv:1", RECALL, n_items=n)
+        yield f"n = {n}, {words}", found
+    value = variance = 0.0
+    for n in np.unique(ranks.n_candidates):
+        own = ranks.take(ranks.n_candidates == n)
+        share = len(own) / len(ranks)
+        found = estimate(paper, own, "Y", "bv:1", RECALL, n_items=int(n))
+        deviation = (found.tolerance - HALF_UNIT) / 3
+        value += share * found.value
+        variance += (share * deviation) ** 2
+    tolerance = 3 * variance**0.5 + HALF_UNIT
+    yield "n of each user", Quantity(found.name, value, found.published, tolerance)
+
+
+def experiments(
+    cells: list[tuple[str, Measure]], readings: Mapping[str, Mapping[str, Any]]
+) -> Callable[[Paper], Found]:
+    """Return a topic: expected cells of Y with other settings of the experiment."""
+
+    def measured(paper: Paper) -> Found:
+        ranks = paper.ranks("Y")
+        for reading, settings in readings.items():
+            for estimator, measure in cells:
+                yield reading, estimate(paper, ranks, "Y", estimator, measure, **settings)
+
+    return measured
+
+
+AXES = {"nearest of each row, as printed": "row", "nearest of each column": "column"}
+SELVES = {"with the item itself": True, "without the item itself": False}
+DIVISORS = {"divided by m, as printed": "m", "divided by m+1": "m+1"}
+TOPICS: dict[str, Callable[[Paper], Found]] = {
+    "1. Section 6, split: which of several events at a user's last timestamp is held out": (
+        ties_of_the_split
+    ),
+    "2. Section 6.1, candidates: whether training items count in the n of AUC": candidates,
+    "3. Section 9, X: iterations and random start are not given": starts_of_x,
+    "4. Eq. 30, Y: divided by the row sum, or the numerator alone": trainings(
+        "Y",
+        {
+            "divided, as printed": {"normalise_scores": True},
+            "numerator alone": {"normalise_scores": False},
+        },
+    ),
+    "5. Eq. 27-29, Y: whether an item is similar to itself": trainings(
+        "Y",
+        {
+            "s_ii = 1 enters the row norm": {"self_similarity": True},
+            "s_ii = 0": {"self_similarity": False},
+        },
+    ),
+    "6. Eq. 28, Z: over which axis k' = 10 keeps the nearest, and the item itself": trainings(
+        "Z",
+        {
+            f"{axis}; {own}": {"neighbour_axis": AXES[axis], "self_similarity": SELVES[own]}
+            for axis, own in product(AXES, SELVES)
+        },
+    ),
+    "7. Ties of Z (its held-out item often scores 0, like thousands of others)": ties_of_z,
+    "8. Section 6.1, text on Figure 5: numbers of users by rank": rank_distribution,
+    "9. Section 6: whether the m = 100 negatives are drawn with replacement": experiments(
+        [("sampled", measure) for measure in (RECALL, NDCG, AP)],
+        {WITHOUT: {"sampling": WITHOUT}, WITH: {"sampling": WITH}},
+    ),
+    "10. Section 5: which n the corrections use": items_of_corrections,
+    "11. Section 5: noise model of the corrections (samples are drawn without replacement)": (
+        experiments(
+            [("bv:1", RECALL), ("bv:0.1", RECALL)],
+            {
+                "binomial": {"assumed_sampling": WITH},
+                "hypergeometric": {"assumed_sampling": WITHOUT},
+            },
+        )
+    ),
+    "12. Section 5.2: whether constrained least squares is also non-negative": experiments(
+        [("cls", RECALL)],
+        {
+            "non-increasing and at least 0": {"cls_nonnegative": True},
+            "non-increasing": {"cls_nonnegative": False},
+        },
+    ),
+    "13. Eq. 20: divisor and rounding of the rank estimate": experiments(
+        [("rank-estimate", measure) for measure in (RECALL, AP, AUC)],
+        {
+            f"{words}; {rounding}": {"divisor": DIVISORS[words], "rounding": rounding}
+            for words, rounding in product(DIVISORS, ("floor", "linear"))
+        },
+    ),
+}
+LONGEST_FIRST = sorted(TOPICS, key=lambda topic: "iterations" not in topic)
+INTRODUCTION = """\
+# Where the paper's text and its numbers part
+
+Krichene and Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020, leaves some choices
+open, and in a few places its text says something else than its numbers show. Each way to read such
+a place is measured below on MovieLens 1M, beside the published number. `yes` marks a reading from
+which the published number follows: to the printed digits where it is deterministic, within three
+standard errors of the published mean of 100 repetitions, plus half a unit of the last digit, where
+it is sampled (ours is then the closed-form expectation). For X, within two standard deviations of
+the difference between its start and the mean of ours; where ties move an exact metric (Z), within
+three standard deviations over random orders of the ties. Metrics are in percent.
+
+Where the paper says nothing, a choice was made: 4 iterations of X because its AUC says so; the
+paper gives no number (topic 3).
+
+`make audit` writes this page."""
+
+
+def page(table: pd.DataFrame) -> Iterator[str]:
+    """Text and tables of the page, one table per topic."""
+    yield INTRODUCTION
+    for topic, rows in table.groupby("topic", sort=False):
+        agreeing = [
+            str(reading)
+            for reading, cells in rows.groupby("reading", sort=False)
+            if (cells["reproduces"] == "yes").all()
+        ]
+        yield f"\n## {topic}\n"
+        yield f"Reproduced in all rows by: {'; '.join(agreeing) or 'no reading'}.\n"
+        above = rows["reading"].shift()
+        shown = pd.DataFrame()
+        shown["reading"] = rows["reading"].mask(rows["reading"] == above, "")
+        shown["quantity"] = rows["quantity"]
+        shown["ours"] = [f"{value:.3f}".removesuffix(".000") for value in rows["value"]]
+        shown["published"] = rows["published"]
+        shown["reproduces it"] = rows["reproduces"]
+        lines = [
+            {str(name): cell for name, cell in row.items()} for row in shown.to_dict("records")
+        ]
+        yield table_of(lines, "pipe")
+
+
+@one_thread()
+def readings_of(topic: str) -> list[Reading]:
+    """Measure the readings of a topic."""
+    paper = read_paper()
+    began = time.process_time()
+    found = [Reading(topic, reading, quantity) for reading, quantity in TOPICS[topic](paper)]
+    print(f"{topic}: {len(found)} rows, {time.process_time() - began:.0f} s CPU", flush=True)
+    return found
+
+
+def main() -> None:
+    """Measure all readings, in the order of the paper's sections, and write both files."""
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        jobs = {topic: pool.submit(readings_of, topic) for topic in LONGEST_FIRST}
+        readings = [one for topic in TOPICS for one in jobs[topic].result()]
+    table = pd.DataFrame(
+        {
+            "topic": [one.topic for one in readings],
+            "reading": [one.reading for one in readings],
+            "quantity": [one.quantity.name for one in readings],
+            "value": [f"{one.quantity.value:.4f}" for one in readings],
+            "published": [one.quantity.published for one in readings],
+            "tolerance": [f"{one.quantity.tolerance:.4f}" for one in readings],
+            "reproduces": ["yes" if one.quantity.is_reproduced else "no" for one in readings],
+        }
+    )
+    table.to_csv(REFERENCE / "audit.csv", index=False)
+    table["value"] = [one.quantity.value for one in readings]
+    (REFERENCE / "audit.md").write_text("\n".join(page(table)) + "\n", encoding="utf-8")
+
+
+PAGE = """\
+# Training events from the future
+
+Of the {events:,} training events of the paper's split of MovieLens 1M, {share:.1f} % on average are
+later than the held-out event of a user: of its {users:,} users, half have more than {median:.1f} %.
+
+`make future` writes this page.
+"""
+
+
+def shares_later(training: Int, held_out: Int) -> Float:
+    """Share of the training times that are later than each held-out time."""
+    ordered = np.sort(training)
+    not_later = np.searchsorted(ordered, held_out, side="right")
+    return 1 - not_later / ordered.size
+
+
+def future() -> None:
+    """Find the times of the held-out events, and write the page."""
+    paper = read_paper()
+    data, split = paper.interactions, paper.split
+    times = data.times("leave-last-out")
+    item_of = dict(zip(split.user_ids.tolist(), split.item_ids[split.held_out], strict=True))
+    events = zip(data.user.tolist(), data.item.tolist(), strict=True)
+    is_held_out = np.array([item_of[user] == item for user, item in events])
+    if is_held_out.sum() != split.held_out.size:
+        raise SystemExit("the events of the archive do not fit the split")
+    shares = 100 * shares_later(times[~is_held_out], times[is_held_out])
+    page = PAGE.format(
+        events=split.train.nnz,
+        users=shares.size,
+        share=shares.mean(),
+        median=np.median(shares),
+    )
+    (ROOT / "docs/measured/future.md").write_text(page, encoding="utf-8")
+    print(page)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["future"]:
+        future()
+    else:
+        main()

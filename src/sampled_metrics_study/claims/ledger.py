@@ -1,0 +1,141 @@
+"""The sentences of the paper with a number or an order in them, each measured.
+
+`claims.csv` has the sentences. Those about the theory and the toy recommenders are the same in
+every run, so the file holds what was found and a test recomputes it. For a sentence about X, Y and
+Z it names a method of `Run`, which is also measured on the printed tables and on other starts of X.
+
+`python -m sampled_metrics_study.claims.ledger RUN REFERENCE PAGE` writes the page: RUN is the
+folder of a study with the paper's settings, and REFERENCE has the tables of other starts of X.
+"""
+
+import csv
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from sampled_metrics._base.files import write_text
+from sampled_metrics_study.claims import starts
+from sampled_metrics_study.claims.run import Run, comparable_run, printed_run
+from sampled_metrics_study.experiment import read_by_name, sources
+from sampled_metrics_study.files import read_table, write_table
+from sampled_metrics_study.scorecard import SCORECARD
+from sampled_metrics_study.tables import TEXTS, markdown, read_cells, read_published, read_texts
+
+NOT_MEASURED = "not computed in this run, or not with the paper's settings"
+HOLDS = "holds"
+DEPENDS = "depends on the start"
+DOES_NOT = "does not hold"
+PUBLISHED = Path("config/paper/tables.csv")
+OFTEN = 0.95  # share of runs in which a claim must hold to hold in general
+_INTRODUCTION = """\
+Each sentence of Krichene and Rendle, "On Sampled Metrics for Item Recommendation" (KDD 2020), that
+has a number or an order in it, and one of the article of 2022, in its own words where they are
+short, beside what it was measured to be. *published* is the paper's number, or what its printed
+tables give. Metrics are in percent. Sampled ones and counts of Table 4 are expectations; a count
+of 100 draws scatters around its own by 3 where that is 90, by 5 where it is 50.
+
+- `holds`: as stated; a sentence that depends on the random start of X in at least 95 % of this run
+  and of those with other starts.
+- `depends on the start`: true of some runs, but of fewer than 95 %; the note says of which.
+- `does not hold`: of what was measured.
+- `slip`: a misprint or a wrong word that no number depends on.
+- `rounding`: roughly right. `cannot be told`: the paper does not say what to measure."""
+COLUMNS = ["section", "claim", "published", "ours", "verdict", "note"]
+
+
+def ledger(run: Run, printed: Run, starts: Iterable[Run]) -> pd.DataFrame:
+    """Measure all claims; one row each: section, claim, published, ours, verdict, note."""
+    others = list(starts)
+    table = pd.DataFrame([_row(claim, run, printed, others) for claim in claims()])
+    return table.rename(columns={"quote": "claim"})[COLUMNS]
+
+
+def claims() -> list[dict[str, str]]:
+    """Read `claims.csv`."""
+    with Path(__file__).with_name("claims.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _row(claim: dict[str, str], run: Run, printed: Run, starts: Sequence[Run]) -> dict[str, str]:
+    """Measure a claim, or take what `claims.csv` says of it."""
+    if not claim["measurement"]:
+        return claim
+    try:
+        return {**claim, **_measured(claim, run, printed, starts)}
+    except LookupError:
+        return {**claim, "ours": "", "verdict": "not measured", "note": NOT_MEASURED}
+
+
+def _measured(
+    claim: dict[str, str], run: Run, printed: Run, starts: Sequence[Run]
+) -> dict[str, str]:
+    """Measure a claim; LookupError where a run lacks what it is about."""
+    name = claim["measurement"]
+    holds, ours = run.measure(name)
+    published = claim["published"]
+    in_print = True  # where the paper says it in words
+    notes = [claim["note"]]
+    if not published:
+        in_print, published = printed.measure(name)
+    verdict = HOLDS if holds else DOES_NOT
+    if claim["varies_with"]:
+        of_starts = [start.measure(name)[0] for start in starts]
+        verdict, note = _over_starts(of_starts, in_print=in_print, holds=holds)
+        notes.append(note)
+    if in_print != holds and not claim["published"]:
+        of_print = HOLDS if in_print else DOES_NOT
+        notes.append(f"{of_print} in the published tables")
+    if claim["if_not"] and not holds:
+        verdict = claim["if_not"]
+    note = "; ".join(filter(None, notes))
+    return {"published": published, "ours": ours, "verdict": verdict, "note": note}
+
+
+def _over_starts(of_starts: Sequence[bool], *, in_print: bool, holds: bool) -> tuple[str, str]:
+    """Judge a claim by the share of runs of which it is true, and say of which."""
+    others = f"{sum(of_starts)} of {len(of_starts)} others"
+    n_true = sum(of_starts, holds)
+    if n_true == 0:
+        return DOES_NOT, ""
+    if n_true / (len(of_starts) + 1) >= OFTEN:
+        return HOLDS, f"true of {others}"
+    runs = ["the published run"] * in_print + ["this one"] * holds
+    return DEPENDS, f"true of {', '.join([*runs, others])}"
+
+
+def write_claims(ledger: pd.DataFrame, ranks: str, path: Path, md: Path) -> None:
+    """Write the ledger as CSV, and as Markdown below the number of claims by verdict."""
+    write_table(ledger, path)
+    counts = [*ledger["verdict"].value_counts().items(), ("all", len(ledger))]
+    parts = (
+        "# Claims of the paper",
+        f"Ranks: {ranks}.",
+        _INTRODUCTION,
+        markdown(pd.DataFrame(counts, columns=["verdict", "claims"]), decimals=0),
+        markdown(ledger.apply(lambda column: column.str.replace("|", "\\|"))),
+    )
+    write_text(md, "\n\n".join(parts) + "\n")
+
+
+def main() -> None:
+    """Write the ledger of claims as a page, and as CSV to the reference run."""
+    results, reference, page = map(Path, sys.argv[1:])
+    ranks = read_by_name(sorted(results.glob("ranks/*.parquet")))
+    ours = read_cells([results / f"cells/table{number}.csv" for number in (3, 4)])
+    card = read_texts(results / "scorecard.csv", SCORECARD).astype({"table": int})
+    figure6 = read_table(results / "figures/figure6.csv", ["kind"])
+    by_start = read_table(reference / "starts.csv", starts.COLUMNS, TEXTS)
+    found = ledger(
+        comparable_run(ours, card, ranks, figure6),
+        printed_run(read_published(PUBLISHED)),
+        [Run(rows) for _, rows in by_start.groupby("start")],
+    )
+    source = sources(records.source for records in ranks.values())
+    write_claims(found, source, reference / "claims.csv", page)
+    print(*found["verdict"].value_counts().items())
+
+
+if __name__ == "__main__":
+    main()

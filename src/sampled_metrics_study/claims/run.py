@@ -1,0 +1,290 @@
+"""Numbers of a run, and what the paper says of them: the methods that `claims.csv` names."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sampled_metrics._base.arrays import Float
+from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.ranks import Ranks
+from sampled_metrics_study.claims.starts import SIZES, USERS, in_worst_bucket, users_by_rank
+from sampled_metrics_study.scorecard import NOT_COMPARABLE
+from sampled_metrics_study.tables import COUNTS, EXACT, KEY, SAMPLED, of_hundred
+
+Found = tuple[bool | np.bool_, str]  # whether a claim holds, and what was measured
+
+NAMES = "XYZ"
+PAIRS = ("X vs Y", "X vs Z", "Y vs Z")
+TOP_HEAVY = ("Recall@10", "NDCG@10", "AP")
+METRICS = (*TOP_HEAVY, "AUC")
+BV = [parse_estimator(f"bv:{gamma}").label for gamma in (1, 0.1, 0.01, 0.001)]
+LOW_GAMMA = BV[1:]
+BEST = BV[1]  # that section 6.3 prefers
+RANK_ESTIMATE = parse_estimator("rank-estimate").label
+CLS = parse_estimator("cls").label
+CORRECTIONS = [RANK_ESTIMATE, CLS, *BV]
+_EQUAL = 1e-9
+
+
+def ranked(values: Mapping[str, float]) -> str:
+    """Names from best to worst, such as `B = C > A`; equal ones in alphabetical order."""
+    levels = []
+    for value in sorted(set(values.values()), reverse=True):
+        levels.append(" = ".join(sorted(name for name in values if values[name] == value)))
+    return " > ".join(levels)
+
+
+def _listed(values: Mapping[str, float]) -> str:
+    """Names from best to worst with their values: `Z 9.42, X 7.60`."""
+    names = sorted(values, key=values.__getitem__, reverse=True)
+    return ", ".join(f"{name} {values[name]:.2f}" for name in names)
+
+
+def _each(parts: Mapping[str, Any], form: str = "{}") -> str:
+    """What was found for each metric or estimator: `AP: A > B; AUC: B > A`."""
+    return "; ".join(f"{name}: {form.format(part)}" for name, part in parts.items())
+
+
+class Run:
+    """Cells of Tables 3 and 4 and numbers on Figures 5 and 6: of this run, or printed, or others.
+
+    Methods that return `Found` are named in `claims.csv`, with arguments after `|`.
+    """
+
+    def __init__(self, cells: pd.DataFrame, ranks: Mapping[str, Ranks] | None = None) -> None:
+        kinds = cells.columns.intersection(["expected", "expected_std"])
+        self._numbers = {kind: cells.set_index(KEY)[kind].to_dict() for kind in kinds}
+        self.ranks = ranks or {}
+
+    def measure(self, claim: str) -> tuple[bool, str]:
+        """Measure a claim, such as `size|Sampled|1001|inf`."""
+        name, *arguments = claim.split("|")
+        holds, words = getattr(self, name)(*arguments)
+        return bool(holds), words
+
+    def at(self, *cell: str, table: int = 3, kind: str = "expected") -> float:
+        """Return a cell by row, metric and column; KeyError if it was not computed."""
+        return float(self._numbers[kind][table, *cell])
+
+    def cells(
+        self, column: str, metrics: Sequence[str] = TOP_HEAVY, kind: str = "expected"
+    ) -> Float:
+        """Return a column of Table 3, shape (metrics, recommenders)."""
+        rows = [[self.at(name, metric, column, kind=kind) for name in NAMES] for metric in metrics]
+        return np.array(rows)
+
+    def means(self, metric: str, column: str) -> dict[str, float]:
+        """Return a column of Table 3 for a metric, by recommender."""
+        return {name: self.at(name, metric, column) for name in NAMES}
+
+    def bias(self, column: str, metrics: Sequence[str] = TOP_HEAVY) -> Float:
+        """Return how far the means of an estimator are from the exact metrics."""
+        return np.abs(self.cells(column, metrics) - self.cells(EXACT, metrics))
+
+    def biases(self, column: str, metrics: Sequence[str] = TOP_HEAVY) -> Float:
+        """Return the bias of an estimator over that of the uncorrected metric."""
+        return self.bias(column, metrics) / self.bias(SAMPLED, metrics)
+
+    def sds(self, column: str) -> Float:
+        """Return the standard deviations of an estimator over sampling."""
+        return self.cells(column, kind="expected_std")
+
+    def counts(self, column: str) -> dict[tuple[str, str], float]:
+        """Return a column of Table 4 by pair and metric."""
+        keys = product(PAIRS, METRICS)
+        return {key: self.at(*key, column, table=COUNTS) for key in keys}
+
+    # Section 6.1 and Figure 5.
+
+    def number_of_ranks(self) -> Found:
+        users = {len(self.ranks[name]) for name in NAMES}
+        return users == {6040}, f"{max(users):,}"
+
+    def users_in_the_worst_bucket(self) -> Found:
+        random = in_worst_bucket(self.ranks["Z"], "random")
+        last = in_worst_bucket(self.ranks["Z"], "pessimistic")
+        return random > 1600, f"{random:,} with ties at random, {last:,} with ties ranked last"
+
+    def users(self, which: str, low: str, high: str) -> Found:
+        users = int(self.at("X", USERS[1], which, table=USERS[0]))
+        return int(low) <= users <= int(high), f"{users:,} of X"
+
+    # Section 6.2: sampled metrics.
+
+    def order(self, column: str, best: str, *metrics: str) -> Found:
+        values = [self.means(metric, column) for metric in metrics]
+        holds = all(ranked(by_name).startswith(best) for by_name in values)
+        return holds, _each(dict(zip(metrics, map(_listed, values), strict=True)))
+
+    def deviations_below_the_bias(self) -> Found:
+        sd = self.sds(SAMPLED)
+        bias = self.bias(SAMPLED)
+        deviations = f"deviations {sd.min():.2f} to {sd.max():.2f}"
+        words = f"{deviations}, bias {bias.min():.1f} to {bias.max():.1f}"
+        return (10 * sd < bias).all(), words
+
+    def worst_becomes_the_best(self) -> Found:
+        metrics = ("NDCG@10", "AP")
+        is_best, words = self.order(SAMPLED, "X", *metrics)
+        is_worst = all(ranked(self.means(metric, EXACT)).endswith("X") for metric in metrics)
+        return is_best and is_worst, words
+
+    def order_of_y_and_z(self) -> Found:
+        sampled = {metric: self.means(metric, SAMPLED) for metric in ("NDCG@10", "AP")}
+        holds = all(by_name["Z"] > by_name["Y"] for by_name in sampled.values())
+        return holds, _each(sampled, "Z {0[Z]:.2f}, Y {0[Y]:.2f}")
+
+    def auc_is_consistent(self) -> Found:
+        exact = self.means("AUC", EXACT)
+        sampled = self.means("AUC", SAMPLED)
+        words = f"exact {_listed(exact)}; sampled {_listed(sampled)}"
+        return ranked(exact) == ranked(sampled), words
+
+    def metrics_that_change_the_order(self) -> Found:
+        changed = []
+        for metric in METRICS:
+            if ranked(self.means(metric, EXACT)) != ranked(self.means(metric, SAMPLED)):
+                changed.append(metric)
+        return changed == list(TOP_HEAVY), f"order changes for {', '.join(changed)}"
+
+    # Sections 5.3, 6.3 and 7: corrections.
+
+    def variance_of_low_gamma(self) -> Found:
+        sds = {column: self.sds(column) for column in (SAMPLED, *BV)}
+        uncorrected, *by_gamma = sds.values()
+        grows = (np.diff(by_gamma, axis=0) >= 0.0).all()
+        place = (TOP_HEAVY.index("Recall@10"), NAMES.index("Y"))
+        words = _each({column: cells[place] for column, cells in sds.items()}, "{:.2f}")
+        return grows and (by_gamma[-1] > uncorrected).all(), words
+
+    def corrections_are_closer(self) -> Found:
+        uncorrected = self.bias(SAMPLED, METRICS)
+        differences = [self.bias(column, METRICS) - uncorrected for column in CORRECTIONS]
+        farther = np.array(differences) > _EQUAL
+        top = farther[:, : len(TOP_HEAVY)].sum()
+        cells = f"{farther.sum()} of {farther.size} cells"
+        return not farther.any(), f"farther in {cells}, in {top} of Recall, NDCG and AP"
+
+    def close_to_the_exact_metric(self) -> Found:
+        shares = {column: 100 * self.biases(column).max() for column in (CLS, *LOW_GAMMA)}
+        return max(shares.values()) <= 5, "at most " + _each(shares, "{:.1f} %")
+
+    def z_leads_by_all_corrections(self) -> Found:
+        leads = {}
+        for metric, column in product(TOP_HEAVY, CORRECTIONS):
+            x, y, z = self.means(metric, column).values()
+            leads[f"{column} {metric}"] = z - max(x, y)
+        least = min(leads, key=leads.__getitem__)
+        right = sum(lead > 0 for lead in leads.values())
+        words = f"{right} of {len(leads)}; smallest lead {leads[least]:.3f}, {least}"
+        return right == len(leads), words
+
+    def corrections_that_order_x_and_y(self) -> Found:
+        metrics = np.array(TOP_HEAVY)
+        right = {}
+        for column in CORRECTIONS:
+            x, y, _ = self.cells(column).T
+            right[column] = ", ".join(metrics[y > x]) or "none"
+        return all(right[column] == ", ".join(metrics) for column in LOW_GAMMA), _each(right)
+
+    def size(self, column: str, low: str, high: str) -> Found:
+        """Judge the smallest m from which on X and Y are ordered correctly in expectation."""
+        m = self.at("X vs Y", SIZES[1], column, table=SIZES[0])
+        if np.isnan(m):
+            return high == "inf", "at no m"
+        return float(low) <= m <= float(high), f"from m = {m:,.0f} on"
+
+    def order_by_low_gamma(self) -> Found:
+        wrong = []
+        for metric, column in product(METRICS, LOW_GAMMA):
+            order = ranked(self.means(metric, column))
+            if order != ranked(self.means(metric, EXACT)):
+                wrong.append(f"{column} {metric}: {order}")
+        n_orders = len(METRICS) * len(LOW_GAMMA)
+        right = f"right in {n_orders - len(wrong)} of {n_orders}"
+        return not wrong, "; ".join([right, *wrong])
+
+    def mistakes_resolved(self) -> Found:
+        mistakes = [key for key, count in self.counts(SAMPLED).items() if count <= 50]
+        resolved = {}
+        for column in CORRECTIONS:
+            counts = self.counts(column)
+            resolved[column] = sum(counts[key] > 50 for key in mistakes)
+        holds = 2 * min(resolved.values()) > len(mistakes)
+        return holds, f"of {len(mistakes)} {_each(resolved)}"
+
+    def counts_up_to_90(self, exception: str = "") -> Found:
+        few = {}
+        for (pair, metric), count in self.counts(BEST).items():
+            if count <= 90:
+                few[f"{metric} {pair}"] = count
+        words = ", ".join(f"{name} {count:.1f}" for name, count in few.items()) or "none"
+        return len(few) == 1 and exception in ("", *few), f"90 or less: {words}"
+
+    def better_than_uncorrected(self) -> Found:
+        ours = np.round([*self.counts(RANK_ESTIMATE).values()])  # as printed
+        theirs = np.round([*self.counts(SAMPLED).values()])
+        better = np.sum(ours > theirs)
+        equal = np.sum(ours == theirs)
+        return better == len(ours), f"better in {better} of {len(ours)}, equal in {equal}"
+
+    def recall_equals_ndcg_by_rank_estimate(self) -> Found:
+        recall, ndcg = self.cells(RANK_ESTIMATE, ("Recall@10", "NDCG@10"))
+        counts = self.counts(RANK_ESTIMATE)
+        of_counts = [counts[pair, "Recall@10"] - counts[pair, "NDCG@10"] for pair in PAIRS]
+        differences = np.append(recall - ndcg, of_counts)
+        holds = np.abs(differences).max() < _EQUAL
+        both = zip(NAMES, recall, ndcg, strict=True)
+        return holds, _each({name: f"{a:.2f} and {b:.2f}" for name, a, b in both})
+
+    def rank_estimate_has_less_bias(self) -> Found:
+        ratios = self.biases(RANK_ESTIMATE, TOP_HEAVY[:2])
+        words = f"{ratios.min():.2f} to {ratios.max():.2f} of the uncorrected bias"
+        return ratios.max() < 1, words
+
+    def no_equal_recommenders(self) -> Found:
+        distinct = {len(set(self.means(metric, EXACT).values())) for metric in METRICS}
+        return distinct == {len(NAMES)}, "no two recommenders are equal by any metric"
+
+    def bias_against_variance(self) -> Found:
+        bias = self.biases(BV[-1])
+        sds = self.sds(BV[-1]) / self.sds(SAMPLED)
+        words = f"bias times {bias.min():.3f} to {bias.max():.3f}"
+        words += f", deviation times {sds.min():.1f} to {sds.max():.1f}"
+        return bias.max() < 1 < sds.min(), words
+
+
+def comparable_run(
+    cells: pd.DataFrame, card: pd.DataFrame, ranks: Mapping[str, Ranks], figure6: pd.DataFrame
+) -> Run:
+    """Collect what this run computed with the paper's settings, by the scorecard `card`.
+
+    These are cells of Tables 3 and 4, and numbers on Figures 5 and 6. Ranks of a recommender are
+    comparable where one of its exact metrics is.
+    """
+    comparable = card.loc[card["verdict"] != NOT_COMPARABLE, KEY]
+    kept = cells.merge(comparable, on=KEY)
+    of_ranks = kept.loc[(kept["table"] == 3) & (kept["column"] == EXACT), "row"].unique()
+    expected = of_hundred(kept)
+    rows: list[tuple[Any, ...]] = []
+    if "X" in of_ranks:
+        for which, users in users_by_rank(ranks["X"]).items():
+            rows.append((USERS[0], "X", USERS[1], which, users))
+    is_ordered = (figure6["kind"] == "ordered") & (figure6["recommender"] == "X vs Y")
+    sizes = figure6[is_ordered].set_index("estimator")["n_negatives"]
+    names = figure6.loc[figure6["kind"] == "curve", "estimator"].unique()
+    for name, size in sizes.reindex(names).items():
+        rows.append((SIZES[0], "X vs Y", SIZES[1], name, size))
+    others = pd.DataFrame(rows, columns=[*KEY, "expected"])
+    numbers = pd.concat([kept.assign(expected=expected), others])
+    return Run(numbers, {name: ranks[name] for name in of_ranks})
+
+
+def printed_run(published: pd.DataFrame) -> Run:
+    """Take the printed tables; their means and counts are also what they expect."""
+    cells = published[published["table"] >= 3]
+    numbers = cells.assign(expected=cells["value"].astype(float))
+    return Run(numbers.assign(expected_std=pd.to_numeric(cells["std"])))

@@ -1,0 +1,224 @@
+"""What the paper leaves open, and how far it moves the numbers: the start of X, the ties of Z.
+
+Each start of X is also a sampled experiment with a seed of its own, so that what varies between
+starts is what varies between two runs of the study.
+
+`python -m sampled_metrics_study.claims.starts RUN REFERENCE` writes spread.csv, starts.csv and
+band.csv to REFERENCE; RUN is the folder of a study with the paper's settings.
+"""
+
+import logging
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from sampled_metrics import rank
+from sampled_metrics._base.arrays import Float, generator, one_thread
+from sampled_metrics.metrics import Measure, values
+from sampled_metrics.ranks import Ranks
+from sampled_metrics_study.config import Study
+from sampled_metrics_study.data.split import Split, load_split
+from sampled_metrics_study.experiment import read_by_name, run_experiment
+from sampled_metrics_study.figures.figure5 import BUCKET, users_by_bucket
+from sampled_metrics_study.figures.figure6 import (
+    CURVES,
+    ESTIMATORS,
+    RECALL,
+    expected_recall,
+    lead,
+    sample_sizes,
+    smallest_from,
+)
+from sampled_metrics_study.files import write_table
+from sampled_metrics_study.recommenders import create
+from sampled_metrics_study.settings import ExperimentSettings
+from sampled_metrics_study.tables import (
+    COUNTS,
+    EXACT,
+    KEY,
+    PERCENT,
+    SPREAD_COLUMNS,
+    of_hundred,
+    table3,
+    table4,
+)
+
+_log = logging.getLogger(__name__)
+STARTS = 20
+THREADS = 2
+COLUMNS = ("start", *KEY, "value", "expected")
+USERS = (5, "users")  # table and metric of rows on Figure 5
+SIZES = (6, RECALL.label)  # of rows on Figure 6
+TOP = "top 100"
+HALF = "bottom half"
+
+
+def ranks_by_start(
+    settings: dict[str, Any], split: Split, starts: int, threads: int
+) -> list[Ranks]:
+    """Return the ranks of an als recommender for each of the seeds 0, 1 ... it is trained from."""
+    ranks = []
+    for seed in range(starts):
+        model = create("als", {**settings, "seed": seed}).fit(split.train, threads)
+        ranks.append(rank(model.scorer, split.train, split.held_out))
+        _log.info("spread: start %d of %d", seed + 1, starts)
+    return ranks
+
+
+def table_of_starts(
+    name: str, starts: Sequence[Ranks], others: Mapping[str, Ranks], settings: ExperimentSettings
+) -> pd.DataFrame:
+    """Compute Tables 3 and 4 and some numbers on Figures 5 and 6 for each start of a recommender.
+
+    Start i has the seed i + 1, so none repeats the experiment of seed 0.
+
+    Tables 3 and 4 are cells in the units of the tables, simulated (`value`) and in expectation.
+    Table 5 has the users of the recommender with a rank in the top 100 or the bottom half, table 6
+    the smallest m from which on the expected estimate orders the first pair as the exact metric
+    does; missing if no size does.
+    """
+    tables = []
+    for start, ranks in enumerate(starts):
+        seeded = settings.replaced(seed=settings.seed + start + 1)
+        numbers = users_by_rank(ranks).items()
+        rows = [(USERS[0], name, USERS[1], which, users, users) for which, users in numbers]
+        users = pd.DataFrame(rows, columns=COLUMNS[1:])
+        experiments = {}
+        for other, records in {name: ranks, **others}.items():
+            experiments[other] = run_experiment(other, records, seeded)
+        for table in (table3(experiments), table4(experiments), users):
+            tables.append(table.assign(start=start))
+    sizes = smallest_sizes(name, starts, others, settings)
+    return pd.concat([*tables, sizes], ignore_index=True)[[*COLUMNS]]
+
+
+def in_worst_bucket(ranks: Ranks, ties: str, width: int = BUCKET) -> int:
+    """Count, to the nearest whole user, those in the last `width` ranks, as Figure 5 does."""
+    last = int(ranks.n_candidates.max())
+    return round(float(users_by_bucket(ranks, [last - width, last], ties)[0]))
+
+
+def users_by_rank(ranks: Ranks) -> dict[str, int]:
+    """Count users whose held-out item ranks at most 100, and in the lower half of its candidates.
+
+    Examples
+    --------
+    >>> users_by_rank(Ranks([500] * 3, [99, 100, 251], [0, 0, 0]))
+    {'top 100': 1, 'bottom half': 1}
+    """
+    return {
+        TOP: int(np.sum(ranks.best_rank <= 100)),
+        HALF: int(np.sum(2 * ranks.best_rank > ranks.n_candidates)),
+    }
+
+
+def smallest_sizes(
+    name: str, starts: Sequence[Ranks], others: Mapping[str, Ranks], settings: ExperimentSettings
+) -> pd.DataFrame:
+    """Smallest m from which on each start and the first of the others are ordered correctly."""
+    if not others:
+        return pd.DataFrame(columns=COLUMNS)
+    other = next(iter(others))
+    keys = list(map(str, range(len(starts))))
+    records = {other: others[other], **dict(zip(keys, starts, strict=True))}
+    sizes = sample_sizes(records)
+    at = expected_recall(records, settings)
+    exact = {key: values(RECALL, ranks).mean() for key, ranks in records.items()}
+    cell = (SIZES[0], f"{name} vs {other}", SIZES[1])
+    rows = []
+    for e, estimator in enumerate(ESTIMATORS):
+        for start in keys:
+            m = smallest_from(partial(lead, at, exact, start, other, e, 0.0), sizes)
+            rows.append((int(start), *cell, estimator.label, m, m))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def band_over_starts(
+    name: str, starts: Sequence[Ranks], settings: ExperimentSettings
+) -> pd.DataFrame:
+    """Lowest and highest expected Recall@10 over the starts, at each m of Figure 6.
+
+    Columns are those of Figure 6, `kind` is `lowest` or `highest`.
+    """
+    records = {str(start): ranks for start, ranks in enumerate(starts)}
+    at = expected_recall(records, settings)
+    rows = []
+    for m in sample_sizes(records):
+        for e, estimator in enumerate(ESTIMATORS):
+            means = [at(start, e, m).mean for start in records]
+            for kind, value in (("lowest", min(means)), ("highest", max(means))):
+                rows.append((kind, name, estimator.label, m, value))
+    return pd.DataFrame(rows, columns=CURVES)
+
+
+@one_thread()
+def spread_table(
+    name: str, starts: pd.DataFrame, others: Mapping[str, Ranks], settings: ExperimentSettings
+) -> pd.DataFrame:
+    """Spread of every cell over the starts of one recommender, and over ties of the others.
+
+    Over starts it is the standard deviation of the difference between two, because the published
+    number and ours each come from one: that over starts times the root of 2, in the units of Tables
+    3 and 4 (counts of a hundred). Cells are expectations, so sampling adds nothing. Over ties it is
+    the standard deviation of exact metrics, in percent, over 1,000 random orders, because the
+    published number comes from one order and ours is the expectation over all.
+    """
+    is_of_name = starts["row"].str.split(" vs ").str[0] == name
+    cells = starts[starts["table"].isin((3, COUNTS)) & is_of_name]
+    cells = cells.assign(repetitions=settings.repetitions)
+    cells["spread"] = of_hundred(cells)
+    table = cells.groupby(KEY, sort=False)["spread"].std(ddof=1).reset_index()
+    table["spread"] *= np.sqrt(2.0)
+    parts = [table.assign(cause=f"initialisation of {name}")]
+    rows = []
+    for other, ranks in others.items():
+        if ranks.n_tied.mean() <= 1:
+            continue
+        for measure in settings.measures:
+            orders = (generator(settings.seed, "ties", other, draw) for draw in range(1000))
+            spread = PERCENT * float(means_over_orders(measure, ranks, orders).std(ddof=1))
+            rows.append((3, other, measure.label, EXACT, spread, f"tie draw of {other}"))
+    parts.append(pd.DataFrame(rows, columns=SPREAD_COLUMNS))
+    return pd.concat([part for part in parts if len(part)])
+
+
+def means_over_orders(
+    measure: Measure, records: Ranks, generators: Iterable[np.random.Generator]
+) -> Float:
+    """Mean of an exact metric over users, for one random order of the ties per generator.
+
+    Examples
+    --------
+    >>> from sampled_metrics.metrics import parse_measure
+    >>> seeds = (np.random.default_rng(seed) for seed in range(2))
+    >>> means_over_orders(parse_measure("auc"), Ranks([3], [1], [0]), seeds)
+    array([0.5, 0.5])
+    """
+    return np.array([values(measure, records, "random", rng).mean() for rng in generators])
+
+
+def main() -> None:
+    """Train X from each start, and compute the study of each."""
+    results, reference = map(Path, sys.argv[1:])
+    study = Study.of(yaml.safe_load(Path("config/config.yaml").read_text("utf-8")), "config")
+    settings = study.experiment
+    others = read_by_name([results / f"ranks/{name}.parquet" for name in ("Y", "Z")])
+    split = load_split(results / "split/split.npz")
+    entry = study.recommender("X").model_dump(mode="json", by_alias=True)
+    trained = ranks_by_start(entry["settings"], split, STARTS, THREADS)
+    numbers = table_of_starts("X", trained, others, settings)
+    write_table(numbers, reference / "starts.csv", "%.6g")
+    band = band_over_starts("X", trained, settings)
+    write_table(band, reference / "band.csv", "%.10g")
+    spread = spread_table("X", numbers, others, settings)
+    write_table(spread, reference / "spread.csv", "%.6g")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,315 @@
+"""The configuration of a study, validated: values that rules read, departures from the paper's."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
+
+from pydantic import AfterValidator, Field, create_model, model_validator
+
+from sampled_metrics import InputError
+from sampled_metrics.ranks import Sampling as SamplingEnum
+from sampled_metrics_study.data.settings import (
+    DatasetSettings,
+    FileName,
+    FilterSettings,
+    SplitSettings,
+)
+from sampled_metrics_study.recommenders import KINDS
+from sampled_metrics_study.settings import (
+    ExactSettings,
+    ExperimentSettings,
+    RankingSettings,
+    ScorecardSettings,
+    ToySettings,
+)
+from sampled_metrics_study.validation import Settings, described_pattern
+
+# What is made on the paper's data, and on other data.
+TABLES: Mapping[bool, Sequence[int]] = {True: (1, 2, 3, 4), False: (3, 4)}
+_OF_RANKS = ("figure5", "figure6", "errors")
+FIGURES: Mapping[bool, Sequence[str]] = {
+    True: ("figure1", "figure2", "figure3", "figure4", *_OF_RANKS),
+    False: _OF_RANKS,
+}
+REFERENCE = Path("results/reference")
+KEPT = {  # recommenders by their file in results/reference
+    "ncf/GMF": "GMF (NCF)",
+    "ncf/MLP": "MLP (NCF)",
+    "ml-1m/ranks/BM25": "item-kNN, BM25",
+    "ml-1m/ranks/BPR": "BPR",
+    "ml-1m/ranks/Factors32": "ALS 32",
+    "ml-1m/ranks/Popularity": "Popularity",
+    "ml-1m/ranks/TwentyNeighbours": "item-kNN, 20",
+}
+_IN_USE = ("benchmarks", "config", "docs", "resources", "src", "tests", "workflow")
+
+
+def _no_pair(name: str) -> str:
+    """Refuse a name that reads like a pair of recommenders."""
+    if " vs " in name:
+        raise InputError(f"{name!r} reads like a pair of recommenders; leave out vs")
+    return name
+
+
+def _folder(path: str) -> str:
+    """Spell a folder as Snakemake does, without a slash at its end; refuse one that is in use."""
+    folder = Path(os.path.normpath(path))
+    if folder.is_absolute() or folder.parts[:1] in {(), ("..",)}:
+        raise InputError(f"{folder} is not a folder below this one; name one, such as results/own")
+    # Upper and lower case are the same to some file systems.
+    names = [name.lower() for name in folder.parts]
+    if names[:2] == list(REFERENCE.parts):
+        raise InputError(f"{folder} keeps the reference run; name another folder")
+    if names[0].startswith(".") or names[0] in _IN_USE:
+        raise InputError(f"{folder} is not for results; name another folder, such as results/own")
+    return str(folder)
+
+
+ResultsFolder = Annotated[
+    str,
+    described_pattern(
+        "^[A-Za-z0-9._/][A-Za-z0-9._/-]*$", "a folder of letters, digits, dots, _ and -"
+    ),
+    AfterValidator(_folder),
+]
+PAPERS_NAMES = ("X", "Y", "Z")  # recommenders of the paper
+PAPERS_CHOICES = {  # in its experiment; no other study should inherit them
+    "ties": "paper",
+    "divisor": "m+1",
+    "assumed_sampling": SamplingEnum.WITH_REPLACEMENT,
+}
+
+
+class ExternalSettings(Settings):
+    """A file of ranks or scores made elsewhere."""
+
+    path: FileName
+    """The file."""
+    format: Literal["ranks", "scores"]
+    """Ranks of the held-out items, or scores of every candidate of every user."""
+
+
+class Entry(Settings):
+    """A recommender of the study."""
+
+    name: Annotated[
+        str,
+        described_pattern(
+            "^[A-Za-z0-9][A-Za-z0-9._-]*( [A-Za-z0-9._-]+)*$",
+            "a name of letters, digits, . _ - and single spaces, because files have it too",
+        ),
+        AfterValidator(_no_pair),
+    ]
+    """Name in files, tables and figures."""
+    kind: str
+    """Kind of recommender."""
+    settings: Any
+    """Hyper-parameters."""
+
+
+def _entry(kind: str, settings: type[Settings]) -> type[Entry]:
+    """Return the model of a recommender of one kind; required settings have no default."""
+    default: Any = ...
+    if not any(field.is_required() for field in settings.model_fields.values()):
+        default = settings()
+    fields: dict[str, Any] = {
+        "kind": (Literal[kind], Field(description="Kind of recommender.")),
+        "settings": (settings, Field(default, description="Hyper-parameters.")),
+    }
+    return create_model(kind, __base__=Entry, __doc__=settings.__doc__, **fields)
+
+
+RECOMMENDERS: dict[str, type[Settings]] = {
+    **{kind: recommender.Settings for kind, recommender in sorted(KINDS.items())},
+    "external": ExternalSettings,
+}
+
+
+if TYPE_CHECKING:
+    Recommender = Entry
+else:
+    Recommender = Annotated[
+        Union[tuple(_entry(kind, settings) for kind, settings in RECOMMENDERS.items())],  # noqa: UP007
+        Field(discriminator="kind"),
+    ]
+
+
+class Study(Settings):
+    """The whole configuration."""
+
+    ranks: Literal["trained", "reference"]
+    """Train from the archive, or start from the rank records of the reference run."""
+    results: ResultsFolder
+    """Folder of all outputs."""
+    dataset: DatasetSettings
+    """The interactions."""
+    filters: FilterSettings
+    """Events to leave out before the split, in this order."""
+    split: SplitSettings
+    """Which events are held out, and which of them is evaluated: one per user."""
+    recommenders: Annotated[list[Recommender], Field(min_length=1)]
+    """Recommenders, in the order of the tables."""
+    ranking: RankingSettings
+    """Full ranking of all candidates; none of this changes a result."""
+    exact: ExactSettings
+    """The exact metrics of results/tables/exact.csv."""
+    toy: ToySettings
+    """The toy recommenders of Tables 1 and 2."""
+    experiment: ExperimentSettings
+    """Sampled and corrected metrics: Tables 3 and 4, Figures 5 and 6."""
+    scorecard: ScorecardSettings
+    """Comparison with the published tables."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _choose(cls, values: object, validate: Callable[[object], Self]) -> Self:
+        """Take the paper's choices in the paper's study, where the configuration leaves them."""
+        study = validate(values)
+        if not study.is_papers_study:
+            return study
+        given = study.experiment.model_fields_set
+        chosen = {name: value for name, value in PAPERS_CHOICES.items() if name not in given}
+        return study.replaced(experiment=study.experiment.replaced(**chosen))
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise InputError(f"recommenders: duplicate name {name}")
+        if self.split.method == "given":
+            self._check_given()
+        elif not self.dataset.is_movielens and self.dataset.path is None:
+            raise InputError("dataset.path is missing; format table needs it")
+        if self.ranks == "reference" and not self.is_papers_data:
+            raise InputError(
+                "ranks is reference but the reference run is of ml-1m, leave-last-out, all users; "
+                "set ranks: trained"
+            )
+        return self
+
+    def _check_given(self) -> None:
+        """Raise InputError if other settings do not agree with split method given."""
+        if self.dataset.is_movielens or self.dataset.path is not None:
+            needed = "dataset.format table without dataset.path"
+            raise InputError(f"split.method is given, which needs {needed}")
+        for name in ("min_item_events", "min_user_events"):
+            if name in self.filters.on:
+                remedy = "split.method is given; filter the files themselves"
+                raise InputError(f"filters.{name}: {remedy}")
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all recommenders."""
+        return [entry.name for entry in self.recommenders]
+
+    def recommender(self, name: str) -> Entry:
+        """Return a recommender by its name."""
+        return self.recommenders[self.names.index(name)]
+
+    @property
+    def is_papers_data(self) -> bool:
+        """Whether the published numbers are about this dataset and split."""
+        split = self.split
+        is_papers_split = split.method == "leave-last-out" and split.users is None
+        return is_papers_split and self.dataset.name == "ml-1m"  # which no table has as its name
+
+    @property
+    def is_papers_study(self) -> bool:
+        """Whether recommenders of the paper are evaluated on its data, unfiltered."""
+        has_one = any(name in PAPERS_NAMES for name in self.names)
+        return self.is_papers_data and has_one and not self.filters.on
+
+    @property
+    def tables(self) -> Sequence[int]:
+        """Numbers of the tables to make; the paper's toys are shown beside its data."""
+        return TABLES[self.is_papers_data]
+
+    @property
+    def figures(self) -> Sequence[str]:
+        """Names of the figures to make."""
+        return FIGURES[self.is_papers_data]
+
+    @property
+    def events(self) -> list[str]:
+        """File of the events, or the two of a given split."""
+        files = [self.dataset.path, self.split.train, self.split.test]
+        archive = f"{self.results}/data/{self.dataset.name}.zip"
+        return [path for path in files if path] or [archive]
+
+    @property
+    def folder_of_ranks(self) -> str:
+        """Folder of the rank records that the tables are made from."""
+        if self.ranks == "reference":
+            return f"{REFERENCE}/ranks"
+        return f"{self.results}/ranks"
+
+    @property
+    def origin(self) -> list[str]:
+        """Files that say where the ranks come from, for the provenance."""
+        if self.ranks == "reference":
+            return [f"{REFERENCE}/provenance.json"]
+        return [f"{self.results}/data/source.json", f"{self.results}/split/split.json"]
+
+    def identity(self) -> dict[str, Any]:
+        """The run's identity: source of the ranks, hash of the configuration, seeds."""
+        seeds = {name: getattr(self, name).seed for name in ("split", "exact", "toy", "experiment")}
+        for entry in self.recommenders:
+            if hasattr(entry.settings, "seed"):
+                seeds[entry.name] = entry.settings.seed
+        return {"ranks": self.ranks, "config_sha256": self.sha256(), "seeds": seeds}
+
+    def sha256(self) -> str:
+        """Hash of all settings that can change a result of the paper's study."""
+        dataset = self.dataset.without_places().model_dump(mode="json")
+        content = self.model_dump(mode="json", by_alias=True)
+        content.update(results="", ranking={}, dataset=dataset)
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+# Settings in which a study on the paper's data departs from the paper's study. Published cells are
+# compared with ours only if there are none. Settings that move no expectation or that the paper
+# leaves open are no departures.
+FREE = {"seed", "repetitions", "shared_samples", "shared_ties", "iterations", "start"}
+LISTS = {"metrics", "estimators"}  # to which a study may add
+
+
+def departures(study: Study, papers: Study) -> list[str]:
+    """Name each setting that is not the paper's, with both values."""
+    found = []
+    if study.dataset.name != papers.dataset.name:
+        found.append(f"dataset.name is {study.dataset.name}, the paper's {papers.dataset.name}")
+    for group in ("filters", "split", "toy", "experiment"):
+        found += _different(f"{group}.{{}}", getattr(study, group), getattr(papers, group))
+    for name in sorted(LISTS):
+        ours = getattr(study.experiment, name)
+        missing = [one for one in getattr(papers.experiment, name) if one not in ours]
+        found += [f"experiment.{name} has no {one}" for one in missing]
+    for entry in papers.recommenders:
+        if entry.name not in study.names:
+            found.append(f"recommenders has no {entry.name}")
+        elif study.ranks == "trained":
+            found += _of_recommender(study.recommender(entry.name), entry)
+    return found
+
+
+def _of_recommender(ours: Entry, papers: Entry) -> list[str]:
+    """Compare a recommender with the paper's of the same name; one from a file may be anything."""
+    if ours.kind == "external":
+        return []
+    if ours.kind != papers.kind:
+        return [f"{ours.name} is of kind {ours.kind}, the paper's {papers.kind}"]
+    return _different(f"{{}} of {ours.name}", ours.settings, papers.settings)
+
+
+def _different(place: str, ours: Settings, papers: Settings) -> list[str]:
+    """Name the settings of a group that differ; `place` says where a setting is."""
+    values: dict[str, Any] = ours.model_dump(mode="json", by_alias=True)
+    found = []
+    for name, expected in papers.model_dump(mode="json", by_alias=True).items():
+        if name not in FREE | LISTS and values[name] != expected:
+            shown = ["null" if value is None else value for value in (values[name], expected)]
+            found.append(f"{place.format(name)} is {shown[0]}, the paper's {shown[1]}")
+    return found

@@ -1,0 +1,158 @@
+"""The archive of MovieLens, downloaded or copied, and where the data of a run came from."""
+
+import hashlib
+import logging
+import shutil
+import sys
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sampled_metrics import InputError
+from sampled_metrics._base.files import replacing, require_file
+from sampled_metrics_study.data.events import read_member
+from sampled_metrics_study.data.movielens import CATALOGUE, CITATION, ML_1M, MovieLens
+from sampled_metrics_study.data.settings import DatasetSettings
+from sampled_metrics_study.files import checksum
+
+_log = logging.getLogger(__name__)
+
+
+class UnreachableError(InputError):
+    """The publisher's server could not be reached; the data may be sound."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where the data came from, and its terms of use; None where something is not known."""
+
+    dataset: str
+    origin: str  # local archive, cache, download or table
+    archive: str  # name of the file, or of both files of a given split
+    archive_sha256: str
+    archive_is_official: bool | None = None  # whether it has the publisher's checksum
+    bytes: int
+    checksum: str | None = None  # the publisher's, as kind:digest
+    checksum_verified: bool = False  # whether independent sources agree on it
+    ratings_sha256: str  # checksum of the ratings file inside
+    ratings_is_official: bool | None = None
+    licence: str | None = None
+    licence_url: str | None = None
+    citation: str | None = None
+
+    def log_terms(self) -> None:
+        """Log the terms of use and the citation, where known."""
+        terms = {"licence": self.licence, "terms": self.licence_url, "citation": self.citation}
+        for name, text in terms.items():
+            if text:
+                _log.info("%s of %s: %s", name, self.dataset, text)
+
+
+def fetch(output: Path, settings: DatasetSettings) -> Source:
+    """Put an archive at `output`, a local, cached or downloaded one; return where it came from.
+
+    A downloaded or cached file must have the official checksum, where the publisher states one. A
+    local archive may differ: the source returned says whether it is official, and its content is
+    checked when it is parsed.
+    """
+    dataset = CATALOGUE[settings.name]
+    if settings.archive is not None:
+        path = Path(settings.archive)
+        origin = "local archive"
+        require_file(path, f"a {dataset.title} archive")
+    else:
+        path, origin = cached_or_downloaded(settings, dataset)
+    official = None
+    if dataset.checksum is not None:
+        kind, digest = dataset.checksum.split(":")
+        official = checksum(path, kind) == digest
+    content = read_member(path, dataset)
+    # An official archive has official content; another archive may have it too.
+    is_published: bool | None = official or None
+    if not official and dataset.ratings_git_blob is not None:
+        is_published = git_blob(content) == dataset.ratings_git_blob
+    source = Source(
+        dataset=dataset.name,
+        origin=origin,
+        archive=path.name,
+        archive_sha256=checksum(path),
+        archive_is_official=official,
+        bytes=path.stat().st_size,
+        checksum=dataset.checksum,
+        checksum_verified=dataset.checksum is not None,
+        ratings_sha256=hashlib.sha256(content).hexdigest(),
+        ratings_is_official=is_published,
+        licence=dataset.licence,
+        licence_url=dataset.licence_url,
+        citation=CITATION,
+    )
+    with replacing(output) as temporary:
+        shutil.copyfile(path, temporary)
+    return source
+
+
+def git_blob(content: bytes) -> str:
+    """Return the hash under which git stores a file."""
+    head = b"blob %d\0" % len(content)
+    return hashlib.sha1(head + content, usedforsecurity=False).hexdigest()
+
+
+def describe_tables(paths: Sequence[Path], settings: DatasetSettings) -> Source:
+    """Return the source of tables: their checksums, and the terms that their owner states."""
+    checksums = ", ".join(map(checksum, paths))
+    return Source(
+        dataset=settings.name,
+        origin="table",
+        archive=", ".join(path.name for path in paths),
+        archive_sha256=checksums,
+        bytes=sum(path.stat().st_size for path in paths),
+        ratings_sha256=checksums,
+        licence=settings.licence,
+        citation=settings.citation,
+    )
+
+
+def cached_or_downloaded(settings: DatasetSettings, dataset: MovieLens) -> tuple[Path, str]:
+    """Return the path of the archive in the cache, and its origin, `cache` or `download`."""
+    import pooch
+    import requests
+    from pooch.core import download_action
+
+    name = f"{dataset.name}.zip"
+    url = settings.url or dataset.url
+    cache = pooch.create(
+        settings.cache or pooch.os_cache("sampled-metrics"),
+        base_url="",
+        registry={name: dataset.checksum},
+        urls={name: url},
+        retry_if_failed=settings.retries,
+    )
+    path = Path(cache.path) / name
+    is_cached = download_action(path, dataset.checksum)[0] == "fetch"
+    download = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=settings.timeout)
+    try:
+        cache.fetch(name, downloader=download)
+        # Where the publisher states no checksum, only this tells an archive from a web page.
+        if not zipfile.is_zipfile(path):
+            path.unlink()
+            raise ValueError(f"{url} is no zip archive")
+    except (requests.RequestException, ValueError) as error:
+        remedy = f"set dataset.archive or MOVIELENS_ARCHIVE to a local {name}, or try again later"
+        if not _is_unreachable(error):
+            raise InputError(f"{error}; {remedy}", path=url) from error
+        if dataset.name == ML_1M.name:
+            remedy += "; or set `ranks: reference` to continue from those of the reference run"
+        problem = f"GroupLens could not be reached ({url}: {error}); {remedy}"
+        raise UnreachableError(problem) from error
+    return path, "cache" if is_cached else "download"
+
+
+def _is_unreachable(error: Exception) -> bool:
+    """Return whether a server did not answer, or with an error of its own (5xx)."""
+    import requests
+
+    if isinstance(error, requests.HTTPError):
+        return error.response is not None and error.response.status_code >= 500
+    silent = isinstance(error, requests.ConnectionError | requests.Timeout)
+    return silent and not isinstance(error, requests.exceptions.SSLError)

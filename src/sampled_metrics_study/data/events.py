@@ -1,0 +1,207 @@
+"""The events of a study, read from an archive of MovieLens line by line, or from a table.
+
+Any rating is an interaction (section 6 of the paper); its value is kept until the filters are
+applied.
+"""
+
+import re
+import zipfile
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from sampled_metrics import InputError
+from sampled_metrics._base.arrays import Codes, Float, Int, select_rows
+from sampled_metrics.inputs.tables import TYPE, Table, as_numpy, fits, is_text, plain, read_table
+from sampled_metrics_study.data.movielens import ML_1M, MovieLens
+from sampled_metrics_study.data.settings import Columns, DatasetSettings
+
+_TYPES = {"user": pa.int32(), "item": pa.int32(), "rating": pa.float32(), "timestamp": pa.int64()}
+_QUOTED = 60  # bytes of a wrong line that its error repeats
+_UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
+_TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
+_COLUMNS = ("user", "item", "timestamp", "rating")
+Names: TypeAlias = NDArray[np.str_] | NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """Events, each of one user with one item; arrays of shape (events,) in file order."""
+
+    user: NDArray[np.int32]  # ids as published, or places in `user_names`
+    item: NDArray[np.int32]
+    timestamp: Int | Float | None = None  # numbers that order the events; None without times
+    rating: NDArray[np.float32] | None = None  # None where there are none, and after filters
+    user_names: Names | None = None  # published ids in ascending order, where `user` are places
+    item_names: Names | None = None
+    path: Path | str | None = None  # the file, for errors; None for events from memory
+
+    def __len__(self) -> int:
+        return self.user.size
+
+    def take(self, kept: NDArray[np.bool_]) -> Self:
+        """Return the events where `kept` is true."""
+        columns: Any = {name: select_rows(getattr(self, name), kept) for name in _COLUMNS}
+        return replace(self, **columns)
+
+    def times(self, method: str) -> NDArray[Any]:
+        """Return the timestamps, which a method of splitting needs."""
+        if self.timestamp is None:
+            raise self.error(f"no timestamps; {method} needs a column of them, random does not")
+        return self.timestamp
+
+    def ids(self, event: int) -> tuple[Any, Any]:
+        """Return the published ids of an event's user and item."""
+        user = self.user[event]
+        item = self.item[event]
+        return published(user, self.user_names), published(item, self.item_names)
+
+    def error(self, problem: str) -> InputError:
+        """Make an error that names the file."""
+        return InputError(problem, path=self.path)
+
+
+def as_int32(codes: Codes, names: pa.Array) -> tuple[Codes, Names | None]:
+    """Encode ids as int32: themselves if they fit, else places in a table of them, ascending."""
+    table = as_numpy(names)
+    if table.dtype.kind == "i" and table.min() >= -(1 << 31) and table.max() < 1 << 31:
+        return table.astype(np.int32)[codes], None
+    table, place = np.unique(table, return_inverse=True)
+    return place.astype(np.int32)[codes], table
+
+
+def published(ids: NDArray[np.int32] | np.int32, names: Names | None) -> Any:
+    """Return the published ids for ids of `Interactions`."""
+    if names is None:
+        return ids
+    return names[ids]
+
+
+def read_dataset(path: Path, settings: DatasetSettings) -> Interactions:
+    """Read the events of an archive or table without any filter."""
+    if settings.published is not None:
+        return read_ratings(path, settings.published)
+    return read_interactions(path, settings.columns, settings.separator)
+
+
+def read_member(path: Path, dataset: MovieLens) -> bytes:
+    """Read the ratings file in an archive; a damaged archive is an InputError.
+
+    So are two files of this name, and one much larger than the published file.
+    """
+    member = dataset.member
+    most = dataset.largest_member
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = archive.getinfo(member).file_size
+            if archive.namelist().count(member) > 1:
+                problem = f"{member} is in the archive more than once; expected it once"
+                raise InputError(problem, path=path)
+            # zipfile reads no byte beyond the size that the archive states.
+            if size > most:
+                problem = f"{member} has {size:,} bytes; expected at most {most:,}"
+                raise InputError(problem, path=path)
+            return archive.read(member)
+    except _UNREADABLE as error:
+        problem = f"not a readable {dataset.title} archive ({error})"
+        raise InputError(problem, path=path) from error
+
+
+def read_ratings(path: Path, dataset: MovieLens = ML_1M) -> Interactions:
+    """Read the events of an archive of MovieLens.
+
+    A line that breaks the dataset's layout is an InputError with its number and content.
+    """
+    content = read_member(path, dataset)
+    place = f"{path}:{dataset.member}"
+    layout = dataset.layout
+    found = re.match(layout.pattern.encode(), content)
+    if found is None:
+        raise _wrong_line(content, 0, place, f"the header {layout.header}")
+    if found.end() < len(content):
+        raise _wrong_line(content, found.end(), place, layout.line)
+    if found.start(1) == len(content):
+        raise InputError(f"no ratings; expected lines of {layout.line}", path=place)
+    # pyarrow's separators have one character.
+    content = content.replace(layout.separator.encode(), b",")
+    table = pyarrow.csv.read_csv(
+        pa.BufferReader(content),
+        pyarrow.csv.ReadOptions(column_names=list(_TYPES), skip_rows=bool(layout.header)),
+        convert_options=pyarrow.csv.ConvertOptions(column_types=_TYPES),
+    )
+    columns = {name: table[name].to_numpy() for name in _TYPES}
+    return Interactions(**columns, path=place)
+
+
+def _wrong_line(content: bytes, start: int, place: str, expected: str) -> InputError:
+    """Make the error for the line that holds a place of the content."""
+    start = content.rfind(b"\n", 0, start) + 1  # Python 3.11.2 finds a place within the line
+    number = content.count(b"\n", 0, start) + 1
+    end = content.find(b"\n", start)
+    if end < 0:
+        expected += ", and a line feed at the end, so the file is cut off"
+        end = len(content)
+    quoted = content[start : min(end, start + _QUOTED)].decode("latin-1")
+    return InputError(f"found {quoted!r}; expected {expected}", path=place, line=number)
+
+
+def read_interactions(
+    path: Path, columns: Columns | None = None, separator: str | None = None
+) -> Interactions:
+    """Read the events of a table (CSV, TSV or parquet) without any filter.
+
+    By default the columns are `user`, `item` and, where they are present, `rating` and `timestamp`,
+    and their separator is a tab if the first line has one, else a comma.
+    """
+    names = {}
+    for role, name in columns or Columns():
+        if name is not None:
+            names[role] = TYPE.sub("", name.strip())
+    ids = [names["user"], names["item"]]
+    noun = "a table of interactions"
+    table = read_table(path, noun, [*names.values()], ids=ids, separator=separator)
+    table.require(*ids, *(name for role, name in names.items() if name != role))
+    rating = timestamp = None
+    # A column is freed as soon as it is an array, because long tables are to fit in memory.
+    if names.get("rating") in table.columns:
+        with np.errstate(over="ignore"):
+            rating = table.finite(names["rating"]).astype(np.float32)
+        del table.columns[names["rating"]]
+    encoded = []
+    for name in ids:
+        encoded.append(as_int32(*table.codes(name)))
+        del table.columns[name]
+    (user, user_names), (item, item_names) = encoded
+    if names.get("timestamp") in table.columns:
+        timestamp = times_of(table, names["timestamp"])
+        del table.columns[names["timestamp"]]
+    return Interactions(user, item, timestamp, rating, user_names, item_names, path)
+
+
+def times_of(table: Table, name: str) -> Int | Float:
+    """Return a column of times as numbers in the same order.
+
+    Numbers stay as they are. Dates and times, in UTC where they name no zone, become seconds since
+    1970.
+    """
+    column = plain(table.present(name, _TIMES))
+    if pa.types.is_integer(column.type):
+        return np.asarray(column.cast(pa.int64()))
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.timestamp("s"))
+    is_dated = pa.types.is_timestamp(column.type)
+    if is_text(column.type):
+        is_dated = not fits(column[:1], pa.float64())
+    if not is_dated:
+        return table.finite(name)
+    times = pd.to_datetime(column.to_pandas(), format="ISO8601", errors="coerce", utc=True)
+    table.refuse(name, times.isna().to_numpy(), column, _TIMES)
+    since_1970 = times - pd.Timestamp(0, tz="UTC")
+    return since_1970.dt.total_seconds().to_numpy()

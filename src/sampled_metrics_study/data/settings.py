@@ -1,0 +1,152 @@
+"""Settings of a study's dataset, filters and split."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from sampled_metrics import InputError
+from sampled_metrics_study.data.movielens import CATALOGUE, MovieLens
+from sampled_metrics_study.validation import Count, Seed, Settings, described_pattern
+
+# Snakemake takes < > { } in the name of a file for the borders of a wildcard. In pydantic's regular
+# expressions `$` matches only at the end of the text.
+FileName = Annotated[
+    str,
+    described_pattern(
+        r"^[^<>{}\x00-\x1f\x7f-][^<>{}\x00-\x1f\x7f]*$",
+        "a name without < > { } and control characters that does not begin with -",
+        max_length=1000,
+    ),
+]
+Url = Annotated[
+    str,
+    described_pattern(r"^https?://[^\x00-\x20\x7f]+$", "an address that begins with https://"),
+]
+Separator = Annotated[
+    str, described_pattern(r"^[\t !#-~]$", "one character, such as a tab, a comma or a semicolon")
+]
+TieBreak = Literal["ncf", "first", "last", "random"]
+Column = Annotated[str, Field(min_length=1)]
+
+
+class Columns(Settings):
+    """Names of the columns of a table; the last two are read if they are there."""
+
+    user: Column = "user"
+    """Ids of users."""
+    item: Column = "item"
+    """Ids of items."""
+    rating: Column | None = "rating"
+    """Ratings, for filters.min_rating, or null."""
+    timestamp: Column | None = "timestamp"
+    """Times, for splits by time, or null."""
+
+
+class DatasetSettings(Settings):
+    """The interactions."""
+
+    format: Literal["movielens", "table"] = "movielens"
+    """A published MovieLens, or a table: CSV, TSV or parquet."""
+    name: FileName = "ml-1m"
+    """Which MovieLens; any other name for a table."""
+    archive: str | None = None
+    """Local archive; null asks MOVIELENS_ARCHIVE, then cache and network."""
+    cache: str | None = None
+    """Folder for downloads; null is the user's cache."""
+    url: Url | None = None
+    """Address of the archive; null is the publisher's."""
+    timeout: float = Field(30, gt=0, le=86_400)
+    """Seconds without a byte after which a download fails."""
+    retries: int = Field(3, ge=0, le=100)
+    """Further attempts at a download."""
+    path: FileName | None = None
+    """The table."""
+    columns: Columns | None = None
+    """Columns; null is by default names."""
+    separator: Separator | None = None
+    """Character between columns; null is a tab where there is one, or a comma."""
+    licence: str | None = None
+    """Terms of the table, for the record."""
+    citation: str | None = None
+    """What to cite for the table, for the record."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.is_movielens:
+            for key in ("path", "columns", "separator"):
+                if getattr(self, key) is not None:
+                    raise InputError(f"{key} is set but format is movielens; set format: table")
+            if self.name not in CATALOGUE:
+                raise InputError(f"unknown name {self.name!r}; known: {', '.join(CATALOGUE)}")
+        elif self.name in CATALOGUE:
+            raise InputError(f"name {self.name} is that of a MovieLens; give the table another")
+        return self
+
+    @property
+    def is_movielens(self) -> bool:
+        """Whether the data is a published MovieLens."""
+        return self.format == "movielens"
+
+    @property
+    def published(self) -> MovieLens | None:
+        """The published MovieLens; None for a table."""
+        return CATALOGUE.get(self.name)
+
+    def without_places(self) -> "DatasetSettings":
+        """Return the settings that describe the data, without folders, addresses and limits."""
+        places = {"archive", "cache", "url", "timeout", "retries", "path"}
+        return DatasetSettings.model_validate(self.model_dump(exclude=places))
+
+
+class FilterSettings(Settings):
+    """Events to leave out before the split, in this order."""
+
+    min_rating: float | None = None
+    """Lowest rating to keep; null keeps all."""
+    duplicates: Literal["refuse", "first", "last"] = "refuse"
+    """Which of several events of a user and an item to keep, or an error."""
+    min_user_events: Count | None = None
+    """Leave out users with fewer events until users and items have enough."""
+    min_item_events: Count | None = None
+    """As min_user_events, of items."""
+
+    @property
+    def on(self) -> dict[str, float | int | str]:
+        """The filters that are on, by name."""
+        return {name: value for name, value in self if value not in (None, "refuse")}
+
+
+class SplitSettings(Settings):
+    """Which events are held out, and which of them is evaluated: one per user."""
+
+    method: Literal["leave-last-out", "global-time", "given", "random"] = "leave-last-out"
+    """How events are held out, see docs/other-data.md."""
+    tie_break: TieBreak = "ncf"
+    """Which of several events at the same time; ncf is the published choice."""
+    cut: float | None = Field(None, ge=0)
+    """For global-time: a time as in the file, or a share of the events."""
+    train: FileName | None = None
+    """For given: table of the training events."""
+    test: FileName | None = None
+    """For given: table of the held-out events."""
+    users: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)] | None = None
+    """Evaluate so many users, or this share, drawn at random; null is all."""
+    seed: Seed = 0
+    """Seed of method random, tie_break random and users."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for key, method in (("cut", "global-time"), ("train", "given"), ("test", "given")):
+            is_set = getattr(self, key) is not None
+            is_used = self.method == method
+            if is_set != is_used:
+                state = "set" if is_set else "missing"
+                raise InputError(f"{key} is {state} but method is {self.method}")
+        return self
+
+    @property
+    def least_events(self) -> int:
+        """Events that each user needs."""
+        if self.method in ("global-time", "given"):
+            return 1
+        return 2

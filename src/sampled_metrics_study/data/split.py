@@ -1,0 +1,395 @@
+"""Training data and one held-out item per user: made from events, and as a file.
+
+- `leave-last-out` holds out the last event of each user by time;
+- `global-time` holds out all events from one time on and evaluates each user's first of them;
+- `given` takes training and held-out events from two files, and evaluates likewise;
+- `random` holds out one event of each user, each equally likely.
+
+Held-out events that are not evaluated are not trained on; their items are candidates like any
+others.
+
+All but the last choose by time. Many users have several events at their latest time, so the rule
+that picks one, the tie-break, decides the numbers and is part of a split:
+
+- `ncf`: as in the split published with Neural Collaborative Filtering (He et al., WWW 2017),
+  which the paper uses: the user's rows in file order, sorted by `std::sort`, the last one taken;
+- `first`, `last`: the first or the last of them in file order;
+- `random`: one of them, each equally likely.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sampled_metrics import InputError
+from sampled_metrics._base.arrays import Ids, Int, first_duplicate, generator
+from sampled_metrics._base.files import read_arrays, replacing
+from sampled_metrics.inputs.tables import as_numpy, encoded
+from sampled_metrics_study.data.events import Interactions, as_int32, published, read_dataset
+from sampled_metrics_study.data.filters import apply_filters
+from sampled_metrics_study.data.settings import (
+    DatasetSettings,
+    FilterSettings,
+    SplitSettings,
+    TieBreak,
+)
+from sampled_metrics_study.files import PLACES, from_structure, structure
+
+_log = logging.getLogger(__name__)
+_THRESHOLD = 16  # longest range that libstdc++ leaves to the final insertion sort
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training data and one held-out item per evaluated user; users and items count from 0.
+
+    The evaluated users come first, in the order of their ids, then users that only train. Items
+    are numbered in the order of their first event in the file.
+    """
+
+    train: csr_array  # 1 where a user interacted with an item; float64, shape (users, items)
+    held_out: Int  # item of each evaluated user, never among the user's training items
+    user_ids: Ids  # published ids by number: int32, int64 or text
+    item_ids: Ids
+    tied_users: int  # with several events at the time of the held-out one; 0 if times are not used
+    left_out_users: int = 0  # without training events
+    left_out_events: int = 0  # neither in training nor evaluated
+
+    @property
+    def seen(self) -> csr_array:
+        """The rows of `train` for evaluated users."""
+        return self.train[: self.held_out.size]
+
+    @property
+    def evaluated_ids(self) -> Ids:
+        """Published ids of the evaluated users."""
+        return self.user_ids[: self.held_out.size]
+
+    @property
+    def n_candidates(self) -> NDArray[np.int64]:
+        """Items that each evaluated user has not seen in training; int64."""
+        seen = np.diff(self.train.indptr[: self.held_out.size + 1])
+        return self.item_ids.size - seen.astype(np.int64)
+
+    @property
+    def held_out_ids(self) -> Ids:
+        """Published id of the held-out item of each evaluated user."""
+        return self.item_ids[self.held_out]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many users, items and events there are, and how they are used."""
+        left_out = {"left_out_users": self.left_out_users, "left_out_events": self.left_out_events}
+        return {
+            "users": self.user_ids.size + self.left_out_users,
+            "items": self.item_ids.size,
+            "interactions": self.train.nnz + self.held_out.size + self.left_out_events,
+            "training_events": self.train.nnz,
+            "tied_users": self.tied_users,
+            "evaluated_users": self.held_out.size,
+            **{name: count for name, count in left_out.items() if count},
+        }
+
+
+def split_of(
+    paths: Sequence[Path],
+    dataset: DatasetSettings,
+    filters: FilterSettings,
+    settings: SplitSettings,
+) -> tuple[Split, dict[str, Any]]:
+    """Read the events of an archive, or of one or two tables; filter and split them.
+
+    Returns the split and the content of `split.json`.
+    """
+    removed = Counter[str]()
+    parts = []
+    for path in paths:
+        whole = read_dataset(path, dataset)
+        kept, dropped = apply_filters(whole, filters, settings.least_events)
+        parts.append(kept)
+        removed.update(dropped)
+    rng = generator(settings.seed, "split")
+    if settings.method == "given":
+        split = given_split(parts[0], parts[1], settings.tie_break, rng)
+    else:
+        split = hold_out(parts[0], settings, rng)
+    if settings.users is not None:
+        split = sample_users(split, settings.users, generator(settings.seed, "users"))
+    counts = split.counts()
+    expected = None
+    as_expected = None
+    if dataset.published:
+        expected = dataset.published.counts
+        if not filters.on:
+            as_expected = expected.items() <= counts.items()
+    record = {
+        "method": settings.method,
+        "tie_break": None if settings.method == "random" else settings.tie_break,
+        **counts,
+        "filters": {name: {"value": v, "removed": removed[name]} for name, v in filters.on.items()},
+        "expected": expected,
+        "as_expected": as_expected,
+    }
+    _log.info("split: %s", ", ".join(f"{count} {name}" for name, count in counts.items()))
+    return split, record
+
+
+def hold_out(
+    interactions: Interactions, settings: SplitSettings, rng: np.random.Generator
+) -> Split:
+    """Split by the method of the settings; the generator replaces their seed.
+
+    A cut between 0 and 1 is the share of the events before it, or less where several are at the
+    same time; any other is a time as in the file.
+    """
+    if settings.method == "leave-last-out":
+        return leave_last_out(interactions, settings.tie_break, rng)
+    if settings.method == "random":
+        return _split(interactions, None, "random", rng)
+    times = interactions.times("global-time")
+    cut = settings.cut or 0
+    if 0 < cut < 1:
+        place = int(cut * times.size)
+        cut = np.partition(times, place)[place].item()
+    split = _split(interactions, times, settings.tie_break, rng, times >= cut)
+    if not split.held_out.size:
+        raise interactions.error(
+            f"no user has events both before and from split.cut {cut:g}; choose another time "
+            f"from {times.min()} to {times.max()}, or a share of the events such as 0.9"
+        )
+    return split
+
+
+def leave_last_out(
+    interactions: Interactions, tie_break: TieBreak = "ncf", rng: np.random.Generator | None = None
+) -> Split:
+    """Hold out the last event of each user.
+
+    Each user needs two events, none a duplicate of user and item. `rng` is for `tie_break` random
+    only.
+    """
+    return _split(interactions, interactions.times("leave-last-out"), tie_break, rng)
+
+
+def given_split(
+    train: Interactions,
+    test: Interactions,
+    tie_break: TieBreak = "first",
+    rng: np.random.Generator | None = None,
+) -> Split:
+    """Train on the events of one file and evaluate each user's first event in a second.
+
+    It is the first by time where the second file has times, else in file order. The items of both
+    files are candidates. Users of only one file train, or are left out.
+    """
+    name = train.path or "the training events"
+    parts = (train, test)
+    # numpy turns numbers into text where one of the files has text.
+    users = np.concatenate([published(part.user, part.user_names) for part in parts])
+    items = np.concatenate([published(part.item, part.item_names) for part in parts])
+    user, user_names = as_int32(*encoded(users))
+    item, item_names = as_int32(*encoded(items))
+    times = None
+    if test.timestamp is not None:
+        times = np.concatenate([np.zeros(len(train), test.timestamp.dtype), test.timestamp])
+    both = Interactions(user, item, times, user_names=user_names, item_names=item_names)
+    again = first_duplicate(both.user, both.item)
+    if again is not None:
+        user_id, item_id = both.ids(again)
+        problem = f"user {user_id} has item {item_id} also in {name}"
+        raise test.error(f"{problem}; keep each pair in one of the two files")
+    split = _split(both, times, tie_break, rng, np.arange(len(both)) >= len(train))
+    if not split.held_out.size:
+        raise test.error(f"no user is also in {name}; write ids alike in both files")
+    return split
+
+
+def sample_users(split: Split, users: float, rng: np.random.Generator) -> Split:
+    """Evaluate only so many users, or this share below 1, drawn at random; all still train."""
+    n_users = split.held_out.size
+    count = int(users)
+    if users < 1:
+        count = max(1, round(users * n_users))
+    if count > n_users:
+        problem = f"split.users is {count:,} but only {n_users:,} users can be evaluated"
+        raise InputError(f"{problem}; lower it, or set null for all")
+    drawn = np.sort(rng.choice(n_users, count, replace=False))
+    order = np.append(drawn, np.delete(np.arange(split.user_ids.size), drawn))
+    return replace(
+        split,
+        train=split.train[order],
+        held_out=split.held_out[drawn],
+        user_ids=split.user_ids[order],
+        left_out_events=split.left_out_events + n_users - count,
+    )
+
+
+def save_split(path: Path, split: Split) -> None:
+    """Write a split as `.npz`."""
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez(
+            file,
+            **structure(split.train),
+            held_out=split.held_out,
+            user_ids=split.user_ids,
+            item_ids=split.item_ids,
+            counted=[split.tied_users, split.left_out_users, split.left_out_events],
+        )
+
+
+def load_split(path: Path) -> Split:
+    """Read a split written by `save_split`."""
+    names = ("held_out", "user_ids", "item_ids", "counted")
+    data = read_arrays(path, "a split", (*PLACES, *names))
+    held_out, user_ids, item_ids, counted = (data[name] for name in names)
+    train = from_structure(data)
+    if train.shape != (user_ids.size, item_ids.size) or held_out.size > user_ids.size:
+        raise InputError("not a split (its arrays do not fit together)", path=path)
+    return Split(train, held_out, user_ids, item_ids, *counted.tolist())
+
+
+def _split(
+    interactions: Interactions,
+    times: NDArray[Any] | None,
+    tie_break: TieBreak,
+    rng: np.random.Generator | None,
+    is_later: NDArray[np.bool_] | None = None,
+) -> Split:
+    """Hold out the last event of each user, or the first event that is not trained on.
+
+    Events not trained on are `is_later`. If several have one time, or without times, `tie_break`
+    takes one; `ncf`, which orders last events, is `first` for first ones.
+    """
+    user_ids, code = np.unique(interactions.user, return_inverse=True)
+    order = np.argsort(code, kind="stable")
+    bounds = np.append(0, np.cumsum(np.bincount(code)))  # first event of each user, and the end
+    del code  # long files are to fit in memory
+    item, item_ids = encoded(interactions.item)
+    item = item[order]
+    is_timed = times is not None
+    if times is None:
+        times = np.zeros(item.size, dtype=np.int8)
+    if is_later is None:
+        evaluated = np.ones(user_ids.size, dtype=bool)
+        training = np.ones(item.size, dtype=bool)
+        held_out, tied_users = last_events(times[order], bounds, tie_break, rng)
+    else:
+        training = ~is_later[order]
+        later = np.flatnonzero(~training)
+        n_later = np.diff(np.searchsorted(later, bounds))
+        evaluated = (n_later > 0) & (n_later < np.diff(bounds))
+        later = later[np.repeat(evaluated, n_later)]
+        bounds_of_later = np.append(0, np.cumsum(n_later[evaluated]))
+        if tie_break == "ncf":
+            tie_break = "first"
+        # The first by time is the last by the negative of it.
+        first, tied_users = last_events(-times[order[later]], bounds_of_later, tie_break, rng)
+        held_out = later[first]
+    if not is_timed:
+        tied_users = 0
+    training[held_out] = False
+    counts = np.add.reduceat(training, bounds[:-1], dtype=np.int64)
+    starts = np.append(0, np.cumsum(counts)).astype(np.int32)
+    entries = (np.ones(starts[-1]), item[training], starts)
+    train = csr_array(entries, shape=(evaluated.size, len(item_ids)))
+    if not evaluated.all():
+        only_train = np.flatnonzero(~evaluated & (counts > 0))
+        rows = np.append(np.flatnonzero(evaluated), only_train)
+        train = train[rows]
+        user_ids = user_ids[rows]
+    train.sort_indices()
+    return Split(
+        train,
+        item[held_out].astype(np.int64),
+        published(user_ids, interactions.user_names),
+        published(as_numpy(item_ids), interactions.item_names),
+        tied_users,
+        left_out_users=evaluated.size - user_ids.size,
+        left_out_events=item.size - train.nnz - held_out.size,
+    )
+
+
+def last_events(
+    timestamp: NDArray[Any], bounds: Int, tie_break: TieBreak, rng: np.random.Generator | None
+) -> tuple[Int, int]:
+    """Return the place of each user's last event, and how many users have several.
+
+    Events are in order of users, from bounds[u] to bounds[u + 1] for user u, and in file order for
+    each user.
+    """
+    begin = bounds[:-1]
+    latest = np.repeat(np.maximum.reduceat(timestamp, begin), np.diff(bounds))
+    places = np.flatnonzero(timestamp == latest)
+    offset = np.searchsorted(places, begin)
+    count = np.diff(offset, append=places.size)
+    tied = np.flatnonzero(count > 1)
+    if tie_break == "first":
+        return places[offset], tied.size
+    if tie_break == "random":
+        if rng is None:
+            raise InputError("tie_break random needs a random generator")
+        return places[offset + rng.integers(0, count)], tied.size
+    picked = places[offset + count - 1]
+    if tie_break == "ncf":
+        for user in tied:
+            first, end = bounds[user : user + 2]
+            # Elements are compared one by one, which is faster in lists than in arrays.
+            picked[user] = first + last_sorted(timestamp[first:end].tolist())
+    return picked, tied.size
+
+
+def last_sorted(keys: Sequence[Any]) -> int:
+    """Return the position, in `keys`, of the last element after `std::sort`.
+
+    GNU libstdc++'s sort (introsort) is not stable, so the order of equal elements depends on its
+    exact steps, which are followed here: partitions around the median of three while a range is
+    longer than 16, then one insertion sort over everything. Only the ranges at the end are
+    followed, which takes linear time. Its heap sort, of ranges that took more than 2 floor(log2 n)
+    partitions, is an InputError; times of MovieLens never come to it.
+
+    Examples
+    --------
+    >>> last_sorted([3, 1, 2])
+    0
+    >>> last_sorted([5] * 17)  # a stable sort would say 16
+    1
+    """
+    order = list(range(len(keys)))
+    first = 0
+    depth = 2 * len(keys).bit_length() - 2
+    while len(keys) - first > _THRESHOLD:
+        if depth == 0:
+            raise InputError("tie_break ncf would need a heap sort; use another, such as last")
+        depth -= 1
+        first = _partition(keys, order, first)
+    # The final insertion sort keeps equal elements in order, as does the stable sort used here.
+    return sorted(order[first:], key=keys.__getitem__)[-1]
+
+
+def _partition(keys: Sequence[Any], order: list[int], first: int) -> int:
+    """Partition all after `first` around the median of three, moved there; return the cut."""
+    last = len(order)
+    # Among equal keys, the one that libstdc++ takes: a stable sort from the last place on.
+    middle = first + (last - first) // 2
+    three = sorted((last - 1, middle, first + 1), key=lambda place: keys[order[place]])
+    median = three[1]
+    order[first], order[median] = order[median], order[first]
+    pivot = keys[order[first]]
+    left = first + 1
+    right = last - 1
+    while True:
+        while keys[order[left]] < pivot:
+            left += 1
+        while pivot < keys[order[right]]:
+            right -= 1
+        if left >= right:
+            return left
+        order[left], order[right] = order[right], order[left]
+        left += 1
+        right -= 1

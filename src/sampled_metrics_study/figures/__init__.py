@@ -1,0 +1,91 @@
+"""Each figure, computed and drawn in the file of its name, and written as a file here.
+
+- `figure1_to_4`: what needs no data; `figure5`: ranks of recommenders; `figure6`: Recall@10 against
+  the number of negatives; `errors`: beside it, of all estimators, and of the scorecard's cells.
+- `style`: what they share: panels, axes, curves and the names at their ends.
+"""
+
+import logging
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib
+import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from sampled_metrics import evaluation
+from sampled_metrics._base.files import replacing
+from sampled_metrics_study.figures.errors import draw_errors_against_samples, draw_z_scores
+from sampled_metrics_study.figures.figure1_to_4 import (
+    draw_corrected_ap,
+    draw_metric_against_rank,
+    draw_sampled_against_rank,
+    draw_toys_against_samples,
+)
+from sampled_metrics_study.figures.figure5 import draw_rank_distribution
+from sampled_metrics_study.figures.figure6 import draw_recall_against_samples
+from sampled_metrics_study.files import write_table
+
+logging.getLogger("fontTools").setLevel(logging.WARNING)  # or it lists the tables of each font
+STYLE = Path(evaluation.__file__).with_name("plots.mplstyle")
+FIGURES: dict[int | str, Callable[[Figure, pd.DataFrame], None]] = {
+    1: draw_metric_against_rank,
+    2: draw_toys_against_samples,
+    3: draw_sampled_against_rank,
+    4: draw_corrected_ap,
+    5: draw_rank_distribution,
+    6: draw_recall_against_samples,
+    "errors": draw_errors_against_samples,
+    "z": draw_z_scores,
+}
+# Metadata: without the day and the version of matplotlib, so that the same table gives the same
+# bytes, and with what is noted.
+_FORMS = {
+    "png": (FigureCanvasAgg, 300, ["Software"], "Description"),
+    "svg": (FigureCanvasSVG, 72, ["Date", "Creator"], "Description"),
+    "pdf": (FigureCanvasPdf, 72, ["CreationDate", "Creator", "Producer"], "Subject"),
+}
+
+
+def write_figure(number: int | str, table: pd.DataFrame, folder: Path, note: str = "") -> None:
+    """Write the table of a figure as CSV, and draw it."""
+    name = number
+    if isinstance(number, int):
+        name = f"figure{number}"
+    stem = folder / str(name)
+    write_table(table, stem.with_suffix(".csv"), "%.10g")
+    draw(number, table, stem, note)
+
+
+def draw(number: int | str, table: pd.DataFrame, stem: Path, note: str = "") -> None:
+    """Draw a figure of its table as `stem`.svg, .pdf and .png, with a note in their metadata."""
+    with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
+        figure = Figure()
+        FIGURES[number](figure, table)
+        for kind, (canvas, dpi, left_out, noted) in _FORMS.items():
+            with replacing(stem.with_name(f"{stem.name}.{kind}")) as path:
+                figure.dpi = dpi
+                # `savefig` draws twice.
+                save = getattr(canvas(figure), f"print_{kind}")
+                save(path, metadata={**dict.fromkeys(left_out), noted: note or None})
+                if kind == "svg":
+                    path.write_text(compact(path.read_text("utf-8")), "utf-8")
+
+
+def compact(svg: str) -> str:
+    r"""Leave out superfluous parts of a drawing: third decimals, spaces, names of groups.
+
+    Examples
+    --------
+    >>> compact('<g id="line2d_1">\n  <path d="M 1.125 2 \nL 3 4 \n" style="fill: none"/>1.125')
+    '<g>\n<path d="M1.12 2L3 4" style="fill:none"/>1.125'
+    """
+    svg = re.sub(r'<g id="[a-z0-9_.]+">', "<g>", svg)
+    svg = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), svg)
+    svg = re.sub(r' d="[^"]*', lambda path: re.sub(r"\s*([A-Z]|$)\s*", r"\1", path[0]), svg)
+    svg = re.sub(r'style="[^"]*', lambda style: re.sub("([:;]) ", r"\1", style[0]), svg)
+    return re.sub(r"\s*\n\s*", "\n", svg)

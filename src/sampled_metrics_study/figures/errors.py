@@ -1,0 +1,122 @@
+"""Errors: of all estimators against the number of negatives; of published cells, as z-scores."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from scipy.special import ndtr
+
+from sampled_metrics._base.arrays import Float, generator, one_thread
+from sampled_metrics.estimators import likely_estimates
+from sampled_metrics.metrics import values
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.sampling import histograms
+from sampled_metrics_study.experiment import (
+    corrected_items,
+    estimates,
+    estimator_vectors,
+    fewest_candidates,
+)
+from sampled_metrics_study.figures.style import (
+    INK,
+    curves,
+    log_axis,
+    looks,
+    name_ends,
+    panels,
+    shown,
+    write,
+)
+from sampled_metrics_study.settings import ExperimentSettings
+from sampled_metrics_study.tables import PERCENT, labels, together
+
+ERRORS = ["estimator", "n_negatives", "value"]
+SIZES = (10, 20, 50, 100, 200)
+DRAWS = 20
+LEAST_ERROR = 0.1  # that is drawn, in percent
+
+
+@one_thread()
+def errors_against_samples(
+    records: Mapping[str, Ranks], settings: ExperimentSettings
+) -> pd.DataFrame:
+    """Relative errors of estimators against m in percent, root mean squares.
+
+    Over 20 draws, all recommenders, and all metrics but AUC, which every correction estimates with
+    little error; ties are in random order.
+    """
+    measured = [one for one in settings.measures if not one.metric.needs_candidates]
+    fewest = fewest_candidates(records)
+    rows = []
+    for m in SIZES:
+        if m >= fewest or not measured:
+            break
+        of_size = settings.replaced(n_negatives=m, metrics=tuple(map(str, measured)))
+        relative = [_relative_errors(*named, of_size) for named in records.items()]
+        squares = np.square(np.concatenate(relative))
+        if not len(squares):
+            break
+        errors = PERCENT * np.sqrt(squares.mean(axis=(0, 2)))
+        for label, error in zip(labels(settings), errors, strict=True):
+            rows.append((label, m, error))
+    return pd.DataFrame(rows, columns=ERRORS)
+
+
+def _relative_errors(name: str, ranks: Ranks, settings: ExperimentSettings) -> Float:
+    """Relative errors of one recommender's metrics above 0, in the shape of `together`."""
+    n = corrected_items(ranks, settings)
+    m = settings.n_negatives
+    generators = [generator(settings.seed, name, "errors", m, draw) for draw in range(DRAWS)]
+    drawn = histograms(ranks, m, generators, settings.sampling)
+    measures = settings.measures
+    likely = likely_estimates(drawn, measures, n, m, settings.correction_sampling)
+    found = together(likely, estimates(drawn, estimator_vectors(n, settings)))
+    exact = np.array([values(measure, ranks).mean() for measure in measures])
+    is_known = exact > 0.0
+    known = exact[is_known, np.newaxis, np.newaxis]
+    return found[is_known] / known - 1.0
+
+
+def draw_errors_against_samples(figure: Figure, table: pd.DataFrame) -> None:
+    """Beside Figure 6: relative errors of all estimators against m, the number to quote thick."""
+    if not len(table):
+        figure.text(0.02, 0.5, "No metric above 0 but AUC.")
+        return
+    names = table["estimator"].unique()
+    styles = [{"color": INK, "linewidth": 1.8}, *looks(len(names) - 1)]
+    ((axes,),) = panels(figure, 1, 1, 2, right=0.85, ylabel="Relative error (%)")
+    table = table.assign(value=table["value"].clip(lower=LEAST_ERROR))
+    curves(axes, table, "estimator", "n_negatives", styles, clip_on=False)
+    first = table["n_negatives"].min()
+    log_axis(axes.xaxis, first, max(table["n_negatives"].max(), 2 * first))
+    log_axis(axes.yaxis, 0.8 * table["value"].min(), 1.25 * table["value"].max())
+    axes.set_xlabel("Negatives m")
+    name_ends(axes.get_lines())
+
+
+def draw_z_scores(figure: Figure, table: pd.DataFrame) -> None:
+    """All z-scores as a histogram beside the standard normal, and below it by table and row."""
+    if not len(table):
+        figure.text(0.02, 0.5, "No random cell is comparable with the paper's.")
+        return
+    z = table["z"]
+    places, rows = pd.factorize(pd.MultiIndex.from_frame(table[["table", "row"]]))
+    names = [f"Table {number}: {shown(name, 24)}" for number, name in rows]
+    left = 0.15 + 0.058 * max(map(len, names))
+    top, below = panels(figure, 2, 1, 1.3, left=left, below=0.14, sharex=True)[:, 0]
+    reach = max(4.0, 0.5 * np.ceil(2 * z.abs().max()))
+    at = np.linspace(-reach, reach, 161)
+    expected = len(table) * (ndtr(at + 0.25) - ndtr(at - 0.25))
+    edges = np.arange(-reach, reach + 0.25, 0.5)
+    counts, _ = np.histogram(z, edges)
+    most = max(counts.max(), expected.max())
+    top.stairs(counts, edges, fill=True, color="C0", alpha=0.5)
+    top.plot(at, expected, color=INK)
+    write(top, 0.02, 0.98, f"mean {z.mean():.2f},\nsd {z.std():.2f}\n(curve: 0, 1)")
+    top.set(ylabel=f"Cells, of {len(table)}", ylim=(0, 1.15 * most))
+    below.plot(z, places, "|", color="C0", markersize=6)
+    below.set(xlim=(-reach, reach), ylim=(len(names) - 0.4, -0.6))
+    below.set_xlabel("ours minus published, in standard errors")
+    below.set_yticks(range(len(names)), names)
+    below.tick_params(axis="y", length=0)

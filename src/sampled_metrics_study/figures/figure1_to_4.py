@@ -1,0 +1,246 @@
+"""Figures 1 to 4: the effect of sampling and of corrections on a metric, without a dataset."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from sampled_metrics._base.arrays import Float, geometric_sizes, one_thread
+from sampled_metrics.estimators import estimator_matrix, parse_estimator
+from sampled_metrics.metrics import Measure, parse_measure
+from sampled_metrics.ranks import Sampling
+from sampled_metrics.sampling import pmf
+from sampled_metrics_study.figures.style import (
+    DASHES,
+    DOTTED,
+    GREY,
+    INK,
+    LIGHT,
+    curves,
+    linear_axis,
+    log_axis,
+    name_ends,
+    panels,
+    write,
+)
+from sampled_metrics_study.settings import N_ITEMS
+from sampled_metrics_study.tables import EXACT, METRICS, PREDICTED_RANKS, SAMPLED, groups
+
+_WITH = Sampling.WITH_REPLACEMENT
+_WITHOUT = Sampling.WITHOUT_REPLACEMENT
+SIZES = (1, 10, 100, 1000)  # samples in Figure 3
+TOYS = ("#8a1538", "#006d77", "#7a5c00")
+SHADES = ("#0f7d6c", "#1f5fa8", "#6a3fb0", "#8f1560")  # colours of samples, small to large
+
+
+@one_thread()
+def theory() -> dict[int, pd.DataFrame]:
+    """Return the tables of Figures 1 to 4, which need no data."""
+    return {
+        1: metric_against_rank(),
+        2: toy_against_samples(),
+        3: sampled_against_rank(),
+        4: corrected_ap(),
+    }
+
+
+def metric_against_rank() -> pd.DataFrame:
+    """Figure 1: every metric at the ranks of n = 10,000, all of the top and every 20th below."""
+    ranks = np.r_[1:201, 220 : N_ITEMS + 1 : 20]
+    return pd.concat(
+        pd.DataFrame({"metric": m.label, "rank": ranks, "value": m.at(ranks, N_ITEMS)})
+        for m in METRICS
+    )
+
+
+def draw_metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
+    """Figure 1: the metrics at all ranks, where all but AUC vanish, and at the first 100."""
+    ((whole, top),) = panels(
+        figure, 1, 2, 1.6, right=0.62, beside=0.3, ylabel="Metric", sharey=True
+    )
+    last = table["rank"].max()
+    first = min(100, last)
+    styles = [{"color": INK, "linestyle": dashes} for dashes in DASHES]
+    for axes, end in ((whole, last), (top, first)):
+        curves(axes, table[table["rank"] <= end], "metric", "rank", styles)
+        axes.set(xlabel="Rank", ylim=(-0.03, 1.04))
+        linear_axis(axes, end)
+    name_ends(top.get_lines())
+    whole.set_title("All ranks")
+    top.set_title(f"First {first:,}")
+
+
+def toy_against_samples() -> pd.DataFrame:
+    """Figure 2: expected sampled metrics of A, B and C, without replacement, m up to n - 1."""
+    rows = []
+    labels = [measure.label for measure in METRICS]
+    for m in geometric_sizes(1, N_ITEMS - 1, 121):
+        sampled = np.array([measure.in_sample(m) for measure in METRICS])
+        for name, ranks in PREDICTED_RANKS.items():
+            means = sampled @ pmf(ranks, N_ITEMS, m, _WITHOUT).mean(axis=0)
+            rows += [(label, name, m, mean) for label, mean in zip(labels, means, strict=True)]
+    return pd.DataFrame(rows, columns=["metric", "recommender", "n_negatives", "value"])
+
+
+def draw_toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
+    """Figure 2: expected sampled metrics of toy recommenders as the sample grows."""
+    styles = [
+        {"color": color, "linestyle": dashes} for color, dashes in zip(TOYS, DASHES, strict=False)
+    ]
+    grid = _by_metric(figure, table, "recommender", "n_negatives", styles, top=0.36)
+    _legend(figure, grid[0, 0], handlelength=1.1, columnspacing=0.9, handletextpad=0.4)
+    for axes in grid.flat:
+        axes.axvline(99, color=GREY, **DOTTED)
+        log_axis(axes.xaxis, 1, 1 + table["n_negatives"].max())
+        if axes.get_title("left") == "AUC":
+            axes.text(130, 0.02, "m of Table 2", color=GREY)
+    for axes in grid[-1]:
+        axes.set_xlabel("Negatives m, of n = 10,000")
+
+
+def sampled_against_rank() -> pd.DataFrame:
+    """Figure 3: expected sampled metrics at the top 1,000 of n = 10,000, with replacement."""
+    ranks = np.r_[1:101, 105:1001:5]
+    frames = []
+    for measure in METRICS:
+        curves = {f"m = {m}": expected_values(measure, ranks, N_ITEMS, m, _WITH) for m in SIZES}
+        curves[EXACT] = measure.at(ranks, N_ITEMS)
+        for name, value in curves.items():
+            columns = {"metric": measure.label, "curve": name, "rank": ranks, "value": value}
+            frames.append(pd.DataFrame(columns))
+    return pd.concat(frames)
+
+
+def expected_values(
+    measure: Measure, rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str
+) -> Float:
+    """Average the sampled metric, eq. 16: sum over i of p(sampled rank = i | r) M(i).
+
+    Further parameters are as for `pmf`. Returns fractions, float64, shape (ranks,).
+
+    Examples
+    --------
+    >>> expected_values(parse_measure("ap"), [1, 2, 3], 3, 1, "with-replacement")
+    array([1.  , 0.75, 0.5 ])
+    """
+    return pmf(rank, n, m, sampling) @ measure.in_sample(m)
+
+
+def draw_sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
+    """Figure 3: expected sampled metrics at each true rank, beside the exact metric."""
+    styles: list[dict[str, Any]] = [
+        {"color": color, "linestyle": dashes}
+        for color, dashes in zip(SHADES, DASHES[::-1], strict=True)
+    ]
+    styles.append({"color": INK, "linestyle": (0, (1, 0.6)), "linewidth": 1.8, "zorder": 1.5})
+    labels = table["curve"].str.replace("1000", "1,000").str.lower()
+    grid = _by_metric(figure, table.assign(curve=labels), "curve", "rank", styles, right=0.62)
+    for axes in grid.flat:
+        linear_axis(axes, table["rank"].max())
+        if axes.get_title("left") == "AUC":
+            write(axes, 0.04, 0.72, "the same\nfor all m")
+    for axes in grid[:, 1]:
+        name_ends(axes.get_lines())
+    for axes in grid[-1]:
+        axes.set_xlabel("True rank, n = 10,000")
+
+
+def corrected_ap() -> pd.DataFrame:
+    """Figure 4: corrected AP at each sampled rank, and expected at each true rank (section 5.4)."""
+    measure = parse_measure("ap")
+    n_negatives = 100
+    names = ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
+    estimators = [parse_estimator(name) for name in names]
+    vectors = estimator_matrix(estimators, [measure], N_ITEMS, n_negatives, sampling=_WITH)[0]
+    ranks = np.array(geometric_sizes(1, N_ITEMS, 400))
+    expectations = vectors @ pmf(ranks, N_ITEMS, n_negatives, _WITH).T
+
+    sampled = np.arange(1, n_negatives + 2)
+    curves = []
+    for estimator, vector, expectation in zip(estimators, vectors, expectations, strict=True):
+        curves.append(("sampled rank", estimator.label, sampled, vector))
+        curves.append(("true rank", estimator.label, ranks, expectation))
+    curves.append(("true rank", EXACT, ranks, measure.at(ranks, N_ITEMS)))
+    columns = ("panel", "curve", "rank", "value")
+    return pd.concat(pd.DataFrame(dict(zip(columns, one, strict=True))) for one in curves)
+
+
+def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
+    """Figure 4: corrected AP at each sampled rank, and its expectation at each true rank.
+
+    One row per correction, beside the uncorrected metric and the exact one. Each row has the scale
+    of its correction, which is otherwise too small to be seen; other curves may begin above.
+    """
+    names = [name for name in table["curve"].unique() if name not in (SAMPLED, EXACT)]
+    styles = [
+        {"color": LIGHT, "linewidth": 0.8, "linestyle": DASHES[1], "label": "uncorrected"},
+        {"color": "C0", "label": "corrected"},
+        {"color": INK, "linestyle": DASHES[2], "label": "exact"},
+    ]
+    grid = panels(
+        figure,
+        len(names),
+        2,
+        0.56,
+        left=0.46,
+        top=0.36,
+        below=0.14,
+        beside=0.3,
+        ylabel="Average precision, a scale for each row",
+        sharex="col",
+        sharey="row",
+    )
+    for column, (panel, rows) in zip(grid.T, groups(table, "panel"), strict=True):
+        for axes, name in zip(column, names, strict=True):
+            beside = rows[rows["curve"].isin([SAMPLED, name, EXACT])]
+            curves(axes, beside, "curve", "rank", styles)
+            if panel == "sampled rank":  # which is a whole number
+                for line in axes.get_lines():
+                    line.set_drawstyle("steps-mid")
+            axes.tick_params(bottom=axes is column[-1])
+        log_axis(column[0].xaxis, 1, rows["rank"].max())
+        column[-1].set_xlabel(panel.capitalize())
+    for axes, name in zip(grid[:, 0], names, strict=True):
+        write(axes, 1, 1, name, color="C0", ha="right")
+        _scale(axes, table.loc[table["curve"] == name, "value"])
+    grid[0, 0].set_title("Estimate")
+    grid[0, 1].set_title("Expected estimate")
+    _legend(figure, grid[0, 1], columnspacing=1)
+
+
+def _by_metric(
+    figure: Figure,
+    table: pd.DataFrame,
+    name: str,
+    x: str,
+    styles: Sequence[dict[str, Any]],
+    **space: Any,
+) -> Any:
+    """Draw `curves` in a panel for each metric; return the panels."""
+    ylabel = "Expected sampled metric"
+    grid = panels(figure, 2, 2, 1, beside=0.32, ylabel=ylabel, sharex=True, sharey=True, **space)
+    for axes, (metric, rows) in zip(grid.flat, groups(table, "metric"), strict=True):
+        curves(axes, rows, name, x, styles)
+        axes.set(title=metric, ylim=(-0.03, 1.04), yticks=[0, 0.5, 1])
+    return grid
+
+
+def _legend(figure: Figure, axes: Axes, **style: Any) -> None:
+    """Name the curves of a panel above all panels, where there is no data."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="upper right", ncols=len(labels), **style)
+
+
+def _scale(axes: Axes, values: "pd.Series[float]") -> None:
+    """Set a y axis to the range of some values, with a tick at 0 and one at the next unit."""
+    low = min(values.min(), 0.0)
+    high = values.max()
+    size = high - low
+    unit = 10.0 ** np.floor(np.log10(high))
+    largest = unit * np.floor(high / unit + 1e-9)
+    axes.set(ylim=(low - 0.1 * size, high + 0.3 * size), yticks=[0, largest])
+    axes.yaxis.set_major_formatter("{x:g}")

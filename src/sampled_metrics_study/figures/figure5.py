@@ -1,0 +1,161 @@
+"""Figure 5: how the ranks of each recommender are distributed."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics.ranks import Ranks
+from sampled_metrics_study.figures.style import (
+    DOTTED,
+    GREY,
+    LIGHT,
+    linear_axis,
+    log_axis,
+    panels,
+    shown,
+    write,
+)
+from sampled_metrics_study.tables import groups
+
+BUCKET = 100  # ranks in the worst bin of Figure 5
+TIES_MATTER = 1  # candidates tied with the held-out item, on average over users
+BACKGROUND: dict[str, Any] = {"color": LIGHT, "linewidth": 0.5}
+LAST: dict[str, Any] = {**DOTTED, "linewidth": 0.9, "zorder": 3}
+OWN: dict[Any, dict[str, Any]] = {  # by order of ties
+    "random": {"linewidth": 1.2, "zorder": 2},
+    "pessimistic": LAST,
+}
+
+
+def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
+    """Figure 5: number of users whose held-out item falls in each bin of ranks.
+
+    `ties` is `random`, the expectation over orders of the ties, and for a recommender whose ties
+    matter also `pessimistic`, the held-out item ranked last among them. Panel `all` divides the
+    interval from the first to the last rank into bins of equal width, at most 100 ranks, and panel
+    `top` the first 100 ranks into ten. With fewer than 1,000 candidates bins are ten or a hundred
+    times narrower, so that there are at least ten.
+    """
+    last = max(int(ranks.n_candidates.max()) for ranks in records.values())
+    power = 10 ** (len(str(last)) - 1)  # power of ten, at most `last`
+    top = max(10, min(100, power))
+    edges = {
+        "all": equal_bins(last, max(1, min(BUCKET, power // 10))),
+        "top": np.arange(0, top + 1, top // 10),
+    }
+    tables = []
+    for name, ranks in records.items():
+        policies = ("random", "pessimistic")[: 1 + (ranks.n_tied.mean() > TIES_MATTER)]
+        for (panel, ends), ties in product(edges.items(), policies):
+            columns = {
+                "panel": panel,
+                "recommender": name,
+                "ties": ties,
+                "first_rank": ends[:-1] + 1,
+                "last_rank": ends[1:],
+                "users": users_by_bucket(ranks, ends, ties),
+            }
+            tables.append(pd.DataFrame(columns))
+    return pd.concat(tables)
+
+
+def equal_bins(last: int, width: int) -> Int:
+    """Return the last rank of each of the equal bins over [1, last], after a 0.
+
+    There are as many bins as buckets of `width` ranks would be. A rank on an edge belongs to the
+    bin above, as in `numpy.histogram`.
+
+    Examples
+    --------
+    >>> equal_bins(23, 10)
+    array([ 0,  8, 15, 23])
+    """
+    count = -(-last // width)
+    edges = np.linspace(1, last, count + 1)
+    below = np.ceil(edges).astype(np.int64) - 1
+    below[-1] = last
+    return below
+
+
+def users_by_bucket(ranks: Ranks, edges: Int | Sequence[int], ties: str) -> Float:
+    """Count users whose held-out item ranks after one edge and up to the next.
+
+    It ranks last among tied items if `ties` is `pessimistic`, else the count is the expectation
+    over their orders.
+    """
+    first = ranks.worst_rank
+    if ties == "random":
+        first = ranks.best_rank
+    places = ranks.worst_rank - first + 1
+    up_to = np.clip(np.asarray(edges)[:, None] - first + 1, 0, places) / places
+    return np.diff(up_to.sum(axis=1))
+
+
+def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
+    """Figure 5: users by predicted rank, over all ranks and over the top ones.
+
+    One row per recommender, with the rest in grey behind it. Ties are in random order; a dotted
+    line shows them ranked last, where this differs. Bins may differ by one rank, so users are
+    scaled to the widest.
+    """
+    names = table["recommender"].unique()
+    width = 1 + table["last_rank"] - table["first_rank"]
+    widest = width.groupby(table["panel"]).transform("max")
+    table = table.assign(width=width, height=table["users"] * widest / width)
+    grid = panels(
+        figure,
+        len(names),
+        2,
+        0.68,
+        top=0.36,
+        below=0.14,
+        beside=0.32,
+        width_ratios=(5, 4),
+        sharex="col",
+        sharey="col",
+    )
+    for column, (_, rows) in zip(grid.T, groups(table, "panel"), strict=True):
+        for i, name in enumerate(names):
+            _outlines(column[i], rows, name, f"C{i % 8}")
+        last = rows["last_rank"].max()
+        linear_axis(column[0], last)
+        most = rows["width"].max()
+        half = 0.5 * (most < 10)  # so that half a rank is visible at either end
+        column[0].set_xlim(1 - half, last + half)
+        column[-1].set_xlabel("Predicted rank")
+        column[0].set_title("Users per rank" if most == 1 else f"Users per {most} ranks")
+    log_axis(grid[0, 0].yaxis, 0.8, 4 * table["users"].max())
+    grid[0, 1].set_ylim(0, None)
+    ranked_last = table[table["ties"] == "pessimistic"]
+    last_bins = ranked_last[ranked_last["panel"] == "all"].groupby("recommender").tail(1)
+    for i, name in enumerate(names):
+        style = {"color": f"C{i % 8}", "ha": "right"}
+        write(grid[i, 1], 0.93, 0.99, shown(name, 16), **style)
+        for worst in last_bins[last_bins["recommender"] == name].itertuples():
+            words = f"{worst.users:,.0f} in the last {worst.width}\nif ties rank last"
+            write(grid[i, 0], 0.86, 0.99, words, **style)  # beside the last ranks
+    handles = []
+    if len(names) > 1:
+        handles.append(Line2D([], [], label="other recommenders", **BACKGROUND))
+    if len(ranked_last):
+        handles.append(Line2D([], [], label="ties ranked last", color=GREY, **LAST))
+    figure.legend(handles=handles, loc="upper right", ncols=2, columnspacing=1)
+
+
+def _outlines(axes: Axes, rows: pd.DataFrame, name: str, color: str) -> None:
+    """Draw the bins of a recommender in front of all bins."""
+    is_own = rows["recommender"] == name
+    kept = rows[is_own | (rows["ties"] == "random")]
+    for (other, ties), points in kept.groupby(["recommender", "ties"]):
+        style = BACKGROUND
+        if other == name:
+            style = OWN[ties] | {"color": color}
+        edges = np.append(points["first_rank"], rows["last_rank"].max() + 1) - 0.5
+        axes.stairs(points["height"], edges, baseline=None, **style)

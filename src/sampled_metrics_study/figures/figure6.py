@@ -1,0 +1,243 @@
+"""Figure 6: expected Recall@10 against the number of negatives, uncorrected and corrected."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.special import ndtri
+
+from sampled_metrics import InputError
+from sampled_metrics._base.arrays import Float, geometric_sizes, one_thread
+from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.metrics import parse_measure, values
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.sampling.probability import top_of_samples
+from sampled_metrics_study.experiment import (
+    Moments,
+    corrected_items,
+    deviations,
+    fewest_candidates,
+    matrix_of,
+)
+from sampled_metrics_study.figures.style import (
+    DOTTED,
+    INK,
+    curves,
+    log_axis,
+    looks,
+    name_ends,
+    panels,
+    shown,
+    write,
+)
+from sampled_metrics_study.files import read_table
+from sampled_metrics_study.settings import ExperimentSettings
+from sampled_metrics_study.tables import EXACT, SAMPLED, groups
+
+RECALL = parse_measure("recall@10")
+ESTIMATORS = tuple(map(parse_estimator, ("sampled", "bv:0.1")))
+SMALLEST = 10  # with fewer negatives, every sampled rank is at most 10
+LARGEST = 2000  # beyond it the corrections of a large catalogue take hours to solve
+SURE = 0.95
+CURVES = ["kind", "recommender", "estimator", "n_negatives", "value"]
+Expected: TypeAlias = Callable[[str, int, int], Moments]
+LETTER = 0.062  # inches, wide enough for most
+RING: dict[str, Any] = {
+    "color": INK,
+    "linestyle": "",
+    "marker": "o",
+    "fillstyle": "none",
+    "markersize": 5,
+    "zorder": 4,
+}
+MOST_PAIRS = 6  # that Figure 6 lists in words
+
+
+@one_thread()
+def recall_against_samples(
+    records: Mapping[str, Ranks], settings: ExperimentSettings, band: Path | None = None
+) -> pd.DataFrame:
+    """Figure 6: expected Recall@10 in percent against m, uncorrected and corrected by BV 0.1.
+
+    m runs from 10 to the largest that every user has candidates for, at most 2,000; ties are broken
+    at random. Rows by `kind`: `curve`, the expected estimate of a recommender; `ordered`, the
+    smallest m from which on a pair is ordered as by the exact metric, 10 if it is at all m, and the
+    estimate of its first recommender there; `sure`, the same for the first pair and 95 % of single
+    evaluations; `exact`, the exact metric, with all candidates as negatives. `band` is a file of
+    further rows, the lowest and highest curves over random starts.
+    """
+    sizes = sample_sizes(records)
+    exact = {name: 100.0 * values(RECALL, ranks).mean() for name, ranks in records.items()}
+    at = expected_recall(records, settings)
+    pairs = list(combinations(records, 2))
+    conditions = [("ordered", 0.0, *pair) for pair in pairs]
+    conditions += [("sure", ndtri(SURE), *pair) for pair in pairs[:1]]
+    rows = []
+    for e, estimator in enumerate(ESTIMATORS):
+        label = estimator.label
+        for name in records:
+            for m in sizes:
+                rows.append(("curve", name, label, m, at(name, e, m).mean))
+        for kind, least, a, b in conditions:
+            is_ahead = partial(lead, at, exact, a, b, e, least)
+            smallest = smallest_from(is_ahead, sizes)
+            if smallest is not None:
+                mean = at(a, e, smallest).mean
+                rows.append((kind, f"{a} vs {b}", label, smallest, mean))
+    for name, ranks in records.items():
+        others = ranks.mean_candidates - 1
+        rows.append(("exact", name, EXACT, others, exact[name]))
+    recall = pd.DataFrame(rows, columns=CURVES)
+    if band is not None:
+        recall = pd.concat([recall, read_table(band, CURVES)])
+    return recall
+
+
+def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:
+    """Return the m of Figure 6."""
+    fewest = fewest_candidates(records)
+    if fewest <= SMALLEST + 1:
+        raise InputError(f"a user has {fewest} candidates; Figure 6 needs more than {SMALLEST + 1}")
+    return geometric_sizes(SMALLEST, min(fewest - 1, LARGEST), 12)
+
+
+def smallest_from(lead: Callable[[int], float], sizes: Sequence[int]) -> int | None:
+    """Find the smallest size from which on `lead` is positive, up to the largest of `sizes`.
+
+    Its sign may change several times, but only once between two neighbouring `sizes`. Returns None
+    if it is not positive at the largest.
+    """
+    smallest = None
+    for size in reversed(sizes):
+        if lead(size) <= 0.0:
+            break
+        smallest = size
+    if smallest is None or smallest == sizes[0]:
+        return smallest
+    between = range(size + 1, smallest)
+    return between.start + bisect_left(between, True, key=lambda m: lead(m) > 0.0)
+
+
+def lead(
+    at: Expected, exact: Mapping[str, float], a: str, b: str, estimator: int, least: float, m: int
+) -> float:
+    """Standard deviations by which b is ahead of a, or behind it if exactly so, beyond `least`."""
+    of_a = at(a, estimator, m)
+    of_b = at(b, estimator, m)
+    sign = np.sign(exact[b] - exact[a])
+    difference = sign * (of_b.mean - of_a.mean)
+    ahead = deviations(difference, np.hypot(of_a.sd, of_b.sd))
+    return float(ahead - least)
+
+
+def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) -> Expected:
+    """Return a cached function of recommender, place in `ESTIMATORS`, m: moments in percent."""
+    matrix = matrix_of(settings)
+
+    @cache
+    def vector(estimator: int, n: int, m: int) -> Float:
+        return 100.0 * matrix([ESTIMATORS[estimator]], [RECALL], n, m)[0, 0]
+
+    @cache
+    def at(name: str, estimator: int, m: int) -> Moments:
+        ranks = records[name]
+        credit = vector(estimator, corrected_items(ranks, settings), m)
+        both = np.stack([credit, np.square(credit)])
+        mean, square = _averages(both, ranks, settings.sampling)
+        variance = np.maximum(square - np.square(mean), 0.0)  # not -1e-16 by rounding
+        sd = np.sqrt(variance.sum()) / len(ranks)
+        return Moments(mean.mean(), sd)
+
+    return at
+
+
+def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:
+    """Average vectors over the sampled ranks of each user; shape (vectors, users).
+
+    Beyond some sampled rank the vectors are constant, so only the first ones need probabilities.
+    """
+    m = vectors.shape[1] - 1
+    last = vectors[:, -1:]
+    distance = np.abs(vectors - last)
+    differs = distance > 1e-13 * np.abs(vectors).max(axis=1, keepdims=True)
+    head = int(np.flatnonzero(differs.any(axis=0)).max(initial=0)) + 1
+    chances = top_of_samples(ranks, m, head, sampling)
+    return last + (vectors[:, :head] - last) @ chances.T
+
+
+def draw_recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
+    """Figure 6: expected Recall@10 against m, and the m from which on pairs are in the right order.
+
+    Dotted lines and the numbers at their ends are exact values; the band of a recommender is the
+    range over its random starts.
+    """
+    parts = dict(groups(table, "estimator"))
+    exact = parts.pop(EXACT).set_index("recommender")["value"].to_dict()
+    ends = [f"{shown(name, 12)} {value:.2f}" for name, value in exact.items()]
+    right = 0.2 + LETTER * max(map(len, ends))
+    ylabel = "Expected Recall@10 (%)"
+    grid = panels(figure, len(parts), 1, 1.45, right=right, ylabel=ylabel, sharex=True)[:, 0]
+    for axes, (estimator, rows) in zip(grid, parts.items(), strict=True):
+        _expected_recall(axes, rows, exact, ends)
+        first = rows["n_negatives"].min()
+        rings = rows[(rows["kind"] == "ordered") & (rows["n_negatives"] > first)]
+        axes.plot(rings["n_negatives"], rings["value"], **RING)
+        words = _words_of_orders(rows, first)
+        if estimator == SAMPLED:  # whose curves fall
+            write(axes, 0.99, 0.97, words, ha="right")
+            axes.set_title("Uncorrected")
+        else:
+            write(axes, 0.99, 0.03, words, ha="right", va="bottom")
+            axes.set_title(f"Corrected by {estimator}")
+    grid[-1].set_xlabel("Negatives m")
+
+
+def _expected_recall(
+    axes: Axes, rows: pd.DataFrame, exact: dict[Any, float], ends: Sequence[str]
+) -> None:
+    """Draw curves of recommenders by one estimator, and their exact values with texts `ends`."""
+    styles = looks(len(exact))
+    drawn = rows[rows["kind"] == "curve"]
+    curves(axes, drawn, "recommender", "n_negatives", styles, marker=".", clip_on=False)
+    log_axis(axes.xaxis, *drawn["n_negatives"].agg(["min", "max"]))
+    largest = max(drawn["value"].max(), *exact.values())
+    unit = 10.0 ** np.floor(np.log10(largest))
+    axes.set_ylim(0, unit * np.ceil(largest / unit))
+    bands = rows[rows["kind"].isin(["lowest", "highest"])].pivot(
+        index="n_negatives", columns=["recommender", "kind"], values="value"
+    )
+    dotted = []
+    for (name, value), end, style in zip(exact.items(), ends, styles, strict=True):
+        color = style["color"]
+        dotted.append(axes.axhline(value, color=color, label=end, **DOTTED))
+        if name in bands:
+            low = bands[name, "lowest"]
+            axes.fill_between(
+                low.index, low, bands[name, "highest"], color=color, alpha=0.3, linewidth=0
+            )
+    name_ends(dotted, head="exact:")
+
+
+def _words_of_orders(rows: pd.DataFrame, first: int) -> str:
+    """Say from which m on pairs are in the right order on average."""
+    ordered = rows[rows["kind"] == "ordered"].sort_values("n_negatives")
+    sure = rows[rows["kind"] == "sure"].set_index("recommender")["n_negatives"]
+    if len(ordered) > MOST_PAIRS:
+        return "ring: from there on a pair\nis in the right order"
+    lines = ["Right order on average:"] * (len(ordered) > 0)
+    for pair, m in zip(ordered["recommender"], ordered["n_negatives"], strict=True):
+        words = "at every m"
+        if m > first:
+            words = f"from m = {m:,}"
+        space = "\n" if len(pair) > 14 else " "
+        lines.append(f"{shown(pair, 28)}:{space}{words}")
+        if pair in sure:
+            lines.append(f"(95 % of runs: {sure[pair]:,})")
+    return "\n".join(lines)

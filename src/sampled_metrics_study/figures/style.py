@@ -1,0 +1,173 @@
+"""Parts of several figures: panels, axes, curves and the names at their ends."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from sampled_metrics._base.arrays import Float
+from sampled_metrics_study.tables import groups
+
+INK = "#1a1a1a"  # for exact values
+GREY = "#555555"  # for text
+LIGHT = "#767676"  # background curves
+FOOT = 0.34  # inches
+DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 0.9)), (0, (5, 1.2, 1.2, 1.2)))
+DOTTED: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (1, 1.5)), "zorder": 1}
+
+
+def panels(
+    figure: Figure,
+    rows: int,
+    columns: int,
+    height: float,
+    *,
+    left: float = 0.42,
+    right: float = 0.17,
+    top: float = 0.2,
+    below: float = 0.28,
+    beside: float = 0.22,
+    ylabel: str = "",
+    **options: Any,
+) -> Any:
+    """Lay out rows of panels of some height, with one label for all y axes.
+
+    All lengths are in inches: the margins of the figure, and the space below and beside a panel.
+    """
+    total = top + rows * height + (rows - 1) * below + FOOT
+    figure.set_figheight(total)
+    low = FOOT / total
+    high = 1 - top / total
+    figure.text(0.015, (low + high) / 2, ylabel, rotation=90, va="center")
+    width = figure.get_figwidth()
+    of_panel = (width - left - right - (columns - 1) * beside) / columns
+    figure.subplots_adjust(
+        left=left / width,
+        right=1 - right / width,
+        bottom=low,
+        top=high,
+        hspace=below / height,
+        wspace=beside / of_panel,
+    )
+    return figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def linear_axis(axes: Axes, last: float) -> None:
+    """Set an x axis of ranks from 1 to the last."""
+    ticks: Any = MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(0, last)
+    axes.set(xlim=(1, last), xticks=[1, *ticks[(ticks > 1) & (ticks <= last)]])
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+
+
+def log_axis(axis: XAxis | YAxis, low: float, high: float) -> None:
+    """Set a logarithmic axis with up to four ticks at powers of ten, or also at 2 and 5."""
+    powers = 10 ** np.arange(max(np.ceil(np.log10(low)), 0), np.log10(high) + 1e-9)
+    factors = [1, 2, 5]
+    if high >= 100 * low:
+        factors = [1]
+    ticks = np.outer(powers[:: 1 + (len(powers) > 4)], factors).ravel()
+    x = axis.axis_name
+    limits = {f"{x}scale": "log", f"{x}lim": (low, high), f"{x}ticks": ticks[ticks <= high]}
+    axis.axes.set(**limits)
+    axis.set_major_formatter("{x:,.0f}")
+    axis.minorticks_off()
+
+
+def looks(number: int) -> list[dict[str, Any]]:
+    """Return a colour and dashes for each of some curves."""
+    return [{"color": f"C{i % 8}", "linestyle": DASHES[(i + i // 8) % 4]} for i in range(number)]
+
+
+def write(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
+    """Write in a panel, at shares of its width and height."""
+    axes.text(x, y, text, **{"transform": axes.transAxes, "color": GREY, "va": "top", **style})
+
+
+def curves(
+    axes: Axes, table: pd.DataFrame, name: str, x: str, styles: Iterable[Any], **style: Any
+) -> None:
+    """Draw the values of a table against `x`, a curve for each value of the column `name`.
+
+    A curve that jumps from 1 to 0 is drawn in steps.
+    """
+    for (label, points), own in zip(groups(table, name), styles, strict=False):
+        drawstyle = "default"
+        if set(points["value"]) == {0.0, 1.0}:
+            drawstyle = "steps-mid"
+        look = {"label": label, "drawstyle": drawstyle, **style, **own}
+        axes.plot(points[x], points["value"], **look)
+
+
+def shown(name: object, longest: int = 18) -> str:
+    r"""Shorten a name in its middle, and escape dollar signs, which matplotlib takes for formulas.
+
+    Examples
+    --------
+    >>> print(shown("Neighbours-of-the-item", 11), shown("a$b"))
+    Neigh…-item a\$b
+    """
+    text = str(name)
+    end = (longest - 1) // 2
+    if len(text) > longest:
+        text = f"{text[: longest - 1 - end]}…{text[-end:]}"
+    return text.replace("$", r"\$")
+
+
+def apart(places: Float, size: float) -> Float:
+    """Move places until neighbours are at least `size` apart.
+
+    All stay between `size` / 2 and 1 - `size` / 2 if there is room for them.
+
+    Examples
+    --------
+    >>> apart(np.array([0.5, 0.5, 0.9]), 0.2).round(2)
+    array([0.4, 0.6, 0.9])
+    """
+    order = np.argsort(places, kind="stable")
+    offsets = size * np.arange(len(places))
+    free = (places[order] - offsets).clip(size / 2, max(1 - size / 2 - offsets[-1], size / 2))
+    up = np.maximum.accumulate(free)
+    down = np.minimum.accumulate(free[::-1])[::-1]
+    moved = np.empty(len(places))
+    moved[order] = (up + down) / 2 + offsets
+    return moved
+
+
+def name_ends(lines: Sequence[Line2D], head: str = "") -> None:
+    """Write the label of each line to the right of its last point, and `head` above all labels.
+
+    Labels are below each other, and a thin line leads from each to its point.
+    """
+    axes: Any = lines[0].axes
+    dpi = axes.figure.dpi
+    row = 0.125 * dpi / axes.bbox.height
+    left = 1 + 0.09 * dpi / axes.bbox.width
+    ends = [(axes.get_xlim()[1], np.asarray(line.get_ydata())[-1]) for line in lines]
+    to_axes = axes.transData + axes.transAxes.inverted()
+    heights = apart(to_axes.transform(ends)[:, 1], row)
+    for line, end, height in zip(lines, ends, heights, strict=True):
+        leader = {
+            "arrowstyle": "-",
+            "linewidth": 0.5,
+            "color": line.get_color(),
+            "relpos": (0, 0.5),
+            "shrinkA": 0,
+            "shrinkB": 0.5,
+        }
+        axes.annotate(
+            line.get_label(),
+            end,
+            (left, height),
+            textcoords="axes fraction",
+            arrowprops=leader,
+            annotation_clip=False,
+            color=line.get_color(),
+            va="center",
+        )
+    write(axes, left, max(heights) + row, head, va="center")

@@ -1,0 +1,71 @@
+"""Files of the study: tables, JSON, checksums, and sparse tables as arrays."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from sampled_metrics import InputError
+from sampled_metrics._base.arrays import Array
+from sampled_metrics._base.files import reading_as, write_text
+from sampled_metrics._base.sparse import canonical
+
+PLACES = ("shape", "indptr", "indices")  # arrays that say where a table has entries
+
+
+def checksum(path: str | Path, kind: str = "sha256") -> str:
+    """Return the hash of a file, of a kind that `hashlib` knows, in hexadecimal."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write `content` as indented JSON, all or nothing."""
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"not JSON ({error})", path=path) from error
+
+
+def write_table(table: pd.DataFrame, path: Path, number_format: str | None = None) -> None:
+    """Write a table as CSV with Unix line ends; `number_format` is for floats, such as `%.4f`."""
+    write_text(path, table.to_csv(index=False, float_format=number_format, lineterminator="\n"))
+
+
+def read_table(
+    path: Path, columns: Sequence[str], texts: Sequence[str] = (), **options: Any
+) -> pd.DataFrame:
+    """Read a CSV file with at least `columns`; `texts` among them are not parsed as numbers."""
+    with reading_as(path, "CSV"):
+        table = pd.read_csv(path, converters=dict.fromkeys(texts, str), **options)
+    for name in columns:
+        if name not in table.columns:
+            raise InputError(f"lacks column {name}; found {', '.join(table)}", path=path)
+    return table
+
+
+def structure(table: sparse.csr_array, name: str = "") -> dict[str, Any]:
+    """Return the places of a table's entries, as arrays for `numpy.savez` with prefixed names."""
+    return {name + part: np.asarray(getattr(table, part)) for part in PLACES}
+
+
+def from_structure(
+    arrays: Mapping[str, Array], name: str = "", data: Array | None = None
+) -> sparse.csr_array:
+    """Return the table of arrays that `structure` returned, with its entries or with ones."""
+    shape, indptr, indices = (arrays[name + part] for part in PLACES)
+    if any(x.dtype.kind not in "iu" for x in (shape, indptr, indices)):
+        raise InputError("damaged sparse matrix (its structure is no whole numbers)")
+    if data is None:
+        data = np.ones(indices.size)
+    return canonical(sparse.csr_array((data, indices, indptr), tuple(shape)))

@@ -1,0 +1,354 @@
+"""The page of a study: all its contents, from the files of a run, in one dictionary."""
+
+import base64
+import gzip
+import json
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sampled_metrics import __version__
+from sampled_metrics._base.text import listed
+from sampled_metrics.estimators import parse_estimators
+from sampled_metrics.evaluation.compare import compare
+from sampled_metrics.pages.leaderboard import board_of
+from sampled_metrics.pages.lens import ESTIMATORS, lens
+from sampled_metrics.pages.words import range_bars
+from sampled_metrics.ranks import Ranks
+from sampled_metrics_study.config import FIGURES, KEPT, TABLES
+from sampled_metrics_study.data.movielens import CATALOGUE
+from sampled_metrics_study.exact import RANGES
+from sampled_metrics_study.experiment import fewest_candidates, matrix_of, read_by_name
+from sampled_metrics_study.files import read_json, read_table
+from sampled_metrics_study.scorecard import NOT_COMPARABLE, SCORECARD, VERDICTS, z_scores
+from sampled_metrics_study.settings import ExperimentSettings
+from sampled_metrics_study.tables import (
+    ACROSS,
+    CAPTIONS,
+    COLUMNS,
+    KEY,
+    LINES,
+    SAMPLED,
+    groups,
+    heads,
+    read_texts,
+)
+
+LABELS_OF_ORDERS = (SAMPLED, "BV 0.1")  # columns of the table of orders
+OF_FIGURE_6 = ("kind", "recommender", "estimator", "n_negatives")
+SHOWN = {10, 100, 1000}  # negatives of the ranges that are shown
+OF_PAPER = {"X": "ALS 16 (X)", "Y": "item-kNN, all (Y)", "Z": "item-kNN, 10 (Z)"}
+_OF_CARD = ["ours", "ours_std", "published", "published_std", "difference", "tolerance", "z"]
+PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
+_KINDS = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
+_OF_MACHINE = ("archive", "cache", "path")  # settings of the dataset that are not shown
+
+
+def collect(
+    results: Path,
+    *,
+    ranks: Sequence[Path],
+    config: Mapping[str, Any],
+    is_paper: bool = False,
+    audit: Path | None = None,
+    kept: Sequence[Path] = (),
+) -> dict[str, Any]:
+    """Read the folder of a run; return the texts, numbers, lists and dictionaries of the page.
+
+    Where the data is not the paper's (`is_paper`), there are only Tables 3 and 4 and Figures 5 and
+    6, and no scorecard and `audit`. Recommenders whose ranks are `kept` stand on the leaderboard,
+    if they ranked the same users among the same candidates.
+    """
+    users = read_by_name(ranks)
+    settings = ExperimentSettings(**config.get("experiment", {}))
+    curves = read_table(results / "figures/figure6.csv", OF_FIGURE_6)
+    ordered = curves[curves["kind"] == "ordered"]
+    shown = _lens(users, settings, ordered)
+    all_users = contenders(users, kept, is_paper)
+    board = board_of(all_users, settings.measures, settings.sampling)
+    card = pd.DataFrame(columns=SCORECARD)
+    if is_paper:
+        card = read_texts(results / "scorecard.csv", SCORECARD)
+    cells = counts_of_cells(card)
+    grid = curves.loc[curves["kind"] == "curve", "n_negatives"].agg(["min", "max"]).to_dict()
+    origin = read_json(results / "provenance.json")
+    run = origin.get("provenance", origin)
+    figures = results / "figures"
+    return {
+        "version": run["versions"]["sampled-metrics"],
+        "who": who_ranked(list(users), config),
+        "dataset": title_of_dataset(run),
+        "users": max(map(len, users.values())),
+        "lens": shown,
+        "board": board,
+        "numbers": {"lens": shown, "board": board},
+        "ordered": ordered_pairs(ordered, grid["min"], shown),
+        "grid": grid,
+        "ranges": _ranges(results / "ranges.csv", shown),
+        "is_paper": is_paper,
+        "is_reproduction": is_paper and not cells["not_comparable"],
+        **cells,
+        "tables": [table_grid(n, results / f"tables/table{n}.csv", card) for n in TABLES[is_paper]],
+        "scores": picture(figures / "z") if "exact" in cells["cells"] else None,
+        "exact": download(results / "tables/exact.csv"),
+        "figures": [picture(figures / name) for name in FIGURES[is_paper]],
+        "audit": readings(audit) if audit else [],
+        "config": settings_in_words(config),
+        "origin": origin,
+        "run": run,
+        "facts": list(pd.json_normalize(origin, sep=": ").iloc[0].items()),
+    }
+
+
+def _lens(
+    users: Mapping[str, Ranks], settings: ExperimentSettings, ordered: pd.DataFrame
+) -> dict[str, Any]:
+    """Compute the lens of a study, also for the numbers of negatives that put pairs in order."""
+    measures = settings.measures[:4]
+    wanted = ordered.loc[ordered["estimator"] == SAMPLED, "n_negatives"]
+    matrix = matrix_of(settings)
+    compared = compare(users, list(map(str, measures))) if len(users) > 1 else []
+    return lens(
+        users,
+        measures,
+        parse_estimators(ESTIMATORS),
+        min(settings.n_negatives, fewest_candidates(users) - 1),
+        wanted.astype(int).tolist(),
+        vectors_of=lambda estimators, measures, n, m: matrix(
+            estimators, measures, settings.n_items or n, m
+        ),
+        sampling=settings.sampling,
+        compared=compared,
+    )
+
+
+def ordered_pairs(
+    ordered: pd.DataFrame, fewest: float, shown: Mapping[str, Any]
+) -> list[list[str]]:
+    """List the numbers of negatives from which on Figure 6 has each pair in the right order.
+
+    Pairs whose order full rankings do not decide are marked.
+    """
+    undecided = list(map(frozenset, shown["undecided"]))
+    by_pair = ordered.pivot(index="recommender", columns="estimator", values="n_negatives")
+    rows = []
+    for pair in ordered["recommender"].unique():
+        names = pair.split(" vs ")
+        row = [" and ".join(names)]
+        if frozenset(names) in undecided:
+            row[0] += " (not decided by full rankings)"
+        for estimator in LABELS_OF_ORDERS:
+            m = by_pair.get(estimator, pd.Series(dtype=float)).get(pair, np.nan)
+            at_most = "≤ " if m == fewest else ""
+            row.append("-" if np.isnan(m) else f"{at_most}{m:,.0f}")
+        rows.append(row)
+    return rows
+
+
+def _ranges(path: Path, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Draw the ranges of the metric that the lens opens with, for some numbers of negatives."""
+    metric = shown["start"]["metric"]
+    table = read_table(path, RANGES, keep_default_na=False)
+    of_size = dict(iter(table[table["metric"] == metric].groupby("n_negatives")))
+    wanted = [m for m in of_size if m in SHOWN] or list(of_size)[-1:]
+    return [ranges_of(of_size[m], shown["names"], shown["exact"][metric]) for m in wanted]
+
+
+def ranges_of(rows: pd.DataFrame, names: Sequence[str], exact: Sequence[float]) -> dict[str, Any]:
+    """Draw ranges from samples of one size, and list the orders that those of differences decide.
+
+    `rows` have columns a, b, low and high, b being empty where a range is of one recommender.
+    """
+    own = rows[rows["b"] == ""].set_index("a").loc[list(names), ["low", "high"]]
+    pairs = rows[rows["b"] != ""]
+    decided = []
+    for a, b, low, high in pairs[["a", "b", "low", "high"]].to_numpy().tolist():
+        if high < 0.0:
+            decided.append(f"{a} above {b}")
+        elif low > 0.0:
+            decided.append(f"{b} above {a}")
+    bars = range_bars(own.to_numpy().tolist(), exact, int(rows["n_negatives"].iloc[0]))
+    return {**bars, "decided": decided, "leaning": [], "open": len(pairs) - len(decided)}
+
+
+def contenders(own: Mapping[str, Ranks], kept: Sequence[Path], is_paper: bool) -> dict[str, Ranks]:
+    """Name recommenders for a board, and add kept ones of the same users and candidates.
+
+    Kept ranks have running numbers instead of ids of users, so users are paired by row.
+    """
+    found = {}
+    for name, ranks in own.items():
+        found[OF_PAPER.get(name, name) if is_paper else name] = ranks
+    first = next(iter(own.values()))
+    titles = {Path(name).name: title for name, title in KEPT.items()}
+    for name, ranks in read_by_name(kept).items():
+        if np.array_equal(ranks.n_candidates, first.n_candidates):
+            found[titles[name]] = ranks
+    source = "by row"
+    return {
+        name: ranks.replace(users=np.arange(len(ranks)), source=source)
+        for name, ranks in found.items()
+    }
+
+
+def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
+    """Lay a table of this run out as in the paper.
+
+    Returns `number`, `caption`, its file `csv`, `head` of the leading column, `across` (those of
+    the others) and `groups` of lines of cells by column, dictionaries of texts or None. The text
+    shown is `ours`: of the scorecard, an expectation, or where that has none of this run.
+    """
+    table = read_texts(path, COLUMNS)
+    z = z_scores(card)
+    z = z.assign(z=z["z"].map("{:.1f}".format).astype(str))
+    judged = card.merge(z, on=KEY, how="left")
+    wanted = [*KEY, *_OF_CARD, "verdict", "note"]
+    cells = table.merge(judged[wanted], on=KEY, how="left")
+    if len(card):
+        cells = cells.fillna({"verdict": "not published"})
+    cells = cells.fillna("")
+    unjudged = cells["ours"] == ""
+    cells["ours"] = cells["ours"].mask(unjudged, cells["value"])
+    cells["ours_std"] = cells["ours_std"].mask(unjudged, cells["std"])
+    column = ACROSS[number]
+    across = list(cells[column].unique())
+    *leading, last = LINES[number]
+    grouped: dict[str, Any] = {}
+    for cell in cells.to_dict("records"):
+        name = " ".join(cell[part] for part in leading)
+        group = grouped.setdefault(name, {})
+        line = group.setdefault(cell[last], dict.fromkeys(across))
+        line[cell[column]] = cell
+    return {
+        "number": number,
+        "caption": f"Table {number}. {CAPTIONS[number]}",
+        "csv": download(path),
+        "head": heads(number)[last],
+        "across": across,
+        "groups": grouped,
+    }
+
+
+def counts_of_cells(card: pd.DataFrame) -> dict[str, Any]:
+    """Count the published cells of a scorecard by verdict.
+
+    Returns `cells`, the verdicts of those that can be compared; how many have each of the
+    `verdicts`; the `kinds_of_exact`; how many are `not_comparable`, and `of_other_settings`, why.
+    """
+    is_compared = card["verdict"] != NOT_COMPARABLE
+    compared = card.loc[is_compared, "verdict"].tolist()
+    kinds = card.loc[card["verdict"] == "exact", "kind"]
+    return {
+        "cells": compared,
+        "verdicts": {verdict: compared.count(verdict) for verdict in VERDICTS[:-1]},
+        "kinds_of_exact": kinds.value_counts().to_dict(),
+        "not_comparable": len(card) - len(compared),
+        "of_other_settings": other_settings(card),
+    }
+
+
+def other_settings(card: pd.DataFrame) -> list[tuple[str, int]]:
+    """List what keeps published cells from being compared, each with their number."""
+    notes = card.loc[card["verdict"] == NOT_COMPARABLE, "note"]
+    counts = notes.str.split("; ").explode().value_counts(sort=False)
+    return [(str(note), int(number)) for note, number in counts.items()]
+
+
+def readings(path: Path) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Topics, the readings that agree with the paper in all rows, and the lines of all readings."""
+    columns = ["reading", "quantity", "value", "published", "reproduces"]
+    table = read_texts(path, ["topic", *columns])
+    values = table["value"].astype(float)
+    table["value"] = [f"{value:.3f}".removesuffix(".000") for value in values]
+    found = []
+    for topic, rows in groups(table, "topic"):
+        is_same = rows["reproduces"] == "yes"
+        agrees = is_same.groupby(rows["reading"], sort=False).all()
+        lines = rows[columns].to_numpy().tolist()
+        found.append((topic, list(agrees.index[agrees]), lines))
+    return found
+
+
+def picture(stem: Path) -> dict[str, Any]:
+    """Read a figure: `id`, `svg` and the download `csv`."""
+    return {
+        "id": stem.name,
+        "svg": inline_svg(stem.with_suffix(".svg").read_text("utf-8"), f"{stem.name}-"),
+        "csv": download(stem.with_suffix(".csv")),
+    }
+
+
+def download(path: Path) -> dict[str, str]:
+    """Return the `name` of a file that the page carries, and its content `packed`: gzip, base64."""
+    content = gzip.compress(path.read_bytes(), mtime=0)
+    return {"name": path.name, "packed": base64.b64encode(content).decode()}
+
+
+def inline_svg(text: str, prefix: str) -> str:
+    """Make an SVG file part of a page: no prolog, comments and size, and a prefix to its ids.
+
+    The font that all its texts have is stated once.
+    """
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\s(width|height)="[^"]*"', "", text, count=2)  # for the whole picture
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", text)
+    text = re.sub(r"font-family:'DejaVu Sans'[^;\"]*;?", "", text)
+    font = 'font-family="DejaVu Sans, Verdana, sans-serif"'
+    return text.replace("<svg", f'<svg aria-hidden="true" {font}', 1).strip()
+
+
+def provenance(ranks: str, origin: Sequence[Path], identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `provenance.json` says of a run: data, settings, versions, machine.
+
+    `origin` are the records of earlier steps, or of the run that the ranks are from.
+    """
+    versions = {name: version(name) for name in PACKAGES}
+    # The workflow runs the package of its checkout, which need not be installed.
+    return {
+        "ranks": ranks,
+        **{path.stem: read_json(path) for path in origin},
+        **identity,
+        "versions": {
+            "python": platform.python_version(),
+            "sampled-metrics": __version__,
+            **versions,
+        },
+        "host": {
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "processors": os.cpu_count(),
+        },
+    }
+
+
+def who_ranked(names: Sequence[str], config: Mapping[str, Any]) -> str:
+    """Name the recommenders with their kinds."""
+    kinds = [
+        f"{entry['name']} ({_KINDS.get(entry['kind'], entry['kind'])})"
+        for entry in config.get("recommenders", [])
+    ]
+    return listed(kinds or names)
+
+
+def title_of_dataset(run: Mapping[str, Any]) -> str:
+    """Name the dataset of a run, of which `run` is the provenance; empty if it is not known."""
+    name: str = run.get("source", {}).get("dataset", "")
+    if name in CATALOGUE:
+        return CATALOGUE[name].title
+    return name
+
+
+def settings_in_words(config: Mapping[str, Any]) -> str:
+    """Write a configuration as JSON, without folders of this machine."""
+    dataset = {**config.get("dataset", {})}
+    for name in _OF_MACHINE:
+        dataset.pop(name, None)
+    return json.dumps({**config, "dataset": dataset}, indent=2, ensure_ascii=False)

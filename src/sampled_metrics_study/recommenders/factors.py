@@ -1,0 +1,168 @@
+"""Recommender X, matrix factorisation by alternating least squares (section 9), and BPR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import Self
+
+import numpy as np
+import scipy.sparse
+from pydantic import Field
+
+from sampled_metrics import InputError
+from sampled_metrics._base.arrays import Float, Int, one_thread
+from sampled_metrics_study.recommenders.base import Recommender, register
+from sampled_metrics_study.validation import Count, Positive, Seed, Settings
+
+
+class Factors(Recommender):
+    """Scores are inner products of a user's and an item's vector, float64."""
+
+    LEARNT = ("user_vectors", "item_vectors")
+    user_vectors: Float  # shape (users, d)
+    item_vectors: Float  # shape (items, d)
+
+    @property
+    def scorer(self) -> tuple[Float, Float]:
+        """The vectors of users and items."""
+        return self.user_vectors, self.item_vectors
+
+    def score(self, users: Int) -> Float:
+        """Inner products, one by one: a matrix product's last bits would depend on the block."""
+        return np.einsum("uf,if->ui", self.user_vectors[users], self.item_vectors)
+
+
+class ALSSettings(Settings):
+    """Hyper-parameters in the paper's terms; the last three are not in the paper."""
+
+    d: Count = 16
+    """Dimensions of the user and item vectors."""
+    lambda_: float = Field(10.0, gt=0, alias="lambda")
+    """Weight of the squared norm."""
+    alpha: Positive = 0.2
+    """Weight of the squared scores of all pairs."""
+    iterations: Count = 15
+    """Sweeps over all users and all items."""
+    seed: Seed = 0
+    """Seed of the random initialisation."""
+    start: Positive = 0.01
+    """Initial item vectors are uniform from 0 to this divided by sqrt(1 + alpha)."""
+
+
+@register("als")
+class ALS(Factors):
+    """Matrix factorisation by alternating least squares (section 9), through `implicit`.
+
+    The paper's loss, with H the events and y(u, i) the inner product,
+
+        sum_H (y - 1)^2 + alpha sum_UxI y^2 + lambda ||V||^2,
+
+    is, up to a constant, alpha times the loss that `implicit` minimises,
+
+        sum_UxI c (p - y')^2 + lambda' ||V'||^2,    c = 1 + 1/alpha and p = 1 on H, c = 1 and
+        p = 0 elsewhere,    y' = (1 + alpha) y,    lambda' = lambda (1 + alpha) / alpha,
+
+    divided by (1 + alpha)^2: completing the square on H moves the target from 1 to
+    1/(1 + alpha), and scaling all vectors by sqrt(1 + alpha) moves it back.
+
+    Vectors of items start uniform from 0 to `start` / sqrt(1 + alpha), that is, from 0 to `start`
+    in the terms of `implicit`. In float64; solves are exact and BLAS has one thread, so the number
+    of threads changes no bit.
+    """
+
+    Settings = ALSSettings
+
+    def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:
+        """Minimise the loss by `iterations` sweeps from a random start."""
+        stages = self.stages(train, [self.settings.iterations], threads)
+        self.user_vectors, self.item_vectors = next(stages)
+        return self
+
+    def stages(
+        self, train: scipy.sparse.csr_array, iterations: Sequence[int], threads: int = 1
+    ) -> Iterator[tuple[Float, Float]]:
+        """Train as `fit` does; yield the vectors after each of these rising numbers of sweeps."""
+        from implicit.cpu.als import AlternatingLeastSquares
+        from implicit.recommender_base import ModelFitError
+
+        settings = self.settings
+        alpha = settings.alpha
+        confidence = scipy.sparse.csr_matrix(train, dtype=np.float32)
+        confidence.data[:] = 1 + 1 / alpha
+        n_users, n_items = confidence.shape
+        with one_thread():
+            model = AlternatingLeastSquares(
+                factors=settings.d,
+                regularization=settings.lambda_ * (1 + alpha) / alpha,
+                alpha=1.0,
+                dtype=np.float64,
+                use_cg=False,
+                num_threads=threads,
+            )
+        model.user_factors = np.zeros((n_users, settings.d))  # solved for first
+        # With `start` = 0.01 as `implicit` draws them.
+        rng = np.random.default_rng(np.random.SeedSequence(settings.seed))
+        model.item_factors = rng.uniform(0.0, settings.start, (n_items, settings.d))
+        scale = np.sqrt(1 + alpha)
+        for before, after in pairwise([0, *iterations]):
+            model.iterations = after - before
+            try:
+                with one_thread():
+                    model.fit(confidence, show_progress=False)
+            except (ModelFitError, ValueError) as error:
+                values = f"alpha {alpha:g} and lambda {settings.lambda_:g}"
+                raise InputError(f"als: no solution with {values}; use larger ones") from error
+            yield model.user_factors / scale, model.item_factors / scale
+
+
+class BPRSettings(Settings):
+    """Hyper-parameters of BPR, named and set by default as in `implicit`, there d is `factors`."""
+
+    d: Count = 100
+    """Dimensions of the vectors, biases not counted."""
+    learning_rate: Positive = 0.01
+    """Length of a step."""
+    regularization: float = Field(0.01, ge=0)
+    """Weight of the squared norm."""
+    iterations: Count = 100
+    """Sweeps over all training events."""
+    seed: Seed = 0
+    """Seed of the random start and of the negatives."""
+
+
+@register("bpr")
+class BPR(Factors):
+    """Bayesian personalised ranking (Rendle et al., UAI 2009, arXiv:1205.2618).
+
+    Negatives are drawn as often as they occur in training, items of the user left out. Trained in
+    float32, biases among the dimensions.
+    """
+
+    Settings = BPRSettings
+
+    def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - see below
+        """Train with one thread, because each samples negatives of its own."""
+        from implicit.cpu.bpr import BayesianPersonalizedRanking
+        from implicit.recommender_base import ModelFitError
+
+        settings = self.settings
+        with one_thread():
+            model = BayesianPersonalizedRanking(
+                factors=settings.d,
+                learning_rate=settings.learning_rate,
+                regularization=settings.regularization,
+                iterations=settings.iterations,
+                num_threads=1,
+                random_state=settings.seed,
+            )
+            with suppress(ModelFitError):  # checked below, also where `implicit` does not
+                model.fit(
+                    scipy.sparse.csr_matrix(train, dtype=np.float32, copy=True), show_progress=False
+                )
+        self.user_vectors = model.user_factors.astype(np.float64)
+        self.item_vectors = model.item_factors.astype(np.float64)
+        if not (np.isfinite(self.user_vectors).all() and np.isfinite(self.item_vectors).all()):
+            raise InputError("bpr: vectors are not finite; use a smaller learning_rate")
+        return self

@@ -1,0 +1,284 @@
+"""Recommenders Y and Z, item-based filtering on cosine similarity (section 9), and on BM25."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from pydantic import Field
+
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics.inputs.products import Score
+from sampled_metrics_study.files import from_structure, structure
+from sampled_metrics_study.recommenders.base import Arrays, Recommender, register
+from sampled_metrics_study.validation import Count, Positive, Settings
+
+# Rows of the similarity, or columns of the weights, that are dense at a time: at most so many, and
+# fewer of many items, so that they stay in the processor's cache.
+_SLAB = 256
+_IN_CACHE = 1_048_576
+_MOST_WHOLE = 1 << 13  # items up to which the common users of all pairs are kept meanwhile
+_GAIN = 20  # sums of a dense product in the time of one of a sparse product
+# Up to so many items the weights of all pairs are kept, in at most 2.1 GB; for more items they are
+# computed, some columns at a time, whenever they are needed.
+MOST_KEPT = 1 << 14
+
+
+class Neighbours(Recommender):
+    """Scores are the sums of the rows of `weights` that belong to the items of a user's history.
+
+    `weights[j, i]` is the contribution of item j of the history to the score of item i; float64.
+    """
+
+    histories: scipy.sparse.csr_array  # training events, shape (users, items)
+    # Shape (items, items); None if they are dense, and not kept as one.
+    weights: scipy.sparse.csr_array | None
+
+    def score(self, users: Int) -> Float:
+        """Sum the weights of each user's history, in the order of its items."""
+        return (self.histories[users] @ self.weights).toarray()
+
+    def state(self) -> Arrays:
+        """Return the histories and, where they are sparse, the weights."""
+        state = structure(self.histories, "histories_")
+        if self.weights is not None:
+            state.update(structure(self.weights, "weights_"), weights_data=self.weights.data)
+        return state
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
+        """Set the histories and the weights; compute dense ones, which are not in the state."""
+        self.histories = from_structure(state, "histories_")
+        if "weights_data" not in state:
+            return self.fit(self.histories)
+        self.weights = from_structure(state, "weights_", state["weights_data"])
+        return self
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Scores of all items, as a function of users, by weights that exist for some items at a time.
+
+    `columns` yields the number of a first item and the columns of the weights from it on, some at a
+    time. No weight is negative.
+    """
+
+    histories: scipy.sparse.csr_array  # ones, shape (users, items)
+    columns: Callable[[], Iterable[tuple[int, Float]]]
+
+    def __call__(self, users: Int) -> Float:
+        """Return the scores of all items for some users."""
+        histories = self.histories[users]
+        return np.hstack([histories @ columns for _, columns in self.columns()])
+
+
+class ItemKNNSettings(Settings):
+    """Hyper-parameters in the paper's terms."""
+
+    q: Positive = 1.0
+    """Exponent that sharpens the similarity, eq. 27."""
+    k: Count | None = None
+    """Neighbours kept, k of eq. 28; null is infinity."""
+    k_prime: Count | None = None
+    """The same of k'; null is infinity."""
+    neighbour_axis: Literal["row", "column"] = "row"
+    """Axis of the similarity that k' is about, row in eq. 28; k is the other."""
+    self_similarity: bool = True
+    """Whether an item is its own neighbour."""
+    normalise_scores: bool = True
+    """Whether to divide by the row sum, eq. 30."""
+
+
+@register("itemknn")
+class ItemKNN(Neighbours):
+    """Scores an item by its similarity to the items of the user's history, eq. 27-30.
+
+    `weights[j, i]` is s''_ij, divided by its sum over j where scores are normalised; a user's
+    scores are the sum of the rows of its history. Float64 throughout.
+    """
+
+    Settings = ItemKNNSettings
+    tiles: Tiles  # the dense weights
+
+    def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
+        """Compute the weights, dense where all neighbours are kept and sparse where not."""
+        self.histories = train
+        self.weights = None
+        self.tiles = Tiles(train, self._columns)
+        if self.settings.k is not None or self.settings.k_prime is not None:
+            weights = _similarity_of_nearest(train, self.settings)
+            weigh(weights.data, self.settings, weights.indices)
+            weights.eliminate_zeros()
+            self.weights = weights
+        elif train.shape[1] <= MOST_KEPT:
+            kept = list(self._columns())
+            self.tiles = Tiles(train, lambda: kept)
+        return self
+
+    def _columns(self) -> Iterator[tuple[int, Float]]:
+        """Compute some columns of the dense weights at a time."""
+        for first, similarity in _slabs(self.histories, self.settings):
+            columns = np.ascontiguousarray(similarity.T)  # the similarity is symmetric
+            weigh(columns, self.settings)
+            yield first, columns
+
+    @property
+    def scorer(self) -> Score:
+        """The function `score`, or tiles where the weights are dense."""
+        if self.weights is None:
+            return self.tiles
+        return super().score
+
+    def score(self, users: Int) -> Float:
+        """Sum the weights of each user's history, in the order of its items."""
+        return self.scorer(users)
+
+
+def weigh(
+    entries: Float, settings: ItemKNNSettings, column: NDArray[np.int32] | None = None
+) -> None:
+    """Turn similarities into weights, in place: powers, divided by the norm and sum of a column.
+
+    `column` has the column of each entry of a sparse matrix; None for a dense one.
+    """
+    np.power(entries, settings.q, out=entries, where=entries > 0.0)  # slow at 0
+    norms = [2]
+    if settings.normalise_scores:
+        norms = [2, 1]
+    for power in norms:
+        powers = entries**power
+        sums = powers.sum(axis=0)
+        if column is not None:
+            sums = np.bincount(column, powers)[column]
+        entries /= np.where(sums > 0.0, sums ** (1 / power), 1.0)
+
+
+def _similarity_of_nearest(
+    train: scipy.sparse.csr_array, settings: ItemKNNSettings
+) -> scipy.sparse.csr_array:
+    """Similarity s' of eq. 28, transposed and zero where not near; never dense as a whole.
+
+    The similarity is symmetric, so its j-th row and its j-th column have the same nearest items.
+    """
+    limits = [settings.k, settings.k_prime]  # columns, rows
+    if settings.neighbour_axis == "column":
+        limits.reverse()
+    found = []
+    for axis, k in enumerate(limits):
+        if k is None:
+            continue
+        slabs = [
+            scipy.sparse.csr_array(similarity * _nearest(similarity, k))
+            for _, similarity in _slabs(train, settings)
+        ]
+        near = scipy.sparse.vstack(slabs, format="csr")
+        if axis:
+            near = near.T.tocsr()
+        found.append(near)
+    weights = found[0]
+    for other in found[1:]:
+        weights = weights * (other > 0)
+    return weights
+
+
+def _slabs(train: scipy.sparse.csr_array, settings: ItemKNNSettings) -> Iterator[tuple[int, Float]]:
+    """Yield the number of a first item and some rows from it on of the cosines, eq. 27, q = 1.
+
+    Computed as sqrt(c^2 / (n_i n_j)) from whole numbers, so that similarities equal on paper are
+    equal in the machine and no neighbour is chosen by a rounding error. 0 where an item has no
+    training event.
+    """
+    n_items = train.shape[1]
+    counts = np.maximum(np.bincount(train.indices, minlength=n_items), 1).astype(np.float64)
+    for first, common_users in _common_users(train):
+        common = common_users.astype(np.float64, order="C")
+        rows = np.arange(first, first + len(common))
+        similarity = np.sqrt(common * common / np.outer(counts[rows], counts))
+        if not settings.self_similarity:
+            similarity[np.arange(rows.size), rows] = 0.0
+        yield first, similarity
+
+
+def _common_users(train: scipy.sparse.csr_array) -> Iterator[tuple[int, NDArray[np.integer]]]:
+    """Yield the number of a first item and, for some items from it on, common users with each item.
+
+    For few items all counts are kept, so that half of them follow by symmetry.
+    """
+    n_users, n_items = train.shape
+    counted: Any = np.int32
+    if n_users < 1 << 15:
+        counted = np.int16
+    by_user = scipy.sparse.csr_array(train, dtype=counted)
+    by_item = by_user.T.tocsr()
+    sums_of_sparse = np.square(np.diff(by_user.indptr), dtype=float).sum()
+    is_sparse = by_user.nnz * n_items >= _GAIN * sums_of_sparse
+    is_whole = n_items <= _MOST_WHOLE and not is_sparse
+    if is_whole:
+        whole = np.empty((n_items, n_items), dtype=counted)
+    # numpy sums a single column in another order than one of several, so none is left for the end.
+    step = min(_SLAB, max(16, _IN_CACHE // n_items))
+    for first, end in pairwise([*range(0, max(n_items - 1, 1), step), n_items]):
+        rows = by_item[first:end]
+        if is_sparse:
+            yield first, (rows @ by_user).toarray()
+            continue
+        users = np.ascontiguousarray(rows.toarray().T)
+        if not is_whole:
+            yield first, (by_item @ users).T
+            continue
+        below = by_item[first:] @ users
+        whole[first:, first:end] = below
+        whole[first:end, first:] = below.T
+        yield first, whole[first:end]
+
+
+def _nearest(similarity: Float, k: int) -> NDArray[np.bool_]:
+    """Mark in each row its k largest entries, the earlier one where two are equal."""
+    k = min(k, similarity.shape[1])
+    kth = np.partition(similarity, -k, axis=1)[:, [-k]]
+    larger = similarity > kth
+    equal = similarity == kth
+    places_left = k - larger.sum(axis=1, keepdims=True)
+    return larger | (equal & (equal.cumsum(axis=1) <= places_left))
+
+
+class BM25Settings(Settings):
+    """Hyper-parameters and their defaults as in `implicit`, there K, K1 and B."""
+
+    k: Count = 20
+    """Neighbours kept of each item, itself counted."""
+    k1: Positive = 1.2
+    """How slowly the weight of an event grows."""
+    b: float = Field(0.75, ge=0, le=1)
+    """How much the popularity of an item matters."""
+
+
+@register("bm25")
+class BM25(Neighbours):
+    r"""Scores an item by its similarity to the items of the user's history.
+
+    The similarity of items i and j is sum_u w_ui w_uj over their common users; each item keeps
+    its k largest. There, with n_i events of item i, n_u events of user u, n items and the
+    mean n' of all n_i
+
+        w_ui = (k1 + 1) / (k1 (1 - b + b n_i / n') + 1) ln(n / (1 + n_u)).
+    """
+
+    Settings = BM25Settings
+
+    def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:
+        """Compute the similarities; each item's neighbours are found by one thread."""
+        from implicit.nearest_neighbours import ItemItemRecommender, bm25_weight
+
+        settings = self.settings
+        model = ItemItemRecommender(K=min(settings.k, train.shape[1]), num_threads=threads)
+        events = scipy.sparse.csr_array(train, dtype=np.float64)
+        weighted = scipy.sparse.csr_matrix(bm25_weight(events.T, settings.k1, settings.b).T)
+        model.fit(weighted, show_progress=False)
+        self.histories = train
+        self.weights = scipy.sparse.csr_array(model.similarity)
+        return self

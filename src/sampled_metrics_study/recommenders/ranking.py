@@ -1,0 +1,246 @@
+"""Ranks of a split's held-out items: by a recommender, in pieces, or by a file made elsewhere.
+
+Users are independent of each other, so the gathered ranks of pieces equal those of a single job.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sampled_metrics import InputError, rank
+from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate, id_column, require_unique
+from sampled_metrics._base.errors import reading
+from sampled_metrics._base.files import read_arrays
+from sampled_metrics.inputs.products import Score
+from sampled_metrics.inputs.tables import ITEM, USER, places, read_table
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import as_ranks
+from sampled_metrics.ranks.ranks import COLUMNS, RECORDS, counts_of
+from sampled_metrics_study.data.split import Split
+from sampled_metrics_study.recommenders.base import Scorer
+from sampled_metrics_study.recommenders.neighbours import Tiles
+
+SCORE = "score"
+WHAT = f"scores ({USER}, {ITEM}, {SCORE}), or .npz of scores, user_ids, item_ids"
+Scores: TypeAlias = NDArray[np.floating[Any]]
+
+
+def users_of_piece(piece: str, size: int) -> Int:
+    """Return the running numbers, of `size`, in a piece written like `2-of-3`; maybe none."""
+    number, count = map(int, piece.split("-of-"))
+    return np.arange(size * (number - 1) // count, size * number // count)
+
+
+def rank_piece(score: Scorer, split: Split, piece: str = "1-of-1", **options: Any) -> Ranks:
+    """Rank the held-out items of the users in a piece.
+
+    `score` covers all users of the split: a function, vectors of users and of items, or tiles;
+    `options` are passed to `rank`.
+    """
+    users = users_of_piece(piece, split.held_out.size)
+    if isinstance(score, Tiles):
+        return rank_by_tiles(score, split, users)
+    scores: Any
+    if isinstance(score, tuple):
+        user_vectors, item_vectors = score
+        scores = (user_vectors[users], item_vectors)
+    else:
+        of_all = score
+        scores = lambda rows: of_all(users[rows])  # noqa: E731 - beside the vectors
+    return rank(
+        scores,
+        split.seen[users],
+        split.held_out[users],
+        users=split.evaluated_ids[users],
+        items=split.item_ids,
+        **options,
+    )
+
+
+def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
+    """Rank the held-out items of some users by scores that exist for some items at a time."""
+    histories = tiles.histories[users]
+    held_out = split.held_out[users]
+    own = _scores_of_held_out(tiles, histories, held_out)[:, np.newaxis]
+    seen = split.seen[users]
+    places = (np.arange(users.size), held_out)
+    is_held_out = csr_array((np.ones(users.size), places), seen.shape)
+    left_out = (seen + is_held_out).tocsc()
+    n_better = np.zeros(users.size, dtype=np.int64)
+    n_tied = np.zeros(users.size, dtype=np.int64)
+    for first, columns in tiles.columns():
+        scores = histories @ columns
+        scores[left_out[:, first : first + columns.shape[1]].nonzero()] = -np.inf
+        n_better += np.count_nonzero(scores > own, axis=1)
+        n_tied += np.count_nonzero(scores == own, axis=1)
+    n_candidates = split.n_candidates[users]
+    return Ranks(n_candidates, n_better, n_tied, users=split.evaluated_ids[users], is_checked=True)
+
+
+def _scores_of_held_out(tiles: Tiles, histories: csr_array, held_out: Int) -> Float:
+    """Score each user's held-out item: add the weights one by one, as a product does."""
+    user = np.repeat(np.arange(held_out.size), np.diff(histories.indptr))
+    item = held_out[user]
+    own = np.zeros(held_out.size)
+    for first, columns in tiles.columns():
+        inside = np.flatnonzero((item >= first) & (item < first + columns.shape[1]))
+        weights = columns[histories.indices[inside], item[inside] - first]
+        own += np.bincount(user[inside], weights, minlength=own.size)
+    return own
+
+
+def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
+    """Concatenate the ranks of all pieces, whose users are the split's, in order."""
+    n_users = split.held_out.size
+    pieces = []
+    for number, path in enumerate(paths, start=1):
+        if users_of_piece(f"{number}-of-{len(paths)}", n_users).size:  # else it has no rows
+            with reading(path):
+                pieces.append(as_ranks(path).single())
+    ranks = Ranks.concatenate(pieces)
+    users: Any = ranks.users
+    if not np.array_equal(users, split.evaluated_ids):
+        raise InputError("the users of these pieces are not those of the split, in order")
+    return ranks
+
+
+def read_aligned(path: Path, split: Split) -> Ranks:
+    """Read ranks of a split's held-out items, made elsewhere, in the order of evaluated users.
+
+    The file is a table (CSV, TSV or parquet) of `user_id`, `n_candidates`, `n_better`, `n_tied` and
+    maybe `item_id`, with the users of the split in any order; users who are not evaluated may
+    be missing. Candidates must be the items that a user has not seen in training, and `item_id` the
+    held-out items.
+    """
+    table = read_table(path, RECORDS)
+    table.require(USER, *COLUMNS)
+    user = table.places(USER, split.user_ids, f"one of the {split.user_ids.size:,} of the split")
+    again = first_duplicate(user)
+    if again is not None:
+        raise table.error_at(again, f"duplicate {USER} {table.ids(USER)[again]}")
+    n_users = split.held_out.size
+    require_all(path, "user", np.isin(np.arange(n_users), user), split.evaluated_ids)
+    rows = np.argsort(user)[:n_users]  # evaluated users come first
+    counts: Any = counts_of(table)
+    owner = np.minimum(user, n_users - 1)
+    is_evaluated = user < n_users
+
+    def refuse(name: str, is_same: Any, found: Any, wanted: Any) -> None:
+        """Raise InputError for the first evaluated user whose value is not the split's."""
+        table.refuse(
+            name,
+            is_evaluated & ~is_same,
+            found,
+            lambda row: f"{wanted[owner[row]]} of user {split.user_ids[owner[row]]} in the split",
+        )
+
+    refuse("n_candidates", counts[0] == split.n_candidates[owner], counts[0], split.n_candidates)
+    if ITEM in table.columns:
+        ids = table.ids(ITEM)
+        is_same = places(ids, split.item_ids) == split.held_out[owner]
+        refuse(ITEM, is_same, ids, split.held_out_ids)
+    return Ranks(*(column[rows] for column in counts), users=split.evaluated_ids, is_checked=True)
+
+
+def read_scores(path: Path, split: Split) -> Score:
+    """Read scores made elsewhere, as a function of users; -inf stands for a missing score.
+
+    Users and items are numbers in the split. The file is a table (CSV, TSV or parquet) with columns
+    `user_id`, `item_id` and `score`, or an `.npz` with arrays `scores`, of shape (users, items),
+    `user_ids` and `item_ids`, in any order. Users and items that the split does not have are left
+    out. A candidate without a score is an InputError of the function, because a partial list cannot
+    give a rank.
+    """
+    rows = (_of_matrix if path.suffix == ".npz" else _of_table)(path, split)
+
+    def score(users: Int) -> Scores:
+        scores: Scores = rows(users)
+        absent = np.isneginf(scores)
+        absent[split.train[users].nonzero()] = False
+        if absent.any():
+            row, item = np.argwhere(absent)[0]
+            user = users[row]
+            count = np.count_nonzero(absent[row])
+            raise InputError(
+                f"no score of item {split.item_ids[item]} for user {split.user_ids[user]}; every "
+                "item that a user has not seen in training needs one "
+                f"({count:,} of {split.n_candidates[user]:,} lack it)",
+                path=path,
+            )
+        return scores
+
+    return score
+
+
+def _of_matrix(path: Path, split: Split) -> Score:
+    names = ("scores", "user_ids", "item_ids")
+    arrays = read_arrays(path, WHAT, names)
+    scores, user_ids, item_ids = (arrays[name] for name in names)
+    with reading(path):
+        for name, ids in (("user_ids", user_ids), ("item_ids", item_ids)):
+            require_unique(name, id_column(name, ids, ids.size))
+    kind = scores.dtype
+    shape = (user_ids.size, item_ids.size)
+    if kind.kind != "f" or kind.itemsize not in (4, 8) or scores.shape != shape:
+        problem = f"scores are {kind} of shape {scores.shape}; expected floats of shape {shape}"
+        raise InputError(problem, path=path)
+    rows = places(split.evaluated_ids, user_ids)
+    columns = places(split.item_ids, item_ids)
+    require_all(path, "user", rows >= 0, split.evaluated_ids)
+    require_all(path, "item", columns >= 0, split.item_ids)
+    native = kind.newbyteorder("=")  # some rows at a time, because large files are to fit
+    return lambda wanted: scores[rows[wanted]][:, columns].astype(native, copy=False)
+
+
+def _of_table(path: Path, split: Split) -> Score:
+    table = read_table(path, WHAT, (USER, ITEM, SCORE))
+    table.require(USER, ITEM, SCORE)
+    score = table.ordered(SCORE).astype(np.float64)
+    pair = []
+    # A column is freed as soon as it is an array, because long tables are to fit in memory.
+    for name, ids in ((USER, split.evaluated_ids), (ITEM, split.item_ids)):
+        codes, names = table.codes(name)
+        pair.append(places(names, ids).astype(np.int32)[codes])
+        del table.columns[name]
+    user, item = pair
+    inside = (user >= 0) & (item >= 0)
+    user = user[inside]
+    item = item[inside]
+    score = score[inside]
+    scores = csr_array((score, (user, item)), shape=(split.held_out.size, split.item_ids.size))
+    if scores.nnz < score.size:
+        again = first_duplicate(user, item)
+        twice = split.item_ids[item[again]]
+        owner = split.user_ids[user[again]]
+        raise InputError(f"duplicate score of item {twice} for user {owner}", path=path)
+
+    def rows(users: Int) -> Scores:
+        own = scores[users].tocoo()
+        dense = np.full(own.shape, -np.inf)
+        dense[own.row, own.col] = own.data
+        return dense
+
+    return rows
+
+
+def require_candidates(split: Split, path: str) -> None:
+    """Raise InputError for a user who has no candidate beside the held-out item."""
+    full = np.flatnonzero(split.n_candidates < 2)
+    if full.size:
+        user = split.user_ids[full[0]]
+        items = f"each of the {split.item_ids.size:,} items"
+        problem = f"user {user} has an event with {items}; ranking needs another candidate"
+        raise InputError(problem, path=path)
+
+
+def require_all(path: Path, kind: str, present: NDArray[np.bool_], ids: Ids) -> None:
+    """Raise InputError unless a file has every user or item of a split."""
+    missing = np.flatnonzero(~present)
+    if missing.size:
+        count = f"{missing.size:,} of {ids.size:,} are missing"
+        problem = f"{kind} {ids[missing[0]]} is missing; every {kind} of the split is needed"
+        raise InputError(f"{problem} ({count})", path=path)

@@ -1,0 +1,195 @@
+"""The reference run: what is kept of a run, whether another gives the same, archives to try it.
+
+`python -m sampled_metrics_study.reference` with
+
+- `keep FOLDER FILE...`: ranks as results/reference has them;
+- `gallery FOLDER REFERENCE`: what the notebook on Neural Collaborative Filtering reads;
+- `schema FILE`: the schema of the configuration;
+- `verify RUN REFERENCE`: whether a run has the tables and figures of the reference;
+- `times ARCHIVE OUTPUT`, `lines ARCHIVE OUTPUT`: an archive that is written otherwise.
+"""
+
+import csv
+import json
+import math
+import shutil
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.files import write_text
+from sampled_metrics.ranks import Ranks, SampledRanks
+
+MEMBER = "ml-1m/ratings.dat"
+ACCURACY = 1e-6  # of numbers, relative, which another processor may round otherwise
+PARTS = {
+    "Tables 1-4": [f"tables/table{number}.csv" for number in range(1, 5)],
+    "exact metrics": ["tables/exact.csv"],
+    "Figures 1-6": [f"figures/figure{number}.csv" for number in range(1, 7)],
+    "ranges": ["ranges.csv"],
+    "scorecard": ["scorecard.csv"],
+}
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    """Read the cells of a CSV file."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def is_same(found: str, expected: str) -> bool:
+    """Return whether two cells hold the same text, or numbers that are equal but for rounding."""
+    if found == expected:
+        return True
+    try:
+        return math.isclose(float(found), float(expected), rel_tol=ACCURACY, abs_tol=ACCURACY)
+    except ValueError:
+        return False
+
+
+def differences(found: Path, expected: Path) -> tuple[list[str], int]:
+    """Return the cells that differ, and the number of cells; other rows differ as a whole."""
+    ours = rows_of(found)
+    theirs = rows_of(expected)
+    n_cells = sum(map(len, theirs))
+    if [len(row) for row in ours] != [len(row) for row in theirs]:
+        return [f"{found.name} has other rows"], n_cells
+    places = []
+    for number, (row, kept) in enumerate(zip(ours, theirs, strict=True)):
+        for column, value, known in zip(theirs[0], row, kept, strict=True):
+            if not is_same(value, known):
+                places.append(f"{found.name}, row {number}, {column}: {value}, not {known}")
+    return places, n_cells
+
+
+def kind_of(source: Mapping[str, Any]) -> str:
+    """Say which data a run used."""
+    if source["archive_is_official"]:
+        return "official archive"
+    if source["ratings_is_official"]:
+        return "official ratings in another archive"
+    return "not the official archive"
+
+
+def verify(run: Path, reference: Path) -> None:
+    """Say in one line whether a run has the tables and figures of the reference; exit 1 if not."""
+    source = json.loads((run / "provenance.json").read_text("utf-8"))["source"]
+    same = []
+    other = []
+    places = []
+    for name, files in PARTS.items():
+        n_cells = 0
+        of_part = []
+        for file in files:
+            found, cells = differences(run / file, reference / file)
+            of_part += found
+            n_cells += cells
+        if of_part:
+            other.append(f"{name} ({len(of_part)} of {n_cells:,} values)")
+        else:
+            same.append(name)
+        places += of_part
+    line = f"{kind_of(source)} ({source['archive']}): "
+    if other:
+        line += f"other than the reference: {', '.join(other)}, first {places[0]}; "
+    line += f"the same as the reference: {', '.join(same) or 'nothing'}"
+    print(line)
+    sys.exit(bool(other))
+
+
+def keep(folder: Path, *paths: Path) -> None:
+    """Write ranks without item ids and with users numbered from 0, which may be shared."""
+    from sampled_metrics_study.experiment import read_single  # which reads models, see schema
+
+    for path in paths:
+        records = read_single(path)
+        source = "reference run; nothing was trained here"
+        records.replace(users=np.arange(len(records)), source=source).write(folder / path.name)
+
+
+def gallery(folder: Path, reference: Path) -> None:
+    """Write the kept ranks on Neural Collaborative Filtering in one table, and their checks."""
+    import pandas as pd
+
+    parts = []
+    for name in ("X", "Y", "Z", "GMF", "MLP"):
+        kept = reference / ("ranks" if len(name) == 1 else "ncf")
+        full = Ranks.read(kept / f"{name}.parquet")
+        sampled = SampledRanks.read(reference / f"ncf/{name}.sampled.parquet")
+        columns = {
+            "n_candidates": full.n_candidates,
+            "n_better": full.n_better,
+            "n_tied": full.n_tied,
+            "sampled_rank": sampled.sampled_ranks,
+        }
+        rows = pd.DataFrame(columns).astype("int16")
+        rows.insert(0, "recommender", name)
+        parts.append(rows)
+    folder.mkdir(exist_ok=True)
+    pd.concat(parts).to_parquet(folder / "ranks.parquet", index=False, compression="zstd")
+    for name in ("orders.csv", "checks.csv"):
+        shutil.copyfile(reference / "ncf" / name, folder / name)
+
+
+def schema(path: Path) -> None:
+    """Write the JSON schema of the configuration, by which editors complete and check keys."""
+    import yaml
+
+    from sampled_metrics_study.validation import Settings
+
+    # Docstrings describe the keys. To look for them takes as long as all other imports of a study.
+    Settings.model_config["use_attribute_docstrings"] = True
+    from sampled_metrics_study.config import Study
+
+    content = Study.model_json_schema(by_alias=True)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    write_text(path, yaml.safe_dump(head | content, sort_keys=False, width=100))
+
+
+def with_other_times(user: Int, item: Int, time: Int) -> Int:
+    """Replace ratings by 3, and the times of a user by 0, 1, 2 ... in the same order."""
+    order = np.lexsort((time, user))
+    is_later = np.diff(time[order], prepend=-1) != 0
+    is_other = np.diff(user[order], prepend=-1) != 0
+    place = np.cumsum(is_later | is_other)
+    first_of_user = np.maximum.accumulate(np.where(is_other, place, 0))
+    counted = np.empty_like(time)
+    counted[order] = place - first_of_user
+    return np.column_stack([user, item, np.full_like(user, 3), counted])
+
+
+def rewrite(kind: str, archive: str, output: str) -> None:
+    """Rewrite an archive of MovieLens 1M otherwise.
+
+    `times` replaces each rating by 3, and the times of a user by 0, 1, 2 ... in the same order,
+    with the same ties, which the study should not see; `lines` puts the ratings in random order.
+    """
+    with zipfile.ZipFile(archive) as zipped:
+        lines = zipped.read(MEMBER).decode("latin-1").split()
+    events = np.array([line.split("::") for line in lines], dtype=np.int64)
+    if kind == "times":
+        events = with_other_times(events[:, 0], events[:, 1], events[:, 3])
+    else:
+        events = np.random.default_rng(0).permutation(events)
+    text = "".join(f"{u}::{i}::{r}::{t}\n" for u, i, r, t in events.tolist())
+    with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as zipped:
+        zipped.writestr(MEMBER, text)
+
+
+if __name__ == "__main__":
+    command, *words = sys.argv[1:]
+    if command in ("times", "lines"):
+        rewrite(command, *words)
+    else:
+        commands: dict[str, Any] = {
+            "keep": keep,
+            "gallery": gallery,
+            "schema": schema,
+            "verify": verify,
+        }
+        commands[command](*map(Path, words))

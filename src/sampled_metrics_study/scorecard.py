@@ -1,0 +1,276 @@
+"""Every published cell beside ours, with a verdict that follows from stated tolerances.
+
+`_RULES` states them. Three choices that the paper leaves open move the numbers: the random start of
+X, in theirs and ours; the order of Z's ties in the published exact metric, beside our expectation;
+and the order of tied samples. `claims.starts` measures them. No verdict depends on a seed: our
+numbers are in closed form.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import bdtr, ndtr
+
+from sampled_metrics._base.files import write_text
+from sampled_metrics_study.files import write_table
+from sampled_metrics_study.tables import (
+    COUNTS,
+    DECIMALS,
+    KEY,
+    PAPERS_REPETITIONS,
+    as_printed,
+    markdown,
+    of_hundred,
+)
+
+SIGMAS = 3.0
+LAST_DIGITS = {table: 10.0**-decimals for table, decimals in DECIMALS.items()}
+CERTAIN = 0.9  # probability of the likeliest printed outcome, from which on a cell says little
+NOT_COMPARABLE = "not comparable"
+VERDICTS = ("exact", "within noise", "explained", "differs", NOT_COMPARABLE)
+EXACT_BY_KIND = {  # meaning of equal digits, by kind of cell
+    "deterministic": "exact: deterministic",
+    "near-certain": "exact: near-certain",
+    "random": "exact: by chance",
+}
+
+
+class Cell(NamedTuple):
+    """A published cell, as text, with the numbers of ours; NaN where one is missing."""
+
+    table: int
+    value_published: str
+    expected: float
+    expected_std: float
+    repetitions: float
+    ours: str
+    spread: float
+    cause: str
+    uniform: float
+    departures: str  # settings that are not the paper's
+
+
+class Judged(NamedTuple):
+    """The scorecard's entries for a cell."""
+
+    tolerance: str = ""
+    verdict: str = NOT_COMPARABLE
+    note: str = ""
+    kind: str = ""
+    error: str = ""
+
+
+_OURS = ("ours", "ours_std", "difference")
+SCORECARD = (*KEY, "published", "published_std", *_OURS, *Judged._fields)
+
+
+class Tolerance(NamedTuple):
+    """Values that a published cell may have, given ours.
+
+    `kind` is as in `_RULES`; `error` the standard deviation of the published number given ours,
+    with rounding; `below` and `above` are the largest accepted differences.
+    """
+
+    kind: str
+    error: float
+    below: float
+    above: float
+
+    def holds(self, difference: float) -> bool:
+        """Return whether a difference, ours less the published value, is accepted."""
+        return -self.above <= difference <= self.below
+
+
+def mean_tolerance(table: int, expected: float, deviation: float, spread: float = 0.0) -> Tolerance:
+    """Tolerance of a mean over the paper's repetitions: 3 standard errors plus half a unit.
+
+    `expected` and `deviation` are of one repetition, in closed form; `spread` is the standard
+    deviation over choices that the paper leaves open.
+    """
+    size = LAST_DIGITS[table]
+    error = float(np.hypot(deviation / PAPERS_REPETITIONS[table] ** 0.5, spread))
+    edges = (np.round(expected / size) + np.array([-0.5, 0.5])) * size
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = ndtr((edges - expected) / error)
+    kind = "random"
+    if not error or high - low >= CERTAIN:
+        kind = "near-certain"
+    allowed = SIGMAS * error + size / 2.0
+    return Tolerance(kind, float(np.hypot(error, size / 12.0**0.5)), allowed, allowed)
+
+
+def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
+    """Tolerance of a count of Table 4: all but 0.135 % of its binomial distribution on each side.
+
+    With a spread, 3 standard deviations of both together.
+    """
+    n = PAPERS_REPETITIONS[COUNTS]
+    share = min(max(expected / n, 0.0), 1.0)
+    middle = n * share
+    # Counts of right orders, and of wrong ones, which are few if right ones are many.
+    at_most = bdtr(np.arange(n + 1.0), n, [[share], [1.0 - share]])
+    fewest = np.argmax(at_most >= ndtr(-SIGMAS), axis=1)
+    low = float(fewest[0])
+    high = float(n - fewest[1])
+    error = float(np.hypot(np.sqrt(middle * (1.0 - share)), spread))
+    if spread:
+        low = min(low, middle - SIGMAS * error)
+        high = max(high, middle + SIGMAS * error)
+    kind = "random"
+    if np.diff(at_most[0], prepend=0.0).max() >= CERTAIN:
+        kind = "near-certain"
+    return Tolerance(kind, error, expected - low, high - expected)
+
+
+def scorecard(
+    table: pd.DataFrame,
+    published: pd.DataFrame,
+    spread: pd.DataFrame,
+    departures: Iterable[str] = (),
+) -> pd.DataFrame:
+    """Compare unrounded cells with the published ones.
+
+    `table` has the columns of `tables.Row`, `published` the columns of
+    `config/paper/tables.csv`. `spread` has, by cell, the standard deviation over choices that the
+    paper leaves open, and its `cause`. `departures` name settings that are not the paper's.
+
+    Returns one row for each published cell, in its order, with the columns `SCORECARD`. Cells that
+    this run did not compute are not comparable; with departures, no cell is.
+    """
+    ours = table.assign(
+        expected=of_hundred(table),
+        uniform=of_hundred(table, "uniform"),
+        expected_std=table["expected_std"].where(table["table"] != COUNTS),
+    )
+    printed = as_printed(ours, "expected", "expected_std")
+    ours = ours.assign(ours=printed["value"], ours_std=printed["std"])
+    cells = published.merge(ours, on=KEY, how="left", suffixes=("_published", ""), validate="1:1")
+    cells = cells.merge(spread, on=KEY, how="left", validate="1:1").fillna({"spread": 0.0})
+    cells["departures"] = "; ".join(departures)
+    difference = cells["expected"] - cells["value_published"].astype(float)
+    cells["difference"] = difference.map("{:z.4f}".format)
+    cells.loc[difference.isna(), _OURS] = ""
+    rows = cells[[*Cell._fields]].itertuples(index=False)
+    judged = pd.DataFrame([_judge(Cell(*row)) for row in rows], columns=Judged._fields)
+    names = {"value_published": "published", "std_published": "published_std"}
+    return pd.concat([cells.rename(columns=names), judged], axis=1)[[*SCORECARD]]
+
+
+def _judge(cell: Cell) -> Judged:
+    """Judge a cell by the noise of repetitions, and by all choices that the paper leaves open."""
+    if cell.departures or pd.isna(cell.expected):
+        return Judged(note=cell.departures or "not computed in this run")
+    difference = cell.expected - float(cell.value_published)
+    noise = _tolerance(cell)
+    widest = _tolerance(cell, cell.spread)
+    tolerance = noise
+    note = ""
+    if cell.ours == cell.value_published:
+        verdict = "exact"
+    elif noise.kind != "deterministic" and noise.holds(difference):
+        verdict = "within noise"
+    else:
+        tolerance = widest
+        verdict = "differs"
+        if pd.notna(cell.cause):
+            note = f"beyond the spread of the {cell.cause}"
+            if widest.holds(difference):
+                verdict = "explained"
+                note = cell.cause
+    if verdict in VERDICTS[:2] and _is_due_to_ties(cell):
+        verdict = "explained"
+        note = "order of tied samples"
+    allowed = tolerance.above
+    if difference > 0:
+        allowed = tolerance.below
+    return Judged(f"{allowed:.4f}", verdict, note, noise.kind, f"{widest.error:.4f}")
+
+
+def _is_due_to_ties(cell: Cell) -> bool:
+    """Whether the published value is unlikely if all orders of tied samples are equally likely."""
+    if not cell.repetitions or pd.isna(cell.uniform):
+        return False
+    noise = _tolerance(cell._replace(expected=cell.uniform))
+    return not noise.holds(cell.uniform - float(cell.value_published))
+
+
+def _tolerance(cell: Cell, spread: float = 0.0) -> Tolerance:
+    if cell.table == COUNTS:
+        return count_tolerance(cell.expected, spread)
+    if cell.repetitions or spread:
+        deviation = cell.expected_std if cell.repetitions else 0.0
+        return mean_tolerance(cell.table, cell.expected, deviation, spread)
+    return Tolerance("deterministic", 0.0, LAST_DIGITS[cell.table] / 2, LAST_DIGITS[cell.table] / 2)
+
+
+def z_scores(card: pd.DataFrame) -> pd.DataFrame:
+    """Divide differences by standard errors, for the random cells: columns `KEY` and `z`."""
+    cells = card[card["kind"] == "random"]
+    z = pd.to_numeric(cells["difference"]) / pd.to_numeric(cells["error"])
+    return cells.assign(z=z).dropna(subset="z")[[*KEY, "z"]].reset_index(drop=True)
+
+
+def summary(card: pd.DataFrame) -> pd.DataFrame:
+    """Count the cells of each table by verdict, exact ones by kind; each cell is in one column."""
+    by_kind = card["kind"].map(EXACT_BY_KIND)
+    columns = card["verdict"].mask(card["verdict"] == "exact", by_kind)
+    counts = pd.crosstab(card["table"], columns, margins=True, margins_name="all")
+    names = [*EXACT_BY_KIND.values(), *VERDICTS[1:], "all"]
+    counts = counts.reindex(columns=names, fill_value=0).rename(columns={"all": "cells"})
+    return counts.astype(object).reset_index()
+
+
+def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None:
+    """Write the scorecard as CSV, and as Markdown below its summary; `ranks` is their source."""
+    write_table(card, csv)
+    parts = [
+        "# Scorecard against the published tables",
+        f"Ranks: {ranks}.",
+        markdown(summary(card), decimals=0),
+        _RULES,
+        _explained(card),
+    ]
+    z = z_scores(card)["z"]
+    if len(z) > 1:
+        parts.append(
+            f"Differences of the {len(z)} random cells over their standard errors have the mean "
+            f"{z.mean():.2f} and the standard deviation {z.std():.2f}. Independent ones would have "
+            "0 and 1, but cells of a recommender share its samples and its start."
+        )
+    others = card.loc[card["verdict"] == NOT_COMPARABLE, "note"].value_counts(sort=False)
+    if len(others):
+        listed = "\n".join(f"- {note}: {n}" for note, n in others.items())
+        parts.append(f"Cells that are not comparable, by setting:\n\n{listed}")
+    write_text(md, "\n\n".join([*parts, "## Cells", markdown(card)]) + "\n")
+
+
+def _explained(card: pd.DataFrame) -> str:
+    """Count the explained cells by cause, because all cells of one cause are one event."""
+    notes_of_cells = card.loc[card["verdict"] == "explained", "note"]
+    causes = notes_of_cells.str.split("; ").str[0].value_counts(sort=False)
+    if not len(causes):
+        return "No cell is `explained`."
+    cells = "; ".join(f"{cause}, {n}" for cause, n in causes.items())
+    events = f"{len(causes)} event{'s' * (len(causes) > 1)}"
+    return (
+        f"The {causes.sum()} cells that are `explained` are {events}, because one draw that the "
+        f"paper leaves open moves all cells that rest on it. By cause: {cells}."
+    )
+
+
+_RULES = """\
+Ours is the exact metric, or the expectation over sampling in closed form, so no verdict depends on
+a seed. A cell is `exact` if it has the same digits: of the deterministic ones that is an identity;
+near-certain ones hardly could differ; random ones might as well have come out `within noise`, so
+they have the same digits by chance. A published mean is `within noise` if it lies
+at most 3 of its standard errors plus half a unit of the last digit from ours, a published count of
+Table 4 anywhere but in the outer 0.135 % of its binomial distribution on either side.
+Cells are `explained` that would differ without what the paper leaves open: the initialisation of X,
+the order of Z's ties, or that of its tied samples. The kind of a cell is `deterministic`, `random`,
+or `near-certain`: sampled, but one printed outcome, such as 0 or 100, has a probability of at least
+90 %.
+A cell is `not comparable` if this run did not compute it, or for another setting than the paper's,
+which its note names."""

@@ -1,0 +1,356 @@
+"""Tables 1 to 4, computed, rounded and laid out as in the paper; the number to quote beside them.
+
+A cell is a `Row`, exact, simulated and in closed form; `as_printed` rounds it to the digits of its
+table. `write_tables` writes each table as CSV, Markdown and LaTeX.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.files import write_text
+from sampled_metrics.estimators import DECLARED
+from sampled_metrics.metrics import parse_measure
+from sampled_metrics.ranks import Ranks
+from sampled_metrics_study.experiment import (
+    Experiment,
+    Moments,
+    probability_less,
+    run_experiment,
+    sources,
+)
+from sampled_metrics_study.files import read_table, write_table
+from sampled_metrics_study.settings import N_ITEMS, ExperimentSettings, ToySettings
+
+KEY = ["table", "row", "metric", "column"]
+COLUMNS = (*KEY, "value", "std")
+SPREAD_COLUMNS = (*KEY, "spread", "cause")
+TEXTS = ("row", "metric", "column", "ranks", "cause")
+EXACT = "Exact"
+SAMPLED = "Sampled"
+COUNTS = 4  # the table of counts
+DECIMALS = {1: 3, 2: 3, 3: 2, COUNTS: 0}
+PAPERS_REPETITIONS = {2: 1000, 3: 100, COUNTS: 100}
+PERCENT = 100.0
+PREDICTED_RANKS = {
+    "A": (100, 100, 100, 100, 100),
+    "B": (40, 40, 8437, 9266, 4482),
+    "C": (212, 2, 743, 5342, 1548),
+}
+METRICS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10"))
+CAPTIONS = {
+    1: "Exact metrics of the toy recommenders A, B and C; n = 10,000.",
+    2: "Sampled metrics of the toy recommenders, mean ± standard deviation of an evaluation.",
+    3: "Exact, sampled and corrected metrics in percent, mean ± standard deviation of an "
+    "evaluation.",
+    4: "How many repetitions order a pair of recommenders as the exact metric does.",
+}
+LINES = {1: ["row"], 2: ["row"], 3: ["metric", "row"], 4: ["row", "metric"]}
+ACROSS = {1: "metric", 2: "metric", 3: "column", 4: "column"}
+_SIGNS = {"±": r"$\pm$", "−": "$-$", "γ": r"$\gamma$", "∞": r"$\infty$"}
+_NUMBER = re.compile(r"(\*\*)?[-−]?[\d.]")
+# Shrunk to the width of the page, but never enlarged.
+_FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"
+LIKELY = DECLARED["likely"].label
+BESIDE = ["metric", "recommender", "estimator", "value", "std", "error"]
+
+
+class Row(NamedTuple):
+    """One cell: a fraction in Tables 1 and 2, percent in Table 3, a count in Table 4.
+
+    `value` and `std` are mean and standard deviation over `repetitions`, 0 for an exact value;
+    `expected` and `expected_std` the same in closed form, and `uniform` is as `expected` if all
+    orders of tied samples were equally likely. `ranks` says where the ranks come from.
+    """
+
+    table: int
+    row: str
+    metric: str
+    column: str
+    value: float
+    std: float | None
+    expected: float
+    expected_std: float | None
+    uniform: float
+    repetitions: int
+    ranks: str
+
+
+def toy_ranks(recommender: str) -> Ranks:
+    """Return the ranks of a toy recommender of sections 3.2 and 4.2, which has no ties."""
+    ranks = np.array(PREDICTED_RANKS[recommender])
+    source = "toy recommenders of section 3.2"
+    return Ranks(np.full(ranks.size, N_ITEMS), ranks - 1, np.zeros_like(ranks), source=source)
+
+
+def toy_tables(settings: ToySettings) -> dict[int, pd.DataFrame]:
+    """Compute exact metrics (Table 1) and sampled ones (Table 2), as fractions, by table."""
+    metrics = tuple(map(str, METRICS))
+    experiment = ExperimentSettings(
+        **settings.model_dump(), metrics=metrics, estimators=("sampled",)
+    )
+    rows: list[Row] = []
+    for name in PREDICTED_RANKS:
+        rows += _rows(2, name, run_experiment("toy", toy_ranks(name), experiment, [name]))
+    cells = pd.DataFrame(rows)
+    is_exact = cells["column"] == EXACT
+    exact = cells[is_exact].assign(table=1)
+    return {1: exact.reset_index(drop=True), 2: cells[~is_exact].reset_index(drop=True)}
+
+
+def table3(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
+    """Exact, sampled and corrected metrics in percent, over all repetitions."""
+    rows: list[Row] = []
+    for name, experiment in experiments.items():
+        rows += _rows(3, name, experiment, PERCENT)
+    labels = [measure.label for measure in experiment.settings.measures]
+    rows.sort(key=lambda row: labels.index(row.metric))
+    return pd.DataFrame(rows, columns=Row._fields)
+
+
+def _rows(table: int, name: str, experiment: Experiment, unit: float = 1.0) -> Iterator[Row]:
+    """Yield the exact value of each metric, then the estimates by estimator, times `unit`."""
+    settings = experiment.settings
+    for i, measure in enumerate(settings.measures):
+        cell = (table, name, measure.label)
+        exact = unit * float(experiment.exact[i])
+        yield Row(*cell, EXACT, exact, None, exact, None, exact, 0, experiment.source)
+        for j, estimator in enumerate(settings.corrections):
+            drawn = unit * experiment.repeated[i, j]
+            simulated = (float(drawn.mean()), float(drawn.std(ddof=1)))
+            mean, sd = (unit * float(moment[i, j]) for moment in experiment.expected)
+            expected = (mean, sd, unit * float(experiment.uniform.mean[i, j]))
+            label = estimator.label
+            yield Row(*cell, label, *simulated, *expected, drawn.size, experiment.source)
+
+
+def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
+    """Count the repetitions that order a pair as the exact metric does, and the expected number.
+
+    Equal estimates count as incorrect, and as half in expectation.
+    """
+    rows = []
+    for (name_a, a), (name_b, b) in combinations(experiments.items(), 2):
+        source = "; ".join(sorted({a.source, b.source}))
+        sign = np.where(a.exact < b.exact, 1.0, -1.0)[:, np.newaxis]
+        counts = np.sum(sign[..., np.newaxis] * (b.repeated - a.repeated) > 0.0, axis=-1)
+        repetitions = a.repeated.shape[-1]
+        chances = _right(sign, a.expected, b.expected)
+        expected = repetitions * chances
+        spread = np.sqrt(expected * (1.0 - chances))
+        uniform = repetitions * _right(sign, a.uniform, b.uniform)
+        for i, measure in enumerate(a.settings.measures):
+            for j, estimator in enumerate(a.settings.corrections):
+                cell = (4, f"{name_a} vs {name_b}", measure.label, estimator.label)
+                moments = (expected[i, j], spread[i, j], uniform[i, j])
+                rows.append(Row(*cell, float(counts[i, j]), None, *moments, repetitions, source))
+    return pd.DataFrame(rows, columns=Row._fields)
+
+
+def _right(sign: Float, a: Moments, b: Moments) -> Float:
+    """Probability that the estimate of B is above that of A, or below it where `sign` is -1."""
+    return probability_less(Moments(sign * a.mean, a.sd), Moments(sign * b.mean, b.sd))
+
+
+def labels(settings: ExperimentSettings) -> list[str]:
+    """Name the estimators in the order of `together`."""
+    return [LIKELY, *(one.label for one in settings.corrections)]
+
+
+def together(likely: Float, others: Float) -> Float:
+    """Join estimates, shape (measures, estimators, repetitions)."""
+    return np.concatenate([likely[:, np.newaxis], others], axis=1)
+
+
+def beside_others(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
+    """Lay `likely` beside the estimators of Table 3, from the same samples, in percent.
+
+    `value` and `std` are mean and standard deviation over repetitions; `error` is the root mean
+    square of the differences from the exact metric.
+    """
+    rows = []
+    for name, experiment in experiments.items():
+        settings = experiment.settings
+        found = PERCENT * together(experiment.likely, experiment.repeated)
+        for i, measure in enumerate(settings.measures):
+            cell = (measure.label, name)
+            exact = PERCENT * experiment.exact[i]
+            rows.append((*cell, EXACT, exact, None, None))
+            for label, drawn in zip(labels(settings), found[i], strict=True):
+                error = np.sqrt(np.square(drawn - exact).mean())
+                rows.append((*cell, label, drawn.mean(), drawn.std(ddof=1), error))
+    order = [measure.label for measure in settings.measures]
+    rows.sort(key=lambda row: order.index(row[0]))
+    return pd.DataFrame(rows, columns=BESIDE)
+
+
+def read_texts(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read a table as text, exactly as printed."""
+    return read_table(path, columns, dtype=str, keep_default_na=False)
+
+
+def read_published(path: Path) -> pd.DataFrame:
+    """Read published cells as text; `table` is an integer."""
+    return read_texts(path, COLUMNS).astype({"table": int})
+
+
+def read_cells(paths: Sequence[Path]) -> pd.DataFrame:
+    """Read our cells from the files of several tables; columns of `Row`."""
+    return pd.concat([read_table(path, Row._fields, TEXTS) for path in paths], ignore_index=True)
+
+
+def of_hundred(cells: pd.DataFrame, column: str = "expected") -> "pd.Series[float]":
+    """Return expected values of cells, counts of Table 4 for a hundred repetitions."""
+    scale = PAPERS_REPETITIONS[COUNTS] / cells["repetitions"].clip(lower=1)
+    return cells[column] * scale.where(cells["table"] == COUNTS, 1.0)
+
+
+def as_printed(table: pd.DataFrame, value: str = "value", std: str = "std") -> pd.DataFrame:
+    """Round cells to the decimals of their table; text, in the columns of the published file."""
+    printed = table[KEY].copy()
+    for name, column in (("value", value), ("std", std)):
+        printed[name] = [
+            "" if pd.isna(number) else f"{number:.{DECIMALS[of_table]}f}"
+            for number, of_table in zip(table[column], table["table"], strict=True)
+        ]
+    return printed
+
+
+def groups(table: pd.DataFrame, column: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the rows by the value of a column, in the order in which the values first appear."""
+    for name, rows in table.groupby(column, sort=False):
+        yield str(name), rows
+
+
+def markdown(table: pd.DataFrame, decimals: int | None = None) -> str:
+    """Return a table as Markdown, floats with some decimals, or with None all values as text."""
+    if decimals is None:
+        return table.to_markdown(index=False, tablefmt="github", disable_numparse=True)
+    texts = [place for place, kind in enumerate(table.dtypes) if not is_numeric_dtype(kind)]
+    return table.to_markdown(
+        index=False, tablefmt="github", floatfmt=f".{decimals}f", disable_numparse=texts
+    )
+
+
+def latex(table: pd.DataFrame, caption: str, label: str) -> str:
+    r"""Return a table of texts in LaTeX (booktabs, graphicx), as wide as the page at most.
+
+    Columns before the first that holds numbers only are names, not repeated from row to row.
+    """
+    body = table.astype(str)
+    is_numeric = [all(map(_NUMBER.match, filter(None, body[column]))) for column in body]
+    names = [*is_numeric, True].index(True)
+    repeated = pd.Series(True, index=body.index)
+    for column in body.columns[: max(names - 1, 0)]:
+        repeated &= body[column] == body[column].shift()
+        body.loc[repeated, column] = ""
+    style = body.style.hide(axis="index").format(escape="latex")
+    text = style.format_index(escape="latex", axis=1).to_latex(
+        column_format="l" * names + "r" * (len(is_numeric) - names),
+        environment="table*",
+        position_float="centering",
+        hrules=True,
+        caption=caption.replace("%", r"\%"),
+        label=f"tab:{label}",
+    )
+    text = text.replace(r"\begin{tabular}", f"{_FITTED}\n\\begin{{tabular}}")
+    text = text.replace(r"\end{tabular}", "\\end{tabular}%\n}")
+    text = re.sub(r"\*\*(.*?)\*\*", r"\\textbf{\1}", text)
+    return re.sub("|".join(_SIGNS), lambda sign: _SIGNS[sign[0]], text)
+
+
+def heads(number: int) -> dict[str, str]:
+    """Names of the leading columns of a table, by the column of the published file."""
+    names = {name: name for name in LINES[number]}
+    names["row"] = "recommender"
+    if number == COUNTS:
+        names["row"] = "pair"
+    return names
+
+
+def side_by_side(
+    number: int, table: pd.DataFrame, published: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Lay a table out as in the paper, with lines for ours, the closed form and the paper."""
+    kinds = {"ours": as_printed(table)}
+    if number > 1:
+        kinds["closed form"] = as_printed(table, "expected", "expected_std")
+    if number == COUNTS:
+        kinds["closed form"]["std"] = ""
+    if published is not None:
+        kinds["paper"] = published[published["table"] == number]
+    cells = pd.concat(kinds, names=["number"]).reset_index("number")
+    cells["text"] = cells["value"].where(cells["std"] == "", cells["value"] + "±" + cells["std"])
+    if number != COUNTS:
+        cells["text"] = best_in_bold(cells)
+    lines = LINES[number]
+    across = ACROSS[number]
+    wide = cells.set_index([*lines, "number", across])["text"].unstack(fill_value="", sort=False)
+    ours = table[lines].drop_duplicates().itertuples(index=False)
+    shown = [key for line in ours for kind in kinds if (key := (*line, kind)) in wide.index]
+    laid_out = wide.loc[shown, table[across].unique()].reset_index()
+    return laid_out.rename(columns={**heads(number), "number": ""})
+
+
+def best_in_bold(cells: pd.DataFrame) -> "pd.Series[str]":
+    """Return texts of cells, the highest of its kind, metric and column between `**`."""
+    values = pd.to_numeric(cells["value"])
+    best = values.groupby([cells["number"], cells["metric"], cells["column"]]).transform("max")
+    return cells["text"].mask(values == best, "**" + cells["text"] + "**")
+
+
+def write_printed(
+    number: int, table: pd.DataFrame, published: pd.DataFrame | None, stem: Path
+) -> None:
+    """Write one table as `.csv` (as printed), `.md` and `.tex` (beside any published numbers)."""
+    write_table(as_printed(table), stem.with_suffix(".csv"))
+    laid_out = pd.DataFrame(columns=[*heads(number).values()])
+    words = "One recommender makes no pair."
+    if len(table):
+        laid_out = side_by_side(number, table, published)
+        words = f"Ranks: {sources(table['ranks'])}."
+    if number > 1:
+        words = f"Ours: simulated; closed form: expected. {words}"
+    caption = f"{CAPTIONS[number]} {words}"
+    write_text(stem.with_suffix(".md"), f"Table {number}. {caption}\n\n{markdown(laid_out)}\n")
+    write_text(stem.with_suffix(".tex"), latex(laid_out, caption, stem.name))
+
+
+def write_tables(
+    made: Mapping[int, pd.DataFrame], published: pd.DataFrame | None, folder: Path, cells: Path
+) -> None:
+    """Write some tables as printed to one folder, and their unrounded cells to another."""
+    for number, table in made.items():
+        write_table(table, cells / f"table{number}.csv", "%.17g")
+        write_printed(number, table, published, folder / f"table{number}")
+
+
+def write_beside(table: pd.DataFrame, source: str, csv: Path, md: Path) -> None:
+    """Write the table of `beside_others` as CSV, and as Markdown with a column per estimator."""
+    write_table(table, csv, "%.6f")
+    spread = table["std"].map("±{:.2f}".format, na_action="ignore").fillna("")
+    lines = {
+        "mean": table["value"].map("{:.2f}".format) + spread,
+        "error": table["error"].map("{:.2f}".format, na_action="ignore").fillna(""),
+    }
+    parts = [table.assign(number=number, text=text) for number, text in lines.items()]
+    cells = pd.concat(parts)
+    index = ["metric", "recommender", "number"]
+    wide = cells.pivot(index=index, columns="estimator", values="text")
+    order = pd.MultiIndex.from_product(
+        [table["metric"].unique(), table["recommender"].unique(), lines], names=index
+    )
+    laid_out = wide.loc[order, table["estimator"].unique()].reset_index()
+    caption = (
+        "The number to quote beside the estimators of Table 3, from the same samples, in percent: "
+        "mean ± standard deviation of an evaluation, and root mean square error. "
+        f"Ranks: {source}."
+    )
+    write_text(md, f"{caption}\n\n{markdown(laid_out)}\n")

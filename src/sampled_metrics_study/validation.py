@@ -1,0 +1,78 @@
+"""Settings: frozen models whose first validation error becomes one line."""
+
+from difflib import get_close_matches
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sampled_metrics import InputError
+
+Count = Annotated[int, Field(ge=1, le=1_000_000)]  # within what compiled libraries can hold
+Seed = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+
+_PATTERNS: dict[str, str] = {}
+
+
+def described_pattern(pattern: str, words: str, **options: Any) -> Any:
+    """Return a field of texts that match a pattern; errors describe it by `words`."""
+    _PATTERNS[pattern] = words
+    return Field(pattern=pattern, **options)
+
+
+class Settings(BaseModel):
+    """A group of settings, validated once; unknown names are refused."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="allow",  # until `_refuse_unknown_keys`
+        json_schema_extra={"additionalProperties": False},
+        strict=True,
+        allow_inf_nan=False,
+        populate_by_name=True,
+    )
+
+    @classmethod
+    def of(cls, values: object, place: str) -> Self:
+        """Validate settings by name, as read from YAML or JSON from `place`.
+
+        The first problem becomes an InputError with the place, the dotted key, the expected and the
+        found value, or the known keys.
+        """
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise InputError(_problem(error), path=place) from None
+
+    def replaced(self, **changes: object) -> Self:
+        """Return a copy with other values, which are trusted."""
+        return self.model_copy(update=changes)
+
+    @model_validator(mode="after")
+    def _refuse_unknown_keys(self) -> Self:
+        for key, value in (self.model_extra or {}).items():
+            known = [field.alias or name for name, field in type(self).model_fields.items()]
+            words = f"unknown key, with the value {value!r}; "
+            for close in get_close_matches(key, known, n=1):
+                words += f"did you mean {close}? "
+            listed = f"known keys: {', '.join(known)}" if known else "there are no settings here"
+            raise InputError(words + listed, column=key)
+        return self
+
+
+def _problem(error: ValidationError) -> str:
+    """Describe the first invalid value, with its dotted key."""
+    first = error.errors()[0]
+    kind = first["type"]
+    place = [str(step) for step in first["loc"]]
+    value = first["input"]
+    words = first["msg"].removeprefix("Value error, ")
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, InputError) and cause.column is not None:  # an unknown key
+        place.append(cause.column)
+        words = cause.problem
+    elif kind == "string_pattern_mismatch":
+        words = f"{value!r} must be {_PATTERNS[first['ctx']['pattern']]}"
+    elif kind not in ("missing", "value_error") and not isinstance(value, dict | list):
+        words = f"{words}, not {value!r}"
+    return ": ".join(filter(None, [".".join(place), words]))
