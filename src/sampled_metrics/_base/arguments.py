@@ -41,6 +41,7 @@ _OPTIONS = {
     "n_users": _Option(least=1, most=MOST_ITEMS, is_optional=True),
     "seed": _Option(least=0),
     "shape": _Option((str, *_NUMBERS)),
+    "up_to": _Option(least=1, most=MOST_ITEMS, is_optional=True),
     "tie_policy": _Option(known=("random", "optimistic", "pessimistic")),
 }
 

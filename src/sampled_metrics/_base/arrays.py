@@ -72,6 +72,8 @@ def first_duplicate(*columns: NDArray[Any]) -> int | None:
 
 def distinct(values: Int) -> Int:
     """Return different numbers in order, several times as fast as `numpy.unique`."""
+    if (values[1:] > values[:-1]).all():
+        return values
     ordered = np.sort(values)
     is_new = np.ones(ordered.size, bool)
     is_new[1:] = ordered[1:] > ordered[:-1]

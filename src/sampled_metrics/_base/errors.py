@@ -132,6 +132,18 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 @contextmanager
+def unasked() -> Iterator[list[str]]:
+    """Collect the questions inside, and ask none."""
+    asked: list[str] = []
+    token = _collections.set((asked,))
+    try:
+        with warnings.catch_warnings(action="ignore", category=InputWarning):
+            yield asked
+    finally:
+        _collections.reset(token)
+
+
+@contextmanager
 def collected() -> Iterator[list[str]]:
     """Collect the questions that are asked inside, each once."""
     asked: list[str] = []

@@ -26,6 +26,7 @@ from sampled_metrics.evaluation.decisions import (
     users_needed,
 )
 from sampled_metrics.evaluation.evaluate import (
+    cut_of,
     known_values,
     question_ends,
     relevance_notes,
@@ -135,9 +136,10 @@ def compare(
         "ties": "random" if ties is None else ties,
         "seed": seed,
     }
-    full = {**both, "seen": seen, "complete": complete, "min_relevance": min_relevance}
     measures = parse_measures(metrics)
-    samples, rankings = all_alike(data, full, drawn)
+    full = {**both, "seen": seen, "complete": complete, "min_relevance": min_relevance}
+    cut = cut_of(measures, "expected" if ties is None else ties)
+    samples, rankings = all_alike(data, full, drawn, cut)
     solved: dict[str, Solved] = {}
     if samples:
         names = ESTIMATORS if estimators is None else estimators

@@ -31,7 +31,7 @@ from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.data import Data, OfUsers, as_ranks, question_ranks
+from sampled_metrics.ranks.data import Cut, Data, OfUsers, as_ranks, question_ranks
 from sampled_metrics.ranks.parts import RankFile
 
 ROWS_QUESTIONED = 131_072  # rows of a large file that questions are about
@@ -175,8 +175,30 @@ def evaluate(
         missing=missing,
         n_jobs=n_jobs,
         progress=progress,
+        cut=cut_of(measures, ties),
     )
     return _results(_at_once(ranks, measures, ties, seed), ties, confidence)
+
+
+def cut_of(measures: list[Measure], ties: str) -> Cut | None:
+    """Return where rankings may be cut: at the largest cut-off, if all metrics have one."""
+    cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
+    if len(cutoffs) < len(measures) or ties == "random":  # which draws for all tied items
+        return None
+    return Cut(max(cutoffs), partial(_is_enough, measures, ties))
+
+
+def _is_enough(measures: list[Measure], ties: str, ranks: Ranks) -> bool:
+    """Return whether intervals and the question about ties need no item below the cut."""
+    if ranks.relevance is not None:  # intervals draw grades in the order of all items
+        return False
+    n_items = int(ranks.n_relevant.sum())
+    n_tied = int(np.count_nonzero(ranks.n_tied))
+    n_cut = n_items - ranks.n_tied.size
+    if n_tied == 0 or not _are_many(n_tied + n_cut, n_items):
+        return True
+    known = {measure: exact_values(measure, ranks, ties) for measure in measures}
+    return not _ends(ranks, known)
 
 
 class _Averages(NamedTuple):
@@ -316,6 +338,7 @@ def values_by_user(
     [1.0, 0.5]
     """
     check_arguments(ties=ties, seed=seed)
+    measures = parse_measures(metrics)
     ranks = as_ranks(
         data,
         relevant=relevant,
@@ -324,8 +347,8 @@ def values_by_user(
         complete=complete,
         min_relevance=min_relevance,
         missing=missing,
+        cut=cut_of(measures, ties),
     )
-    measures = parse_measures(metrics)
     for measure in measures:
         if measure.metric.pooled:
             problem = f"{measure} is of all users together, and no user has a value of it"
@@ -367,14 +390,9 @@ def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
     n_tied = int(np.count_nonzero(ranks.n_tied))
     n_items = ranks.n_tied.size
     # Ties of most of 50 users do not happen by chance.
-    if len(ranks) < 50 or n_tied <= n_items / 2.0 + np.sqrt(n_items):
+    if len(ranks) < 50 or not _are_many(n_tied, n_items):
         return
-    ends = []
-    for measure, values in known.items():
-        both = (exact_values(measure, ranks, end) for end in ("pessimistic", "optimistic"))
-        low, high = (float(of_users.mean()) for of_users in both)
-        if high - low > 4.0 * values.std() / np.sqrt(values.size):  # about an interval
-            ends.append(f"{measure} {span(low, high)}")
+    ends = _ends(ranks, known)
     if ends:
         ask(
             "ties",
@@ -382,6 +400,21 @@ def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
             f"metrics depend on the order of those (--ties): {', '.join(ends)}; were scores "
             "rounded, or are they of too few bits?",
         )
+
+
+def _are_many(n_tied: int, n_items: int) -> bool:
+    return n_tied > n_items / 2.0 + np.sqrt(n_items)
+
+
+def _ends(ranks: Ranks, known: dict[Measure, Float]) -> list[str]:
+    """Write both ends of the metrics that ties change by more than about an interval."""
+    ends = []
+    for measure, values in known.items():
+        both = (exact_values(measure, ranks, end) for end in ("pessimistic", "optimistic"))
+        low, high = (float(of_users.mean()) for of_users in both)
+        if high - low > 4.0 * values.std() / np.sqrt(values.size):
+            ends.append(f"{measure} {span(low, high)}")
+    return ends
 
 
 def relevance_notes(rankings: Collection[Ranks]) -> list[str]:

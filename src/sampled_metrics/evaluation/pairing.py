@@ -12,7 +12,7 @@ from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics.inputs.tables import table_of
 from sampled_metrics.intervals.ranges import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import as_ranks, as_sampled, taken
+from sampled_metrics.ranks.data import Cut, as_ranks, as_sampled, taken
 
 Evaluation = TypeVar("Evaluation", Ranks, SampledRanks)
 _SEVERAL = 10  # users; fewer may have the same ranks by chance
@@ -61,7 +61,7 @@ def questioned_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation
 def _ranks_of(ranks: Ranks | SampledRanks) -> list[Int]:
     if isinstance(ranks, SampledRanks):
         return [ranks.sampled_ranks]
-    return [ranks.n_better, ranks.n_tied]
+    return [ranks.n_found, ranks.n_better, ranks.n_tied]
 
 
 def paired_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
@@ -109,11 +109,14 @@ def _different_ids(ranks: Ranks | SampledRanks) -> Any:
 
 
 def all_alike(
-    data: Mapping[str, object], full: Mapping[str, Any], drawn: Mapping[str, Any]
+    data: Mapping[str, object],
+    full: Mapping[str, Any],
+    drawn: Mapping[str, Any],
+    cut: Cut | None = None,
 ) -> tuple[dict[str, SampledRanks], dict[str, Ranks]]:
     """Return the sampled ranks of all recommenders, or their ranks in full rankings.
 
-    `full` and `drawn` are options of `as_ranks` and `as_sampled`.
+    `full` and `drawn` are options of `as_ranks` and `as_sampled`, and full rankings may be `cut`.
     """
     among = [name for name, value in data.items() if _is_sampled(name, value, full, drawn)]
     others = [name for name in data if name not in among]
@@ -132,7 +135,7 @@ def all_alike(
             if among:
                 samples[name] = as_sampled(value, **drawn)
             else:
-                rankings[name] = as_ranks(value, **full)
+                rankings[name] = as_ranks(value, cut=cut, **full)
     return samples, rankings
 
 

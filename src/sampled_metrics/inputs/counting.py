@@ -60,11 +60,17 @@ def rank_items(
     *,
     users: Ids | None = None,
     items: Array | None = None,
+    up_to: int | None = None,
+    n_whole: int = 0,
     block_size: int = BLOCK_SIZE,
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
 ) -> Counts:
-    """Count for each user's relevant items among all items that the user has not seen."""
+    """Count for each user's relevant items among all items that the user has not seen.
+
+    Items with `up_to` candidates above them, or more, are not found, as in a list of so many. But
+    some users, at least `n_whole` of all, are ranked in full.
+    """
     sizes = np.diff(relevant.start)
     n_users = sizes.size
     empty = np.zeros(0, np.int64)
@@ -75,21 +81,38 @@ def rank_items(
         users = np.arange(n_users)
         n_rows = n_users
     rows = np.flatnonzero(sizes)
-    task = _Task(relevant, seen, users, items)
+    depth = np.full(n_users, relevant.n_items)
+    if up_to is not None:
+        depth[:] = up_to
+    if n_whole:
+        step = max(1, rows.size // n_whole)
+        depth[rows[::step]] = relevant.n_items
+    task = _Task(relevant, seen, users, items, depth)
     counted = task.counts(score, rows, block_size, threads_of(n_jobs))
     shown = with_bar(counted, rows.size, lambda part: part[0].size, "users", progress)
-    blocks = [(empty, empty, empty), *shown]
-    n_candidates, n_better, n_tied = map(np.concatenate, zip(*blocks, strict=True))
+    found = [(empty, empty, empty), *shown]
+    n_candidates, n_better, n_tied = map(np.concatenate, zip(*found, strict=True))
     if relevant.name == HELD_OUT:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
-        return Counts(n_candidates, n_better, n_tied, users=users, n_rows=n_rows)
-    n_found = sizes[rows]
-    order = np.lexsort((n_better, np.repeat(rows, n_found)))
+        if up_to is None:
+            return Counts(n_candidates, n_better, n_tied, users=users, n_rows=n_rows)
+    owner = np.repeat(np.arange(rows.size), sizes[rows])
+    depth = depth[rows]
+    most = depth[owner]
+    n_better = np.minimum(n_better, most)
+    order = np.lexsort((n_better, owner))
+    is_found = n_better < most
+    kept = order[is_found[order]]
+    n_found = np.bincount(owner[kept], minlength=rows.size)
+    is_cut = depth < n_candidates
+    is_cut &= n_found < sizes[rows]
     return Counts(
         n_candidates,
-        n_better[order],
-        n_tied[order],
+        n_better[kept],
+        n_tied[kept],
         n_found=n_found,
+        n_relevant=sizes[rows],
+        depth=np.where(is_cut, depth, n_candidates),
         relevance=select_rows(relevant.relevance, order),
         users=users[rows],
         n_rows=n_rows,
@@ -106,6 +129,7 @@ class _Task(NamedTuple):
     seen: Items
     users: Ids
     items: Array | None
+    depth: Int  # places that matter of each user's ranking
 
     def counts(self, score: Score, users: Int, block_size: int, threads: int) -> Iterator[_Counts]:
         """Yield candidates per user, and better and tied candidates per item to rank."""
@@ -114,7 +138,9 @@ class _Task(NamedTuple):
             yield from in_threads(self._by_scores, scored, threads)
             return
         n_blocks = min(threads, max(2, users.size // _USERS_OF_A_THREAD))
-        size = min(USERS_AT_A_TIME, max(1, -(-users.size // n_blocks)))
+        together = n_blocks * USERS_AT_A_TIME
+        n_blocks *= max(1, -(-users.size // together))
+        size = max(1, -(-users.size // n_blocks))
         parts = (users[first : first + size] for first in range(0, users.size, size))
         with one_thread():  # in each thread that multiplies
             yield from in_threads(partial(self._by_products, score), parts, threads)
@@ -140,7 +166,10 @@ class _Task(NamedTuple):
         pairs, seen, is_seen = self._pairs(users)
         self._refuse(users, *pairs, is_seen)
         n_seen = np.bincount(seen[0], minlength=users.size)
-        return len(score.items) - n_seen, *score.counts(users, pairs, seen)
+        n_candidates = self.relevant.n_items - n_seen
+        depth = self.depth[users]
+        counts = score.counts(users, pairs, seen, depth[pairs[0]])
+        return n_candidates, *counts
 
     def _by_scores(self, scored: tuple[Any, Int]) -> _Counts:
         """Count by scores of some users, where they are."""

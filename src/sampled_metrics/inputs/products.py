@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,10 +13,12 @@ from sampled_metrics._base.arrays import (
     CACHE,
     MEMORY,
     Float,
+    Floats,
     Int,
     blocks,
     in_memory,
     is_elsewhere,
+    ranges,
 )
 from sampled_metrics.inputs.devices import (
     Pairs,
@@ -24,14 +26,15 @@ from sampled_metrics.inputs.devices import (
     rounding,
     rows_of,
     there,
-    without,
 )
 
 Score: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
 
-USERS_AT_A_TIME = 1024  # with the items of a tile few enough that scores stay in the cache
+USERS_AT_A_TIME = 8192  # many, as most may leave after a few tiles
+PAIRS_AT_A_TIME = 1024  # with the items of a tile few enough that scores stay in the cache
+FIRST_TILE = 128  # items; a later tile has as many as all before it, at most one of these numbers
 TILE_ITEMS = 1024
-TILE_ELSEWHERE = 65_536  # items of a tile on a device
+TILE_ELSEWHERE = 65_536  # on a device
 _MANY = 8  # a row with more than 1 / 8 of the items of a tile close is multiplied as a whole
 
 # Numbers beyond the largest become infinite or NaN without a warning; ranking checks them.
@@ -61,6 +64,9 @@ class Products:
     subtracted as one product more. The vectors of a product in float32 are multiplied by powers of
     two, so that no product is too large or too small for it. Tensors of torch on a device are
     multiplied there, and vectors of close pairs come to main memory.
+
+    Items are multiplied in tiles, longest vectors first. As |u.v| <= |u| |v|, a score further from
+    0 than the product of both lengths, for the longest item left, has all of these on one side.
     """
 
     def __init__(
@@ -80,17 +86,25 @@ class Products:
         d = items.shape[1]
         self._relative = _growth(d, self._kind) + _growth(d, np.float64) + 3.0 * rounding(items)
         self._least = 4.0 * d * float(np.finfo(self._kind).tiny)
-        in_order = np.argsort(lengths)
-        size = TILE_ELSEWHERE if self.is_there else TILE_ITEMS
-        parts = blocks(in_order.size, 1, size)
-        self._tiles = [self._tile(in_order[part], lengths) for part in parts]
+        most = TILE_ELSEWHERE if self.is_there else TILE_ITEMS
+        self._entries = PAIRS_AT_A_TIME * most
+        in_order = np.argsort(lengths)[::-1]
+        sizes = _sizes(in_order.size, most)
+        parts = np.split(in_order, sizes.cumsum()[:-1])
+        self._tiles = [self._tile(part, lengths) for part in parts]
+        numbers = np.arange(sizes.size)
+        short = np.min_scalar_type(sizes.size)  # which sorts faster
+        self._tile_of = np.empty(in_order.size, short)
+        self._tile_of[in_order] = np.repeat(numbers, sizes)
+        self._column_of = np.empty(in_order.size, np.int64)
+        self._column_of[in_order] = ranges(0, sizes)
 
     def _tile(
         self,
         items: Int,
         lengths: Float,
     ) -> _Tile:
-        longest = lengths[items[-1:]]
+        longest = lengths[items[:1]]
         exponents = self._exponents(longest)
         vectors = self._scaled(rows_of(self.items, items), exponents)
         vectors = self._with_column(vectors, np.ones(items.size)).T
@@ -134,48 +148,121 @@ class Products:
         rows: Int,
         pairs: Pairs,
         left_out: Pairs,
+        up_to: Int,
     ) -> Pairs:
         """Count the items above each of some pairs, and the others level with it.
 
         Pairs are a place in `rows`, ascending, and an item; every row has one. Those that are left
-        out are no candidates, and none of the others.
+        out are no candidates, and none of the others. A pair with its number `up_to` of items above
+        it, or more, is done as soon as they are found; its counts are `up_to` and 0.
         """
         row, item = pairs
         user = rows[row]
         own = self.of_pairs(user, item)
-        is_single = row.size == rows.size
-        better = np.zeros(row.size, np.int64)
-        tied = np.full(row.size, -1)  # without the item itself
+        n_pairs = row.size
+        better = np.zeros(n_pairs, np.int64)
+        tied = np.full(n_pairs, -1)  # without the item itself
+        n_out = np.bincount(left_out[0], minlength=rows.size)
+        n_left = len(self.items) - n_out  # candidates in this tile and later
         lengths = self._lengths[rows]
         exponents = self._exponents(lengths)
-        lengths = np.ldexp(lengths, -exponents)[row]
+        lengths = np.ldexp(lengths, -exponents)
         vectors = self._scaled(rows_of(self.users, rows), exponents)
         vectors = self._with_column(vectors, np.zeros(rows.size))
-        buffer = np.empty((rows.size, TILE_ITEMS), self._kind)
-        for tile in self._tiles:
-            width = tile.items.size
-            most = 2.0 * tile.length * lengths  # twice as much as any score
-            scaled = np.ldexp(own, -exponents[row] - tile.exponent)
-            centre = np.clip(scaled, -most, most)
-            margin = self._margin(most.max() / 2.0 + np.abs(centre).max())
-            if is_single:
-                vectors[:, self.items.shape[1]] = there(-centre, vectors)
-            if self.is_there:
-                scores = vectors @ tile.vectors
-            else:
-                scores = np.matmul(vectors, tile.vectors, out=buffer[:, :width])
-            for some in blocks(row.size, width, USERS_AT_A_TIME * width):
-                part = scores
-                if not is_single:
-                    of_pairs = there(centre[some].astype(self._kind), scores)
-                    part = rows_of(scores, row[some]) - of_pairs[:, None]
+        some_vectors = vectors
+        buffer = np.empty(0 if self.is_there else self._entries, self._kind)
+        here = np.arange(n_pairs)  # pairs that are not done
+        place = np.arange(rows.size)  # of each row among `some_vectors`, -1 without any pair here
+        for tile, out in zip(self._tiles, self._by_tile(*left_out), strict=True):
+            of_row = row[here]
+            longest = tile.length * lengths[of_row]
+            exponent = exponents[of_row] + tile.exponent
+            centre = np.ldexp(own[here], -exponent)
+            bound = longest + self._relative * longest + self._least
+            is_open = better[here] < up_to[here]
+            below_all = here[is_open & (centre < -bound)]
+            better[below_all] += n_left[row[below_all]]
+            is_open &= np.abs(centre) <= bound
+            if not is_open.any():
+                break
+            if not is_open.all():
+                here = here[is_open]
+                centre = centre[is_open]
+                longest = longest[is_open]
+                kept = row[here]
+                kept = kept[np.diff(kept, prepend=-1) > 0]
+                some_vectors = rows_of(vectors, kept)
+                place = np.full(rows.size, -1)
+                place[kept] = np.arange(kept.size)
+            n_left += np.bincount(out[0], minlength=rows.size)
+            n_left -= tile.items.size
+            furthest = np.abs(centre).max()
+            margin = self._margin(longest.max() + furthest)
+            parts = self._differences(
+                vectors=some_vectors,
+                tile=tile,
+                place=place[row[here]],
+                centre=centre,
+                out=(place[out[0]], out[1]),
+                buffer=buffer,
+            )
+            for some, part in parts:
+                of_some = here[some]
                 above = count(part > margin)
                 n_close = count(part >= -margin) - above
-                settled = self._settled(user[some], own[some], tile, part, n_close, margin)
-                better[some] += above + settled[0]
-                tied[some] += settled[1]
-        out = self.of_pairs(rows[left_out[0]], left_out[1])
-        return without(better, tied, own, row, left_out[0], out)
+                settled = self._settled(user[of_some], own[of_some], tile, part, n_close, margin)
+                better[of_some] += above + settled[0]
+                tied[of_some] += settled[1]
+        tied[better >= up_to] = 0
+        return np.minimum(better, up_to), tied
+
+    def _by_tile(
+        self,
+        row: Int,
+        item: Int,
+    ) -> list[Pairs]:
+        """Return pairs of a row and the column in a tile, for each tile."""
+        tile = self._tile_of[item]
+        order = np.argsort(tile, kind="stable")
+        counts = np.bincount(tile, minlength=len(self._tiles))
+        ends = counts.cumsum()[:-1]
+        rows = np.split(row[order], ends)
+        columns = np.split(self._column_of[item[order]], ends)
+        return list(zip(rows, columns, strict=True))
+
+    def _differences(
+        self,
+        vectors: Any,
+        tile: _Tile,
+        place: Int,
+        centre: Float,
+        out: Pairs,
+        buffer: Floats,
+    ) -> Iterator[tuple[slice, Any]]:
+        """Yield products of vectors and a tile, less a number of each pair; -inf where left out.
+
+        Pairs and those that are left out have the places of their vectors, ascending but for -1.
+        """
+        is_single = place.size == len(vectors)
+        if is_single:
+            vectors[:, self.items.shape[1]] = there(-centre, vectors)
+        is_here = out[0] >= 0
+        out_place = out[0][is_here]
+        out_column = out[1][is_here]
+        for some in blocks(place.size, tile.items.size, self._entries):
+            places = place[some]
+            first = int(places[0])
+            end = int(places[-1]) + 1
+            part = _product(vectors[first:end], tile.vectors, buffer)
+            gone = slice(*out_place.searchsorted((first, end)))
+            row = there(out_place[gone] - first, part)
+            column = there(out_column[gone], part)
+            part[row, column] = -np.inf
+            if not is_single:
+                less = there(centre[some].astype(self._kind), part)
+                of_pairs = rows_of(part, places - first)
+                part = of_pairs - less[:, None]
+            yield some, part
 
     def _settled(
         self,
@@ -278,6 +365,27 @@ def _lengths(vectors: Any) -> Float:
         squares = xp.sum(some * some, axis=1)
         lengths[rows] = in_memory(largest * xp.sqrt(squares))
     return lengths
+
+
+def _product(left: Any, right: Any, buffer: Floats) -> Any:
+    """Multiply matrices, those of numpy in a buffer, which takes less time than new memory."""
+    if not isinstance(left, np.ndarray):
+        return left @ right
+    rows = left.shape[0]
+    columns = right.shape[1]
+    out = buffer[: rows * columns]
+    return np.matmul(left, right, out=out.reshape(rows, columns))
+
+
+def _sizes(n_items: int, most: int) -> Int:
+    """Return the numbers of items of tiles, first a few, then as many as before together."""
+    sizes: list[int] = []
+    before = 0
+    while before < n_items:
+        size = min(max(before, FIRST_TILE), most)
+        sizes.append(min(size, n_items - before))
+        before += size
+    return np.array(sizes)
 
 
 def _growth(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,11 +11,13 @@ from scipy.sparse import issparse
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_function, require_same
 from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array, in_memory
-from sampled_metrics._base.errors import InputError, ask, flag, reading
+from sampled_metrics._base.errors import InputError, ask, flag, reading, unasked
 from sampled_metrics.inputs.counting import BLOCK_SIZE
+from sampled_metrics.inputs.products import Products
 from sampled_metrics.inputs.scores import (
     Scores,
     ask_of_seen_items,
+    count_scores,
     factors,
     function,
     is_column,
@@ -37,6 +40,7 @@ _FAR = 5  # times the largest rank, from which no ranks further down are strange
 _TIED = 0.1  # share of candidates that is a large tie
 _POOR = 0.55  # share of candidates below the held-out item; 0.5 in random order
 _EXPECTED = 5.0  # rows with several ties, from which on their absence tells something
+_WHOLE = 128  # users whose rankings tell questions about all, where the others are cut
 _WHOLE_NUMBERS = (
     "found rows of different whole numbers. Ids, best first? Ranks.from_top_k(ids, relevant); "
     "scores? Give floats"
@@ -47,6 +51,13 @@ _LABELLED = (
     "found labelled pairs. Of all candidates? complete=True (--complete), or Ranks.from_pairs; of "
     "held-out items and sampled negatives? `correct` takes them"
 )
+
+
+class Cut(NamedTuple):
+    """How far rankings by products of vectors are looked at, if nothing needs more of them."""
+
+    up_to: int
+    is_enough: Callable[[Ranks], bool]  # whether cut ranks tell all that full ones would
 
 
 def as_ranks(
@@ -60,10 +71,11 @@ def as_ranks(
     missing: str = "refuse",
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
+    cut: Cut | None = None,
 ) -> Ranks:
     """Return the ranks of relevant items in full rankings, or in lists of the best items.
 
-    Options are as for `evaluate`.
+    Options are as for `evaluate`. With `cut` most full rankings may be cut.
 
     Examples
     --------
@@ -81,7 +93,8 @@ def as_ranks(
     check_arguments(**options)
     options.update(relevant=relevant, seen=seen)
     with reading(data):
-        ranks = _ranks_of(data, options, {"n_jobs": n_jobs, "progress": progress})
+        work = {"n_jobs": n_jobs, "progress": progress, "cut": cut}
+        ranks = _ranks_of(data, options, work)
         if not len(ranks):
             raise InputError("no user has a relevant item; expected at least one who has")
         question_ranks(ranks)
@@ -148,10 +161,30 @@ def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], work: dict[st
 def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, Any]) -> Ranks:
     given = taken(options, "scores", "relevant", "seen", "n_items", "min_relevance")
     require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
-    ranks = Ranks.from_scores(scores, **work, **given)
+    cut = work.pop("cut")
+    ranks = None
+    if cut is not None and isinstance(scores.rows, Products):
+        counts = count_scores(scores, **given, **work, up_to=cut.up_to, n_whole=_WHOLE)
+        ranks = Ranks.of_counts(counts, given["min_relevance"])
+    if ranks is None or not (ranks.is_complete or _is_enough(ranks, cut)):
+        ranks = Ranks.from_scores(scores, **work, **given)
     if given["seen"] is None:
         question_seen(ranks, scores.shape[1])
     return ranks
+
+
+def _is_enough(ranks: Ranks, cut: Cut) -> bool:
+    """Return whether full ranks would tell nothing more, as far as those of some users show."""
+    step = max(1, len(ranks) // _WHOLE)
+    whole = ranks.take(slice(None, None, step))  # those that `rank_items` ranks in full
+    others = np.repeat(whole.n_candidates - 1, whole.n_found)
+    below = 1.0 - (whole.n_better + 0.5 * whole.n_tied) / others
+    of_found = np.repeat(ranks.n_candidates - 1, ranks.n_found)
+    with unasked() as questions:
+        question_ranks(whole)
+        _ask_of_equal_scores(ranks.n_tied, of_found, int(ranks.n_relevant.sum()))
+    is_good = below.mean() - 5.0 * below.std() / np.sqrt(below.size) > _POOR
+    return is_good and not questions and cut.is_enough(ranks)
 
 
 def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
@@ -241,6 +274,7 @@ def rank(
     users: ArrayLike | None = None,
     items: ArrayLike | None = None,
     min_relevance: float = 0.0,
+    up_to: int | None = None,
     block_size: int = BLOCK_SIZE,
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
@@ -252,7 +286,7 @@ def rank(
     score
         A matrix, users x items, a function of rows of users, or a pair of vectors of users and of
         items; see `Ranks.from_scores`, `from_function` and `from_factors`.
-    seen, relevant, users, items, min_relevance, block_size, n_jobs, progress
+    seen, relevant, users, items, min_relevance, up_to, block_size, n_jobs, progress
         See `Ranks.from_scores`.
 
     Returns
@@ -288,6 +322,7 @@ def rank(
         users=users,
         items=items,
         min_relevance=min_relevance,
+        up_to=up_to,
         block_size=block_size,
         n_jobs=n_jobs,
         progress=progress,
@@ -299,7 +334,7 @@ def question_ranks(ranks: Ranks) -> None:
     if not ranks.is_complete or not len(ranks):
         return
     others = np.repeat(ranks.n_candidates, ranks.n_found) - 1
-    _ask_of_equal_scores(ranks.n_tied, others)
+    _ask_of_equal_scores(ranks.n_tied, others, others.size)
     above = ranks.n_better + 0.5 * ranks.n_tied
     _ask_of_order(1.0 - above / others, others, "relevant", "other candidates")
     if ranks.is_single:
@@ -330,15 +365,15 @@ def question_samples(sampled: SampledRanks) -> None:
     if sampled.sampling is not Sampling.DISTINCT:
         _ask_of_last_rank(ranks, m + 1, "n_negatives")
     if sampled.tied is not None:
-        _ask_of_equal_scores(sampled.tied, others)
+        _ask_of_equal_scores(sampled.tied, others, others.size)
         _ask_of_ties(sampled.tied, m)
 
 
-def _ask_of_equal_scores(tied: Int, others: Int) -> None:
+def _ask_of_equal_scores(tied: Int, others: Int, n_rows: int) -> None:
     """Ask about rows in which all scores are equal, such as those filled with 0."""
     n_equal = np.count_nonzero((tied == others) & (others >= _LEAST))
-    if tied.size >= _MANY and 10 * n_equal >= tied.size:
-        ask("data", f"all scores of {n_equal:,} of {tied.size:,} rows are equal: are these scores?")
+    if n_rows >= _MANY and 10 * n_equal >= n_rows:
+        ask("data", f"all scores of {n_equal:,} of {n_rows:,} rows are equal: are these scores?")
 
 
 def _ask_of_ties(tied: Int, m: int) -> None:

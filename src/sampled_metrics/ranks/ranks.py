@@ -187,7 +187,8 @@ class Ranks:
             set_fields(self, users=unique_ids("users", self.users, n.size))
 
     @classmethod
-    def _of(cls, counts: Counts, min_relevance: float) -> Self:
+    def of_counts(cls, counts: Counts, min_relevance: float) -> Self:
+        """Take counts that are valid by construction."""
         return cls(**counts._asdict(), is_checked=True).at_least(min_relevance)
 
     @classmethod
@@ -200,6 +201,7 @@ class Ranks:
         users: ArrayLike | None = None,
         items: ArrayLike | None = None,
         min_relevance: float = 0.0,
+        up_to: int | None = None,
         block_size: int = BLOCK_SIZE,
         n_jobs: int = ALL_CORES,
         progress: bool | None = None,
@@ -220,6 +222,10 @@ class Ranks:
             Ids of rows and columns, if the scores have none.
         min_relevance
             Least grade of an item that is relevant for metrics other than NDCG.
+        up_to
+            Places down to which rankings are looked at: an item with as many candidates above it
+            is not found, as in a list of the best K. Products of vectors then take a fraction of
+            the time. Metrics at a larger cut-off, or without one, refuse such ranks.
         block_size
             Users counted at a time, which bounds the memory.
         n_jobs
@@ -234,7 +240,7 @@ class Ranks:
         >>> Ranks.from_scores([[0.3, 0.9, 0.5]], relevant=[2])
         Ranks(n_candidates=array([3]), n_better=array([1]), n_tied=array([0]))
         """
-        check_arguments(min_relevance=min_relevance, block_size=block_size)
+        check_arguments(min_relevance=min_relevance, up_to=up_to, block_size=block_size)
         counts = scores_module.count_scores(
             scores_module.scores_of(scores),
             relevant,
@@ -242,11 +248,12 @@ class Ranks:
             users=users,
             items=items,
             min_relevance=min_relevance,
+            up_to=up_to,
             block_size=block_size,
             n_jobs=n_jobs,
             progress=progress,
         )
-        return cls._of(counts, min_relevance)
+        return cls.of_counts(counts, min_relevance)
 
     @classmethod
     def from_factors(
@@ -312,7 +319,7 @@ class Ranks:
             missing=missing,
             min_relevance=min_relevance,
         )
-        return cls._of(counts, min_relevance)
+        return cls.of_counts(counts, min_relevance)
 
     @classmethod
     def from_top_k(
@@ -339,7 +346,7 @@ class Ranks:
     @classmethod
     def from_pairs(cls, pairs: Any, *, min_relevance: float = 0.0) -> Self:
         """Rank labelled candidates, all of each user: user, item, score and label in a table."""
-        return cls._of(lists.count_labelled(pairs), min_relevance)
+        return cls.of_counts(lists.count_labelled(pairs), min_relevance)
 
     @classmethod
     def from_ranks(

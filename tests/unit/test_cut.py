@@ -1,0 +1,227 @@
+"""Rankings that end at the cut-off of metrics tell the same as whole ones, from fewer scores."""
+
+import warnings
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import sampled_metrics as sm
+from sampled_metrics.evaluation import compare, evaluate
+from sampled_metrics.inputs import counting, products
+from sampled_metrics.ranks import data
+
+USERS, ITEMS, D = 60, 90, 5
+KINDS = ("far", "ties", "zeros", "negative", "lengths", "equal lengths")
+
+
+@pytest.fixture
+def _small(monkeypatch):
+    monkeypatch.setattr(products, "FIRST_TILE", 4)
+    monkeypatch.setattr(products, "TILE_ITEMS", 16)
+    monkeypatch.setattr(products, "PAIRS_AT_A_TIME", 8)
+    monkeypatch.setattr(counting, "USERS_AT_A_TIME", 25)
+
+
+def made(kind, rng, n_users=USERS, n_items=ITEMS):
+    """Vectors of whole numbers, and of any, with scores of some kind."""
+    users, items = rng.normal(size=(n_users, D)), rng.normal(size=(n_items, D))
+    users[:, 0] += 1.0
+    if kind == "ties":
+        users, items = np.rint(users), np.rint(items)
+    if kind == "zeros":
+        items[rng.random(n_items) < 0.5] = 0.0
+    if kind == "negative":
+        users, items = np.abs(users), -np.abs(items)
+    if kind == "lengths":
+        items *= rng.lognormal(0.0, 1.5, (n_items, 1))
+    if kind == "equal lengths":
+        items /= np.linalg.norm(items, axis=1, keepdims=True)
+    items[::9] = items[0]
+    return users, items
+
+
+def chosen(rng, scores, several):
+    """Relevant items, more often of high scores, and others that are seen."""
+    noisy = scores + scores.std() * rng.normal(size=scores.shape)
+    wanted = noisy >= np.sort(noisy, axis=1)[:, [-5 if several else -1]]
+    if several:
+        wanted[rng.random(len(wanted)) < 0.2] = False
+    seen = (rng.random(scores.shape) < rng.choice([0.05, 0.4])) & ~wanted
+    return wanted, seen
+
+
+def by_scores(scores, wanted, seen, up_to):
+    """Better and tied candidates, best first, of each user's items with fewer than `up_to`."""
+    found = []
+    for row, own, out in zip(scores, wanted, seen, strict=True):
+        counts = [
+            (
+                int((row[~out] > row[item]).sum()),
+                int((row[~out] == row[item]).sum()) - 1,
+            )
+            for item in np.flatnonzero(own)
+        ]
+        if counts:
+            found.append(sorted(pair for pair in counts if pair[0] < up_to))
+    return found
+
+
+def by_user(ranks):
+    pairs = list(zip(ranks.n_better.tolist(), ranks.n_tied.tolist(), strict=True))
+    ends = np.append(0, ranks.n_found.cumsum())
+    return [pairs[a:b] for a, b in pairwise(ends)]
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("number", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("several", [False, True])
+def test_cut_ranks_are_those_of_all_scores(kind, number, several):
+    rng = np.random.default_rng(KINDS.index(kind))
+    for up_to in (1, 2, 10, 40, ITEMS):
+        users, items = (part.astype(number) for part in made(kind, rng))
+        exact = np.einsum("uf,if->ui", users.astype(float), items.astype(float))
+        wanted, seen = chosen(rng, exact, several)
+        expected = by_scores(exact, wanted, seen, up_to)
+        given = wanted if several else wanted.argmax(axis=1)
+
+        for score, more in (
+            ((users, items), {}),
+            ((users, items), {"n_jobs": 3}),
+            (exact, {}),
+        ):
+            ranks = sm.rank(score, csr_array(seen), given, up_to=up_to, **more)
+            assert by_user(ranks) == expected
+            n_candidates = ITEMS - seen.sum(axis=1)[wanted.any(axis=1)]
+            assert ranks.n_candidates.tolist() == n_candidates.tolist()
+            n_relevant = wanted.sum(axis=1)[wanted.any(axis=1)]
+            is_cut = [len(own) for own in expected] < n_relevant
+            assert ranks.depth[is_cut].tolist() == [up_to] * is_cut.sum()
+            assert ranks.depth[~is_cut].tolist() == n_candidates[~is_cut].tolist()
+            assert ranks.n_relevant.sum() == wanted.sum()
+            ranks._check(is_plain=False)
+
+
+def told(do):
+    """What a call returns and shows, and its questions."""
+    with warnings.catch_warnings(record=True) as asked_of:
+        warnings.simplefilter("always")
+        results = do()
+    shown = [
+        repr(results),
+        results.to_csv() if hasattr(results, "to_csv") else repr(list(results)),
+    ]
+    return (
+        shown,
+        getattr(results, "notes", []),
+        [str(one.message) for one in asked_of],
+    )
+
+
+METRICS = (
+    "hr@10, ndcg@10",
+    "recall@5, precision@20, ap@10, rr@10, f1@7, recall-micro@10, ndcg-by-relevant@3",
+    "ndcg-by-k@10, ap-by-relevant@10, hr@1, hr@200",
+)
+HELD_OUT = ("near the top", "anywhere", "by the scores", "equal scores", "graded")
+
+
+@pytest.mark.parametrize("held_out", HELD_OUT)
+@pytest.mark.parametrize("kind", ["lengths", "ties", "zeros"])
+def test_values_intervals_and_questions_are_those_of_full_ranks(
+    kind, held_out, monkeypatch
+):
+    rng = np.random.default_rng([KINDS.index(kind), HELD_OUT.index(held_out)])
+    users, items = made(kind, rng, 400, 150)
+    if held_out == "equal scores":
+        users[::8] = 0.0
+    users, items = users.astype(np.float32), items.astype(np.float32)
+    scores = users @ items.T
+    wanted, seen = chosen(rng, scores, held_out == "graded")
+    given = wanted.argmax(axis=1)
+    if held_out == "anywhere":
+        given = rng.integers(0, 150, 400)
+    if held_out == "by the scores":
+        given = scores.argmax(axis=1)
+    if held_out == "graded":
+        given = wanted * rng.integers(1, 4, wanted.shape)
+    else:
+        seen[np.arange(400), given] = False
+    noisy = (users + rng.normal(size=users.shape).astype(np.float32), items)
+    options = {"relevant": given, "seen": csr_array(seen)}
+    calls = [
+        lambda metrics=metrics, ties=ties: sm.evaluate(
+            (users, items), metrics, ties=ties, **options
+        )
+        for metrics, ties in product(
+            METRICS, ("expected", "optimistic", "pessimistic", "random")
+        )
+    ]
+    calls.append(lambda: sm.values_by_user((users, items), METRICS[0], **options))
+    for other in (noisy, (users, items)):
+        calls.append(
+            lambda other=other: sm.compare(
+                {"a": (users, items), "b": other}, METRICS[0], **options
+            )
+        )
+    cut = [told(call) for call in calls]
+    for module in (evaluate, compare):
+        monkeypatch.setattr(module, "cut_of", lambda *_: None)
+    assert cut == [told(call) for call in calls]
+
+
+@pytest.fixture
+def kept(monkeypatch):
+    """Whether cut ranks were enough, call by call."""
+    answers = []
+    was = data._is_enough
+    monkeypatch.setattr(
+        data,
+        "_is_enough",
+        lambda *given: answers.append(bool(was(*given))) or answers[-1],
+    )
+    return answers
+
+
+def test_most_scores_are_not_needed(kept):
+    """A model whose held-out items are among the best tenth is asked for a part of its scores."""
+    rng = np.random.default_rng(5)
+    n_users, n_items = 2000, 1500
+    users, items = made("lengths", rng, n_users, n_items)
+    scores = users @ items.T
+    place = (n_items * rng.random(n_users) ** 4 * 0.95).astype(int)
+    held_out = np.take_along_axis(np.argsort(-scores, axis=1), place[:, None], 1)[
+        :, 0
+    ]
+    given = {"relevant": held_out, "seen": np.zeros(scores.shape)}
+    given["seen"][:, 0] = held_out != 0
+    metrics = "HR@10, NDCG@10"
+    whole = sm.evaluate(scores, metrics, **given)
+    products_of = sm.evaluate((users, items), metrics, **given)
+    assert list(whole) == list(products_of)
+    assert kept == [True]
+
+
+def test_a_doubt_ranks_all_in_full(kept):
+    rng = np.random.default_rng(6)
+    users, items = made("lengths", rng, 600, 200)
+    held_out, seen = rng.integers(1, 200, 600), np.eye(600, 200)[[0] * 600]
+    with pytest.warns(sm.InputWarning, match="in a random order"):
+        sm.evaluate((users, items), "hr@5", relevant=held_out, seen=seen)
+    assert kept == [False]
+
+
+def test_metrics_below_the_cut_are_refused():
+    rng = np.random.default_rng(7)
+    users, items = made("far", rng)
+    ranks = sm.rank((users, items), None, rng.integers(0, ITEMS, USERS), up_to=10)
+    assert sm.evaluate(ranks, "hr@10")[0].n_users == USERS
+    for metric in ("hr@11", "auc", "ap", "ndcg"):
+        with pytest.raises(sm.InputError, match="lists end at 10"):
+            sm.evaluate(ranks, metric)
+    with pytest.raises(sm.InputError, match="fully ranked"):
+        ranks.single()
+    with pytest.raises(sm.InputError, match="up_to is 0, expected at least 1"):
+        sm.rank((users, items), None, [0] * USERS, up_to=0)
