@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics.evaluation import compare, evaluate
-from sampled_metrics.inputs import counting, products
+from sampled_metrics.inputs import asked, counting, products
 from sampled_metrics.ranks import data
 
 USERS, ITEMS, D = 60, 90, 5
@@ -22,6 +22,8 @@ def _small(monkeypatch):
     monkeypatch.setattr(products, "TILE_ITEMS", 16)
     monkeypatch.setattr(products, "PAIRS_AT_A_TIME", 8)
     monkeypatch.setattr(counting, "USERS_AT_A_TIME", 25)
+    monkeypatch.setattr(asked, "FIRST_ITEMS", 4)
+    monkeypatch.setattr(asked, "AT_ONCE", 200)
 
 
 def made(kind, rng, n_users=USERS, n_items=ITEMS):
@@ -87,10 +89,15 @@ def test_cut_ranks_are_those_of_all_scores(kind, number, several):
         expected = by_scores(exact, wanted, seen, up_to)
         given = wanted if several else wanted.argmax(axis=1)
 
+        def pairs(users, items, scores=exact, seen=seen):
+            assert not seen[users, items].any()
+            return scores[users, items]
+
         for score, more in (
             ((users, items), {}),
             ((users, items), {"n_jobs": 3}),
             (exact, {}),
+            (pairs, {"n_items": ITEMS, "block_size": 7}),
         ):
             ranks = sm.rank(score, csr_array(seen), given, up_to=up_to, **more)
             assert by_user(ranks) == expected
@@ -195,13 +202,22 @@ def test_most_scores_are_not_needed(kept):
     held_out = np.take_along_axis(np.argsort(-scores, axis=1), place[:, None], 1)[
         :, 0
     ]
+    n_asked = 0
+
+    def score(rows, columns):
+        nonlocal n_asked
+        n_asked += rows.size
+        return scores[rows, columns]
+
     given = {"relevant": held_out, "seen": np.zeros(scores.shape)}
     given["seen"][:, 0] = held_out != 0
     metrics = "HR@10, NDCG@10"
+    cut = sm.evaluate(score, metrics, n_items=n_items, **given)
     whole = sm.evaluate(scores, metrics, **given)
     products_of = sm.evaluate((users, items), metrics, **given)
-    assert list(whole) == list(products_of)
-    assert kept == [True]
+    assert list(cut) == list(whole) == list(products_of)
+    assert kept == [True, True]
+    assert n_asked < 0.5 * scores.size
 
 
 def test_a_doubt_ranks_all_in_full(kept):
@@ -225,3 +241,18 @@ def test_metrics_below_the_cut_are_refused():
         ranks.single()
     with pytest.raises(sm.InputError, match="up_to is 0, expected at least 1"):
         sm.rank((users, items), None, [0] * USERS, up_to=0)
+
+
+def test_functions_of_pairs_are_checked():
+    held_out = [0, 1]
+    with pytest.raises(sm.InputError, match="needs n_items"):
+        sm.Ranks.from_function(lambda users, items: users * items, held_out)
+    for score, problem in (
+        (
+            lambda users, _items: np.full(users.size, np.nan),
+            "score of item 0 for user 0 is nan",
+        ),
+        (lambda users, _items: np.zeros((users.size, 2)), "one for each pair"),
+    ):
+        with pytest.raises(sm.InputError, match=problem):
+            sm.Ranks.from_function(score, held_out, n_items=5)

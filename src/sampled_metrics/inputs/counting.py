@@ -17,6 +17,7 @@ from sampled_metrics._base.arrays import (
     Int,
     array_of,
     best_first,
+    blocks,
     distinct,
     in_memory,
     is_elsewhere,
@@ -29,6 +30,7 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import with_bar
 from sampled_metrics._base.threads import in_threads
+from sampled_metrics.inputs.asked import PairScores
 from sampled_metrics.inputs.devices import Pairs, counted, gathered, without
 from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
 from sampled_metrics.inputs.products import USERS_AT_A_TIME, Products, Score
@@ -133,6 +135,13 @@ class _Task(NamedTuple):
 
     def counts(self, score: Score, users: Int, block_size: int, threads: int) -> Iterator[_Counts]:
         """Yield candidates per user, and better and tied candidates per item to rank."""
+        if isinstance(score, PairScores):
+            n_items = self.relevant.n_items
+            n_seen = np.bincount(self.seen.item, minlength=n_items)
+            score.order = np.argsort(-n_seen, kind="stable")
+            for some in blocks(users.size, 1, block_size):
+                yield self._by_products(score, users[some])
+            return
         if not (isinstance(score, Products) and score.is_finite):
             scored = self._scored(score, users, block_size)
             yield from in_threads(self._by_scores, scored, threads)
@@ -161,8 +170,8 @@ class _Task(NamedTuple):
                 part = slice(row, row + _ROWS)
                 yield scores[part], block[part]
 
-    def _by_products(self, score: Products, users: Int) -> _Counts:
-        """Count by inner products."""
+    def _by_products(self, score: Products | PairScores, users: Int) -> _Counts:
+        """Count by inner products, or by scores of pairs."""
         pairs, seen, is_seen = self._pairs(users)
         self._refuse(users, *pairs, is_seen)
         n_seen = np.bincount(seen[0], minlength=users.size)

@@ -28,6 +28,7 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics._base.files import read_array, read_arrays, require_file
 from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
+from sampled_metrics.inputs.asked import PairScores, takes_pairs
 from sampled_metrics.inputs.counting import (
     Counts,
     by_score,
@@ -162,9 +163,16 @@ def n_rows(relevant: Any) -> int:
     raise InputError("a function of users needs relevant by position, as columns or a matrix")
 
 
-def function(score: Score, relevant: Any) -> Scores:
-    """Take a function of rows of users; the scores of the first tell the number of items."""
+def function(score: Any, relevant: Any, n_items: int | None = None) -> Scores:
+    """Take a function of rows of users; the scores of the first tell the number of items.
+
+    Or one of arrays of users and items, a score for each pair, with the number of items.
+    """
     n_users = n_rows(relevant)
+    if takes_pairs(score):
+        if n_items is None:
+            raise InputError("a function of users and items needs n_items")
+        return Scores(PairScores(score, n_items), (n_users, n_items))
     shape = np.shape(score(np.zeros(min(n_users, 1), np.int64)))
     if len(shape) != 2:
         raise InputError(f"scores have shape {shape}, expected (1, items) for the first user")

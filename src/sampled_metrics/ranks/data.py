@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_function, require_same
 from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array, in_memory
 from sampled_metrics._base.errors import InputError, ask, flag, reading, unasked
+from sampled_metrics.inputs.asked import PairScores
 from sampled_metrics.inputs.counting import BLOCK_SIZE
 from sampled_metrics.inputs.products import Products
 from sampled_metrics.inputs.scores import (
@@ -114,7 +115,8 @@ def _ranks_of(data: Any, options: dict[str, Any], work: dict[str, Any]) -> Ranks
     if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
         return _ranks_of_pair(data, options, work)
     if is_function(data):
-        return _ranks_of_scores(function(data, options["relevant"]), options, work)
+        scores = function(data, options["relevant"], options["n_items"])
+        return _ranks_of_scores(scores, options, work)
     data = opened(data)
     if is_column(data):
         data = as_array(data)
@@ -163,7 +165,7 @@ def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, An
     require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
     cut = work.pop("cut")
     ranks = None
-    if cut is not None and isinstance(scores.rows, Products):
+    if cut is not None and isinstance(scores.rows, Products | PairScores):
         counts = count_scores(scores, **given, **work, up_to=cut.up_to, n_whole=_WHOLE)
         ranks = Ranks.of_counts(counts, given["min_relevance"])
     if ranks is None or not (ranks.is_complete or _is_enough(ranks, cut)):
@@ -275,6 +277,7 @@ def rank(
     items: ArrayLike | None = None,
     min_relevance: float = 0.0,
     up_to: int | None = None,
+    n_items: int | None = None,
     block_size: int = BLOCK_SIZE,
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
@@ -286,6 +289,8 @@ def rank(
     score
         A matrix, users x items, a function of rows of users, or a pair of vectors of users and of
         items; see `Ranks.from_scores`, `from_function` and `from_factors`.
+    n_items
+        Number of items, for a function of pairs of users and items.
     seen, relevant, users, items, min_relevance, up_to, block_size, n_jobs, progress
         See `Ranks.from_scores`.
 
@@ -314,7 +319,7 @@ def rank(
     if isinstance(score, tuple) and len(score) == 2:
         score = factors(*score)
     elif is_function(score):
-        score = function(score, relevant)
+        score = function(score, relevant, n_items)
     return Ranks.from_scores(
         score,
         relevant,

@@ -49,7 +49,6 @@ from sampled_metrics._base.files import write_parquet
 from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
 from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts
-from sampled_metrics.inputs.products import Score
 from sampled_metrics.inputs.tables import (
     USER,
     Table,
@@ -265,13 +264,27 @@ class Ranks:
         )
 
     @classmethod
-    def from_function(cls, score: Score, relevant: Any, **options: Any) -> Self:
+    def from_function(
+        cls, score: Any, relevant: Any, *, n_items: int | None = None, **options: Any
+    ) -> Self:
         """Rank by a function from rows of users, int64, to the scores of all items for them.
 
         It is called for the first row alone before, which tells the number of items. Relevant items
         are given by position; options are as for `from_scores`.
+
+        A function of two arrays of one length, users and items, that returns a score for each pair
+        needs `n_items`. It is asked about items that many have seen first; with `up_to` a user
+        drops out once so many items are above the relevant ones.
+
+        Examples
+        --------
+        >>> scores = np.array([[9.0, 7, 5, 5, 5], [3, 8, 1, 0, 2]])
+        >>> pairs = lambda users, items: scores[users, items]
+        >>> Ranks.from_function(pairs, [2, 1], n_items=5, up_to=2).n_found
+        array([0, 1])
         """
-        return cls.from_scores(scores_module.function(score, relevant), relevant, **options)
+        made = scores_module.function(score, relevant, n_items)
+        return cls.from_scores(made, relevant, **options)
 
     @classmethod
     def from_lists(
