@@ -349,7 +349,7 @@ class TestOrder:
         )
         truth = self.broad.exact(*RECALL) - self.head.exact(*RECALL)
         assert truth < -0.09
-        for found in compare(few, ["recall@10"]):
+        for found in compare(few, ["recall@10"], "cls, bv:0.1"):
             assert found.ci_low > 0.0
             assert (found.order, found.p_value > 0.05) == ("undecided", True)
             assert found.range_low <= truth <= found.range_high

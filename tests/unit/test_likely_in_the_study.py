@@ -155,17 +155,17 @@ def test_in_the_reference_run_likely_is_nearest_at_every_size():
     assert (errors["Likely"] < others).all()
 
 
-def test_in_the_reference_run_likely_is_nearest_in_six_of_nine_cases():
+def test_in_the_reference_run_likely_is_nearest_in_five_of_nine_cases():
     cells = TABLE[(TABLE["estimator"] != "Exact") & (TABLE["metric"] != "AUC")]
     errors = cells.pivot(
         index=["metric", "recommender"], columns="estimator", values="error"
     )
     nearest = errors.idxmin(axis=1).value_counts().to_dict()
-    assert nearest == {"Likely": 6, "CLS": 3}
+    assert nearest == {"Likely": 5, "CLS": 4}
     words = " ".join(
         (ROOT / "docs/estimators.md").read_text(encoding="utf-8").split()
     )
-    assert "smallest in 6 of 9 cases" in words
+    assert "smallest in 5 of 9 cases" in words
 
 
 def drawn(table):

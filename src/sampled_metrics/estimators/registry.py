@@ -1,11 +1,10 @@
 """All estimators: their names, such as `cls` or `bv:0.1`, and vectors of several at once."""
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,8 +24,14 @@ from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling.probability import checked, pmf_at, sampled_rank_distribution
 
 Vectors = TypeVar("Vectors", bound=Callable[..., Float])
-_POINTS = 300  # k of `likely`, in equal proportions
-_USERS_OF_A_STEP = 4.0  # root of D users by steps of `likely`
+# Of `likely`: log of the probability of a rank, by the log of the rank.
+_SLOPE = -0.3  # usual slope
+_STIFFNESS = 4.0  # of slopes: 1 / (2 * 0.35^2)
+_CELLS = 100  # of ranks, in equal proportions
+_MOST_STEPS = 200
+_MOST_CHANGE = 2.0  # of the log of a probability by a step
+_LEAST_CHANGE = 1e-8  # at which it stops
+_LEAST_PROBABILITY = 1e-300
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -264,23 +269,26 @@ def _em(problem: Problem, iterations: float) -> Float:
 
 @register("likely", label="Likely", fitted=True)
 def _likely(problem: Problem) -> Float:
-    """Mean metric under a likely distribution of true ranks that does not increase.
+    """Mean metric under a likely distribution of true ranks: a smooth one, of a usual slope.
 
-    Such a distribution is a mixture of uniform ones on the ranks 1 ... k, with weights w_k. From
-    equal weights of k = 1 ... n, expectation maximisation takes
+    Let g be the log of the probability of a rank as a function of x, the log of the rank. Of all g,
+    it takes the one with the greatest
 
-        w_k  to  w_k sum_i f_i Q_k(i) / c_i,   c_i = sum_k w_k Q_k(i),
+        D sum_i f_i log q_i - 2 int (g' + 0.3)^2 + (g'')^2 dx,   q_i = sum_r p(r) P(i | r),
 
-    in sqrt(D)/4 steps, where f_i is the share of the D users at sampled rank i + 1, and Q_k(i)
-    the probability of it under the uniform distribution on 1 ... k. The estimate is the sum of
-    w_k M_k, M_k the mean of the metric over 1 ... k; for AUC it is unbiased.
-
-    Above rank n/m sampled ranks say nothing, and the equal start decides. Few steps fit them no
-    closer than D users determine them (see `benchmarks/likely.py`).
+    where f_i is the share of the D users at sampled rank i + 1, and p(r) the probability of rank r.
+    The second term is the log density of a Gaussian process: slopes scatter by 0.35 about -0.3, and
+    forget what they were over a factor of e in the rank, as those of real recommenders do (see
+    `docs/measured/estimators.md`). Far above rank n/m sampled ranks say nothing, and the slope goes
+    from what it is there to -0.3: ranks up to k have a share of the users like k^0.7. For AUC the
+    estimate is unbiased.
     """
-    measures = tuple(problem.measures)
-    mixture = _uniform_mixture(measures, problem.n, problem.m, problem.sampling)
-    vectors = _after_steps(_steps(problem.n_users), *mixture, problem.shares)
+    cells = _rank_cells(tuple(problem.measures), problem.n, problem.m, problem.sampling)
+    fit = _fit(cells, problem.shares, problem.n_users)
+    value = fit.share @ cells.values
+    moved = np.linalg.solve(fit.curvature, fit.lean(cells.values))
+    vectors = (problem.n_users * fit.slopes.T @ moved).T  # derivatives in the shares of users
+    vectors += (value - vectors @ problem.shares)[:, None]
     for place, measure in enumerate(problem.measures):
         if measure.metric.needs_candidates:
             vectors[place] = measure.in_sample(problem.m)
@@ -295,44 +303,75 @@ def likely_estimates(
     `histograms` counts users at every sampled rank, shape (samples, m + 1). Returns shape
     (measures, samples).
     """
-    users = histograms[0].sum()
-    shares = histograms.T / users
-    start, given, values = _uniform_mixture(tuple(measures), n, m, sampling)
-    weights = np.repeat(start[:, np.newaxis], len(histograms), axis=1)
-    for _ in range(_steps(users)):
-        weights = em_step(given, weights, shares)
-    found = values.T @ weights
+    users = float(histograms[0].sum())
+    shares = histograms / users
+    cells = _rank_cells(tuple(measures), n, m, sampling)
+    found = np.column_stack([cells.values.T @ _fit(cells, f, users).share for f in shares])
     for place, measure in enumerate(measures):
         if measure.metric.needs_candidates:
-            found[place] = measure.in_sample(m) @ shares
+            found[place] = shares @ measure.in_sample(m)
     return found
 
 
-def _steps(users: float) -> int:
-    return max(round(math.sqrt(users) / _USERS_OF_A_STEP), 1)
+class _Cells(NamedTuple):
+    """Ranks in cells of about equal width in the log of the rank."""
+
+    widths: Int  # ranks in each cell
+    given: Float  # mean probabilities of sampled ranks, shape (cells, m + 1)
+    values: Float  # mean metrics, shape (cells, measures)
+    usual: Float  # log of the probability of a rank, with the usual slope
+    stiffness: Float  # second derivatives of the penalty
+
+
+class _Fit(NamedTuple):
+    """The likeliest smooth distribution of true ranks."""
+
+    share: Float  # of users in each cell
+    slopes: Float  # of the log probabilities of sampled ranks, by the log probability in a cell
+    curvature: Float  # of the penalised log likelihood, with the other sign
+
+    def lean(self, values: Float) -> Float:
+        """Derivatives of mean metrics by the log probability in each cell."""
+        return self.share[:, None] * (values - self.share @ values)
 
 
 @lru_cache(maxsize=4)
-def _uniform_mixture(
-    measures: tuple[Measure, ...], n: int, m: int, sampling: Sampling | str
-) -> tuple[Float, Float, Float]:
-    """Uniform distributions on the ranks 1 ... k.
-
-    Their weights at the start, and by distribution the probabilities of sampled ranks and the
-    metrics; not to be changed, because they are cached.
-    """
-    points, widths = _spread_points(n)
-    tied = Ranks(np.full(points.size, n), np.zeros_like(points), points - 1)
+def _rank_cells(measures: tuple[Measure, ...], n: int, m: int, sampling: Sampling | str) -> _Cells:
+    """Cells of the ranks 1 ... n; not to be changed, because they are cached."""
+    last = np.unique(np.geomspace(1, n, _CELLS).round().astype(np.int64))
+    widths = np.diff(last, prepend=0)
+    tied = Ranks(np.full(last.size, n), last - widths, widths - 1)
     given = sampled_rank_distribution(tied, m, sampling)
-    values = np.column_stack([mean_up_to(points, measure, n) for measure in measures])
-    return widths / n, given, values
+    sums = [np.diff(last * mean_up_to(last, measure, n), prepend=0) for measure in measures]
+    x = np.log(last - (widths - 1) / 2)
+    steps = np.diff(x)
+    slope = np.diff(np.eye(x.size), axis=0) / steps[:, None]
+    bend = np.diff(slope, axis=0)
+    between = (steps[1:] + steps[:-1]) / 2
+    stiffness = _STIFFNESS * ((slope.T * steps) @ slope + (bend.T / between) @ bend)
+    stiffness[0, 0] += 1.0  # the level is free: probabilities are normalised
+    return _Cells(widths, given, np.array(sums).T / widths[:, None], _SLOPE * x, stiffness)
 
 
-def _spread_points(n: int) -> tuple[Int, Int]:
-    """Some of the ranks k = 1 ... n, in equal proportions, and how many each stands for."""
-    points = np.unique(np.geomspace(1, n, _POINTS).round().astype(np.int64))
-    between = (points[1:] + points[:-1]) // 2
-    return points, np.diff(between, prepend=0, append=n)
+def _fit(cells: _Cells, shares: Float, users: float) -> _Fit:
+    """Maximise the penalised likelihood by Fisher scoring, from the usual slope."""
+    density = cells.usual  # log of the probability of a rank
+    for _ in range(_MOST_STEPS):
+        share = cells.widths * np.exp(density - density.max())
+        share /= share.sum()
+        expected = np.maximum(share @ cells.given, _LEAST_PROBABILITY)
+        slopes = share[:, None] * (cells.given / expected - 1.0)
+        excess = slopes @ shares
+        pull = users * excess - cells.stiffness @ (density - cells.usual)
+        information = users * (slopes * expected) @ slopes.T + cells.stiffness
+        step = np.linalg.solve(information, pull)
+        size = np.ptp(step)
+        density = density + step * min(1.0, _MOST_CHANGE / max(size, _LEAST_CHANGE))
+        if size < _LEAST_CHANGE:
+            break
+    bent = np.outer(excess, share)
+    curvature = (slopes * shares) @ slopes.T - np.diag(excess) + bent + bent.T
+    return _Fit(share, slopes, users * curvature + cells.stiffness)
 
 
 def _after_steps(steps: int, start: Float, given: Float, values: Float, shares: Float) -> Float:
