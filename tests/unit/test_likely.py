@@ -14,6 +14,7 @@ import sampled_metrics as sm
 from sampled_metrics._base.errors import InputWarning
 from sampled_metrics.estimators import (
     estimator_matrix,
+    likely_log_errors,
     parse_estimator,
     registry,
 )
@@ -286,6 +287,24 @@ def test_mean_of_the_vector_is_the_estimate():
     cells = registry._rank_cells((parse_measure("ap"),), 40, 6, WITHOUT)
     share = registry._fit(cells, counts / counts.sum(), counts.sum()).share
     assert vector @ counts / counts.sum() == pytest.approx(share @ cells.values[:, 0])
+
+
+@pytest.mark.parametrize("m", [20, 100])
+def test_log_errors_are_those_about_the_exact_metric(m):
+    """Exponents scatter about the usual one as slopes do; intervals hold about 95 % of them."""
+    rng = np.random.default_rng(10)
+    measures = [parse_measure("recall@10"), parse_measure("ap")]
+    held = []
+    for _ in range(60):
+        exponent = max(rng.normal(0.7, 0.2), 0.2)
+        ranks, _ = sample(rng, 2000, exponent, n=10_000, m=m)
+        counts = np.bincount(ranks.sampled_ranks - 1, minlength=m + 1)
+        values = likely(counts, ["recall@10", "ap"], 10_000) @ counts / 2000
+        errors = likely_log_errors(counts, measures, 10_000, m, WITHOUT)
+        exact = [measure.at(np.arange(1, 10_001), 10_000) for measure in measures]
+        share = np.diff((np.arange(10_001) / 10_000) ** exponent)
+        held.append(np.abs(np.log(values / (exact @ share))) < 1.96 * errors)
+    assert 0.85 < np.mean(held) <= 1.0
 
 
 def test_difference_is_kept_in_its_range():
