@@ -7,8 +7,8 @@ v (1 - v), so that l is the least of
 
     log sum_k exp(l . (E_k - v)) + sum_i l_i^2 v_i (1 - v_i) / 2D.
 
-The estimator `likely` starts from equal weights as well. One number says too little about another
-metric: of 525 published values, 80 % lay within a factor of 3.6.
+One number says too little about another metric: of 525 published values, 80 % lay within a factor
+of 3.6.
 """
 
 import numpy as np
