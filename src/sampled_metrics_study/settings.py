@@ -40,7 +40,12 @@ TiePolicies = Annotated[
 ]
 
 
-Sampling = Annotated[SamplingEnum, BeforeValidator(SamplingEnum)]
+def _sampling(name: str) -> SamplingEnum:
+    """Return a way of sampling by name; a class as a validator fails from Python 3.12 on."""
+    return SamplingEnum(name)
+
+
+Sampling = Annotated[SamplingEnum, BeforeValidator(_sampling)]
 
 
 class RankingSettings(Settings):
