@@ -178,7 +178,7 @@ def correct(
     >>> found = correct([1, 1, 5, 40, 90], "hr@10", n_items=3541, n_negatives=100)
     >>> found.to_frame()[["estimator", "value", "behaves_like", "range_high"]].round(3)
       estimator  value  behaves_like  range_high
-    0    likely    NaN            47       0.902
+    0    likely    NaN            72       0.902
     1   sampled  0.600           342       0.902
     2       cls  0.197            26       0.902
     3    bv:0.1  0.236            17       0.902
