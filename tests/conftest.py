@@ -4,9 +4,35 @@ import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
+ROOT = Path(__file__).parents[1]
+
+# Tests, and what they start, behave the same whatever the developer has set.
+SETTINGS = (
+    "PYTHON",
+    "PIP_",
+    "OPENBLAS_",
+    "OMP_",
+    "MKL_",
+    "MPL",
+    "SNAKEMAKE_",
+    "PYTEST_ADDOPTS",
+)
+COLOURS = (
+    "FORCE_COLOR",
+    "NO_COLOR",
+    "CLICOLOR",
+    "TTY_",
+    "GITHUB_ACTIONS",
+    "COLORTERM",
+)
+for variable in list(os.environ):
+    if variable.startswith(SETTINGS + COLOURS):
+        del os.environ[variable]
 # One worker a core: threads of linear algebra would only stand in each other's way.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["COLUMNS"] = "80"
+if (ROOT / "src").is_dir():  # absent where the wheel is tested
+    os.environ["PYTHONPATH"] = f"{ROOT / 'src'}"
 
 import numpy as np
 import pytest
@@ -18,8 +44,6 @@ from sampled_metrics_study.data.events import Interactions
 # The same examples every time, and no deadline on a busy machine.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
-
-ROOT = Path(__file__).parents[1]
 
 # These run in interpreters of their own or when imported, or need packages that the tests do not.
 collect_ignore_glob = ["examples/*.py"]

@@ -86,7 +86,7 @@ def test_reference(project):
 
 
 def test_global_time(project):
-    make(project, "reference-global-time")
+    make(project, "reference", "STUDY=global-time")
     require_kept(project, "global-time", "global-time/ranks", names_in("global-time"))
     assert (
         len(pd.read_parquet(project.results / "global-time/ranks/X.parquet")) < USERS
@@ -100,7 +100,7 @@ def test_ml_100k(project, monkeypatch):
             "ml-100k/u.data", as_ratings(contemporaries()).replace(b"::", b"\t")
         )
     monkeypatch.setitem(project.environment, "MOVIELENS_ARCHIVE", str(archive))
-    make(project, "reference-ml-100k")
+    make(project, "reference", "STUDY=ml-100k")
     names = names_in("ml-100k")
     assert len(names) == 8
     require_kept(project, "ml-100k", "ml-100k/ranks", names)
@@ -141,11 +141,11 @@ def write_weights(folder, items, rng):
 
 
 def test_ncf(project):
-    """`make reference-ncf`, by made-up weights; the first user's rank by GMF is counted."""
+    """`make reference STUDY=ncf`, by made-up weights; the first user's rank by GMF is counted."""
     events = contemporaries()
     ids = pd.unique(events.item)
     gmf = write_weights(project.folder / "NCF", ids.size, np.random.default_rng(0))
-    make(project, "reference-ncf", "NCF=NCF")
+    make(project, "reference", "STUDY=ncf", "NCF=NCF")
     require_kept(project, "ncf", "ncf", ["GMF", "MLP"])
     ranks = pd.read_parquet(project.results / "ncf/ranks/GMF.parquet").iloc[0]
     own = set(events.item[events.user == 1]) - {ranks["item_id"]}

@@ -1,0 +1,80 @@
+# The parts of `make test-all`. Each can be made alone; what the lock does not hold gets an environment
+# of its own, .venv-PART.
+ALL_PARTS := long robustness wheel lowest docs engines recbole cluster
+.PHONY: $(ALL_PARTS:%=test-%) mutants
+
+# The tests marked long: whole studies, processes, pages in a browser, the site, simulations.
+test-long: $(INSTALLED)
+	pytest -m long
+
+# Wrong values, damaged files and killed runs.
+test-robustness: $(INSTALLED)
+	python -m tests.robustness
+
+# What `make dist` builds, without the repository: the library's tests that read no other file of it.
+WHEEL = dist/sampled_metrics-$(VERSION)-py3-none-any.whl
+test-wheel: dist
+	rm -rf .venv-wheel dist/unpacked
+	$(PYTHON) -m venv .venv-wheel
+	mkdir dist/unpacked
+	tar --extract --file dist/sampled_metrics-$(VERSION).tar.gz --directory dist/unpacked --strip-components 1
+	rm -r dist/unpacked/src
+	.venv-wheel/bin/python -m pip install --quiet 'sampled-metrics[plot] @ file://$(CURDIR)/$(WHEEL)' \
+	  hypothesis pytest pytest-xdist pytrec-eval-terrier scikit-learn
+	cd dist/unpacked && PATH="$(CURDIR)/.venv-wheel/bin:$$PATH" pytest -q \
+	  $$(grep -L 'sampled_metrics_study\|ROOT' tests/unit/test_*.py tests/contract/test_*.py)
+	.venv-wheel/bin/python -m pip install --quiet --force-reinstall --no-deps dist/sampled_metrics-$(VERSION).tar.gz
+	.venv-wheel/bin/sampled-metrics --version
+
+# The library's tests with the lowest versions that pyproject.toml allows, which exist for Python 3.11.
+define LOWEST
+import tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+extras = project["optional-dependencies"]
+chosen = project["dependencies"] + extras["plot"] + [r for r in extras["study"] if r.startswith("implicit")]
+print(*(r.replace(" >=", "==") for r in chosen), sep="\n")
+endef
+export LOWEST
+
+# Old packages warn of what is deprecated in newer ones; nowhere else are warnings let through.
+test-lowest:
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -c "$$LOWEST" > .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip install --quiet --requirement .venv-lowest/lowest.txt \
+	  hatchling hypothesis pytest pytest-xdist pytrec-eval-terrier scikit-learn
+	.venv-lowest/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" pytest -W default src/sampled_metrics \
+	  tests/golden $$(grep -L 'sampled_metrics_study\|import yaml\|def script' tests/unit/test_*.py tests/contract/test_*.py)
+
+test-docs: docs
+
+# Arrays of PyTorch, bfloat16, Dask and Spark (which needs a Java runtime).
+test-engines: tests/engines/requirements.txt requirements.lock
+	$(PYTHON) -m venv --clear .venv-engines
+	.venv-engines/bin/python -m pip install --quiet --requirement requirements.lock
+	.venv-engines/bin/python -m pip install --quiet --requirement tests/engines/requirements.txt
+	.venv-engines/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	PATH="$(CURDIR)/.venv-engines/bin:$$PATH" pytest \
+	  $$(grep -l 'torch\|ml_dtypes\|dask\|pyspark' tests/unit/test_*.py)
+
+# The metric for RecBole in the released package, and the documentation's loop of PyTorch.
+test-recbole: benchmarks/exports/recbole.txt pyproject.toml
+	$(PYTHON) -m venv --clear .venv-recbole
+	.venv-recbole/bin/python -m pip install --quiet --requirement $< pytest "pyarrow<24" "sampled-metrics @ file://$(CURDIR)"
+	PYTHONPATH="$(CURDIR)/src" .venv-recbole/bin/python -m pytest -q -c /dev/null --rootdir . --noconftest -p no:cacheprovider tests/recbole
+
+# The study on a SLURM of two virtual nodes that is started on this machine (Debian, root), while jobs are hit.
+CLUSTER ?= --small --if-possible # nothing, for the study of MOVIELENS_ARCHIVE
+test-cluster: $(INSTALLED)
+	python -m tests.cluster $(CLUSTER)
+
+# Before a release: change the code in SAMPLE places drawn by SEED, one at a time, and show what no test notices.
+SAMPLE ?= 160
+SEED ?= 0
+MODULE ?= # of this module only, below src/
+TESTS ?= # that are to notice the changes, below tests
+mutants: $(INSTALLED)
+	$(PYTHON) -m venv --clear .venv-mutants
+	.venv-mutants/bin/python -m pip install --quiet --requirement tests/mutants/requirements.txt
+	python -m tests.mutants .venv-mutants/bin/python --sample $(SAMPLE) --seed $(SEED) \
+	  $(if $(strip $(MODULE)),--modules $(MODULE)) $(if $(strip $(TESTS)),--tests $(TESTS))
