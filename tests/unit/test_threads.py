@@ -138,3 +138,20 @@ def test_products_of_vectors_are_taken_on_one_thread(monkeypatch):
         assert threads() == {2}
     assert found == {1}
     assert ranks.n_better.tolist() == [2, 1]
+
+
+def test_scores_of_a_function_are_counted_before_it_reuses_their_memory():
+    """Scores of users of several blocks, all in the memory of the first."""
+    rng = np.random.default_rng(1)
+    users, items = rng.normal(size=(2100, 4)), rng.normal(size=(60, 4))
+    held_out = rng.integers(60, size=2100)
+    memory = np.empty((512, 60))
+
+    def score(some):
+        return np.matmul(users[some], items.T, out=memory[: len(some)])
+
+    scores = users @ items.T
+    n_better = (scores > scores[np.arange(2100), held_out][:, None]).sum(axis=1)
+    for _ in range(5):
+        ranks = sm.rank(score, None, held_out, n_jobs=4)
+        assert ranks.n_better.tolist() == n_better.tolist()

@@ -143,8 +143,10 @@ class _Task(NamedTuple):
                 yield self._by_products(score, users[some])
             return
         if not (isinstance(score, Products) and score.is_finite):
-            scored = self._scored(score, users, block_size)
-            yield from in_threads(self._by_scores, scored, threads)
+            # The function may return the same memory again, so it waits until that is counted.
+            for some in blocks(users.size, 1, block_size):
+                scored = self._scored(score, users[some])
+                yield from in_threads(self._by_scores, scored, threads)
             return
         n_blocks = min(threads, max(2, users.size // _USERS_OF_A_THREAD))
         together = n_blocks * USERS_AT_A_TIME
@@ -154,21 +156,19 @@ class _Task(NamedTuple):
         with one_thread():  # in each thread that multiplies
             yield from in_threads(partial(self._by_products, score), parts, threads)
 
-    def _scored(self, score: Score, users: Int, block_size: int) -> Iterator[tuple[Floats, Int]]:
-        """Yield checked scores of some users, and these; only this thread calls the function."""
-        for first in range(0, users.size, block_size):
-            block = users[first : first + block_size]
-            scores = score(block)
-            is_there = is_elsewhere(scores)
-            if not is_there:
-                scores = array_of("scores", scores)
-            _check_scores(scores, (block.size, self.relevant.n_items))
-            if is_there:
-                yield scores, block
-                continue
-            for row in range(0, block.size, _ROWS):
-                part = slice(row, row + _ROWS)
-                yield scores[part], block[part]
+    def _scored(self, score: Score, users: Int) -> Iterator[tuple[Floats, Int]]:
+        """Yield checked scores of a few of the users, and these; this thread calls the function."""
+        scores = score(users)
+        is_there = is_elsewhere(scores)
+        if not is_there:
+            scores = array_of("scores", scores)
+        _check_scores(scores, (users.size, self.relevant.n_items))
+        if is_there:
+            yield scores, users
+            return
+        for row in range(0, users.size, _ROWS):
+            part = slice(row, row + _ROWS)
+            yield scores[part], users[part]
 
     def _by_products(self, score: Products | PairScores, users: Int) -> _Counts:
         """Count by inner products, or by scores of pairs."""
