@@ -1,11 +1,11 @@
 """Run parts of `make test-all`, and print a table of their seconds and outcomes.
 
-    python -m tests.parts [pythons] [PART ...]
+    python -m tests.parts [--no-skips] [pythons] [PART ...]
 
-A part PART is the target test-PART of tests/parts.mk; `pythons` stands for tests/pythons.py. All
+PART is made by the target test-PART of tests/parts.mk; `pythons` stands for tests/pythons.py. All
 parts are run, whatever the outcome of those before them. A part that failed is shown with the
-command that repeats it. Last, a test that was skipped in every part that has it is a failure, too:
-nothing would notice if it broke.
+command that repeats it. Tests that were skipped in every part that has them are listed with the
+reason; with `--no-skips` they are failures, as nothing would notice if they broke.
 """
 
 import os
@@ -29,25 +29,6 @@ def make(part, reports):
     return time.monotonic() - began, f"make test-{part}" if done.returncode else ""
 
 
-def outcomes(report):
-    """The tests of a report of pytest, and those of them that were skipped."""
-    cases = list(ElementTree.parse(report).iter("testcase"))  # noqa: S314 - written by pytest
-    names = {f"{case.get('classname')}::{case.get('name')}": case for case in cases}
-    return set(names), {
-        name for name, case in names.items() if case.find("skipped") is not None
-    }
-
-
-def skipped_everywhere(reports):
-    """Tests that every report which has them says were skipped."""
-    run, skipped = set(), set()
-    for report in sorted(reports.glob("*.xml")):
-        all_names, skipped_names = outcomes(report)
-        run |= all_names - skipped_names
-        skipped |= skipped_names
-    return sorted(skipped - run)
-
-
 def run(parts, reports):
     """Run parts; yield the name, the seconds and the failed command of each."""
     for part in parts:
@@ -57,20 +38,35 @@ def run(parts, reports):
             yield f"make test-{part}", *make(part, reports)
 
 
-def main(parts):
+def skipped_everywhere(reports):
+    """Tests that every report of pytest which has them says were skipped, and why."""
+    run, reasons = set(), {}
+    for report in reports:
+        for case in ElementTree.parse(report).iter("testcase"):  # noqa: S314 - ours
+            name = f"{case.get('classname')}::{case.get('name')}"
+            skipped = case.find("skipped")
+            if skipped is None:
+                run.add(name)
+            else:
+                reasons[name] = skipped.get("message")
+    return {name: reasons[name] for name in sorted(reasons.keys() - run)}
+
+
+def main(arguments):
     with tempfile.TemporaryDirectory(prefix="reports.") as folder:
+        parts = [word for word in arguments if word != "--no-skips"]
         rows = list(run(parts, Path(folder)))
-        skipped = skipped_everywhere(Path(folder))
+        skipped = skipped_everywhere(sorted(Path(folder).glob("*.xml")))
     width = max(len(name) for name, _, _ in rows)
     print(f"\n{'part':{width}}  seconds  outcome")
     for name, seconds, failed in rows:
-        print(
-            f"{name:{width}}  {seconds:7.0f}  {f'FAILED: {failed}' if failed else 'passed'}"
-        )
+        outcome = f"FAILED: {failed}" if failed else "passed"
+        print(f"{name:{width}}  {seconds:7.0f}  {outcome}")
     print(f"{'all':{width}}  {sum(seconds for _, seconds, _ in rows):7.0f}")
-    for name in skipped:
-        print(f"FAILED: {name} was skipped wherever it could have run")
-    sys.exit(bool(skipped) or any(failed for _, _, failed in rows))
+    for name, reason in skipped.items():
+        print(f"skipped in all parts: {name}: {reason}")
+    is_refused = bool(skipped) and "--no-skips" in arguments
+    sys.exit(is_refused or any(failed for _, _, failed in rows))
 
 
 if __name__ == "__main__":
