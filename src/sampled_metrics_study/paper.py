@@ -60,13 +60,18 @@ class Paper:
         return str(cell)
 
 
+def read_study() -> Study:
+    """Read the settings of the paper's study, config/config.yaml."""
+    settings = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
+    return Study.of(settings, "config")
+
+
 def read_paper() -> Paper:
     """Read the configuration, and the data from the archive that MOVIELENS_ARCHIVE names."""
     archive = os.environ.get("MOVIELENS_ARCHIVE")
     if not archive:
         sys.exit("MOVIELENS_ARCHIVE does not name a MovieLens 1M archive; set it to ml-1m.zip")
-    settings = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
-    study = Study.of(settings, "config")
+    study = read_study()
     events = read_dataset(Path(archive), study.dataset)
     interactions, _ = apply_filters(events, study.filters, study.split.least_events)
     split = hold_out(interactions, study.split, generator(study.split.seed, "split"))

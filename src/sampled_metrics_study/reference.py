@@ -5,6 +5,7 @@
 - `keep FOLDER FILE...`: ranks as results/reference has them;
 - `gallery FOLDER REFERENCE`: what the notebook on Neural Collaborative Filtering reads;
 - `schema FILE`: the schema of the configuration;
+- `slope REFERENCE`: the slope chart of the README, slope.svg and slope-dark.svg;
 - `verify RUN REFERENCE`: whether a run has the tables and figures of the reference;
 - `times ARCHIVE OUTPUT`, `lines ARCHIVE OUTPUT`: an archive that is written otherwise.
 """
@@ -151,6 +152,17 @@ def schema(path: Path) -> None:
     write_text(path, yaml.safe_dump(head | content, sort_keys=False, width=100))
 
 
+def slope(reference: Path) -> None:
+    """Draw Recall@10 of X, Y and Z against random items and over all items."""
+    from sampled_metrics_study.experiment import read_by_name
+    from sampled_metrics_study.figures.slope import write_slope
+    from sampled_metrics_study.paper import read_study
+
+    study = read_study()
+    paths = [reference / f"ranks/{entry.name}.parquet" for entry in study.recommenders]
+    write_slope(read_by_name(paths), study.experiment, reference)
+
+
 def with_other_times(user: Int, item: Int, time: Int) -> Int:
     """Replace ratings by 3, and the times of a user by 0, 1, 2 ... in the same order."""
     order = np.lexsort((time, user))
@@ -190,6 +202,7 @@ if __name__ == "__main__":
             "keep": keep,
             "gallery": gallery,
             "schema": schema,
+            "slope": slope,
             "verify": verify,
         }
         commands[command](*map(Path, words))

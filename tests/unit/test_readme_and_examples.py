@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 from tests.conftest import ROOT
@@ -16,7 +17,10 @@ GUIDES = [
     "README.md",
     *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/*.md"))),
 ]
+REFERENCE = ROOT / "results/reference"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?"
+SHELL = r"^(make [^\n]*)$"
 CONSOLE = r"^\$ ((?:[^\n]*\\\n)*[^\n]*)\n((?:(?!\$ |```)[^\n]*\n)*)"
 EACH_ALONE = """
 import contextlib, io, json, sys
@@ -52,6 +56,35 @@ def test_python_snippets_print_what_is_below_them(monkeypatch):
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == [text.rstrip() for text in shown]
+
+
+def test_readme_names_the_commands_of_the_study_and_of_the_tests():
+    commands = [line.split("#")[0].strip() for line in found_in(["README.md"], SHELL)]
+    assert {"make reproduce", "make test"} <= set(commands)
+
+
+def test_readme_has_the_verdicts_of_the_reference_run():
+    verdicts = pd.read_csv(REFERENCE / "scorecard.csv")["verdict"]
+    counts = verdicts.value_counts()
+    assert set(counts.index) == {"exact", "within noise", "explained"}
+    words = " ".join(README.split())
+    assert f"{len(verdicts)} published numbers" in words
+    assert f"{counts['exact']} have the same digits" in words
+    assert f"{counts['within noise']} lie within noise" in words
+    assert f"{counts['explained']} are explained, 0 differ" in words
+
+
+def test_readme_describes_the_chart_by_the_tables_of_the_reference_run():
+    (words,) = re.findall('alt="([^"]*)"', README)
+    tables = REFERENCE / "tables"
+    closed_form = re.findall(
+        r"(?m)^\| Recall@10 \| [XYZ] +\| closed form \| [*]*([\d.]+)[*]* +\| [*]*([\d.]+)",
+        (tables / "table3.md").read_text(encoding="utf-8"),
+    )
+    exact, sampled = zip(*closed_form, strict=True)
+    rounded = [f"{float(value):.1f}" for value in sampled]
+    assert "against 100 random items {}, {} and {} %".format(*rounded) in words
+    assert "over all items {}, {} and {} %".format(*exact) in words
 
 
 def arguments_of(command):

@@ -1,0 +1,86 @@
+"""The slope chart: Recall@10 against random items and over all items, of the reference run."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import hypergeom
+
+from sampled_metrics import Ranks
+from sampled_metrics_study import reference
+from sampled_metrics_study.figures.slope import (
+    THEMES,
+    headline,
+    recall_by_candidates,
+    verdicts_on_orders,
+    write_slope,
+)
+from sampled_metrics_study.paper import read_study
+from tests.conftest import ROOT
+
+REFERENCE = ROOT / "results/reference"
+
+
+@pytest.fixture(scope="module")
+def records():
+    return {name: Ranks.read(REFERENCE / f"ranks/{name}.parquet") for name in "XYZ"}
+
+
+@pytest.fixture(scope="module")
+def experiment():
+    return read_study().experiment
+
+
+def test_recall_is_the_chance_of_at_most_nine_better_items(experiment):
+    better = np.array([0, 12, 40, 300])
+    ranks = Ranks([500] * 4, better, [0] * 4)
+    (row,) = recall_by_candidates({"A": ranks}, experiment).itertuples(index=False)
+    chances = hypergeom.cdf(9, 499, better, experiment.n_negatives)
+    assert row.sampled == pytest.approx(100 * chances.mean())
+    assert row.exact == 25
+
+
+def test_values_of_the_reference_run_are_those_of_the_readme(records, experiment):
+    table = recall_by_candidates(records, experiment)
+    assert table["sampled"].round(1).tolist() == [66.1, 56.5, 54.2]
+    assert table["exact"].round(2).tolist() == [7.75, 8.84, 9.42]
+
+
+def test_order_that_is_not_decided_is_called_undecided(records):
+    words = verdicts_on_orders(records)
+    assert "Y above X" in words
+    assert "Z above X" in words
+    assert "Y against Z is undecided" in words
+
+
+def test_few_users_decide_no_order():
+    rng = np.random.default_rng(0)
+    pair = {
+        name: Ranks([500] * 50, rng.geometric(0.01, 50), [0] * 50) for name in "AB"
+    }
+    assert "decide no order" in verdicts_on_orders(pair)
+
+
+@pytest.mark.parametrize(
+    ("exact", "words"),
+    [((3, 2, 1), "the best"), ((2, 3, 1), "in place 2"), ((1, 2, 3), "the worst")],
+)
+def test_headline_says_the_place_over_all_items(exact, words):
+    table = pd.DataFrame(
+        {"recommender": ["A", "B", "C"], "sampled": [9, 8, 7], "exact": exact}
+    )
+    assert headline(table, 100).endswith(f"it is {words}.")
+
+
+def test_committed_charts_are_those_that_the_reference_run_gives(
+    tmp_path, records, experiment
+):
+    write_slope(records, experiment, tmp_path)
+    for suffix in THEMES:
+        name = f"slope{suffix}.svg"
+        assert (tmp_path / name).read_text() == (REFERENCE / name).read_text()
+
+
+def test_command_reads_the_ranks_of_a_folder(tmp_path):
+    (tmp_path / "ranks").symlink_to(REFERENCE / "ranks")
+    reference.slope(tmp_path)
+    assert (tmp_path / "slope-dark.svg").read_text().startswith("<?xml")
