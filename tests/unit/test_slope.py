@@ -55,7 +55,7 @@ def test_order_that_is_not_decided_is_called_undecided(records):
 def test_few_users_decide_no_order():
     rng = np.random.default_rng(0)
     pair = {
-        name: Ranks([500] * 50, rng.geometric(0.01, 50), [0] * 50) for name in "AB"
+        name: Ranks([2000] * 50, rng.geometric(0.01, 50), [0] * 50) for name in "AB"
     }
     assert "decide no order" in verdicts_on_orders(pair)
 
