@@ -1,12 +1,11 @@
-"""Pictures of guides that show how things go together.
+"""Pictures of the guides, drawn from made-up data.
 
-Drawn when the documentation is built, or by `python
-docs/hooks/guides.py FOLDER`, from made-up data.
+`python docs/hooks/guides.py docs/pictures` draws them again.
 """
 
 import io
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,65 +48,6 @@ def draw_range(
     axes.plot(value, y, "o", color="white", markeredgecolor=INK)
 
 
-def flow(columns: Sequence[tuple[str, Sequence[str]]]) -> Figure:
-    """Draw columns of boxes with an arrow from each to the next."""
-    figure, axes = figure_of(1.7)
-    axes.axis("off")
-    axes.set(xlim=(-0.06, len(columns) - 0.06), ylim=(0, 1))
-    for x, (title, texts) in enumerate(columns):
-        axes.text(
-            x + 0.44,
-            0.97,
-            title,
-            ha="center",
-            va="top",
-            weight="bold",
-        )
-        for i, text in enumerate(texts):
-            axes.text(
-                x + 0.44,
-                0.8 - 0.8 * (i + 0.5) / len(texts),
-                text,
-                ha="center",
-                va="center",
-                bbox={
-                    "boxstyle": "round,pad=0.35",
-                    "facecolor": "#eef3f8",
-                    "edgecolor": BLUE,
-                },
-            )
-        if x:
-            axes.annotate(
-                "",
-                (x + 0.02, 0.4),
-                (x - 0.14, 0.4),
-                arrowprops={"arrowstyle": "->", "color": INK},
-            )
-    return figure
-
-
-def files() -> Figure:
-    """Files of any form become ranks, and ranks metrics."""
-    return flow(
-        [
-            ("Your files", ["lists", "scores", "pairs, qrels"]),
-            ("For each user", ["n candidates\nb above\ne level"]),
-            ("You ask", ["evaluate", "compare", "report"]),
-        ]
-    )
-
-
-def scale() -> Figure:
-    """Parts are ranked anywhere; two counts come back."""
-    return flow(
-        [
-            ("Scores, anywhere", ["cores", "a GPU", "workers"]),
-            ("Comes back", ["two counts\nfor each user"]),
-            ("On one machine", ["evaluate\nall users"]),
-        ]
-    )
-
-
 def glossary() -> Figure:
     """Show one held-out item over all items and among negatives."""
     rng = np.random.default_rng(3)
@@ -134,76 +74,6 @@ def glossary() -> Figure:
     axes.set(xlim=(-4, n + 4), ylim=(-0.5, 1.5), xticks=[])
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
-    return figure
-
-
-def printed_table() -> Figure:
-    """Draw the ranges of models that `check` computes."""
-    about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
-    numbers = {
-        "A": ("0.8245", "0.6389"),
-        "B": ("0.7013", "0.4510"),
-        "C": ("0.4300", "0.2375"),
-    }
-    table = [
-        {"model": model, "HR@10": hr, "NDCG@10": ndcg, **about}
-        for model, (hr, ndcg) in numbers.items()
-    ]
-    figure, axes = figure_of(1.6)
-    for place, row in enumerate(sm.check(table, "HR@10")):
-        draw_range(
-            axes, place, row.range_low, row.range_high, row.likely
-        )
-        hr = numbers[row.model][0]
-        axes.text(
-            row.range_high + 0.01,
-            place,
-            f"printed HR@10 = {hr}",
-            va="center",
-        )
-    axes.set_yticks(
-        range(len(numbers)), [f"model {name}" for name in numbers]
-    )
-    axes.set(
-        xlim=(0, 0.75),
-        ylim=(2.5, -0.5),
-        xlabel="HR@10 over all items (fraction)",
-    )
-    axes.set_title(
-        "Lines: what the numbers allow. Circles: the one to quote."
-    )
-    return figure
-
-
-def meter() -> Figure:
-    """Draw a metric and its interval as batches come in."""
-    rng = np.random.default_rng(0)
-    meter = sm.RankMeter("HR@10")
-    rows = []
-    for batch in range(1, 31):
-        scores = rng.normal(size=(64, 500))
-        held_out = rng.integers(0, 500, size=64)
-        scores[np.arange(64), held_out] += 1.5
-        meter.update(scores, positive=held_out)
-        (found,) = meter.compute()
-        rows.append(
-            (64 * batch, found.value, found.ci_low, found.ci_high)
-        )
-    users, value, low, high = np.transpose(rows)
-    figure, axes = figure_of(1.9)
-    axes.fill_between(
-        users, low, high, color=BLUE, alpha=0.25, linewidth=0
-    )
-    axes.plot(users, value, color=BLUE)
-    axes.set(
-        xlim=(0, users[-1]),
-        ylim=(0, None),
-        xlabel="users so far",
-        ylabel="HR@10 (fraction)",
-    )
-    axes.set_title(
-        "compute() after each batch: value and 95 % interval"
-    )
     return figure
 
 
@@ -247,41 +117,9 @@ def modes() -> Figure:
     return figure
 
 
-def ties() -> Figure:
-    """Draw a metric of rounded scores by the order of ties."""
-    rng = np.random.default_rng(1)
-    scores = rng.normal(size=(500, 1000))
-    scores[:, 0] += 2
-    figure, axes = figure_of(1.6)
-    for place, decimals in enumerate((3, 1, 0)):
-        ends = []
-        for policy in ("pessimistic", "expected", "optimistic"):
-            (found,) = sm.evaluate(
-                scores.round(decimals),
-                "HR@10",
-                relevant=[0] * 500,
-                ties=policy,
-            )
-            ends.append(found.value)
-        draw_range(axes, place, ends[0], ends[2], ends[1])
-    axes.set_yticks(
-        range(3), ["3 decimals", "1 decimal", "whole numbers"]
-    )
-    axes.set(xlim=(0, 1), ylim=(2.5, -0.5), xlabel="HR@10 (fraction)")
-    axes.set_title(
-        "Ties ranked last, in random order (circle), and first"
-    )
-    return figure
-
-
 GUIDES: dict[str, Callable[[], Figure]] = {
-    "files.svg": files,
-    "scale.svg": scale,
     "glossary.svg": glossary,
-    "check.svg": printed_table,
-    "meter.svg": meter,
     "recbole.svg": modes,
-    "questions.svg": ties,
 }
 
 
