@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import made
 import numpy as np
 import pytest
 import torch
@@ -26,7 +25,6 @@ NUMBER = re.compile(r"-?\d\.\d+")
 def printed(tmp_path_factory):
     """Lines that the page's code prints, in an interpreter of its own."""
     folder = tmp_path_factory.mktemp("made")
-    made.write(folder)
     (code,) = re.findall(r"(?ms)^```python\n(.*?)^```$", PAGE)
     (folder / "run.py").write_text(code)
     words = [sys.executable, "-W", "ignore", "run.py"]

@@ -432,7 +432,7 @@ def test_help_imports_nothing_that_commands_compute_with():
 def test_a_package_that_is_missing_is_named():
     message, status = cli._described(ModuleNotFoundError("no", name="implicit"))
     assert (message, status) == (
-        "this needs implicit: pip install 'sampled-metrics[study]'",
+        "this needs implicit: pip install implicit",
         2,
     )
     message, _ = cli._described(ModuleNotFoundError("no"))

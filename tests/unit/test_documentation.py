@@ -128,24 +128,6 @@ def test_command_line_page_has_every_command_and_option(site):
     assert "<code>--n-negatives</code>" in text
 
 
-def test_every_guide_has_a_picture(site):
-    guides = (
-        (ROOT / "mkdocs.yml")
-        .read_text()
-        .partition("- Guides:")[2]
-        .partition("- Reference:")[0]
-    )
-    names = re.findall(
-        r"(\w[\w-]+)\.md", guides
-    )  # notebooks have the pictures of their output
-    assert len(names) > 12
-    for name in names:
-        content = (site / f"{name}.html").read_text().partition("<article")[2]
-        pictures = re.findall(r'<img alt="([^"]+)" src="([^"]+)"', content)
-        assert pictures, name
-        assert all((site / source).is_file() for _, source in pictures)
-
-
 def test_types_of_arguments_are_linked(site):
     page = (site / "api/correct.html").read_text()
     parameters = page.partition("Parameters:")[2].partition("Returns:")[0]

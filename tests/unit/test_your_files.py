@@ -75,7 +75,9 @@ def test_all_blocks_of_the_page_are_run_here():
     titles = re.findall(r"^### (.*)$", PAGE, re.MULTILINE)
     assert len(titles) >= 11
     assert [title for title in titles if f'"{title}"' not in text] == []
-    assert PAGE.count("```python") == text.count("    found = " + "run_block(")
+    imports, *blocks = re.findall(r"(?ms)^```python\n(.*?)^```", PAGE)
+    assert "import sampled_metrics as sm" in imports
+    assert len(blocks) == text.count("    found = " + "run_block(")
 
 
 def test_two_arrays_of_the_best_items(run_block):

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.long
 def pins():
     """The packages of `environment.yml` and their versions, without Python itself."""
     environment = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))
-    found = dict(line.split(" =") for line in environment["dependencies"])
+    lines = [line for line in environment["dependencies"] if " =" in line]
+    found = dict(line.split(" =") for line in lines)
     del found["python"]
     return found
 

@@ -21,7 +21,7 @@ def bar(total: int, what: str, progress: bool | None = None) -> Iterator[Callabl
         from tqdm import tqdm
     except ModuleNotFoundError:
         if progress:
-            raise InputError("progress needs tqdm; install sampled-metrics[progress]") from None
+            raise InputError("progress needs tqdm: pip install tqdm") from None
         yield lambda _: None
         return
     is_off = None  # unless it is a terminal

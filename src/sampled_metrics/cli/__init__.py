@@ -94,7 +94,7 @@ def _described(error: Exception) -> tuple[str, int]:
         case typer.Abort():
             return "interrupted", INTERRUPTED
         case ModuleNotFoundError() if not (error.name or "").startswith("sampled_metrics"):
-            return f"this needs {error.name}: pip install 'sampled-metrics[study]'", WRONG_INPUT
+            return f"this needs {error.name}: pip install {error.name}", WRONG_INPUT
     raise error
 
 

@@ -36,7 +36,7 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
     try:
         import matplotlib as mpl
     except ModuleNotFoundError as error:
-        raise InputError("plots need matplotlib: pip install 'sampled-metrics[plot]'") from error
+        raise InputError("plots need matplotlib: pip install matplotlib") from error
     table = table.assign(metric=table["metric"].map(parse_measure))
     style = mpl.rc_params_from_file(STYLE, use_default_template=False)
     with mpl.rc_context({**style, "font.size": 9, "axes.grid.axis": "x"}):

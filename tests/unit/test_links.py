@@ -1,0 +1,127 @@
+"""Links and pictures of README, CONTRIBUTING and the guides lead to files that git tracks."""
+
+import posixpath
+import re
+import runpy
+import subprocess
+from functools import cache
+from types import SimpleNamespace
+
+import pytest
+
+from tests.conftest import ROOT
+
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/**/*.md"))),
+]
+BLOCK = r"(?ms)^ *```.*?^ *```$"
+CODE = BLOCK + r"|`[^`\n]+`|<!--.*?-->"
+LINK = r'\]\(([^)\s]+)\)|\b(?:src|srcset|href)="([^"]+)"'
+HOOKS = ROOT / "docs/hooks"
+
+
+def text_of(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def links_of(text):
+    """Relative links of a page, in the order of the text; those within code are none."""
+    links = [a or b for a, b in re.findall(LINK, re.sub(CODE, "", text))]
+    return [link for link in links if not re.match(r"[a-z]+:", link)]
+
+
+@cache
+def anchors_of(name):
+    """Anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"(?m)^#+ (.*)$", re.sub(BLOCK, "", text_of(name)))
+    return {
+        re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in headings
+    }
+
+
+@pytest.fixture(scope="module")
+def tracked():
+    """Files that git tracks, or all where there is no git."""
+    if not (ROOT / ".git").exists():
+        return {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*")}
+    words = ["git", "ls-files"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines())
+
+
+def dead_links(name, text, tracked):
+    dead = []
+    for link in links_of(text):
+        path, _, anchor = link.partition("#")
+        target = (
+            posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+            if path
+            else name
+        )
+        is_page = target.endswith(".md") and target in tracked
+        if target not in tracked or (
+            is_page and anchor and anchor not in anchors_of(target)
+        ):
+            dead.append(link)
+    return dead
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_relative_links_lead_to_tracked_files(name, tracked):
+    assert dead_links(name, text_of(name), tracked) == []
+
+
+def test_dead_links_and_anchors_are_noticed(tracked):
+    text = "[a](index.md) ![b](no.svg) [c](study.md#nowhere) `[d](code.md)`"
+    text += ' <img src="../no.png"> [e](https://example.org/) [f](study.md#what-comes-out)'
+    assert dead_links("docs/x.md", text, tracked) == [
+        "no.svg",
+        "study.md#nowhere",
+        "../no.png",
+    ]
+
+
+def test_pages_together_have_the_links_that_readers_follow():
+    counts = {name: len(links_of(text_of(name))) for name in PAGES}
+    assert sum(counts.values()) > 100
+    assert counts["README.md"] > 10
+
+
+@pytest.fixture
+def hook():
+    """Functions of the hook that shows pictures of the repository in the site."""
+    pytest.importorskip(
+        "mkdocs", reason="the documentation's packages are not installed"
+    )
+    return runpy.run_path(str(HOOKS / "pictures.py"))
+
+
+def test_site_shows_copies_of_pictures_and_the_page_itself(hook):
+    text = "![a](../results/reference/figures/figure6.svg) ![b](../results/reference/slope.svg)\n"
+    text += "[c](../results/reference/report.png)\n<!-- the lens -->\n"
+    shown = hook["on_page_markdown"](text, page=SimpleNamespace())
+    assert "(pictures/figure6.svg) ![b](pictures/slope.svg)" in shown
+    assert "[c](report.html)" in shown
+    assert 'src="lens.html"' in shown
+
+
+def test_drawn_pictures_of_the_guides_are_those_committed(monkeypatch):
+    monkeypatch.syspath_prepend(str(HOOKS))
+    guides = runpy.run_path(str(HOOKS / "guides.py"))
+    names = {path.name for path in (ROOT / "docs/pictures").iterdir()}
+    assert names == set(guides["GUIDES"])
+    for name, draw in guides["GUIDES"].items():
+        command = "python docs/hooks/guides.py docs/pictures"
+        assert guides["svg_of"](draw).decode() == text_of(f"docs/pictures/{name}"), (
+            command
+        )
+
+
+def test_pages_that_show_a_picture_describe_it():
+    for name in PAGES:
+        for words, source in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text_of(name)):
+            assert len(words) > 20, (name, source)
+        for tag in re.findall(r"<img [^>]*>", text_of(name)):
+            assert re.search('alt="[^"]{20,}"', tag), name
