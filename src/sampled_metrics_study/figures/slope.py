@@ -35,10 +35,11 @@ class Theme(NamedTuple):
     lines: tuple[str, ...]
 
 
-# Lines have a contrast of at least 4.5 on their page, and differ in lightness, too.
+# Recommenders have the colours that they have in the figures; on dark pages they are lighter. Lines
+# have a contrast of at least 4.5 on their page.
 THEMES = {
-    "": Theme("#ffffff", "#1b1e23", "#59616c", ("#b33c00", "#0069a8", "#007052")),
-    "-dark": Theme("#0d1117", "#f0f3f6", "#a5adb8", ("#ff9a62", "#6cb6ff", "#4fd1a5")),
+    "": Theme("#ffffff", "#1b1e23", "#59616c", ("#0072b2", "#a06000", "#007a5a")),
+    "-dark": Theme("#0d1117", "#f0f3f6", "#a5adb8", ("#6cb6ff", "#e0a458", "#4fd1a5")),
 }
 
 
@@ -159,10 +160,10 @@ def write_slope(records: Mapping[str, Ranks], settings: ExperimentSettings, fold
     """Write slope.svg, and slope-dark.svg for dark pages, in a folder."""
     table = recall_by_candidates(records, settings)
     users = len(next(iter(records.values())))
-    about = (
-        f"MovieLens 1M, {users:,} users; each side has its own scale, samples are in expectation."
+    note = (
+        f"MovieLens 1M, {users:,} users. Values on the left are expected ones. "
+        f"Each side has its own scale.\n{verdicts_on_orders(records)}"
     )
-    note = f"{about}\n{verdicts_on_orders(records)}"
     for suffix, theme in THEMES.items():
         style = matplotlib.rc_params_from_file(STYLE)
         # Text as outlines: a README cannot bring its font, and names must not run into lines.
