@@ -1,16 +1,16 @@
-"""Change the package in one place at a time, and print the changes that no test notices.
+"""Change the packages in one place at a time, and print the changes that no test notices.
 
 `python -m tests.mutants PYTHON --sample 160 --seed 0`, with the Python of the environment of
-cosmic-ray, draws places evenly from the rooms; `--rooms`, `--modules` and `--tests` restrict it.
-`tests.tsv` names for each module the tests that are to notice its changes, beside the examples of
-its own documentation; `equivalent.tsv` has the changes that nobody can notice, with the reason; `*`
-there is any change of a line. The tests run in a copy of the project, each time in a fork of a
-process that has imported the large libraries.
+cosmic-ray, chooses places at random, as many in each subpackage; `--modules` names some modules
+only. The tests of a change are the examples in the documentation of its module, then the files of
+tests that import the module, then all others that are not long, until one fails; `--tests` names
+them instead. They run in a copy of the project, each time in a fork of a process that has imported
+the large libraries. A change that no test notices is a fault of the tests, or changes nothing that
+a user could see: judge each by reading it.
 """
 
 import argparse
 import contextlib
-import csv
 import importlib
 import json
 import os
@@ -28,10 +28,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PACKAGE = Path("src/sampled_metrics")
-CPU_SECONDS = 90  # of a mutant, after which it counts as noticed
-WAIT_SECONDS = 900  # likewise, for one that sleeps
-CPU_OF_ALL = 900  # of the tests of a sample, without a change
+SOURCE = Path("src")
+PACKAGES = ("sampled_metrics", "sampled_metrics_study")
+TESTS = ("tests/unit", "tests/contract")
+CPU_SECONDS = 900  # of the tests of a mutant, after which it counts as noticed
+WAIT_SECONDS = 1800  # likewise, for one that sleeps
 MEMORY = 8 * 2**30
 SLOW_IMPORTS = (
     "numpy",
@@ -40,8 +41,6 @@ SLOW_IMPORTS = (
     "scipy.sparse",
     "pandas",
     "pyarrow.csv",
-)
-SLOW_IMPORTS += (
     "pyarrow.parquet",
     "pydantic",
     "typer",
@@ -52,43 +51,57 @@ SLOW_IMPORTS += (
 )
 
 
-def table(name):
-    with (HERE / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+def all_modules():
+    """Paths of all modules below src."""
+    paths = [
+        path
+        for package in PACKAGES
+        for path in (ROOT / SOURCE / package).rglob("*.py")
+    ]
+    return sorted(path.relative_to(ROOT / SOURCE).as_posix() for path in paths)
 
 
-def table_of_tests():
-    return {row["module"]: row["tests"].split() for row in table("tests.tsv")}
+def subpackage_of(module):
+    """The subpackage or the file that a module belongs to, below its package."""
+    package, name, *_ = module.removesuffix(".py").split("/")
+    return f"{package}/{name}"
 
 
-def paths_of(module, tests):
-    """Paths of tests, with the module itself where its documentation has examples."""
-    examples = PACKAGE / module
+def tests_of(module):
+    """The tests that may notice a change of a module, those that import it first."""
+    dotted = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    parent, _, name = dotted.rpartition(".")
+    imports = (
+        f"import {dotted}",
+        f"from {dotted} import",
+        f"from {parent} import {name}",
+    )
+    files = [path for folder in TESTS for path in (ROOT / folder).glob("test_*.py")]
+    closest, others = [], []
+    for path in sorted(files):
+        text = path.read_text("utf-8")
+        is_close = any(line in text for line in imports)
+        (closest if is_close else others).append(path.relative_to(ROOT).as_posix())
+    examples = SOURCE / module
     has_examples = ">>> " in (ROOT / examples).read_text("utf-8")
-    return [str(examples)] * has_examples + [f"tests/{name}" for name in tests]
-
-
-def room_of(module):
-    return module.split("/")[0].removesuffix(".py")
+    return [str(examples)] * has_examples + closest + others
 
 
 def request_for(modules, sample):
-    """How many mutants to draw from the modules of each room, as draw.py reads it."""
-    rooms = sorted({room_of(module) for module in modules})
-    asked = {}
-    for place, room in enumerate(rooms):
-        asked[room] = {
-            "modules": [module for module in modules if room_of(module) == room],
-            "count": sample // len(rooms) + (place < sample % len(rooms)),
+    """How many mutants to choose from the modules of each subpackage, as draw.py reads it."""
+    subpackages = sorted({subpackage_of(module) for module in modules})
+    request = {}
+    for place, subpackage in enumerate(subpackages):
+        request[subpackage] = {
+            "modules": [
+                each for each in modules if subpackage_of(each) == subpackage
+            ],
+            "count": sample // len(subpackages) + (place < sample % len(subpackages)),
         }
-    known = [
-        [row["module"], row["before"], row["after"]]
-        for row in table("equivalent.tsv")
-    ]
-    return {"rooms": asked, "equivalent": known}
+    return request
 
 
-def copied(folder):
+def copy_project(folder):
     """Copy the files that git knows, or would add, to `folder`."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(
@@ -101,13 +114,13 @@ def copied(folder):
             shutil.copy2(ROOT / name, target)
 
 
-def run_tests(tests, log, cpu_seconds):
+def run_tests(tests, log):
     """Run tests with limits until one fails, and end this process with their status."""
     os.setsid()
     with log.open("w") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 5))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     import pytest
 
@@ -120,21 +133,21 @@ def run_tests(tests, log, cpu_seconds):
         "--no-header",
         "--tb=line",
     ]
-    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    options += ["-m", "not long", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     status = pytest.main([*options, *tests])
     sys.stdout.flush()
     os._exit(int(status))
 
 
-def passes(tests, log, cpu_seconds=CPU_SECONDS):
+def passes(tests, log):
     """Whether the tests pass in a fork of this process."""
     child = os.fork()
     if child == 0:
         try:
-            run_tests(tests, log, cpu_seconds)
+            run_tests(tests, log)
         finally:
             os._exit(99)
-    end = time.monotonic() + WAIT_SECONDS * cpu_seconds / CPU_SECONDS
+    end = time.monotonic() + WAIT_SECONDS
     done, status = os.waitpid(child, os.WNOHANG)
     while done == 0 and time.monotonic() < end:
         time.sleep(0.05)
@@ -150,19 +163,15 @@ def passes(tests, log, cpu_seconds=CPU_SECONDS):
 def survivors_of(mutants, tests, log):
     """Test each mutant in the working directory, and yield those that no test notices."""
     for mutant in mutants:
-        path = PACKAGE / mutant["module"]
+        path = SOURCE / mutant["module"]
         original = path.read_text("utf-8")
         path.write_text(mutant["source"], "utf-8")
         try:
-            survives = passes(tests[mutant["module"]], log)
+            survives = passes(tests or tests_of(mutant["module"]), log)
         finally:
             path.write_text(original, "utf-8")
         if survives:
             yield mutant
-
-
-def shown(mutant):
-    return f"{mutant['module']}:{mutant['line']}\n  - {mutant['before']}\n  + {mutant['after']}"
 
 
 def options_of(arguments):
@@ -170,11 +179,8 @@ def options_of(arguments):
     parser.add_argument("cosmic_python", type=Path)
     parser.add_argument("--sample", type=int, default=160)
     parser.add_argument("--seed", default="0")
-    parser.add_argument("--rooms", nargs="*", help="of these rooms only")
-    parser.add_argument("--modules", nargs="*", help="of these modules only")
-    parser.add_argument(
-        "--tests", nargs="*", help="below tests, instead of those of tests.tsv"
-    )
+    parser.add_argument("--modules", nargs="*", help="below src, instead of all")
+    parser.add_argument("--tests", nargs="*", help="paths, instead of all")
     unchecked = "do not run the tests without a change first"
     parser.add_argument("--unchecked", action="store_true", help=unchecked)
     return parser.parse_args(arguments)
@@ -182,66 +188,50 @@ def options_of(arguments):
 
 def main():
     options = options_of(sys.argv[1:])
-    tests = table_of_tests()
-    modules = options.modules or list(tests)
-    if options.rooms:
-        modules = [module for module in modules if room_of(module) in options.rooms]
-    tests = {
-        module: paths_of(module, options.tests or tests[module]) for module in modules
-    }
-    drawing = [
+    command = [
         str(options.cosmic_python),
         str(HERE / "draw.py"),
-        str(ROOT / PACKAGE),
+        str(ROOT / SOURCE),
         options.seed,
     ]
-    request = json.dumps(request_for(modules, options.sample))
-    done = subprocess.run(
-        drawing, input=request, check=True, stdout=subprocess.PIPE, text=True
+    request = json.dumps(
+        request_for(options.modules or all_modules(), options.sample)
     )
-    answer = json.loads(done.stdout)
+    done = subprocess.run(
+        command, input=request, check=True, stdout=subprocess.PIPE, text=True
+    )
+    mutants = json.loads(done.stdout)
     for name in SLOW_IMPORTS:
         importlib.import_module(name)
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(temporary) / "copy"
         log = Path(temporary) / "log"
-        copied(copy)
+        copy_project(copy)
         os.chdir(copy)
         sys.path[:0] = [str(copy / "src"), str(copy)]
         os.environ["PYTHONPATH"] = str(copy / "src")
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         sys.dont_write_bytecode = True
-        if not options.unchecked:
-            check(answer["mutants"], tests, log)
-        report(answer, tests, log)
+        if not options.unchecked and not passes(options.tests or TESTS, log):
+            print(log.read_text("utf-8"))
+            sys.exit("the tests fail without a change")
+        report(mutants, options.tests, log)
 
 
-def check(mutants, tests, log):
-    """End with an error where the tests of these mutants fail without a change."""
-    needed = dict.fromkeys(
-        name for mutant in mutants for name in tests[mutant["module"]]
-    )
-    if not passes(list(needed), log, CPU_OF_ALL):
-        print(log.read_text("utf-8"))
-        sys.exit("the tests fail without a change")
-
-
-def report(answer, tests, log):
-    """Print the survivors as they are found, then how many mutants of each room were noticed."""
-    mutants = answer["mutants"]
-    left = Counter()
+def report(mutants, tests, log):
+    """Print each survivor at once, then how many mutants of each subpackage were noticed."""
+    survivors = Counter()
     for mutant in survivors_of(mutants, tests, log):
-        left[mutant["room"]] += 1
-        print(shown(mutant), flush=True)
-    drawn = Counter(mutant["room"] for mutant in mutants)
-    print(f"{'room':<12} {'noticed':>7} {'of':>4}")
-    for room, count in drawn.items():
-        print(f"{room:<12} {count - left[room]:>7} {count:>4}")
-    noticed = drawn.total() - left.total()
-    print(
-        f"{'all':<12} {noticed:>7} {drawn.total():>4}  {noticed / drawn.total():.1%}"
-    )
-    print(f"{answer['passed_over']} more were drawn that are known to change nothing")
+        survivors[mutant["subpackage"]] += 1
+        place = f"{mutant['module']}:{mutant['line']}"
+        print(f"{place}\n  - {mutant['before']}\n  + {mutant['after']}", flush=True)
+    counts = Counter(mutant["subpackage"] for mutant in mutants)
+    print(f"{'subpackage':<40} {'noticed':>7} {'of':>4}")
+    for subpackage, count in counts.items():
+        print(f"{subpackage:<40} {count - survivors[subpackage]:>7} {count:>4}")
+    noticed = counts.total() - survivors.total()
+    share = noticed / max(counts.total(), 1)
+    print(f"{'all':<40} {noticed:>7} {counts.total():>4}  {share:.1%}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Draw mutants of modules: `draw.py FOLDER SEED < request`, in the environment of cosmic-ray.
+"""Choose mutants of modules: `draw.py FOLDER SEED < request`, in the environment of cosmic-ray.
 
-The request is JSON: `rooms`, for each room its modules (paths below FOLDER) and the number of
-mutants, and `equivalent`, those to pass over. Prints a JSON list of mutants, each with its source.
-Places of a room are drawn at random, and at each place one of the changes that cosmic-ray knows.
-Left out is what cannot change what a program does: annotations, `==` against `is`, FLAGS, CACHE.
+The request is JSON: for each subpackage its modules (paths below FOLDER) and the number of mutants.
+Prints a JSON list of mutants, each with its source. Places of a subpackage are chosen at random,
+and at each place one of the changes that cosmic-ray knows. Left out is what cannot change what a
+program does: annotations, `==` against `is`, FLAGS, CACHE.
 """
 
 import ast
@@ -25,7 +25,6 @@ FLAGS = re.compile(
 CACHE = re.compile(r"\s*@(lru_)?cache\b|maxsize=$")  # which only saves time
 IDENTITY = re.compile(r"_(Eq_Is|NotEq_IsNot|Is_Eq|IsNot_NotEq)$")
 LINES_OF_HEADER = 2
-ANY = "*"  # in the list of equivalent mutants: any change of a line
 
 
 def annotations(tree):
@@ -90,9 +89,9 @@ def makes_a_difference(source, mutated):
     return ast.dump(tree) != ast.dump(ast.parse(source))
 
 
-def drawn(folder, room, modules, count, equivalent, seed):
-    """Draw `count` mutants of the modules of a room; also the number passed over as equivalent."""
-    rng = random.Random(f"{seed} {room}")  # noqa: S311
+def chosen(folder, subpackage, modules, count, seed):
+    """Choose `count` mutants of the modules of a subpackage."""
+    rng = random.Random(f"{seed} {subpackage}")  # noqa: S311
     sources = {module: (folder / module).read_text("utf-8") for module in modules}
     pool = [
         (module, start, changes)
@@ -101,7 +100,6 @@ def drawn(folder, room, modules, count, equivalent, seed):
     ]
     rng.shuffle(pool)
     mutants = []
-    passed_over = 0
     for module, (row, _), changes in pool:
         if len(mutants) == count:
             break
@@ -113,16 +111,9 @@ def drawn(folder, room, modules, count, equivalent, seed):
         if not makes_a_difference(sources[module], mutated):
             continue
         before, after = changed_lines(sources[module], mutated)
-        if [module, before, after] in equivalent or [
-            module,
-            before,
-            ANY,
-        ] in equivalent:
-            passed_over += 1
-            continue
         mutants.append(
             {
-                "room": room,
+                "subpackage": subpackage,
                 "module": module,
                 "line": row,
                 "before": before,
@@ -130,26 +121,17 @@ def drawn(folder, room, modules, count, equivalent, seed):
                 "source": mutated,
             }
         )
-    return mutants, passed_over
+    return mutants
 
 
 def main():
-    request = json.load(sys.stdin)
-    folder = Path(sys.argv[1])
+    folder, seed = Path(sys.argv[1]), sys.argv[2]
     mutants = []
-    passed_over = 0
-    for room, asked in request["rooms"].items():
-        some, passed = drawn(
-            folder,
-            room,
-            asked["modules"],
-            asked["count"],
-            request["equivalent"],
-            sys.argv[2],
+    for subpackage, request in json.load(sys.stdin).items():
+        mutants += chosen(
+            folder, subpackage, request["modules"], request["count"], seed
         )
-        mutants += some
-        passed_over += passed
-    json.dump({"mutants": mutants, "passed_over": passed_over}, sys.stdout)
+    json.dump(mutants, sys.stdout)
 
 
 if __name__ == "__main__":
