@@ -131,7 +131,7 @@ reference-ncf:
 	python -m sampled_metrics_study.ncf '$(NCF)' "$$MOVIELENS_ARCHIVE"
 	snakemake --cores $(CORES) --configfile config/ncf.yaml
 	$(KEEP) results/reference/ncf results/ncf/ranks/GMF.parquet results/ncf/ranks/MLP.parquet
-	python benchmarks/gallery.py
+	python -m sampled_metrics_study.published_negatives
 	python -m sampled_metrics_study.reference gallery src/sampled_metrics_study/gallery results/reference
 
 UV_LOCK = uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \

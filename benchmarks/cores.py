@@ -1,4 +1,4 @@
-"""Ranking on several cores, and large files; `make bench` writes docs/measured/cores.md.
+"""Ranking on several cores, and large files: docs/measured/cores.md.
 
 Two sides of a ratio are measured in turn, each the least processor seconds of several runs. Files
 are read in processes of their own, whose greatest resident memory is compared with that after
@@ -17,13 +17,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from conditions import conditions
 from scipy import sparse
 
 import sampled_metrics as sm
+from benchmarks.conditions import conditions
 from sampled_metrics._base.arrays import one_thread
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/measured/cores.md"
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs/measured/cores.md"
 USERS, ITEMS, D, SEEN = 2000, 50_000, 64, 50
 RUNS = 7
 FILE_RUNS = 5
@@ -33,10 +34,10 @@ JOINS = "polars" if importlib.util.find_spec("polars") else "pyarrow"
 HEADER = """\
 # Several cores, and large files
 
-`make bench` writes this page. {} users, {} items, vectors of {} numbers, {} items seen by each
-user; processor seconds, the least of {} runs, beside a matrix product in the same type on one
-thread, whose result is thrown away. `n_jobs` does not change a count. Wall seconds depend on other
-work on the machine, so they are not here.
+`make measure PAGE=cores` writes this page. {} users, {} items, vectors of {} numbers, {} items seen
+by each user; processor seconds, the least of {} runs, beside a matrix product in the same type on
+one thread, whose result is thrown away. `n_jobs` does not change a count. Wall seconds depend on
+other work on the machine, so they are not here.
 
 | vectors | items | n_jobs | CPU s | of the product | ratio |
 | :-- | :-- | --: | --: | --: | --: |
@@ -168,8 +169,8 @@ def file_rows(folder: Path) -> list[str]:
     """Measure files, each call in a process of its own."""
 
     def child(what: str, path: Path) -> list[float]:
-        command = [sys.executable, "-W", "ignore", __file__, what, str(path)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        command = [sys.executable, "-W", "ignore", "-m", "benchmarks.cores", what, str(path)]
+        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
         return json.loads(done.stdout)
 
     write_lists(folder)
@@ -208,8 +209,7 @@ def main() -> None:
     text += "\n".join(product_rows()) + "\n" + FILES.format(K, f"{LISTS:,}", JOINS)
     with tempfile.TemporaryDirectory() as folder:
         text += "\n".join(file_rows(Path(folder))) + "\n"
-    _, _, versions = conditions().partition(", ")  # without the commit
-    PAGE.write_text(f"{text}\n{versions}")
+    PAGE.write_text(f"{text}\n{conditions()}")
 
 
 if __name__ == "__main__":

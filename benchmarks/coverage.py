@@ -1,6 +1,6 @@
 """How often 95 % ranges hold the exact metric, and intervals their expectation, by simulation.
 
-    python benchmarks/coverage.py [--experiments N] [--expectations N] [--populations NAME]
+    python -m benchmarks.coverage [--experiments N] [--expectations N] [--populations NAME]
 
 Writes results/reference/coverage.md and coverage.csv. An experiment draws users, with replacement,
 from a population whose true ranks are known, and m negatives for each user without replacement
@@ -307,10 +307,11 @@ def main() -> None:
     table.to_csv(options.output / "coverage.csv", index=False, float_format="%.5g")
     lines = [
         "# Coverage of the 95 % range and of the 95 % intervals\n",
-        "`make coverage`; every cell in [coverage.csv](coverage.csv): a population, m, users and "
-        f"metric, {options.experiments} experiments each. Users are drawn with replacement from "
-        "the population, and negatives without. `published` has the negatives published with the "
-        "models of NCF, m = 99.\n\n`held`: percent of ranges that hold the exact metric of the "
+        "`make measure PAGE=coverage`; every cell in [coverage.csv](coverage.csv): a population, "
+        f"m, users and metric, {options.experiments} experiments each. Users are drawn with "
+        "replacement from the population, and negatives without. `published` has the negatives "
+        "published with the models of NCF, m = 99.\n\n`held`: percent of ranges that hold the "
+        "exact metric of the "
         "population, on average and least of all cells; `inverted`: percent of ranges refused "
         "because one end is above the other at 99 %; `misfit`: percent of samples with p < 0.01 "
         "of the chi-square. Refused because inverted is not held. Last: mean ends for recall@10 "

@@ -1,6 +1,6 @@
 """Rank on a device: seconds and memory beside the product and beside a copy to main memory.
 
-    python benchmarks/device.py [--device cuda] [--users 4096] [--items 1000000] [--dimensions 64]
+    python -m benchmarks.device [--device cuda] [--users 4096] [--items 1000000] [--dimensions 64]
 
 Needs torch. On `cpu` tensors take the way of a device too, which shows that the script runs and
 says nothing about a device. For some users each way is compared with scores in float64; those of

@@ -1,4 +1,4 @@
-"""How far estimators are from exact metrics; `make estimators`.
+"""How far estimators are from exact metrics; `make measure PAGE=estimators`.
 
 Writes the tables of docs/measured/estimators.md. Recommenders are those of results/reference: the
 two numbers of `likely` were chosen on MovieLens 1M and other data, the rest shows their worth.

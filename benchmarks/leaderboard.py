@@ -2,7 +2,7 @@
 
     python -m benchmarks.leaderboard results/reference
 
-writes leaderboard.svg in that folder; `make picture` runs it.
+writes leaderboard.svg in that folder; `make reference` runs it.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""What printed sampled metrics say: the atlas and a page of its counts; `make literature`.
+"""What printed sampled metrics say: the atlas and a page of its counts.
 
 Reads config/literature.csv and writes docs/atlas.html and docs/measured/literature.md.
 """
@@ -25,7 +25,7 @@ START = "s3rec.amazon-beauty-5-core.sasrec"  # of the atlas
 HEAD = """# Printed numbers
 
 Sampled metrics printed in papers and repositories, and what they allow over all items
-([method](../reported.md)). `make literature` writes this page and the atlas from
+([method](../reported.md)). `make measure PAGE=literature` writes this page and the atlas from
 `config/literature.csv`, which has the place of every number, n, m, and how they are known. Only
 numbers seen in a named source are in it; `config/sources.csv` says of each source whether it is a
 paper, a log of a paper's authors, a reproduction or another source, and how that is known. A range

@@ -1,10 +1,10 @@
 """How often 95 % ranges hold the exact metric, by shape, also where the shape does not hold.
 
-    python benchmarks/outside.py [--experiments N] [--populations NAME ...]
+    python -m benchmarks.outside [--experiments N] [--populations NAME ...]
 
-Writes docs/measured/outside.md; the second part of `make coverage`. An experiment draws users from
-a population whose distribution of true ranks is known, and m negatives for each.
-Broken data has the true ranks of the first population, and negatives that are not as stated.
+Writes docs/measured/outside.md. An experiment draws users from a population whose distribution of
+true ranks is known, and m negatives for each. Broken data has the
+true ranks of the first population, and negatives that are not as stated.
 """
 
 import argparse
@@ -33,12 +33,12 @@ MEASURES = tuple(map(parse_measure, ("recall@10", "ndcg@10", "ap")))
 ROUNDING = 1e-12
 ABOUT = """# Ranges where the assumption fails
 
-`make coverage` writes this page. Of {experiments} experiments in each cell, with {users} users:
-percent that were refused, or raised a question that names hard or popular negatives, at shape 1;
-percent of the ranges not refused that hold the exact Recall@10, NDCG@10 and AP, the three beside
-each other; and the mean width of the range of Recall@10, divided by the exact value. `factor` is
-the smallest with which a population is in the class near the top, down to rank 5 n/m. Where it is
-empty, the negatives are broken, and no range means anything. {cpu} s of CPU time.
+`make measure PAGE=outside` writes this page. Of {experiments} experiments in each cell, with
+{users} users: percent that were refused, or raised a question that names hard or popular negatives,
+at shape 1; percent of the ranges not refused that hold the exact Recall@10, NDCG@10 and AP, the
+three beside each other; and the mean width of the range of Recall@10, divided by the exact value.
+`factor` is the smallest with which a population is in the class near the top, down to rank 5 n/m.
+Where it is empty, the negatives are broken, and no range means anything. {cpu} s of CPU time.
 """
 
 

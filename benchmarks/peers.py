@@ -1,13 +1,12 @@
 """Processor seconds of evaluations by this package and by others, on the same made-up vectors.
 
-    python benchmarks/peers.py [NAME=PYTHON ...]
+    python -m benchmarks.peers
 
-6,040 users, 3,706 items, 16 dimensions, as many events as MovieLens 1M. Each package runs in the
-interpreter given for its name, on one thread but in a row of ours that says so; seconds are of all
-threads together. `make bench-peers` makes the environments. What
-starts from lists of the top 10 includes making them by numpy. A row is the least of up to five runs
-and how many times ours it is. Metrics that differ from ours end the run. The tables are written to
-results/reference/peers.md.
+6,040 users, 3,706 items, 16 dimensions, as many events as MovieLens 1M. Each package is installed
+in an environment of its own, and runs on one thread but in a row of ours that says so; seconds are
+of all threads together. What starts from lists of the top 10 includes making them by numpy. A row
+is the least of up to five runs and how many times ours it is. Metrics that differ from ours end the
+run. The tables are written to results/reference/peers.md.
 """
 
 import json
@@ -21,13 +20,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conditions import conditions
+
+from benchmarks.conditions import conditions
+from benchmarks.environments import python_with
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "results/reference/peers.md"
 K = 10
 N_USERS, N_ITEMS, N_DIMENSIONS, N_SEEN = 6040, 3706, 16, 165
 N_NEGATIVES = REPETITIONS = 100
+EXPORTS = ROOT / "benchmarks/archive/exports"  # with the versions of two packages
+REQUIREMENTS = {
+    "cornac": ("cornac",),
+    "ranx": ("ranx",),
+    "pytrec_eval": ("pytrec-eval-terrier",),
+    "rectools": ("--requirement", str(EXPORTS / "rectools.txt")),
+    "recbole": ("--requirement", str(EXPORTS / "recbole.txt")),
+}
 RUNS = 5
 ENOUGH = 10.0  # seconds, after which no run is started
 LABELS = {
@@ -38,7 +47,7 @@ LABELS = {
 PAGE_HEAD = """\
 # Time of evaluations by this package and by others
 
-`make bench-peers` writes this page.
+`make measure PAGE=peers` writes this page.
 """
 HEADS = {
     "exact": """\
@@ -368,7 +377,8 @@ def measured(kind: str, package: str, python: str, file: Path) -> dict[str, Any]
     """Return what `measure` prints in another interpreter, in an empty folder."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     environment["NUMBA_NUM_THREADS"] = "1"
-    command = [python, "-W", "ignore", str(Path(__file__).resolve())]
+    environment["PYTHONPATH"] = str(ROOT)
+    command = [python, "-W", "ignore", "-m", "benchmarks.peers"]
     command += ["--measure", kind, package, str(file)]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
@@ -397,12 +407,9 @@ def rows_of(kind: str, pythons: dict[str, str], file: Path) -> list[str]:
 
 def main() -> None:
     """Write both tables."""
-    given = dict(other.split("=", 1) for other in sys.argv[1:])
-    exact = dict.fromkeys(("ours", "float32", "implicit"), sys.executable)
-    exact.update(given)
-    sampled = {"ours": sys.executable, "loop": sys.executable}
-    if "recbole" in given:
-        sampled["recbole"] = given["recbole"]
+    pythons = {name: python_with(name, *words) for name, words in REQUIREMENTS.items()}
+    exact = dict.fromkeys(("ours", "float32", "implicit"), sys.executable) | pythons
+    sampled = {"ours": sys.executable, "loop": sys.executable, "recbole": pythons["recbole"]}
     parts = [PAGE_HEAD, conditions()]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "made.npz")

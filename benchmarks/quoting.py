@@ -1,4 +1,4 @@
-"""Where the number to quote fails, and how far off it is; `make estimators`.
+"""Where the number to quote fails, and how far off it is; `make measure PAGE=estimators`.
 
 Writes the other tables of docs/measured/estimators.md: populations outside of what `likely` takes
 for likely, its standard error and interval, exact metrics by the width of the range, and the

@@ -1,4 +1,4 @@
-"""Seconds and memory of functions and commands; `make bench` writes docs/measured/speed.md.
+"""Seconds and memory of functions and commands: docs/measured/speed.md.
 
 A ratio compares with what no program of the kind can do without. Its two sides are measured in
 turn and on one thread, so that it depends little on the machine; a side is the least of several
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from conditions import conditions
 
 import sampled_metrics as sm
+from benchmarks.conditions import conditions
 from sampled_metrics._base.arrays import one_thread
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,7 +35,7 @@ RUNS_OF_COMMANDS = 3
 TITLE = """\
 # Speed
 
-`make bench` writes this page; `make bench-peers` compares with
+`make measure PAGE=speed` writes this page; `make measure PAGE=peers` compares with
 [other packages](../artifact.md#beside-other-packages).
 """
 RATIOS = """\

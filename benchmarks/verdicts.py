@@ -1,6 +1,6 @@
 """How often sampled ranks put two recommenders in the right order, the wrong one or in none.
 
-    python benchmarks/verdicts.py [--seeds N] [--metric NAME ...] [--negatives M ...]
+    python -m benchmarks.verdicts [--seeds N] [--metric NAME ...] [--negatives M ...]
 
 Writes results/reference/verdicts.md and verdicts.csv, for all pairs of the recommenders of the
 reference run on MovieLens 100K and on MovieLens 1M. What is right is the order of the exact metrics
@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from coverage import REFERENCE
 from threadpoolctl import threadpool_limits
 
+from benchmarks.coverage import REFERENCE
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.text import table_of
@@ -140,8 +140,8 @@ def main() -> None:
     table.to_csv(options.output / "verdicts.csv", index=False, float_format="%.5g")
     lines = [
         "# Orders of two recommenders by sampled ranks\n",
-        f"`make verdicts`; every pair in [verdicts.csv](verdicts.csv). All pairs of the "
-        f"recommenders on MovieLens 100K and 1M, {options.seeds} draws of m negatives each, "
+        f"`make measure PAGE=verdicts`; every pair in [verdicts.csv](verdicts.csv). All pairs "
+        f"of the recommenders on MovieLens 100K and 1M, {options.seeds} draws of m negatives each, "
         "independently for each recommender. In a cell: percent of draws in which the order is "
         "wrong / right, by the 95 % range of the difference and by the sign of an estimated "
         "difference of more than 1.96 standard errors; the rest is undecided. Columns are classes "

@@ -326,7 +326,7 @@ three standard deviations over random orders of the ties. Metrics are in percent
 Where the paper says nothing, a choice was made: 4 iterations of X because its AUC says so; the
 paper gives no number (topic 3).
 
-`make audit` writes this page."""
+`make measure PAGE=audit` writes this page."""
 
 
 def page(table: pd.DataFrame) -> Iterator[str]:
@@ -390,7 +390,7 @@ PAGE = """\
 Of the {events:,} training events of the paper's split of MovieLens 1M, {share:.1f} % on average are
 later than the held-out event of a user: of its {users:,} users, half have more than {median:.1f} %.
 
-`make future` writes this page.
+`make measure PAGE=future` writes this page.
 """
 
 

@@ -37,7 +37,7 @@ def failed(table, **options):
     return [flag.test for result in check(table, **options) for flag in result.flags]
 
 
-# benchmarks/check.py measures the same for 200 and 52 tables.
+# benchmarks/archive/check.py measures the same for 200 and 52 tables.
 @pytest.mark.long
 def test_sound_tables_are_not_flagged():
     rng = np.random.default_rng(1)

@@ -1,7 +1,7 @@
 """What RecTools and RecBole export, read by us: the metrics must be those that they print.
 
 The files in tests/golden/peers are theirs, on made-up interactions; their metrics.json name the
-versions. `make exports` makes them again.
+versions. `python -m benchmarks.archive.exports` makes them again.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Events of `make bench-large`, and what was measured on them beside what rules request."""
+"""Events of `make measure PAGE=scale`, and what was measured on them beside what rules request."""
 
 import importlib
 import re
@@ -62,9 +62,8 @@ def requests():
 
 
 @pytest.fixture
-def large(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module("large")
+def large():
+    return importlib.import_module("benchmarks.archive.large")
 
 
 def test_sizes_of_histories_add_up(large):

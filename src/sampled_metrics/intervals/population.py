@@ -14,7 +14,8 @@ least -2). For shares of successes V(mu) is mu (1 - mu) and the interval Wilson'
 not occur remain possible: the cumulants include half a user with a uniformly random rank beside the
 observed users, and under sampling also fifty users of a smooth distribution fitted to the
 observed one, because sampled ranks 1 and 2 have similar probabilities even if a small sample
-suggests otherwise. `make coverage` measures how often the interval covers the expectation.
+suggests otherwise. `make measure PAGE=coverage` measures how often the interval covers the
+expectation.
 """
 
 import math

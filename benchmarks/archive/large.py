@@ -1,7 +1,7 @@
 """Time and memory of the workflow on events of the size of MovieLens 1M, 10M and 20M.
 
-    make bench-large
-    python benchmarks/large.py --sizes ml-20m --steps split als
+    python -m benchmarks.archive.large
+    python -m benchmarks.archive.large --sizes ml-20m --steps split als
 
 The events are random, with users and items of unequal popularity, in an archive with the layout of
 MovieLens 20M. Each step is one call of Snakemake on one core. Writes docs/measured/scale.md; rows
@@ -28,7 +28,7 @@ from pyarrow import csv
 
 from sampled_metrics_study.data.movielens import CATALOGUE
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/measured/scale.md"
 LAYOUT = CATALOGUE["ml-20m"]
 SIZES = ("ml-1m", "ml-10m", "ml-20m")
@@ -77,7 +77,7 @@ seconds of CPU tell more than those that passed.
 
 {table}
 
-`make bench-large` writes this page; `--sizes` and `--steps` of its script renew some rows.
+`make measure PAGE=scale` writes this page; `--sizes` and `--steps` of its script renew some rows.
 """
 HEADER = """\
 | size | users | items | events | step | seconds | of CPU | GB used | largest | input in MB |

@@ -1,6 +1,6 @@
 """How often 100 scores per user put X, Y and Z of the paper in the right order.
 
-    MOVIELENS_ARCHIVE=ml-1m.zip python benchmarks/price.py [--runs N] [--users N]
+    MOVIELENS_ARCHIVE=ml-1m.zip python -m benchmarks.archive.price [--runs N] [--users N]
 
 Writes results/reference/beyond/orders.csv. `users` ranks all items of as many users as the scores
 pay for, drawn without replacement, the same for all recommenders. `budget` is

@@ -1,6 +1,6 @@
 """How often comparisons decide an order, beside the probability that `plan` promises.
 
-    python benchmarks/plans.py [--comparisons N]
+    python -m benchmarks.archive.plans [--comparisons N]
 
 Writes docs/measured/plan.md. True ranks follow the power laws that `plan` takes where nothing is
 ranked yet; a comparison draws users and negatives for each recommender, and decides the order if
@@ -28,7 +28,7 @@ from sampled_metrics.intervals.shapes import NON_INCREASING
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics_study.tables import markdown
 
-PAGE = Path(__file__).parents[1] / "docs/measured/plan.md"
+PAGE = Path(__file__).parents[2] / "docs/measured/plan.md"
 N = 3541
 METRICS = ("recall@10", "ndcg@10", "ap")
 VALUES = (0.05, 0.2)
@@ -39,7 +39,7 @@ EVERY = 3  # of the settings is measured
 UNCERTAIN = (0.02, 0.98)  # other promises are passed over
 ABOUT = """# What plans promise
 
-`python benchmarks/plans.py` writes this page. `promised` is the probability of `plan` that a
+`make measure PAGE=plan` writes this page. `promised` is the probability of `plan` that a
 comparison of {n:,} items decides the order, in percent, and `decided` the share of {comparisons}
 comparisons that did, each with users and negatives of its own; its standard error is up to
 {error:.1f} points. Of {settings} settings {close} are within 10 points; the mean difference is

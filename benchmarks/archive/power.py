@@ -1,6 +1,6 @@
 """How often sampled ranks show that negatives are not as stated, and how often they could.
 
-    python benchmarks/power.py [--experiments N] [--users N ...]
+    python -m benchmarks.archive.power [--experiments N] [--users N ...]
 
 Writes docs/measured/power.md. True ranks are of the first population of `outside.py`, and the
 negatives are broken. `seen` counts the experiments in which `correct` refused the ranks or raised
@@ -20,15 +20,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from outside import RANKS, N, populations
 from scipy.stats import binom, hypergeom
 from threadpoolctl import threadpool_limits
 
+from benchmarks.outside import RANKS, N, populations
 from sampled_metrics import InputError, InputWarning, SampledRanks, correct
 from sampled_metrics._base.arrays import Float, generator
 from sampled_metrics_study.tables import markdown
 
-PAGE = Path(__file__).parents[1] / "docs/measured/power.md"
+PAGE = Path(__file__).parents[2] / "docs/measured/power.md"
 USERS = (500, 2000)
 LEVEL = 0.005  # of the test
 SINGLY, WIDE = 100, 300  # points of the class
@@ -36,7 +36,7 @@ STEPS = 4000  # of expectation maximisation
 DRAWS = 10_000  # of the likelihood ratio
 ABOUT = """# What sampled ranks can show
 
-`python benchmarks/power.py` writes this page. Users have true ranks as the first population of
+`make measure PAGE=power` writes this page. Users have true ranks as the first population of
 [Ranges where the assumption fails](outside.md) has, but negatives are not uniform, or not as many
 as stated. `seen`: percent of {experiments} experiments in which `correct` refused the sampled
 ranks or asked about them. `most`: percent in which any test could see it that refuses sound data

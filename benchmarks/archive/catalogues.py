@@ -1,11 +1,13 @@
 """Train recommenders on other catalogues, and write the ranks of held-out items.
 
-python benchmarks/catalogues.py FOLDER [OUTPUT]; ten minutes. FOLDER holds a text file for each
-catalogue, a line for each user: the user, then items in the order of time, as in data/*.txt of the
-public code of S3-Rec (RUCAIBox/CIKM2020-S3Rec on GitHub, commit 2a81540): Amazon Beauty, Sports and
-Toys, LastFM, Yelp. The last item of a user is held out and the others are seen. OUTPUT, by default
-results/catalogues, gets the ranks of up to 6,040 users for each catalogue and recommender, from
-which `make estimators` makes its table of other catalogues. Neither data nor ranks are committed.
+    python -m benchmarks.archive.catalogues FOLDER [OUTPUT]
+
+Ten minutes. FOLDER holds a text file for each catalogue, a line for each user: the user, then items
+in the order of time, as in data/*.txt of the public code of S3-Rec (RUCAIBox/CIKM2020-S3Rec on
+GitHub, commit 2a81540): Amazon Beauty, Sports and Toys, LastFM, Yelp. The last item of a user is
+held out and the others are seen. OUTPUT, by default results/catalogues, gets the ranks of up to
+6,040 users for each catalogue and recommender, from which `make measure PAGE=estimators` makes its
+tables of other catalogues. Neither data nor ranks are committed.
 """
 
 import sys
@@ -21,7 +23,7 @@ from implicit.nearest_neighbours import BM25Recommender, CosineRecommender
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 MOST_USERS = 6040
 BATCH = 500
 SEED = 0

@@ -1,4 +1,4 @@
-"""Of which shape the true ranks of real recommenders are; `make shapes`.
+"""Of which shape the true ranks of real recommenders are; `make measure PAGE=shapes`.
 
 Writes docs/measured/shapes.md. Users are counted in blocks of ranks; the factor of a recommender is
 the greatest density of a block over that of an earlier one. Chance makes it exceed 1, so it is
@@ -16,7 +16,7 @@ from sampled_metrics import InputWarning, Ranks
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics_study.tables import markdown
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results/reference"
 RECOMMENDERS = {
     "ml-1m": ("ranks", ("X", "Y", "Z")),
@@ -45,7 +45,7 @@ NEGATIVES, NEAR_TOP = 100, 5  # the shape is assumed down to rank 5 n/m
 DRAWS = 1000
 ABOUT = """# Of which shape true ranks are
 
-`make shapes` writes this page. Ranges assume a shape of the distribution of true
+`make measure PAGE=shapes` writes this page. Ranges assume a shape of the distribution of true
 ranks: that near the top no rank is more than so many times as likely as any before it, once for
 `non-increasing`. Here the factor of real recommenders: the greatest density of users in a block of
 ranks over that in an earlier block. Blocks are 1, 2, 3-4, 5-8, 9-12, 13-16, 17-24, 25-32 and so on,

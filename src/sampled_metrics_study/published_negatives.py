@@ -1,6 +1,7 @@
 """What published negatives say of published models: the numbers of docs/notebooks/gallery.py.
 
-    MOVIELENS_ARCHIVE=ml-1m.zip python benchmarks/gallery.py
+    MOVIELENS_ARCHIVE=ml-1m.zip \
+        python -m sampled_metrics_study.published_negatives
 
 Reads what `sampled_metrics_study.ncf` leaves in results/ncf, trains X, Y and Z of
 the paper, and writes to results/reference/ncf: ranks among the published negatives
@@ -23,6 +24,7 @@ from sampled_metrics.ranks.data import rank
 from sampled_metrics_study.data.split import Split
 from sampled_metrics_study.paper import REFERENCE, ROOT, Paper, read_paper
 from sampled_metrics_study.recommenders import create
+from sampled_metrics_study.recommenders.factors import ALS, ALSSettings
 from sampled_metrics_study.recommenders.ranking import read_scores
 
 SCORES = ROOT / "results/ncf"
@@ -61,8 +63,8 @@ class Scored:
 def read_negatives(path: Path, split: Split) -> Negatives:
     """Read `user_id` and `item_id` of the published negatives."""
     table = pd.read_csv(path)
-    user = pd.Index(split.evaluated_ids).get_indexer(table["user_id"])
-    item = pd.Index(split.item_ids).get_indexer(table["item_id"])
+    user = pd.Index(split.evaluated_ids).get_indexer(pd.Index(table["user_id"]))
+    item = pd.Index(split.item_ids).get_indexer(pd.Index(table["item_id"]))
     if min(user.min(), item.min()) < 0:
         raise SystemExit(f"{path}: users or items that the split does not have")
     return Negatives(table, user.astype(np.int64), item.astype(np.int64))
@@ -129,7 +131,7 @@ def order_table(recommenders: Mapping[str, Scored], split: Split) -> pd.DataFram
     """
     known = {name: exact(recommender) for name, recommender in recommenders.items()}
     scores = {name: recommender.scores for name, recommender in recommenders.items()}
-    small = create("als", SMALL).fit(split.seen)
+    small = ALS(ALSSettings.model_validate(SMALL)).fit(split.seen)
     on_budget = sm.evaluate_on_budget(
         scores,
         METRICS,

@@ -1,6 +1,6 @@
-"""How often the range of printed numbers holds the exact HR@10; `make coverage-reported`.
+"""How often the range of printed numbers holds the exact HR@10; `make measure PAGE=reported`.
 
-    python benchmarks/reported.py [--experiments N] [--recommenders NAME ...] [--output FILE]
+    python -m benchmarks.archive.reported [--experiments N] [--recommenders NAME ...]
 
 Draws users from those of a recommender, and negatives for them, prints sampled metrics to four
 decimals, and asks for the range. Writes docs/measured/reported.md.
@@ -22,7 +22,7 @@ from sampled_metrics._base.arrays import Int, generator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics_study.tables import markdown
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results/reference"
 NAMES = {
     "MovieLens 1M": [FOLDER / f"ranks/{name}.parquet" for name in "XYZ"],
@@ -106,8 +106,8 @@ def main() -> None:
         f"How often, in percent of {options.experiments} experiments, the range that `reported` "
         "computes, at 95 %, from sampled metrics\nprinted to four decimals holds the exact HR@10 "
         "of the population of users; in brackets how often the numbers\nwere refused. Users are "
-        "drawn with replacement, negatives without. `make coverage-reported` writes this page;\n"
-        f"{cpu} s of CPU time.\n\n"
+        "drawn with replacement, negatives without. `make measure PAGE=reported` writes this\n"
+        f"page; {cpu} s of CPU time.\n\n"
     )
     options.output.write_text(f"{text}{markdown(pd.DataFrame(rows))}\n", encoding="utf-8")
 

@@ -1,9 +1,9 @@
-"""What an evaluation by a language model can say; `make llm` writes the tables of docs/llm.md.
+"""What an evaluation by a language model can say.
 
-One made-up recommender is evaluated against m of 9,999 random items, its ranks as likely in any
-equal step of their logarithm, and HR@1, HR@5 and HR@10 are printed as far as k is at most m. For
-the budgets users like latent factors and popular items; the proxy knows the popularity only, or
-noisy factors as well.
+Writes the tables of docs/llm.md. One made-up recommender is evaluated against m of 9,999 random
+items, its ranks as likely in any equal step of their logarithm, and HR@1, HR@5 and HR@10 are
+printed as far as k is at most m. For the budgets users like latent factors and popular items; the
+proxy knows the popularity only, or noisy factors as well.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from benchmarks.markdown import write_table
 from sampled_metrics import evaluate, evaluate_on_budget, reported
 
-PAGE = Path(__file__).parents[1] / "docs/llm.md"
+PAGE = Path(__file__).parents[2] / "docs/llm.md"
 ITEMS = 10_000
 USERS = (200, 1_000, 10_000)
 NEGATIVES = (4, 9, 19, 99, 999)

@@ -1,6 +1,6 @@
 """How wide the intervals of a budget are with good, weak and useless proxies, on made-up data.
 
-    python benchmarks/proxies.py [--runs N] [--budget N]
+    python -m benchmarks.archive.proxies [--runs N] [--budget N]
 
 Writes docs/measured/proxies.md. Users and items have vectors; the recommender sees their products
 through noise, and so does a good proxy. The runs differ in the random numbers of the evaluation.
@@ -25,7 +25,7 @@ from sampled_metrics._base.arrays import Float, generator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics_study.tables import markdown
 
-PAGE = Path(__file__).parents[1] / "docs/measured/proxies.md"
+PAGE = Path(__file__).parents[2] / "docs/measured/proxies.md"
 USERS, ITEMS, FACTORS, SEEN = 943, 1682, 6, 60
 METRICS = ("recall@10", "ndcg@10", "ap")
 NOISE = {"good": 0.5, "middling": 3.0, "weak": 12.0}
@@ -34,7 +34,7 @@ RUNS_OF_JOB = 10
 ROUNDING = 1e-12
 ABOUT = """# What a proxy is worth
 
-`python benchmarks/proxies.py` writes this page. {users:,} made-up users, {items:,} items,
+`make measure PAGE=proxies` writes this page. {users:,} made-up users, {items:,} items,
 {budget:g} scores per user, {runs} runs of each row. `helps`: percent of runs in which the first
 scores showed that the proxy helps. `half`: half of the 95 % interval, divided by the exact metric,
 on average; `held`: percent of intervals that hold the exact metric; Recall@10, NDCG@10 and AP

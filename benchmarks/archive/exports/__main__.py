@@ -1,0 +1,30 @@
+"""Make the exports of RecTools and RecBole again, and compare them with those of the tests.
+
+`python -m benchmarks.archive.exports` installs each package (PyTorch) in an environment of its own
+and writes to results/exports.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.environments import python_with
+
+ROOT = Path(__file__).resolve().parents[3]
+HERE = Path(__file__).parent
+PACKAGES = ("rectools", "recbole")
+
+
+def main() -> None:
+    """Make and compare the exports of both packages."""
+    for name in PACKAGES:
+        python = python_with(name, "--requirement", str(HERE / f"{name}.txt"))
+        made = ROOT / "results/exports" / name
+        expected = ROOT / "tests/golden/peers" / name
+        subprocess.run([python, str(HERE / f"export_{name}.py"), str(made)], check=True)
+        compare = [sys.executable, str(HERE / "compare.py"), str(made), str(expected)]
+        subprocess.run(compare, check=True)
+
+
+if __name__ == "__main__":
+    main()
