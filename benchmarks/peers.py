@@ -29,13 +29,12 @@ PAGE = ROOT / "results/reference/peers.md"
 K = 10
 N_USERS, N_ITEMS, N_DIMENSIONS, N_SEEN = 6040, 3706, 16, 165
 N_NEGATIVES = REPETITIONS = 100
-EXPORTS = ROOT / "benchmarks/archive/exports"  # with the versions of two packages
 REQUIREMENTS = {
     "cornac": ("cornac",),
     "ranx": ("ranx",),
     "pytrec_eval": ("pytrec-eval-terrier",),
-    "rectools": ("--requirement", str(EXPORTS / "rectools.txt")),
-    "recbole": ("--requirement", str(EXPORTS / "recbole.txt")),
+    "rectools": ("--requirement", str(ROOT / "benchmarks/archive/exports/rectools.txt")),
+    "recbole": ("--requirement", str(ROOT / "tests/recbole/requirements.txt")),
 }
 RUNS = 5
 ENOUGH = 10.0  # seconds, after which no run is started

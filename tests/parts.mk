@@ -58,7 +58,7 @@ test-engines: tests/engines/requirements.txt requirements.lock
 	  $$(grep -l 'torch\|ml_dtypes\|dask\|pyspark' tests/unit/test_*.py)
 
 # The metric for RecBole in the released package, and the documentation's loop of PyTorch.
-test-recbole: benchmarks/exports/recbole.txt pyproject.toml
+test-recbole: tests/recbole/requirements.txt pyproject.toml
 	$(PYTHON) -m venv --clear .venv-recbole
 	.venv-recbole/bin/python -m pip install --quiet --requirement $< pytest "pyarrow<24" "sampled-metrics @ file://$(CURDIR)"
 	PYTHONPATH="$(CURDIR)/src" .venv-recbole/bin/python -m pytest -q -c /dev/null --rootdir . --noconftest -p no:cacheprovider tests/recbole
@@ -71,8 +71,8 @@ test-cluster: $(INSTALLED)
 # Before a release: change the code in SAMPLE places drawn by SEED, one at a time, and show what no test notices.
 SAMPLE ?= 160
 SEED ?= 0
-MODULE ?= # of this module only, below src/
-TESTS ?= # that are to notice the changes, below tests
+MODULE ?= # of these modules only, below src/
+TESTS ?= # paths of the tests that are to notice the changes; all where none is named
 mutants: $(INSTALLED)
 	$(PYTHON) -m venv --clear .venv-mutants
 	.venv-mutants/bin/python -m pip install --quiet --requirement tests/mutants/requirements.txt

@@ -12,13 +12,16 @@ from benchmarks.environments import python_with
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).parent
-PACKAGES = ("rectools", "recbole")
+REQUIREMENTS = {
+    "rectools": HERE / "rectools.txt",
+    "recbole": ROOT / "tests/recbole/requirements.txt",
+}
 
 
 def main() -> None:
     """Make and compare the exports of both packages."""
-    for name in PACKAGES:
-        python = python_with(name, "--requirement", str(HERE / f"{name}.txt"))
+    for name, requirements in REQUIREMENTS.items():
+        python = python_with(name, "--requirement", str(requirements))
         made = ROOT / "results/exports" / name
         expected = ROOT / "tests/golden/peers" / name
         subprocess.run([python, str(HERE / f"export_{name}.py"), str(made)], check=True)

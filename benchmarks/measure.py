@@ -1,0 +1,341 @@
+"""Measure the numbers of pages of the documentation again, and list the pages that are stale.
+
+    python -m benchmarks.measure PAGE ...
+    python -m benchmarks.measure --list
+
+A page records in its last line the digest of the code that it was measured with: the scripts of the
+page and all modules of this repository that they import, without comments and docstrings. It is
+stale if that code has another digest now, or if nothing is recorded.
+"""
+
+import argparse
+import ast
+import hashlib
+import io
+import os
+import re
+import resource
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.markdown import markdown
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = (ROOT / "src", ROOT)  # where modules of the repository are
+RECORD = re.compile(r"\n*<!-- measured with code ([0-9a-f]{12}) -->\n")
+ARCHIVE = "MOVIELENS_ARCHIVE"
+STUDY = tuple(sorted(str(path) for path in (ROOT / "workflow/scripts").glob("*.py")))
+Step = tuple[str, ...]  # a module and its arguments, or `make` and its targets
+
+
+class Page(NamedTuple):
+    """A page of numbers and what measures them."""
+
+    path: str
+    minutes: float  # of processor time
+    steps: tuple[Step, ...]
+    also: tuple[str, ...] = ()  # modules that steps start in other processes, and data they read
+    needs_archive: bool = False
+
+
+def archived(name: str, *arguments: str) -> tuple[Step, ...]:
+    """One step that runs a script of the archive."""
+    return ((f"benchmarks.archive.{name}", *arguments),)
+
+
+COVERAGE = (
+    *("benchmarks.coverage", "--experiments", "400", "--expectations", "2000"),
+    *("--users", "1000", "--shapes", "non-increasing", "--negatives", "10", "100", "500"),
+    *("--populations", "Z", "100K BPR", "100K BM25", "GMF"),
+)
+LEDGER = (
+    *("sampled_metrics_study.claims.ledger", "results", "results/reference"),
+    "results/reference/claims.md",
+)
+COMMAND = ("sampled_metrics.__main__",)
+PAGES = {
+    "speed": Page("docs/measured/speed.md", 2, (("benchmarks.speed",),), COMMAND),
+    "cores": Page("docs/measured/cores.md", 3, (("benchmarks.cores",),)),
+    "peers": Page("results/reference/peers.md", 30, (("benchmarks.peers",),)),
+    "coverage": Page("results/reference/coverage.md", 22, (COVERAGE,)),
+    "outside": Page(
+        "docs/measured/outside.md",
+        95,
+        (("benchmarks.outside", "--experiments", "200"),),
+    ),
+    "estimators": Page(
+        "docs/measured/estimators.md",
+        30,
+        (("benchmarks.estimators",), ("benchmarks.quoting",)),
+    ),
+    "verdicts": Page(
+        "results/reference/verdicts.md",
+        4,
+        (("benchmarks.verdicts", "--seeds", "5"),),
+    ),
+    "literature": Page(
+        "docs/measured/literature.md",
+        2,
+        (("benchmarks.literature",),),
+        also=("config/literature.csv", "config/sources.csv"),
+    ),
+    "plan": Page("docs/measured/plan.md", 5, archived("plans")),
+    "power": Page("docs/measured/power.md", 2, archived("power", "--experiments", "50")),
+    "proxies": Page("docs/measured/proxies.md", 1, archived("proxies", "--runs", "40")),
+    "reported": Page("docs/measured/reported.md", 6, archived("reported")),
+    "shapes": Page("docs/measured/shapes.md", 0.1, archived("shapes")),
+    "check": Page("docs/check.md", 1, archived("check")),
+    "llm": Page("docs/llm.md", 1, archived("llm")),
+    "scale": Page("docs/measured/scale.md", 60, archived("large"), STUDY),
+    "orders": Page(
+        "results/reference/beyond/README.md",
+        6,
+        archived("price"),
+        needs_archive=True,
+    ),
+    "audit": Page(
+        "results/reference/audit.md",
+        7,
+        (("sampled_metrics_study.audit",),),
+        needs_archive=True,
+    ),
+    "future": Page(
+        "docs/measured/future.md",
+        0.1,
+        (("sampled_metrics_study.audit", "future"),),
+        needs_archive=True,
+    ),
+    "claims": Page(
+        "results/reference/claims.md",
+        1,
+        (("make", "reproduce"), LEDGER),
+        STUDY,
+        needs_archive=True,
+    ),
+    "scorecard": Page(
+        "results/reference/scorecard.md",
+        3,
+        (("make", "reference"),),
+        STUDY,
+        needs_archive=True,
+    ),
+}
+
+
+def file_of(module: str) -> Path | None:
+    """Find the file of a module of this repository."""
+    for folder in FOLDERS:
+        place = folder / module.replace(".", "/")
+        for path in (place.with_suffix(".py"), place / "__init__.py"):
+            if path.is_file():
+                return path
+    return None
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def nodes_at_run_time(node: ast.AST) -> Iterator[ast.AST]:
+    """Walk through a tree, without what is imported for types only."""
+    for child in ast.iter_child_nodes(node):
+        if not is_for_types(child):
+            yield child
+            yield from nodes_at_run_time(child)
+
+
+@cache
+def lazy_names(path: Path) -> dict[str, str]:
+    """Modules of the names that a package imports when they are first used.
+
+    It imports them for types as well.
+    """
+    modules = {}
+    for block in filter(is_for_types, tree_of(path).body):
+        for node in ast.walk(block):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                modules |= {alias.name: node.module for alias in node.names}
+    return modules
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Names of the modules that a file imports, and perhaps of some of their attributes."""
+    packages = {}
+    nodes = list(nodes_at_run_time(tree_of(path)))
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+            packages |= {alias.asname or alias.name: alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                yield from (node.module, f"{node.module}.{alias.name}")
+                yield from module_of(node.module, alias.name)
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield from module_of(packages.get(node.value.id, ""), node.attr)
+
+
+def module_of(package: str, name: str) -> Iterator[str]:
+    """The module of a name that a package imports when it is first used."""
+    path = file_of(package) if package else None
+    if path is not None and name in lazy_names(path):
+        yield lazy_names(path)[name]
+
+
+def files_of(entries: tuple[str, ...]) -> set[Path]:
+    """Find all files that modules, scripts or data files come to, those they import included."""
+    waiting = list(entries)
+    found: set[Path] = set()
+    while waiting:
+        name = waiting.pop()
+        path = ROOT / name if "/" in name else file_of(name)
+        if path is None or path in found:
+            continue
+        found.add(path)
+        if path.suffix != ".py":
+            continue
+        if "/" not in name and "." in name:
+            waiting.append(name.rpartition(".")[0])  # its package
+        waiting += imported(path)
+    packages = {path.parent for path in found if path.name == "__init__.py"}
+    return found | {path for package in packages for path in data_of(package)}
+
+
+def data_of(package: Path) -> Iterator[Path]:
+    """Templates and tables of a package."""
+    for path in package.rglob("*"):
+        is_of_package = not any(
+            (folder / "__init__.py").exists()
+            for folder in path.parents
+            if package in folder.parents
+        )
+        is_code = path.suffix in (".py", ".pyc", ".typed")
+        if is_of_package and path.is_file() and not is_code:
+            yield path
+
+
+def code_of(path: Path) -> bytes:
+    """Read a file; without comments, docstrings and empty lines if it is of Python."""
+    if path.suffix != ".py":
+        return path.read_bytes()
+    text = path.read_text("utf-8")
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+            docstring = node.body[0]
+            for row in range(docstring.lineno - 1, docstring.end_lineno or docstring.lineno):
+                lines[row] = ""
+    return "\n".join(line.rstrip() for line in lines if line.strip()).encode()
+
+
+def digest_of(page: Page) -> str:
+    """Digest of the code and tables that the numbers of a page come from."""
+    modules = tuple(module for module, *_ in page.steps if module != "make")
+    digest = hashlib.sha256(repr(page.steps).encode())
+    for path in sorted(files_of((*modules, *page.also))):
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + code_of(path) + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def recorded_in(page: Page) -> str:
+    """Digest that a page records; nothing if there is none."""
+    found = RECORD.search((ROOT / page.path).read_text("utf-8"))
+    return found[1] if found else ""
+
+
+def record(page: Page, digest: str) -> None:
+    """Write the digest as the last line of a page."""
+    path = ROOT / page.path
+    text = RECORD.sub("\n", path.read_text("utf-8")).rstrip("\n")
+    path.write_text(f"{text}\n\n<!-- measured with code {digest} -->\n", encoding="utf-8")
+
+
+def state_of(page: Page) -> str:
+    """Whether a page is stale, and why."""
+    digest = recorded_in(page)
+    if not digest:
+        return "stale: its code is not recorded"
+    return "current" if digest == digest_of(page) else "stale: its code has changed"
+
+
+def command_of(step: Step) -> str:
+    """How to call a step."""
+    module, *arguments = step
+    words = [f'"{word}"' if " " in word else word for word in arguments]
+    return " ".join([module if module == "make" else f"python -m {module}", *words])
+
+
+def script_of(step: Step) -> str:
+    """Name of the module of a step, or the command of make."""
+    return " ".join(step) if step[0] == "make" else step[0]
+
+
+def rows() -> list[dict[str, str]]:
+    """A row for each page: its name, file, scripts and minutes."""
+    return [
+        {
+            "page": name,
+            "file": page.path,
+            "scripts": ", ".join(map(script_of, page.steps)),
+            "minutes": f"{page.minutes:g}",
+        }
+        for name, page in PAGES.items()
+    ]
+
+
+def measure(name: str) -> None:
+    """Run the scripts of a page, and record the code that they ran."""
+    page = PAGES[name]
+    digest = digest_of(page)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for step in page.steps:
+        print(command_of(step), flush=True)
+        module, *arguments = step
+        command = [module] if module == "make" else [sys.executable, "-m", module]
+        done = subprocess.run([*command, *arguments], cwd=ROOT, check=False)
+        if done.returncode:
+            sys.exit(f"{name}: {command_of(step)} ended with exit status {done.returncode}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    record(page, digest)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(f"{page.path}: {cpu:.0f} s of processor time, with code {digest}")
+
+
+def main() -> None:
+    """Measure pages, or list them."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.measure", description=__doc__)
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=", ".join(PAGES))
+    parser.add_argument("--list", action="store_true", help="list pages, and which are stale")
+    options = parser.parse_args()
+    if options.list:
+        listed = zip(rows(), PAGES.values(), strict=True)
+        print(markdown([row | {"state": state_of(page)} for row, page in listed]))
+        return
+    if not options.pages:
+        sys.exit(f"no page is named; choose from {', '.join(PAGES)}")
+    for name in options.pages:
+        if name not in PAGES:
+            sys.exit(f"{name}: not a page; choose from {', '.join(PAGES)}")
+        if PAGES[name].needs_archive and not os.environ.get(ARCHIVE):
+            sys.exit(f"{name}: needs MovieLens 1M; set {ARCHIVE}=/path/to/ml-1m.zip")
+    for name in options.pages:
+        measure(name)
+
+
+if __name__ == "__main__":
+    main()
