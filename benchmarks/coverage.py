@@ -104,7 +104,7 @@ def populations() -> dict[str, Simulated]:
     ends, x, published = power(0.2), Ranks.read(REFERENCE / "ranks/X.parquet"), {}
     for name, population in recommenders("ncf").items():
         path = REFERENCE / f"ncf/{name}.sampled.parquet"
-        ranks = SampledRanks.read(path, 99).sampled_ranks
+        ranks = SampledRanks.read(path).sampled_ranks
         published[f"{name}, published"] = population._replace(published=ranks)
     return {
         **recommenders("ranks"),

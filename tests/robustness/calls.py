@@ -1,0 +1,314 @@
+"""Every public function and constructor, with arguments from which it returns."""
+
+import inspect
+from functools import partial
+
+import numpy as np
+
+import sampled_metrics as sm
+from tests.robustness.values import (
+    AMONG,
+    DRAWN,
+    HELD,
+    ITEMS,
+    LISTS,
+    PAIRS,
+    RANKS,
+    SAMPLED,
+    SCORES,
+    SEEN,
+    TEST,
+    TRAIN,
+    TWO,
+    USERS,
+    M,
+)
+
+# They take what other functions of the package return.
+INTERNAL = {"Ranks.of_counts", "SampledRanks.from_counts"}
+
+
+def public_names():
+    """Functions of the package, and constructors of its classes; warnings and errors are none."""
+    names = []
+    for name in sm.__all__:
+        value = getattr(sm, name)
+        if inspect.isclass(value) and issubclass(value, Exception):
+            continue
+        names.append(name)
+        if inspect.isclass(value):
+            methods = inspect.getmembers(value, inspect.ismethod)
+            names += [f"{name}.{each}" for each, _ in methods if each[0] != "_"]
+    return [name for name in names if name not in INTERNAL]
+
+
+def rank_batches(metrics, n_items, missing, confidence, scores, positive, users):
+    """Rank two batches by meters, and put them together."""
+    meters = []
+    for _ in range(2):
+        meter = sm.RankMeter(
+            metrics, n_items=n_items, missing=missing, confidence=confidence
+        )
+        meter.update(scores, positive, users=users)
+        meters.append(meter)
+    meters[0].merge(meters[1]).ranks()
+    return meters[0].compute()
+
+
+def rank_negatives(metrics, n_items, n_negatives, sampling, ranks, users):
+    """Take in sampled ranks by a meter."""
+    meter = sm.RankMeter(
+        metrics, n_items=n_items, n_negatives=n_negatives, sampling=sampling
+    )
+    meter.update(ranks=ranks, users=users)
+    return meter.compute()
+
+
+def read_records(kind, records, path):
+    """Write records to a file, and read them again."""
+    records.write(path)
+    return kind.read(path)
+
+
+def cases():
+    """Names, functions and arguments, made anew for each call."""
+    vectors = np.random.default_rng(0)
+    users, items = vectors.normal(size=(USERS, 4)), vectors.normal(size=(ITEMS, 4))
+    full = {"metrics": "recall@3", "relevant": HELD, "seen": SEEN}
+    lists = {"data": LISTS, "metrics": "recall@3", "relevant": TEST, "seen": TRAIN}
+    few = {"metrics": "auc", "estimators": "sampled", "n_items": 99}
+    budget = {"metrics": "hr@1", "relevant": HELD, "seen": SEEN, "budget": 20.0}
+    printed = {"printed": {"HR@10": 0.5}, "metrics": "HR@10", "n_items": 99}
+    rows = [
+        {
+            "n_items": 99,
+            "n_negatives": 20,
+            "n_users": 50,
+            "HR@1": "0.2",
+            "HR@5": "0.5",
+        }
+    ]
+    whole = LISTS.assign(
+        label=(LISTS["item_id"] == np.repeat(HELD, ITEMS)).astype(int)
+    )
+    top = np.argsort(-SCORES, axis=1)
+    ranks = sm.Ranks([9, 9], [1, 2], [0, 0])
+    sampled = sm.SampledRanks([1, 2], 50, 9)
+    both = {"ranks": np.array([1, 2, 5]), "users": [1, 2, 3]}
+    return [
+        ("evaluate", sm.evaluate, {"data": SCORES, **full, "confidence": 0.9}),
+        ("evaluate", sm.evaluate, {**lists, "complete": True, "min_relevance": 0.0}),
+        (
+            "evaluate",
+            sm.evaluate,
+            {"data": RANKS, "metrics": "auc", "n_items": ITEMS},
+        ),
+        (
+            "values_by_user",
+            sm.values_by_user,
+            {"data": SCORES, **full, "ties": "random", "seed": 1},
+        ),
+        (
+            "correct",
+            sm.correct,
+            {"data": AMONG, **few, "positive": 0, "ties": "random", "sampling": None},
+        ),
+        ("correct", sm.correct, {"data": PAIRS, **few, "seed": 0, "shape": 1.5}),
+        ("correct", sm.correct, {"data": SAMPLED, **few, "n_negatives": M}),
+        ("compare", sm.compare, {"data": TWO, **full, "correction": "holm"}),
+        (
+            "compare",
+            sm.compare,
+            {"data": {"A": AMONG, "B": AMONG[::-1]}, **few, "positive": 0},
+        ),
+        (
+            "report",
+            sm.report,
+            {"data": TWO, **full, "path": "page.html", "ties": "expected"},
+        ),
+        (
+            "rank",
+            sm.rank,
+            {
+                "score": SCORES,
+                "seen": SEEN,
+                "relevant": HELD,
+                "users": None,
+                "items": None,
+            },
+        ),
+        (
+            "draw_sampled_ranks",
+            sm.draw_sampled_ranks,
+            {"ranks": ranks, "m": 3, "rng": vectors},
+        ),
+        (
+            "reported",
+            sm.reported,
+            {**printed, "n_negatives": 20, "n_users": 50, "runs": 1},
+        ),
+        ("check", sm.check, {"table": rows, "metric": "hit@5", "n_items": None}),
+        (
+            "plan",
+            sm.plan,
+            {
+                "a": RANKS,
+                "b": RANKS[::-1],
+                "metrics": "auc",
+                "n_items": ITEMS,
+                "sizes": [2, 5],
+            },
+        ),
+        (
+            "plan",
+            sm.plan,
+            {"effect": 0.1, "value": 0.3, "n_items": 99, "n_users": 50},
+        ),
+        (
+            "negatives",
+            sm.negatives,
+            {
+                "relevant": TEST,
+                "seen": TRAIN,
+                "n_negatives": 3,
+                "items": None,
+                "seed": 0,
+            },
+        ),
+        (
+            "check_negatives",
+            sm.check_negatives,
+            {"negatives": DRAWN, "relevant": TEST, "seen": TRAIN, "items": None},
+        ),
+        (
+            "evaluate_on_budget",
+            sm.evaluate_on_budget,
+            {
+                "recommender": SCORES,
+                **budget,
+                "proxy": "popularity",
+                "candidates": None,
+            },
+        ),
+        ("rmse", sm.rmse, {"true": [1.0, 2.0], "predicted": [1.5, 2.5]}),
+        ("mae", sm.mae, {"true": [1.0, 2.0], "predicted": [1.5, 2.5]}),
+        (
+            "Ranks",
+            sm.Ranks,
+            {
+                "n_candidates": [9, 9],
+                "n_better": [1, 2],
+                "n_tied": [0, 0],
+                "users": ["a", "b"],
+            },
+        ),
+        ("Ranks.concatenate", sm.Ranks.concatenate, {"parts": [ranks, ranks]}),
+        (
+            "Ranks.from_factors",
+            sm.Ranks.from_factors,
+            {
+                "user_vectors": users,
+                "item_vectors": items,
+                "relevant": HELD,
+                "seen": SEEN,
+            },
+        ),
+        (
+            "Ranks.from_function",
+            sm.Ranks.from_function,
+            {
+                "score": lambda users: SCORES[users],
+                "relevant": HELD,
+                "n_items": ITEMS,
+                "seen": SEEN,
+            },
+        ),
+        (
+            "Ranks.from_lists",
+            sm.Ranks.from_lists,
+            {"recommended": LISTS, "relevant": TEST, "seen": TRAIN, "complete": True},
+        ),
+        (
+            "Ranks.from_pairs",
+            sm.Ranks.from_pairs,
+            {"pairs": whole, "min_relevance": 0.0},
+        ),
+        ("Ranks.from_ranks", sm.Ranks.from_ranks, {"ranks": RANKS, "n_items": ITEMS}),
+        (
+            "Ranks.from_scores",
+            sm.Ranks.from_scores,
+            {"scores": SCORES, "relevant": HELD, "seen": SEEN, "up_to": None},
+        ),
+        (
+            "Ranks.from_table",
+            sm.Ranks.from_table,
+            {
+                "table": {"n_candidates": [9], "n_better": [1], "n_tied": [0]},
+                "n_items": None,
+            },
+        ),
+        (
+            "Ranks.from_top_k",
+            sm.Ranks.from_top_k,
+            {"ids": top, "relevant": HELD, "scores": None, "users": None},
+        ),
+        (
+            "Ranks.read",
+            partial(read_records, sm.Ranks, ranks),
+            {"path": "ranks.parquet"},
+        ),
+        (
+            "SampledRanks",
+            sm.SampledRanks,
+            {
+                "sampled_ranks": [1, 2],
+                "n_items": 50,
+                "n_negatives": 9,
+                "users": [3, 4],
+            },
+        ),
+        (
+            "SampledRanks.from_pairs",
+            sm.SampledRanks.from_pairs,
+            {"pairs": PAIRS, "n_items": 99, "missing": "refuse"},
+        ),
+        (
+            "SampledRanks.from_scores",
+            sm.SampledRanks.from_scores,
+            {"scores": AMONG, "positive": 0, "n_items": 99, "seed": 0},
+        ),
+        (
+            "SampledRanks.from_table",
+            sm.SampledRanks.from_table,
+            {"table": {"sampled_rank": [1, 2]}, "n_items": 50, "n_negatives": 9},
+        ),
+        (
+            "SampledRanks.read",
+            partial(read_records, sm.SampledRanks, sampled),
+            {"path": "sampled.parquet"},
+        ),
+        (
+            "RankMeter",
+            rank_batches,
+            {
+                "metrics": "recall@3",
+                "n_items": None,
+                "missing": "refuse",
+                "confidence": 0.9,
+                "scores": SCORES,
+                "positive": HELD,
+                "users": None,
+            },
+        ),
+        (
+            "RankMeter",
+            rank_negatives,
+            {
+                "metrics": "auc",
+                "n_items": 50,
+                "n_negatives": 9,
+                "sampling": None,
+                **both,
+            },
+        ),
+    ]
