@@ -93,7 +93,9 @@ def changed_call(seed, number):
     names = chooser.sample(
         sorted(arguments), min(chooser.choice([0, 1, 1, 2]), len(arguments))
     )
-    wrong = list(values()) if names else []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of matrices of numpy
+        wrong = list(values()) if names else []
     for argument in names:
         arguments[argument] = chooser.choice(wrong)
     return name, function, arguments, names

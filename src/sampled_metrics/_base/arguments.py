@@ -125,7 +125,11 @@ def require_same(
     name: str, option: ArrayLike | None, found_name: str, found: ArrayLike | None
 ) -> None:
     """Raise InputError if an option differs from the value, or the values, in the data."""
-    if option is None or found is None or np.all(np.asarray(found) == option):
+    if option is None or found is None:
+        return
+    expected = np.asarray(option)
+    is_comparable = expected.dtype.kind != "O" and expected.shape in ((), np.shape(found))
+    if is_comparable and np.all(np.asarray(found) == expected):
         return
     values = np.unique(found)
     said = str(values[0])

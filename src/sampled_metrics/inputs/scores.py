@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sampled_metrics._base.arguments import ALL_CORES, check_arguments, threads_of
+from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_function, threads_of
 from sampled_metrics._base.arrays import (
     Array,
     Int,
@@ -96,6 +96,8 @@ def scores_of(data: Any) -> Scores:
 def _of_sparse(data: Any) -> Scores:
     require_sound(data, "scores")
     table = sparse.csr_array(with_numbers_of_scipy(data))
+    if table.ndim != 2:
+        raise InputError(f"scores have shape {table.shape}; expected numbers, users x items")
     return Scores(lambda rows: table[rows].toarray(), table.shape)
 
 
@@ -168,6 +170,11 @@ def function(score: Any, relevant: Any, n_items: int | None = None) -> Scores:
 
     Or one of arrays of users and items, a score for each pair, with the number of items.
     """
+    if not is_function(score):
+        raise InputError(
+            f"score is of type {type(score).__name__}; expected a function of users, or of users "
+            "and items"
+        )
     n_users = n_rows(relevant)
     if takes_pairs(score):
         if n_items is None:

@@ -417,7 +417,11 @@ class Ranks:
         >>> Ranks.concatenate(parts).best_rank
         array([1, 4])
         """
-        given = list(parts)
+        try:
+            given = list(parts)
+        except TypeError:
+            problem = f"parts is of type {type(parts).__name__}; expected a list of {cls.__name__}"
+            raise InputError(problem) from None
         for part in given:
             if not isinstance(part, cls):
                 raise wrong_type("part", part, cls)

@@ -307,17 +307,15 @@ class SampledRanks:
         """
         table = read_table(table, "sampled ranks")
         columns = table.columns
+        if n_negatives is not None:
+            n_negatives = whole_number("n_negatives", n_negatives, 1, MOST_ITEMS)
         m: Any = n_negatives
         items = n_items
         if "n_negatives" in columns:
             m = table.whole("n_negatives", 1, MOST_ITEMS)
             require_same("n_negatives", n_negatives, "n_negatives", m)
         if "sampling" in columns:
-            way, ways = table.codes("sampling")
-            found = str(ways[0])
-            table.refuse("sampling", way > 0, table.ids("sampling"), f"{found}, as in row 1")
-            require_same("sampling", sampling, "sampling", found)
-            sampling = found
+            sampling = _sampling_of(table, sampling)
         most = None
         least = 2
         if m is not None:
@@ -329,12 +327,7 @@ class SampledRanks:
             require_same("n_items", n_items, "n_candidates", items)
         if "repetition" in columns:
             _require_different_repetitions(table)
-        users = None
-        if USER in columns:
-            user, user_ids = table.codes(USER)
-            users = as_numpy(user_ids)[user]
-            if not columns.keys() & {"repetition", ITEM}:
-                _ask_of_duplicates(users)
+        users = _users_of(table)
         several = {USER, ITEM} <= columns.keys()
         return cls._thinned(ranks, m, items, sampling, users, several, seed)
 
@@ -382,6 +375,26 @@ class SampledRanks:
             "sampled_rank": self.sampled_ranks,
         }
         write_parquet(path_of(path), columns)
+
+
+def _users_of(table: Table) -> Ids | None:
+    """Read ids of users; ask if one has several rows and nothing says why."""
+    if USER not in table.columns:
+        return None
+    user, user_ids = table.codes(USER)
+    users = as_numpy(user_ids)[user]
+    if not table.columns.keys() & {"repetition", ITEM}:
+        _ask_of_duplicates(users)
+    return users
+
+
+def _sampling_of(table: Table, option: str | None) -> str:
+    """Read how the negatives were drawn, one way for all rows, which the option must name too."""
+    way, ways = table.codes("sampling")
+    sampling = str(ways[0])
+    table.refuse("sampling", way > 0, table.ids("sampling"), f"{sampling}, as in row 1")
+    require_same("sampling", option, "sampling", sampling)
+    return sampling
 
 
 def _require_different_repetitions(table: Table) -> None:

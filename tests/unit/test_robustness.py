@@ -1,0 +1,89 @@
+"""What `python -m tests.robustness` calls, and how it fails."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from typer.main import get_command
+
+import sampled_metrics as sm
+from sampled_metrics.cli import app
+from tests.conftest import ROOT
+from tests.robustness import fuzz
+from tests.robustness.calls import cases, public_names
+from tests.robustness.commands import COMMANDS
+
+READ_NO_FILE = {"reported", "metrics"}
+
+
+def test_cases_are_all_public_names():
+    assert {name for name, *_ in cases()} == set(public_names())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("place", range(len(cases())))
+def test_case_unchanged_returns(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, function, arguments = cases()[place]
+    function(**arguments)
+
+
+def test_commands_are_all_that_read_files():
+    names = set(get_command(app).commands)
+    assert {words.split()[0] for _, words in COMMANDS} == names - READ_NO_FILE
+
+
+def test_call_is_the_same_each_time():
+    first, second = (fuzz.changed_call(3, 5) for _ in range(2))
+    assert first[0] == second[0]
+    assert first[3] == second[3]
+
+
+def test_type_error_of_the_package_is_raw(monkeypatch):
+    monkeypatch.setattr(fuzz, "is_of_caller", lambda _: False)
+    assert fuzz.outcome(lambda: len(3))[0] == "raw"
+    assert fuzz.outcome(lambda: sm.rmse([1.0], [1.0, 2.0])) == ("refused", "")
+
+
+def test_raw_call_fails_with_the_command_that_repeats_it(monkeypatch, capsys):
+    monkeypatch.setattr(
+        fuzz.ProcessPoolExecutor, "submit", lambda _, __, kind, *___: Done(kind)
+    )
+    assert fuzz.main(["--calls", "1", "--runs", "0", "--seed", "7"]) == 1
+    assert "--repeat calls:7:0" in capsys.readouterr().out
+
+
+class Done:
+    def __init__(self, kind):
+        self.kind = kind
+
+    def result(self):
+        return [(0, "evaluate", "raw", f"evaluate(data): TypeError of {self.kind}")]
+
+
+@pytest.mark.long
+def test_root_is_left_as_it_was():
+    before = sorted(path.name for path in ROOT.iterdir())
+    assert fuzz.main(["--calls", "60", "--runs", "0"]) in (0, 1)
+    assert sorted(path.name for path in ROOT.iterdir()) == before
+
+
+ONE = {"n_candidates": [9], "n_better": [1], "n_tied": [0]}
+MESSAGES = {
+    "parts": lambda: sm.Ranks.concatenate(3),
+    "function": lambda: sm.Ranks.from_function(np.zeros((2, 3)), [0, 1]),
+    "n_negatives": lambda: sm.SampledRanks.from_table(
+        {"sampled_rank": [1]}, n_items=9, n_negatives="3"
+    ),
+    "n_items": lambda: sm.Ranks.from_table(
+        ONE, n_items=pd.DataFrame({"n": [9, 9, 9]})
+    ),
+    "shape": lambda: sm.rank(sparse.coo_array(np.arange(3)), None, [0, 1, 2]),
+}
+
+
+@pytest.mark.parametrize("keyword", MESSAGES)
+def test_wrong_value_is_refused_in_one_line(keyword):
+    with pytest.raises(sm.InputError, match=keyword) as caught:
+        MESSAGES[keyword]()
+    assert "\n" not in str(caught.value)
