@@ -224,6 +224,7 @@ def data_of(package: Path) -> Iterator[Path]:
             yield path
 
 
+@cache
 def code_of(path: Path) -> bytes:
     """Read a file; without comments, docstrings and empty lines if it is of Python."""
     if path.suffix != ".py":
