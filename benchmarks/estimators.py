@@ -3,8 +3,8 @@
 Writes the tables of docs/measured/estimators.md. Recommenders are those of results/reference: the
 two numbers of `likely` were chosen on MovieLens 1M and other data, the rest shows their worth.
 Those of other catalogues are measured where results/catalogues holds them, see
-benchmarks/catalogues.py; else the table on the page stays. Users are drawn with replacement, and
-their negatives without.
+benchmarks/archive/catalogues.py; else the table on the page stays. Users are drawn with
+replacement, and their negatives without.
 """
 
 import sys

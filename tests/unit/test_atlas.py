@@ -261,7 +261,7 @@ def test_committed_atlas_is_of_the_table():
     assert [row["model"] for row in shown] == [row.model for row in rows]
     for of_page, row in zip(shown, rows, strict=True):
         printed = " ".join(f"{name}={text}" for name, text in row.printed.items())
-        assert of_page["printed"] == printed, "make literature"
+        assert of_page["printed"] == printed, "make measure PAGE=literature"
     assert len(page.encode()) <= 250_000
     assert not re.search(r"(src|href)=\"(?!#|data:)", page)  # one file
 

@@ -122,7 +122,7 @@ def get_figures(wildcards):
 
 
 def get_audit(wildcards):
-    """Readings of the paper, as `make audit` measured them."""
+    """Readings of the paper, as `make measure PAGE=audit` measured them."""
     return [own(f"{REFERENCE}/audit.csv")] if STUDY.is_papers_data else []
 
 
