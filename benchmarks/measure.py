@@ -89,8 +89,8 @@ PAGES = {
     "proxies": Page("docs/measured/proxies.md", 1, archived("proxies", "--runs", "40")),
     "reported": Page("docs/measured/reported.md", 6, archived("reported")),
     "shapes": Page("docs/measured/shapes.md", 0.1, archived("shapes")),
-    "check": Page("docs/check.md", 1, archived("check")),
-    "llm": Page("docs/llm.md", 1, archived("llm")),
+    "check": Page("docs/check.md", 1.5, archived("check")),
+    "llm": Page("docs/llm.md", 0.4, archived("llm")),
     "scale": Page("docs/measured/scale.md", 60, archived("large"), STUDY),
     "orders": Page(
         "results/reference/beyond/README.md",
