@@ -37,7 +37,7 @@ class Page(NamedTuple):
     """A page of numbers and what measures them."""
 
     path: str
-    minutes: float  # of processor time
+    minutes: float | None  # of processor time; None if it was not measured
     steps: tuple[Step, ...]
     also: tuple[str, ...] = ()  # modules that steps start in other processes, and data they read
     needs_archive: bool = False
@@ -60,8 +60,8 @@ LEDGER = (
 COMMAND = ("sampled_metrics.__main__",)
 PAGES = {
     "speed": Page("docs/measured/speed.md", 2, (("benchmarks.speed",),), COMMAND),
-    "cores": Page("docs/measured/cores.md", 3, (("benchmarks.cores",),)),
-    "peers": Page("results/reference/peers.md", 30, (("benchmarks.peers",),)),
+    "cores": Page("docs/measured/cores.md", None, (("benchmarks.cores",),)),
+    "peers": Page("results/reference/peers.md", None, (("benchmarks.peers",),)),
     "coverage": Page("results/reference/coverage.md", 22, (COVERAGE,)),
     "outside": Page(
         "docs/measured/outside.md",
@@ -70,7 +70,7 @@ PAGES = {
     ),
     "estimators": Page(
         "docs/measured/estimators.md",
-        30,
+        None,
         (("benchmarks.estimators",), ("benchmarks.quoting",)),
     ),
     "verdicts": Page(
@@ -91,7 +91,7 @@ PAGES = {
     "shapes": Page("docs/measured/shapes.md", 0.1, archived("shapes")),
     "check": Page("docs/check.md", 1.5, archived("check")),
     "llm": Page("docs/llm.md", 0.4, archived("llm")),
-    "scale": Page("docs/measured/scale.md", 60, archived("large"), STUDY),
+    "scale": Page("docs/measured/scale.md", 15, archived("large"), STUDY),
     "orders": Page(
         "results/reference/beyond/README.md",
         6,
@@ -293,7 +293,7 @@ def rows() -> list[dict[str, str]]:
             "page": name,
             "file": page.path,
             "scripts": ", ".join(map(script_of, page.steps)),
-            "minutes": f"{page.minutes:g}",
+            "minutes": "?" if page.minutes is None else f"{page.minutes:g}",
         }
         for name, page in PAGES.items()
     ]
