@@ -38,6 +38,7 @@ from sampled_metrics_study.claims.starts import (
 )
 from sampled_metrics_study.data.split import leave_last_out
 from sampled_metrics_study.experiment import expected_estimates
+from sampled_metrics_study.files import program
 from sampled_metrics_study.paper import REFERENCE, ROOT, Paper, read_paper
 from sampled_metrics_study.recommenders.factors import ALS
 
@@ -423,7 +424,8 @@ def future() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["future"]:
-        future()
-    else:
-        main()
+    with program():
+        if sys.argv[1:] == ["future"]:
+            future()
+        else:
+            main()

@@ -20,6 +20,8 @@ import h5py
 import numpy as np
 import pandas as pd
 
+from sampled_metrics_study.files import program
+
 NEGATIVES = "ml-1m.test.negative"
 PUBLISHED = (
     "it is in the folder Data or Pretrain of github.com/hexiangnan/neural_collaborative_filtering"
@@ -105,4 +107,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with program():
+        main()

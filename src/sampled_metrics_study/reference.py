@@ -25,6 +25,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.files import write_text
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics_study.files import program
 
 MEMBER = "ml-1m/ratings.dat"
 ACCURACY = 1e-6  # of numbers, relative, which another processor may round otherwise
@@ -194,15 +195,16 @@ def rewrite(kind: str, archive: str, output: str) -> None:
 
 
 if __name__ == "__main__":
-    command, *words = sys.argv[1:]
-    if command in ("times", "lines"):
-        rewrite(command, *words)
-    else:
-        commands: dict[str, Any] = {
-            "keep": keep,
-            "gallery": gallery,
-            "schema": schema,
-            "slope": slope,
-            "verify": verify,
-        }
-        commands[command](*map(Path, words))
+    with program():
+        command, *words = sys.argv[1:]
+        if command in ("times", "lines"):
+            rewrite(command, *words)
+        else:
+            commands: dict[str, Any] = {
+                "keep": keep,
+                "gallery": gallery,
+                "schema": schema,
+                "slope": slope,
+                "verify": verify,
+            }
+            commands[command](*map(Path, words))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sampled_metrics import InputError, InputWarning
+from sampled_metrics._base.errors import os_error_line
 from sampled_metrics._base.files import write_text
 from sampled_metrics_study.files import checksum
 
@@ -89,7 +90,10 @@ def step(job: Any) -> Iterator[logging.Logger]:
             yield _log
         lines = [f"{checksum(path)}  {path}\n" for path in job.output]
         write_text(log.with_suffix(".sha256"), "".join(lines))
-    except (InputError, OSError, MemoryError) as error:
+    except OSError as error:
+        _log.error("ERROR: %s", os_error_line(error))
+        sys.exit(2)
+    except (InputError, MemoryError) as error:
         _log.error("ERROR: %s", error)
         sys.exit(2)
 

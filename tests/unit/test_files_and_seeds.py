@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import resource
+import shutil
 import signal
 import stat
 import subprocess
@@ -15,6 +16,7 @@ from threading import Thread
 import numpy as np
 import pytest
 
+import sampled_metrics_study as study
 from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError, InputWarning, ask, reading
 from sampled_metrics._base.files import replacing, write_text
@@ -103,16 +105,119 @@ def test_a_full_disk_is_one_line_with_the_path(tmp_path, monkeypatch, refused):
         assert line.startswith(f"{name}: cannot be written (")
         assert line.endswith("File too large)")
     assert [path.name for path in tmp_path.iterdir()] == ["r.csv"]
-    command = [sys.executable, "-m", "sampled_metrics", "metrics", "--format", "csv"]
+
+
+BARE = {name: value for name, value in os.environ.items() if "PYTHON" not in name}
+
+
+@pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "metrics --format csv",
+        "metrics --format json",
+        "metrics",
+        "--help",
+        "correct --help",
+        "--version",
+        "",
+    ],
+)
+def test_a_full_standard_output_is_one_line(words, unbuffered):
+    command = [sys.executable, "-m", "sampled_metrics", *words.split()]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            command,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=BARE | unbuffered,
         )
     assert done.returncode == 2
     assert (
         done.stderr
         == "standard output: cannot be written (No space left on device)\n"
     )
+
+
+PRINTED = """
+import sys
+from sampled_metrics_study.files import program
+with program():
+    print("a line")
+    sys.exit(1)
+"""
+
+
+@pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}])
+def test_a_full_standard_output_of_a_program_of_the_study(unbuffered):
+    command = [sys.executable, "-c", PRINTED]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=BARE | unbuffered,
+        )
+    assert done.returncode == 2
+    assert (
+        done.stderr
+        == "standard output: cannot be written (No space left on device)\n"
+    )
+
+
+@pytest.mark.parametrize("script", sorted(Path(study.__file__).parent.rglob("*.py")))
+def test_each_program_of_the_study_checks_its_standard_output(script):
+    text = script.read_text("utf-8")
+    if 'if __name__ == "__main__":' in text:
+        assert 'if __name__ == "__main__":\n    with program():' in text
+
+
+@pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}])
+@pytest.mark.parametrize(
+    "command", [["-m", "sampled_metrics", "metrics"], ["-c", PRINTED]]
+)
+def test_a_reader_who_has_left_is_no_error(command, unbuffered):
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as pipe:
+        done = subprocess.run(
+            [sys.executable, *command],
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=BARE | unbuffered,
+        )
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_a_closed_standard_output_is_no_error():
+    command = f"exec {sys.executable} -m sampled_metrics metrics >&-"
+    done = subprocess.run(
+        ["sh", "-c", command],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        env=BARE,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_copy_to_a_full_disk_names_the_target(tmp_path):
+    source, target = tmp_path / "source.zip", tmp_path / "data/target.zip"
+    source.write_bytes(b"0" * 1_000_000)
+    with (
+        full_after(1000),
+        pytest.raises(InputError) as error,
+        replacing(target) as temporary,
+    ):
+        shutil.copyfile(source, temporary)
+    assert str(error.value).startswith(f"{target}: cannot be written (")
+    assert not list(target.parent.iterdir())
 
 
 def test_names_that_look_like_numbers_are_printed_as_they_are():

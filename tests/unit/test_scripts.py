@@ -52,7 +52,11 @@ def log(tmp_path):
         (InputError("wrong", path="a.csv"), "ERROR: a.csv: wrong\n"),
         (
             OSError(28, "No space left on device"),
-            "ERROR: [Errno 28] No space left on device\n",
+            "ERROR: No space left on device\n",
+        ),
+        (
+            OSError(13, "Permission denied", "a.zip"),
+            "ERROR: a.zip: Permission denied\n",
         ),
         (MemoryError("1 GB"), "ERROR: 1 GB\n"),
     ],

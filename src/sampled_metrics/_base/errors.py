@@ -66,6 +66,12 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
+def os_error_line(error: OSError) -> str:
+    """Return the file and the problem, without the number of the error."""
+    place = "" if error.filename is None else f"{error.filename}: "
+    return one_line(f"{place}{error.strerror or error}")
+
+
 def flag(name: str) -> str:
     """Return the option of the command line for an argument of Python."""
     return f"--{name.replace('_', '-')}"

@@ -32,7 +32,8 @@ def replacing(path: Path) -> Iterator[Path]:
         with write(target) as temporary:
             yield temporary
     except OSError as error:
-        place = Path(error.filename or path)
+        # A copy or a new name has two files, of which the second is written.
+        place = Path(error.filename2 or error.filename or path)
         if place != path and place not in target.parents and place.parent != target.parent:
             raise  # another file
         raise InputError(f"cannot be written ({error.strerror})", path=path) from error

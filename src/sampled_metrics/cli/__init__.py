@@ -11,7 +11,14 @@ import typer
 from typer.models import ArgumentInfo
 
 import sampled_metrics
-from sampled_metrics._base.errors import NO_MEMORY, InputError, InputWarning, one_line
+from sampled_metrics._base.errors import (
+    NO_MEMORY,
+    InputError,
+    InputWarning,
+    one_line,
+    os_error_line,
+)
+from sampled_metrics._base.standard_output import standard_output
 from sampled_metrics.cli.draws import app as draws
 from sampled_metrics.cli.files import guard
 from sampled_metrics.cli.rankings import app as rankings
@@ -72,7 +79,8 @@ def main() -> None:
     # A command that is terminated removes its temporary files.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_fail("ended from outside", TERMINATED)))
     try:
-        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        with standard_output():
+            status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except Exception as error:
         status = _fail(*_described(error))
     sys.exit(status)
@@ -87,8 +95,7 @@ def _described(error: Exception) -> tuple[str, int]:
             message = error.format_message().replace("Value error, ", "")
             return " ".join(message.split()), WRONG_INPUT
         case OSError():
-            place = f"{error.filename}: " if error.filename else ""
-            return f"{place}{error.strerror or error}", WRONG_INPUT
+            return os_error_line(error), WRONG_INPUT
         case MemoryError():
             return f"{NO_MEMORY}: {error}", WRONG_INPUT
         case typer.Abort():

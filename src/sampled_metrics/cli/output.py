@@ -64,7 +64,8 @@ def emit_parts(parts: "Parts", output: Path | None, explain: bool = False) -> No
     """Print tables and lines, with explanations if asked to; decided orders bold on a terminal."""
     from sampled_metrics._base.text import text_of
 
-    bold = output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()  # None if it is closed
+    bold = output is None and is_terminal and not os.environ.get("NO_COLOR")
     emit_text(text_of(parts, explain=explain, bold=bold), output)
 
 

@@ -35,7 +35,7 @@ from sampled_metrics_study.figures.figure6 import (
     sample_sizes,
     smallest_from,
 )
-from sampled_metrics_study.files import write_table
+from sampled_metrics_study.files import program, write_table
 from sampled_metrics_study.recommenders import create
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import (
@@ -221,4 +221,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with program():
+        main()
