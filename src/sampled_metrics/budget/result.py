@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Parts, plain, span
 from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.estimates import Estimate
@@ -31,8 +32,8 @@ SURER = 1.3  # times the budget that pays for the least lists on average
 LEAST_RANKED = 15  # audited users with all candidates scored, who show how good the proxy is
 
 
-@dataclass(frozen=True)
-class BudgetResult(Shown):
+@dataclass(frozen=True, eq=False)
+class BudgetResult(Record, Shown):
     """Metrics of one or several recommenders.
 
     Attributes

@@ -23,6 +23,7 @@ from sampled_metrics._base.defaults import (
     Names,
 )
 from sampled_metrics._base.errors import InputWarning, ask, reading
+from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Parts, Right, span
 from sampled_metrics.estimators import (
     DECLARED,
@@ -59,8 +60,8 @@ _SMOOTHING = 30  # steps of the fit that smooths sampled ranks, stopped early as
 _vectors = lru_cache(maxsize=32)(estimator_matrix)  # often the same for all recommenders
 
 
-@dataclass(frozen=True)
-class Corrected:
+@dataclass(frozen=True, eq=False)
+class Corrected(Record):
     """One corrected metric.
 
     Attributes

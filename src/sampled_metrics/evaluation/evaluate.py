@@ -16,6 +16,7 @@ from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.progress import with_bar
+from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Parts, span
 from sampled_metrics.evaluation.results import (
     FLAT,
@@ -40,8 +41,8 @@ TOY = 10  # users; fewer are an example
 _SAMPLE_SIZES = {m + more for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)}
 
 
-@dataclass(frozen=True)
-class Evaluated:
+@dataclass(frozen=True, eq=False)
+class Evaluated(Record):
     """An exact metric, averaged over users.
 
     Attributes

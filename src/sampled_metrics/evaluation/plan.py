@@ -11,6 +11,7 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import integers, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE, Names, Shape
 from sampled_metrics._base.errors import InputError, flag, reading
+from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Parts, Right
 from sampled_metrics.evaluation.deciding import Pair, decision
 from sampled_metrics.evaluation.pairing import paired_users
@@ -37,8 +38,8 @@ _POWER_LAW = (
 )
 
 
-@dataclass(frozen=True)
-class Planned:
+@dataclass(frozen=True, eq=False)
+class Planned(Record):
     """Expected decision of an evaluation with `n_negatives`, None for full rankings.
 
     `probability` says how likely the range of the difference of the exact metrics excludes 0 on the

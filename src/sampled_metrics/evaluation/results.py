@@ -14,6 +14,7 @@ import pandas as pd
 from sampled_metrics._base.arguments import check_arguments, wrong_type
 from sampled_metrics._base.defaults import BUDGET
 from sampled_metrics._base.errors import collected
+from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Explanation, Parts, Rows, html_of, text_of
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -128,8 +129,8 @@ def with_questions(function: Callable[Arguments, Found]) -> Callable[Arguments, 
     return asking
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compared:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Compared(Record):
     """The difference of one metric between recommenders `a` and `b`; fields also as in `Corrected`.
 
     Attributes

@@ -12,6 +12,7 @@ from sampled_metrics._base.arrays import one_thread
 from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE, UNSCORED
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import with_bar
+from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Explanation, Parts, Right, span
 from sampled_metrics.evaluation.results import Results, Row, count
 from sampled_metrics.intervals.ranges import Range
@@ -32,8 +33,8 @@ _QUESTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Checked:
+@dataclass(frozen=True, eq=False)
+class Checked(Record):
     """The check's findings for one row.
 
     Attributes
@@ -81,8 +82,8 @@ class Checked:
         return ", ".join(filter(None, (f"row {self.row}", self.model, self.data_set)))
 
 
-@dataclass(frozen=True)
-class Orders:
+@dataclass(frozen=True, eq=False)
+class Orders(Record):
     """Orders of the rows of one table by an exact metric.
 
     Attributes

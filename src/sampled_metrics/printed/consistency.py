@@ -21,6 +21,7 @@ from math import ceil, floor
 import numpy as np
 from scipy.special import ndtri
 
+from sampled_metrics._base.records import Record
 from sampled_metrics.intervals.kernels import rank_grid
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import parse_measure
@@ -34,8 +35,8 @@ _VIOLATED = 1e-7  # sum of differences that is a contradiction
 _MOST_PLACES = 2_000  # up to this many ranks, each is a column of the programme
 
 
-@dataclass(frozen=True)
-class NoShare:
+@dataclass(frozen=True, eq=False)
+class NoShare(Record):
     """Hit rates that are no whole number of users."""
 
     numbers: tuple[str, ...]
@@ -45,8 +46,8 @@ class NoShare:
     decimals: int
 
 
-@dataclass(frozen=True)
-class Allowed:
+@dataclass(frozen=True, eq=False)
+class Allowed(Record):
     """Values of a metric that the rest of the printed numbers allows."""
 
     name: str
@@ -55,8 +56,8 @@ class Allowed:
     high: float
 
 
-@dataclass(frozen=True)
-class Contradiction:
+@dataclass(frozen=True, eq=False)
+class Contradiction(Record):
     """Numbers that no ranks have; `n_negatives` is None for metrics over all items."""
 
     numbers: tuple[str, ...]
@@ -64,8 +65,8 @@ class Contradiction:
     allowed: tuple[Allowed, ...]
 
 
-@dataclass(frozen=True)
-class Higher:
+@dataclass(frozen=True, eq=False)
+class Higher(Record):
     """A metric that is higher over all items than among a few."""
 
     name: str
@@ -73,8 +74,8 @@ class Higher:
     sampled: str
 
 
-@dataclass(frozen=True)
-class Placed:
+@dataclass(frozen=True, eq=False)
+class Placed(Record):
     """Where an exact metric lies that was measured too.
 
     Attributes

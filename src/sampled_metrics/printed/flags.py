@@ -7,6 +7,7 @@ purpose.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import listed
 from sampled_metrics.intervals.shapes import NONE
 from sampled_metrics.printed import consistency
@@ -23,8 +24,8 @@ GRANULARITY, BOUNDS, RANKS, EXACT = "granularity", "bounds", "ranks", "exact"
 _MOST_NAMED = 2  # exact metrics in a message
 
 
-@dataclass(frozen=True)
-class Flag:
+@dataclass(frozen=True, eq=False)
+class Flag(Record):
     """Numbers of a row that do not go together.
 
     Attributes

@@ -15,6 +15,7 @@ from functools import partial
 from sampled_metrics._base.arrays import one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED, Names
 from sampled_metrics._base.errors import ask
+from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Explanation, Parts, span
 from sampled_metrics.evaluation.results import Results, count
 from sampled_metrics.intervals.shapes import (
@@ -37,8 +38,8 @@ from sampled_metrics.printed.tilt import NONE_QUOTED, likely
 from sampled_metrics.ranks import Sampling
 
 
-@dataclass(frozen=True)
-class Reported:
+@dataclass(frozen=True, eq=False)
+class Reported(Record):
     """Range of one exact metric.
 
     Attributes

@@ -18,6 +18,7 @@ import pyarrow as pa
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.files import require_file
+from sampled_metrics._base.records import Record
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.printed.statement import MOST_ITEMS, number_of
 from sampled_metrics.ranks import Sampling
@@ -35,8 +36,8 @@ _DRAWN = {
 }
 
 
-@dataclass(frozen=True)
-class PrintedRow:
+@dataclass(frozen=True, eq=False)
+class PrintedRow(Record):
     """Printed metrics of one model on one data set.
 
     Attributes

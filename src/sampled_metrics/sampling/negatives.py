@@ -9,6 +9,7 @@ from scipy.special import bdtrc, chdtrc
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.arrays import Bool, Float, Ids, Int, distinct, generator
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.records import Record
 from sampled_metrics._base.sparse import canonical, marked
 from sampled_metrics.inputs.samples import Pairs
 
@@ -74,8 +75,8 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, users: Ids | N
     return drawn
 
 
-@dataclass(frozen=True)
-class Check:
+@dataclass(frozen=True, eq=False)
+class Check(Record):
     """One property of negatives."""
 
     name: str  # held-out item, seen items, duplicates, uniformity or shared

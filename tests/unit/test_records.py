@@ -1,0 +1,123 @@
+"""Results are equal if their numbers are, NaN included, on each version of Python."""
+
+import importlib
+import pkgutil
+from dataclasses import dataclass, is_dataclass, replace
+from inspect import getmembers, isclass
+
+import numpy as np
+import pytest
+
+import sampled_metrics as sm
+from sampled_metrics._base.records import Record
+
+# Parameters and declarations of functions, which never hold NaN, and a step of a computation.
+NO_RESULTS = {
+    "Correction",
+    "Declaration",
+    "Estimator",
+    "Measure",
+    "Metric",
+    "Reduced",
+}
+
+
+def dataclasses_of_the_library():
+    for module in pkgutil.walk_packages(sm.__path__, "sampled_metrics."):
+        if module.name.endswith(("__main__", "recbole")):
+            continue
+        for _, kind in getmembers(importlib.import_module(module.name), isclass):
+            if is_dataclass(kind) and kind.__module__ == module.name:
+                yield kind
+
+
+@pytest.mark.parametrize(
+    "kind", list(dataclasses_of_the_library()), ids=lambda kind: kind.__name__
+)
+def test_results_with_numbers_compare_as_records(kind):
+    has_numbers = any(
+        "float" in str(type_) for type_ in kind.__annotations__.values()
+    )
+    if has_numbers and kind.__dataclass_params__.eq:
+        assert kind.__name__ in NO_RESULTS
+
+
+@dataclass(frozen=True, eq=False)
+class Mean(Record):
+    name: str
+    value: object
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        float("nan"),
+        np.float64("nan"),
+        (1.0, float("nan")),
+        [[(float("nan"), 2)], {"a": float("nan")}],
+        {(0, 1): [float("nan")]},
+    ],
+    ids=str,
+)
+def test_nan_is_equal_to_another_nan(value):
+    def again(part):
+        if isinstance(part, dict):
+            return {key: again(each) for key, each in part.items()}
+        if isinstance(part, list | tuple):
+            return type(part)(map(again, part))
+        return (
+            type(part)("nan") if isinstance(part, float) and np.isnan(part) else part
+        )
+
+    a, b = Mean("a", value), Mean("a", again(value))
+    assert a == b
+    if isinstance(value, float | tuple):
+        assert hash(a) == hash(b)
+    assert a != replace(b, name="b")
+    assert a != Mean("a", 0.5)
+    assert a != ("a", value)
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [
+        (1, 2),
+        (1.0, "1.0"),
+        ((1,), (1, 2)),
+        ([1], (1,)),
+        ({"a": 1}, {"b": 1}),
+        (float("nan"), None),
+    ],
+)
+def test_other_values_differ(value, other):
+    assert Mean("a", value) != Mean("a", other)
+    assert Mean("a", value) == Mean("a", value)
+
+
+def test_results_are_equal_to_those_of_the_same_call():
+    ranks = np.array([3, 1, 10, 7])
+
+    def corrected():
+        return list(sm.correct(ranks, "recall@2", n_items=30, n_negatives=9))
+
+    results = corrected()
+    assert np.isnan([result.value for result in results]).any()
+    assert corrected() == results
+    assert len(set(results + corrected())) == len(set(results))
+
+    def compared():
+        samples = [
+            sm.SampledRanks(each, n_items=30, n_negatives=9)
+            for each in (ranks, ranks[::-1])
+        ]
+        return list(sm.compare(dict(zip("ab", samples, strict=True)), "recall@2"))
+
+    assert compared() == compared()
+
+
+def test_a_result_of_one_user_is_equal_to_itself():
+    results = [
+        list(sm.evaluate([[0.1, 0.4, 0.3]], "hit@1", relevant=[1])) for _ in range(2)
+    ]
+    assert np.isnan(results[0][0].std_error)
+    assert results[0] == results[1]
