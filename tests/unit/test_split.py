@@ -1,5 +1,6 @@
 """Which events are held out and trained on, by hand and by loops; equal keys as in libstdc++."""
 
+import datetime as dt
 import json
 import shutil
 import subprocess
@@ -190,6 +191,62 @@ def test_share_of_the_events(cut):
 def test_impossible_cuts(cut):
     with pytest.raises(InputError, match=f"both before and from split.cut {cut}"):
         split_by(TIMED, method="global-time", cut=float(cut))
+
+
+DAY = 86_400
+NOON = 1_730_419_200 + DAY // 2  # of 2024-11-01, UTC
+DATED = events(
+    (1, 10, NOON - DAY), (1, 20, NOON + 1), (2, 10, NOON - 2), (2, 30, NOON)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        NOON,
+        str(NOON),
+        "2024-11-01T12:00:00",
+        "2024-11-01 12:00:00",
+        "2024-11-01T13:00:00+01:00",
+        "2024-11-01T12:00:00Z",
+        dt.datetime(2024, 11, 1, 12),
+        dt.datetime(2024, 11, 1, 12, tzinfo=dt.UTC),
+    ],
+    ids=str,
+)
+def test_a_date_is_a_cut(cut):
+    split = split_by(DATED, method="global-time", cut=cut, tie_break="first")
+    assert held_out(split) == {1: 20, 2: 30}
+    assert training(split) == {1: [10], 2: [10]}
+
+
+@pytest.mark.parametrize("cut", ["2024-11-01", dt.date(2024, 11, 1)], ids=str)
+def test_a_day_begins_at_midnight(cut):
+    settings = SplitSettings(method="global-time", cut=cut)
+    assert settings.cut_number == NOON - DAY // 2
+    assert settings.model_dump(mode="json")["cut"] == "2024-11-01"
+
+
+@pytest.mark.parametrize(
+    ("cut", "least", "most"),
+    [
+        ("2030-01-01", "2024-10-31T12:00:00", "2024-11-01T12:00:01"),
+        (1_900_000_000, str(NOON - DAY), str(NOON + 1)),
+    ],
+)
+def test_an_impossible_cut_names_the_times_as_it_is_written(cut, least, most):
+    with pytest.raises(InputError, match=f"{cut}.*from {least} to {most}"):
+        split_by(
+            DATED,
+            method="global-time",
+            cut=float(cut) if isinstance(cut, int) else cut,
+        )
+
+
+def test_times_that_are_no_seconds_are_named_as_they_are():
+    milliseconds = events((1, 10, 1_730_419_200_000), (1, 20, 1_730_419_200_001))
+    with pytest.raises(InputError, match="from 1730419200000 to 1730419200001"):
+        split_by(milliseconds, method="global-time", cut="2024-11-01")
 
 
 def test_users_need_a_candidate_beside_the_held_out_item():

@@ -1,8 +1,10 @@
 """Settings of a study's dataset, filters and split."""
 
+from datetime import UTC, date, datetime
+from math import isfinite
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from sampled_metrics import InputError
 from sampled_metrics_study.data.movielens import CATALOGUE, MovieLens
@@ -27,6 +29,34 @@ Separator = Annotated[
 ]
 TieBreak = Literal["ncf", "first", "last", "random"]
 Column = Annotated[str, Field(min_length=1)]
+
+
+def _time(value: object) -> float | str | None:
+    """Return a time as in the file: a number, or the ISO text of a date."""
+    if isinstance(value, date):
+        return value.isoformat()
+    number = value
+    if isinstance(value, str):
+        try:
+            number = float(value)
+        except ValueError:
+            if _is_date(value):
+                return value
+    if number is None:
+        return None
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if not is_number or not isfinite(number) or number < 0:
+        expected = "a valid number of at least 0, or a date such as 2024-11-01"
+        raise InputError(f"found {value!r}; expected {expected}")
+    return number
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 class Columns(Settings):
@@ -123,8 +153,9 @@ class SplitSettings(Settings):
     """How events are held out, see docs/other-data.md."""
     tie_break: TieBreak = "ncf"
     """Which of several events at the same time; ncf is the published choice."""
-    cut: float | None = Field(None, ge=0)
-    """For global-time: a time as in the file, or a share of the events."""
+    cut: Annotated[float | str | None, BeforeValidator(_time)] = None
+    """For global-time: a time as in the file, a number or an ISO date such as 2024-11-01, or a
+    share of the events."""
     train: FileName | None = None
     """For given: table of the training events."""
     test: FileName | None = None
@@ -143,6 +174,14 @@ class SplitSettings(Settings):
                 state = "set" if is_set else "missing"
                 raise InputError(f"{key} is {state} but method is {self.method}")
         return self
+
+    @property
+    def cut_number(self) -> float:
+        """The cut as times are compared: of a date, seconds since 1970, in UTC without a zone."""
+        if not isinstance(self.cut, str):
+            return self.cut or 0
+        time = datetime.fromisoformat(self.cut)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
     @property
     def least_events(self) -> int:

@@ -20,7 +20,9 @@ that picks one, the tie-break, decides the numbers and is part of a split:
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -146,24 +148,35 @@ def hold_out(
     """Split by the method of the settings; the generator replaces their seed.
 
     A cut between 0 and 1 is the share of the events before it, or less where several are at the
-    same time; any other is a time as in the file.
+    same time; any other is a time as in the file, where dates are seconds since 1970.
     """
     if settings.method == "leave-last-out":
         return leave_last_out(interactions, settings.tie_break, rng)
     if settings.method == "random":
         return _split(interactions, None, "random", rng)
     times = interactions.times("global-time")
-    cut = settings.cut or 0
-    if 0 < cut < 1:
+    cut = settings.cut_number
+    if 0 < cut < 1 and not isinstance(settings.cut, str):
         place = int(cut * times.size)
         cut = np.partition(times, place)[place].item()
     split = _split(interactions, times, settings.tie_break, rng, times >= cut)
     if not split.held_out.size:
+        first, last = (_as_written(time, settings.cut) for time in (times.min(), times.max()))
+        shown = settings.cut if isinstance(settings.cut, str) else f"{cut:.15g}"
         raise interactions.error(
-            f"no user has events both before and from split.cut {cut:g}; choose another time "
-            f"from {times.min()} to {times.max()}, or a share of the events such as 0.9"
+            f"no user has events both before and from split.cut {shown}; choose another time "
+            f"from {first} to {last}, or a share of the events such as 0.9"
         )
     return split
+
+
+def _as_written(time: float, cut: float | str | None) -> str:
+    """Write a time as the cut is: as a number, or as a date if there is one."""
+    if isinstance(cut, str):
+        with suppress(OverflowError, ValueError):
+            written = datetime.fromtimestamp(float(time), UTC).isoformat()
+            return written.removesuffix("+00:00").removesuffix("T00:00:00")
+    return str(time)
 
 
 def leave_last_out(
