@@ -1,11 +1,16 @@
 """Sums are taken on one thread, because their last digit depends on the number of threads."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 from threadpoolctl import ThreadpoolController
 
 import sampled_metrics as sm
+from sampled_metrics.budget.model import Model
 from sampled_metrics.inputs import products
 from sampled_metrics.inputs.counting import rank_items
 from sampled_metrics.inputs.items import items_by_position
@@ -155,3 +160,64 @@ def test_scores_of_a_function_are_counted_before_it_reuses_their_memory():
     for _ in range(5):
         ranks = sm.rank(score, None, held_out, n_jobs=4)
         assert ranks.n_better.tolist() == n_better.tolist()
+
+
+def test_a_budget_is_computed_on_one_thread_and_its_recommender_on_all(monkeypatch):
+    found = {"model": set(), "recommender": set()}
+    fit = Model.fit
+
+    def noted(model, steps):
+        found["model"].update(threads())
+        return fit(model, steps)
+
+    def score(users, items):
+        found["recommender"].update(threads())
+        return -np.abs((items - users) % 200).astype(float)
+
+    monkeypatch.setattr(Model, "fit", noted)
+    seen_items = np.zeros((60, 200))
+    with LIBRARIES.limit(limits=2):
+        sm.evaluate_on_budget(
+            score, "HR@10", relevant=np.arange(60), seen=seen_items, budget=30
+        )
+        assert threads() == {2}
+    assert found == {"model": {1}, "recommender": {2}}
+
+
+CALLS = """
+import hashlib
+import numpy as np
+from scipy.sparse import csr_array
+import sampled_metrics as sm
+
+rng = np.random.default_rng(0)
+taste = rng.normal(size=(1500, 2000)) - np.log(np.arange(1, 2001))
+liked = np.argsort(-taste - rng.gumbel(size=taste.shape))[:, :21]
+rows = np.repeat(np.arange(1500), 20)
+seen = csr_array((np.ones(30000), (rows, liked[:, 1:].ravel())), taste.shape)
+taste += rng.normal(size=taste.shape)
+calls = hashlib.sha256()
+
+def score(users, items):
+    calls.update(np.stack([users, items]).astype(np.int64).tobytes())
+    return taste[users, items]
+
+result = sm.evaluate_on_budget(score, "HR@10", relevant=liked[:, 0], seen=seen)
+print(calls.hexdigest(), result.n_asked, result.estimates[0][0])
+"""
+
+
+def test_calls_of_a_budget_do_not_depend_on_threads():
+    """With these kernels, sums of matrices of this size do."""
+    lines = set()
+    for number in "12":
+        environment = {"OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_NUM_THREADS": number}
+        done = subprocess.run(
+            [sys.executable, "-c", CALLS],
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        lines.add(done.stdout)
+    assert len(lines) == 1

@@ -2,10 +2,10 @@
 
 import hashlib
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from typing import Any, TypeAlias
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import array_api_compat as compat
 import numpy as np
@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sampled_metrics._base.arguments import require_known, whole_number
 from sampled_metrics._base.errors import InputError
 
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
 Array: TypeAlias = NDArray[Any]
 Float: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]  # single precision or double
@@ -245,6 +247,25 @@ def one_thread() -> Iterator[None]:
         return
     with controller.limit(limits=1, user_api="blas"):
         yield
+
+
+def on_threads_of_now(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+    """Have a function run on as many threads as now, also where it is called within `one_thread`.
+
+    Sums of a caller's function are its own matter, and so is its time.
+    """
+    controller = _controller()
+    if controller is None:
+        return function
+    libraries = controller.select(user_api="blas").info()
+    most = max((library["num_threads"] for library in libraries), default=None)
+
+    @wraps(function)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
+        with controller.limit(limits=most, user_api="blas"):
+            return function(*args, **kwargs)
+
+    return call
 
 
 @cache

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Float, Int, generator
+from sampled_metrics._base.arguments import check_arguments, is_function
+from sampled_metrics._base.arrays import Float, Int, generator, on_threads_of_now, one_thread
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE, Names
 from sampled_metrics._base.errors import InputError, ask, collected, reading
 from sampled_metrics._base.progress import bar
@@ -126,11 +126,16 @@ def evaluate_on_budget(
     given = recommender if isinstance(recommender, Mapping) else {"score": recommender}
     if not given or not all(isinstance(name, str) for name in given):
         raise InputError("recommender has no names; expected at least one, each a text")
-    with collected() as notes:
+    scorers = {
+        name: on_threads_of_now(score) if is_function(score) else score
+        for name, score in given.items()
+    }
+    # Which pairs are scored next depends on sums to the last digit.
+    with collected() as notes, one_thread():
         problem = read_problem(relevant, seen, candidates, items, list(given.values()))
         recommenders = {
             name: Recommender(by_pairs("recommender", scores, problem), problem, batch_size)
-            for name, scores in given.items()
+            for name, scores in scorers.items()
         }
         frame = Strata(problem, make_proxy(proxy, problem), seed)
         limit = _limit(frame, budget)
@@ -145,7 +150,8 @@ def evaluate_on_budget(
                 _ask(model, asked, limit)
                 audits.append(Audit(model, limit - model.counts.n_asked).run())
                 question_scores(model.counts)
-    single, pairs = estimates(audits, confidence)
+    with one_thread():
+        single, pairs = estimates(audits, confidence)
     return BudgetResult(
         names=tuple(recommenders),
         metrics=tuple(map(str, measures)),

@@ -1,8 +1,9 @@
 """Settings of a study's dataset, filters and split."""
 
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from math import isfinite
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -31,24 +32,22 @@ TieBreak = Literal["ncf", "first", "last", "random"]
 Column = Annotated[str, Field(min_length=1)]
 
 
-def _time(value: object) -> float | str | None:
+def _time(value: Any) -> float | str | None:
     """Return a time as in the file: a number, or the ISO text of a date."""
     if isinstance(value, date):
         return value.isoformat()
-    number = value
-    if isinstance(value, str):
-        try:
-            number = float(value)
-        except ValueError:
-            if _is_date(value):
-                return value
-    if number is None:
+    if value is None:
         return None
-    is_number = isinstance(number, int | float) and not isinstance(number, bool)
-    if not is_number or not isfinite(number) or number < 0:
-        expected = "a valid number of at least 0, or a date such as 2024-11-01"
-        raise InputError(f"found {value!r}; expected {expected}")
-    return number
+    if isinstance(value, str):
+        if _is_date(value) and not value.isdigit():
+            return value
+        with suppress(ValueError):
+            value = float(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and isfinite(value) and value >= 0:
+        return value
+    expected = "a valid number of at least 0, or a date such as 2024-11-01"
+    raise InputError(f"found {value!r}; expected {expected}")
 
 
 def _is_date(text: str) -> bool:
