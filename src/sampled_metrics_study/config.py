@@ -4,10 +4,12 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
 
-from pydantic import AfterValidator, Field, create_model, model_validator
+import yaml
+from pydantic import AfterValidator, Field, ValidationError, create_model, model_validator
 
 from sampled_metrics import InputError
 from sampled_metrics.ranks import Sampling as SamplingEnum
@@ -267,6 +269,61 @@ class Study(Settings):
         content = self.model_dump(mode="json", by_alias=True)
         content.update(results="", ranking={}, dataset=dataset)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+_LONGEST = 100  # characters of a number
+_OUT_OF_RANGE = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
+
+
+def with_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Read texts as numbers where the settings want no text; all others stay as they are.
+
+    Snakemake leaves numbers, true, false and null within the mappings of `--config` as texts. In a
+    file they are none, and a text such as "2020" or "no" may be a title.
+    """
+    settings = deepcopy(dict(values))
+    for path in filter(None, _refused(settings)):
+        *above, key = path
+        parent: Any = settings
+        for step in above:
+            parent = parent[step]
+        text = parent[key]
+        if isinstance(text, str):
+            parent[key] = _number(text)
+            if _refused(settings).get(path, _OUT_OF_RANGE[0]) not in _OUT_OF_RANGE:
+                parent[key] = text  # no number is wanted, and the error is about the text
+    return settings
+
+
+def _refused(values: Mapping[str, Any]) -> dict[tuple[str | int, ...], str]:
+    """Return where values are that a study refuses (keys, and places in lists), and why."""
+    try:
+        Study.model_validate(values)
+    except ValidationError as error:
+        return {_path(values, problem["loc"]): problem["type"] for problem in error.errors()}
+    return {}
+
+
+def _path(values: Any, place: Sequence[str | int]) -> tuple[str | int, ...]:
+    """Return the keys that lead to a value; the place of an error also names alternatives."""
+    path: list[str | int] = []
+    for step in place:
+        is_key = isinstance(values, dict) and step in values
+        if is_key or (isinstance(values, list) and isinstance(step, int) and step < len(values)):
+            path.append(step)
+            values = values[step]
+    return tuple(path)
+
+
+def _number(text: str) -> Any:
+    """Return the number, truth value or None that YAML reads in a text, or else the text."""
+    if len(text) > _LONGEST:
+        return text
+    try:
+        read = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):  # such as of 2024-13-01
+        return text
+    return read if read is None or isinstance(read, bool | int | float) else text
 
 
 # Settings in which a study on the paper's data departs from the paper's study. Published cells are

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics_study.config import Study
+from sampled_metrics_study.config import Study, with_numbers
 from sampled_metrics_study.recommenders import create
 from sampled_metrics_study.validation import Settings
 from tests.conftest import ROOT
@@ -297,3 +297,99 @@ def test_of_several_keys_the_one_most_like_an_unknown_one_is_proposed():
         Ranks.of({"first_rank": 1, "first_ranks": 2, "first_rnk": 3}, "here")
     assert str(refused.value).count("did you mean") == 1
     assert "first_rank" in str(refused.value)
+
+
+TEXTS = [
+    "@article{smith2020, title={Data}}",
+    "Smith: Data: 2020",
+    "[1] Smith",
+    "*Data*, Smith",
+    '"quoted" text',
+    "%x",
+    "`code`",
+    "{x}",
+    "[" * 5000,
+    "2020",
+    "2020-02-30",
+    "no",
+    "null",
+    "~",
+    "1e5",
+    "",
+    "- a\n- b",
+    "a: &a [*a]",
+    "!!python/name:os.system",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: repr(text[:20]))
+def test_texts_stay_texts(text):
+    config = copy.deepcopy(STUDY)
+    config["dataset"].update(TABLE["dataset"], citation=text, licence=text)
+    read = with_numbers(config)
+    assert read == config
+    dataset = Study.of(read, "config").dataset
+    assert (dataset.citation, dataset.licence) == (text, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("10", 10), ("1e2", "1e2"), ("ten", "ten"), ("true", "true"), ("", "")],
+)
+def test_texts_are_numbers_where_numbers_are_wanted(text, value):
+    config = copy.deepcopy(STUDY)
+    config["experiment"]["repetitions"] = text
+    config["recommenders"][0]["settings"]["d"] = text
+    config["results"] = "2020"
+    read = with_numbers(config)
+    assert read["experiment"]["repetitions"] == value
+    assert read["recommenders"][0]["settings"]["d"] == value
+    assert read["results"] == "2020"
+    assert config["experiment"]["repetitions"] == text  # not changed in place
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "value"),
+    [
+        ("experiment.shared_ties", "true", True),
+        ("experiment.n_items", "null", None),
+        ("experiment.assumed_sampling", "null", None),
+        ("experiment.assumed_sampling", "distinct", "distinct"),
+        ("split.users", "0.5", 0.5),
+        ("split.users", "10", 10),
+        ("filters.min_rating", "4", 4),
+        ("recommenders.0.settings.lambda", "0.5", 0.5),
+    ],
+)
+def test_texts_of_the_command_line_have_the_kind_of_their_setting(place, text, value):
+    config = copy.deepcopy(STUDY)
+    *path, last = (int(step) if step.isdigit() else step for step in place.split("."))
+    inner = config
+    for step in path:
+        inner = inner.setdefault(step, {}) if isinstance(inner, dict) else inner[step]
+    inner[last] = text
+    read = with_numbers(config)
+    for step in path:
+        read = read[step]
+    assert read[last] == value
+    assert type(read[last]) is type(value)
+
+
+def test_a_wrong_text_is_named_as_it_is():
+    config = copy.deepcopy(STUDY) | {"results": ""}
+    assert "''" in refused(Study.of, with_numbers(config), "config")
+
+
+def test_a_number_out_of_range_is_named_as_a_number():
+    config = copy.deepcopy(STUDY)
+    config["experiment"]["repetitions"] = "0"
+    problem = refused(Study.of, with_numbers(config), "config")
+    assert problem.startswith("experiment.repetitions: ")
+    assert problem.endswith(", not 0")
+
+
+def test_lists_within_themselves_are_refused():
+    inner = []
+    inner.append(inner)
+    config = copy.deepcopy(STUDY) | {"recommenders": inner}
+    assert "recommenders" in refused(Study.of, with_numbers(config), "config")

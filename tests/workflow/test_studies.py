@@ -192,6 +192,38 @@ def test_an_invalid_configuration_is_one_line():
     assert "Traceback" not in done.stdout
 
 
+def test_a_citation_is_text_and_a_list_within_itself_is_one_line(tmp_path):
+    settings = {
+        "results": "results/mine",
+        "dataset": {
+            "format": "table",
+            "name": "Mine",
+            "path": "events.csv",
+            "citation": "@article{smith2020, title={Data}}",
+        },
+    }
+    plan = ("--snakefile", f"{ROOT}/Snakefile", "--directory", tmp_path, "--dry-run")
+    (tmp_path / "events.csv").touch()
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(settings))
+    done = snakemake(ROOT, *plan, "--configfile", tmp_path / "mine.yaml")
+    assert done.returncode == 0, done.stdout
+    (tmp_path / "within.yaml").write_text("recommenders: &a [*a]")
+    done = snakemake(ROOT, *plan, "--configfile", tmp_path / "within.yaml")
+    assert done.returncode != 0
+    assert done.stdout.splitlines()[-1].startswith("config: recommenders")
+    assert "Traceback" not in done.stdout
+
+
+def test_an_archive_that_is_a_link_to_itself_is_one_line(tmp_path):
+    link = tmp_path / "loop.zip"
+    link.symlink_to(link)
+    plan = ("--snakefile", f"{ROOT}/Snakefile", "--directory", tmp_path, "--dry-run")
+    done = snakemake(ROOT, *plan, "--config", f"dataset={{archive: {link}}}")
+    assert done.returncode != 0
+    assert done.stdout.splitlines()[-1].startswith(f"{link}: no such file")
+    assert "Traceback" not in done.stdout
+
+
 @pytest.fixture(scope="module")
 def failing(make_project):
     return make_project()

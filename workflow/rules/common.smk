@@ -20,7 +20,7 @@ if Path(ROOT, "src").is_dir():
     os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, search)))
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics_study.config import KEPT, REFERENCE, Study, departures
+from sampled_metrics_study.config import KEPT, REFERENCE, Study, departures, with_numbers
 from sampled_metrics_study.steps import code_of
 
 
@@ -32,25 +32,16 @@ def own(path):
     return str(ROOT / path) if ROOT.is_dir() else workflow.source_path(f"../../{path}")
 
 
-def with_numbers(value):
-    """Settings of `--config`, in which Snakemake leaves numbers within mappings as texts."""
-    if isinstance(value, dict):
-        names = ("name", "columns")
-        return {k: v if k in names else with_numbers(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [with_numbers(part) for part in value]
-    read = yaml.safe_load(value) if isinstance(value, str) else value
-    return read if read is None or isinstance(read, (bool, int, float)) else value
-
-
 # A study in another folder, or that uses this one as a module, sets only what differs.
 PAPERS = yaml.safe_load(Path(workflow.source_path("../../config/config.yaml")).read_text("utf-8"))
 SETTINGS = deepcopy(PAPERS)
-update_config(SETTINGS, with_numbers(config))
 try:
-    STUDY = Study.of(SETTINGS, "config")
+    update_config(SETTINGS, config)
+    STUDY = Study.of(with_numbers(SETTINGS), "config")
 except InputError as error:
     sys.exit(str(error))
+except RecursionError:
+    sys.exit("config: lists or mappings within themselves, or in too many others")
 
 # Rules take their parameters from here, so that a changed setting makes the right steps again.
 config.update(STUDY.model_dump(mode="json", by_alias=True))
@@ -74,7 +65,10 @@ def scaled(base, per_mb):
 
 def get_archive(wildcards):
     """A local archive, which is not downloaded."""
-    return STUDY.dataset.archive or os.environ.get("MOVIELENS_ARCHIVE") or []
+    archive = STUDY.dataset.archive or os.environ.get("MOVIELENS_ARCHIVE") or []
+    if archive and not os.path.exists(archive):  # also of a link to itself
+        sys.exit(f"{archive}: no such file; expected a local archive of MovieLens")
+    return archive
 
 
 def get_recommender(wildcards):
