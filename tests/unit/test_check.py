@@ -312,7 +312,7 @@ def test_reads_files_frames_and_columns_of_pairs(tmp_path):
             "n_items,n_negatives,HR@10\n50,99,0.5\n",
             "n_negatives is 99 and n_items is 50",
         ),
-        ("n_items,n_negatives,HR10\n500,99,0.5\n", "no printed metric"),
+        ("n_items,n_negatives,HRten\n500,99,0.5\n", "no printed metric"),
         (
             "n_items,n_negatives,HR@10\n500,99\n",
             "line 2: found 2 columns; expected 3",

@@ -78,7 +78,16 @@ class TestNames:
                 "f1",
                 "recall @10",
                 "ndcg@²",
-                "recall10",
+                "recallten",
+                "recall10.5",
+                "f10",
+                "10",
+                "@10",
+                "hr1o",
+                "recall at 10",
+                "recall_at_",
+                "ndcg_at_10@10",
+                "auc10",
             ),
             *("recall@", "recall@0", "recall@1000000000", "recall@-1", "recall@1.5"),
             *(
@@ -98,9 +107,38 @@ class TestNames:
         assert all(known in str(caught.value) for known in known_measures())
 
     @pytest.mark.parametrize(
+        ("kind", "names"),
+        [
+            (
+                "hit",
+                "HR10 HR@10 hr-10 hit_rate_at_10 hit_rate_10 HitRate10 hits10 hit10",
+            ),
+            ("ndcg", "ndcg10 NDCG10 ndcg_at_10 ndcg_cut_10 ndcg-at-10 ndcg_cut10"),
+            ("recall", "R@10 R10 Recall_10 recall10 recall_at_10 RECALL-AT-10"),
+            ("precision", "P@10 P10 P_10 precision_at_10 prec10"),
+            ("rr", "MRR10 mrr_10 MRR_at_10 rr10 recip_rank10"),
+            ("ap", "MAP10 map_at_10 AP10"),
+            ("ap-by-relevant", "map_cut_10 map_cut10 AP_by_relevant_at_10"),
+        ],
+    )
+    def test_cutoffs_as_papers_and_libraries_write_them(self, kind, names):
+        for name in names.split():
+            assert parse_measure(name) == Measure(kind, 10)
+            assert str(parse_measure(name)) == name
+
+    def test_a_number_after_f_is_beta(self):
+        for name in ("f1@10", "F1_at_10", "f1_10", "f1-10"):
+            assert parse_measure(name) == Measure("f", 10, 1.0)
+
+    @pytest.mark.parametrize(
         ("name", "words"),
         [
             ("recal@10", "mean recall"),
+            ("HR1O", r"mean hr@10\?"),
+            ("ndcg@l0", r"mean ndcg@10\?"),
+            ("ndgc10", r"mean ndcg@10\?"),
+            ("hitt@5", "mean hit@5 or hits@5"),
+            ("auc10", "no cut-off"),
             ("recall", "as in recall@10"),
             ("auc@10", "no cut-off"),
         ],

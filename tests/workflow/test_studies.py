@@ -217,8 +217,7 @@ def test_a_citation_is_text_and_a_list_within_itself_is_one_line(tmp_path):
 def test_an_archive_that_is_a_link_to_itself_is_one_line(tmp_path):
     link = tmp_path / "loop.zip"
     link.symlink_to(link)
-    plan = ("--snakefile", f"{ROOT}/Snakefile", "--directory", tmp_path, "--dry-run")
-    done = snakemake(ROOT, *plan, "--config", f"dataset={{archive: {link}}}")
+    done = snakemake(ROOT, "--dry-run", "--config", f"dataset={{archive: {link}}}")
     assert done.returncode != 0
     assert done.stdout.splitlines()[-1].startswith(f"{link}: no such file")
     assert "Traceback" not in done.stdout

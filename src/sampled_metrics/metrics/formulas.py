@@ -60,7 +60,7 @@ def _hits(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return levels.per_user(users, levels.hits * places / levels.size)
 
 
-@register("recall", "Recall", "4, 9")
+@register("recall", "Recall", "4, 9", aliases=["r"])
 def _recall(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return _hits(levels, users, measure) / users.n_relevant
 

@@ -58,7 +58,9 @@ METRICS: dict[str, Metric] = {}
 _KINDS: dict[str, str] = {}  # by name or alias
 AT_ONE = {"accuracy": "recall"}  # names of metrics at cut-off 1, which have no meaning at others
 _OF_RATINGS = ("mae", "rmse")  # functions of predicted ratings, not of ranks
-_NAME = re.compile(r"(.+?)(?:[@-](\d{1,9}))?", re.ASCII)
+_NAME = re.compile(r"(.+?)(?:(?:@|-|-at-)(\d{1,9}))?", re.ASCII)
+_NUMBERED = re.compile(r"(.*[a-z])(\d{1,9})", re.ASCII)  # as HR10
+_TYPED = str.maketrans("oil", "011")  # letters that are taken for digits
 _BETA = re.compile(r"(\D+)(\d+\.?\d*(?:e[+-]?\d+)?)", re.ASCII)
 
 
@@ -169,11 +171,11 @@ def parse_measure(text: str) -> Measure:
     """Return the measure of a name; an unknown one raises InputError with the known names.
 
     Names are registered ones and their aliases, in upper or lower case, with `_` for `-`; a
-    cut-off follows `@`, `_` or `-`.
+    cut-off follows `@`, `_`, `-`, `_at_`, or the name itself.
 
     Examples
     --------
-    >>> parse_measure("hit_rate_5") == parse_measure("HR@5") == Measure("hit", 5)
+    >>> parse_measure("hit_rate_at_5") == parse_measure("HR5") == Measure("hit", 5)
     True
     >>> str(parse_measure("HR@5"))  # as the caller calls it
     'HR@5'
@@ -184,6 +186,9 @@ def parse_measure(text: str) -> Measure:
     if parts is None:
         raise _unknown(text)
     name, cutoff = parts.groups()
+    numbered = _NUMBERED.fullmatch(name)
+    if numbered and cutoff is None and numbered[1] in _KINDS and not _has_beta(numbered[1]):
+        name, cutoff = numbered.groups()
     if name in _OF_RATINGS:
         raise InputError(
             f"{text!r} is a metric of predicted ratings, not of ranks; "
@@ -196,11 +201,22 @@ def parse_measure(text: str) -> Measure:
             raise _unknown(text, problem=f"{problem} take recall@k or precision@k")
         name = same
         text = ""  # at other cut-offs the name has no meaning
+    stem = name
     name, beta = _split_beta(name)
     if name not in _KINDS:
-        raise _unknown(text, name)
+        raise _unknown(text, stem, cutoff=cutoff)
     k = None if cutoff is None else int(cutoff)
     return Measure(_KINDS[name], k, beta, text.strip())
+
+
+def _has_beta(name: str) -> bool:
+    metric = METRICS.get(_KINDS[name])
+    return metric is not None and metric.has_beta
+
+
+def _takes_cutoff(name: str) -> bool:
+    metric = METRICS.get(_KINDS[name])
+    return metric is not None and metric.cutoff != "none"
 
 
 def _split_beta(name: str) -> tuple[str, float | None]:
@@ -392,9 +408,27 @@ def synonyms() -> list[dict[str, str]]:
     return list(csv.DictReader(text.splitlines()))
 
 
-def _unknown(text: str, stem: str = "", problem: str = "") -> InputError:
-    meant = similar(stem, list(_KINDS))
+def _unknown(text: str, stem: str = "", problem: str = "", cutoff: str | None = None) -> InputError:
+    meant = _meant(stem, cutoff)
     return InputError(
         f"unknown measure {text!r}{problem};{meant} known: {', '.join(known_measures())} (k a "
         "whole number >= 1, BETA a number >= 0 of at most 6 digits: f1, f0.5)"
     )
+
+
+def _meant(stem: str, cutoff: str | None) -> str:
+    """Ask ` did you mean ...?` with names most like a name, and its cut-off, or nothing."""
+    for name in sorted(_KINDS, key=len, reverse=True):
+        rest = stem.removeprefix(name).lstrip("@- ").translate(_TYPED)
+        if stem.startswith(name) and rest.isdecimal() and _takes_cutoff(name):
+            return f" did you mean {name}@{rest}?"
+    numbered = _NUMBERED.fullmatch(stem)
+    if numbered and cutoff is None:
+        stem, cutoff = numbered.groups()
+    known = [name for name in _KINDS if len(name) > 1]
+    meant = similar(stem, known)
+    if cutoff is not None:
+        for name in known:
+            if _takes_cutoff(name):
+                meant = re.sub(rf"(?<= ){name}(?=[ ?])", f"{name}@{cutoff}", meant)
+    return meant
