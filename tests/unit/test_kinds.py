@@ -108,7 +108,7 @@ def test_dictionaries_and_columns_of_held_out_items_among_negatives():
     [
         (lambda users: S[users], PAIRS, "a function of users needs relevant"),
         (S, [[99]] * 20, "found 99"),
-        (object(), HELD, "expected numbers, a DataFrame, a file"),
+        (object(), HELD, "expected numbers, a DataFrame or a file"),
     ],
 )
 def test_a_refusal_names_the_door(data, relevant, words):

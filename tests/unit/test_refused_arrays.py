@@ -9,7 +9,7 @@ from sampled_metrics._base.arrays import as_array
 from sampled_metrics.inputs.scores import counts_beside, factors
 from sampled_metrics.ranks.data import as_sampled
 
-NUMBERS = "; expected numbers, a DataFrame, a file (docs/inputs.md)"
+NUMBERS = "; expected numbers, a DataFrame or a file"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.defaults import MOST_ITEMS
-from sampled_metrics._base.errors import InputError, ask, flag
+from sampled_metrics._base.errors import InputError, ask, flag, shown
 
 ALL_CORES = -1  # value of `n_jobs`
 
@@ -34,10 +34,11 @@ _OPTIONS = {
     **dict.fromkeys(("sampling", "ties"), _Option(is_optional=True)),
     **dict.fromkeys(("budget", "confidence", "min_relevance"), _Option(_NUMBERS)),
     **dict.fromkeys(("effect", "value"), _Option(_NUMBERS, is_optional=True)),
-    **dict.fromkeys(("batch_size", "n_negatives"), _Option(least=1, is_optional=True)),
+    "batch_size": _Option(least=1, is_optional=True),
     "block_size": _Option(least=1, most=MOST_ITEMS),
     "missing": _Option(known=("refuse", "last")),
     "n_items": _Option(least=2, most=MOST_ITEMS, is_optional=True),
+    "n_negatives": _Option(least=1, most=MOST_ITEMS, is_optional=True),
     "n_users": _Option(least=1, most=MOST_ITEMS, is_optional=True),
     "seed": _Option(least=0),
     "shape": _Option((str, *_NUMBERS)),
@@ -64,17 +65,17 @@ def check_arguments(**given: Any) -> None:
 def _check_range(name: str, value: Any) -> None:
     """Raise InputError for an argument outside its range, where fractions are allowed."""
     if name == "budget" and not (0.0 < value <= MOST_ITEMS and not isinstance(value, bool)):
-        raise InputError(f"{name} is {value}, expected a number above 0")
+        raise InputError(f"{name} is {shown(value)}, expected a number above 0")
     if name == "confidence":
         if not 0.0 < value < 1.0:
-            raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
+            raise InputError(f"{name} is {shown(value)}, expected a number above 0 and below 1")
         if value < 0.5:
             ask(
                 name,
                 f"{value} is below 0.5: is it that of an error? Give {1 - value:g}",
             )
     if name == "min_relevance" and not 0.0 <= value < np.inf:
-        raise InputError(f"{name} is {value}, expected a finite number of at least 0")
+        raise InputError(f"{name} is {shown(value)}, expected a finite number of at least 0")
 
 
 def whole_number(
@@ -87,12 +88,12 @@ def whole_number(
         or isinstance(value, bool | np.bool_ | np.ndarray | type)
         or not hasattr(value, "__index__")
     ):
-        raise InputError(f"{name} is {value!r}, expected a whole number")
+        raise InputError(f"{name} is {shown(value)}, expected a whole number")
     number = operator.index(value)
     if least is not None and number < least:
-        raise InputError(f"{name} is {value}, expected at least {least}")
+        raise InputError(f"{name} is {shown(value)}, expected at least {least}")
     if most is not None and number > most:
-        raise InputError(f"{name} is {value}, expected at most {most}")
+        raise InputError(f"{name} is {shown(value)}, expected at most {most}")
     return number
 
 
@@ -111,7 +112,7 @@ def wrong_type(name: str, value: object, *kinds: type) -> InputError:
 def require_known(noun: str, name: object, known: Collection[str]) -> None:
     """Raise InputError for an unknown name."""
     if name not in known:
-        raise InputError(f"unknown {noun} {name!r}; known: {', '.join(known)}")
+        raise InputError(f"unknown {noun} {shown(name)}; known: {', '.join(known)}")
 
 
 def path_of(path: str | PathLike[str]) -> Path:

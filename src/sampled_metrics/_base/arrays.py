@@ -10,10 +10,11 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import array_api_compat as compat
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sampled_metrics._base.arguments import require_known, whole_number
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, shown
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
@@ -31,6 +32,12 @@ CACHE = 131_072  # float64 numbers that stay in a processor's cache: 1 MB
 _LARGEST = np.iinfo(np.int64).max
 MEMORY = 1_048_576  # float64 numbers that a step may hold: 8 MB
 CORRECTIONS = ("none", "holm")
+# Vectors of users and of items, as models of implicit, LightFM and RecBole call them.
+_FACTORS = (
+    ("user_factors", "item_factors"),
+    ("user_embeddings", "item_embeddings"),
+    ("user_embedding", "item_embedding"),
+)
 
 
 def blocks(rows: int, columns: int, entries: int = MEMORY) -> Iterator[slice]:
@@ -124,14 +131,48 @@ def as_array(data: Any, name: str = "data") -> Array:
         raise InputError(f"{name}: {problem} ({error})") from error
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
         shape = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
-        expected = "expected numbers, a DataFrame, a file (docs/inputs.md)"
-        raise InputError(f"{name}: found {type(data).__name__}{shape}; {expected}")
+        raise InputError(f"{name}: found {type(data).__name__}{shape}; {_instead_of(data)}")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _instead_of(data: object) -> str:
+    """Say what to give instead of data that holds no numbers, such as a model."""
+    for names in _FACTORS:
+        if all(hasattr(data, name) for name in names):
+            users, items = names
+            return f"give the vectors of a model, (model.{users}, model.{items})"
+    if any(hasattr(data, name) for name in ("predict", "recommend", "forward")):
+        return "give the scores of a model, users x items, or a function of rows of users"
+    return "expected numbers, a DataFrame or a file"
 
 
 def is_table(data: object) -> bool:
     """Return whether data is a table of any library that lends it to Arrow."""
-    return hasattr(data, "__arrow_c_stream__") and getattr(data, "ndim", 2) != 1
+    if not hasattr(data, "__arrow_c_stream__") or getattr(data, "ndim", 2) == 1:
+        return False
+    return not is_arrow_column(data)
+
+
+def is_arrow_column(data: object) -> bool:
+    """Return whether data is a column, not a table, of a library that lends it to Arrow."""
+    if isinstance(data, np.ndarray | pd.Series | pd.DataFrame | pd.Index):
+        return False
+    lends = any(hasattr(data, f"__arrow_c_{kind}__") for kind in ("stream", "array"))
+    is_typed = hasattr(data, "dtype") or isinstance(data, pa.Array | pa.ChunkedArray)
+    return lends and is_typed and not hasattr(data, "columns")
+
+
+def of_arrow_column(data: Any) -> Any:
+    """Return a column that a library lends to Arrow as an array, or its lists; others as they are.
+
+    Missing values become None.
+    """
+    if not is_arrow_column(data):
+        return data
+    column = data if isinstance(data, pa.Array | pa.ChunkedArray) else pa.chunked_array(data)
+    if column.null_count or pa.types.is_nested(column.type):
+        return column.to_pylist()
+    return np.asarray(column)
 
 
 def integers(name: str, values: ArrayLike, is_column: bool = False) -> Int:
@@ -159,7 +200,7 @@ def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
     if array.dtype.kind == "O":
         for value in array.flat:
             if not isinstance(value, str | int | np.integer):
-                raise InputError(f"{name} holds {value!r}; expected integers or text")
+                raise InputError(f"{name} holds {shown(value)}; expected integers or text")
         array = array.astype(np.str_)
     if array.shape != (rows,):
         raise InputError(f"{name} has shape {array.shape}; expected {(rows,)}")

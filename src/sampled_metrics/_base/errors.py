@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import reprlib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from pathlib import Path
 from types import FrameType
 
 NO_MEMORY = "not enough memory"
+_MOST_OF_VALUE = 80  # characters of a value in a message
+_MOST_OF_MESSAGE = 2000
 _NAMELESS = ("", "data", "ranks")  # tables that are no files
 _collections: ContextVar[tuple[list[str], ...]] = ContextVar("collections", default=())
 _places: ContextVar[tuple[str, ...]] = ContextVar("places", default=())
@@ -57,13 +60,32 @@ class InputError(ValueError):
         message = self.problem
         if places:
             message = f"{', '.join(places)}: {message}"
-        return one_line(message)
+        return one_line(_shortened(message, _MOST_OF_MESSAGE))
 
 
 def one_line(text: str) -> str:
     """Join lines by blanks and write other characters that cannot be printed as escapes."""
     line = re.sub(r"\s*[\r\n]\s*", " ", text)
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+
+
+def shown(value: object) -> str:
+    """Write a value for a message, of long ones both ends."""
+    writer = reprlib.Repr()
+    writer.maxstring = writer.maxother = writer.maxlong = _MOST_OF_VALUE
+    try:
+        text = writer.repr(value)
+    except ValueError:  # a whole number of more digits than Python writes
+        text = f"of type {type(value).__name__}, too long to be written"
+    return _shortened(text, _MOST_OF_VALUE)
+
+
+def _shortened(text: str, most: int) -> str:
+    """Leave out the middle of a long text."""
+    if len(text) <= most:
+        return text
+    half = (most - 5) // 2
+    return f"{text[:half]} ... {text[-half:]}"
 
 
 def os_error_line(error: OSError) -> str:
@@ -104,7 +126,7 @@ def reading(path: object) -> Iterator[None]:
         yield
     except InputError as error:
         if error.path is None:
-            error.path = name
+            error.path = name or None  # a single recommender may have no name
         raise
     finally:
         _places.reset(token)
@@ -116,7 +138,7 @@ def ask(argument: str, problem: str) -> None:
     where = argument
     if place not in _NAMELESS:
         where = f"{place}, {argument}"
-    question = one_line(f"{where}: {problem}")
+    question = one_line(_shortened(f"{where}: {problem}", _MOST_OF_MESSAGE))
     collections = _collections.get()
     is_known = any(question in asked for asked in collections)
     for asked in collections:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, as_array, blocks, generator, ranges
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, shown
 from sampled_metrics.budget.problem import Problem, all_scores
 
 HEAD_ENTRIES = 1 << 25  # items of all users' heads together: 128 MB
@@ -25,7 +25,9 @@ def make_proxy(proxy: Any, problem: Problem) -> Proxy:
     """Make a proxy of `popularity` or of scores of all items."""
     if isinstance(proxy, str):
         if proxy != "popularity":
-            raise InputError(f"unknown proxy {proxy!r}; expected popularity or scores of all items")
+            raise InputError(
+                f"unknown proxy {shown(proxy)}; expected popularity or scores of all items"
+            )
         counts = problem.events
         if not counts.any() and problem.candidates is not None:
             raise InputError("proxy popularity needs seen items; or give scores as proxy")

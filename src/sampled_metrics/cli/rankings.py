@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from sampled_metrics._base import defaults
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError, reading, shown
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_parts, emit_results, wrote
 from sampled_metrics.ranks import Sampling
@@ -254,7 +254,9 @@ def _printed(numbers: list[str]) -> dict[str, Any]:
     for number in numbers:
         metric, equals, value = number.partition("=")
         if not equals:
-            raise InputError(f"{number!r}; expected a metric and its value, such as HR@10=0.8245")
+            raise InputError(
+                f"{shown(number)}; expected a metric and its value, such as HR@10=0.8245"
+            )
         if metric in values:
             raise InputError(f"{metric} is {values[metric]} and {value}; give one of them")
         values[metric] = value

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Float, Int, one_thread
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, shown
 from sampled_metrics.estimators.least_squares import (
     Reduced,
     bias_variance,
@@ -159,7 +159,7 @@ def _unknown(text: str) -> InputError:
             values.append(f"{parameter} {declared.values}")
         else:
             known.append(name)
-    meant = f"unknown estimator {text!r};{similar(text, list(DECLARED))}"
+    meant = f"unknown estimator {shown(text)};{similar(text, list(DECLARED))}"
     return InputError(f"{meant} known: {', '.join(known)} ({', '.join(values)})")
 
 

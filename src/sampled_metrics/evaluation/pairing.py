@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from sampled_metrics._base.arrays import Int
-from sampled_metrics._base.errors import InputError, ask, reading
+from sampled_metrics._base.errors import InputError, ask, reading, shown
 from sampled_metrics.inputs.tables import table_of
 from sampled_metrics.intervals.ranges import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -108,6 +108,18 @@ def _different_ids(ranks: Ranks | SampledRanks) -> Any:
     return ranks.users
 
 
+def _with_text_names(data: Mapping[Any, object]) -> dict[str, object]:
+    """Return recommenders by name, whole numbers as texts; other names raise InputError."""
+    named: dict[str, object] = {}
+    for name, value in data.items():
+        if not isinstance(name, str | int | np.integer):
+            raise InputError(f"found {shown(name)} as a name of a recommender; expected text")
+        if str(name) in named:
+            raise InputError(f"found two recommenders of name {shown(str(name))}; rename one")
+        named[str(name)] = value
+    return named
+
+
 def all_alike(
     data: Mapping[str, object],
     full: Mapping[str, Any],
@@ -118,6 +130,7 @@ def all_alike(
 
     `full` and `drawn` are options of `as_ranks` and `as_sampled`, and full rankings may be `cut`.
     """
+    data = _with_text_names(data)
     among = [name for name, value in data.items() if _is_sampled(name, value, full, drawn)]
     others = [name for name in data if name not in among]
     if among and others:

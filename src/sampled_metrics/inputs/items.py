@@ -24,6 +24,7 @@ from sampled_metrics._base.arrays import (
     grades_of,
     integers,
     is_table,
+    of_arrow_column,
     pairs_of,
     ranges,
     select_rows,
@@ -388,6 +389,7 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
     They are the nonzeros of a matrix, users x items; a list of columns for each user; or, if
     relevant, one column for each user, -1 or None without.
     """
+    given = of_arrow_column(given)
     if isinstance(given, pd.Series) or np.dtype("O") is getattr(given, "dtype", None):
         given = given.tolist()
     if isinstance(given, list | tuple):

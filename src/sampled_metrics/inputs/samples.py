@@ -70,7 +70,7 @@ def count_pairs(
     users are behind all of `n_drawn` negatives, by default as many as the longest list has. Rows
     that are none of `candidates` are left out.
     """
-    check_arguments(missing=missing)
+    check_arguments(missing=missing, n_negatives=n_drawn)
     table = table_of(data, "sampled ranks")
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table of candidates")
@@ -83,9 +83,7 @@ def count_pairs(
     if relevant is None:
         held = table.marks("label")
     else:
-        with reading(relevant):
-            wanted = items_by_id(relevant, RELEVANT)
-        ask_of_grades(wanted.relevance)
+        wanted = _wanted(relevant)
         item, item_ids = table.codes(ITEM)
         listed = wanted.within(row_ids, item_ids)
         held = listed.has(row, item.astype(np.int64))
@@ -111,6 +109,16 @@ def count_pairs(
     item, item_ids = table.codes(ITEM)
     pairs = Pairs(row, item.astype(np.int64), held, as_numpy(item_ids))
     return found._replace(pairs=pairs)
+
+
+def _wanted(relevant: Any) -> Items:
+    """Return the held-out items, of which there is at least one."""
+    with reading(relevant):
+        wanted = items_by_id(relevant, RELEVANT)
+    if not wanted.item.size:
+        raise InputError("relevant: no items; expected at least one")
+    ask_of_grades(wanted.relevance)
+    return wanted
 
 
 def _require_some(sizes: Int, row_ids: pa.Array, problem: str) -> None:

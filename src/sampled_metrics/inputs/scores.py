@@ -23,6 +23,7 @@ from sampled_metrics._base.arrays import (
     in_memory,
     is_elsewhere,
     is_table,
+    of_arrow_column,
     unique_ids,
 )
 from sampled_metrics._base.errors import InputError, ask
@@ -109,9 +110,12 @@ def _of_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = None) -> Sco
 
 
 def opened(data: Any, noun: str = "ranks, lists or scores") -> Any:
-    """Return the array of an `.npy` file, which is read block by block; anything else as it is."""
+    """Return the array of an `.npy` file, which is read block by block, or of a column of Arrow.
+
+    Anything else stays as it is.
+    """
     if not isinstance(data, str | Path):
-        return data
+        return of_arrow_column(data)
     path = Path(data)
     require_file(path, noun)
     if path.suffix == ".npy":
@@ -153,14 +157,23 @@ def is_column(data: Any) -> bool:
     """Return whether data has one dimension: an array, or a list of numbers."""
     if isinstance(data, list | tuple):
         return not any(hasattr(row, "__len__") for row in data)
-    return len(getattr(data, "shape", ())) == 1
+    return len(shape_of(data)) == 1
+
+
+def shape_of(data: Any) -> tuple[int, ...]:
+    """Return the shape of an array of any library, () of anything else."""
+    shape = getattr(data, "shape", ())
+    return shape if isinstance(shape, tuple) else ()
 
 
 def n_rows(relevant: Any) -> int:
     """Return the number of users of relevant items by position, which a function needs."""
     if isinstance(relevant, Sequence) and not isinstance(relevant, str):
         return len(relevant)
-    if len(getattr(relevant, "shape", ())) > 0 and not is_table(relevant):
+    relevant = of_arrow_column(relevant)
+    if isinstance(relevant, list):
+        return len(relevant)
+    if len(shape_of(relevant)) > 0 and not is_table(relevant):
         return int(relevant.shape[0])
     raise InputError("a function of users needs relevant by position, as columns or a matrix")
 
@@ -314,7 +327,7 @@ def _refuse_scores(scores: Any, user: int, row: Int, column: Int, is_full: bool)
 
 def positive_places(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, Int]:
     """Return rows and columns of held-out items, given by columns or by labels."""
-    column = array_of("positive", positive)
+    column = array_of("positive", of_arrow_column(positive))
     users, width = shape
     if column.shape == shape and ((column == 0) | (column == 1)).all():
         without = np.flatnonzero(~column.any(axis=1))

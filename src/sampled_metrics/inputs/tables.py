@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
@@ -32,7 +32,7 @@ from sampled_metrics._base.arrays import (
     is_table,
     ordered_floats,
 )
-from sampled_metrics._base.errors import InputError, ask
+from sampled_metrics._base.errors import InputError, ask, shown
 from sampled_metrics._base.files import reading_as
 
 Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
@@ -57,6 +57,8 @@ TYPE = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds it to the name of 
 PARQUET = (".parquet", ".pq")
 ARRAYS = (".npy", ".npz")
 _IDS = "whole numbers or text"
+_QUOTE = "'"
+_MIXED = re.compile(r"Could not convert (.*?) with type .* failed for column (.*) with type")
 _NO_ID = r"^$|^\s|\s$|[\x00-\x1f\x7f]|^.{201}"
 
 
@@ -133,7 +135,10 @@ class Table:
         kind: Any = values.dtype
         if kind.kind == "f":
             exact = 2.0 / np.finfo(kind).eps  # the type holds all whole numbers below
-            bad |= (np.floor(values) != values) | (np.abs(values) >= exact)
+            bad |= np.floor(values) != values
+            if not bad.any():
+                bad |= np.abs(values) >= exact
+                expected += f"; {kind} holds them below {exact:,.0f} only" * bool(bad.any())
         if least is not None:
             bad |= values < least
         if most is not None:
@@ -414,7 +419,7 @@ def is_wide(data: Any) -> bool:
 
 def _frame_of_users(data: Any, name: str, value: str) -> pd.DataFrame:
     """Return a table of a dictionary or a Series by user: one item, a list, or numbers by item."""
-    given = [own for _, own in data.items()]
+    given = [list(own) if isinstance(own, Iterator) else own for _, own in data.items()]
     if value == "score" and any(isinstance(own, set | frozenset) for own in given):
         raise InputError(f"{name}: a set has no order; expected lists, best first")
     if all(isinstance(own, Mapping) for own in given):
@@ -488,7 +493,18 @@ def _in_memory(data: Any, path: Path, noun: str) -> pa.Table:
             return pa.Table.from_pandas(data.rename(columns=str), preserve_index=False)
         return pa.table(data)
     except (pa.ArrowException, ArithmeticError, ValueError, TypeError) as error:
-        raise InputError(f"not a table ({error})", path=path) from error
+        raise _no_table(error, path) from error
+
+
+def _no_table(error: Exception, path: Path) -> InputError:
+    """Make the error for data that pyarrow refuses; of a column it has two sentences."""
+    problem = ". ".join(map(str, error.args))
+    mixed = _MIXED.search(problem)
+    if mixed is None:
+        return InputError(f"not a table ({problem})", path=path)
+    value, column = mixed.groups()
+    problem = f"found {shown(value.strip(_QUOTE))} among others; expected all numbers, or all text"
+    return InputError(problem, path=path, column=column)
 
 
 def _read_text(

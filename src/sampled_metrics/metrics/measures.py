@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._base.arguments import require_known
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.defaults import MOST_ITEMS
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, shown
 from sampled_metrics.metrics.levels import TIES, Levels
 from sampled_metrics.ranks import Ranks
 
@@ -73,7 +73,7 @@ def register(
         metric = Metric(kind, label, equation, of_levels, **options)
         for name in (kind, *metric.aliases):
             if name in _KINDS:
-                raise InputError(f"metric {name!r} is already registered")
+                raise InputError(f"metric {shown(name)} is already registered")
             _KINDS[name] = kind
         METRICS[kind] = metric
         return of_levels
@@ -181,7 +181,7 @@ def parse_measure(text: str) -> Measure:
     'HR@5'
     """
     if not isinstance(text, str):
-        raise InputError(f"{text!r} is no name of a metric; expected text such as 'HR@10'")
+        raise InputError(f"{shown(text)} is no name of a metric; expected text such as 'HR@10'")
     parts = _NAME.fullmatch(text.strip().lower().replace("_", "-"))
     if parts is None:
         raise _unknown(text)
@@ -191,7 +191,7 @@ def parse_measure(text: str) -> Measure:
         name, cutoff = numbered.groups()
     if name in _OF_RATINGS:
         raise InputError(
-            f"{text!r} is a metric of predicted ratings, not of ranks; "
+            f"{shown(text)} is a metric of predicted ratings, not of ranks; "
             f"call sampled_metrics.{name}(true, predicted)"
         )
     if name in AT_ONE:
@@ -251,7 +251,7 @@ def parse_list(
     try:
         entries = list(names)
     except TypeError:
-        raise InputError(f"{noun} are {names!r}; expected names") from None
+        raise InputError(f"{noun} are {shown(names)}; expected names") from None
     parsed: list[T] = []
     for entry in entries:
         if isinstance(entry, str):
@@ -411,7 +411,7 @@ def synonyms() -> list[dict[str, str]]:
 def _unknown(text: str, stem: str = "", problem: str = "", cutoff: str | None = None) -> InputError:
     meant = _meant(stem, cutoff)
     return InputError(
-        f"unknown measure {text!r}{problem};{meant} known: {', '.join(known_measures())} (k a "
+        f"unknown measure {shown(text)}{problem};{meant} known: {', '.join(known_measures())} (k a "
         "whole number >= 1, BETA a number >= 0 of at most 6 digits: f1, f0.5)"
     )
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.errors import InputError, flag, reading
+from sampled_metrics._base.errors import InputError, flag, reading, shown
 from sampled_metrics._base.files import require_file
 from sampled_metrics._base.records import Record
 from sampled_metrics.metrics.measures import Measure, parse_measure
@@ -192,7 +192,7 @@ def _numbers(texts: defaultdict[str, str], column: str, prefix: str) -> dict[str
     for pair in texts[column].split():
         name, sign, text = pair.partition("=")
         if not sign:
-            raise InputError(f"found {pair!r}; expected such as HR@10=0.8245", column=column)
+            raise InputError(f"found {shown(pair)}; expected such as HR@10=0.8245", column=column)
         pairs.append((name, text))
     numbers: dict[Measure, tuple[str, str]] = {}
     for name, text in pairs:
@@ -213,7 +213,7 @@ def _count(texts: defaultdict[str, str], name: str) -> int | None:
         return None
     digits = text.replace(",", "").removesuffix(".0")
     if not digits.isdecimal() or int(digits) < 1:
-        raise InputError(f"found {text!r}; expected a whole number, at least 1", column=name)
+        raise InputError(f"found {shown(text)}; expected a whole number, at least 1", column=name)
     return int(digits)
 
 

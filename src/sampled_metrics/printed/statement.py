@@ -13,7 +13,7 @@ from scipy.special import chdtri, ndtri
 from sampled_metrics._base.arguments import check_arguments, whole_number
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, shown
 from sampled_metrics.intervals.kernels import Extremes
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import factor_of
@@ -180,7 +180,9 @@ def _check(printed: Numbers, about: About) -> None:
     whole_number("runs", about.runs, 1)
     is_number = isinstance(about.unscored, Real) and not isinstance(about.unscored, bool)
     if not is_number or not 0.0 <= about.unscored < 1.0:
-        raise InputError(f"unscored is {about.unscored!r}; expected a share, at least 0, below 1")
+        raise InputError(
+            f"unscored is {shown(about.unscored)}; expected a share, at least 0, below 1"
+        )
 
 
 def exact_metric_of(problem: Printed, measure: Measure) -> Float:
@@ -214,7 +216,7 @@ def number_of(name: str, number: float | str) -> tuple[float, int]:
             decimal = decimal.scaleb(-2)
         inside = 0 <= decimal <= 1
     except InvalidOperation:
-        raise InputError(f"{name} is {number!r}; expected a number such as 0.8245") from None
+        raise InputError(f"{name} is {shown(number)}; expected a number such as 0.8245") from None
     if not inside:
         percent = f"; if this is in percent, write {decimal / 100}" if 1 < decimal <= 100 else ""
         raise InputError(f"{name} is {number}; expected a fraction from 0 to 1{percent}")

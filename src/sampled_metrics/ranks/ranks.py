@@ -20,6 +20,7 @@ from sampled_metrics._base.arguments import (
     check_arguments,
     path_of,
     require_same,
+    whole_number,
     wrong_type,
 )
 from sampled_metrics._base.arrays import (
@@ -33,7 +34,9 @@ from sampled_metrics._base.arrays import (
     grades_of,
     id_column,
     integers,
+    is_table,
     kind_of_ids,
+    of_arrow_column,
     ranges,
     require,
     require_unique,
@@ -156,7 +159,7 @@ class Ranks:
     ) -> None:
         is_plain = n_found is None and n_relevant is None and depth is None
         if n_found is None:
-            n_found = np.ones_like(n_candidates)
+            n_found = np.ones_like(array_of("n_candidates", n_candidates))
         if n_relevant is None:
             n_relevant = n_found
         if depth is None:
@@ -365,7 +368,16 @@ class Ranks:
     def from_ranks(
         cls, ranks: ArrayLike, n_items: ArrayLike | None, *, users: ArrayLike | None = None
     ) -> Self:
-        """Take exact ranks from 1, without ties, among `n_items` candidates."""
+        """Take exact ranks from 1, without ties, among `n_items` candidates.
+
+        Instead of ranks and users, a table of both, see `from_table`.
+        """
+        if is_table(ranks):
+            if users is not None:
+                raise InputError("users does not go with a table; give a column user_id")
+            number: Any = n_items
+            return cls.from_table(ranks, number and whole_number("n_items", number))
+        ranks = of_arrow_column(ranks)
         columns: dict[str, Any] = {"rank": ranks}
         size: Any = n_items
         if users is not None:

@@ -233,7 +233,7 @@ class SampledRanks:
         ties, seed
             Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
         """
-        check_arguments(tie_policy=ties, seed=seed, sampling=sampling)
+        check_arguments(tie_policy=ties, seed=seed, sampling=sampling, n_negatives=n_negatives)
         above = found.better
         if ties == "random":
             above = above + generator(seed, "ties").integers(0, found.tied + 1)

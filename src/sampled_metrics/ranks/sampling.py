@@ -2,11 +2,11 @@
 
 from enum import StrEnum
 
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, shown
 
 _BY_POPULARITY = (
     "corrections and ranges assume uniform negatives; drawn by popularity, they gave .09 for a "
-    "recall@10 of .23 (docs/negatives.md). Score uniform ones (`sampled-metrics negatives` draws "
+    "recall@10 of .23. Score uniform ones (`sampled-metrics negatives` draws "
     "them), or rank fully (`evaluate`) or on a budget (`evaluate_on_budget`)"
 )
 
@@ -30,4 +30,4 @@ class Sampling(StrEnum):
     def _missing_(cls, value: object) -> None:
         if "pop" in str(value).lower():
             raise InputError(_BY_POPULARITY)
-        raise InputError(f"unknown sampling {value!r}; known: {', '.join(cls)}")
+        raise InputError(f"unknown sampling {shown(value)}; known: {', '.join(cls)}")
