@@ -130,3 +130,22 @@ def test_walk_through_shows_the_reversal_and_what_decides_it(capsys):
     assert sampled[0] < sampled[1]
     assert walk_through.count("Careful is above Broad, unless ") == 2
     assert "  400 negatives: 1.00\n" in walk_through
+
+
+def test_documented_targets_are_those_of_the_makefile():
+    rules = [ROOT / "Makefile", ROOT / "tests/parts.mk"]
+    targets = {"test-all"}
+    for path in rules:
+        text = path.read_text(encoding="utf-8")
+        targets.update(re.findall(r"(?m)^([a-z-]+):(?!=)", text))
+    pages = [
+        *(ROOT / name for name in [*GUIDES, "CONTRIBUTING.md"]),
+        *sorted(ROOT.glob("docs/measured/*.md")),
+        *sorted(ROOT.glob("config/*.*")),
+        *sorted(REFERENCE.glob("**/*.md")),
+        *sorted(ROOT.glob("src/**/*.html")),
+    ]
+    pattern = r"(?:`|<code>|\$ |(?m:^))make ([a-z][\w-]*)"
+    for path in pages:
+        named = set(re.findall(pattern, path.read_text(encoding="utf-8")))
+        assert named <= targets, path.relative_to(ROOT)
