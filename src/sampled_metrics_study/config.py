@@ -13,12 +13,14 @@ from pydantic import AfterValidator, Field, ValidationError, create_model, model
 
 from sampled_metrics import InputError
 from sampled_metrics.ranks import Sampling as SamplingEnum
+from sampled_metrics_study.data.movielens import ML_1M
 from sampled_metrics_study.data.settings import (
     DatasetSettings,
     FileName,
     FilterSettings,
     SplitSettings,
 )
+from sampled_metrics_study.files import read_json
 from sampled_metrics_study.recommenders import KINDS
 from sampled_metrics_study.settings import (
     ExactSettings,
@@ -92,6 +94,14 @@ class ExternalSettings(Settings):
     """The file."""
     format: Literal["ranks", "scores"]
     """Ranks of the held-out items, or scores of every candidate of every user."""
+    made_by: str | None = None
+    """Command that makes the file, to be shown where it is missing."""
+
+    def missing(self) -> str:
+        """Say in a line that the file is missing, and what to do."""
+        if self.made_by:
+            return f"{self.path} is missing; make it with: {self.made_by}"
+        return f"{self.path} is missing; put the {self.format} there, or change path in the settings"
 
 
 class Entry(Settings):
@@ -110,6 +120,10 @@ class Entry(Settings):
     """Kind of recommender."""
     settings: Any
     """Hyper-parameters."""
+
+    def as_trained(self) -> dict[str, Any]:
+        """Return what its ranks depend on, as JSON has it."""
+        return self.model_dump(mode="json", by_alias=True, exclude={"settings": {"made_by"}})
 
 
 def _entry(kind: str, settings: type[Settings]) -> type[Entry]:
@@ -267,7 +281,8 @@ class Study(Settings):
         """Hash of all settings that can change a result of the paper's study."""
         dataset = self.dataset.without_places().model_dump(mode="json")
         content = self.model_dump(mode="json", by_alias=True)
-        content.update(results="", ranking={}, dataset=dataset)
+        recommenders = [entry.as_trained() for entry in self.recommenders]
+        content.update(results="", ranking={}, dataset=dataset, recommenders=recommenders)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -324,6 +339,29 @@ def _number(text: str) -> Any:
     except (yaml.YAMLError, ValueError):  # such as of 2024-13-01
         return text
     return read if read is None or isinstance(read, bool | int | float) else text
+
+
+def refuse_other_results(study: Study) -> None:
+    """Raise InputError if the folder of results has those of other data, which would stay in it.
+
+    So do the tables and the scorecard of the paper's split, if the study has another split.
+    """
+    path = Path(study.results, "provenance.json")
+    if not path.exists():
+        return
+    record = read_json(path)
+    run = record.get("provenance", record)  # of the reference run, whose ranks were used
+    name, split = run.get("source", {}).get("dataset"), run.get("split", {})
+    has_all_users = split.get("evaluated_users") == split.get("users")
+    is_papers_split = split.get("method") == "leave-last-out" and has_all_users
+    if name == ML_1M.name and is_papers_split and not study.is_papers_data:
+        name = f"{name}, leave-last-out"
+    elif name in (None, study.dataset.name):
+        return
+    raise InputError(
+        f"config: results: {study.results} has the results of {name}; name another folder, such "
+        "as results/own, or remove this one"
+    )
 
 
 # Settings in which a study on the paper's data departs from the paper's study. Published cells are

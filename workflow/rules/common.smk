@@ -2,6 +2,7 @@ import os
 import re
 import sys
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -19,8 +20,16 @@ if Path(ROOT, "src").is_dir():
     search = [f"{ROOT}/src", os.environ.get("PYTHONPATH")]
     os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, search)))
 
-from sampled_metrics._base.errors import InputError
-from sampled_metrics_study.config import KEPT, REFERENCE, Study, departures, with_numbers
+from sampled_metrics import InputError
+from sampled_metrics_study.config import (
+    KEPT,
+    REFERENCE,
+    Study,
+    departures,
+    refuse_other_results,
+    with_numbers,
+)
+from sampled_metrics_study.files import checksum
 from sampled_metrics_study.steps import code_of
 
 
@@ -38,6 +47,7 @@ SETTINGS = deepcopy(PAPERS)
 try:
     update_config(SETTINGS, config)
     STUDY = Study.of(with_numbers(SETTINGS), "config")
+    refuse_other_results(STUDY)
 except InputError as error:
     sys.exit(str(error))
 except RecursionError:
@@ -73,13 +83,56 @@ def get_archive(wildcards):
 
 def get_recommender(wildcards):
     """Kind and settings of a recommender."""
-    return STUDY.recommender(wildcards.recommender).model_dump(mode="json", by_alias=True)
+    return STUDY.recommender(wildcards.recommender).as_trained()
 
 
 def get_file_made_elsewhere(wildcards):
-    """Ranks or scores that are not computed here."""
+    """Ranks or scores that are not computed here, by another rule of a workflow or by nobody yet."""
     recommender = STUDY.recommender(wildcards.recommender)
-    return recommender.settings.path if recommender.kind == "external" else []
+    if recommender.kind != "external":
+        return []
+    path = recommender.settings.path
+    if not Path(path).exists() and not any(one.is_producer(path) for one in workflow.rules):
+        sys.exit(recommender.settings.missing())
+    return path
+
+
+@cache
+def sha256(path):
+    """The checksum of a file; none of one that is missing, which Snakemake says itself."""
+    return checksum(path) if Path(path).is_file() else None
+
+
+# A step that fails loses its results, and Snakemake does not look for files that are missing between
+# those asked for and those that are there. So all that is upstream is a parameter of each later rule.
+def get_data(wildcards):
+    """What a split is computed from: settings, and checksums of the files that are here."""
+    files = STUDY.events
+    if STUDY.dataset.is_movielens:
+        files = [get_archive(wildcards)] if get_archive(wildcards) else []
+    settings = {name: config[name] for name in ("dataset", "filters", "split")}
+    return {**settings, "sha256": list(map(sha256, files))}
+
+
+def get_source(wildcards):
+    """What the ranks of a recommender are computed from."""
+    recommender = STUDY.recommender(wildcards.recommender)
+    files = [recommender.settings.path] if recommender.kind == "external" else []
+    return {"data": get_data(wildcards), "sha256": list(map(sha256, files))}
+
+
+def get_origin(wildcards):
+    """What all ranks are computed from; nothing where they are those of the reference run."""
+    if STUDY.ranks == "reference":
+        return None
+    files = [one.settings.path for one in STUDY.recommenders if one.kind == "external"]
+    return {
+        "code": code_of("ranking"),
+        "data": get_data(wildcards),
+        "recommenders": [one.as_trained() for one in STUDY.recommenders],
+        "ranking": config["ranking"],
+        "sha256": list(map(sha256, files)),
+    }
 
 
 def get_model(wildcards):
@@ -102,19 +155,6 @@ def get_band(wildcards):
     return [] if DEPARTURES else own(STUDY.scorecard.band)
 
 
-def get_tables(wildcards):
-    """The tables of this study; those of the theory belong to the paper's data."""
-    forms = ["csv", "md", "tex"]
-    printed = expand("<results>/tables/table{n}.{form}", n=STUDY.tables, form=forms)
-    return [*printed, rules.tables.output.likely]
-
-
-def get_figures(wildcards):
-    """The figures of this study, likewise."""
-    forms = ["svg", "pdf", "csv"]
-    return expand("<results>/figures/{name}.{form}", name=STUDY.figures, form=forms)
-
-
 def get_audit(wildcards):
     """Readings of the paper, as `make measure PAGE=audit` measured them."""
     return [own(f"{REFERENCE}/audit.csv")] if STUDY.is_papers_data else []
@@ -123,21 +163,3 @@ def get_audit(wildcards):
 def get_kept(wildcards):
     """Ranks of further recommenders on the paper's data, for the leaderboard."""
     return [own(f"{REFERENCE}/{name}.parquet") for name in KEPT if STUDY.is_papers_data]
-
-
-def get_chain(wildcards):
-    """What results were computed from, so that an edited file is refused, and a removed one made."""
-    chain = [*rules.tables.output.cells]
-    if STUDY.is_papers_data:
-        chain += rules.theory.output.cells
-    if STUDY.ranks == "trained":
-        chain += [*STUDY.events, *rules.split.output]
-        if STUDY.ranking.pieces > 1:
-            trained = [one.name for one in STUDY.recommenders if one.kind != "external"]
-            chain += expand("<results>/models/{name}.npz", name=trained)
-    return chain
-
-
-def get_scorecard(wildcards):
-    """The scorecard and its figure, for a study on the paper's data."""
-    return rules.scorecard.output if STUDY.is_papers_data else []

@@ -18,6 +18,7 @@ rule split:
         dataset=STUDY.dataset.without_places().model_dump(mode="json"),
         filters=config["filters"],
         split=config["split"],
+        data=get_data,
     message:
         "Filter the events and hold out one item of each user."
     script:

@@ -19,6 +19,7 @@ rule exact:
         runtime=scaled(10, 10),
     params:
         code=code_of("tables"),
+        origin=get_origin,
         exact=config["exact"],
         metrics=config["experiment"]["metrics"],
     message:
@@ -66,6 +67,7 @@ rule tables:
         runtime=scaled(15, 10),
     params:
         code=code_of("tables"),
+        origin=get_origin,
         experiment=config["experiment"],
     message:
         "Repeat the sampled evaluations and correct them: Tables 3 and 4, and the number to quote."

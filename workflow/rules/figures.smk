@@ -98,6 +98,7 @@ rule figures:
         runtime=scaled(15, 10),
     params:
         code=code_of("figures"),
+        origin=get_origin,
         experiment=config["experiment"],
     message:
         "Compute and draw Figures 5 and 6, and the errors of estimators."

@@ -1,14 +1,24 @@
+# All results but the page. It refuses them if they were edited; those that are missing are made again.
+RESULTS = [*rules.tables.output, *rules.exact.output, *rules.figures.output]
+if STUDY.is_papers_data:
+    RESULTS += [*rules.theory.output, *rules.scorecard.output]
+if STUDY.ranks == "trained":
+    RESULTS += [*STUDY.origin, *rules.split.output]
+    RESULTS += expand("<results>/ranks/{name}.parquet", name=STUDY.names)
+    if STUDY.dataset.is_movielens:
+        RESULTS += rules.fetch.output
+    if STUDY.ranking.pieces > 1:
+        trained = [one.name for one in STUDY.recommenders if one.kind != "external"]
+        RESULTS += expand("<results>/models/{name}.npz", name=trained)
+
+
 rule page:
     input:
         ranks=get_ranks,
-        tables=get_tables,
-        figures=get_figures,
-        exact=rules.exact.output,
-        scorecard=get_scorecard,
         audit=get_audit,
         kept=get_kept,
         origin=[own(path) for path in STUDY.origin],
-        chain=get_chain,
+        results=RESULTS,
     output:
         page="<results>/report.html",
         provenance="<results>/provenance.json",
@@ -22,6 +32,8 @@ rule page:
     params:
         code=code_of("page"),
         study=config,
+        is_paper=STUDY.is_papers_data,
+        upstream=get_origin,
         identity=STUDY.identity(),
     message:
         "Put all on one page, and record where the numbers come from."

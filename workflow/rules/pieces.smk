@@ -23,6 +23,7 @@ rule train:
     params:
         code=code_of("ranking"),
         recommender=get_recommender,
+        source=get_source,
     message:
         "Train {wildcards.recommender}."
     script:
@@ -47,6 +48,7 @@ rule rank:
     params:
         code=code_of("ranking"),
         recommender=get_recommender,
+        source=get_source,
         block_size=config["ranking"]["block_size"],
     message:
         "Rank piece {wildcards.piece} of the held-out items by {wildcards.recommender}."
@@ -69,6 +71,8 @@ rule gather:
         runtime=scaled(10, 0.1),
     params:
         code=code_of("ranking"),
+        recommender=get_recommender,
+        source=get_source,
     message:
         "Concatenate the ranks of {wildcards.recommender}."
     script:

@@ -17,6 +17,7 @@ rule rank:
     params:
         code=code_of("ranking"),
         recommender=get_recommender,
+        source=get_source,
         block_size=config["ranking"]["block_size"],
     message:
         "Rank the held-out items by {wildcards.recommender} among all candidates."

@@ -27,6 +27,10 @@ rule scorecard:
         runtime=scaled(10, 1),
     params:
         code=code_of("figures"),
+        of_tables=code_of("tables"),
+        origin=get_origin,
+        toy=config["toy"],
+        experiment=config["experiment"],
         departures=DEPARTURES,
     message:
         "Compare every published cell with ours."

@@ -21,7 +21,7 @@ with step(snakemake):
         page.parent,
         ranks=[Path(path) for path in inputs.ranks],
         config=study,
-        is_paper=bool(inputs.scorecard),
+        is_paper=snakemake.params.is_paper,
         audit=next(map(Path, inputs.audit), None),
         kept=[Path(path) for path in inputs.kept],
     )

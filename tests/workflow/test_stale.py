@@ -1,0 +1,205 @@
+"""Results that are missing, or of other settings, data or code, are never taken for those asked for."""
+
+import json
+import re
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
+from tests.workflow.conftest import run
+
+DATA = {"data/ml-1m.zip", "data/source.json"}
+FORMS = ("csv", "md", "tex")
+DRAWN = ("svg", "pdf", "png", "csv")
+DELIVERABLES = {
+    *DATA,
+    *(f"split/split.{form}" for form in ("npz", "json")),
+    *(f"ranks/{name}.parquet" for name in "XYZ"),
+    *(f"tables/table{n}.{form}" for n in (1, 2, 3, 4) for form in FORMS),
+    *(f"cells/table{n}.csv" for n in (1, 2, 3, 4)),
+    *(f"tables/{name}.{form}" for name in ("likely", "exact") for form in FORMS[:2]),
+    "ranges.csv",
+    *(f"figures/figure{n}.{form}" for n in range(1, 7) for form in DRAWN),
+    *(f"figures/{name}.{form}" for name in ("errors", "z") for form in DRAWN),
+    *(f"scorecard.{form}" for form in FORMS[:2]),
+    "report.html",
+    "provenance.json",
+}
+ONE_OF_EACH_KIND = [
+    "split/split.npz",
+    "split/split.json",
+    "data/source.json",
+    "ranks/Y.parquet",
+    "cells/table1.csv",
+    "cells/table4.csv",
+    "tables/table2.md",
+    "tables/table3.tex",
+    "tables/likely.md",
+    "tables/exact.csv",
+    "ranges.csv",
+    "figures/figure2.pdf",
+    "figures/figure5.png",
+    "figures/figure6.csv",
+    "figures/errors.svg",
+    "figures/z.png",
+    "scorecard.md",
+    "report.html",
+    "provenance.json",
+]
+
+
+def made(project):
+    """The results of a run, but for the reference run and what is about steps."""
+    left_out = ("reference", "logs", "benchmarks")
+    paths = (path for path in project.results.rglob("*") if path.is_file())
+    names = (path.relative_to(project.results) for path in paths)
+    return {str(name) for name in names if name.parts[0] not in left_out}
+
+
+@pytest.fixture(scope="module")
+def finished(make_project, small_archive):
+    project = make_project(small_archive)
+    project.snakemake()
+    return project
+
+
+@pytest.mark.long
+def test_the_deliverables_are_all_that_a_run_makes(finished):
+    assert made(finished) == DELIVERABLES
+    assert "Nothing to be done" in finished.snakemake("--dry-run")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ONE_OF_EACH_KIND)
+def test_a_missing_result_is_made_again(finished, name):
+    path, aside = finished.results / name, finished.folder / "aside"
+    path.rename(aside)
+    try:
+        assert name in finished.planned()
+    finally:
+        aside.rename(path)
+    assert finished.planned() == set()
+
+
+@pytest.mark.long
+def test_whole_folders_are_made_again(finished):
+    before = {name: finished.result(name) for name in DELIVERABLES}
+    for folder in ("figures", "tables"):
+        (finished.results / folder).rename(finished.folder / f"{folder}-before")
+    finished.snakemake()
+    assert {name: finished.result(name) for name in DELIVERABLES} == before
+
+
+# What is computed from ranks, in several steps.
+TARGETS = ["tables/exact.csv", "figures/figure6.csv", "scorecard.csv", "report.html"]
+
+
+def settings(project, archive):
+    project.change("split", users=999)
+
+
+def data(project, archive):
+    lines = archive.parent / "lines.txt"
+    lines.write_bytes(as_ratings(synthetic_interactions()))
+    first, *others = lines.read_bytes().splitlines(keepends=True)
+    write_archive(archive, b"".join([b"broken line\n", *others]))
+
+
+def recommender(project, archive):
+    kind = {
+        "kind": "external",
+        "settings": {"path": "config/README.md", "format": "scores"},
+    }
+    project.change("recommenders", 1, **kind)
+
+
+def code(project, archive):
+    with (project.folder / "src/sampled_metrics_study/recommenders/ranking.py").open(
+        "a"
+    ) as file:
+        file.write("raise SystemExit('broken')\n")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("breaks", [settings, data, recommender, code])
+def test_a_single_target_fails_again_as_it_failed_first(
+    make_project, small_archive, breaks
+):
+    project = make_project(small_archive)
+    project.snakemake("--config", "results=results/own")
+    before = small_archive.read_bytes()
+    words = ("snakemake", "--cores", "2", "--config", "results=results/own", "--")
+    try:
+        breaks(project, small_archive)
+        for target in TARGETS:  # each but the first comes after a step that failed
+            failed = project.run(*words, f"results/own/{target}")
+            assert failed.returncode != 0, target
+            assert "Nothing to be done" not in failed.stdout
+    finally:
+        small_archive.write_bytes(before)
+
+
+SHOP = {
+    "dataset": {"format": "table", "name": "Shop", "path": "events.csv"},
+    "split": {"method": "random"},
+    "recommenders": [{"name": "Popularity", "kind": "popularity"}],
+}
+OF_MOVIELENS = {"source": {"dataset": "ml-1m"}, "split": {"method": "leave-last-out"}}
+
+
+def planned_in(folder, record, study=SHOP):
+    """Plan a study in a folder whose results are of a run with this provenance."""
+    (folder / "config").mkdir()
+    (folder / "config/config.yaml").write_text(yaml.safe_dump(study))
+    (folder / "events.csv").write_text("user,item\na,b\na,c\n")
+    (folder / "results").mkdir()
+    (folder / "results/provenance.json").write_text(json.dumps(record))
+    return run(
+        "snakemake", "--snakefile", ROOT / "Snakefile", "--dry-run", cwd=folder
+    )
+
+
+@pytest.mark.parametrize(
+    ("record", "study"),
+    [
+        (OF_MOVIELENS, SHOP),
+        ({"ranks": "reference", "provenance": OF_MOVIELENS}, SHOP),
+        ({"source": {"dataset": "Shop"}}, {"ranks": "reference"}),
+        # The tables of the paper's split, scorecard and all, would stay beside those of another.
+        (OF_MOVIELENS, {"split": {"method": "global-time", "cut": 0.9}}),
+    ],
+)
+def test_results_of_other_data_are_refused_in_a_line(tmp_path, record, study):
+    refused = planned_in(tmp_path, record, study)
+    assert refused.returncode == 1
+    assert refused.stdout.splitlines()[-1].startswith("config: results: ")
+    assert "another folder" in refused.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "record", [{"source": {"dataset": "Shop"}, "split": {"method": "given"}}, {}]
+)
+def test_results_of_the_same_data_are_made_again(tmp_path, record):
+    done = planned_in(tmp_path, record)
+    assert done.returncode == 0, done.stdout
+
+
+def test_examples_of_studies_have_results_of_their_own():
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        for block in re.findall(
+            r"(?ms)^```yaml\n(.*?)^```$", page.read_text("utf-8")
+        ):
+            study = yaml.safe_load(block)
+            if "dataset" in study:
+                assert study["results"].startswith("results/"), page.name
+
+
+def test_a_study_of_published_models_says_how_their_scores_are_made(tmp_path):
+    words = ("--snakefile", ROOT / "Snakefile", "--directory", tmp_path, "--dry-run")
+    done = run("snakemake", *words, "--configfile", ROOT / "config/ncf.yaml")
+    assert done.returncode == 1
+    (line,) = [
+        line for line in done.stdout.splitlines() if "results/ncf/GMF.npz" in line
+    ]
+    assert "python -m sampled_metrics_study.ncf FOLDER" in line
