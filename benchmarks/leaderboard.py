@@ -16,7 +16,7 @@ from sampled_metrics.pages.leaderboard import ROUND, board_of
 from sampled_metrics.pages.words import percent
 from sampled_metrics_study.config import KEPT
 from sampled_metrics_study.experiment import read_by_name
-from sampled_metrics_study.page import OF_PAPER, contenders
+from sampled_metrics_study.page.contents import OF_PAPER, contenders
 
 PICTURE = "HR@10"
 SHOWN = 100  # random items of the picture

@@ -12,11 +12,11 @@ import numpy as np
 
 from benchmarks.markdown import markdown
 from sampled_metrics._base.files import write_text
-from sampled_metrics.pages.atlas import KINDS, SHOWN, atlas
 from sampled_metrics.printed.check import Checked, Checks, Orders, check
 from sampled_metrics.printed.consistency import INSIDE, OUTSIDE, WITHIN_ERROR
 from sampled_metrics.printed.reported import reported
 from sampled_metrics.printed.rows import PrintedRow, read_printed
+from sampled_metrics_study.page.atlas import KINDS, SHOWN, atlas
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "config/literature.csv"

@@ -19,9 +19,9 @@ from mkdocs.structure.files import File, Files
 
 from sampled_metrics._base import defaults
 from sampled_metrics.cli import app
-from sampled_metrics.pages import render
 from sampled_metrics_study.config import KEPT, Study
-from sampled_metrics_study.page import collect
+from sampled_metrics_study.page import render
+from sampled_metrics_study.page.contents import collect
 
 ROOT = Path(__file__).parents[2]
 FRAME = ("base", "lens", "page")  # scripts of the lens alone

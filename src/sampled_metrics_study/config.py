@@ -101,7 +101,7 @@ class ExternalSettings(Settings):
         """Say in a line that the file is missing, and what to do."""
         if self.made_by:
             return f"{self.path} is missing; make it with: {self.made_by}"
-        return f"{self.path} is missing; put the {self.format} there, or change path in the settings"
+        return f"{self.path} is missing; put the {self.format} there, or change path"
 
 
 class Entry(Settings):

@@ -32,8 +32,8 @@ def browser():
 @pytest.fixture(scope="session")
 def report(tmp_path_factory):
     # Imported here, because each run of pytest reads this file before it starts its workers.
-    from sampled_metrics.pages import render
-    from sampled_metrics_study.page import collect
+    from sampled_metrics_study.page import render
+    from sampled_metrics_study.page.contents import collect
     from tests.unit.test_page import sources
 
     path = tmp_path_factory.mktemp("report") / "report.html"

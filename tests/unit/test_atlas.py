@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 
 from sampled_metrics import check, reported
-from sampled_metrics.pages.atlas import COLUMNS, KINDS, SHARED, atlas
 from sampled_metrics.printed.rows import read_printed
+from sampled_metrics_study.page.atlas import COLUMNS, KINDS, SHARED, atlas
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs/atlas.html"

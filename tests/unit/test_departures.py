@@ -8,7 +8,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.config import departures
 from sampled_metrics_study.experiment import run_experiment
 from sampled_metrics_study.figures import draw
-from sampled_metrics_study.page import other_settings
+from sampled_metrics_study.page.contents import other_settings
 from sampled_metrics_study.scorecard import scorecard, write_scorecard, z_scores
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import (

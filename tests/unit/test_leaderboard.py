@@ -19,7 +19,7 @@ from sampled_metrics.pages.leaderboard import (
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling.draws import draw_sampled_ranks
 from sampled_metrics_study.config import KEPT
-from sampled_metrics_study.page import OF_PAPER, contenders
+from sampled_metrics_study.page.contents import OF_PAPER, contenders
 from tests.conftest import ROOT
 
 REFERENCE = ROOT / "results/reference"

@@ -31,7 +31,7 @@ from sampled_metrics.pages.words import (
     verdict,
 )
 from sampled_metrics.ranks import Ranks
-from sampled_metrics_study.page import ranges_of
+from sampled_metrics_study.page.contents import ranges_of
 
 N, M = 1000, 20
 METRICS = ["recall@10", "ndcg@10", "ap", "auc"]

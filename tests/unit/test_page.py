@@ -16,15 +16,15 @@ import yaml
 
 from sampled_metrics.estimators import estimator_matrix, parse_estimators
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.pages import render
 from sampled_metrics.pages.lens import grouped, settings
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics_study import page as page_of_a_study
 from sampled_metrics_study.config import KEPT, Study
 from sampled_metrics_study.experiment import expected_moments
-from sampled_metrics_study.page import collect
+from sampled_metrics_study.page import contents as page_of_a_study
+from sampled_metrics_study.page import render
+from sampled_metrics_study.page.contents import collect
 from sampled_metrics_study.tables import read_texts
 from tests.conftest import ROOT
 
@@ -144,7 +144,7 @@ def test_nothing_asks_the_network(document):
         for each in policies
     )
     assert policies
-    for path in (ROOT / "src/sampled_metrics/pages/static").glob("*.js"):
+    for path in (ROOT / "src").glob("*/page*/static/*.js"):
         text = path.read_text()
         assert not re.search(
             r"\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(|eval\(", text

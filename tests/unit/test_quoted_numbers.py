@@ -40,7 +40,7 @@ PAGES = [
         if path.name != "literature.md"
     ),
     *ROOT.glob("results/reference/**/*.md"),
-    *ROOT.glob("src/sampled_metrics/pages/templates/*.html"),
+    *ROOT.glob("src/*/page*/templates/*.html"),
 ]
 
 

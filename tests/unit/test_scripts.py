@@ -17,7 +17,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics_study.data import archive as download
 from sampled_metrics_study.data.archive import UnreachableError
 from sampled_metrics_study.data.movielens import CATALOGUE
-from sampled_metrics_study.page import provenance
+from sampled_metrics_study.page.contents import provenance
 from sampled_metrics_study.steps import refuse_edited, step
 from tests.conftest import (
     as_ratings,

@@ -1,4 +1,4 @@
-"""Results that are missing, or of other settings, data or code, are never taken for those asked for."""
+"""Results that are missing, or of other settings, data or code, are made again or refused."""
 
 import json
 import re
@@ -95,18 +95,15 @@ def test_whole_folders_are_made_again(finished):
 TARGETS = ["tables/exact.csv", "figures/figure6.csv", "scorecard.csv", "report.html"]
 
 
-def settings(project, archive):
+def settings(project, _):
     project.change("split", users=999)
 
 
-def data(project, archive):
-    lines = archive.parent / "lines.txt"
-    lines.write_bytes(as_ratings(synthetic_interactions()))
-    first, *others = lines.read_bytes().splitlines(keepends=True)
-    write_archive(archive, b"".join([b"broken line\n", *others]))
+def data(_, archive):
+    write_archive(archive, b"broken line\n" + as_ratings(synthetic_interactions()))
 
 
-def recommender(project, archive):
+def recommender(project, _):
     kind = {
         "kind": "external",
         "settings": {"path": "config/README.md", "format": "scores"},
@@ -114,7 +111,7 @@ def recommender(project, archive):
     project.change("recommenders", 1, **kind)
 
 
-def code(project, archive):
+def code(project, _):
     with (project.folder / "src/sampled_metrics_study/recommenders/ranking.py").open(
         "a"
     ) as file:
@@ -129,7 +126,15 @@ def test_a_single_target_fails_again_as_it_failed_first(
     project = make_project(small_archive)
     project.snakemake("--config", "results=results/own")
     before = small_archive.read_bytes()
-    words = ("snakemake", "--cores", "2", "--config", "results=results/own", "--")
+    words = (
+        "snakemake",
+        "--cores",
+        "2",
+        "--keep-going",
+        "--config",
+        "results=results/own",
+        "--",
+    )
     try:
         breaks(project, small_archive)
         for target in TARGETS:  # each but the first comes after a step that failed

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from sampled_metrics._base.files import write_text
-from sampled_metrics.pages import render
 from sampled_metrics_study.files import write_json
-from sampled_metrics_study.page import collect, provenance
+from sampled_metrics_study.page import render
+from sampled_metrics_study.page.contents import collect, provenance
 from sampled_metrics_study.steps import refuse_edited, step
 
 inputs = snakemake.input

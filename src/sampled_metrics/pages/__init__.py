@@ -1,4 +1,4 @@
-"""One HTML page of a study or of one's own ranks, which loads no other file."""
+"""One HTML page of one's own ranks, which loads no other file."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,21 +11,25 @@ from sampled_metrics import __version__
 from sampled_metrics._base.text import html_lines_of
 from sampled_metrics.pages.words import axis
 
-SCRIPTS = ("base", "leaderboard", "lens", "paper", "item", "page")
+PACKAGES = ("sampled_metrics.pages",)
+SCRIPTS = ("base", "leaderboard", "lens", "chance", "item", "page")
 
 
 def render(
     content: Mapping[str, Any],
-    template: str = "page.html",
+    template: str = "own.html",
     scripts: Sequence[str] = SCRIPTS,
     styles: Sequence[str] = ("page", "leaderboard"),
+    packages: Sequence[str] = PACKAGES,
 ) -> str:
-    """Return the page of the content that `sampled_metrics_study.page.collect` and others collect.
+    """Return the page of the content that `own_sampled` and others collect.
 
-    All texts in `content` are escaped; scripts, styles, numbers and downloads are embedded.
+    Templates, scripts and styles are in the folders `templates` and `static` of the first of the
+    `packages` that has them. All texts in `content` are escaped; scripts, styles, numbers and
+    downloads are embedded.
     """
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("sampled_metrics.pages"),
+        loader=jinja2.ChoiceLoader(list(map(jinja2.PackageLoader, packages))),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -34,15 +38,16 @@ def render(
     environment.filters["coded"] = html_lines_of
     environment.globals["axis"] = axis
     # A script must not end its element or open a comment, and JSON must not hold HTML's signs.
-    script = "\n".join(_static(f"{name}.js") for name in scripts)
+    script = "\n".join(_static(f"{name}.js", packages) for name in scripts)
     data = json.dumps(content["numbers"], separators=(",", ":"))
     return environment.get_template(template).render(
         **{"version": __version__, **content},
-        style="\n".join(_static(f"{name}.css") for name in styles),
+        style="\n".join(_static(f"{name}.css", packages) for name in styles),
         scripts=script.replace("</script", "<\\/script").replace("<!--", "<\\!--"),
         data=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
     )
 
 
-def _static(name: str) -> str:
-    return files("sampled_metrics.pages").joinpath("static", name).read_text("utf-8")
+def _static(name: str, packages: Sequence[str]) -> str:
+    places = (files(package).joinpath("static", name) for package in packages)
+    return next(place for place in places if place.is_file()).read_text("utf-8")

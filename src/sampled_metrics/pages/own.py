@@ -107,7 +107,7 @@ def report(
             names = [str(estimator) for estimator in parse_estimators(estimators)]
             content = own_sampled(samples, measures, names, shape=shape, confidence=confidence)
     content["notes"] = notes
-    write_text(file, render(content, "own.html"))
+    write_text(file, render(content))
 
 
 def own_sampled(

@@ -7,11 +7,11 @@ from typing import Any
 
 from sampled_metrics.evaluation.results import count
 from sampled_metrics.metrics import parse_measure
-from sampled_metrics.pages import render
 from sampled_metrics.printed.check import Checked, Checks
 from sampled_metrics.printed.consistency import OUTSIDE
 from sampled_metrics.printed.reported import reported
 from sampled_metrics.printed.rows import PrintedRow
+from sampled_metrics_study.page import render
 
 SHOWN = ("HR@10", "NDCG@10", "HR@5", "NDCG@5")  # the first of them that a row has is drawn
 OF_METRIC = ("metric", "value", "low", "high", "likely", "measured", "standing")
@@ -21,7 +21,7 @@ KINDS = {  # of sources, and what one is called; papers are drawn darker than th
     "reproduction": "reproduction",
     "other": "other source",
 }
-SCRIPTS = ("base", "paper", "take", "atlas")
+SCRIPTS = ("base", "chance", "paper", "take", "atlas")
 STYLES = ("page", "atlas")
 _DIGITS = 5
 _BY_POPULARITY = "by popularity"
