@@ -43,12 +43,13 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 def main(results: Path) -> None:
     """Print the sentence, where the page is, and how to use the environment."""
-    page = results / "report.html"
-    try:
-        said = sentence(results)
-        ranks = json.loads((results / "provenance.json").read_text("utf-8"))["ranks"]
-    except FileNotFoundError as error:
-        sys.exit(f"{error.filename} is missing; run the study first: make reproduce")
+    page, record = results / "report.html", results / "provenance.json"
+    for path in (page, record):
+        if not path.exists():
+            sys.stderr.write(f"{path} is missing; run the study first: make reproduce\n")
+            sys.exit(2)
+    said = sentence(results)
+    ranks = json.loads(record.read_text("utf-8"))["ranks"]
     if ranks == "reference":
         said += "; nothing was trained, the ranks are those of the reference run"
     print(f"{said}; open {page}")

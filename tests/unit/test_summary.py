@@ -1,0 +1,86 @@
+"""The sentence that a run of the study ends with."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from sampled_metrics_study.scorecard import VERDICTS
+from sampled_metrics_study.summary import WORDS, sentence
+from tests.conftest import ROOT
+
+REFERENCE = ROOT / "results/reference"
+
+
+def run(folder, *arguments, **environment):
+    command = [sys.executable, "-m", "sampled_metrics_study.summary", *arguments]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout.splitlines(), done.stderr
+
+
+@pytest.fixture
+def results(tmp_path):
+    folder = tmp_path / "results"
+    (folder / "tables").mkdir(parents=True)
+    for name in ("scorecard.csv", "tables/exact.csv"):
+        shutil.copy(REFERENCE / name, folder / name)
+    (folder / "provenance.json").write_text(json.dumps({"ranks": "trained"}))
+    (folder / "report.html").touch()
+    return folder
+
+
+def test_every_verdict_has_words():
+    assert tuple(WORDS) == VERDICTS
+
+
+def test_the_cells_of_the_scorecard_are_counted(results):
+    counted = (
+        "204 cells: 96 with the same digits, 87 within noise, 21 explained, 0 differ"
+    )
+    assert run(results.parent) == (0, [f"{counted}; open results/report.html"], "")
+    card = results / "scorecard.csv"
+    head, first, *others = card.read_text().splitlines()
+    first = first.replace("exact", "not comparable")
+    card.write_text("\n".join([head, first, *others]))
+    assert sentence(results).startswith("204 cells: 95 with")
+    assert sentence(results).endswith(", 1 not comparable")
+
+
+def test_a_study_without_a_scorecard_names_its_recommenders(results):
+    (results / "scorecard.csv").unlink()
+    _, (line,), _ = run(results.parent, "results")
+    assert "X, Y, Z" in line
+    assert line.endswith("open results/report.html")
+
+
+def test_ranks_of_the_reference_run_are_said_to_be(results):
+    (results / "provenance.json").write_text(json.dumps({"ranks": "reference"}))
+    _, (line,), _ = run(results.parent)
+    assert "nothing was trained" in line
+
+
+def test_the_environment_is_named_where_it_is_not_active(results):
+    activate = results.parent / ".venv/bin/activate"
+    activate.parent.mkdir(parents=True)
+    activate.touch()
+    _, lines, _ = run(results.parent)
+    assert "source .venv/bin/activate" in lines[1]
+    _, lines, _ = run(results.parent, VIRTUAL_ENV=str(activate.parents[1]))
+    assert len(lines) == 1
+
+
+@pytest.mark.parametrize("name", ["provenance.json", "report.html"])
+def test_a_run_that_did_not_end_is_one_line(results, name):
+    (results / name).unlink()
+    status, lines, error = run(results.parent)
+    assert (status, lines) == (2, [])
+    assert error.startswith(f"results/{name} is missing")
