@@ -52,12 +52,18 @@ class Experiment(NamedTuple):
 
 @one_thread()
 def run_experiment(
-    name: str, ranks: Ranks, settings: ExperimentSettings, streams: Sequence[str] | None = None
+    name: str,
+    ranks: Ranks,
+    settings: ExperimentSettings,
+    streams: Sequence[str] | None = None,
+    *,
+    with_likely: bool = True,
 ) -> Experiment:
     """Repeat the sampled evaluation of a recommender and correct it.
 
     Generators derive from the seed, the recommender's name, a stream and the repetition. `streams`
-    names one stream for all estimators or one for each; by default the settings decide.
+    names one stream for all estimators or one for each; by default the settings decide. `likely`
+    takes most of the time, and where it is not wanted it has no repetitions.
     """
     if not len(ranks):
         raise InputError(f"{name}: no rank records")
@@ -79,8 +85,10 @@ def run_experiment(
     uniform = expected
     if settings.ties != "random" and ranks.n_tied.any():
         uniform = expected_estimates(ranks, settings, "random")
-    design = (settings.measures, n, settings.n_negatives, settings.correction_sampling)
-    likely = likely_estimates(drawn[0], *design)
+    likely = np.empty((len(exact), 0))
+    if with_likely:
+        design = (settings.measures, n, settings.n_negatives, settings.correction_sampling)
+        likely = likely_estimates(drawn[0], *design)
     return Experiment(settings, exact, repeated, expected, uniform, likely, ranks.source)
 
 

@@ -91,7 +91,7 @@ def table_of_starts(
         users = pd.DataFrame(rows, columns=COLUMNS[1:])
         experiments = {}
         for other, records in {name: ranks, **others}.items():
-            experiments[other] = run_experiment(other, records, seeded)
+            experiments[other] = run_experiment(other, records, seeded, with_likely=False)
         for table in (table3(experiments), table4(experiments), users):
             tables.append(table.assign(start=start))
     sizes = smallest_sizes(name, starts, others, settings)
