@@ -10,8 +10,8 @@ import pytest
 from tests.conftest import ROOT
 
 STUDY = """
-from sampled_metrics.pages import render
-from sampled_metrics_study.page import collect
+from sampled_metrics_study.page import render
+from sampled_metrics_study.page.contents import collect
 from tests.unit.test_page import sources
 
 page = render(collect(**sources()))
