@@ -22,6 +22,7 @@ import sampled_metrics as sm
 from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics.ranks.data import rank
 from sampled_metrics_study.data.split import Split
+from sampled_metrics_study.files import program
 from sampled_metrics_study.paper import REFERENCE, ROOT, Paper, read_paper
 from sampled_metrics_study.recommenders import create
 from sampled_metrics_study.recommenders.factors import ALS, ALSSettings
@@ -194,4 +195,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with program():
+        main()
