@@ -7,7 +7,6 @@ STUDY_INSTALLED := $(VENV)/.study
 INSTALLED := $(VENV)/.installed
 CORES ?= all
 VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/sampled_metrics/__init__.py)
-comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # Options that the user has set for other Python programs; a test names a copy of the code by PYTHONPATH.
 unexport $(filter-out PYTHON PYTHONPATH,$(filter PYTHON%,$(.VARIABLES)))
@@ -19,7 +18,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 11
 
 # Names of packages as pip collects them: it takes a minute, in which it is silent or says too much.
-SHOW_NAMES = awk '/^Collecting/ { printf "%s ", $$2 } /^Installing/ { printf "\ninstalling them\n" } { fflush() }'
+SHOW_NAMES = awk '/^Collecting/ { sub("==.*", ""); printf "%s ", $$2 } /^Installing/ { print "" } { fflush() }'
 PIP = set -o pipefail; $(VENV)/bin/python -m pip install --progress-bar off --require-hashes
 
 $(STUDY_INSTALLED): requirements-study.lock pyproject.toml
@@ -51,7 +50,7 @@ reproduce: $(STUDY_INSTALLED) ## from MovieLens 1M to every table and figure of 
 	  && echo && echo 'GroupLens could not be reached: going on with the ranks of the reference run; nothing is trained.' && echo \
 	  && $(SNAKEMAKE) $(TARGETS) --config ranks=reference; } \
 	  || { test -z "$$(ls .snakemake/locks 2>/dev/null)" || $(LOCKED); exit 1; }
-	@$(if $(TARGETS),:,echo; cat results/tables/exact.md; echo; sed -n 1$(comma)12p results/scorecard.md)
+	@$(if $(TARGETS),:,echo; cat results/tables/exact.md; echo; python -m sampled_metrics_study.summary results)
 
 ARCHIVE ?= # of MovieLens 1M
 verify: ## does the study of your copy of MovieLens 1M give the published results? ARCHIVE=ml-1m.zip
