@@ -78,6 +78,9 @@ MESSAGES = {
     "n_items": lambda: sm.Ranks.from_table(
         ONE, n_items=pd.DataFrame({"n": [9, 9, 9]})
     ),
+    "one column": lambda: sm.Ranks.from_ranks(
+        [1, 2], pd.DataFrame({"a": [9, 9], "b": [9, 9]})
+    ),
     "shape": lambda: sm.rank(sparse.coo_array(np.arange(3)), None, [0, 1, 2]),
 }
 

@@ -485,6 +485,7 @@ def _problem_of_names(names: Sequence[str]) -> str:
 def _in_memory(data: Any, path: Path, noun: str) -> pa.Table:
     if not (is_table(data) or isinstance(data, Mapping)):
         raise InputError(f"found {type(data).__name__}; expected {noun} in a table or a file")
+    _refuse_tables_as_columns(data)
     try:
         if isinstance(data, pd.DataFrame):
             named = [name for name in data.index.names if name is not None]
@@ -494,6 +495,13 @@ def _in_memory(data: Any, path: Path, noun: str) -> pa.Table:
         return pa.table(data)
     except (pa.ArrowException, ArithmeticError, ValueError, TypeError) as error:
         raise _no_table(error, path) from error
+
+
+def _refuse_tables_as_columns(data: Any) -> None:
+    if isinstance(data, Mapping):
+        for name, column in data.items():
+            if is_table(column):
+                raise InputError(f"{name} is of type {type(column).__name__}; expected one column")
 
 
 def _no_table(error: Exception, path: Path) -> InputError:
