@@ -84,7 +84,7 @@ PAGES = {
         (("benchmarks.literature",),),
         also=("config/literature.csv", "config/sources.csv"),
     ),
-    "plan": Page("docs/measured/plan.md", 5, archived("plans")),
+    "plan": Page("docs/measured/plan.md", 8, archived("plans")),
     "power": Page("docs/measured/power.md", 2, archived("power", "--experiments", "50")),
     "proxies": Page("docs/measured/proxies.md", 1, archived("proxies", "--runs", "40")),
     "reported": Page("docs/measured/reported.md", 6, archived("reported")),

@@ -147,7 +147,6 @@ def test_row_of_proxies():
     assert rows_of("proxies")[-1] == row
 
 
-@pytest.mark.xfail(reason="the page is older than plan: make measure PAGE=plan")
 def test_row_of_plan():
     first = rows_of("plan")[0]
     planned = plan(
