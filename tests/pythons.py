@@ -62,9 +62,9 @@ def copy_to(folder):
     ).stdout
     for name in filter(None, names.split("\0")):
         source, copy = PROJECT / name, folder / name
-        if source.exists():
+        if source.exists() or source.is_symlink():
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, copy)
+            shutil.copy2(source, copy, follow_symlinks=False)
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     subprocess.run(["git", "add", "--all"], cwd=folder, check=True)
 

@@ -38,8 +38,8 @@ from sampled_metrics_study.claims.starts import (
 )
 from sampled_metrics_study.data.split import leave_last_out
 from sampled_metrics_study.experiment import expected_estimates
-from sampled_metrics_study.files import program
 from sampled_metrics_study.paper import REFERENCE, ROOT, Paper, read_paper
+from sampled_metrics_study.program import program
 from sampled_metrics_study.recommenders.factors import ALS
 
 HALF_UNIT = 0.005  # of the last printed digit, in percent

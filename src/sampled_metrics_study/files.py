@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +14,8 @@ from sampled_metrics import InputError
 from sampled_metrics._base.arrays import Array
 from sampled_metrics._base.files import reading_as, write_text
 from sampled_metrics._base.sparse import canonical
-from sampled_metrics._base.standard_output import standard_output
 
 PLACES = ("shape", "indptr", "indices")  # arrays that say where a table has entries
-
-
-@contextmanager
-def program() -> Iterator[None]:
-    """Run a program of the study; invalid input, or a full disk, is one line and exit status 2."""
-    try:
-        with standard_output():
-            yield
-    except InputError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(2)
 
 
 def checksum(path: str | Path, kind: str = "sha256") -> str:

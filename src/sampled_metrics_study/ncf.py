@@ -20,7 +20,7 @@ import h5py
 import numpy as np
 import pandas as pd
 
-from sampled_metrics_study.files import program
+from sampled_metrics_study.program import program
 
 NEGATIVES = "ml-1m.test.negative"
 PUBLISHED = (

@@ -22,8 +22,8 @@ import sampled_metrics as sm
 from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics.ranks.data import rank
 from sampled_metrics_study.data.split import Split
-from sampled_metrics_study.files import program
 from sampled_metrics_study.paper import REFERENCE, ROOT, Paper, read_paper
+from sampled_metrics_study.program import program
 from sampled_metrics_study.recommenders import create
 from sampled_metrics_study.recommenders.factors import ALS, ALSSettings
 from sampled_metrics_study.recommenders.ranking import read_scores

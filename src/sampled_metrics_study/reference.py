@@ -25,7 +25,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.files import write_text
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics_study.files import program
+from sampled_metrics_study.program import program
 
 MEMBER = "ml-1m/ratings.dat"
 ACCURACY = 1e-6  # of numbers, relative, which another processor may round otherwise

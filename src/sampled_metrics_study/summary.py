@@ -7,6 +7,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from sampled_metrics._base.errors import InputError
+from sampled_metrics_study.program import program
+
 # The verdicts of the scorecard, in words. Without pandas this starts in a tenth of the time.
 WORDS = {
     "exact": "with the same digits",
@@ -46,8 +49,7 @@ def main(results: Path) -> None:
     page, record = results / "report.html", results / "provenance.json"
     for path in (page, record):
         if not path.exists():
-            sys.stderr.write(f"{path} is missing; run the study first: make reproduce\n")
-            sys.exit(2)
+            raise InputError(f"{path} is missing; run the study first: make reproduce")
     said = sentence(results)
     ranks = json.loads(record.read_text("utf-8"))["ranks"]
     if ranks == "reference":
@@ -58,4 +60,5 @@ def main(results: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(*sys.argv[1:] or ["results"]))
+    with program():
+        main(Path(*sys.argv[1:] or ["results"]))

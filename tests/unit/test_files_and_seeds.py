@@ -143,7 +143,7 @@ def test_a_full_standard_output_is_one_line(words, unbuffered):
 
 PRINTED = """
 import sys
-from sampled_metrics_study.files import program
+from sampled_metrics_study.program import program
 with program():
     print("a line")
     sys.exit(1)

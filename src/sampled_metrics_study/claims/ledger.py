@@ -19,7 +19,8 @@ from sampled_metrics._base.files import write_text
 from sampled_metrics_study.claims import starts
 from sampled_metrics_study.claims.run import Run, comparable_run, printed_run
 from sampled_metrics_study.experiment import read_by_name, sources
-from sampled_metrics_study.files import program, read_table, write_table
+from sampled_metrics_study.files import read_table, write_table
+from sampled_metrics_study.program import program
 from sampled_metrics_study.scorecard import SCORECARD
 from sampled_metrics_study.tables import TEXTS, markdown, read_cells, read_published, read_texts
 

@@ -35,7 +35,8 @@ from sampled_metrics_study.figures.figure6 import (
     sample_sizes,
     smallest_from,
 )
-from sampled_metrics_study.files import program, write_table
+from sampled_metrics_study.files import write_table
+from sampled_metrics_study.program import program
 from sampled_metrics_study.recommenders import create
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import (
