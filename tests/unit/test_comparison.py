@@ -550,3 +550,45 @@ def test_orders_hold_up_to_a_factor_within_five_percent(offset):
             compare(named(*samples), "recall@10", "sampled", shape=shape)[0].order
             == order
         )
+
+
+class TestCandidatesOfTheSameUser:
+    """Validation items masked in one of two rankings by the same scores."""
+
+    RNG = np.random.default_rng(5)
+    ALL = RNG.normal(size=(400, 500))
+    HELD = RNG.integers(500, size=400)
+    TRAIN = (RNG.random(ALL.shape) < 0.03) & (np.arange(500) != HELD[:, None])
+
+    def masked(self, users):
+        """Ranks where the best other item of the first `users` is masked too."""
+        scores = np.where(self.TRAIN, -np.inf, self.ALL)
+        scores[np.arange(400), self.HELD] = -np.inf
+        best = scores.argmax(axis=1)[:users]
+        also = self.TRAIN.copy()
+        also[np.arange(users), best] = True
+        return rank(self.ALL, also, self.HELD)
+
+    @pytest.mark.parametrize(
+        ("users", "is_asked"), [(400, True), (40, True), (39, False)]
+    )
+    def test_other_masks_of_a_tenth_of_the_users_are_asked_about(
+        self, users, is_asked, recwarn
+    ):
+        a, b = self.masked(users), self.masked(0)
+        assert (a.n_candidates != b.n_candidates).sum() == users
+        compare({"A": a, "B": b}, "mrr")
+        asked = [
+            str(one.message)
+            for one in recwarn
+            if "numbers of candidates" in str(one.message)
+        ]
+        assert len(asked) == is_asked
+        assert all(
+            f"{users} of 400 users" in each and "seen" in each for each in asked
+        )
+
+    def test_the_remedy_gives_equal_values(self, recwarn):
+        (found,) = compare({"A": self.masked(0), "B": self.masked(0)}, "mrr")
+        assert found.difference == 0.0
+        assert not any("numbers of candidates" in str(one.message) for one in recwarn)

@@ -39,15 +39,12 @@ class Paired(NamedTuple, Generic[Evaluation]):
 def questioned_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
     """Find common users, and ask about pairs that may not be of the same data.
 
-    Such pairs have numbers of candidates that differ by more than 1 %, or with few common users.
+    Such pairs have other numbers of candidates for the same users, or few common users.
     """
     paired = paired_users(evaluations)
     for (a, b), rows in paired.common.items():
         first, second = (paired.evaluations[name] for name in (a, b))
-        n_a = first.mean_candidates
-        n_b = second.mean_candidates
-        if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
-            ask("data", f"{a} has {n_a:,} candidates and {b} has {n_b:,}{_SAME}")
+        _ask_of_candidates((a, b), (first, second), rows)
         is_same = all(map(np.array_equal, _ranks_of(first), _ranks_of(second)))
         if is_same and min(len(first), len(second)) >= _SEVERAL:
             ask("data", f"{a} and {b} have the same ranks: is one of them given twice?")
@@ -56,6 +53,47 @@ def questioned_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation
         if 2 * number < least:
             ask("data", f"{a} and {b} have {number:,} of {least:,} users in common{_SAME}")
     return paired
+
+
+def _ask_of_candidates(
+    names: tuple[str, str],
+    pair: tuple[Ranks | SampledRanks, Ranks | SampledRanks],
+    rows: tuple[Int, Int] | None,
+) -> None:
+    """Ask about a tenth of common users with other numbers of candidates, or means 1 % apart.
+
+    The means alone hide masks that differ by an item a user, which can decide an order.
+    """
+    a, b = names
+    counts = [_candidates(of) for of in pair]
+    if rows is not None and counts[0] is not None and counts[1] is not None:
+        n_a, n_b = counts[0][rows[0]], counts[1][rows[1]]
+        differs = (n_a != n_b) & (n_a > 0) & (n_b > 0)  # 0 where not known
+        n_different = int(np.count_nonzero(differs))
+        if n_different and 10 * n_different >= differs.size:
+            first = int(np.argmax(differs))
+            user = _different_ids(pair[0])[rows[0][first]]
+            ask(
+                "data",
+                f"{n_different:,} of {differs.size:,} users have other numbers of candidates in "
+                f"{a} and {b}, such as {n_a[first]:,} and {n_b[first]:,} of user {user}: rank both "
+                "with the same seen items (seen=) and the same catalogue",
+            )
+            return
+    mean_a, mean_b = (of.mean_candidates for of in pair)
+    if mean_a and mean_b and abs(mean_a - mean_b) > 0.01 * max(mean_a, mean_b):
+        ask("data", f"{a} has {mean_a:,} candidates and {b} has {mean_b:,}{_SAME}")
+
+
+def _candidates(ranks: Ranks | SampledRanks) -> Int | None:
+    """Return the number of candidates of each different user; None if one is said for all."""
+    if isinstance(ranks, Ranks):
+        return ranks.n_candidates
+    if not ranks.n_items.ndim:
+        return None
+    _, user = ranks.different_users()
+    _, first = np.unique(user, return_index=True)
+    return ranks.n_items[first]
 
 
 def _ranks_of(ranks: Ranks | SampledRanks) -> list[Int]:
