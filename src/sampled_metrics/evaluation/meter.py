@@ -235,7 +235,7 @@ class RankMeter:
         sampled = SampledRanks.from_counts(
             Samples.of_rows(counts, users),
             n_items=self.n_items,
-            n_negatives=n_negatives,
+            n_negatives=self.n_negatives,
             sampling=self.sampling,
             ties="random" if self.ties is None else self.ties,
             seed=self.seed,

@@ -16,10 +16,12 @@ from scipy import sparse
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_function, threads_of
 from sampled_metrics._base.arrays import (
+    CACHE,
     Array,
     Int,
     array_of,
     as_array,
+    blocks,
     in_memory,
     is_elsewhere,
     is_table,
@@ -275,7 +277,8 @@ def counts_beside(
     `positive` is its column, one for all rows or one per row, negative from the end; or labels of
     the shape of the scores, 1 for held-out items. Rows of scores of all items are `is_full`, and a
     score of -inf is no candidate; else held-out items are counted among the negatives only. With
-    `missing` = "last", held-out items with a score of -inf are behind all others.
+    `missing` = "last", held-out items with a score of -inf are behind all others. Negatives of -inf
+    at the end of a row are padding, and no negatives, unless `missing` says that they are last.
 
     Examples
     --------
@@ -291,9 +294,14 @@ def counts_beside(
     found = counted(scores, (row, column), threads_of(n_jobs))
     is_lost = np.isneginf(found.own)
     lost = np.bincount(row[is_lost], minlength=users)
+    n_padded = np.zeros(users, np.int64)
+    if not (is_full or is_lost.any()):
+        n_padded = _padding(scores, found.gaps, row, column)
     n_refused = found.bad
     if missing == "refuse":
-        n_refused = found.bad + (lost if is_full else found.gaps)
+        n_refused = found.bad + (lost if is_full else found.gaps - n_padded)
+    elif np.count_nonzero(n_padded) >= _SEVERAL and (n_padded == found.gaps).all():
+        _ask_of_padding(n_padded)
     for user in np.flatnonzero(n_refused)[:1]:
         _refuse_scores(scores, int(user), row, column, is_full and missing == "refuse")
     n_found = np.bincount(row, minlength=users)
@@ -304,9 +312,58 @@ def counts_beside(
     if not is_full:
         among_own = by_score(row, found.own)
         candidates = width - n_found + 1
+        if missing == "refuse":
+            candidates -= n_padded
         better = np.where(is_lost, candidates[row] - 1, better - among_own[0])
         tied = np.where(is_lost, 0, tied - among_own[1])
     return Beside(candidates, better, tied, n_found, lost)
+
+
+def _padding(scores: Any, gaps: Int, row: Int, column: Int) -> Int:
+    """Count the scores of -inf behind the last negative of each row, if all of its are there.
+
+    Rows without any negative have no padding.
+    """
+    found = np.zeros_like(gaps)
+    n_held = np.bincount(row, minlength=gaps.size)
+    width = scores.shape[1]
+    with_gaps = np.flatnonzero(gaps)
+    for some in blocks(with_gaps.size, width, CACHE):
+        rows = with_gaps[some]
+        first = np.isneginf(in_memory(rows_of(scores, rows))).argmax(axis=1)
+        place = np.full(gaps.size, width)
+        place[rows] = first
+        n_own = np.bincount(row[column > place[row]], minlength=gaps.size)[rows]
+        is_end = width - first - n_own == gaps[rows]
+        is_end &= gaps[rows] < width - n_held[rows]
+        found[rows[is_end]] = gaps[rows[is_end]]
+    return found
+
+
+def _ask_of_padding(n_padded: Int) -> None:
+    """Ask whether negatives that count as last are padding."""
+    n_rows = np.count_nonzero(n_padded)
+    ask(
+        "missing",
+        f"{n_rows:,} rows end with -inf, which count as negatives behind all others; if they are "
+        "padding of rows with fewer negatives, leave missing (--missing) out",
+    )
+
+
+def padded(rows: Any) -> Any:
+    """Return lists of numbers of different lengths as a matrix filled up with -inf."""
+    if not isinstance(rows, list | tuple) or not all(hasattr(own, "__len__") for own in rows):
+        return rows
+    sizes = np.array([len(own) for own in rows])
+    if not sizes.size or sizes.min() == 0 or sizes.min() == sizes.max():
+        return rows
+    matrix = np.full((sizes.size, sizes.max()), -np.inf)
+    for row, own in zip(matrix, rows, strict=True):
+        values = as_array(own, "scores")
+        if values.ndim != 1:
+            return rows
+        row[: values.size] = values
+    return matrix
 
 
 def _refuse_scores(scores: Any, user: int, row: Int, column: Int, is_full: bool) -> None:
@@ -321,7 +378,12 @@ def _refuse_scores(scores: Any, user: int, row: Int, column: Int, is_full: bool)
     place = int(np.argmax(is_bad))
     problem = f"the score in column {place} is {values[place]}; expected finite numbers"
     if values[place] == -np.inf:
-        problem += ", or missing='last' (--missing last) for items that an answer leaves out"
+        problem += (
+            ", or -inf behind the last negative of a row that has fewer, or missing='last' "
+            "(--missing last) for items that an answer leaves out"
+        )
+    elif np.isnan(values[place:]).all() and not is_full:
+        problem += "; pad rows with fewer negatives with -inf at their end"
     raise InputError(problem, row=user + 1)
 
 

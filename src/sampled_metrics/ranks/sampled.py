@@ -33,7 +33,7 @@ from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.files import write_parquet
 from sampled_metrics.inputs import samples
 from sampled_metrics.inputs.samples import Pairs, Samples
-from sampled_metrics.inputs.scores import counts_beside, scores_of
+from sampled_metrics.inputs.scores import counts_beside, padded, scores_of
 from sampled_metrics.inputs.tables import (
     ITEM,
     USER,
@@ -152,7 +152,8 @@ class SampledRanks:
         Parameters
         ----------
         scores
-            Shape (rows, 1 + m), of any library, a DataFrame, or an `.npy` or `.npz` file.
+            Shape (rows, 1 + m), of any library, a DataFrame, or an `.npy` or `.npz` file. A row
+            with fewer negatives ends with -inf, or is a shorter list.
         positive
             Column of the held-out item, one for all rows or one per row; or labels of the shape of
             the scores, 1 for the held-out items of a row.
@@ -167,7 +168,10 @@ class SampledRanks:
         >>> SampledRanks.from_scores([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5).sampled_ranks
         array([1, 2])
         """
-        taken = scores_of(scores)
+        rows = padded(scores)
+        if rows is not scores and missing == "last":
+            raise InputError("rows differ in length; leave missing (--missing) out")
+        taken = scores_of(rows)
         if positive is None:
             problem = "give positive (--positive), the column of held-out items"
             raise InputError(f"found scores; {problem}")
