@@ -71,7 +71,7 @@ def matrix(users=60):
 
 def test_rows_of_ids_beside_lists():
     lists = {user: [20, 7 + user % 5, user % 7] for user in range(12)}
-    pairs = [[user, user % 7] for user in range(12)]
+    pairs = [[user, (user + 1) % 7] for user in range(12)]
     with pytest.raises(sm.InputError, match="2 numbers"):
         sm.evaluate(lists, "hr@1", relevant=pairs)
     for given, rows in ((pairs[::-1], 12), (pairs[:9], 9)):

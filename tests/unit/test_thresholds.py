@@ -37,9 +37,9 @@ def scores_with(equal, rows, width=20):
 
 @pytest.mark.parametrize(
     ("equal", "rows", "asks"),
-    [(5, 50, True), (4, 50, False), (50, 50, True), (49, 49, False)],
+    [(1, 50, True), (1, 100, True), (1, 101, False), (2, 200, True), (49, 49, False)],
 )
-def test_a_tenth_of_fifty_rows_without_an_order(equal, rows, asks, recwarn):
+def test_a_hundredth_of_fifty_rows_without_an_order(equal, rows, asks, recwarn):
     sm.correct(
         scores_with(equal, rows),
         "hr@1",

@@ -57,6 +57,8 @@ _JOINTS = r"[\s,;|/+_:'\"\[\]()-]+"  # between ids in one cell
 _SOME = 1000  # ids that are looked at
 _YES_AND_NO = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
 _MOST_GRADES = 10  # different numbers; more are no grades
+_SEVERAL_USERS = 10  # fewer may have an item in common by chance
+_NEARLY_ALL = 0.9  # share of users
 _MOST_ITERATIONS = 10  # different second columns of qrels
 Shape = tuple[int, int]  # users and items
 
@@ -460,7 +462,16 @@ def _of_lists(lists: Sequence[Any], name: str, shape: Shape | None) -> Items:
         first = item[np.diff(owner, prepend=-1) > 0]
         if (first[1:] >= first[:-1]).all() and np.unique(item).size > _MOST_GRADES:
             _refuse_pairs(lists, name)
-    return _of_pairs(owner, item, name, shape or (len(lists), int(item.max(initial=-1)) + 1))
+    shape = shape or (len(lists), int(item.max(initial=-1)) + 1)
+    found = _of_pairs(owner, item, name, shape)
+    if name == RELEVANT and found.item.size < item.size:
+        again = first_duplicate(owner, item) or 0
+        raise InputError(
+            f"{name} item {item[again]} is twice; give each item once, and rows of different "
+            "lengths without padding",
+            row=int(owner[again]) + 1,
+        )
+    return found
 
 
 def _of_pairs(owner: Int, item: Int, name: str, shape: Shape) -> Items:
@@ -481,6 +492,22 @@ def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:
     found = f"{name} items are {given.dtype} of shape {given.shape}"
     whole = f"numbers of users x items, {shape or 'as many'}"
     return InputError(f"{found}; expected columns of each user, or {whole}")
+
+
+def ask_of_common_item(items: Items) -> None:
+    """Ask whether an item that is one of several for nearly all users fills up shorter lists."""
+    sizes = items.sizes[items.sizes > 0]
+    if sizes.size < _SEVERAL_USERS or np.count_nonzero(sizes > 1) < _NEARLY_ALL * sizes.size:
+        return
+    common = np.sort(np.bincount(items.item, minlength=2))
+    if common[-1] >= _NEARLY_ALL * sizes.size and 2 * common[-2] <= common[-1]:
+        item = np.bincount(items.item).argmax()
+        name = item if items.item_ids is None else items.item_ids[int(item)]
+        ask(
+            RELEVANT,
+            f"item {name} is relevant for {common[-1]:,} of {sizes.size:,} users, and no other for "
+            "half as many: does it fill up shorter lists? Leave it out",
+        )
 
 
 def ask_of_grades(grades: Float | None) -> None:

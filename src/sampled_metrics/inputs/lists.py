@@ -36,6 +36,7 @@ from sampled_metrics.inputs.items import (
     SEEN,
     Items,
     ask_of_common,
+    ask_of_common_item,
     items_by_id,
     require_different,
 )
@@ -224,7 +225,12 @@ def lists_of_arrays(
         user, item.astype(np.int64), order, user_ids, item_ids, scores is not None, n_rows
     )
     if distinct(pairs_of(user, item, len(item_ids))).size < item.size:
-        raise InputError("an item is twice in a list of ids; expected each once per user")
+        again = first_duplicate(user, item) or 0
+        raise InputError(
+            f"item {items[is_item][again]} is twice in a list of ids; leave out all but its first "
+            "place",
+            row=int(user[again]) + 1,
+        )
     if scores is None:
         _ask_of_sorted_ids(lists)
     return lists
@@ -254,6 +260,7 @@ def count_lists(
         raise InputError("--complete lists say how many items are ranked; leave --n-items out")
     with reading(relevant):
         wanted = items_by_id(relevant, RELEVANT, min_relevance)
+    ask_of_common_item(wanted)
     n_known = len(lists.item_ids)
     if seen is not None:
         with reading(seen):

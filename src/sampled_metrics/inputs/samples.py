@@ -11,7 +11,13 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Bool, Ids, Int, select_rows
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics.inputs.counting import by_score
-from sampled_metrics.inputs.items import RELEVANT, Items, ask_of_grades, items_by_id
+from sampled_metrics.inputs.items import (
+    RELEVANT,
+    Items,
+    ask_of_common_item,
+    ask_of_grades,
+    items_by_id,
+)
 from sampled_metrics.inputs.scores import Beside
 from sampled_metrics.inputs.tables import ITEM, USER, Table, as_numpy, places, table_of
 
@@ -118,6 +124,7 @@ def _wanted(relevant: Any) -> Items:
     if not wanted.item.size:
         raise InputError("relevant: no items; expected at least one")
     ask_of_grades(wanted.relevance)
+    ask_of_common_item(wanted)
     return wanted
 
 

@@ -42,6 +42,7 @@ from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
     Shape,
+    ask_of_common_item,
     items_of_scores,
 )
 from sampled_metrics.inputs.products import Products, Score
@@ -227,6 +228,7 @@ def count_scores(
     wanted = items_of_scores(relevant, RELEVANT, *of_scores)
     if wanted.n_users and not wanted.item.size:
         raise InputError("no user has a relevant item; expected at least one who has")
+    ask_of_common_item(wanted)
     not_candidates = None
     if seen is not None:
         not_candidates = items_of_scores(seen, SEEN, *of_scores)

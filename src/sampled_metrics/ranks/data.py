@@ -38,6 +38,7 @@ _SEVERAL = 10  # rows; fewer are alike by chance
 _LEAST = 8  # largest rank that may be an end: ranks near 1 are frequent anyway
 _ENOUGH = 12  # rows near the largest rank that make an end suspicious
 _FAR = 5  # times the largest rank, from which no ranks further down are strange
+_CONSTANT = 0.01  # share of rows without any order that is worth a question
 _TIED = 0.1  # share of candidates that is a large tie
 _POOR = 0.55  # share of candidates below the held-out item; 0.5 in random order
 _EXPECTED = 5.0  # rows with several ties, from which on their absence tells something
@@ -375,10 +376,17 @@ def question_samples(sampled: SampledRanks) -> None:
 
 
 def _ask_of_equal_scores(tied: Int, others: Int, n_rows: int) -> None:
-    """Ask about rows in which all scores are equal, such as those filled with 0."""
+    """Ask about rows in which all scores are equal, such as those that fill up a batch.
+
+    So many rows change a metric by as much as their share.
+    """
     n_equal = np.count_nonzero((tied == others) & (others >= _LEAST))
-    if n_rows >= _MANY and 10 * n_equal >= n_rows:
-        ask("data", f"all scores of {n_equal:,} of {n_rows:,} rows are equal: are these scores?")
+    if n_rows >= _MANY and n_equal >= _CONSTANT * n_rows:
+        ask(
+            "data",
+            f"all scores of {n_equal:,} of {n_rows:,} rows are equal: are these scores, or rows "
+            "that fill up a batch? Leave those out",
+        )
 
 
 def _ask_of_ties(tied: Int, m: int) -> None:
