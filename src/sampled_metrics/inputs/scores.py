@@ -22,6 +22,7 @@ from sampled_metrics._base.arrays import (
     array_of,
     as_array,
     blocks,
+    distinct,
     in_memory,
     is_elsewhere,
     is_table,
@@ -41,6 +42,7 @@ from sampled_metrics.inputs.devices import counted, rows_of
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
+    Items,
     Shape,
     ask_of_common_item,
     items_of_scores,
@@ -61,12 +63,15 @@ class Scores(NamedTuple):
         Users x items.
     user_ids, item_ids
         Ids of rows and columns; None for their numbers.
+    stored
+        Rows and columns that a sparse matrix stores; None for other scores.
     """
 
     rows: Score
     shape: Shape
     user_ids: Any = None
     item_ids: Any = None
+    stored: tuple[Int, Int] | None = None
 
     def matrix(self) -> Array:
         """Return all scores at once."""
@@ -102,7 +107,9 @@ def _of_sparse(data: Any) -> Scores:
     table = sparse.csr_array(with_numbers_of_scipy(data))
     if table.ndim != 2:
         raise InputError(f"scores have shape {table.shape}; expected numbers, users x items")
-    return Scores(lambda rows: table[rows].toarray(), table.shape)
+    entries = table.tocoo()
+    stored = entries.row.astype(np.int64), entries.col.astype(np.int64)
+    return Scores(lambda rows: table[rows].toarray(), table.shape, stored=stored)
 
 
 def _of_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = None) -> Scores:
@@ -226,9 +233,7 @@ def count_scores(
         )
     of_scores: Any = (scores.shape, user_ids, item_ids, min_relevance)
     wanted = items_of_scores(relevant, RELEVANT, *of_scores)
-    if wanted.n_users and not wanted.item.size:
-        raise InputError("no user has a relevant item; expected at least one who has")
-    ask_of_common_item(wanted)
+    _check_relevant(scores, wanted)
     not_candidates = None
     if seen is not None:
         not_candidates = items_of_scores(seen, SEEN, *of_scores)
@@ -239,6 +244,22 @@ def count_scores(
     return rank_items(
         scores.rows, wanted, not_candidates, users=user_ids, items=item_ids, **options
     )
+
+
+def _check_relevant(scores: Scores, relevant: Items) -> None:
+    """Raise InputError without a relevant item, or if a sparse matrix scores no other items."""
+    if relevant.n_users and not relevant.item.size:
+        raise InputError("no user has a relevant item; expected at least one who has")
+    ask_of_common_item(relevant)
+    if scores.stored is None:
+        return
+    row, column = scores.stored
+    if distinct(row).size >= _SEVERAL and relevant.has(row, column).all():
+        raise InputError(
+            f"all {row.size:,} scores that the sparse matrix stores are of relevant items; "
+            "give scores of all items, or, if these are ranks from 0 such as LightFM's "
+            "predict_rank, Ranks.from_ranks(ranks.data + 1, n_items, users=ranks.tocoo().row)"
+        )
 
 
 def ask_of_seen_items(users: int, items: int) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_function, require_same
-from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array, in_memory
+from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array, in_memory, starts
 from sampled_metrics._base.errors import InputError, ask, flag, reading, unasked
 from sampled_metrics.inputs.asked import PairScores
 from sampled_metrics.inputs.counting import BLOCK_SIZE
@@ -342,11 +342,22 @@ def question_ranks(ranks: Ranks) -> None:
     others = np.repeat(ranks.n_candidates, ranks.n_found) - 1
     _ask_of_equal_scores(ranks.n_tied, others, others.size)
     above = ranks.n_better + 0.5 * ranks.n_tied
-    _ask_of_order(1.0 - above / others, others, "relevant", "other candidates")
-    if ranks.is_single:
-        worst = ranks.n_better + ranks.n_tied
-        _ask_of_perfection(worst, "other candidates")
-        _ask_of_last_rank(worst + 1, int(others.min()) + 1, "data")
+    _ask_of_order(1.0 - above / np.maximum(others, 1), others, "relevant", "other candidates")
+    irrelevant = _irrelevant_above(ranks)
+    _ask_of_perfection(irrelevant, "other candidates")
+    _ask_of_last_rank(irrelevant + 1, int(others.min()) + 1, "data")
+
+
+def _irrelevant_above(ranks: Ranks) -> Int:
+    """Count for each relevant item the irrelevant ones above it or level with it."""
+    user = np.repeat(np.arange(len(ranks)), ranks.n_found)
+    is_first = np.ones(user.size, bool)
+    is_first[1:] = (np.diff(user) > 0) | (np.diff(ranks.n_better) > 0)
+    first = np.flatnonzero(is_first)
+    size = np.diff(first, append=user.size)
+    last = np.repeat(first + size, size)  # behind the items with the same score
+    n_relevant = last - starts(ranks.n_found)[user] - 1
+    return ranks.n_better + ranks.n_tied - n_relevant
 
 
 def question_seen(ranks: Ranks, n_items: int) -> None:
