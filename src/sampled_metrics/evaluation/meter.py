@@ -32,7 +32,12 @@ from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, with_questions
 from sampled_metrics.inputs.samples import Samples
 from sampled_metrics.inputs.scores import Beside as Counts
-from sampled_metrics.inputs.scores import ask_of_seen_items, counts_beside
+from sampled_metrics.inputs.scores import (
+    ask_of_batches,
+    ask_of_seen_items,
+    counts_beside,
+    positive_places,
+)
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import question_ranks, question_samples
@@ -288,6 +293,8 @@ class RankMeter:
             if width < n:
                 m = width - 1
         missing = self.missing
+        if m is None and self._batches and matrix.ndim == 2:
+            ask_of_batches(*positive_places(positive, matrix.shape), width)
         counts = counts_beside(
             matrix, positive, is_full=m is None, missing=missing, n_jobs=self.n_jobs
         )

@@ -333,6 +333,7 @@ def counts_beside(
     candidates = width - found.gaps + lost
     tied[is_lost] = lost[row[is_lost]] - 1
     if not is_full:
+        ask_of_batches(row, column, width)
         among_own = by_score(row, found.own)
         candidates = width - n_found + 1
         if missing == "refuse":
@@ -340,6 +341,20 @@ def counts_beside(
         better = np.where(is_lost, candidates[row] - 1, better - among_own[0])
         tied = np.where(is_lost, 0, tied - among_own[1])
     return Beside(candidates, better, tied, n_found, lost)
+
+
+def ask_of_batches(row: Int, column: Int, width: int) -> None:
+    """Ask whether negatives are held-out items of other rows: diagonals of square batches are."""
+    n_rows = row.size
+    if min(n_rows, width) < _SEVERAL or n_rows < width:
+        return
+    if np.array_equal(row, np.arange(n_rows)) and np.array_equal(column, row % width):
+        ask(
+            "positive",
+            "held-out items are in columns 0, 1, 2 and so on of square batches: are the negatives "
+            "of a row the held-out items of others? These are drawn by popularity, and ranges and "
+            "metrics among them do not hold; score uniform negatives (sm.negatives), or all items",
+        )
 
 
 def _padding(scores: Any, gaps: Int, row: Int, column: Int) -> Int:
