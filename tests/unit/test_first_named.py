@@ -56,7 +56,7 @@ def known(relevant, seen):
         ),
         (
             known({"ann": ["b", "c"], "bob": ["d"]}, {"bob": ["d"], "ann": ["c", "b", "a"]}),
-            "user ann, item c is both seen and held out, 3 in all",
+            "user ann, item c is both seen and held out (3 pairs of 2 users)",
         ),
         (
             evaluate({"ann": {"a": 1.0}, "bob": {"b": 1.0}}, {"x": ["a"], "y": ["b"]}),

@@ -281,7 +281,7 @@ def test_remarks_and_unknown_ids(run, tmp_path, monkeypatch):
     refused = run(*command, "drawn.csv").stderr
     user, item = pd.read_csv("held.csv").iloc[0]
     assert (
-        f"seen.csv: user {user}, item {item} is both seen and held out, 1 in all"
+        f"seen.csv: user {user}, item {item} is both seen and held out (1 pair of 1 user)"
         in refused
     )
 

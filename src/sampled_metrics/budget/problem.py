@@ -17,6 +17,7 @@ from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
     ask_of_grades,
+    how_many_seen,
     items_by_id,
     items_of_arrays,
     table_of_items,
@@ -153,7 +154,10 @@ def _by_position(given: dict[str, Any], items: Any, scores: Sequence[Any]) -> Pr
     seen = all_seen[users]
     user, item = held_out.multiply(seen).nonzero()
     if user.size:
-        raise InputError(f"relevant: held-out item {item[0]} of user {users[user[0]]} is seen")
+        raise InputError(
+            f"relevant: held-out item {item[0]} of user {users[user[0]]} is seen"
+            f"{how_many_seen(user)}"
+        )
     problem = Problem(held_out, seen, _events(all_seen), users, np.arange(shape[1]), shape)
     if CANDIDATES in rows:
         problem = problem.among(rows[CANDIDATES][users])

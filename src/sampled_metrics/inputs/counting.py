@@ -32,7 +32,7 @@ from sampled_metrics._base.progress import with_bar
 from sampled_metrics._base.threads import in_threads
 from sampled_metrics.inputs.asked import PairScores
 from sampled_metrics.inputs.devices import Pairs, counted, gathered, without
-from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items
+from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items, how_many_seen
 from sampled_metrics.inputs.products import USERS_AT_A_TIME, Products, Score
 
 BLOCK_SIZE = 512
@@ -214,11 +214,13 @@ class _Task(NamedTuple):
         if not is_none.any():
             return
         first = int(np.argmax(is_none))
-        why = "has score -inf"
-        if item[first] in self.seen.select(users[row[[first]]])[1]:
-            why = "is among the seen items"
         names = "item {1} of user {0}".format(*self._names(users, row[first], item[first]))
-        raise InputError(f"{self.relevant.name} {names} {why}, so it is no candidate")
+        why = "has score -inf, so it is no candidate; leave it out of relevant, or give it a score"
+        if item[first] in self.seen.select(users[row[[first]]])[1]:
+            owners = self.relevant.owners
+            both = self.seen.has(owners, self.relevant.item)
+            why = f"is among the seen items, so it is no candidate{how_many_seen(owners[both])}"
+        raise InputError(f"{self.relevant.name} {names} {why}")
 
     def _names(self, users: Int, row: int, item: int) -> tuple[Any, Any]:
         user = self.users[users[row]]

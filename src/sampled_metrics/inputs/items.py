@@ -494,6 +494,17 @@ def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:
     return InputError(f"{found}; expected columns of each user, or {whole}")
 
 
+def how_many_seen(users: Int) -> str:
+    """Say how many pairs are both relevant and seen, by their users, and what can be done."""
+    pairs = "1 pair" if users.size == 1 else f"{users.size:,} pairs"
+    n_users = np.unique(users).size
+    return (
+        f" ({pairs} of {n_users:,} {'user' if n_users == 1 else 'users'}); leave these pairs out "
+        "of seen to rank them, as filtered ranks of knowledge graphs do, or out of relevant to "
+        "count new items only"
+    )
+
+
 def ask_of_common_item(items: Items) -> None:
     """Ask whether an item that is one of several for nearly all users fills up shorter lists."""
     sizes = items.sizes[items.sizes > 0]

@@ -37,6 +37,7 @@ from sampled_metrics.inputs.items import (
     Items,
     ask_of_common,
     ask_of_common_item,
+    how_many_seen,
     items_by_id,
     require_different,
 )
@@ -275,10 +276,12 @@ def _unseen(lists: Lists, relevant: Items, seen: Items) -> Lists:
     """Return the lists without the items that their users have seen; none of these is relevant."""
     ask_of_common(USER, SEEN, seen.user_ids, "the lists", lists.user_ids)
     ask_of_common(ITEM, SEEN, seen.item_ids, "the lists", lists.item_ids)
-    both = seen.within(relevant.user_ids, relevant.item_ids).has(relevant.owners, relevant.item)
+    known = seen.within(relevant.user_ids, relevant.item_ids)
+    both = known.has(relevant.owners, relevant.item)
     if both.any():
         user, item = relevant.pair(int(np.argmax(both)))
-        raise InputError(f"item {item} of user {user} is both relevant and seen")
+        number = how_many_seen(relevant.owners[both])
+        raise InputError(f"item {item} of user {user} is both relevant and seen{number}")
     of_lists = seen.within(lists.user_ids, lists.item_ids)
     new = ~of_lists.has(lists.user.astype(np.int64), lists.item.astype(np.int64))
     if not new.any():

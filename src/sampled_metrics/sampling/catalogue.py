@@ -17,6 +17,7 @@ from sampled_metrics.inputs.items import (
     Items,
     ask_of_common,
     ask_of_grades,
+    how_many_seen,
     items_by_id,
 )
 from sampled_metrics.inputs.tables import (
@@ -69,8 +70,8 @@ def known_items(
         user, item = mine.pair(int(np.argmax(is_both)))
         with reading(seen):
             raise InputError(
-                f"user {user}, item {item} is both seen and held out, "
-                f"{int(is_both.sum()):,} in all; leave held-out items out of seen"
+                f"user {user}, item {item} is both seen and held out"
+                f"{how_many_seen(mine.owners[is_both])}"
             )
     is_other = places(of_seen.user_ids, user_ids) < 0
     other_ids = as_arrow(of_seen.user_ids).filter(pa.array(is_other))
