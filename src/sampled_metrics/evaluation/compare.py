@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from math import nan
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
@@ -27,6 +28,7 @@ from sampled_metrics.evaluation.decisions import (
 )
 from sampled_metrics.evaluation.evaluate import (
     cut_of,
+    defined,
     known_values,
     question_ends,
     relevance_notes,
@@ -257,6 +259,10 @@ def _by_rankings(
             else:
                 of_a, of_b = of_common(of_a, of_b, rows)
             paired = rows is not None
+            if paired:
+                has_both = ~(np.isnan(of_a) | np.isnan(of_b))
+                of_a, of_b = of_a[has_both], of_b[has_both]
+            of_a, of_b = defined(of_a), defined(of_b)
             prior = priors[larger][measure]
             p = p_value(of_a, of_b, paired)
             compared = _compared(pair, measure, EXACT, (of_a, of_b), paired, prior, p, confidence)

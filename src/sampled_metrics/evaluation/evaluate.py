@@ -208,6 +208,7 @@ class _Averages(NamedTuple):
     shapes: dict[Measure, Shape]
     priors: dict[Measure, Shape]
     n_users: int
+    n_left_out: dict[Measure, int]  # users without a value, of metrics that have some
     n_items: int  # mean, 0 if not known
     notes: list[str]
     several_items: bool  # whether some user has several, so that recall is no share of users
@@ -221,9 +222,10 @@ def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Av
     known = known_values(measures, ranks, ties, seed)
     question_ends(ranks, known)
     return _Averages(
-        shapes={measure: Shape.of(values) for measure, values in known.items()},
+        shapes={measure: Shape.of(defined(values)) for measure, values in known.items()},
         priors=prior_shapes(known, ranks),
         n_users=len(ranks),
+        n_left_out={measure: int(np.isnan(values).sum()) for measure, values in known.items()},
         n_items=ranks.mean_candidates,
         notes=relevance_notes([ranks]),
         several_items=bool((ranks.n_relevant > 1).any()),
@@ -280,11 +282,12 @@ def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluate
     """Estimate the mean of each metric, with its interval."""
     results = []
     for measure, shape in found.shapes.items():
-        mean = estimate(shape, found.n_users, found.priors[measure], confidence)
+        n_users = found.n_users - found.n_left_out.get(measure, 0)
+        mean = estimate(shape, n_users, found.priors[measure], confidence)
         square = shape.second + shape.mean**2
         effective_users = 0.0
         if square > 0.0:
-            effective_users = found.n_users * shape.mean**2 / square
+            effective_users = n_users * shape.mean**2 / square
         results.append(
             Evaluated(
                 metric=str(measure),
@@ -383,7 +386,20 @@ def known_values(
         raise unknown[0]
     for problem in unknown:
         ask("metrics", f"left out: {problem}")
+    for measure, values in known.items():
+        n_left_out = int(np.isnan(values).sum())
+        if n_left_out:
+            ask(
+                "metrics",
+                f"{measure} leaves out {n_left_out:,} of {values.size:,} users, all of whose "
+                "candidates are relevant",
+            )
     return known
+
+
+def defined(values: Float) -> Float:
+    """Return the values of users who have one."""
+    return values[~np.isnan(values)]
 
 
 def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
@@ -412,8 +428,8 @@ def _ends(ranks: Ranks, known: dict[Measure, Float]) -> list[str]:
     ends = []
     for measure, values in known.items():
         both = (exact_values(measure, ranks, end) for end in ("pessimistic", "optimistic"))
-        low, high = (float(of_users.mean()) for of_users in both)
-        if high - low > 4.0 * values.std() / np.sqrt(values.size):
+        low, high = (float(defined(of_users).mean()) for of_users in both)
+        if high - low > 4.0 * defined(values).std() / np.sqrt(values.size):
             ends.append(f"{measure} {span(low, high)}")
     return ends
 

@@ -311,15 +311,19 @@ def _ndcg_by_k(levels: Levels, users: Ranks, measure: Measure) -> Float:
     aliases=["gauc", "roc-auc"],
 )
 def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
-    """Share of pairs in the right order; irrelevant ties count as half below, half above."""
+    """Share of pairs in the right order; irrelevant ties count as half below, half above.
+
+    nan for users all of whose candidates are relevant, who have no such pair.
+    """
     irrelevant = users.n_candidates - users.n_relevant
-    n_without = int((irrelevant == 0).sum())
-    if n_without:
+    if irrelevant.size and not irrelevant.any():
         raise InputError(
-            f"auc is not defined for {n_without} users all of whose candidates are relevant"
+            "auc is not defined for users all of whose candidates are relevant, as those of all "
+            f"{len(users):,} users are; give other candidates, or leave auc out"
         )
     better = levels.above - levels.hits_above
     tied = levels.size - levels.hits
     worse = irrelevant[levels.user] - better - tied / 2.0
     n_right = levels.per_user(users, levels.hits * worse)
-    return n_right / (users.n_relevant * irrelevant)
+    pairs = np.where(irrelevant > 0, users.n_relevant * irrelevant, np.nan)
+    return n_right / pairs
