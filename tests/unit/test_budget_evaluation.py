@@ -287,6 +287,9 @@ def test_wrong_arguments_are_named(
         evaluate(world, arguments.pop("score"), **arguments)
 
 
+@pytest.mark.filterwarnings(
+    "ignore:recommender.*order of those"
+)  # there are two scores
 def test_whole_numbers_are_scores_as_far_as_floats_hold_them(world: World) -> None:
     for sign in (1, -1):
         scores = (world.scores > 0) + (2**53 - 1 if sign > 0 else -(2**53))

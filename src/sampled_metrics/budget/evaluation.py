@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,7 +19,8 @@ from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.model import Model, parse_metrics
 from sampled_metrics.budget.problem import Recommender, by_pairs, read_problem
 from sampled_metrics.budget.result import LEAST_RANKED, MODEL_SHARE, BudgetResult, n_ranked
-from sampled_metrics.budget.strata import Counts, proxy_helps, question_scores
+from sampled_metrics.budget.strata import MANY, Counts, proxy_helps, question_scores
+from sampled_metrics.metrics import Measure
 from sampled_metrics.ranks.data import OfUsers
 
 FIRST_STEPS = 30  # expectation maximisation, after the first round
@@ -150,6 +151,7 @@ def evaluate_on_budget(
                 _ask(model, asked, limit)
                 audits.append(Audit(model, limit - model.counts.n_asked).run())
                 question_scores(model.counts)
+                question_ties(model.counts, measures)
     with one_thread():
         single, pairs = estimates(audits, confidence)
     return BudgetResult(
@@ -169,6 +171,33 @@ def evaluate_on_budget(
         seconds_per_score=tuple(x.seconds / x.n_scored for x in recommenders.values()),
         notes=tuple(notes),
     )
+
+
+def question_ties(counts: Counts, measures: Sequence[Measure]) -> None:
+    """Ask about metrics that ties decide: most items are tied, and both ends are far apart.
+
+    Scores not asked are taken to be better or tied as often as those of the same stratum.
+    """
+    owner = counts.frame.owner
+    n_tied = int(np.count_nonzero(counts.n_tied))
+    if owner.size < MANY or n_tied <= owner.size / 2.0 + np.sqrt(owner.size):
+        return
+    weight = counts.frame.n[owner] / np.maximum(counts.m[owner], 1)
+    best = 1.0 + counts.above + (weight * counts.better).sum(axis=1)
+    tied = (weight * counts.tied).sum(axis=1)
+    n = counts.frame.n_candidates[owner] + 1
+    ends = []
+    for measure in measures:
+        low, middle, high = (measure.at(best + part * tied, n) for part in (1.0, 0.5, 0.0))
+        if high.mean() - low.mean() > 4.0 * middle.std() / np.sqrt(owner.size):
+            ends.append(str(measure))
+    if ends:
+        ask(
+            "recommender",
+            f"{n_tied:,} of {owner.size:,} held-out items have the score of others, and metrics "
+            f"depend on the order of those, which is taken as random: {', '.join(ends)}; were "
+            "scores rounded, or are they of too few bits?",
+        )
 
 
 def _limit(frame: Strata, budget: float) -> int:

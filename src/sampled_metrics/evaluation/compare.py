@@ -305,9 +305,15 @@ def _by_samples(
 
 
 def _quoted(result: Compared, allowed: Range, of_a: Range, of_b: Range) -> Compared:
-    """Keep a difference in its range; nan if a value's own range is too wide to quote."""
+    """Keep a difference in its range; nan if a value's own range is too wide to quote.
+
+    An interval that the difference then lies outside of is dropped.
+    """
     if not (of_a.is_wide or of_b.is_wide):
-        return replace(result, difference=allowed.nearest(result.difference))
+        difference = allowed.nearest(result.difference)
+        if not result.ci_low <= difference <= result.ci_high:
+            result = replace(result, ci_low=nan, ci_high=nan)
+        return replace(result, difference=difference)
     result = replace(result, difference=nan, std_error=nan, ci_low=nan, ci_high=nan)
     if of_a.is_wide:
         result = replace(result, value_a=nan)

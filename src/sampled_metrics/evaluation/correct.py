@@ -73,7 +73,8 @@ class Corrected(Record):
         is too wide to quote a number (high end more than 30 times the low one).
     std_error, ci_low, ci_high
         Of the expectation of this estimate, which is not the exact metric, over users and over
-        the negatives drawn for them; nan for one user.
+        the negatives drawn for them; nan for one user. The ends are nan for `likely` if it is kept
+        in a range that its interval lies beside.
     range_low, range_high, shape
         Values of the exact metric that the sampled ranks allow, the same for all estimators, and
         the assumption about the distribution of true ranks.
@@ -265,10 +266,16 @@ def question_negatives(ranks: SampledRanks) -> bool:
 
 
 def quoted(mean: Estimate, allowed: Range) -> Estimate:
-    """Keep an estimate in the range of its metric; nan, errors too, if the range is too wide."""
+    """Keep an estimate in the range of its metric; nan, errors too, if the range is too wide.
+
+    An interval that the value then lies outside of is dropped.
+    """
     if allowed.is_wide:
         return mean._replace(value=np.nan, std_error=np.nan, ci_low=np.nan, ci_high=np.nan)
-    return mean._replace(value=allowed.nearest(mean.value))
+    value = allowed.nearest(mean.value)
+    if not mean.ci_low <= value <= mean.ci_high:
+        mean = mean._replace(ci_low=np.nan, ci_high=np.nan)
+    return mean._replace(value=value)
 
 
 def chosen_estimators(names: Names, m: int) -> list[Estimator]:
