@@ -9,6 +9,7 @@ from sampled_metrics.ranks import Ranks
 
 ALL_KINDS = (
     *("recall", "recall-micro", "precision", "f1", "f2", "f0.5", "hit", "rr"),
+    *("recall-capped", "rr-by-relevant"),
     *("ap", "ap-by-relevant", "ndcg", "ndcg-by-relevant", "ndcg-by-k"),
 )
 
@@ -16,7 +17,9 @@ ALL_KINDS = (
 def all_names(*cutoffs):
     return [
         "auc",
+        "auc-micro",
         "ap",
+        "rr-by-relevant",
         "ndcg",
         "rr",
         *(f"{kind}@{k}" for kind in ALL_KINDS for k in cutoffs),
@@ -26,7 +29,7 @@ def all_names(*cutoffs):
 def by_definition(name, row):
     """The metric of one ranking; `row` says of each place from the first whether it is relevant."""
     kind, _, cutoff = name.partition("@")
-    if kind == "auc":
+    if kind.startswith("auc"):
         hits = [place for place, hit in enumerate(row) if hit]
         others = [place for place, hit in enumerate(row) if not hit]
         return sum(a < b for a in hits for b in others) / (len(hits) * len(others))
@@ -42,6 +45,10 @@ def _with_cutoff(kind, k, relevant):
         return float(bool(top))
     if kind == "rr":
         return 1 / top[0] if top else 0.0
+    if kind in ("rr-by-relevant", "recall-capped"):
+        capped = len(top) / min(len(relevant), k)
+        whole = sum(1 / place for place in top) / len(relevant)
+        return capped if kind == "recall-capped" else whole
     if kind.startswith("ap"):
         total = sum(nth / place for nth, place in enumerate(top, start=1))
         return total / (min(len(relevant), k) if kind == "ap" else len(relevant))

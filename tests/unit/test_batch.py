@@ -84,10 +84,10 @@ def test_sampled_ranks_of_one_item_per_user_give_recall_and_of_several_none():
         sm.correct(several, "recall-micro@10")
 
 
-def test_accuracy_is_of_the_first_place():
-    ranks = sm.Ranks([9] * 4, [0, 0, 0, 5], [0] * 4)
-    (found,) = sm.evaluate(ranks, "accuracy@1")
-    assert (found.metric, found.value) == ("recall@1", 3 / 4)
-    for name in ("accuracy@5", "accuracy"):
-        with pytest.raises(InputError, match="recall@1"):
-            parse_measure(name)
+def test_accuracy_is_the_share_of_users_with_a_hit():
+    """As of BEIR and of classes, of which each row has one."""
+    ranks = sm.Ranks([9] * 3, [0, 1, 3, 5, 0], [0] * 5, n_found=[3, 1, 1])
+    (first, second) = sm.evaluate(ranks, "accuracy@1, Accuracy@6")
+    assert (first.metric, first.value, second.value) == ("accuracy@1", 2 / 3, 1.0)
+    with pytest.raises(InputError, match="needs a cut-off"):
+        parse_measure("accuracy")

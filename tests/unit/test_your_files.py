@@ -152,7 +152,7 @@ def test_joined_ids(run_block):
 
 def test_mind(run_block):
     lines = "1\tU1\t11/15/2019 8:55:22 AM\tN8\tN1-0 N2-1 N3-0\n"
-    lines += "2\tU1\t11/15/2019 9:10:00 AM\tN8\tN4-1 N5-0\n"
+    lines += "2\tU1\t11/15/2019 9:10:00 AM\tN8\tN4-1 N5-0 N9-0 N10-1\n"
     lines += "3\tU2\t11/15/2019 9:11:00 AM\t\tN6-0 N7-0\n"
     scores = {
         "N1": 0.9,
@@ -162,13 +162,15 @@ def test_mind(run_block):
         "N5": 0.3,
         "N6": 0.2,
         "N7": 0.1,
+        "N9": 0.2,
+        "N10": 0.1,
     }
     yours = {"score": lambda _, news: news.map(scores)}
     found = run_block("MIND", {"behaviors.tsv": lines}, **yours)
     by_hand = {
-        "auc": (1 / 2 + 1) / 2,
-        "rr": (1 / 2 + 1) / 2,
-        "ndcg@5": (1 / np.log2(3) + 1) / 2,
+        "auc": (1 / 2 + 2 / 4) / 2,
+        "rr-by-relevant": (1 / 2 + (1 + 1 / 4) / 2) / 2,
+        "ndcg@5": (1 / np.log2(3) + (1 + 1 / np.log2(5)) / (1 + 1 / np.log2(3))) / 2,
     }
     assert means(found) == pytest.approx(by_hand)
 

@@ -182,13 +182,12 @@ def metrics(
 
 def _own_names() -> list[dict[str, str]]:
     """Return the rows of our own names."""
-    from sampled_metrics.metrics.measures import AT_ONE, METRICS, known_measures
+    from sampled_metrics.metrics.measures import METRICS, known_measures
 
     names = []
     for name in known_measures():
         metric = METRICS[name.partition("@")[0].removesuffix("BETA")]
         names.append((", ".join(metric.aliases), name))
-    names += [(f"{name}@1", f"{same}@1") for name, same in AT_ONE.items()]
     return [
         {"library": "sampled-metrics", "theirs": theirs, "ours": ours, "note": ""}
         for theirs, ours in names

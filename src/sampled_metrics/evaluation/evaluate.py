@@ -356,7 +356,8 @@ def values_by_user(
     for measure in measures:
         if measure.metric.pooled:
             problem = f"{measure} is of all users together, and no user has a value of it"
-            raise InputError(f"{problem}; take {str(measure).replace('-micro', '')}")
+            instead = measure.spelled(measure.kind.removesuffix("-micro"))
+            raise InputError(f"{problem}; take {instead}")
     users = np.arange(len(ranks)) if ranks.users is None else ranks.users
     index = pd.Index(users, name="user_id")
     known = known_values(measures, ranks, ties, seed)

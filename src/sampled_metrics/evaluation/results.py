@@ -25,7 +25,8 @@ Found = TypeVar("Found", bound="Results[Any]")
 Row = dict[str, Any]
 EXACT = "exact"  # estimator of values from full rankings
 UNDECIDED = "undecided"
-FLAT = ("f", "hit", "precision", "recall", "recall-micro")  # the same credit down to the cut-off
+# The same credit down to the cut-off.
+FLAT = ("f", "hit", "precision", "recall", "recall-capped", "recall-micro")
 INSTEAD = (
     "To know more, rank fully where scores are cheap (`evaluate`); where each is expensive, "
     f"`evaluate_on_budget` estimates exact metrics from about {BUDGET:g} scores per user."

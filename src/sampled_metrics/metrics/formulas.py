@@ -8,10 +8,13 @@ item, all conventions but `ndcg-by-k` agree.
 =====================  =======================================================================
 `recall@k`             hits by |R|; eq. 4, with one relevant item eq. 9
 `recall-micro@k`       hits of all users by their relevant items, |R| added up
+`recall-capped@k`      hits by min(|R|, k): LensKit's recall, R_cap of BEIR
 `precision@k`          hits by k, also of all users together (`precision-micro@k`); eq. 3 and 8
 `fBETA@k`              (1 + BETA^2) hits / (BETA^2 |R| + k); f0 is precision
 `hit@k`                1 if there is a hit; not recall if several items are relevant
 `rr@k`, `rr`           1 by the rank of the first relevant item
+`rr-by-relevant@k`     sum of 1 by the ranks of all relevant items, by |R|: the MRR of MIND; also
+                       without k
 `ap@k`, `ap`           sum of Prec_i over relevant places i <= k, by min(|R|, k); eq. 5, 10, 12
 `ap-by-relevant@k`     the same sum by |R|: trec_eval's map_cut
 `ndcg@k`, `ndcg`       the ideal list has min(|R|, k) relevant items; eq. 6, 11, 13; items gain
@@ -20,6 +23,7 @@ item, all conventions but `ndcg-by-k` agree.
 `ndcg-by-k@k`          the ideal list has k relevant items, even if |R| < k: RecTools' default;
                        such a user cannot reach 1
 `auc`                  share of (relevant, irrelevant) pairs in the right order; eq. 2 and 7
+`auc-micro`            its mean over users weighted by |R|: RecBole's GAUC
 =====================  =======================================================================
 
 With h of the s candidates of a level relevant, any of its places holds a relevant item with
@@ -81,6 +85,16 @@ def _recall_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return quotient + excess / n_relevant.mean()
 
 
+@register(
+    "recall-capped",
+    "Recall (capped)",
+    aliases=["r-cap", "recall-cap", "calibrated-recall"],
+)
+def _recall_capped(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    most = np.minimum(users.n_relevant, _cutoff(levels, measure))
+    return _hits(levels, users, measure) / most
+
+
 @register("precision", "Precision", "3, 8", aliases=["p", "prec", "precision-micro"])
 def _precision(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return _hits(levels, users, measure) / _cutoff(levels, measure)
@@ -95,7 +109,7 @@ def _f(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return (1.0 + weight) * hits / most
 
 
-_HIT_ALIASES = ["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "hitratio", "success"]
+_HIT_ALIASES = ["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "hitratio", "success", "accuracy"]
 
 
 @register("hit", "HR", first_item_decides=True, aliases=_HIT_ALIASES)
@@ -190,6 +204,14 @@ def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
         terms[term] = chance @ (1.0 / (above + place))
     values[mixed] = terms[which.ravel()]
     return levels.per_user(users, values)
+
+
+@register("rr-by-relevant", "RR by relevant", cutoff="optional", aliases=["mean-mrr", "mrr-score"])
+def _rr_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    """Expected sum of 1/p over the places p of all relevant items in the top k, by |R|."""
+    inverse = reciprocals(levels.above, levels.places(measure.cutoff))
+    sums = levels.per_user(users, levels.hits / levels.size * inverse)
+    return sums / users.n_relevant
 
 
 def _sum_of_precisions(levels: Levels, users: Ranks, measure: Measure) -> Float:
@@ -308,7 +330,7 @@ def _ndcg_by_k(levels: Levels, users: Ranks, measure: Measure) -> Float:
     "2, 7",
     cutoff="none",
     needs_candidates=True,
-    aliases=["gauc", "roc-auc"],
+    aliases=["roc-auc"],
 )
 def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
     """Share of pairs in the right order; irrelevant ties count as half below, half above.
@@ -327,3 +349,16 @@ def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
     n_right = levels.per_user(users, levels.hits * worse)
     pairs = np.where(irrelevant > 0, users.n_relevant * irrelevant, np.nan)
     return n_right / pairs
+
+
+@register(
+    "auc-micro", "AUC (micro)", cutoff="none", needs_candidates=True, pooled=True, aliases=["gauc"]
+)
+def _auc_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    """Values whose mean is the one of `auc` weighted by relevant items, see `recall-micro`."""
+    values = _auc(levels, users, measure)
+    if (users.n_relevant == 1).all():
+        return values
+    weight = np.where(np.isnan(values), 0, users.n_relevant)
+    mean = np.nansum(weight * values) / weight.sum()
+    return mean + weight * (values - mean) / weight[weight > 0].mean()

@@ -56,11 +56,11 @@ class Metric:
 
 METRICS: dict[str, Metric] = {}
 _KINDS: dict[str, str] = {}  # by name or alias
-AT_ONE = {"accuracy": "recall"}  # names of metrics at cut-off 1, which have no meaning at others
 _OF_RATINGS = ("mae", "rmse")  # functions of predicted ratings, not of ranks
 _NAME = re.compile(r"(.+?)(?:(?:@|-|-at-)(\d{1,9}))?", re.ASCII)
 _NUMBERED = re.compile(r"(.*[a-z])(\d{1,9})", re.ASCII)  # as HR10
 _TYPED = str.maketrans("oil", "011")  # letters that are taken for digits
+_TOP = re.compile(r"(?:.*/)?top-(\d{1,9})-(?:categorical-)?accuracy", re.ASCII)  # of Keras
 _BETA = re.compile(r"(\D+)(\d+\.?\d*(?:e[+-]?\d+)?)", re.ASCII)
 
 
@@ -107,7 +107,7 @@ class Measure:
     def _check_presence_of_cutoff(self, metric: Metric) -> None:
         """Raise InputError if the metric needs a cut-off and has none, or the reverse."""
         if metric.cutoff == "required" and self.cutoff is None:
-            problem = f": {self.kind} needs a cut-off, as in {self.kind}@10"
+            problem = f": {self.kind} needs a cut-off, as in {self.spelled(self.kind)}@10"
             raise _unknown(str(self), problem=problem)
         if metric.cutoff == "none" and self.cutoff is not None:
             raise _unknown(str(self), problem=f": {self.kind} has no cut-off")
@@ -182,9 +182,13 @@ def parse_measure(text: str) -> Measure:
     """
     if not isinstance(text, str):
         raise InputError(f"{shown(text)} is no name of a metric; expected text such as 'HR@10'")
-    parts = _NAME.fullmatch(text.strip().lower().replace("_", "-"))
+    spelled = _TOP.sub(r"accuracy@\1", text.strip().lower().replace("_", "-"))
+    parts = _NAME.fullmatch(spelled)
     if parts is None:
         raise _unknown(text)
+    if spelled.isdecimal():
+        problem = f": a cut-off alone; name its metric, as in hr@{spelled}"
+        raise _unknown(text, problem=problem)
     name, cutoff = parts.groups()
     numbered = _NUMBERED.fullmatch(name)
     if numbered and cutoff is None and numbered[1] in _KINDS and not _has_beta(numbered[1]):
@@ -194,13 +198,6 @@ def parse_measure(text: str) -> Measure:
             f"{shown(text)} is a metric of predicted ratings, not of ranks; "
             f"call sampled_metrics.{name}(true, predicted)"
         )
-    if name in AT_ONE:
-        same = AT_ONE[name]
-        if cutoff != "1":
-            problem = f": {name} is of the first place, {name}@1, which is {same}@1;"
-            raise _unknown(text, problem=f"{problem} take recall@k or precision@k")
-        name = same
-        text = ""  # at other cut-offs the name has no meaning
     stem = name
     name, beta = _split_beta(name)
     if name not in _KINDS:

@@ -29,7 +29,7 @@ from sampled_metrics.printed.means import Means, conflict, least
 from sampled_metrics.printed.rows import PrintedRow
 from sampled_metrics.printed.statement import number_of
 
-_SHARES_OF_USERS = ("hit", "recall")  # with one held-out item a user
+_SHARES_OF_USERS = ("hit", "recall", "recall-capped")  # with one held-out item a user
 _ROUNDING = 1e-9
 _VIOLATED = 1e-7  # sum of differences that is a contradiction
 _MOST_PLACES = 2_000  # up to this many ranks, each is a column of the programme
