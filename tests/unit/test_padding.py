@@ -82,3 +82,47 @@ def test_rows_that_fill_up_a_batch_are_asked_about(rows, is_asked, recwarn):
     scores[200 - rows :] = 0
     sm.evaluate(scores, "hit@10", relevant=np.zeros(200, int))
     assert bool(questions(recwarn, "rows are equal")) == is_asked
+
+
+class TestFirstColumn:
+    RNG = np.random.default_rng(9)
+    ALL = RNG.normal(size=(200, 60)) - 3
+    HELD = (ALL + RNG.gumbel(size=ALL.shape)).argmax(axis=1)
+    RIGHT = np.mean((ALL[np.arange(200), HELD][:, None] < ALL).sum(axis=1) < 5)
+    PADDED = np.column_stack([np.zeros(200), ALL])
+
+    @pytest.mark.parametrize("ids", [None, [*range(100, 161)]])
+    def test_of_one_score_is_asked_about(self, ids, recwarn):
+        """A padding item of score 0, above most others, which are log probabilities."""
+        data, relevant = self.PADDED, self.HELD + 1
+        if ids is not None:
+            data = pd.DataFrame(data, columns=ids)
+        (found,) = sm.evaluate(
+            data, "hit@5", relevant=relevant if ids is None else self.by_id()
+        )
+        assert found.value < self.RIGHT
+        (asked,) = questions(recwarn, "padding")
+        assert ("item 0 " if ids is None else "item 100 ") in asked
+
+    def by_id(self):
+        return pd.DataFrame({"user_id": range(200), "item_id": 101 + self.HELD})
+
+    def test_the_remedy_is_right(self, recwarn):
+        data = self.PADDED.copy()
+        data[:, 0] = -np.inf
+        (found,) = sm.evaluate(data, "hit@5", relevant=self.HELD + 1)
+        assert found.value == self.RIGHT
+        assert not questions(recwarn, "padding")
+
+    def test_of_row_numbers_is_asked_about(self, recwarn):
+        data = np.column_stack([np.arange(200), self.ALL])
+        sm.evaluate(data, "hit@5", relevant=self.HELD + 1)
+        assert questions(recwarn, "ids of the rows")
+
+    def test_of_an_item_that_some_know_is_not(self, recwarn):
+        seen = np.zeros(self.PADDED.shape, bool)
+        seen[7, 0] = True
+        sm.evaluate(self.PADDED, "hit@5", relevant=self.HELD + 1, seen=seen)
+        popular = np.tile(np.arange(61.0), (200, 1))  # the same order for all users
+        sm.evaluate(popular, "hit@5", relevant=self.HELD + 1)
+        assert not questions(recwarn, "padding")

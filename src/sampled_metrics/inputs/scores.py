@@ -49,6 +49,8 @@ from sampled_metrics.inputs.items import (
 )
 from sampled_metrics.inputs.products import Products, Score
 
+_SOME = 1000  # rows that a column is looked at in
+_MANY = 50  # rows; fewer may have a score in common by chance
 _SEVERAL = 10  # users and items; fewer are complete by chance
 
 
@@ -65,6 +67,8 @@ class Scores(NamedTuple):
         Ids of rows and columns; None for their numbers.
     stored
         Rows and columns that a sparse matrix stores; None for other scores.
+    begin
+        First two columns of some rows of a dense matrix; None for other scores.
     """
 
     rows: Score
@@ -72,6 +76,7 @@ class Scores(NamedTuple):
     user_ids: Any = None
     item_ids: Any = None
     stored: tuple[Int, Int] | None = None
+    begin: Array | None = None
 
     def matrix(self) -> Array:
         """Return all scores at once."""
@@ -116,7 +121,9 @@ def _of_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = None) -> Sco
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.size:
         found = f"scores are {matrix.dtype} of shape {matrix.shape}"
         raise InputError(f"{found}; expected numbers, users x items")
-    return Scores(matrix.__getitem__, matrix.shape, user_ids, item_ids)
+    step = max(1, len(matrix) // _SOME)
+    begin = matrix[::step, :2]
+    return Scores(matrix.__getitem__, matrix.shape, user_ids, item_ids, begin=begin)
 
 
 def opened(data: Any, noun: str = "ranks, lists or scores") -> Any:
@@ -237,6 +244,7 @@ def count_scores(
     not_candidates = None
     if seen is not None:
         not_candidates = items_of_scores(seen, SEEN, *of_scores)
+    _ask_of_first_column(scores, wanted, not_candidates)
     if users is not None:
         user_ids = unique_ids("users", users, n_users)
     if items is not None:
@@ -259,6 +267,30 @@ def _check_relevant(scores: Scores, relevant: Items) -> None:
             f"all {row.size:,} scores that the sparse matrix stores are of relevant items; "
             "give scores of all items, or, if these are ranks from 0 such as LightFM's "
             "predict_rank, Ranks.from_ranks(ranks.data + 1, n_items, users=ranks.tocoo().row)"
+        )
+
+
+def _ask_of_first_column(scores: Scores, relevant: Items, seen: Items | None) -> None:
+    """Ask about a first column that holds no scores: padding, or the numbers of the rows."""
+    if scores.begin is None or min(scores.begin.shape) < 2 or len(scores.begin) < _MANY:
+        return
+    first, second = np.asarray(scores.begin).T
+    is_known = [items is not None and (items.item == 0).any() for items in (relevant, seen)]
+    if any(is_known) or not np.isfinite(first).all():
+        return
+    name = 0 if scores.item_ids is None else scores.item_ids[0]
+    steps = np.diff(first)
+    if (steps == 0).all() and np.ptp(second) > 0:
+        ask(
+            "data",
+            f"item {name} has the score {first[0]:g} for all users, and is relevant for or seen by "
+            "none: is its column padding? Give it scores of -inf",
+        )
+    elif steps[0] > 0 and (steps == steps[0]).all():
+        ask(
+            "data",
+            f"scores of item {name} are {first[0]:g}, {first[1]:g} and so on, and it is relevant "
+            "for or seen by none: does its column hold ids of the rows? Leave it out",
         )
 
 
