@@ -116,7 +116,12 @@ def array_of(name: str, values: ArrayLike, kind: DTypeLike | None = None) -> NDA
         )
     try:
         return np.asarray(values, kind)
-    except (OverflowError, RuntimeError, TypeError, ValueError):
+    except MemoryError:
+        raise
+    except Exception as error:  # objects of other libraries raise errors of their own
+        if hasattr(values, "keys"):  # such as a Run of ranx
+            found = f"found {type(values).__name__}"
+            raise InputError(f"{name}: {found}; give a dictionary, dict(...)") from error
         problem = f"rows of the {type(values).__name__} differ in length, or are no numbers"
         raise InputError(f"{name}: {problem}; expected an array") from None
 
@@ -131,7 +136,10 @@ def as_array(data: Any, name: str = "data") -> Array:
         raise InputError(f"{name}: {problem} ({error})") from error
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
         shape = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
-        raise InputError(f"{name}: found {type(data).__name__}{shape}; {_instead_of(data)}")
+        instead = _instead_of(data)
+        if array.ndim > 2 and array.size:
+            instead += "; rows: scores.reshape(-1, scores.shape[-1]), or scores[..., 0]"
+        raise InputError(f"{name}: found {type(data).__name__}{shape}; {instead}")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

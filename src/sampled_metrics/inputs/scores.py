@@ -425,7 +425,7 @@ def padded(rows: Any) -> Any:
     if not isinstance(rows, list | tuple) or not all(hasattr(own, "__len__") for own in rows):
         return rows
     sizes = np.array([len(own) for own in rows])
-    if not sizes.size or sizes.min() == 0 or sizes.min() == sizes.max():
+    if not sizes.size or sizes.min() < 2 or sizes.min() == sizes.max():
         return rows
     matrix = np.full((sizes.size, sizes.max()), -np.inf)
     for row, own in zip(matrix, rows, strict=True):

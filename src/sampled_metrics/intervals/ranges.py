@@ -239,7 +239,8 @@ def checked_ranges(
     if wrong and users is not None and first_duplicate(users) is not None:
         raise InputError(
             f"users have several held-out items; {wrong[0]} needs them together, and sampled ranks "
-            "give recall and auc only"
+            "give recall and auc only; for means over rows with negatives of their own give the "
+            "numbers of the rows in the place of the users' ids"
         )
     refuse_unexplained(sample, shape)
     bracketed = bracket_users(tuple(measures), sample, shape, confidence)

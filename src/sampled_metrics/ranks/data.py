@@ -120,13 +120,21 @@ def _ranks_of(data: Any, options: dict[str, Any], work: dict[str, Any]) -> Ranks
         return _ranks_of_scores(scores, options, work)
     data = opened(data)
     if is_column(data):
-        data = as_array(data)
-        n_items = taken(options, "ranks", "n_items", "min_relevance")["n_items"]
-        return Ranks.from_ranks(data, n_items)
+        return _ranks_of_column(as_array(data), options)
     scores = scores_of(data)
     if not issparse(data):
         _refuse_ids(scores)
     return _ranks_of_scores(scores, options, work)
+
+
+def _ranks_of_column(ranks: Array, options: dict[str, Any]) -> Ranks:
+    if options["relevant"] is not None:
+        raise InputError(
+            "relevant (--relevant) does not go with ranks, one number for each user; give scores "
+            "of one user as a row, data[None] and relevant[None]"
+        )
+    n_items = taken(options, "ranks", "n_items", "min_relevance")["n_items"]
+    return Ranks.from_ranks(ranks, n_items)
 
 
 def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
@@ -261,6 +269,12 @@ def _sampled_of(
         if not is_column(data):
             taken({"relevant": relevant}, "a matrix of scores")
             return SampledRanks.from_scores(data, positive, **drawn, **scored)
+        if positive is not None:
+            raise InputError(
+                "positive (--positive) does not go with ranks, one number for each row; "
+                "give scores of a held-out item and its negatives as rows, "
+                "scores.reshape(-1, 1 + n_negatives)"
+            )
         table = read_table({"sampled_rank": as_array(data)}, "sampled ranks")
     taken({"positive": positive}, "a table or ranks")
     if "sampled_rank" in table.columns:

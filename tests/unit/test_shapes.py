@@ -1,0 +1,92 @@
+"""Arrays of another number of dimensions, and rows of users: remedies of refusals work."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sampled_metrics as sm
+
+RNG = np.random.default_rng(22)
+ROWS = RNG.normal([2.0] + 99 * [0.0], size=(200, 100))
+HR = np.mean((ROWS[:, 1:] > ROWS[:, :1]).sum(axis=1) < 10)
+OPTIONS = {"n_items": 3706, "positive": 0}
+
+
+def value(result):
+    return result[0].value
+
+
+class TestDimensions:
+    def test_a_third_axis_is_refused(self):
+        with pytest.raises(sm.InputError, match=r"scores\[\.\.\., 0\]"):
+            sm.correct(ROWS[..., None], "HR@10", "sampled", **OPTIONS)
+        assert (
+            value(sm.correct(ROWS[..., None][..., 0], "HR@10", "sampled", **OPTIONS))
+            == HR
+        )
+
+    def test_batches_of_rows_are_refused(self):
+        scores = ROWS.reshape(20, 10, 100)
+        with pytest.raises(sm.InputError, match=r"reshape\(-1, scores.shape\[-1\]\)"):
+            sm.correct(scores, "HR@10", "sampled", **OPTIONS)
+        rows = scores.reshape(-1, scores.shape[-1])
+        assert value(sm.correct(rows, "HR@10", "sampled", **OPTIONS)) == HR
+
+    def test_flat_scores_with_labels_are_refused(self):
+        flat, labels = ROWS.ravel(), np.tile([1] + 99 * [0], 200)
+        with pytest.raises(
+            sm.InputError, match=r"positive.*reshape\(-1, 1 \+ n_negatives\)"
+        ):
+            sm.correct(flat, "HR@10", "sampled", positive=labels, n_items=3706)
+        rows, marks = flat.reshape(-1, 100), labels.reshape(-1, 100)
+        found = sm.correct(rows, "HR@10", "sampled", positive=marks, n_items=3706)
+        assert value(found) == HR
+
+    def test_scores_of_one_user_are_refused(self):
+        scores, relevant = np.array([0.2, 0.3, 0.5]), np.array([0, 1, 0])
+        with pytest.raises(sm.InputError, match=r"relevant.*data\[None\]"):
+            sm.evaluate(scores, "rr", relevant=relevant)
+        assert value(sm.evaluate(scores[None], "rr", relevant=relevant[None])) == 0.5
+
+
+class Run:
+    """As a run of ranx: keys and items, but no dictionary."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def keys(self):
+        return self.data.keys()
+
+    def __getitem__(self, key):
+        if isinstance(key, int):
+            raise AttributeError("error of another library")
+        return self.data[key]
+
+    def __len__(self):
+        return len(self.data)
+
+
+def test_objects_like_dictionaries_are_refused_and_the_remedy_works():
+    run = Run({"q1": {"a": 0.9, "b": 0.6}, "q2": {"c": 0.8, "d": 0.7}})
+    relevant = {"q1": {"b": 1}, "q2": {"x": 1}}
+    with pytest.raises(sm.InputError, match=r"found Run.*dict\("):
+        sm.evaluate(run, "rr@2", relevant=relevant)
+    assert value(sm.evaluate(dict(run), "rr@2", relevant=relevant)) == 0.25
+
+
+def test_rows_of_users_with_negatives_of_their_own():
+    """Two held-out items of each of 100 users, with 99 negatives each."""
+    row = np.repeat(np.arange(200), 100)
+    pairs = pd.DataFrame(
+        {
+            "row_id": row,
+            "user_id": row // 2,
+            "score": ROWS.ravel(),
+            "label": np.tile([1] + 99 * [0], 200),
+        }
+    )
+    with pytest.raises(sm.InputError, match="numbers of the rows"):
+        sm.correct(pairs, "HR@10", "sampled", n_items=3706)
+    by_row = pairs.assign(user_id=pairs["row_id"])
+    assert value(sm.correct(by_row, "HR@10", "sampled", n_items=3706)) == HR
