@@ -77,6 +77,17 @@ class TestSizesOfRows:
         with pytest.warns(sm.InputWarning, match="95 are kept"):
             assert result.value == sm.correct(MATRIX, "hr@10", **OPTIONS)[0].value
 
+    def test_batches_of_other_widths_are_refused_and_the_remedy_works(self):
+        meter = sm.RankMeter("hr@10", n_items=3000)
+        meter.update(MATRIX[SIZES == 99])
+        few = MATRIX[SIZES == 95][:, :96]
+        with pytest.raises(sm.InputError, match="fill up rows of fewer negatives"):
+            meter.update(few)
+        meter.update(np.column_stack([few, np.full((len(few), 4), -INF)]))
+        with pytest.warns(sm.InputWarning, match="95 are kept"):
+            ranks = meter.ranks()
+        assert (ranks.sampled_ranks[150:] == RANKS[SIZES == 95]).all()
+
 
 class TestGapsWithinRows:
     def test_are_refused_with_both_remedies(self):

@@ -209,7 +209,10 @@ class RankMeter:
         for first in self._batches[:1]:
             if batch.n_negatives != first.n_negatives:
                 kind = _kind(batch.n_negatives)
-                raise InputError(f"found {kind}, but {_kind(first.n_negatives)} in earlier {what}")
+                problem = f"found {kind}, but {_kind(first.n_negatives)} in earlier {what}"
+                if batch.n_negatives is not None and first.n_negatives is not None:
+                    problem += "; fill up rows of fewer negatives with -inf at their ends"
+                raise InputError(problem)
             if kind_of_ids(batch.users) != kind_of_ids(first.users):
                 raise InputError(
                     f"users are given with some {what} only, or numbers with some and text with "
