@@ -22,7 +22,6 @@ from sampled_metrics._base.arrays import (
     array_of,
     as_array,
     blocks,
-    distinct,
     in_memory,
     is_elsewhere,
     is_table,
@@ -66,7 +65,7 @@ class Scores(NamedTuple):
     user_ids, item_ids
         Ids of rows and columns; None for their numbers.
     stored
-        Rows and columns that a sparse matrix stores; None for other scores.
+        The matrix of scores, if it is sparse; None for other scores.
     begin
         First two columns of some rows of a dense matrix; None for other scores.
     """
@@ -75,7 +74,7 @@ class Scores(NamedTuple):
     shape: Shape
     user_ids: Any = None
     item_ids: Any = None
-    stored: tuple[Int, Int] | None = None
+    stored: sparse.csr_array | None = None
     begin: Array | None = None
 
     def matrix(self) -> Array:
@@ -112,9 +111,7 @@ def _of_sparse(data: Any) -> Scores:
     table = sparse.csr_array(with_numbers_of_scipy(data))
     if table.ndim != 2:
         raise InputError(f"scores have shape {table.shape}; expected numbers, users x items")
-    entries = table.tocoo()
-    stored = entries.row.astype(np.int64), entries.col.astype(np.int64)
-    return Scores(lambda rows: table[rows].toarray(), table.shape, stored=stored)
+    return Scores(lambda rows: table[rows].toarray(), table.shape, stored=table)
 
 
 def _of_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = None) -> Scores:
@@ -261,8 +258,12 @@ def _check_relevant(scores: Scores, relevant: Items) -> None:
     ask_of_common_item(relevant)
     if scores.stored is None:
         return
-    row, column = scores.stored
-    if distinct(row).size >= _SEVERAL and relevant.has(row, column).all():
+    table = scores.stored
+    n_stored = np.diff(table.indptr)
+    if np.count_nonzero(n_stored) < _SEVERAL or (n_stored > relevant.sizes).any():
+        return
+    row = np.repeat(np.arange(n_stored.size), n_stored)
+    if relevant.has(row, table.indices.astype(np.int64)).all():
         raise InputError(
             f"all {row.size:,} scores that the sparse matrix stores are of relevant items; "
             "give scores of all items, or, if these are ranks from 0 such as LightFM's "
