@@ -87,3 +87,17 @@ class TestPerfectOrder:
     def test_level_with_relevant_items_is(self, recwarn):
         sm.evaluate(TEST.toarray(), "recall@10", relevant=TEST)
         assert questions(recwarn, "above all")
+
+    def test_scores_of_relevant_items_with_some_at_zero_are_asked_about(
+        self, recwarn
+    ):
+        """Ranks from 0 in a dense matrix: a rank of 0 is level with all other items."""
+        assert (RANKS.data == 0).any()
+        sm.evaluate(RANKS.toarray(), "recall@10", relevant=TEST)
+        assert questions(recwarn, "scored alone")
+
+    def test_some_with_another_item_above_are_not(self, recwarn):
+        scores = RANKS.toarray()
+        scores[0, np.setdiff1d(np.arange(9), COLUMNS[0])[0]] = 999
+        sm.evaluate(scores, "recall@10", relevant=TEST)
+        assert not questions(recwarn, "scored alone")

@@ -357,21 +357,22 @@ def question_ranks(ranks: Ranks) -> None:
     _ask_of_equal_scores(ranks.n_tied, others, others.size)
     above = ranks.n_better + 0.5 * ranks.n_tied
     _ask_of_order(1.0 - above / np.maximum(others, 1), others, "relevant", "other candidates")
-    irrelevant = _irrelevant_above(ranks)
-    _ask_of_perfection(irrelevant, "other candidates")
-    _ask_of_last_rank(irrelevant + 1, int(others.min()) + 1, "data")
+    above, tied = _irrelevant_above(ranks)
+    worst = above + tied
+    _ask_of_perfection(worst, "other candidates")
+    _ask_of_scored_items(above, tied, np.repeat(ranks.n_candidates - ranks.n_found, ranks.n_found))
+    _ask_of_last_rank(worst + 1, int(others.min()) + 1, "data")
 
 
-def _irrelevant_above(ranks: Ranks) -> Int:
-    """Count for each relevant item the irrelevant ones above it or level with it."""
+def _irrelevant_above(ranks: Ranks) -> tuple[Int, Int]:
+    """Count for each relevant item the irrelevant ones above it, and those level with it."""
     user = np.repeat(np.arange(len(ranks)), ranks.n_found)
     is_first = np.ones(user.size, bool)
     is_first[1:] = (np.diff(user) > 0) | (np.diff(ranks.n_better) > 0)
     first = np.flatnonzero(is_first)
     size = np.diff(first, append=user.size)
-    last = np.repeat(first + size, size)  # behind the items with the same score
-    n_relevant = last - starts(ranks.n_found)[user] - 1
-    return ranks.n_better + ranks.n_tied - n_relevant
+    above = np.repeat(first, size) - starts(ranks.n_found)[user]  # relevant ones
+    return ranks.n_better - above, ranks.n_tied + 1 - np.repeat(size, size)
 
 
 def question_seen(ranks: Ranks, n_items: int) -> None:
@@ -455,6 +456,18 @@ def _ask_of_perfection(better: Int, words: str) -> None:
             "data",
             f"all {better.size:,} held-out items are above all of their {words}: were rows sorted "
             "before the held-out item was taken from them, or does the model know the answer?",
+        )
+
+
+def _ask_of_scored_items(above: Int, tied: Int, irrelevant: Int) -> None:
+    """Ask about relevant items above all irrelevant ones, or level with all of these."""
+    is_level = (tied == irrelevant) & (irrelevant >= _LEAST)
+    is_end = (above == 0) & (is_level | (tied == 0))
+    if above.size >= _MANY and is_end.all() and 0 < 2 * np.count_nonzero(is_level) < above.size:
+        ask(
+            "data",
+            f"all {above.size:,} relevant items are above all of their other candidates, or level "
+            "with all of these: were relevant items scored alone?",
         )
 
 
