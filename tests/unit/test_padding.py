@@ -31,7 +31,7 @@ class TestRelevantLists:
     )
     def test_an_item_twice_is_refused(self, data):
         make = sm.Ranks.from_scores if data is SCORES else sm.Ranks.from_top_k
-        with pytest.raises(sm.InputError, match="row 1: relevant item 0 is twice"):
+        with pytest.raises(sm.InputError, match=r"row 1.* twice"):
             make(data, [[int(h), 0, 0] for h in HELD])
 
     def test_the_remedy_is_right(self):
