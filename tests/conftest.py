@@ -34,12 +34,10 @@ os.environ["COLUMNS"] = "80"
 if (ROOT / "src").is_dir():  # absent where the wheel is tested
     os.environ["PYTHONPATH"] = f"{ROOT / 'src'}"
 
-import numpy as np
 import pytest
 from hypothesis import settings
 
 from sampled_metrics.intervals.ranges import bracket_users, difference_range
-from sampled_metrics_study.data.events import Interactions
 
 # The same examples every time, and no deadline on a busy machine.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -70,37 +68,6 @@ def write_archive(
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
         zipped.writestr(member, ratings)
     return path
-
-
-def synthetic_interactions(
-    users: int = 60, items: int = 40, seed: int = 0
-) -> Interactions:
-    """Users of two tastes with a few stray events; timestamps with many ties."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for user in range(users):
-        liked = np.arange(user % 2, items, 2)
-        chosen = rng.permutation(liked)[: rng.integers(4, 12)]
-        chosen = np.union1d(chosen, rng.integers(0, items, 2))
-        stamps = np.sort(rng.integers(0, 6, chosen.size)) + 1000 * user
-        rows += list(
-            zip(
-                [user + 1] * chosen.size,
-                rng.permutation(chosen) + 1,
-                stamps,
-                strict=True,
-            )
-        )
-    user, item, timestamp = np.array(rows, dtype=np.int64).T
-    return Interactions(user.astype(np.int32), item.astype(np.int32), timestamp)
-
-
-def as_ratings(interactions: Interactions) -> bytes:
-    columns = (interactions.user, interactions.item, interactions.timestamp)
-    return "".join(
-        f"{user}::{item}::{1 + (user + item) % 5}::{timestamp}\n"
-        for user, item, timestamp in zip(*columns, strict=True)
-    ).encode()
 
 
 def metric_ranges(measures, sample, **options):

@@ -11,7 +11,12 @@ test-long: $(INSTALLED)
 test-robustness: $(INSTALLED)
 	python -m tests.robustness
 
-# What `make dist` builds, without the repository: the library's tests that read no other file of it.
+# The library's tests that need nothing of the study, and of these the ones that read no other file of the repository.
+OF_THE_STUDY := sampled_metrics_study|(from|import) (benchmarks|tests\.[^cu]|yaml)|def script
+LIBRARY_TESTS = $$(grep -LE '$(OF_THE_STUDY)' tests/unit/test_*.py tests/contract/test_*.py)
+ALONE = $$(grep -LE '$(OF_THE_STUDY)|ROOT' tests/unit/test_*.py tests/contract/test_*.py)
+
+# What `make dist` builds, without the repository.
 WHEEL = dist/sampled_metrics-$(VERSION)-py3-none-any.whl
 test-wheel: dist
 	rm -rf .venv-wheel dist/unpacked
@@ -21,8 +26,7 @@ test-wheel: dist
 	rm -r dist/unpacked/src
 	.venv-wheel/bin/python -m pip install --quiet 'sampled-metrics[plot] @ file://$(CURDIR)/$(WHEEL)' \
 	  hypothesis pytest pytest-xdist pytrec-eval-terrier scikit-learn
-	cd dist/unpacked && PATH="$(CURDIR)/.venv-wheel/bin:$$PATH" pytest -q \
-	  $$(grep -L 'sampled_metrics_study\|ROOT' tests/unit/test_*.py tests/contract/test_*.py)
+	cd dist/unpacked && PATH="$(CURDIR)/.venv-wheel/bin:$$PATH" pytest -q $(ALONE)
 	.venv-wheel/bin/python -m pip install --quiet --force-reinstall --no-deps dist/sampled_metrics-$(VERSION).tar.gz
 	.venv-wheel/bin/sampled-metrics --version
 
@@ -43,8 +47,7 @@ test-lowest:
 	.venv-lowest/bin/python -m pip install --quiet --requirement .venv-lowest/lowest.txt \
 	  hatchling hypothesis pytest pytest-xdist pytrec-eval-terrier scikit-learn
 	.venv-lowest/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" pytest -W default src/sampled_metrics \
-	  tests/golden $$(grep -L 'sampled_metrics_study\|import yaml\|def script' tests/unit/test_*.py tests/contract/test_*.py)
+	PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" pytest -W default src/sampled_metrics tests/golden $(LIBRARY_TESTS)
 
 test-docs: docs
 

@@ -37,6 +37,7 @@ from tests.robustness.values import values
 
 CALLS, RUNS = 8_000, 3_000
 CHUNK = 200  # calls that a process makes one after another
+CHUNKS_OF_A_POOL = 20  # after which new processes have all of their memory again
 SECONDS = 20  # after which a call counts as slow
 HERE = Path(__file__).parent
 ENDS = ("returned", "refused", "of the caller", "slow", "raw")
@@ -176,35 +177,38 @@ def chunk(kind, seed, numbers):
     return [(number, *MAKERS[kind](seed, number)) for number in numbers]
 
 
+def in_processes(kind, seed, numbers):
+    """Make calls or runs in new processes; yield how each ends, or that a process died."""
+    chunks = [
+        numbers[first : first + CHUNK] for first in range(0, len(numbers), CHUNK)
+    ]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=enter,
+            initargs=(folder,),
+        ) as pool,
+    ):
+        jobs = [pool.submit(chunk, kind, seed, some) for some in chunks]
+        for some, job in zip(chunks, jobs, strict=True):
+            try:
+                yield from job.result()
+            except BrokenProcessPool:
+                died = f"a process died in the {len(some)} from here on"
+                yield some[0], kind, "raw", died
+
+
 def fuzz(kind, number, seed):
     """Make calls or runs in several processes; print how they end, and return the raw ones."""
     counts = defaultdict(Counter)
     problems = {}
-    context = multiprocessing.get_context("spawn")
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        ProcessPoolExecutor(
-            mp_context=context,
-            initializer=enter,
-            initargs=(folder,),
-            max_tasks_per_child=10,
-        ) as pool,
-    ):
-        jobs = [
-            pool.submit(chunk, kind, seed, range(first, min(first + CHUNK, number)))
-            for first in range(0, number, CHUNK)
-        ]
-        for place, job in enumerate(jobs):
-            try:
-                for index, name, end, problem in job.result():
-                    counts[name][end] += 1
-                    if end == "raw":
-                        problems[index] = problem
-            except BrokenProcessPool:
-                problems[place * CHUNK] = (
-                    f"a process died in the {CHUNK} from here on"
-                )
-                break
+    for start in range(0, number, CHUNK * CHUNKS_OF_A_POOL):
+        stop = min(start + CHUNK * CHUNKS_OF_A_POOL, number)
+        for index, name, end, problem in in_processes(kind, seed, range(start, stop)):
+            counts[name][end] += 1
+            if end == "raw":
+                problems[index] = problem
     print(f"{kind:<24}" + "".join(f"{end:>14}" for end in ENDS))
     for name in sorted(counts):
         print(f"{name:<24}" + "".join(f"{counts[name][end]:>14,}" for end in ENDS))

@@ -14,7 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.conftest import as_ratings, synthetic_interactions, write_archive
+from tests.conftest import write_archive
+from tests.interactions import as_ratings, synthetic_interactions
 from tests.workflow.conftest import Project
 
 RUNS = 4

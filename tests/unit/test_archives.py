@@ -17,7 +17,8 @@ from sampled_metrics_study.data.events import read_dataset, read_member, read_ra
 from sampled_metrics_study.data.filters import apply_filters
 from sampled_metrics_study.data.movielens import CATALOGUE, CITATION
 from sampled_metrics_study.data.settings import DatasetSettings
-from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
+from tests.conftest import ROOT, write_archive
+from tests.interactions import as_ratings, synthetic_interactions
 
 HEADER = "userId,movieId,rating,timestamp"
 HALVES = f"{HEADER}\n1,10,5.0,978300760\n1,20,3.5,978302109\n"

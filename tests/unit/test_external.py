@@ -21,7 +21,8 @@ from sampled_metrics_study.recommenders.ranking import (
     read_scores,
     users_of_piece,
 )
-from tests.conftest import ROOT, synthetic_interactions
+from tests.conftest import ROOT
+from tests.interactions import synthetic_interactions
 
 RNG = np.random.default_rng(4)
 SHAPE = N_USERS, N_ITEMS = 9, 14

@@ -26,7 +26,7 @@ from sampled_metrics_study.data.split import (
     save_split,
 )
 from sampled_metrics_study.recommenders.ranking import require_candidates
-from tests.conftest import synthetic_interactions
+from tests.interactions import synthetic_interactions
 
 RULES = get_args(TieBreak)
 

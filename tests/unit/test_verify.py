@@ -9,7 +9,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
+from tests.conftest import ROOT, write_archive
+from tests.interactions import as_ratings, synthetic_interactions
 
 REFERENCE = ROOT / "results/reference"
 

@@ -80,12 +80,13 @@ def test_two_tables_and_some_users(project, tmp_path):
     is_last = ~frame["customer"].duplicated(keep="last")
     frame[~is_last].to_csv(tmp_path / "train.csv", index=False)
     frame[is_last].to_csv(tmp_path / "test.csv", index=False)
-    words = ("--snakefile", project.folder / "Snakefile", "results/ranks/X.parquet")
+    ranks = f"{settings['results']}/ranks/X.parquet"
+    words = ("--snakefile", project.folder / "Snakefile", ranks)
     done = run(
         "snakemake", "--cores", "2", *words, cwd=tmp_path, env=project.environment
     )
     assert done.returncode == 0, done.stdout
-    assert len(pd.read_parquet(tmp_path / "results/ranks/X.parquet")) == 10
+    assert len(pd.read_parquet(tmp_path / ranks)) == 10
 
 
 def test_commands_on_the_reference_ranks(project):

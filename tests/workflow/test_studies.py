@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from tests.conftest import ROOT, synthetic_interactions, write_archive
+from tests.conftest import ROOT, write_archive
+from tests.interactions import synthetic_interactions
 from tests.workflow.conftest import run
 
 pytestmark = pytest.mark.long

@@ -11,7 +11,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.conftest import as_ratings, synthetic_interactions, write_archive
+from tests.conftest import write_archive
+from tests.interactions import as_ratings, synthetic_interactions
 
 RANKS = {f"ranks/{name}.parquet" for name in "XYZ"}
 SPLIT = {"split/split.npz", "split/split.json"}
