@@ -82,6 +82,13 @@ MESSAGES = {
         [1, 2], pd.DataFrame({"a": [9, 9], "b": [9, 9]})
     ),
     "shape": lambda: sm.rank(sparse.coo_array(np.arange(3)), None, [0, 1, 2]),
+    "bool": lambda: sm.Ranks.from_top_k([[7, 9]], [9], scores=[[True, False]]),
+    "rows": lambda: sm.Ranks.from_top_k([[7, 9]], [9], scores=[[[1.0], [1.0, 2.0]]]),
+    "Series": lambda: sm.check(pd.Series([[1, 2], 3])),
+    "differ in length": lambda: sm.Ranks.from_ranks([1, 2], [[9], [9, 9]]),
+    "whole number": lambda: sm.Ranks.from_ranks(
+        pd.DataFrame({"rank": [1, 2]}), np.array([9, 9])
+    ),
 }
 
 
@@ -90,3 +97,9 @@ def test_wrong_value_is_refused_in_one_line(keyword):
     with pytest.raises(sm.InputError, match=keyword) as caught:
         MESSAGES[keyword]()
     assert "\n" not in str(caught.value)
+
+
+def test_a_page_of_one_user_whose_item_nobody_hits_is_written(tmp_path):
+    missed = sm.Ranks([40], [30], [0])
+    sm.report({"A": missed, "B": missed}, tmp_path / "page.html", "HR@10")
+    assert (tmp_path / "page.html").read_text().endswith("</html>")

@@ -15,6 +15,7 @@ from sampled_metrics._base.arrays import (
     Codes,
     Floats,
     Int,
+    array_of,
     as_array,
     best_first,
     distinct,
@@ -180,10 +181,12 @@ def _are_places(user: Codes | Int, values: Array) -> bool:
 
 def _rows_of(rows: Any, filler: Any) -> Array:
     """Return rows as an array, shorter ones of a list filled at their ends."""
-    if isinstance(rows, list | tuple) and len({np.size(row) for row in rows}) > 1:
-        width = max(np.size(row) for row in rows)
-        rows = [[*row, *[filler] * (width - len(row))] for row in rows]
-    return np.asarray(in_memory(rows))
+    if isinstance(rows, list | tuple):
+        sizes = [array_of("rows", row).size for row in rows]
+        if len(set(sizes)) > 1:
+            width = max(sizes)
+            rows = [[*row, *[filler] * (width - len(row))] for row in rows]
+    return array_of("rows", in_memory(rows))
 
 
 def _before_ends(items: Array) -> Bool:
@@ -209,6 +212,8 @@ def lists_of_arrays(
         values = as_array(_rows_of(scores, -np.inf), "scores")
         if values.shape != items.shape:
             raise InputError(f"scores have shape {values.shape}, and ids {items.shape}")
+        if values.dtype.kind not in "fiu":
+            raise InputError(f"scores are {values.dtype}, expected numbers")
         require("scores", values[is_item], values[is_item] < np.inf, "finite numbers, or -inf")
         is_item &= values > -np.inf
     user, place = np.nonzero(is_item)

@@ -133,7 +133,7 @@ def range_bars(ranges: Sequence[Sequence[float]], marks: Sequence[float], m: int
     return {
         "m": count(m, "random item"),
         "bars": [(*ends, mark) for ends, mark in zip(ranges, marks, strict=True)],
-        "most": min(1.01 * highest, 1.0),  # a little more, so that the last mark is seen
+        "most": min(1.01 * highest, 1.0) or 1.0,  # a little more, so that the last mark is seen
     }
 
 

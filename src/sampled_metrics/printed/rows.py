@@ -115,7 +115,10 @@ def _records(table: Any) -> Iterator[tuple[int | None, dict[str, str]]]:
     if isinstance(table, pd.DataFrame):
         records = table.to_dict("records")
     elif hasattr(table, "__arrow_c_stream__"):
-        records = pa.table(table).to_pylist()
+        try:
+            records = pa.table(table).to_pylist()
+        except pa.ArrowInvalid as error:
+            raise InputError(f"found {type(table).__name__}; expected {WHAT}") from error
     elif not isinstance(table, Sequence):
         raise InputError(
             f"found {type(table).__name__}; expected {WHAT}: a file, a DataFrame or rows"

@@ -376,13 +376,15 @@ class Ranks:
             if users is not None:
                 raise InputError("users does not go with a table; give a column user_id")
             number: Any = n_items
-            return cls.from_table(ranks, number and whole_number("n_items", number))
+            return cls.from_table(
+                ranks, None if number is None else whole_number("n_items", number)
+            )
         ranks = of_arrow_column(ranks)
         columns: dict[str, Any] = {"rank": ranks}
         size: Any = n_items
         if users is not None:
             columns["user_id"] = users
-        if np.ndim(size):
+        if size is not None and array_of("n_items", size).ndim:
             columns["n_candidates"] = size
             size = None
         check_arguments(n_items=size)
