@@ -182,7 +182,10 @@ def parse_measure(text: str) -> Measure:
     """
     if not isinstance(text, str):
         raise InputError(f"{shown(text)} is no name of a metric; expected text such as 'HR@10'")
-    spelled = _TOP.sub(r"accuracy@\1", text.strip().lower().replace("_", "-"))
+    spelled = text.strip().lower().replace("_", "-")
+    top = _TOP.fullmatch(spelled)
+    if top:
+        spelled = f"accuracy@{top[1]}"
     parts = _NAME.fullmatch(spelled)
     if parts is None:
         raise _unknown(text)
