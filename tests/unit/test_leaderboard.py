@@ -123,6 +123,7 @@ def test_sizes_end_at_the_most_that_every_user_has(most):
     assert all(b > a for a, b in combinations(sizes, 2))
 
 
+@pytest.mark.filterwarnings("ignore:data.*numbers of candidates")  # of two users
 def test_there_is_a_board_of_several_recommenders_with_the_same_candidates():
     few = Ranks([50, 60], [1, 2], [0, 0])
     others = Ranks([60, 50], [2, 1], [0, 0])
