@@ -18,6 +18,7 @@ from sampled_metrics._base.arrays import (
     Float,
     Ids,
     Int,
+    Rows,
     as_array,
     distinct,
     first_duplicate,
@@ -257,6 +258,29 @@ def _counted_rows(
     if not rows.size:
         raise InputError("no relevance above 0; expected relevant items", path=table.path)
     return rows, None if name == SEEN else grades_of(relevance[rows])
+
+
+def rows_of_labels(table: Table) -> tuple[Rows, Float | None]:
+    """Return the rows of a table of ranks whose label is above 0, and labels that are grades.
+
+    Without a column of labels these are all rows.
+    """
+    if "label" not in table.columns:
+        return slice(None), None
+    label = table.finite("label")
+    rows = np.flatnonzero(label > 0.0)
+    if not rows.size:
+        raise InputError("no label above 0; expected relevant items", path=table.path)
+    if USER in table.columns:
+        user, user_ids = table.codes(USER)
+        n_without = len(user_ids) - distinct(user[rows].astype(np.int64)).size
+        if n_without:
+            ask(
+                "label",
+                f"{n_without:,} of {len(user_ids):,} users have no row of a label above 0 and are "
+                "left out: have they no relevant item, or one below the end of a list?",
+            )
+    return rows, grades_of(label[rows])
 
 
 def negative_rows(table: Table) -> Int:

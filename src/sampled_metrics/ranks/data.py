@@ -149,6 +149,11 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
         return Ranks.from_pairs(table, min_relevance=given["min_relevance"])
     has_order = not columns.isdisjoint(("rank", "score"))
     is_list = ITEM in columns and has_order and "n_candidates" not in columns
+    if is_list and "label" in columns and options["relevant"] is None:
+        raise InputError(
+            "found lists with labels; give relevant (--relevant), which may be the same table: its "
+            "rows of label 0 are not relevant"
+        )
     if is_list or columns == {USER, ITEM}:
         return Ranks.from_lists(table, **options)
     if not columns.isdisjoint(("rank", *COLUMNS)):

@@ -52,6 +52,7 @@ from sampled_metrics._base.files import write_parquet
 from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
 from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts
+from sampled_metrics.inputs.items import rows_of_labels
 from sampled_metrics.inputs.tables import (
     USER,
     Table,
@@ -401,20 +402,24 @@ class Ranks:
     def from_table(cls, table: Any, n_items: int | None = None) -> Self:
         """Take a table of counts (n_candidates, n_better, n_tied), or of `rank` without ties.
 
-        Rows of one `user_id` are the relevant items of that user.
+        Rows of one `user_id` are the relevant items of that user; rows of `label` 0 are not
+        relevant.
         """
         table = read_table(table, RECORDS)
         counts = counts_of(table, n_items)
-        grades = None
+        rows, grades = rows_of_labels(table)
         if "relevance" in table.columns:
             relevance = table.finite("relevance")
-            table.refuse("relevance", relevance <= 0.0, relevance, "numbers above 0")
-            grades = grades_of(relevance)
+            is_wrong = np.zeros(relevance.size, bool)
+            is_wrong[rows] = relevance[rows] <= 0.0
+            table.refuse("relevance", is_wrong, relevance, "numbers above 0")
+            grades = grades_of(relevance[rows])
         source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
         if USER in table.columns:
-            ranks = cls(**_by_user(table, counts, grades), source=source)
+            ranks = cls(**_by_user(table, counts, rows, grades), source=source)
         else:
-            ranks = cls(*counts, relevance=grades, source=source, is_checked=True)
+            of_rows = [count[rows] for count in counts]
+            ranks = cls(*of_rows, relevance=grades, source=source, is_checked=True)
         require_same("n_items", n_items, "n_candidates", ranks.n_candidates)
         least = float(table.metadata.get(b"min_relevance", b"0"))
         return ranks.at_least(least) if least > 0.0 else ranks
@@ -655,13 +660,14 @@ def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
     return np.full_like(rank, most), rank - 1, np.zeros_like(rank)
 
 
-def _by_user(table: Table, counts: tuple[Int, Int, Int], grades: Float | None) -> dict[str, Any]:
-    """Put the rows of each user together."""
+def _by_user(
+    table: Table, counts: tuple[Int, Int, Int], rows: Rows, grades: Float | None
+) -> dict[str, Any]:
+    """Put those rows of each user together that are relevant."""
     n_candidates, n_better, n_tied = counts
     user, user_ids = table.codes(USER)
-    n_found = np.bincount(user)
     order = np.argsort(user, kind="stable")
-    first = order[starts(n_found)]
+    first = order[starts(np.bincount(user))]
     of_user = n_candidates[first]
     table.refuse(
         "n_candidates",
@@ -669,13 +675,16 @@ def _by_user(table: Table, counts: tuple[Int, Int, Int], grades: Float | None) -
         n_candidates,
         lambda row: f"{of_user[user[row]]}, as in row {first[user[row]] + 1} of the same user",
     )
+    n_found = np.bincount(user[rows], minlength=of_user.size)
+    has_items = n_found > 0
+    order = np.argsort(user[rows], kind="stable")
     return {
-        "n_candidates": of_user,
-        "n_better": n_better[order],
-        "n_tied": n_tied[order],
-        "n_found": n_found,
+        "n_candidates": of_user[has_items],
+        "n_better": n_better[rows][order],
+        "n_tied": n_tied[rows][order],
+        "n_found": n_found[has_items],
         "relevance": select_rows(grades, order),
-        "users": as_numpy(user_ids),
+        "users": as_numpy(user_ids)[has_items],
     }
 
 

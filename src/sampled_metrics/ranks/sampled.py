@@ -32,6 +32,7 @@ from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.files import write_parquet
 from sampled_metrics.inputs import samples
+from sampled_metrics.inputs.items import rows_of_labels
 from sampled_metrics.inputs.samples import Pairs, Samples
 from sampled_metrics.inputs.scores import counts_beside, padded, scores_of
 from sampled_metrics.inputs.tables import (
@@ -306,8 +307,8 @@ class SampledRanks:
     ) -> Self:
         """Take a table of `sampled_rank`, maybe with further columns of `write`.
 
-        Rows of one user are different repetitions, or different items in a column `item_id`.
-        Options stand for columns that the table lacks.
+        Rows of one user are different repetitions, or different items in a column `item_id`; those
+        of `label` 0 are no held-out items. Options stand for columns that the table lacks.
         """
         table = read_table(table, "sampled ranks")
         columns = table.columns
@@ -331,9 +332,11 @@ class SampledRanks:
             require_same("n_items", n_items, "n_candidates", items)
         if "repetition" in columns:
             _require_different_repetitions(table)
-        users = _users_of(table)
+        rows, _ = rows_of_labels(table)
+        users = _users_of(table, rows)
         several = {USER, ITEM} <= columns.keys()
-        return cls._thinned(ranks, m, items, sampling, users, several, seed)
+        m, items = (each[rows] if np.ndim(each) else each for each in (m, items))
+        return cls._thinned(ranks[rows], m, items, sampling, users, several, seed)
 
     def __repr__(self) -> str:
         return short_repr(self, "sampled_ranks", "n_items", "n_negatives", "sampling", "users")
@@ -381,12 +384,12 @@ class SampledRanks:
         write_parquet(path_of(path), columns)
 
 
-def _users_of(table: Table) -> Ids | None:
-    """Read ids of users; ask if one has several rows and nothing says why."""
+def _users_of(table: Table, rows: Rows) -> Ids | None:
+    """Read ids of users of some rows; ask if one has several and nothing says why."""
     if USER not in table.columns:
         return None
     user, user_ids = table.codes(USER)
-    users = as_numpy(user_ids)[user]
+    users = as_numpy(user_ids)[user[rows]]
     if not table.columns.keys() & {"repetition", ITEM}:
         _ask_of_duplicates(users)
     return users
