@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 
@@ -98,3 +99,105 @@ def test_rows_of_label_0_are_no_sampled_ranks():
     others = table.assign(label=0, sampled_rank=1)
     both = pd.concat([table.assign(label=1), others]).sample(frac=1, random_state=1)
     assert values(sm.correct(both, **options)) == pytest.approx([right])
+
+
+IDS = np.array([[3, 7, 10], [5, 8, 1]])
+
+
+@pytest.mark.parametrize(
+    ("relevant", "metric", "right"),
+    [
+        (np.array([[7, 9], [8, 5]]), "recall@3", (1 / 2 + 2 / 2) / 2),
+        (np.array([[7, 9], [8, -1]]), "recall@3", (1 / 2 + 1) / 2),
+        ([[7, 9], [8, None]], "recall@3", (1 / 2 + 1) / 2),
+        ([[7, 9], [8, -1]], "recall@3", (1 / 2 + 1) / 2),
+        (np.array([[7], [5]]), "hit@3", 1.0),
+        (np.array([[7], [5]]), "rr@3", (1 / 2 + 1) / 2),
+        (np.array([7, 5]), "rr@3", (1 / 2 + 1) / 2),
+        (np.array([["7"], ["5"]]), "rr@3", (1 / 2 + 1) / 2),
+    ],
+)
+def test_arrays_beside_lists_hold_ids(relevant, metric, right, tmp_path):
+    scores = np.array([[3.0, 2, 1]] * 2)
+    table = pd.DataFrame({"user_id": [0, 1], "item_id": IDS.tolist()}).explode(
+        "item_id"
+    )
+    forms = [sm.Ranks.from_top_k(IDS, relevant), (scores, IDS), (IDS, scores)]
+    forms += [sm.Ranks.from_top_k(IDS, relevant, users=["anna", "bert"])]
+    forms += [dict(enumerate(IDS.tolist())), table.astype({"item_id": int})]
+    for data in forms:
+        options = {} if isinstance(data, sm.Ranks) else {"relevant": relevant}
+        assert values(sm.evaluate(data, metric, **options)) == pytest.approx([right])
+    if isinstance(relevant, np.ndarray) and relevant.dtype.kind == "i":
+        np.save(tmp_path / "held.npy", relevant)
+        found = sm.evaluate((scores, IDS), metric, relevant=tmp_path / "held.npy")
+        assert values(found) == pytest.approx([right])
+
+
+def test_many_ids_of_neighbours():
+    rng = np.random.default_rng(0)
+    ids = np.array([rng.permutation(1682)[:10] for _ in range(300)])
+    true = np.array(
+        [
+            rng.permutation(np.r_[row[:3], rng.integers(2000, 9000, 4)])[:5]
+            for row in ids
+        ]
+    )
+    right = np.mean(
+        [np.isin(own, row).mean() for own, row in zip(true, ids, strict=True)]
+    )
+    found = sm.evaluate(sm.Ranks.from_top_k(ids, true), "recall@10")
+    assert values(found) == pytest.approx([right])
+    for one in (true[:, :1], true[:, 0], true[:, 0].tolist()):
+        found = sm.evaluate(sm.Ranks.from_top_k(ids, one), "recall@10")
+        right = np.mean([own[0] in row for own, row in zip(true, ids, strict=True)])
+        assert values(found) == pytest.approx([right])
+
+
+def test_seen_ids_beside_lists():
+    seen = np.array([[3, 2], [8, -1]])
+    ranks = sm.Ranks.from_top_k(IDS, np.array([[7], [1]]), seen=seen)
+    assert ranks.best_rank.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "relevant",
+    [
+        np.array([[7, 5]]),  # users and ids exchanged
+        np.array([[7], [5], [1]]),
+        np.array([[7, 0, 0], [5, 0, 0]]),  # filled with an item
+        [[7, 0, 0], [5, 0, 0]],
+        np.eye(2, 11, dtype=int),  # marks of items
+        np.array([[7.0, 9.0], [8.0, 5.0]]),
+        np.zeros((2, 2, 2), int),
+    ],
+)
+def test_other_arrays_beside_lists_are_refused(relevant):
+    with pytest.raises(sm.InputError, match="csr_array"):
+        sm.Ranks.from_top_k(IDS, relevant)
+
+
+def test_marks_of_items_are_given_as_a_sparse_matrix():
+    marks = np.zeros((2, 11), int)
+    marks[[0, 0, 1, 1], [7, 9, 8, 5]] = [1, 3, 1, 1]
+    for relevant in (csr_array(marks), marks > 0):
+        ranks = sm.Ranks.from_top_k(IDS, relevant)
+        assert values(sm.evaluate(ranks, "recall@3")) == pytest.approx([0.75])
+
+
+@pytest.mark.parametrize("users", [["anna", "bert"], [1, 2], [0, 2]])
+def test_rows_without_ids_do_not_go_with_users_who_have_some(users):
+    lists = dict(zip(users, IDS.tolist(), strict=True))
+    for missing in ("refuse", "last"):
+        with pytest.raises(sm.InputError, match="relevant has 2 rows"):
+            sm.evaluate(lists, "hit@3", relevant=[[7], [5]], missing=missing)
+    relevant = dict(zip(users, [[7], [5]], strict=True))
+    assert values(sm.evaluate(lists, "rr@3", relevant=relevant)) == [0.75]
+
+
+def test_texts_by_row():
+    ids, relevant = [["a", "b", "c"], ["c", "d", "a"]], [["b"], ["x", "c"]]
+    found = sm.evaluate(sm.Ranks.from_top_k(ids, relevant), "mrr@3, recall@3")
+    assert values(found) == [0.75, 0.75]
+    with pytest.raises(sm.InputError, match="from_top_k"):
+        sm.evaluate(ids, "mrr@3", relevant=relevant)

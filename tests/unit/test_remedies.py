@@ -61,7 +61,7 @@ def budget(**options: Any) -> Callable[[], Any]:
             evaluate(
                 LISTS, relevant={"ann": ["a"], "bob": ["c"]}, seen=np.array([1, 3])
             ),
-            "or numbers of users x items",
+            "grades, users x items",
         ),
         (
             evaluate(LISTS, relevant={"ann": ["a"]}),

@@ -136,15 +136,17 @@ def as_array(data: Any, name: str = "data") -> Array:
         raise InputError(f"{name}: {problem} ({error})") from error
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
         shape = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
-        instead = _instead_of(data)
+        instead = _instead_of(data, array)
         if array.ndim > 2 and array.size:
             instead += "; rows: scores.reshape(-1, scores.shape[-1]), or scores[..., 0]"
         raise InputError(f"{name}: found {type(data).__name__}{shape}; {instead}")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _instead_of(data: object) -> str:
+def _instead_of(data: object, array: Array) -> str:
     """Say what to give instead of data that holds no numbers, such as a model."""
+    if array.dtype.kind == "U" and array.ndim == 2 and array.shape[1] > 1:
+        return "expected numbers; are these ids, best first? Ranks.from_top_k(ids, relevant)"
     for names in _FACTORS:
         if all(hasattr(data, name) for name in names):
             users, items = names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,16 +13,19 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from sampled_metrics._base.arrays import (
+    Array,
     Bool,
     Codes,
     Float,
     Ids,
     Int,
     Rows,
+    array_of,
     as_array,
     distinct,
     first_duplicate,
     grades_of,
+    in_memory,
     integers,
     is_table,
     of_arrow_column,
@@ -39,6 +42,7 @@ from sampled_metrics.inputs.tables import (
     USER,
     Table,
     Values,
+    as_numpy,
     encoded,
     is_number,
     is_text,
@@ -61,6 +65,7 @@ _MOST_GRADES = 10  # different numbers; more are no grades
 _SEVERAL_USERS = 10  # fewer may have an item in common by chance
 _NEARLY_ALL = 0.9  # share of users
 _MOST_ITERATIONS = 10  # different second columns of qrels
+_MARKS = "for marks or grades, users x items, give scipy.sparse.csr_array"
 Shape = tuple[int, int]  # users and items
 
 
@@ -79,6 +84,8 @@ class Items(NamedTuple):
         Grade of each item, above 0, shape (pairs,); None if items are relevant or not.
     name
         Their name in errors: `held-out` if each user has one, `relevant` or `seen`.
+    n_rows
+        Rows of data given by position, which `user_ids` then number; 0 otherwise.
     """
 
     start: Int
@@ -88,6 +95,7 @@ class Items(NamedTuple):
     item_ids: Any = None
     relevance: Float | None = None
     name: str = RELEVANT
+    n_rows: int = 0
 
     @classmethod
     def of_pairs(
@@ -191,30 +199,175 @@ def items_by_id(given: object, name: str, min_relevance: float = 0.0) -> Items:
         return given
     table = table_of_items(given, name)
     if table is None:
-        items = items_of_arrays(given, name)
-        item, grades = items.item, items.relevance
-        largest = int(item.max(initial=-1))
-        if largest >= _LARGEST_ID:
-            raise InputError(f"{name} has an item {largest}; expected columns below {_LARGEST_ID}")
-        user, user_ids = encoded(items.owners)
-        item_ids = pa.array(np.arange(items.n_items))
-    else:
-        user, user_ids = table.codes(table.group())
-        codes, item_ids = table.codes(ITEM)
-        rows, grades = _counted_rows(table, name, user, codes, min_relevance)
-        item = codes[rows].astype(np.int64)
-        user = user[rows]
-        if rows.size < codes.size:  # some users may have no rows left
-            user, user_ids = encoded(pc.take(user_ids, pa.array(user)))
+        return _by_column(given, name)
+    return _of_table(table, name, min_relevance)
+
+
+def _by_column(given: object, name: str) -> Items:
+    """Return items of the rows of a matrix, or columns of users, with their numbers as ids."""
+    items = items_of_arrays(given, name)
+    largest = int(items.item.max(initial=-1))
+    if largest >= _LARGEST_ID:
+        raise InputError(f"{name} has an item {largest}; expected columns below {_LARGEST_ID}")
+    user, user_ids = encoded(items.owners)
+    item_ids = pa.array(np.arange(items.n_items))
+    grades = items.relevance
+    return _with_ids(user, items.item, user_ids, item_ids, grades, name, items.n_users)
+
+
+def _of_table(table: Table, name: str, min_relevance: float) -> Items:
+    user, user_ids = table.codes(table.group())
+    codes, item_ids = table.codes(ITEM)
+    rows, grades = _counted_rows(table, name, user, codes, min_relevance)
+    user = user[rows]
+    if rows.size < codes.size:  # some users may have no rows left
+        user, user_ids = encoded(pc.take(user_ids, pa.array(user)))
+    return _with_ids(user, codes[rows], user_ids, item_ids, grades, name)
+
+
+def _with_ids(
+    user: Codes,
+    item: Codes | Int,
+    user_ids: pa.Array,
+    item_ids: pa.Array,
+    grades: Float | None,
+    name: str,
+    n_rows: int = 0,
+) -> Items:
     items = Items.of_pairs(
         user.astype(np.int64),
-        item,
+        item.astype(np.int64),
         len(user_ids),
         len(item_ids),
         relevance=grades,
         name=name,
     )
-    return items._replace(user_ids=user_ids, item_ids=item_ids)
+    return items._replace(user_ids=user_ids, item_ids=item_ids, n_rows=n_rows)
+
+
+def items_beside_lists(given: object, name: str, min_relevance: float = 0.0) -> Items:
+    """Return items with ids beside lists, in which arrays and lists by position hold ids.
+
+    Rows of ids are users x G, -1 or None where a user has fewer. A sparse matrix, or one of true
+    and false, marks items by their columns.
+    """
+    if isinstance(given, Items):
+        return given
+    table = table_of_items(given, name)
+    if table is not None:
+        return _of_table(table, name, min_relevance)
+    if isinstance(given, str | Path) and Path(given).suffix == ".npy":
+        given = read_array(Path(given), f"{name} items in an array")
+    is_file = isinstance(given, str | Path)
+    if is_file or sparse.issparse(given) or np.dtype(bool) == getattr(given, "dtype", None):
+        return _by_column(given, name)
+    owner, ids, n_rows = _ids_by_row(given, name)
+    user, user_ids = encoded(owner)
+    item, item_ids = encoded(ids)
+    pairs = pairs_of(user, item, len(item_ids))
+    if name == RELEVANT and distinct(pairs).size < pairs.size:
+        again = first_duplicate(pairs) or 0
+        raise InputError(
+            f"found {ids[again]} twice; expected ids of items beside lists, each once, and -1 or "
+            f"None for none; {_MARKS}",
+            row=int(owner[again]) + 1,
+            column=name,
+        )
+    return _with_ids(user, item, user_ids, item_ids, None, name, n_rows)
+
+
+def _ids_by_row(given: Any, name: str) -> tuple[Int, Ids, int]:
+    """Return the row of each id, the ids, and the number of rows."""
+    given = of_arrow_column(given)
+    if isinstance(given, pd.Series) or np.dtype("O") is getattr(given, "dtype", None):
+        given = given.tolist()
+    if isinstance(given, list | tuple):
+        owner, ids = _ids_of_lists(given, name)
+    else:
+        array = _array_of_ids(given, name)
+        ids = array.reshape(-1)
+        owner = np.repeat(np.arange(len(array)), ids.size // max(len(array), 1))
+    if not ids.size:
+        ids = np.zeros(0, np.int64)
+    if ids.dtype.kind == "U":
+        return owner, ids, len(given)
+    if ids.dtype.kind not in "iu":
+        raise InputError(
+            f"{name} items are {ids.dtype}; expected ids beside lists, whole numbers or text, "
+            f"users x G; {_MARKS}"
+        )
+    ids = integers(name, ids)
+    bad = ids < -1
+    if bad.any():
+        row = int(np.argmax(bad))
+        problem = f"found {ids[row]}; expected ids of items, or -1 for none"
+        raise InputError(problem, row=int(owner[row]) + 1, column=name)
+    is_item = ids != -1
+    return owner[is_item], ids[is_item], len(given)
+
+
+def _ids_of_lists(given: Sequence[Any], name: str) -> tuple[Int, Array]:
+    """Return the rows and the ids of a list of ids, or of lists of ids."""
+    given = [list(own) if isinstance(own, Iterator) else own for own in given]
+    if name in _MARKED and not any(isinstance(own, SEVERAL) for own in given):
+        raise InputError(f"{name}: found one id for each user; expected lists of ids")
+    some = pd.Series(given, dtype=object).explode().dropna()
+    ids = array_of(name, some.to_list())
+    if may_be_matrix(given) and ids.dtype.kind == "i" and ids.size % len(given) == 0:
+        _refuse_sorted_pairs(ids.reshape(len(given), -1), name)
+    return some.index.to_numpy(), ids
+
+
+def _array_of_ids(given: Any, name: str) -> Array:
+    """Return an array of ids: one for each user, or users x G."""
+    array = array_of(name, in_memory(given))
+    if array.ndim == 1 and name not in _MARKED:
+        return array
+    if array.ndim == 2:
+        if array.dtype.kind in "iu":
+            _refuse_sorted_pairs(array, name)
+        return array
+    raise InputError(
+        f"{name} items are {array.dtype} of shape {array.shape}; expected ids beside lists, "
+        f"users x G; {_MARKS}"
+    )
+
+
+def _refuse_sorted_pairs(rows: Array, name: str) -> None:
+    """Refuse rows of a few numbers that ascend by the first, as pairs of a user and an item do."""
+    first = rows[:, 0]
+    if (first[1:] >= first[:-1]).all() and np.unique(rows).size > _MOST_GRADES:
+        _refuse_pairs(rows, name)
+
+
+def of_rows(items: Items, user_ids: pa.Array, by_row: bool) -> Items:
+    """Give items by position the ids of the users of lists.
+
+    `by_row` tells that the users are those of rows too, of which there are as many; other ids must
+    be numbers of rows.
+    """
+    n_rows = items.n_rows
+    if not n_rows:
+        return items
+    name = RELEVANT if items.name == HELD_OUT else items.name
+    if by_row:
+        if n_rows != len(user_ids):
+            raise InputError(
+                f"{name}: found {n_rows} rows; expected {len(user_ids)}, the ids of each row of "
+                f"the lists; {_MARKS}"
+            )
+        return items._replace(user_ids=user_ids.take(items.user_ids))
+    are_rows = pa.types.is_integer(user_ids.type)
+    if are_rows:
+        numbers = as_numpy(user_ids)
+        are_rows = bool(((numbers >= 0) & (numbers < n_rows)).all())
+    if not are_rows:
+        raise InputError(
+            f"{name} has {n_rows} rows without ids, but users of the lists have ids, such as "
+            f"{user_ids[len(user_ids) - 1].as_py()!r}; give a dictionary of lists by user, or a "
+            "table of user_id and item_id"
+        )
+    return items
 
 
 def items_of_scores(

@@ -39,7 +39,8 @@ from sampled_metrics.inputs.items import (
     ask_of_common,
     ask_of_common_item,
     how_many_seen,
-    items_by_id,
+    items_beside_lists,
+    of_rows,
     require_different,
 )
 from sampled_metrics.inputs.scores import ask_of_seen_items
@@ -68,6 +69,7 @@ class Lists(NamedTuple):
     item_ids: pa.Array
     has_scores: bool = True
     n_rows: int = 0  # in arrays, which hold a list of each user
+    by_row: bool = False  # whether lists are those of the rows of arrays, also with ids
     has_ranks: bool = False  # whether scores are -1, -2, -3 and so on for each user
 
     def lengths(self) -> Int:
@@ -227,9 +229,8 @@ def lists_of_arrays(
     if users is not None:
         user_ids = pa.array(unique_ids("users", users, n_rows))
         n_rows = 0
-    lists = Lists(
-        user, item.astype(np.int64), order, user_ids, item_ids, scores is not None, n_rows
-    )
+    numbers = item.astype(np.int64)
+    lists = Lists(user, numbers, order, user_ids, item_ids, scores is not None, n_rows, True)
     if distinct(pairs_of(user, item, len(item_ids))).size < item.size:
         again = first_duplicate(user, item) or 0
         raise InputError(
@@ -265,12 +266,14 @@ def count_lists(
     if complete and n_items is not None:
         raise InputError("--complete lists say how many items are ranked; leave --n-items out")
     with reading(relevant):
-        wanted = items_by_id(relevant, RELEVANT, min_relevance)
+        wanted = items_beside_lists(relevant, RELEVANT, min_relevance)
+        wanted = of_rows(wanted, lists.user_ids, lists.by_row)
     ask_of_common_item(wanted)
     n_known = len(lists.item_ids)
     if seen is not None:
         with reading(seen):
-            lists = _unseen(lists, wanted, items_by_id(seen, SEEN))
+            known = of_rows(items_beside_lists(seen, SEEN), lists.user_ids, lists.by_row)
+            lists = _unseen(lists, wanted, known)
     elif lists.has_scores and (lists.lengths() == n_known).all():
         ask_of_seen_items(len(lists.user_ids), n_known)
     ask_of_common(ITEM, RELEVANT, wanted.item_ids, "the lists", lists.item_ids)

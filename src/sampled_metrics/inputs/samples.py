@@ -16,7 +16,8 @@ from sampled_metrics.inputs.items import (
     Items,
     ask_of_common_item,
     ask_of_grades,
-    items_by_id,
+    items_beside_lists,
+    of_rows,
 )
 from sampled_metrics.inputs.scores import Beside
 from sampled_metrics.inputs.tables import ITEM, USER, Table, as_numpy, places, table_of
@@ -89,12 +90,13 @@ def count_pairs(
     if relevant is None:
         held = table.marks("label")
     else:
-        wanted = _wanted(relevant)
+        wanted = _wanted(relevant, row_ids)
         item, item_ids = table.codes(ITEM)
         listed = wanted.within(row_ids, item_ids)
         held = listed.has(row, item.astype(np.int64))
         if candidates is not None:
-            shown = items_by_id(candidates, "candidates").within(row_ids, item_ids)
+            allowed = of_rows(items_beside_lists(candidates, "candidates"), row_ids, False)
+            shown = allowed.within(row_ids, item_ids)
             is_shown = shown.has(row, item.astype(np.int64))
             row, users, score = row[is_shown], users[is_shown], score[is_shown]
             held = held[is_shown]
@@ -117,10 +119,10 @@ def count_pairs(
     return found._replace(pairs=pairs)
 
 
-def _wanted(relevant: Any) -> Items:
+def _wanted(relevant: Any, row_ids: pa.Array) -> Items:
     """Return the held-out items, of which there is at least one."""
     with reading(relevant):
-        wanted = items_by_id(relevant, RELEVANT)
+        wanted = of_rows(items_beside_lists(relevant, RELEVANT), row_ids, False)
     if not wanted.item.size:
         raise InputError("relevant: no items; expected at least one")
     ask_of_grades(wanted.relevance)

@@ -335,7 +335,10 @@ class SampledRanks:
         rows, _ = rows_of_labels(table)
         users = _users_of(table, rows)
         several = {USER, ITEM} <= columns.keys()
-        m, items = (each[rows] if np.ndim(each) else each for each in (m, items))
+        if isinstance(rows, np.ndarray):
+            sizes = np.asarray(items)
+            items = sizes[rows] if sizes.shape == ranks.shape else items
+            m = m[rows] if np.ndim(m) else m
         return cls._thinned(ranks[rows], m, items, sampling, users, several, seed)
 
     def __repr__(self) -> str:
