@@ -201,3 +201,61 @@ def test_texts_by_row():
     assert values(found) == [0.75, 0.75]
     with pytest.raises(sm.InputError, match="from_top_k"):
         sm.evaluate(ids, "mrr@3", relevant=relevant)
+
+
+def scores_and_held(n_users=40, n_items=12, n_held=3, seed=3):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(n_users, n_items))
+    held = np.array(
+        [rng.choice(n_items, n_held, replace=False) for _ in range(n_users)]
+    )
+    np.put_along_axis(scores, held, np.take_along_axis(scores, held, 1) + 1, 1)
+    return scores, held
+
+
+def recall_by_hand(scores, held, k):
+    top = np.argsort(-scores, axis=1)[:, :k]
+    shares = [np.isin(own, best).mean() for own, best in zip(held, top, strict=True)]
+    return pytest.approx([np.mean(shares)])
+
+
+@pytest.mark.filterwarnings("ignore:.*items seen in training")
+def test_one_column_of_held_out_items_beside_scores():
+    scores, held = scores_and_held(n_held=1)
+    right = recall_by_hand(scores, held, 3)
+    vectors = (np.eye(len(scores)), scores.T.copy())
+    for relevant in (held, held[:, 0], held.tolist(), held.astype(np.uint8)):
+        for data in (scores, vectors, lambda rows: scores[rows]):
+            assert values(sm.evaluate(data, "recall@3", relevant=relevant)) == right
+
+
+@pytest.mark.filterwarnings("ignore:.*items seen in training")
+def test_several_columns_beside_scores_are_refused_as_an_array():
+    scores, held = scores_and_held()
+    with pytest.raises(sm.InputError, match="lists of columns"):
+        sm.evaluate(scores, "recall@3", relevant=held)
+    some = held.copy()
+    some[::2, 2] = -1
+    for array in (held, some):
+        relevant = [row[row >= 0].tolist() for row in array]
+        right = recall_by_hand(scores, relevant, 3)
+        assert values(sm.evaluate(scores, "recall@3", relevant=relevant)) == right
+
+
+@pytest.mark.parametrize("scores", [np.zeros((2, 5)), (np.eye(2), np.eye(5, 2))])
+def test_columns_of_a_user_are_different(scores):
+    with pytest.raises(sm.InputError, match="twice"):
+        sm.evaluate(scores, "hit@1", relevant=[[3, 0, 0], [4, 0, 0]])
+
+
+def test_lists_that_may_be_columns_or_grades_are_refused():
+    scores = [[3.0, 1.0, 2.0]]
+    for relevant in ([[0, 1, 2]], [[0, 2, -1]]):
+        with pytest.raises(sm.InputError, match="columns or grades"):
+            sm.evaluate(scores, "ap", relevant=relevant)
+    # as grades: gains 2 at rank 2 and 1 at rank 3
+    assert values(sm.evaluate(scores, "ap", relevant=np.array([[0, 1, 2]]))) == [
+        pytest.approx((1 / 2 + 2 / 3) / 2)
+    ]
+    # as columns: items 0 and 2 at ranks 1 and 2
+    assert values(sm.evaluate(scores, "ap", relevant={0: [0, 2]})) == [1.0]

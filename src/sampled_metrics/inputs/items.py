@@ -64,6 +64,7 @@ _YES_AND_NO = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
 _MOST_GRADES = 10  # different numbers; more are no grades
 _SEVERAL_USERS = 10  # fewer may have an item in common by chance
 _NEARLY_ALL = 0.9  # share of users
+_LEAST_COLUMNS = 3  # items; of two, 0 and 1 in a row are marks
 _MOST_ITERATIONS = 10  # different second columns of qrels
 _MARKS = "for marks or grades, users x items, give scipy.sparse.csr_array"
 Shape = tuple[int, int]  # users and items
@@ -264,16 +265,24 @@ def items_beside_lists(given: object, name: str, min_relevance: float = 0.0) -> 
     owner, ids, n_rows = _ids_by_row(given, name)
     user, user_ids = encoded(owner)
     item, item_ids = encoded(ids)
-    pairs = pairs_of(user, item, len(item_ids))
-    if name == RELEVANT and distinct(pairs).size < pairs.size:
-        again = first_duplicate(pairs) or 0
-        raise InputError(
-            f"found {ids[again]} twice; expected ids of items beside lists, each once, and -1 or "
-            f"None for none; {_MARKS}",
-            row=int(owner[again]) + 1,
-            column=name,
-        )
+    if name == RELEVANT:
+        _require_once(owner, item, name, ids, f"ids beside lists, -1 or None for none; {_MARKS}")
     return _with_ids(user, item, user_ids, item_ids, None, name, n_rows)
+
+
+def _require_once(
+    owner: Int,
+    item: Int | Codes,
+    name: str,
+    ids: Ids | None = None,
+    expected: str = "columns; leave out what fills short lists",
+) -> None:
+    """Raise InputError for an item that is twice in a row."""
+    pairs = pairs_of(owner, item, int(item.max(initial=0)) + 1)
+    if (item >= 0).all() and distinct(pairs).size < pairs.size:
+        again = first_duplicate(pairs) or 0
+        problem = f"found {item[again] if ids is None else ids[again]} twice; expected {expected}"
+        raise InputError(f"{problem}", row=int(owner[again]) + 1, column=name)
 
 
 def _ids_by_row(given: Any, name: str) -> tuple[Int, Ids, int]:
@@ -566,7 +575,7 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
     """Return items of the rows of a matrix, of `shape` if it is known.
 
     They are the nonzeros of a matrix, users x items; a list of columns for each user; or, if
-    relevant, one column for each user, -1 or None without.
+    relevant, one column for each user, -1 or None without, maybe with a second axis of length 1.
     """
     given = of_arrow_column(given)
     if isinstance(given, pd.Series) or np.dtype("O") is getattr(given, "dtype", None):
@@ -576,14 +585,39 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
         is_matrix = shape is not None and sizes == [shape[1]] * shape[0]
         if sizes and not is_matrix:
             return _of_lists(given, name, shape)
+        if is_matrix:
+            _refuse_columns(given, name)
         given = [-1 if own is None else own for own in given]
     if np.shape(given) == (0,):
         given = np.zeros(0, np.int64)
     elif not sparse.issparse(given):
         given = as_array(given, name)
+    return _of_array(given, name, shape)
+
+
+def _of_array(given: Any, name: str, shape: Shape | None) -> Items:
+    is_one = shape is not None and shape[1] > 1 and given.shape == (shape[0], 1)
+    if is_one and given.dtype.kind in "iu" and not sparse.issparse(given) and name not in _MARKED:
+        return _of_columns(given[:, 0], name, shape)
     if given.ndim == 2:
         return _of_matrix(given, name, shape)
     return _of_columns(given, name, shape)
+
+
+def _refuse_columns(rows: Sequence[Any], name: str) -> None:
+    """Refuse lists of as many numbers as there are items that may be columns, and may be grades."""
+    values = array_of(name, rows)
+    if values.dtype.kind not in "iu" or values.shape[1] < _LEAST_COLUMNS:
+        return
+    ordered = np.sort(values, axis=1)
+    is_column = (ordered >= -1) & (ordered < values.shape[1])
+    is_again = (np.diff(ordered, axis=1) == 0) & (ordered[:, 1:] != -1)
+    if is_column.all() and not is_again.any() and values.max() > 1:
+        raise InputError(
+            f"{name}: lists of {values.shape[1]} numbers, as many as items, may be columns or "
+            "grades; as columns leave -1 out of the lists, or give a dictionary of lists by row; "
+            "as grades give an array"
+        )
 
 
 def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
@@ -635,6 +669,8 @@ def _of_lists(lists: Sequence[Any], name: str, shape: Shape | None) -> Items:
     items = pd.Series(lists, dtype=object).explode().dropna()
     owner = items.index.to_numpy()
     item = integers(name, items.to_list(), is_column=True)
+    if name == RELEVANT:
+        _require_once(owner, item, name)
     if shape is None and may_be_matrix(lists):
         first = item[np.diff(owner, prepend=-1) > 0]
         if (first[1:] >= first[:-1]).all() and np.unique(item).size > _MOST_GRADES:
@@ -668,7 +704,11 @@ def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:
     """Make the error for an array that gives no items."""
     found = f"{name} items are {given.dtype} of shape {given.shape}"
     whole = f"numbers of users x items, {shape or 'as many'}"
-    return InputError(f"{found}; expected columns of each user, or {whole}")
+    lists = ""
+    is_short = given.ndim == 2 and given.dtype.kind in "iu" and not sparse.issparse(given)
+    if is_short and shape is not None and len(given) == shape[0]:
+        lists = ", or lists of columns, [row[row >= 0].tolist() for row in ...]"
+    return InputError(f"{found}; expected columns of each user, or {whole}{lists}")
 
 
 def how_many_seen(users: Int) -> str:
