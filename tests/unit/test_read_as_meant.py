@@ -259,3 +259,97 @@ def test_lists_that_may_be_columns_or_grades_are_refused():
     ]
     # as columns: items 0 and 2 at ranks 1 and 2
     assert values(sm.evaluate(scores, "ap", relevant={0: [0, 2]})) == [1.0]
+
+
+def permuted(kind, seed=4):
+    """Scores, ids of rows and columns in another order, held-out and seen items by id."""
+    scores, held = scores_and_held(n_held=1, seed=seed)
+    scores += np.linspace(4, 0, scores.shape[1])  # popularity hides a wrong order
+    rng = np.random.default_rng(seed)
+    users, items = (rng.permutation(n) for n in scores.shape)
+    seen = (held[:, 0] + 5) % scores.shape[1]
+    if kind == "text":
+        users, items = (
+            [f"{name}{n}" for n in ids] for name, ids in (("u", users), ("i", items))
+        )
+    users, items = np.array(users), np.array(items)
+    tables = [
+        pd.DataFrame({"user_id": users, "item_id": items[column]}).sample(
+            frac=1, random_state=0
+        )
+        for column in (held[:, 0], seen)
+    ]
+    allowed = scores.copy()
+    allowed[np.arange(len(scores)), seen] = -np.inf
+    own = np.take_along_axis(allowed, held, 1)
+    right = np.mean((allowed > own).sum(1) < 3)
+    return scores, users, items, *tables, right
+
+
+@pytest.mark.parametrize("kind", ["numbers", "text"])
+def test_users_and_items_say_which_ids_tables_hold(kind):
+    scores, users, items, held, seen, right = permuted(kind)
+    ids = {"users": users, "items": items}
+    vectors = (np.eye(len(scores)), scores.T.copy())
+    dictionaries = [
+        {
+            user: [item]
+            for user, item in zip(table["user_id"], table["item_id"], strict=True)
+        }
+        for table in (held, seen)
+    ]
+    frames = (
+        pd.DataFrame(vectors[0], index=users),
+        pd.DataFrame(vectors[1], index=items),
+    )
+    for relevant, taken in ((held, seen), dictionaries):
+        ranks = [
+            sm.Ranks.from_scores(scores, relevant, seen=taken, **ids),
+            sm.Ranks.from_factors(*vectors, relevant, seen=taken, **ids),
+            sm.Ranks.from_factors(*frames, relevant, seen=taken),
+            sm.Ranks.from_function(
+                lambda rows: scores[rows], relevant, seen=taken, **ids
+            ),
+            sm.rank(scores, taken, relevant, **ids),
+            sm.rank(vectors, taken, relevant, **ids),
+            sm.rank(lambda rows: scores[rows], taken, relevant, **ids),
+        ]
+        for each in ranks:
+            assert values(sm.evaluate(each, "hit@3")) == pytest.approx([right])
+            assert set(each.users) == set(users)
+        for data in (frames, pd.DataFrame(scores, index=users, columns=items)):
+            found = sm.evaluate(data, "hit@3", relevant=relevant, seen=taken)
+            assert values(found) == pytest.approx([right])
+
+
+def test_ids_given_twice_are_the_same():
+    frame = pd.DataFrame(np.eye(2), index=["a", "b"], columns=["x", "y"])
+    relevant = {"a": ["x"], "b": ["x"]}
+    same = sm.Ranks.from_scores(frame, relevant, users=["a", "b"])
+    assert same.best_rank.tolist() == [1, 2]
+    with pytest.raises(sm.InputError, match="users differ"):
+        sm.Ranks.from_scores(frame, relevant, users=["b", "a"])
+    assert sm.Ranks.from_scores(
+        frame.to_numpy(), {"b": [0], "a": [0]}, users=["b", "a"]
+    ).best_rank.tolist() == [1, 2]
+
+
+def test_a_column_of_ids_is_no_part_of_a_vector():
+    users = pd.DataFrame({"user_id": [7, 8], "x": [1.0, 0.0], "y": [0.0, 1.0]})
+    items = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    with pytest.raises(sm.InputError, match="user_id"):
+        sm.Ranks.from_factors(users, items, {7: [0], 8: [1]})
+    vectors = users[["x", "y"]]
+    ranks = sm.Ranks.from_factors(
+        vectors, items, {7: [0], 8: [1]}, users=users["user_id"]
+    )
+    assert ranks.best_rank.tolist() == [1, 1]
+
+
+def test_ids_from_1_beside_rows_from_0():
+    vectors = np.array([[1.0, 0.0], [0.0, 1.0]]), np.eye(3, 2)
+    relevant = pd.DataFrame({"user_id": [1], "item_id": [2]})
+    with pytest.warns(sm.InputWarning, match="from 1"):
+        sm.evaluate(vectors, "hit@1", relevant=relevant)
+    ranks = sm.Ranks.from_factors(*vectors, relevant, users=[1, 2], items=[1, 2, 3])
+    assert ranks.best_rank.tolist() == [2]

@@ -401,7 +401,17 @@ def items_of_scores(
 def _numbers_of(table: Table, column: str, ids: Ids | None, size: int) -> Int:
     """Return the row or the column of the scores for each id of a table."""
     if ids is None:
-        return table.whole(column, 0, size - 1, "numbers of rows or columns of the scores, from 0")
+        expected = "numbers of rows or columns of the scores, from 0"
+        numbers = table.whole(column, 0, size - 1, expected)
+        n_different = distinct(numbers).size
+        # Column 0 of the items may be no item.
+        if column == USER and size - n_different <= max(1, size // 10) and numbers.all():
+            ask(
+                column,
+                f"numbers of rows from 0 are expected, and none of {n_different} is 0: are these "
+                "ids from 1? Ranks.from_scores takes the ids of rows and columns, users and items",
+            )
+        return numbers
     return table.places(column, ids, "an id of the scores")
 
 

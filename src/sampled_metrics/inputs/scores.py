@@ -18,6 +18,7 @@ from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_funct
 from sampled_metrics._base.arrays import (
     CACHE,
     Array,
+    Ids,
     Int,
     array_of,
     as_array,
@@ -47,6 +48,7 @@ from sampled_metrics.inputs.items import (
     items_of_scores,
 )
 from sampled_metrics.inputs.products import Products, Score
+from sampled_metrics.inputs.tables import ITEM, USER, known_names
 
 _SOME = 1000  # rows that a column is looked at in
 _MANY = 50  # rows; fewer may have a score in common by chance
@@ -146,9 +148,11 @@ def _scores_of_archive(path: Path) -> Scores:
 def factors(users: ArrayLike, items: ArrayLike) -> Scores:
     """Take vectors of users and of items, whose inner products are the scores.
 
-    Numbers of 32 bits or fewer are multiplied in float32, and close ones compared in float64.
+    An index of a DataFrame holds ids unless it is of running numbers. Numbers of 32 bits or fewer
+    are multiplied in float32, and close ones compared in float64.
     """
     left, right = users, items
+    ids = [_index_of_vectors(*named) for named in (("users", users), ("items", items))]
     if all(is_elsewhere(data) and compat.is_torch_array(data) for data in (users, items)):
         left, right = users.detach(), items.detach()  # type: ignore[union-attr]
     else:
@@ -164,7 +168,22 @@ def factors(users: ArrayLike, items: ArrayLike) -> Scores:
     is_short = np.result_type(*kinds, np.float16).itemsize <= 4
     number = xp.float32 if is_short else xp.float64
     made = [xp.astype(vectors, number, copy=False) for vectors in (left, right)]
-    return Scores(Products(*made), (len(left), len(right)))
+    return Scores(Products(*made), (len(left), len(right)), *ids)
+
+
+def _index_of_vectors(name: str, vectors: Any) -> Any:
+    """Return the index of a DataFrame if it holds ids; refuse a table with a column of ids."""
+    if not is_table(vectors):
+        return None
+    names = [str(column) for column in getattr(vectors, "columns", pa.table(vectors).column_names)]
+    for column, own in zip(names, known_names(names), strict=True):
+        if own in (USER, ITEM):
+            raise InputError(
+                f"vectors of {name} have a column {column}; make it the index, "
+                f"set_index({column!r}), or give it by {name}= to Ranks.from_factors"
+            )
+    index = getattr(vectors, "index", None)
+    return None if isinstance(index, pd.RangeIndex) else index
 
 
 def is_column(data: Any) -> bool:
@@ -180,8 +199,8 @@ def shape_of(data: Any) -> tuple[int, ...]:
     return shape if isinstance(shape, tuple) else ()
 
 
-def n_rows(relevant: Any) -> int:
-    """Return the number of users of relevant items by position, which a function needs."""
+def n_rows(relevant: Any, users: ArrayLike | None = None) -> int:
+    """Return the number of users, by their ids or by relevant items by position."""
     if isinstance(relevant, Sequence) and not isinstance(relevant, str):
         return len(relevant)
     relevant = of_arrow_column(relevant)
@@ -189,10 +208,14 @@ def n_rows(relevant: Any) -> int:
         return len(relevant)
     if len(shape_of(relevant)) > 0 and not is_table(relevant):
         return int(relevant.shape[0])
-    raise InputError("a function of users needs relevant by position, as columns or a matrix")
+    if users is not None:
+        return len(_ids_of("users", users))
+    raise InputError("a function of users needs relevant by position, or users, their ids")
 
 
-def function(score: Any, relevant: Any, n_items: int | None = None) -> Scores:
+def function(
+    score: Any, relevant: Any, n_items: int | None = None, users: ArrayLike | None = None
+) -> Scores:
     """Take a function of rows of users; the scores of the first tell the number of items.
 
     Or one of arrays of users and items, a score for each pair, with the number of items.
@@ -202,7 +225,7 @@ def function(score: Any, relevant: Any, n_items: int | None = None) -> Scores:
             f"score is of type {type(score).__name__}; expected a function of users, or of users "
             "and items"
         )
-    n_users = n_rows(relevant)
+    n_users = n_rows(relevant, users)
     if takes_pairs(score):
         if n_items is None:
             raise InputError("a function of users and items needs n_items")
@@ -225,11 +248,8 @@ def count_scores(
 ) -> Counts:
     """Rank relevant items among all items that their users have not seen; see `rank_items`."""
     n_users, n_items = scores.shape
-    user_ids = item_ids = None
-    if scores.user_ids is not None:
-        user_ids = unique_ids("user_ids", scores.user_ids, n_users)
-    if scores.item_ids is not None:
-        item_ids = unique_ids("item_ids", scores.item_ids, n_items)
+    user_ids = _ids_of_axis("users", users, scores.user_ids, n_users)
+    item_ids = _ids_of_axis("items", items, scores.item_ids, n_items)
     if relevant is None:
         raise InputError(
             "found scores; give relevant (--relevant) or, if these are scores of a held-out item "
@@ -242,10 +262,9 @@ def count_scores(
     if seen is not None:
         not_candidates = items_of_scores(seen, SEEN, *of_scores)
     _ask_of_first_column(scores, wanted, not_candidates)
-    if users is not None:
-        user_ids = unique_ids("users", users, n_users)
-    if items is not None:
-        item_ids = unique_ids("items", items, n_items)
+    for name, ids, size in (("users", user_ids, n_users), ("items", item_ids, n_items)):
+        if ids is not None and len(ids) != size:
+            raise InputError(f"{name} has shape {ids.shape}; expected {(size,)}")
     return rank_items(
         scores.rows, wanted, not_candidates, users=user_ids, items=item_ids, **options
     )
@@ -293,6 +312,28 @@ def _ask_of_first_column(scores: Scores, relevant: Items, seen: Items | None) ->
             f"scores of item {name} are {first[0]:g}, {first[1]:g} and so on, and it is relevant "
             "for or seen by none: does its column hold ids of the rows? Leave it out",
         )
+
+
+def _ids_of(name: str, given: ArrayLike) -> Ids:
+    """Return ids, each once, of any number of rows or columns."""
+    column = array_of(name, given)
+    return unique_ids(name, column, column.size)
+
+
+def _ids_of_axis(name: str, given: ArrayLike | None, of_scores: Any, size: int) -> Ids | None:
+    """Return ids of rows or columns, which an option gives or the scores have, or None."""
+    own = None
+    if of_scores is not None:
+        own = unique_ids(f"{name[:-1]}_ids", of_scores, size)
+    if given is None:
+        return own
+    ids = _ids_of(name, given)
+    if own is not None and not np.array_equal(own, ids):
+        raise InputError(
+            f"{name} differ from the ids that the scores have, such as {ids[0]} and {own[0]}; "
+            f"leave {name} out, or give the scores as an array"
+        )
+    return ids
 
 
 def ask_of_seen_items(users: int, items: int) -> None:

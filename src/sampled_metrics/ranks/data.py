@@ -339,7 +339,7 @@ def rank(
     if isinstance(score, tuple) and len(score) == 2:
         score = factors(*score)
     elif is_function(score):
-        score = function(score, relevant, n_items)
+        score = function(score, relevant, n_items, users)
     return Ranks.from_scores(
         score,
         relevant,

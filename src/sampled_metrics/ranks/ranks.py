@@ -222,7 +222,7 @@ class Ranks:
         seen
             Items that are no candidates, likewise.
         users, items
-            Ids of rows and columns, if the scores have none.
+            Ids of rows and columns, if the scores have none; tables and dictionaries hold them.
         min_relevance
             Least grade of an item that is relevant for metrics other than NDCG.
         up_to
@@ -262,7 +262,10 @@ class Ranks:
     def from_factors(
         cls, user_vectors: ArrayLike, item_vectors: ArrayLike, relevant: Any, **options: Any
     ) -> Self:
-        """Rank by inner products, never all at once; options as for `from_scores`."""
+        """Rank by inner products, never all at once; options as for `from_scores`.
+
+        The index of a DataFrame of vectors holds ids, unless it is of running numbers.
+        """
         return cls.from_scores(
             scores_module.factors(user_vectors, item_vectors), relevant, **options
         )
@@ -274,7 +277,7 @@ class Ranks:
         """Rank by a function from rows of users, int64, to the scores of all items for them.
 
         It is called for the first row alone before, which tells the number of items. Relevant items
-        are given by position; options are as for `from_scores`.
+        are given by position, or by id with `users`; options are as for `from_scores`.
 
         A function of two arrays of one length, users and items, that returns a score for each pair
         needs `n_items`. It is asked about items that many have seen first; with `up_to` a user
@@ -287,7 +290,7 @@ class Ranks:
         >>> Ranks.from_function(pairs, [2, 1], n_items=5, up_to=2).n_found
         array([0, 1])
         """
-        made = scores_module.function(score, relevant, n_items)
+        made = scores_module.function(score, relevant, n_items, options.get("users"))
         return cls.from_scores(made, relevant, **options)
 
     @classmethod
