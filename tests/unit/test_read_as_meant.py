@@ -353,3 +353,150 @@ def test_ids_from_1_beside_rows_from_0():
         sm.evaluate(vectors, "hit@1", relevant=relevant)
     ranks = sm.Ranks.from_factors(*vectors, relevant, users=[1, 2], items=[1, 2, 3])
     assert ranks.best_rank.tolist() == [2]
+
+
+LISTS = pd.DataFrame(
+    {
+        "user_id": 1,
+        "visit": [7, 7, 8, 8],
+        "item_id": [10, 11, 20, 10],
+        "score": [9.0, 8.0, 2.0, 1.0],
+    }
+)
+HELD = pd.DataFrame({"user_id": 1, "visit": [7, 8], "item_id": [11, 20]})
+VISITS = [
+    "session_id",
+    "impression_id",
+    "request_id",
+    "visit_id",
+    "row_id",
+    "SessionId",
+]
+
+
+@pytest.mark.parametrize("name", VISITS)
+def test_lists_of_visits_are_not_merged(name, tmp_path):
+    lists, held = (table.rename(columns={"visit": name}) for table in (LISTS, HELD))
+    lists.to_csv(tmp_path / "lists.csv", index=False)
+    ranked = lists.drop(columns="score").assign(rank=[1, 2, 1, 2])
+    for data in (lists, tmp_path / "lists.csv", ranked):
+        with pytest.raises(sm.InputError, match=f"{name}.*user_id"):
+            sm.evaluate(data, "mrr@2, recall@2", relevant=held)
+    # as the message says: two lists, in which the items are at places 2 and 1
+    lists, ranked, held = (
+        table.drop(columns="user_id") for table in (lists, ranked, held)
+    )
+    for data in (lists, ranked):
+        assert values(sm.evaluate(data, "mrr@2, recall@2", relevant=held)) == [
+            0.75,
+            1,
+        ]
+    dictionary = {7: [11], 8: [20]}
+    assert values(sm.evaluate(lists, "mrr@2", relevant=dictionary)) == [0.75]
+    with pytest.raises(sm.InputError, match="row_id"):
+        sm.evaluate(lists, "mrr@2", relevant=HELD[["user_id", "item_id"]])
+
+
+def test_a_visit_of_each_user_is_no_matter():
+    lists = LISTS.assign(user_id=LISTS["visit"]).rename(
+        columns={"visit": "session_id"}
+    )
+    held = HELD.assign(user_id=[7, 8]).drop(columns="visit")
+    assert values(sm.evaluate(lists, "mrr@2", relevant=held)) == [0.75]
+    # and visits of relevant items alone are of one list
+    held = held.assign(user_id=8, item_id=[10, 20], session_id=[1, 2])
+    assert values(sm.evaluate(lists, "recall@2", relevant=held)) == [1.0]
+
+
+def several_lists(n_users=20):
+    """Two lists of five items for each user, of two days; the first item is relevant."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (user, day, item, 5.5 - 0.7 * place)
+        for user in range(n_users)
+        for day in ("Mon", "Tue")
+        for place, item in enumerate(rng.permutation(50)[:5] + 100 * (day == "Tue"))
+    ]
+    return pd.DataFrame(rows, columns=["user_id", "day", "item_id", "score"])
+
+
+@pytest.mark.parametrize("is_shuffled", [False, True])
+def test_an_unknown_column_that_tells_lists_apart_is_refused(is_shuffled):
+    lists = several_lists()
+    held = lists[lists["score"] == 5.5][["user_id", "item_id"]]
+    if is_shuffled:
+        lists = lists.sample(frac=1, random_state=0)
+    with pytest.raises(sm.InputError, match="column day"):
+        sm.evaluate(lists, "rr@5", relevant=held)
+    one = lists[lists["day"] == "Tue"]
+    assert values(sm.evaluate(one, "rr@5", relevant=held[held["item_id"] > 99])) == [
+        1.0
+    ]
+    joined = lists.assign(user_id=lists["user_id"].astype(str) + lists["day"]).drop(
+        columns="day"
+    )
+    by_day = held.assign(
+        user_id=held["user_id"].astype(str)
+        + np.where(held["item_id"] > 99, "Tue", "Mon")
+    )
+    assert values(sm.evaluate(joined, "rr@5", relevant=by_day)) == [1.0]
+
+
+def test_columns_that_tell_no_lists_apart():
+    lists = several_lists()
+    lists = lists[lists["day"] == "Mon"].drop(columns="day")
+    held = lists[lists["score"] == 5.5][["user_id", "item_id"]]
+    rng = np.random.default_rng(1)
+    others = {
+        "genre": rng.choice(["x", "y", "z"], len(lists)),
+        "year": rng.integers(1990, 1995, len(lists)),
+        "title": [f"t{item}" for item in lists["item_id"]],
+        "country": lists["user_id"].astype(str),
+        "is_new": rng.random(len(lists)) < 0.5,
+    }
+    for name, column in others.items():
+        found = sm.evaluate(lists.assign(**{name: column}), "rr@5", relevant=held)
+        assert values(found) == [1.0]
+
+
+@pytest.mark.parametrize("name", VISITS)
+def test_labelled_pairs_of_visits(name):
+    pairs = LISTS.rename(columns={"visit": name}).assign(label=[0, 1, 1, 0])
+    assert values(sm.evaluate(pairs, "mrr", complete=True)) == [0.75]
+    # two users count their visits alike
+    pairs["user_id"], pairs[name] = [1, 1, 2, 2], 1
+    assert values(sm.evaluate(pairs, "mrr", complete=True)) == [0.75]
+
+
+def test_ranks_of_visits():
+    table = pd.DataFrame(
+        {"user_id": [1, 1, 2], "session_id": [4, 5, 6], "rank": [2, 1, 4]}
+    )
+    with pytest.raises(sm.InputError, match="session_id"):
+        sm.evaluate(table, "rr", n_items=9)
+    table = table.drop(columns="user_id")
+    right = pytest.approx([(1 / 2 + 1 + 1 / 4) / 3])
+    assert values(sm.evaluate(table, "rr", n_items=9)) == right
+    # two items of one visit
+    table["session_id"] = [4, 4, 6]
+    right = pytest.approx([(1 + 1 / 4) / 2])
+    assert values(sm.evaluate(table, "rr", n_items=9)) == right
+
+
+def test_candidates_of_visits_are_not_merged():
+    rows = [
+        (u, v, 1000 * u + 100 * v + i, float(i), i == 2)
+        for u in (1, 2)
+        for v in (1, 2)
+        for i in range(6)
+    ]
+    table = pd.DataFrame(
+        rows, columns=["user_id", "session_id", "item_id", "score", "label"]
+    )
+    # of 5 negatives 3 are above
+    options = {"n_items": 99, "estimators": "sampled"}
+    assert values(sm.correct(table, "recall@3, recall@4", **options)) == [0, 1]
+    held = table[table["label"]][["user_id", "session_id", "item_id"]]
+    lists = table.drop(columns="label")
+    with pytest.raises(sm.InputError, match="session_id"):
+        sm.correct(lists, "recall@4", relevant=held, **options)

@@ -39,11 +39,13 @@ from sampled_metrics._base.sparse import canonical
 from sampled_metrics.inputs.tables import (
     ITEM,
     QRELS,
+    ROW,
     USER,
     Table,
     Values,
     as_numpy,
     encoded,
+    is_by_user,
     is_number,
     is_text,
     places,
@@ -216,8 +218,8 @@ def _by_column(given: object, name: str) -> Items:
     return _with_ids(user, items.item, user_ids, item_ids, grades, name, items.n_users)
 
 
-def _of_table(table: Table, name: str, min_relevance: float) -> Items:
-    user, user_ids = table.codes(table.group())
+def _of_table(table: Table, name: str, min_relevance: float, by_row: bool = False) -> Items:
+    user, user_ids = table.codes(table.group(by_row))
     codes, item_ids = table.codes(ITEM)
     rows, grades = _counted_rows(table, name, user, codes, min_relevance)
     user = user[rows]
@@ -246,8 +248,12 @@ def _with_ids(
     return items._replace(user_ids=user_ids, item_ids=item_ids, n_rows=n_rows)
 
 
-def items_beside_lists(given: object, name: str, min_relevance: float = 0.0) -> Items:
+def items_beside_lists(
+    given: object, name: str, min_relevance: float = 0.0, group: str = USER
+) -> Items:
     """Return items with ids beside lists, in which arrays and lists by position hold ids.
+
+    `group` is the column of the ids of lists, of users or of their visits.
 
     Rows of ids are users x G, -1 or None where a user has fewer. A sparse matrix, or one of true
     and false, marks items by their columns.
@@ -256,7 +262,9 @@ def items_beside_lists(given: object, name: str, min_relevance: float = 0.0) -> 
         return given
     table = table_of_items(given, name)
     if table is not None:
-        return _of_table(table, name, min_relevance)
+        if group == ROW and not is_by_user(given):
+            table.require(ROW)
+        return _of_table(table, name, min_relevance, by_row=group == ROW)
     if isinstance(given, str | Path) and Path(given).suffix == ".npy":
         given = read_array(Path(given), f"{name} items in an array")
     is_file = isinstance(given, str | Path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
@@ -55,6 +56,10 @@ from sampled_metrics.inputs.tables import (
     table_of,
 )
 
+ONE_LIST = (
+    "are these lists of visits? Leave user_id out, also of relevant and seen, which need the "
+    "column then; if they are one list of the user, leave the column out"
+)
 _SEVERAL = 10  # lists; fewer are in some order by chance
 _LEAST_BY_CHANCE = 8.0  # relevant items in lists, if both were independent
 
@@ -70,6 +75,7 @@ class Lists(NamedTuple):
     has_scores: bool = True
     n_rows: int = 0  # in arrays, which hold a list of each user
     by_row: bool = False  # whether lists are those of the rows of arrays, also with ids
+    group: str = USER  # column of the ids of users
     has_ranks: bool = False  # whether scores are -1, -2, -3 and so on for each user
 
     def lengths(self) -> Int:
@@ -87,13 +93,16 @@ def lists_of(data: Any) -> Lists:
     table = table_of(data)
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table or a dictionary of lists")
+    table.require_one_list(ONE_LIST)
     group = table.group()
     user, user_ids = table.codes(group)
     item, item_ids = table.codes(ITEM)
+    _refuse_several_lists(table, user)
     require_different(table, user, item)
     score, has_scores = _scores_of(table, user)
     has_ranks = "rank" in table.columns
     lists = Lists(user, item, score, user_ids, item_ids, has_scores, has_ranks=has_ranks)
+    lists = lists._replace(group=group)
     if not has_scores:
         _ask_of_sorted_ids(lists)
     return lists
@@ -106,8 +115,7 @@ def count_labelled(data: Any) -> Counts:
     """
     table = read_table(data, "pairs (user_id, item_id, score, label)")
     table.require("score", "label")
-    group = table.group(by_row=True)
-    codes, user_ids = table.codes(group)
+    codes, user_ids = table.grouped(by_row=True)
     if ITEM in table.columns:
         require_different(table, codes, table.codes(ITEM)[0])
     user = codes.astype(np.int64)
@@ -148,6 +156,37 @@ def _scores_of(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
                 path=table.path,
             )
     return -np.arange(len(table)), False
+
+
+def _refuse_several_lists(table: Table, user: Codes | Int) -> None:
+    """Raise InputError for a column that tells several lists of a user apart."""
+    columns = {**table.others}
+    if "repetition" in table.columns:
+        columns["repetition"] = table.columns["repetition"]
+    for name, column in columns.items():
+        if not pa.types.is_floating(column.type) and _tells_lists_apart(user, column):
+            raise InputError(
+                f"column {name} has several values per user, each in rows that follow each other, "
+                "as several lists of a user have; keep the rows of one, or join both to a user_id; "
+                f"if these are one list, leave {name} out",
+                path=table.path,
+            )
+
+
+def _tells_lists_apart(user: Codes | Int, column: pa.ChunkedArray) -> bool:
+    """Return whether rows of a user with the same value are together, or as many for all."""
+    if pa.types.is_nested(column.type):
+        return False
+    value, different = pd.factorize(column.to_pandas(), use_na_sentinel=False)
+    pair, groups = pd.factorize(pairs_of(user, value, len(different)))
+    n_users = int(user.max()) + 1
+    if len(groups) == n_users or 2 * len(groups) > pair.size:
+        return False
+    sizes = np.bincount(pair)
+    if n_users >= _SEVERAL and sizes.min() == sizes.max():
+        return True
+    in_order = pair[np.argsort(user, kind="stable")]
+    return np.count_nonzero(np.diff(in_order)) + 1 == len(groups)
 
 
 def _require_places(table: Table, user: Codes | Int, rank: Int) -> None:
@@ -266,13 +305,15 @@ def count_lists(
     if complete and n_items is not None:
         raise InputError("--complete lists say how many items are ranked; leave --n-items out")
     with reading(relevant):
-        wanted = items_beside_lists(relevant, RELEVANT, min_relevance)
+        wanted = items_beside_lists(relevant, RELEVANT, min_relevance, lists.group)
         wanted = of_rows(wanted, lists.user_ids, lists.by_row)
     ask_of_common_item(wanted)
     n_known = len(lists.item_ids)
     if seen is not None:
         with reading(seen):
-            known = of_rows(items_beside_lists(seen, SEEN), lists.user_ids, lists.by_row)
+            known = of_rows(
+                items_beside_lists(seen, SEEN, group=lists.group), lists.user_ids, lists.by_row
+            )
             lists = _unseen(lists, wanted, known)
     elif lists.has_scores and (lists.lengths() == n_known).all():
         ask_of_seen_items(len(lists.user_ids), n_known)

@@ -82,15 +82,14 @@ def count_pairs(
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table of candidates")
     _require_columns(table, relevant)
-    group = table.group(by_row=relevant is None)
-    codes, row_ids = table.codes(group)
+    codes, row_ids = table.grouped(by_row=relevant is None)
     row = codes.astype(np.int64)
     users = as_numpy(table.ids(USER if USER in table.columns else "row_id"))
     score = table.order()
     if relevant is None:
         held = table.marks("label")
     else:
-        wanted = _wanted(relevant, row_ids)
+        wanted = _wanted(relevant, row_ids, table.group())
         item, item_ids = table.codes(ITEM)
         listed = wanted.within(row_ids, item_ids)
         held = listed.has(row, item.astype(np.int64))
@@ -119,10 +118,10 @@ def count_pairs(
     return found._replace(pairs=pairs)
 
 
-def _wanted(relevant: Any, row_ids: pa.Array) -> Items:
+def _wanted(relevant: Any, row_ids: pa.Array, group: str) -> Items:
     """Return the held-out items, of which there is at least one."""
     with reading(relevant):
-        wanted = of_rows(items_beside_lists(relevant, RELEVANT), row_ids, False)
+        wanted = of_rows(items_beside_lists(relevant, RELEVANT, group=group), row_ids, False)
     if not wanted.item.size:
         raise InputError("relevant: no items; expected at least one")
     ask_of_grades(wanted.relevance)
@@ -176,6 +175,10 @@ def _require_columns(table: Table, relevant: Any) -> None:
     """Raise InputError unless there are scores or ranks, and held-out items are known."""
     columns = table.columns
     is_known = "label" in columns or relevant is not None
+    if relevant is not None:
+        table.require_one_list(
+            "leave user_id out, also of relevant, which needs the column then; or label the rows"
+        )
     if "score" not in columns and "rank" not in columns:
         table.require("score" if "label" in columns else "sampled_rank")
     if not is_known:

@@ -38,7 +38,7 @@ from sampled_metrics._base.files import reading_as
 Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
 Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
 
-USER, ITEM = "user_id", "item_id"
+USER, ITEM, ROW = "user_id", "item_id", "row_id"
 KNOWN = (
     *(USER, ITEM, "rank", "score", "label", "relevance", "row_id"),
     *("n_candidates", "n_better", "n_tied"),
@@ -48,7 +48,10 @@ KNOWN = (
 ALIASES = {
     USER: ("user", "userid", "uid", "useridx", "qid", "queryid"),
     ITEM: ("item", "itemid", "iid", "itemidx", "movie", "movieid", "docid", "corpusid"),
-    "row_id": ("row", "rowid", "impression", "impressionid"),
+    ROW: (
+        *("row", "rowid", "impression", "impressionid", "session", "sessionid"),
+        *("request", "requestid", "visit", "visitid"),
+    ),
     "label": ("clicked", "target", "relevant", "isrelevant", "rel"),
     "score": ("prediction", "predictions", "pred", "est", "logit", "logits", "rating"),
 }
@@ -157,9 +160,53 @@ class Table:
     def group(self, by_row: bool = False) -> str:
         """Return the column of ids of rows that belong together, of users or else of `row_id`."""
         is_by_row = by_row or USER not in self.columns
-        if is_by_row and "row_id" in self.columns:
-            return "row_id"
+        if is_by_row and ROW in self.columns:
+            return ROW
         return USER
+
+    def grouped(self, by_row: bool = False) -> tuple[Codes, pa.Array]:
+        """Encode the ids of rows that belong together; of users too where these share a row_id."""
+        group = self.group(by_row)
+        codes, ids = self.codes(group)
+        if group != ROW or USER not in self.columns:
+            return codes, ids
+        user, users = self.codes(USER)
+        both = codes.astype(np.int64) * len(users) + user
+        both, pairs = pd.factorize(both)
+        if len(pairs) == len(ids):
+            return codes, ids
+        texts = [np.asarray(each.cast(pa.string())) for each in (users, ids)]
+        joined = [
+            f"{u}/{row}"
+            for u, row in zip(
+                texts[0][pairs % len(users)], texts[1][pairs // len(users)], strict=True
+            )
+        ]
+        return both.astype(np.int32), pa.array(joined)
+
+    def require_one_list(self, remedy: str) -> None:
+        """Raise InputError if a user has several visits, whose rows would be taken together."""
+        if not {USER, ROW} <= self.columns.keys():
+            return
+        visit, _ = self.codes(ROW)
+        user, user_ids = self.codes(USER)
+        first = np.full(len(user_ids), -1)
+        first[user[::-1]] = visit[::-1]
+        is_other = visit != first[user]
+        if is_other.any():
+            row = int(np.argmax(is_other))
+            column = self.names_of(ROW)
+            raise InputError(
+                f"user {user_ids[user[row]]} has several values of {column}; {remedy}",
+                path=self.path,
+            )
+
+    def names_of(self, own: str) -> str:
+        """Return how the table calls a column."""
+        found = known_names(self.names)
+        return next(
+            (name for name, known in zip(self.names, found, strict=True) if known == own), own
+        )
 
     def marks(self, name: str) -> Bool:
         """Return a column of 1 or 0, or of true or false, -1 as 0."""
@@ -443,7 +490,7 @@ def read_table(
     columns: Sequence[str] = KNOWN,
     *,
     trec: Trec | None = None,
-    ids: Sequence[str] = (USER, ITEM, "row_id"),
+    ids: Sequence[str] = (USER, ITEM, ROW),
     separator: str | None = None,
 ) -> Table:
     """Read a file, or take a table with `__arrow_c_stream__` or a dictionary of columns.

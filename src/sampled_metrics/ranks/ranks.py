@@ -418,7 +418,7 @@ class Ranks:
             table.refuse("relevance", is_wrong, relevance, "numbers above 0")
             grades = grades_of(relevance[rows])
         source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
-        if USER in table.columns:
+        if table.group() in table.columns:
             ranks = cls(**_by_user(table, counts, rows, grades), source=source)
         else:
             of_rows = [count[rows] for count in counts]
@@ -657,6 +657,7 @@ def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
         raise InputError(_NO_SIZE)
     rank = table.whole("rank", 1, most)
     if USER in table.columns:
+        table.require_one_list("leave user_id out if ranks are of several visits")
         row = first_duplicate(table.codes(USER)[0], rank)
         if row is not None:
             raise table.error("rank", row, rank[row], "each rank once per user")
@@ -668,7 +669,11 @@ def _by_user(
 ) -> dict[str, Any]:
     """Put those rows of each user together that are relevant."""
     n_candidates, n_better, n_tied = counts
-    user, user_ids = table.codes(USER)
+    table.require_one_list(
+        "are these ranks of items of several visits? Leave user_id out, and rows of a visit are "
+        "taken together; else leave the column out"
+    )
+    user, user_ids = table.codes(table.group())
     order = np.argsort(user, kind="stable")
     first = order[starts(np.bincount(user))]
     of_user = n_candidates[first]
