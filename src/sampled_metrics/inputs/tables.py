@@ -110,9 +110,9 @@ class Table:
             (others if own is None else known)[own or name] = column
         for name in others:
             for own in {USER, ITEM} & known.keys():
-                if _bare(name) in ALIASES[own]:
+                if bare_name(name) in ALIASES[own]:
                     ask(str(path), f"{own} is read, and not column {name}: which are the ids?")
-        is_rating = "score" in found and _bare(names[found.index("score")]) == "rating"
+        is_rating = "score" in found and bare_name(names[found.index("score")]) == "rating"
         return cls(path, known, names, others, read.schema.metadata or {}, is_rating)
 
     def __len__(self) -> int:
@@ -322,15 +322,15 @@ class Table:
         return InputError(f"found {found}; expected {expected}", path=self.path, column=name)
 
 
-def _bare(name: str) -> str:
+def bare_name(name: str) -> str:
     """Return a name in lower case, without separators and the type that RecBole adds."""
     return re.sub(r"[-_ ]", "", TYPE.sub("", name.strip()).lower())
 
 
 def known_names(names: Sequence[str], columns: Sequence[str] = KNOWN) -> list[str | None]:
     """Return the names of columns here, None where none is known; own names come first."""
-    bare = [_bare(name) for name in names]
-    own = {_bare(column): column for column in columns}
+    bare = [bare_name(name) for name in names]
+    own = {bare_name(column): column for column in columns}
     found = [own.get(name) for name in bare]
     has_order = not _ORDERED.isdisjoint(bare)
     for column, aliases in ALIASES.items():
@@ -448,7 +448,7 @@ def table_of(
         data = pd.DataFrame(data)
     if is_by_user(data):
         frame = _frame_of_users(data, name, value)
-        return Table.of(Path(name), _in_memory(frame, Path(name), noun))
+        return Table.of(Path(name), arrow_table(frame, Path(name), noun))
     is_named = isinstance(data, str | Path) and Path(data).suffix not in ARRAYS
     is_given = isinstance(data, Table) or (isinstance(data, Mapping) and not sparse.issparse(data))
     if is_given or is_named or (is_table(data) and not is_wide(data)):
@@ -512,7 +512,7 @@ def read_table(
                 read = _read_text(path, columns, trec, ids, separator)
     else:
         path = Path("data")
-        read = _in_memory(data, path, noun)
+        read = arrow_table(data, path, noun)
     table = Table.of(path, read, columns)
     expected = f"expected {noun}: some of {', '.join(columns)}"
     if not table.columns:
@@ -529,7 +529,8 @@ def _problem_of_names(names: Sequence[str]) -> str:
     return f"found columns {', '.join(names)[:200]}"
 
 
-def _in_memory(data: Any, path: Path, noun: str) -> pa.Table:
+def arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
+    """Return a table of any library, or a dictionary of columns, as one of pyarrow."""
     if not (is_table(data) or isinstance(data, Mapping)):
         raise InputError(f"found {type(data).__name__}; expected {noun} in a table or a file")
     _refuse_tables_as_columns(data)

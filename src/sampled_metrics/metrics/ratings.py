@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Float, array_of
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.inputs.ratings import rating_pairs
 
 
 def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
@@ -20,7 +21,8 @@ def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
     Parameters
     ----------
     true, predicted
-        Ratings and their predictions in the same order: finite numbers, of one shape.
+        Ratings and their predictions in the same order: finite numbers, of one shape. Tables of
+        user_id, item_id and a number, or dictionaries of dictionaries, are matched by their ids.
 
     Returns
     -------
@@ -83,8 +85,9 @@ def mae(true: ArrayLike, predicted: ArrayLike) -> float:
 
 
 def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
-    ratings = _numbers("true", true)
-    predictions = _numbers("predicted", predicted)
+    first, second, is_matched = rating_pairs(true, predicted)
+    ratings = _numbers("true", first)
+    predictions = _numbers("predicted", second)
     if ratings.shape != predictions.shape:
         found = f"true has shape {ratings.shape}, predicted {predictions.shape}"
         raise InputError(f"{found}; expected a prediction for each rating")
@@ -93,7 +96,7 @@ def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
     index: Any = getattr(true, "index", None)
     other: Any = getattr(predicted, "index", None)
     has_both = hasattr(index, "equals") and hasattr(other, "equals")
-    if has_both and not index.equals(other):
+    if has_both and not is_matched and not index.equals(other):
         raise InputError("true and predicted have different indexes; sort both alike")
     return ratings - predictions
 

@@ -1,0 +1,151 @@
+"""Ratings and their predictions, in the same order or matched by ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sampled_metrics._base.arrays import (
+    Array,
+    array_of,
+    first_duplicate,
+    is_table,
+    pairs_of,
+)
+from sampled_metrics._base.errors import InputError, ask
+from sampled_metrics.inputs.tables import (
+    ITEM,
+    USER,
+    Table,
+    arrow_table,
+    bare_name,
+    is_by_user,
+    is_number,
+    known_names,
+    places,
+    plain_type,
+    table_of,
+)
+
+TRUE, PREDICTED = "true", "predicted"
+_NOUN = "a table of user_id, item_id and a rating or its prediction"
+# Names of columns, in lower case without separators, those that say most first.
+_NAMES = {
+    TRUE: ("rating", "ratings", "rui", "true", "ratingtrue", "ytrue", "actual", "relevance"),
+    PREDICTED: (
+        *("prediction", "predictions", "pred", "est", "predicted", "predictedrating"),
+        *("ratingpred", "ypred", "score", "logit", "rating"),
+    ),
+}
+
+
+def rating_pairs(true: Any, predicted: Any) -> tuple[Any, Any, bool]:
+    """Return ratings and predictions in the same order, and whether they were matched by ids.
+
+    Arrays, and tables of one column of numbers, are in the same order. A table with ids goes with
+    an array, which then has a number for each of its rows.
+    """
+    left, right = _table(TRUE, true), _table(PREDICTED, predicted)
+    if left is not None and right is not None:
+        ids = [{USER, ITEM} & table.columns.keys() for table in (left, right)]
+        if ids[0] != ids[1]:
+            found = " and ".join(", ".join(table.names) for table in (left, right))
+            raise InputError(f"found columns {found}; expected user_id and item_id in both")
+        if ids[0]:
+            return *_matched(left, right, sorted(ids[0])), True
+    first = true if left is None else left.finite(TRUE)
+    second = predicted if right is None else right.finite(PREDICTED)
+    if left is None and right is None:
+        _refuse_rows_of_ids(first, second)
+    return first, second, False
+
+
+def _table(name: str, data: Any) -> Table | None:
+    """Return ids and one column of numbers under the name of the argument; None for arrays."""
+    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
+        data = pd.DataFrame(data)
+    if isinstance(data, list) and data and all(isinstance(row, tuple) for row in data):
+        raise InputError(f"{name}: found tuples of {len(data[0])}; expected numbers, or {_NOUN}")
+    is_nested = isinstance(data, Mapping) and is_by_user(data)
+    if is_nested and not all(isinstance(own, Mapping) for own in data.values()):
+        raise InputError(f"{name}: found a dictionary; expected numbers by item for each user")
+    if is_nested:
+        table: Any = table_of(data, _NOUN, name, "rating")
+        return Table(table.path, {**table.columns, name: table.columns["score"]}, table.names)
+    if not (is_table(data) or isinstance(data, Mapping)):
+        return None
+    read = arrow_table(data, Path(name), _NOUN)
+    own = known_names(read.column_names, (USER, ITEM))
+    ids = {known: read.column(place) for place, known in enumerate(own) if known is not None}
+    if len(ids) < len(own) - own.count(None):
+        raise InputError(f"several columns of ids among {', '.join(read.column_names)}", path=name)
+    others = [place for place, known in enumerate(own) if known is None]
+    numbers = [place for place in others if is_number(plain_type(read.column(place).type))]
+    chosen = _chosen(name, [read.column_names[place] for place in numbers], bool(ids))
+    return Table(Path(name), {**ids, name: read.column(numbers[chosen])}, tuple(read.column_names))
+
+
+def _chosen(name: str, columns: list[str], has_ids: bool) -> int:
+    """Return which column of numbers holds ratings, or predictions."""
+    if len(columns) == 1:
+        return 0
+    bare = [bare_name(column) for column in columns]
+    for known in _NAMES[name] if has_ids else ():
+        if bare.count(known) == 1:
+            return bare.index(known)
+    found = ", ".join(columns)[:200] or "none"
+    raise InputError(
+        f"found columns of numbers {found}; expected one, or user_id, item_id and "
+        f"{_NAMES[name][0]}; of a matrix, users x items, give the array",
+        path=name,
+    )
+
+
+def _matched(true: Table, predicted: Table, ids: list[str]) -> tuple[Array, Array]:
+    """Return the numbers of pairs of ids that are in both tables."""
+    keys = []
+    rows_of_ids = [_numbered(true, predicted, name) for name in ids]
+    for side, table in enumerate((true, predicted)):
+        key = np.zeros(len(table), np.int64)
+        for numbers in rows_of_ids:
+            width = int(max(each.max() for each in numbers)) + 1
+            key = pairs_of(key, numbers[side], width)
+        again = first_duplicate(key)
+        if again is not None:
+            first = int(np.argmax(key == key[again]))
+            raise table.error_at(again, f"duplicate of row {first + 1}, by its ids")
+        keys.append(key)
+    row = places(keys[0], keys[1])
+    is_in_both = row >= 0
+    n_without = int(np.count_nonzero(~is_in_both))
+    if n_without == row.size:
+        raise InputError(f"true and predicted have no {' and '.join(ids)} in common")
+    if n_without:
+        ask(PREDICTED, f"{n_without:,} of {row.size:,} ratings have no prediction: left out")
+    return true.finite(TRUE)[is_in_both], predicted.finite(PREDICTED)[row[is_in_both]]
+
+
+def _numbered(true: Table, predicted: Table, name: str) -> tuple[Any, Any]:
+    """Number the ids of a column of both tables alike, those of one alone behind all others."""
+    codes, ids = true.codes(name)
+    others, other_ids = predicted.codes(name)
+    place = places(other_ids, ids)
+    is_new = place < 0
+    place[is_new] = len(ids) + np.arange(np.count_nonzero(is_new))
+    return codes, place[others]
+
+
+def _refuse_rows_of_ids(true: Any, predicted: Any) -> None:
+    """Refuse rows of user, item and rating, of which the first two numbers are those of both."""
+    rows = [array_of(name, each) for name, each in ((TRUE, true), (PREDICTED, predicted))]
+    shape = rows[0].shape
+    if len(shape) != 2 or shape != rows[1].shape or not 3 <= shape[1] <= 4 or shape[0] < 3:
+        return
+    left, right = (each[np.lexsort(each[:, 1::-1].T)] for each in rows)
+    if (left[:, :2] == right[:, :2]).all() and (left != right).any():
+        found = f"true and predicted are rows of {shape[1]} numbers, the first two alike"
+        raise InputError(f"{found}; if these are ids, give {_NOUN}")
