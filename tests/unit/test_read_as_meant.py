@@ -590,3 +590,123 @@ def test_ratings_without_a_prediction_are_told():
 def test_tables_that_hold_no_ratings(error, true, predicted, words):
     with pytest.raises(sm.InputError, match=words):
         error(true, predicted)
+
+
+def ranked_lists(n_users=60, k=8, n_items=40, seed=5):
+    """Best first lists of users, held-out items, and recall@3 by hand."""
+    rng = np.random.default_rng(seed)
+    lists = np.array([rng.permutation(n_items)[:k] for _ in range(n_users)])
+    held = np.array([row[min(int(rng.exponential(3)), k - 1)] for row in lists])
+    held[::3] = n_items + 1
+    right = np.mean([own in row[:3] for own, row in zip(held, lists, strict=True)])
+    frame = pd.DataFrame(
+        {
+            "user_id": np.repeat(np.arange(n_users), k),
+            "item_id": lists.ravel(),
+            "place": np.tile(np.arange(k), n_users),
+        }
+    )
+    frame["strength"] = 1000 - 100 * frame["place"] + rng.integers(0, 50, len(frame))
+    return (
+        frame,
+        pd.DataFrame({"user_id": np.arange(n_users), "item_id": held}),
+        right,
+    )
+
+
+UNKNOWN = ["count", "votes", "bm25", "similarity", "distance"]
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+@pytest.mark.parametrize("kind", [int, str, "uint16", "category"])
+def test_whole_numbers_beside_shuffled_lists_are_not_dropped(name, kind):
+    frame, held, right = ranked_lists()
+    lists = frame[["user_id", "item_id"]].assign(**{name: frame["strength"]})
+    assert values(sm.evaluate(lists, "hit@3", relevant=held)) == pytest.approx(
+        [right]
+    )
+    lists[name] = lists[name].astype(kind)
+    mixed = lists.sample(frac=1, random_state=0)
+    with pytest.raises(sm.InputError, match=name):
+        sm.evaluate(mixed, "hit@3", relevant=held)
+    renamed = mixed.rename(columns={name: "score"}).astype({"score": int})
+    assert values(sm.evaluate(renamed, "hit@3", relevant=held)) == pytest.approx(
+        [right]
+    )
+    by_user = mixed.sort_values("user_id")
+    with pytest.warns(sm.InputWarning, match=name):
+        sm.evaluate(by_user, "hit@3", relevant=held)
+
+
+def test_rows_of_users_that_are_mixed():
+    frame, held, right = ranked_lists()
+    lists = frame[["user_id", "item_id"]]
+    by_place = lists.loc[frame.sort_values("place", kind="stable").index]
+    assert values(sm.evaluate(by_place, "hit@3", relevant=held)) == pytest.approx(
+        [right]
+    )
+    with pytest.warns(sm.InputWarning, match="mixed"):
+        sm.evaluate(lists.sample(frac=1, random_state=0), "hit@3", relevant=held)
+
+
+def test_an_unknown_column_of_items():
+    frame, held, right = ranked_lists()
+    lists = frame.assign(rank=frame["place"] + 1)[["user_id", "item_id", "rank"]]
+    lists, held = (
+        table.rename(columns={"item_id": "thing"}) for table in (lists, held)
+    )
+    with pytest.raises(sm.InputError, match="user_id, thing, rank"):
+        sm.evaluate(
+            lists, "hit@3", relevant=held.rename(columns={"thing": "item_id"})
+        )
+    for options in ({"n_items": 60}, {"n_items": 60, "missing": "refuse"}):
+        with pytest.raises(sm.InputError, match="thing"):
+            sm.evaluate(lists, "hit@3", **options)
+    renamed = [table.rename(columns={"thing": "item_id"}) for table in (lists, held)]
+    assert values(
+        sm.evaluate(renamed[0], "hit@3", relevant=renamed[1])
+    ) == pytest.approx([right])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "docno",
+            "asin",
+            "parent_asin",
+            "video_id",
+            "article_id",
+            "news_id",
+            "track_id",
+        ),
+        *("song_id", "product_id", "business_id", "doc_id", "movieId", "ItemID"),
+    ],
+)
+@pytest.mark.parametrize("user", ["customer_id", "visitorid", "reviewerID", "qid"])
+def test_names_of_users_and_items(name, user):
+    frame, held, right = ranked_lists()
+    names = {"item_id": name, "user_id": user}
+    lists = frame.assign(rank=frame["place"] + 1)[["user_id", "item_id", "rank"]]
+    lists, held = (table.rename(columns=names) for table in (lists, held))
+    assert values(sm.evaluate(lists, "hit@3", relevant=held)) == pytest.approx(
+        [right]
+    )
+    with pytest.raises(sm.InputError, match="give relevant"):
+        sm.evaluate(lists, "hit@3", n_items=60)
+
+
+def test_two_columns_of_items_are_refused_by_name():
+    table = pd.DataFrame(
+        {"user_id": [1], "asin": ["a"], "parent_asin": ["b"], "rank": [1]}
+    )
+    with pytest.raises(sm.InputError, match="asin and parent_asin"):
+        sm.evaluate(table, "hit@1", relevant={1: ["a"]})
+
+
+def test_all_places_are_relevant():
+    table = pd.DataFrame(
+        {"user_id": np.repeat(np.arange(12), 3), "rank": [1, 2, 3] * 12}
+    )
+    with pytest.warns(sm.InputWarning, match="1, 2, 3"):
+        assert values(sm.evaluate(table, "recall@3", n_items=60)) == [1.0]

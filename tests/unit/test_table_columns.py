@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.tables import QRELS, RUN, Table, known_names, read_table
+from sampled_metrics.inputs.roles import known_names
+from sampled_metrics.inputs.tables import QRELS, RUN, Table, read_table
 from sampled_metrics_study.data.events import times_of
 
 HERE = Path("t")

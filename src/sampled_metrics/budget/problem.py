@@ -22,8 +22,8 @@ from sampled_metrics.inputs.items import (
     items_of_arrays,
     table_of_items,
 )
+from sampled_metrics.inputs.roles import ITEM
 from sampled_metrics.inputs.scores import Scores, factors, scores_of
-from sampled_metrics.inputs.tables import ITEM
 from sampled_metrics.ranks.data import OfUsers
 from sampled_metrics.sampling.catalogue import known_items
 

@@ -12,7 +12,7 @@ from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import Parts, Right
 from sampled_metrics.evaluation.results import Results, explained_table, with_questions
 from sampled_metrics.inputs.items import negative_rows, table_of_items
-from sampled_metrics.inputs.tables import ITEM, USER
+from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.ranks.data import OfUsers
 from sampled_metrics.sampling import negatives as uniform
 from sampled_metrics.sampling.catalogue import known_items

@@ -36,11 +36,9 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.files import read_array, reading_as
 from sampled_metrics._base.sparse import canonical
+from sampled_metrics.inputs.roles import ITEM, ROW, USER
 from sampled_metrics.inputs.tables import (
-    ITEM,
     QRELS,
-    ROW,
-    USER,
     Table,
     Values,
     as_numpy,

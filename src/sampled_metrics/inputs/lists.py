@@ -44,14 +44,16 @@ from sampled_metrics.inputs.items import (
     of_rows,
     require_different,
 )
+from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.scores import ask_of_seen_items
 from sampled_metrics.inputs.tables import (
-    ITEM,
-    USER,
     Table,
     as_numpy,
     encoded,
+    is_number,
+    is_text,
     places,
+    plain,
     read_table,
     table_of,
 )
@@ -61,6 +63,7 @@ ONE_LIST = (
     "column then; if they are one list of the user, leave the column out"
 )
 _SEVERAL = 10  # lists; fewer are in some order by chance
+_LOOKED_AT = 1000  # texts that may be numbers
 _LEAST_BY_CHANCE = 8.0  # relevant items in lists, if both were independent
 
 
@@ -148,14 +151,66 @@ def _scores_of(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
         _ask_of_ranks(user, score)
         _ask_of_distances(user, score)
         return score, True
+    are_together = np.count_nonzero(np.diff(user)) + 1 == user.max() + 1
     for name, column in table.others.items():
-        if pa.types.is_floating(column.type) or _is_order(user, column):
+        is_float = pa.types.is_floating(column.type)
+        is_unsteady = not is_float and _is_unsteady(user, column)
+        if is_float or _is_order(user, column) or (is_unsteady and not are_together):
             raise InputError(
                 f"column {name} may hold scores or ranks, but its name is not known; name it score "
                 "or rank, or leave it out if rows are in order, best first",
                 path=table.path,
             )
+        if is_unsteady:
+            ask("data", f"rows are taken as best first, without {name}: is it a score? Name it so")
+    if not are_together:
+        _ask_of_mixed_rows(user)
     return -np.arange(len(table)), False
+
+
+def _is_unsteady(user: Codes | Int, column: pa.ChunkedArray) -> bool:
+    """Return whether numbers neither fall nor rise with the rows of each user."""
+    column = plain(column)
+    if is_text(column.type):
+        some = pd.to_numeric(column[:_LOOKED_AT].to_pandas(), errors="coerce")
+        if some.isna().any():
+            return False
+    elif not is_number(column.type) or pa.types.is_boolean(column.type):
+        return False
+    values = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy(np.float64)
+    steps = _steps(user, -np.arange(user.size), values)
+    return not ((steps <= 0).all() or (steps >= 0).all())
+
+
+def _ask_of_mixed_rows(user: Codes | Int) -> None:
+    """Ask about rows of users in no order, neither of users nor of places in their lists."""
+    order = np.argsort(user, kind="stable")
+    place = np.empty(user.size, np.int64)
+    place[order] = ranges(0, np.bincount(user))
+    if user.max() + 1 >= _SEVERAL and (np.diff(place) < 0).any():
+        ask(
+            "data",
+            "rows of users are mixed, and the order of rows counts, best first: were they "
+            "shuffled? Add a column rank or score",
+        )
+
+
+def refuse_lists(table: Table, user: Codes | Int, rank: Int) -> None:
+    """Refuse ranks 1, 2, 3 and so on of each user, as in lists, beside what may be their items."""
+    if rank.size == user.max() + 1 or not _are_places(user, rank):
+        return
+    for name, column in table.others.items():
+        if pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
+            continue
+        value, different = pd.factorize(column.to_pandas(), use_na_sentinel=False)
+        if first_duplicate(pairs_of(user, value, len(different))) is None:
+            raise InputError(
+                f"ranks are 1, 2, 3 and so on for each user, as in lists: are the items in column "
+                f"{name}? Name it {ITEM} and give relevant (--relevant)",
+                path=table.path,
+            )
+    if user.max() + 1 >= _SEVERAL:
+        ask("data", "ranks are 1, 2, 3 and so on for each user: are all of these items relevant?")
 
 
 def _refuse_several_lists(table: Table, user: Codes | Int) -> None:

@@ -17,15 +17,12 @@ from sampled_metrics._base.arrays import (
     pairs_of,
 )
 from sampled_metrics._base.errors import InputError, ask
+from sampled_metrics.inputs.roles import ITEM, USER, bare_name, known_names
 from sampled_metrics.inputs.tables import (
-    ITEM,
-    USER,
     Table,
     arrow_table,
-    bare_name,
     is_by_user,
     is_number,
-    known_names,
     places,
     plain_type,
     table_of,

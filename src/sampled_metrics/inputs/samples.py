@@ -19,8 +19,9 @@ from sampled_metrics.inputs.items import (
     items_beside_lists,
     of_rows,
 )
+from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.scores import Beside
-from sampled_metrics.inputs.tables import ITEM, USER, Table, as_numpy, places, table_of
+from sampled_metrics.inputs.tables import Table, as_numpy, places, table_of
 
 _USER = (
     "user {0} ({1} users have none); give them by relevant (--relevant) with missing='last' "

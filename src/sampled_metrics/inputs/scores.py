@@ -48,7 +48,7 @@ from sampled_metrics.inputs.items import (
     items_of_scores,
 )
 from sampled_metrics.inputs.products import Products, Score
-from sampled_metrics.inputs.tables import ITEM, USER, known_names
+from sampled_metrics.inputs.roles import ITEM, USER, known_names
 
 _SOME = 1000  # rows that a column is looked at in
 _MANY = 50  # rows; fewer may have a score in common by chance

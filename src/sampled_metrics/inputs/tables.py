@@ -34,29 +34,11 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.errors import InputError, ask, shown
 from sampled_metrics._base.files import reading_as
+from sampled_metrics.inputs.roles import ITEM, KNOWN, ROLES, ROW, USER, bare_name, known_names
 
 Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
 Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
 
-USER, ITEM, ROW = "user_id", "item_id", "row_id"
-KNOWN = (
-    *(USER, ITEM, "rank", "score", "label", "relevance", "row_id"),
-    *("n_candidates", "n_better", "n_tied"),
-    *("sampled_rank", "repetition", "n_negatives", "sampling"),
-)
-# Names of other libraries, in lower case without separators; the first that is there is taken.
-ALIASES = {
-    USER: ("user", "userid", "uid", "useridx", "qid", "queryid"),
-    ITEM: ("item", "itemid", "iid", "itemidx", "movie", "movieid", "docid", "corpusid"),
-    ROW: (
-        *("row", "rowid", "impression", "impressionid", "session", "sessionid"),
-        *("request", "requestid", "visit", "visitid"),
-    ),
-    "label": ("clicked", "target", "relevant", "isrelevant", "rel"),
-    "score": ("prediction", "predictions", "pred", "est", "logit", "logits", "rating"),
-}
-_ORDERED = {"score", "rank", "sampledrank", "nbetter", "relevance"}  # nothing else is a score
-TYPE = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds it to the name of a column
 PARQUET = (".parquet", ".pq")
 ARRAYS = (".npy", ".npz")
 _IDS = "whole numbers or text"
@@ -106,11 +88,13 @@ class Table:
         found = known_names(names, columns)
         for name, own, column in zip(names, found, read.columns, strict=True):
             if own in known:
-                raise InputError(f"duplicate column {own}", path=path)
+                twice = [each for each, role in zip(names, found, strict=True) if role == own]
+                problem = f"duplicate column {own}: {' and '.join(twice)}; leave one out"
+                raise InputError(problem, path=path)
             (others if own is None else known)[own or name] = column
         for name in others:
             for own in {USER, ITEM} & known.keys():
-                if bare_name(name) in ALIASES[own]:
+                if bare_name(name) in ROLES[own].aliases:
                     ask(str(path), f"{own} is read, and not column {name}: which are the ids?")
         is_rating = "score" in found and bare_name(names[found.index("score")]) == "rating"
         return cls(path, known, names, others, read.schema.metadata or {}, is_rating)
@@ -320,28 +304,6 @@ class Table:
         if pa.types.is_binary(column.type):
             found = "bytes, not UTF-8"
         return InputError(f"found {found}; expected {expected}", path=self.path, column=name)
-
-
-def bare_name(name: str) -> str:
-    """Return a name in lower case, without separators and the type that RecBole adds."""
-    return re.sub(r"[-_ ]", "", TYPE.sub("", name.strip()).lower())
-
-
-def known_names(names: Sequence[str], columns: Sequence[str] = KNOWN) -> list[str | None]:
-    """Return the names of columns here, None where none is known; own names come first."""
-    bare = [bare_name(name) for name in names]
-    own = {bare_name(column): column for column in columns}
-    found = [own.get(name) for name in bare]
-    has_order = not _ORDERED.isdisjoint(bare)
-    for column, aliases in ALIASES.items():
-        if column in found or column not in columns or (column == "score" and has_order):
-            continue
-        places = [place for alias in aliases for place, name in enumerate(bare) if name == alias]
-        if column not in (USER, ITEM):
-            places = places[:1]
-        for place in places:
-            found[place] = column
-    return found
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -15,6 +15,7 @@ from sampled_metrics._base.errors import InputError, ask, flag, reading, unasked
 from sampled_metrics.inputs.asked import PairScores
 from sampled_metrics.inputs.counting import BLOCK_SIZE
 from sampled_metrics.inputs.products import Products
+from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.scores import (
     Scores,
     ask_of_seen_items,
@@ -25,7 +26,7 @@ from sampled_metrics.inputs.scores import (
     opened,
     scores_of,
 )
-from sampled_metrics.inputs.tables import ITEM, USER, Table, read_table, table_of
+from sampled_metrics.inputs.tables import Table, read_table, table_of
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
@@ -156,6 +157,11 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
         )
     if is_list or columns == {USER, ITEM}:
         return Ranks.from_lists(table, **options)
+    if has_order and options["relevant"] is not None and table.others:
+        raise InputError(
+            f"found no column of items among {', '.join(table.names)}: lists need one, such as "
+            f"{ITEM}; of ranks of relevant items leave relevant (--relevant) out"
+        )
     if not columns.isdisjoint(("rank", *COLUMNS)):
         taken(options, "ranks", "n_items", "min_relevance")
     return Ranks.from_table(table, options["n_items"])

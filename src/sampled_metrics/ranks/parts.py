@@ -14,7 +14,8 @@ from pyarrow import parquet
 
 from sampled_metrics._base.arrays import Array
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics.inputs.tables import ITEM, PARQUET, USER, Table, is_text, known_names
+from sampled_metrics.inputs.roles import ITEM, USER, known_names
+from sampled_metrics.inputs.tables import PARQUET, Table, is_text
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 
 ROWS = 65_536  # read at a time, few enough that arrays of them stay in the cache

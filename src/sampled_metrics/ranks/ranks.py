@@ -53,12 +53,8 @@ from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
 from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts
 from sampled_metrics.inputs.items import rows_of_labels
-from sampled_metrics.inputs.tables import (
-    USER,
-    Table,
-    as_numpy,
-    read_table,
-)
+from sampled_metrics.inputs.roles import USER
+from sampled_metrics.inputs.tables import Table, as_numpy, read_table
 
 COLUMNS = ("n_candidates", "n_better", "n_tied")
 RECORDS = f"rank records ({', '.join((USER, *COLUMNS))})"
@@ -658,9 +654,12 @@ def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
     rank = table.whole("rank", 1, most)
     if USER in table.columns:
         table.require_one_list("leave user_id out if ranks are of several visits")
-        row = first_duplicate(table.codes(USER)[0], rank)
+        user = table.codes(USER)[0]
+        row = first_duplicate(user, rank)
         if row is not None:
             raise table.error("rank", row, rank[row], "each rank once per user")
+        if "label" not in table.columns:
+            lists.refuse_lists(table, user, rank)
     return np.full_like(rank, most), rank - 1, np.zeros_like(rank)
 
 

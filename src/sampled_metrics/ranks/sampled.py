@@ -33,15 +33,10 @@ from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.files import write_parquet
 from sampled_metrics.inputs import samples
 from sampled_metrics.inputs.items import rows_of_labels
+from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.samples import Pairs, Samples
 from sampled_metrics.inputs.scores import counts_beside, padded, scores_of
-from sampled_metrics.inputs.tables import (
-    ITEM,
-    USER,
-    Table,
-    as_numpy,
-    read_table,
-)
+from sampled_metrics.inputs.tables import Table, as_numpy, read_table
 from sampled_metrics.ranks.sampling import Sampling
 
 _MOST_MISSING = 0.1  # share of the negatives of a row

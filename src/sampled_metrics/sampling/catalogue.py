@@ -20,15 +20,8 @@ from sampled_metrics.inputs.items import (
     how_many_seen,
     items_by_id,
 )
-from sampled_metrics.inputs.tables import (
-    ITEM,
-    USER,
-    Table,
-    as_arrow,
-    as_numpy,
-    places,
-    read_table,
-)
+from sampled_metrics.inputs.roles import ITEM, USER
+from sampled_metrics.inputs.tables import Table, as_arrow, as_numpy, places, read_table
 
 
 class KnownItems(NamedTuple):

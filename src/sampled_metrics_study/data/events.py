@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from sampled_metrics import InputError
 from sampled_metrics._base.arrays import Codes, Float, Int, select_rows
-from sampled_metrics.inputs.tables import TYPE, Table, as_numpy, fits, is_text, plain, read_table
+from sampled_metrics.inputs.roles import TYPE
+from sampled_metrics.inputs.tables import Table, as_numpy, fits, is_text, plain, read_table
 from sampled_metrics_study.data.movielens import ML_1M, MovieLens
 from sampled_metrics_study.data.settings import Columns, DatasetSettings
 

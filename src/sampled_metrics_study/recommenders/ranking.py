@@ -16,7 +16,8 @@ from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate, id_co
 from sampled_metrics._base.errors import reading
 from sampled_metrics._base.files import read_arrays
 from sampled_metrics.inputs.products import Score
-from sampled_metrics.inputs.tables import ITEM, USER, places, read_table
+from sampled_metrics.inputs.roles import ITEM, USER
+from sampled_metrics.inputs.tables import places, read_table
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.ranks.ranks import COLUMNS, RECORDS, counts_of
