@@ -710,3 +710,38 @@ def test_all_places_are_relevant():
     )
     with pytest.warns(sm.InputWarning, match="1, 2, 3"):
         assert values(sm.evaluate(table, "recall@3", n_items=60)) == [1.0]
+
+
+@pytest.mark.filterwarnings("ignore:.*from 1")
+@pytest.mark.parametrize("name", ["relevant", "seen"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"user_id": [1], "item_id": [None]}),
+        pd.DataFrame({"user_id": [1, 1], "item_id": [1, 0], "relevance": [1, None]}),
+        pd.DataFrame({"user": [1], "thing": [5]}),
+        pd.DataFrame({"user_id": [], "item_id": []}),
+        pd.DataFrame({"user_id": [1], "item_id": [1], "label": ["maybe"]}),
+    ],
+)
+def test_errors_about_relevant_and_seen_name_these(name, table):
+    for data, held in (({1: [1, 0]}, {1: [1]}), (np.eye(2), [0, 1])):
+        given = {"relevant": held} | {name: table}
+        for function, argument in (
+            (sm.evaluate, data),
+            (sm.compare, {"a": data, "b": data}),
+        ):
+            with pytest.raises(sm.InputError) as caught:
+                function(argument, "hit@1", **given)
+            assert name in str(caught.value)
+            assert "data" not in str(caught.value)
+
+
+def test_duplicates_are_those_of_relevant():
+    twice = pd.DataFrame({"user_id": [1, 1, 1], "item_id": [1, 2, 1]})
+    with pytest.raises(sm.InputError, match=r"^relevant, row 3: duplicate of row 1"):
+        sm.evaluate({1: [1, 2, 3]}, "ap@3", relevant=twice)
+    with pytest.raises(
+        sm.InputError, match=r"^relevant, row 1, column user_id: found 7"
+    ):
+        sm.evaluate(np.eye(2), "hit@1", relevant=twice.assign(user_id=7))

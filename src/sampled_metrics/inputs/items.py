@@ -413,9 +413,9 @@ def _numbers_of(table: Table, column: str, ids: Ids | None, size: int) -> Int:
         # Column 0 of the items may be no item.
         if column == USER and size - n_different <= max(1, size // 10) and numbers.all():
             ask(
-                column,
-                f"numbers of rows from 0 are expected, and none of {n_different} is 0: are these "
-                "ids from 1? Ranks.from_scores takes the ids of rows and columns, users and items",
+                str(table.path),
+                f"{USER} holds numbers of rows, from 0, and none of {n_different} is 0: are these "
+                "ids from 1? Ranks.from_scores takes ids of rows and columns, users and items",
             )
         return numbers
     return table.places(column, ids, "an id of the scores")

@@ -414,7 +414,7 @@ def table_of(
     is_named = isinstance(data, str | Path) and Path(data).suffix not in ARRAYS
     is_given = isinstance(data, Table) or (isinstance(data, Mapping) and not sparse.issparse(data))
     if is_given or is_named or (is_table(data) and not is_wide(data)):
-        return read_table(data, noun, trec=trec)
+        return read_table(data, noun, trec=trec, name=name)
     return None
 
 
@@ -454,12 +454,13 @@ def read_table(
     trec: Trec | None = None,
     ids: Sequence[str] = (USER, ITEM, ROW),
     separator: str | None = None,
+    name: str = "data",
 ) -> Table:
     """Read a file, or take a table with `__arrow_c_stream__` or a dictionary of columns.
 
     Files are parquet if they are named so, else text, which may be compressed: with a header and
     tabs or commas, or of the format `trec`. At least one of `columns` must be present; `ids`
-    are kept as text. Errors call the table a `noun`.
+    are kept as text. Errors call the table a `noun`, and by the `name` of its argument.
     """
     if isinstance(data, Table):
         return data
@@ -473,7 +474,7 @@ def read_table(
             else:
                 read = _read_text(path, columns, trec, ids, separator)
     else:
-        path = Path("data")
+        path = Path(name)
         read = arrow_table(data, path, noun)
     table = Table.of(path, read, columns)
     expected = f"expected {noun}: some of {', '.join(columns)}"

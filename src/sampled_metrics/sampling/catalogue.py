@@ -80,7 +80,7 @@ def item_ids_of(items: Any) -> pa.Array:
     ([0, 1, 2], ['a', 'b'])
     """
     if isinstance(items, str | Path | Mapping | Table) or is_table(items):
-        return read_table(items, "items (item_id)").ids(ITEM)
+        return read_table(items, "items (item_id)", name="items").ids(ITEM)
     column = array_of("items", items)
     if column.ndim == 0:
         return pa.array(np.arange(whole_number("items", items, 1, MOST_ITEMS)))
