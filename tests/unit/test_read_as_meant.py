@@ -745,3 +745,52 @@ def test_duplicates_are_those_of_relevant():
         sm.InputError, match=r"^relevant, row 1, column user_id: found 7"
     ):
         sm.evaluate(np.eye(2), "hit@1", relevant=twice.assign(user_id=7))
+
+
+def test_columns_that_are_not_read_are_noted(tmp_path):
+    frame, held, right = ranked_lists()
+    lists = frame.assign(rank=frame["place"] + 1, title="t").drop(
+        columns=["place", "strength"]
+    )
+    held["day"] = 3
+    lists.to_csv(
+        tmp_path / "lists.csv"
+    )  # whose first column is the index, without a name
+    for data, name in (
+        (lists, "data"),
+        (tmp_path / "lists.csv", tmp_path / "lists.csv"),
+    ):
+        found = sm.evaluate(data, "hit@3", relevant=held)
+        assert values(found) == pytest.approx([right])
+        assert found.notes == [f"{name}: not read: title", "relevant: not read: day"]
+        assert "not read: title" in str(found)
+        assert "question" not in str(found)
+    compared = sm.compare(
+        {"a": lists, "b": lists.assign(x=1)}, "hit@3", relevant=held
+    )
+    assert {"a, data: not read: title", "b, data: not read: title, x"} <= {
+        *compared.notes
+    }
+    for named in (lists.drop(columns="title"), lists[["user_id", "item_id"]]):
+        found = sm.evaluate(named, "hit@3", relevant=held[["user_id", "item_id"]])
+        assert found.notes == []
+
+
+def test_unread_columns_of_every_kind_of_table():
+    ranks = pd.DataFrame({"user_id": [1, 2], "rank": [1, 4], "title": ["a", "b"]})
+    found = sm.evaluate(ranks, "rr", n_items=9)
+    assert found.notes == ["data: not read: title"]
+    counts = ranks.assign(n_candidates=9, n_better=[0, 3], n_tied=0)
+    assert sm.evaluate(counts, "rr").notes == ["data: not read: rank, title"]
+    pairs = pd.DataFrame(
+        {"user_id": 1, "score": [2.0, 1.0], "label": [1, 0], "day": 5}
+    )
+    assert sm.evaluate(pairs, "rr", complete=True).notes == ["data: not read: day"]
+    sampled = pd.DataFrame({"user_id": [1, 2], "sampled_rank": [1, 2], "n": 4})
+    found = sm.correct(sampled, "hr@1", "sampled", n_items=90, n_negatives=5)
+    assert found.notes == ["data: not read: n"]
+    lists = pd.DataFrame(
+        {"user_id": 1, "item_id": [5, 6], "score": [2.0, 1.5], "label": [0, 1]}
+    )
+    found = sm.evaluate(lists, "rr@2", relevant=lists)
+    assert found.notes == ["data: not read: label", "relevant: not read: score"]

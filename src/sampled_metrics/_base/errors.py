@@ -4,18 +4,30 @@ import inspect
 import re
 import reprlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 NO_MEMORY = "not enough memory"
+NOT_READ = "not read: "  # begins a note about columns of a table
 _MOST_OF_VALUE = 80  # characters of a value in a message
 _MOST_OF_MESSAGE = 2000
+_MOST_OF_COLUMNS = 200
 _NAMELESS = ("", "data", "ranks")  # tables that are no files
 _collections: ContextVar[tuple[list[str], ...]] = ContextVar("collections", default=())
+_tables: ContextVar[tuple[list["TableNote"], ...]] = ContextVar("tables", default=())
 _places: ContextVar[tuple[str, ...]] = ContextVar("places", default=())
+
+
+class TableNote(NamedTuple):
+    """Which columns of a table are not read, as far as is known; `unread` shrinks."""
+
+    where: str
+    names: tuple[str, ...]
+    unread: set[str]
 
 
 class InputError(ValueError):
@@ -173,10 +185,40 @@ def unasked() -> Iterator[list[str]]:
 
 @contextmanager
 def collected() -> Iterator[list[str]]:
-    """Collect the questions that are asked inside, each once."""
+    """Collect the questions that are asked inside, each once, and columns that are not read."""
     asked: list[str] = []
+    tables: list[TableNote] = []
     token = _collections.set((*_collections.get(), asked))
+    token_of_tables = _tables.set((*_tables.get(), tables))
     try:
         yield asked
+        asked += _not_read(tables)
     finally:
         _collections.reset(token)
+        _tables.reset(token_of_tables)
+
+
+def watch(argument: str, names: Sequence[str], unread: set[str]) -> None:
+    """Have the results note the columns of a table that are not read in the end.
+
+    The caller takes names out of the set `unread` as it reads them.
+    """
+    place = next(iter(_places.get()), "")
+    where = argument
+    if place not in (*_NAMELESS, argument):
+        where = f"{place}, {argument}"
+    for tables in _tables.get():
+        tables.append(TableNote(where, tuple(names), unread))
+
+
+def _not_read(tables: list[TableNote]) -> list[str]:
+    """Write the columns that no reading of a table has taken."""
+    unread: dict[tuple[str, tuple[str, ...]], set[str]] = {}
+    for table in tables:
+        key = table.where, table.names
+        unread[key] = unread.get(key, table.unread) & table.unread
+    return [
+        one_line(f"{where}: {NOT_READ}{_shortened(', '.join(columns), _MOST_OF_COLUMNS)}")
+        for (where, names), left in unread.items()
+        if (columns := [name for name in names if name in left])
+    ]

@@ -13,7 +13,7 @@ import pandas as pd
 
 from sampled_metrics._base.arguments import check_arguments, wrong_type
 from sampled_metrics._base.defaults import BUDGET
-from sampled_metrics._base.errors import collected
+from sampled_metrics._base.errors import NOT_READ, collected
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Explanation, Parts, Rows, html_of, text_of
 from sampled_metrics.metrics.measures import parse_measure
@@ -75,8 +75,8 @@ class Results(Shown, list[Result]):
     Attributes
     ----------
     notes
-        Questions about the data, which the table ends with: each names the recommender, if there
-        are several, and the argument.
+        Questions about the data, and columns that were not read, which the table ends with: each
+        names the recommender, if there are several, and the argument.
 
     Examples
     --------
@@ -110,11 +110,14 @@ class Results(Shown, list[Result]):
 
 
 def questions(notes: Sequence[str]) -> list[str]:
-    """Return a part of a page with questions, which numbers and orders depend on, or none."""
+    """Return a part of a page with questions, which numbers depend on, and unread columns."""
     if not notes:
         return []
-    lines = [f"question: {note}" for note in notes]
-    return ["\n".join(["As the data was read; whether it is right depends on:", *lines])]
+    lines = [f"question: {note}" for note in notes if NOT_READ not in note]
+    if lines:
+        lines = ["As the data was read; whether it is right depends on:", *lines]
+    lines += [f"{note}." for note in notes if NOT_READ in note]
+    return ["\n".join(lines)]
 
 
 def with_questions(function: Callable[Arguments, Found]) -> Callable[Arguments, Found]:

@@ -32,7 +32,7 @@ from sampled_metrics._base.arrays import (
     is_table,
     ordered_floats,
 )
-from sampled_metrics._base.errors import InputError, ask, shown
+from sampled_metrics._base.errors import InputError, ask, shown, watch
 from sampled_metrics._base.files import reading_as
 from sampled_metrics.inputs.roles import ITEM, KNOWN, ROLES, ROW, USER, bare_name, known_names
 
@@ -78,6 +78,7 @@ class Table:
     others: dict[str, pa.ChunkedArray] = field(default_factory=dict)  # with unknown names
     metadata: dict[bytes, bytes] = field(default_factory=dict)
     is_rating: bool = False  # whether the column `score` was called rating
+    unread: set[str] = field(default_factory=set)  # names of columns that nobody has read
 
     @classmethod
     def of(cls, path: Path, read: pa.Table, columns: Sequence[str] = KNOWN) -> Table:
@@ -97,7 +98,12 @@ class Table:
                 if bare_name(name) in ROLES[own].aliases:
                     ask(str(path), f"{own} is read, and not column {name}: which are the ids?")
         is_rating = "score" in found and bare_name(names[found.index("score")]) == "rating"
-        return cls(path, known, names, others, read.schema.metadata or {}, is_rating)
+        unread = set()
+        if names not in (RUN.columns, QRELS.columns):
+            roles = zip(names, found, strict=True)
+            unread = {name for name, own in roles if name and own not in (USER, ITEM)}
+            watch(str(path), names, unread)
+        return cls(path, known, names, others, read.schema.metadata or {}, is_rating, unread)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -179,18 +185,16 @@ class Table:
         is_other = visit != first[user]
         if is_other.any():
             row = int(np.argmax(is_other))
-            column = self.names_of(ROW)
+            column = self._names_of(ROW)[0]
             raise InputError(
                 f"user {user_ids[user[row]]} has several values of {column}; {remedy}",
                 path=self.path,
             )
 
-    def names_of(self, own: str) -> str:
+    def _names_of(self, own: str) -> list[str]:
         """Return how the table calls a column."""
         found = known_names(self.names)
-        return next(
-            (name for name, known in zip(self.names, found, strict=True) if known == own), own
-        )
+        return [name for name, known in zip(self.names, found, strict=True) if known == own]
 
     def marks(self, name: str) -> Bool:
         """Return a column of 1 or 0, or of true or false, -1 as 0."""
@@ -278,6 +282,7 @@ class Table:
     def present(self, name: str, expected: str) -> pa.ChunkedArray:
         """Return a column, or raise InputError where it is missing or a value is."""
         self.require(name)
+        self.unread.difference_update(self._names_of(name))
         column = self.columns[name]
         if column.null_count:
             row = int(np.argmax(column.is_null().to_numpy()))
