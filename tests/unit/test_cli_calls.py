@@ -216,4 +216,4 @@ def test_the_program_itself_has_no_option_but_its_version():
         ["--version"]
     ]
     named = {command.partition(" ")[0] for command in CALLS}
-    assert set(COMMANDS) == named | {"metrics"}
+    assert set(COMMANDS) == named | {"metrics", "columns"}

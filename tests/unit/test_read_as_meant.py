@@ -1,5 +1,7 @@
 """Data read as its owner means it, by values worked out by hand or by brute force."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -7,6 +9,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
+from sampled_metrics.cli import app
+from sampled_metrics.inputs.roles import ROLES, known_names
 
 
 def values(results):
@@ -753,20 +757,21 @@ def test_columns_that_are_not_read_are_noted(tmp_path):
         columns=["place", "strength"]
     )
     held["day"] = 3
-    lists.to_csv(
-        tmp_path / "lists.csv"
-    )  # whose first column is the index, without a name
-    for data, name in (
-        (lists, "data"),
-        (tmp_path / "lists.csv", tmp_path / "lists.csv"),
-    ):
+    path = tmp_path / "lists.csv"
+    lists.to_csv(path)  # whose first column is the index, without a name
+    for data, name, of in ((lists, "data", ""), (path, path, f"{path}, ")):
         found = sm.evaluate(data, "hit@3", relevant=held)
         assert values(found) == pytest.approx([right])
-        assert found.notes == [f"{name}: not read: title", "relevant: not read: day"]
-        assert "not read: title" in str(found)
+        assert found.notes == [
+            f"{name}: not read: title",
+            f"{of}relevant: not read: day",
+        ]
+        assert "title" in str(found)
         assert "question" not in str(found)
     compared = sm.compare(
-        {"a": lists, "b": lists.assign(x=1)}, "hit@3", relevant=held
+        {"a": lists, "b": lists.assign(x=1, rank=9 - lists["rank"])},
+        "hit@3",
+        relevant=held,
     )
     assert {"a, data: not read: title", "b, data: not read: title, x"} <= {
         *compared.notes
@@ -794,3 +799,14 @@ def test_unread_columns_of_every_kind_of_table():
     )
     found = sm.evaluate(lists, "rr@2", relevant=lists)
     assert found.notes == ["data: not read: label", "relevant: not read: score"]
+
+
+def test_the_command_prints_all_names(capsys):
+    app(["columns", "--format", "json"], standalone_mode=False)
+    rows = {
+        row["column"]: row["names"] for row in json.loads(capsys.readouterr().out)
+    }
+    assert rows.keys() == ROLES.keys()
+    for column, names in rows.items():
+        for name in filter(None, names.split(", ")):
+            assert known_names([name]) == [column]

@@ -1,4 +1,4 @@
-"""Commands for sampled ranks and negatives, and names of metrics."""
+"""Commands for sampled ranks and negatives, and names of metrics and of columns."""
 
 from pathlib import Path
 from textwrap import wrap
@@ -177,6 +177,38 @@ def metrics(
             named += [{"library": "", "theirs": more, "ours": ""} for more in rest]
         emit_parts([named, Explanation("\n".join(noted))], output, explain)
     else:
+        emit(rows, form, output)
+
+
+@app.command(epilog="Example: sampled-metrics columns")
+def columns(
+    explain: options.Explain = False,
+    form: options.Form = Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Print the columns of tables, and their other names.
+
+    Names may be in upper or lower case, with _, - or a blank between words; the first that a table
+    has is taken. Results name the columns that were not read.
+
+    Keys: column, names, holds.
+    """
+    from sampled_metrics._base.text import Explanation
+    from sampled_metrics.inputs.roles import ROLES
+
+    if form is Format.TABLE:
+        named = []
+        for name, role in ROLES.items():
+            first, *rest = wrap(", ".join(role.aliases), LONGEST) or [""]
+            named.append({"column": name, "other names": first})
+            named += [{"column": "", "other names": more} for more in rest]
+        held = "\n".join(f"{name}: {role.holds}." for name, role in ROLES.items())
+        emit_parts([named, Explanation(held)], output, explain)
+    else:
+        rows = [
+            {"column": name, "names": ", ".join(role.aliases), "holds": role.holds}
+            for name, role in ROLES.items()
+        ]
         emit(rows, form, output)
 
 
