@@ -810,3 +810,20 @@ def test_the_command_prints_all_names(capsys):
     for column, names in rows.items():
         for name in filter(None, names.split(", ")):
             assert known_names([name]) == [column]
+
+
+def test_scores_of_one_user_are_a_row():
+    scores, held = np.array([0.2, 0.9, 0.5]), np.array([1, 0, 1])
+    with pytest.raises(sm.InputError, match="one user"):
+        sm.evaluate(scores, "precision@2", relevant=held)
+    found = sm.evaluate(scores[None], "precision@2", relevant=held[None])
+    assert values(found) == [0.5]
+
+
+def test_arrays_of_ids_beside_a_catalogue():
+    held, seen = np.array([[4], [0]]), np.array([[3, 2], [1, 3]])
+    for given in ((held, seen.tolist()), (held.tolist(), seen)):
+        with pytest.raises(sm.InputError, match="csr_array"):
+            sm.negatives(*given, 2)
+    drawn = sm.negatives(held.tolist(), seen.tolist(), 2, items=5)
+    assert drawn.groupby("user_id")["item_id"].agg(set).tolist() == [{0, 1}, {2, 4}]

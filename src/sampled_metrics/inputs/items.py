@@ -206,6 +206,12 @@ def items_by_id(given: object, name: str, min_relevance: float = 0.0) -> Items:
 
 def _by_column(given: object, name: str) -> Items:
     """Return items of the rows of a matrix, or columns of users, with their numbers as ids."""
+    array = given if isinstance(given, np.ndarray) and given.ndim == 2 else np.zeros(0)
+    if array.dtype.kind in "iu" and not np.isin(array, (-1, 0, 1)).all():
+        raise InputError(
+            f"{name}: found an array of shape {array.shape} with numbers other than 0 and 1; "
+            f"as ids give lists, without -1, of each user; {_MARKS}"
+        )
     items = items_of_arrays(given, name)
     largest = int(items.item.max(initial=-1))
     if largest >= _LARGEST_ID:
@@ -272,23 +278,19 @@ def items_beside_lists(
     user, user_ids = encoded(owner)
     item, item_ids = encoded(ids)
     if name == RELEVANT:
-        _require_once(owner, item, name, ids, f"ids beside lists, -1 or None for none; {_MARKS}")
+        _require_once(owner, item, ids)
     return _with_ids(user, item, user_ids, item_ids, None, name, n_rows)
 
 
-def _require_once(
-    owner: Int,
-    item: Int | Codes,
-    name: str,
-    ids: Ids | None = None,
-    expected: str = "columns; leave out what fills short lists",
-) -> None:
-    """Raise InputError for an item that is twice in a row."""
-    pairs = pairs_of(owner, item, int(item.max(initial=0)) + 1)
-    if (item >= 0).all() and distinct(pairs).size < pairs.size:
-        again = first_duplicate(pairs) or 0
-        problem = f"found {item[again] if ids is None else ids[again]} twice; expected {expected}"
-        raise InputError(f"{problem}", row=int(owner[again]) + 1, column=name)
+def _require_once(owner: Int, item: Codes, ids: Ids) -> None:
+    """Raise InputError for an id that is twice in a row."""
+    again = first_duplicate(owner, item)
+    if again is not None:
+        raise InputError(
+            f"{RELEVANT} item {ids[again]} is twice; expected ids beside lists, each once, and -1 "
+            f"or None for none; {_MARKS}",
+            row=int(owner[again]) + 1,
+        )
 
 
 def _ids_by_row(given: Any, name: str) -> tuple[Int, Ids, int]:
@@ -685,8 +687,6 @@ def _of_lists(lists: Sequence[Any], name: str, shape: Shape | None) -> Items:
     items = pd.Series(lists, dtype=object).explode().dropna()
     owner = items.index.to_numpy()
     item = integers(name, items.to_list(), is_column=True)
-    if name == RELEVANT:
-        _require_once(owner, item, name)
     if shape is None and may_be_matrix(lists):
         first = item[np.diff(owner, prepend=-1) > 0]
         if (first[1:] >= first[:-1]).all() and np.unique(item).size > _MOST_GRADES:
