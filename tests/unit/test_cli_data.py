@@ -10,12 +10,8 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.data.split import load_split
 from sampled_metrics_study.exact import exact_table, write_exact
 from sampled_metrics_study.settings import ExactSettings
-from tests.conftest import (
-    as_ratings,
-    run_script,
-    synthetic_interactions,
-    write_archive,
-)
+from tests.conftest import run_script, write_archive
+from tests.interactions import as_ratings, synthetic_interactions
 
 TABLE = "user,item,rating,when\nann,x,5,7\nann,y,2,8\nbob,x,4,5\nann,z,4,9\nbob,z,3,6\nbob,z,5,4\n"
 MINE = {"format": "table", "name": "mine", "columns": {"timestamp": "when"}}

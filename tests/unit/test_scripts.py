@@ -19,12 +19,8 @@ from sampled_metrics_study.data.archive import UnreachableError
 from sampled_metrics_study.data.movielens import CATALOGUE
 from sampled_metrics_study.page.contents import provenance
 from sampled_metrics_study.steps import refuse_edited, step
-from tests.conftest import (
-    as_ratings,
-    run_script,
-    synthetic_interactions,
-    write_archive,
-)
+from tests.conftest import run_script, write_archive
+from tests.interactions import as_ratings, synthetic_interactions
 
 
 @pytest.fixture(autouse=True)
