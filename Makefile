@@ -61,7 +61,7 @@ verify: ## does the study of your copy of MovieLens 1M give the published result
 	  > results/verify.log 2>&1 || { tail -n 20 results/verify.log; exit 1; }
 	@python -m sampled_metrics_study.reference verify results/verify results/reference
 
-test: $(INSTALLED) ## style, types and 5,000 tests, in three minutes
+test: $(INSTALLED) ## style, types and 6,000 tests, in three minutes
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types
 	pytest -m "not long"
 
