@@ -11,8 +11,8 @@ test-long: $(INSTALLED)
 test-robustness: $(INSTALLED)
 	python -m tests.robustness
 
-# The library's tests that need nothing of the study, and of these the ones that read no other file of the repository.
-OF_THE_STUDY := sampled_metrics_study|(from|import) (benchmarks|tests\.[^cu]|yaml)|def script
+# The library's tests that need nothing of the study or of the documents, and of these the ones that read no other file of the repository.
+OF_THE_STUDY := sampled_metrics_study|(from|import) (benchmarks|tests\.[^cu]|yaml)|def script|CONTRIBUTING
 LIBRARY_TESTS = $$(grep -LE '$(OF_THE_STUDY)' tests/unit/test_*.py tests/contract/test_*.py)
 ALONE = $$(grep -LE '$(OF_THE_STUDY)|ROOT' tests/unit/test_*.py tests/contract/test_*.py)
 

@@ -351,13 +351,17 @@ def test_a_column_of_ids_is_no_part_of_a_vector():
     assert ranks.best_rank.tolist() == [1, 1]
 
 
+@pytest.mark.filterwarnings("ignore:seen")
 def test_ids_from_1_beside_rows_from_0():
-    vectors = np.array([[1.0, 0.0], [0.0, 1.0]]), np.eye(3, 2)
-    relevant = pd.DataFrame({"user_id": [1], "item_id": [2]})
+    """Users 1 to 12 of whom each has the item of the same number; user 12 has none to test."""
+    vectors = np.eye(12), np.eye(13, 12)
+    ids = np.arange(1, 12)
+    relevant = pd.DataFrame({"user_id": ids, "item_id": ids})
     with pytest.warns(sm.InputWarning, match="from 1"):
         sm.evaluate(vectors, "hit@1", relevant=relevant)
-    ranks = sm.Ranks.from_factors(*vectors, relevant, users=[1, 2], items=[1, 2, 3])
-    assert ranks.best_rank.tolist() == [2]
+    users, items = np.arange(1, 13), np.arange(1, 14)
+    ranks = sm.Ranks.from_factors(*vectors, relevant, users=users, items=items)
+    assert ranks.best_rank.tolist() == [1] * 11
 
 
 LISTS = pd.DataFrame(

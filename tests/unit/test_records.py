@@ -18,6 +18,7 @@ NO_RESULTS = {
     "Estimator",
     "Measure",
     "Metric",
+    "Problem",
     "Reduced",
 }
 

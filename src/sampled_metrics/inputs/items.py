@@ -62,7 +62,7 @@ _JOINTS = r"[\s,;|/+_:'\"\[\]()-]+"  # between ids in one cell
 _SOME = 1000  # ids that are looked at
 _YES_AND_NO = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
 _MOST_GRADES = 10  # different numbers; more are no grades
-_SEVERAL_USERS = 10  # fewer may have an item in common by chance
+_SEVERAL_USERS = 10  # fewer may have an item in common, or lack row 0, by chance
 _NEARLY_ALL = 0.9  # share of users
 _LEAST_COLUMNS = 3  # items; of two, 0 and 1 in a row are marks
 _MOST_ITERATIONS = 10  # different second columns of qrels
@@ -412,8 +412,9 @@ def _numbers_of(table: Table, column: str, ids: Ids | None, size: int) -> Int:
         expected = "numbers of rows or columns of the scores, from 0"
         numbers = table.whole(column, 0, size - 1, expected)
         n_different = distinct(numbers).size
+        is_nearly_all = n_different >= _SEVERAL_USERS and size - n_different <= max(1, size // 10)
         # Column 0 of the items may be no item.
-        if column == USER and size - n_different <= max(1, size // 10) and numbers.all():
+        if column == USER and is_nearly_all and numbers.all():
             ask(
                 str(table.path),
                 f"{USER} holds numbers of rows, from 0, and none of {n_different} is 0: are these "
