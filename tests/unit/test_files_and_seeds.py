@@ -110,37 +110,6 @@ def test_a_full_disk_is_one_line_with_the_path(tmp_path, monkeypatch, refused):
 BARE = {name: value for name, value in os.environ.items() if "PYTHON" not in name}
 
 
-@pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}])
-@pytest.mark.parametrize(
-    "words",
-    [
-        "metrics --format csv",
-        "metrics --format json",
-        "metrics",
-        "--help",
-        "correct --help",
-        "--version",
-        "",
-    ],
-)
-def test_a_full_standard_output_is_one_line(words, unbuffered):
-    command = [sys.executable, "-m", "sampled_metrics", *words.split()]
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            command,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            env=BARE | unbuffered,
-        )
-    assert done.returncode == 2
-    assert (
-        done.stderr
-        == "standard output: cannot be written (No space left on device)\n"
-    )
-
-
 PRINTED = """
 import sys
 from sampled_metrics_study.program import program
@@ -148,14 +117,32 @@ with program():
     print("a line")
     sys.exit(1)
 """
+OF_THE_STUDY = ["-c", PRINTED]
 
 
 @pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}])
-def test_a_full_standard_output_of_a_program_of_the_study(unbuffered):
-    command = [sys.executable, "-c", PRINTED]
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            ["-m", "sampled_metrics", *words.split()]
+            for words in (
+                "metrics --format csv",
+                "metrics --format json",
+                "metrics",
+                "--help",
+                "correct --help",
+                "--version",
+                "",
+            )
+        ),
+        OF_THE_STUDY,
+    ],
+)
+def test_a_full_standard_output_is_one_line(command, unbuffered):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            command,
+            [sys.executable, *command],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -178,7 +165,7 @@ def test_each_program_of_the_study_checks_its_standard_output(script):
 
 @pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}])
 @pytest.mark.parametrize(
-    "command", [["-m", "sampled_metrics", "metrics"], ["-c", PRINTED]]
+    "command", [["-m", "sampled_metrics", "metrics"], OF_THE_STUDY]
 )
 def test_a_reader_who_has_left_is_no_error(command, unbuffered):
     read, write = os.pipe()
