@@ -196,7 +196,7 @@ def _is_enough(measures: list[Measure], ties: str, ranks: Ranks) -> bool:
     n_items = int(ranks.n_relevant.sum())
     n_tied = int(np.count_nonzero(ranks.n_tied))
     n_cut = n_items - ranks.n_tied.size
-    if n_tied == 0 or not _are_many(n_tied + n_cut, n_items):
+    if n_tied == 0 or not are_many(n_tied + n_cut, n_items):
         return True
     known = {measure: exact_values(measure, ranks, ties) for measure in measures}
     return not _ends(ranks, known)
@@ -408,7 +408,7 @@ def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
     n_tied = int(np.count_nonzero(ranks.n_tied))
     n_items = ranks.n_tied.size
     # Ties of most of 50 users do not happen by chance.
-    if len(ranks) < 50 or not _are_many(n_tied, n_items):
+    if len(ranks) < 50 or not are_many(n_tied, n_items):
         return
     ends = _ends(ranks, known)
     if ends:
@@ -420,7 +420,8 @@ def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
         )
 
 
-def _are_many(n_tied: int, n_items: int) -> bool:
+def are_many(n_tied: int, n_items: int) -> bool:
+    """Return whether more items are tied than half of all, and than chance adds to that."""
     return n_tied > n_items / 2.0 + np.sqrt(n_items)
 
 
