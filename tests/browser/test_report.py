@@ -188,20 +188,6 @@ def test_figures_are_saved_as_they_are_drawn(browser, report, tmp_path, kind, he
     page.context.close()
 
 
-def test_one_item_starts_at_a_tenth_of_the_candidates(browser, report):
-    found = Opened(browser.new_context(), report)
-    page = found.page
-    candidates = page.evaluate("total")
-    assert f"{candidates:,}" in page.inner_text("#item > p")
-    assert page.input_value("#r") == str(round(candidates / 10))
-    assert "r=" not in page.evaluate("location.hash")
-    page.fill("#r", "7")
-    page.press("#r", "Enter")
-    page.reload()
-    assert page.input_value("#r") == "7"
-    page.context.close()
-
-
 def test_page_of_ones_own_sampled_ranks(browser, tmp_path):
     samples = {}
     for name in "XYZ":
@@ -288,7 +274,7 @@ def test_opened_tables_fit_a_phone(browser, report):
     found.page.context.close()
 
 
-def test_nothing_moves_and_few_stops_lead_to_the_evidence(browser, report):
+def test_nothing_moves_and_few_stops_lead_to_the_tables(browser, report):
     found = Opened(
         browser.new_context(viewport={"width": 1280, "height": 900}), report
     )
@@ -296,10 +282,10 @@ def test_nothing_moves_and_few_stops_lead_to_the_evidence(browser, report):
       done(list.getEntries().map(({ value }) => value)))
       .observe({ type: "layout-shift", buffered: true }) ?? setTimeout(() => done([]), 300))"""
     assert sum(found.page.evaluate(shifts)) < 0.001
-    reached = "document.activeElement.closest('#evidence') !== null"
+    reached = "document.activeElement.closest('#tables') !== null"
     stops = [
         found.page.keyboard.press("Tab") or found.page.evaluate(reached)
-        for _ in range(40)
+        for _ in range(20)
     ]
     assert any(stops)
     pages = found.page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n")
@@ -311,8 +297,8 @@ def test_without_javascript_the_result_and_the_evidence_stand(browser, report):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())
-    page.click("#guess summary")
-    assert "X is last of 3" in page.inner_text("#guess")
+    assert "X looks best of three" in page.inner_text("#result")
+    assert "204 published numbers" in page.inner_text("#result")
     assert page.inner_text("#headline").startswith("You asked for Recall@10.")
     assert page.inner_text("#verdict").startswith("0 of 2 decided orders are right")
     assert (
@@ -324,6 +310,35 @@ def test_without_javascript_the_result_and_the_evidence_stand(browser, report):
     assert page.locator(".drawing svg").count() == 8
     assert page.locator(".controls:visible, .download:visible").count() == 0
     context.close()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "sign"),
+    [("exact", "="), ("within-noise", "≈"), ("explained", "∼")],
+)
+def test_cells_show_the_sign_of_their_verdict_and_ours_is_larger(
+    opened, verdict, sign
+):
+    """As the browser computes it, whatever rules there are."""
+    cell = opened.page.locator(f".cells td.{verdict} button").first
+    shown = "(button) => getComputedStyle(button, '::before').content"
+    assert sign in cell.evaluate(shown)
+    size = "(node) => parseFloat(getComputedStyle(node).fontSize)"
+    assert cell.evaluate(size) > cell.locator("small").evaluate(size)
+
+
+def test_the_page_opens_with_the_result_and_the_reproduction_comes_first(fresh):
+    fresh.show(1280, 800)
+    order = fresh.page.locator("main > section").evaluate_all(
+        "(all) => all.map(({ id }) => id)"
+    )
+    assert order == ["result", "tables", "figures", "lens", "leaders", "paper",
+                     "evidence", "cite"]  # fmt: skip
+    for name in ("#result-head", ".lead", ".slope"):
+        box = fresh.page.locator(name).bounding_box()
+        assert box["y"] + box["height"] <= 800
+    closed = fresh.page.locator("#tables details, #figures details")
+    assert closed.count() == 0
 
 
 def test_nothing_is_wrong_for_assistive_technology(fresh):

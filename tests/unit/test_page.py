@@ -159,11 +159,12 @@ def test_every_figure_and_download_is_there(document):
     tables = ["exact", "table4"]
     assert {f"{name}.csv" for name in (*figures, *tables)} < downloads.keys()
     for name, packed in downloads.items():
-        folder = "figures" if name.partition(".")[0] in figures else "tables"
-        assert (
-            gzip.decompress(base64.b64decode(packed))
-            == (REFERENCE / folder / name).read_bytes()
-        )
+        (path,) = [
+            path
+            for folder in ("", "figures", "tables")
+            if (path := REFERENCE / folder / name).is_file()
+        ]
+        assert gzip.decompress(base64.b64decode(packed)) == path.read_bytes()
     assert sum(attrs.get("class") == "drawing" for _, attrs in document.elements) == 8
 
 
@@ -429,11 +430,9 @@ def test_readings_of_the_paper_follow_a_changed_audit(content, tmp_path, monkeyp
     audit = tmp_path / "audit.csv"
     audit.write_text("\n".join([header, *rows, ""]))
     changed = collect(**sources(audit=audit))
-    ((topic, agreeing, lines),) = changed["audit"]
-    assert (topic, agreeing) == ("A topic", ["first reading"])
-    assert lines[1] == ["second reading", "NDCG of Y", "4.700", "4.59", "no"]
+    assert changed["audit"] == [("A topic", "first reading")]
     page = render(changed)
-    assert "second reading" in page
+    assert "first reading" in page
     assert "tie_break: ncf" not in page
 
 

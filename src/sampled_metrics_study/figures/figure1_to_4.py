@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Float, geometric_sizes, one_thread
@@ -23,6 +24,7 @@ from sampled_metrics_study.figures.style import (
     curves,
     linear_axis,
     log_axis,
+    looks,
     name_ends,
     panels,
     write,
@@ -70,6 +72,8 @@ def draw_metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
         axes.set(xlabel="Rank", ylim=(-0.03, 1.04))
         linear_axis(axes, end)
     name_ends(top.get_lines())
+    write(whole, 0.56, 0.66, "AUC", color=INK)
+    write(whole, 0.22, 0.24, "NDCG", color=INK)  # AP and Recall@10 are both near 0
     whole.set_title("All ranks")
     top.set_title(f"First {first:,}")
 
@@ -92,12 +96,10 @@ def draw_toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
         {"color": color, "linestyle": dashes} for color, dashes in zip(TOYS, DASHES, strict=False)
     ]
     grid = _by_metric(figure, table, "recommender", "n_negatives", styles, top=0.36)
-    _legend(figure, grid[0, 0], handlelength=1.1, columnspacing=0.9, handletextpad=0.4)
     for axes in grid.flat:
-        axes.axvline(99, color=GREY, **DOTTED)
+        axes.axvline(99, color=GREY, label="m of Table 2", **DOTTED)
         log_axis(axes.xaxis, 1, 1 + table["n_negatives"].max())
-        if axes.get_title("left") == "AUC":
-            axes.text(130, 0.02, "m of Table 2", color=GREY)
+    _legend(figure, grid[0, 0], handlelength=1.1, columnspacing=0.9, handletextpad=0.4)
     for axes in grid[-1]:
         axes.set_xlabel("Negatives m, of n = 10,000")
 
@@ -132,11 +134,12 @@ def expected_values(
 
 def draw_sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 3: expected sampled metrics at each true rank, beside the exact metric."""
+    dashes_of_sizes = [DASHES[3], DASHES[2], DASHES[1], (0, (5, 1, 1, 1, 1, 1))]
     styles: list[dict[str, Any]] = [
         {"color": color, "linestyle": dashes}
-        for color, dashes in zip(SHADES, DASHES[::-1], strict=True)
+        for color, dashes in zip(SHADES, dashes_of_sizes, strict=True)
     ]
-    styles.append({"color": INK, "linestyle": (0, (1, 0.6)), "linewidth": 1.8, "zorder": 1.5})
+    styles.append({"color": INK, "linewidth": 1.6, "zorder": 1.5})
     labels = table["curve"].str.replace("1000", "1,000").str.lower()
     grid = _by_metric(figure, table.assign(curve=labels), "curve", "rank", styles, right=0.62)
     for axes in grid.flat:
@@ -172,44 +175,62 @@ def corrected_ap() -> pd.DataFrame:
 def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 4: corrected AP at each sampled rank, and its expectation at each true rank.
 
-    One row per correction, beside the uncorrected metric and the exact one. Each row has the scale
-    of its correction, which is otherwise too small to be seen; other curves may begin above.
+    The first row has all corrections on one scale, as the paper's figure. Below it each correction
+    has a row and a scale of its own, in the same colour; other curves may begin above it.
     """
     names = [name for name in table["curve"].unique() if name not in (SAMPLED, EXACT)]
-    styles = [
-        {"color": LIGHT, "linewidth": 0.8, "linestyle": DASHES[1], "label": "uncorrected"},
-        {"color": "C0", "label": "corrected"},
-        {"color": INK, "linestyle": DASHES[2], "label": "exact"},
-    ]
+    uncorrected: dict[str, Any] = {
+        "color": LIGHT,
+        "linewidth": 0.8,
+        "linestyle": DASHES[1],
+        "label": "uncorrected",
+    }
+    exact: dict[str, Any] = {"color": INK, "linestyle": DASHES[2], "label": "exact", "zorder": 3}
+    looks_of_names = dict(zip(names, looks(len(names)), strict=True))
+    height = 0.56
     grid = panels(
         figure,
-        len(names),
+        len(names) + 1,
         2,
-        0.56,
+        height,
+        first_height=2.2 * height,
         left=0.46,
         top=0.36,
         below=0.14,
         beside=0.3,
-        ylabel="Average precision, a scale for each row",
+        ylabel="Average precision",
         sharex="col",
         sharey="row",
     )
     for column, (panel, rows) in zip(grid.T, groups(table, "panel"), strict=True):
-        for axes, name in zip(column, names, strict=True):
-            beside = rows[rows["curve"].isin([SAMPLED, name, EXACT])]
-            curves(axes, beside, "curve", "rank", styles)
-            if panel == "sampled rank":  # which is a whole number
-                for line in axes.get_lines():
-                    line.set_drawstyle("steps-mid")
+        styles = {SAMPLED: uncorrected, EXACT: exact, **looks_of_names}
+        _corrections(column[0], rows, styles)
+        for axes, name in zip(column[1:], names, strict=True):
+            style = looks_of_names[name] | {"linestyle": "-"}
+            _corrections(axes, rows, {SAMPLED: uncorrected, name: style, EXACT: exact})
+        if panel == "sampled rank":  # a whole number
+            for line in (line for axes in column for line in axes.get_lines()):
+                line.set_drawstyle("steps-mid")
+        for axes in column:
             axes.tick_params(bottom=axes is column[-1])
         log_axis(column[0].xaxis, 1, rows["rank"].max())
         column[-1].set_xlabel(panel.capitalize())
-    for axes, name in zip(grid[:, 0], names, strict=True):
-        write(axes, 1, 1, name, color="C0", ha="right")
+    for axes, name in zip(grid[1:, 0], names, strict=True):
+        write(axes, 1, 1, name, color=looks_of_names[name]["color"], ha="right")
         _scale(axes, table.loc[table["curve"] == name, "value"])
+    grid[0, 0].set(ylim=(-0.55, 1.05), yticks=[-0.5, 0, 0.5, 1])
+    write(grid[0, 0], 1, 0.22, "all corrections,\ncolours as below", ha="right")
     grid[0, 0].set_title("Estimate")
     grid[0, 1].set_title("Expected estimate")
-    _legend(figure, grid[0, 1], columnspacing=1)
+    handles = [Line2D([], [], **style) for style in (uncorrected, exact)]
+    figure.legend(handles=handles, loc="upper right", ncols=2, columnspacing=1)
+
+
+def _corrections(axes: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:
+    """Draw the curves that have a style, in the order of the styles."""
+    present = [name for name in styles if (rows["curve"] == name).any()]
+    for name in present:
+        curves(axes, rows[rows["curve"] == name], "curve", "rank", [styles[name]])
 
 
 def _by_metric(
@@ -236,11 +257,26 @@ def _legend(figure: Figure, axes: Axes, **style: Any) -> None:
 
 
 def _scale(axes: Axes, values: "pd.Series[float]") -> None:
-    """Set a y axis to the range of some values, with a tick at 0 and one at the next unit."""
+    """Set a y axis to the range of some values, with ticks at 0 and at a round number.
+
+    If the lowest value is a tenth of the highest below 0, the ticks are on both sides of 0, as far
+    away as the lowest value.
+    """
     low = min(values.min(), 0.0)
     high = values.max()
-    size = high - low
-    unit = 10.0 ** np.floor(np.log10(high))
-    largest = unit * np.floor(high / unit + 1e-9)
-    axes.set(ylim=(low - 0.1 * size, high + 0.3 * size), yticks=[0, largest])
+    if low < -0.1 * high:
+        tick = _round_down(-low)
+        ticks = [-tick, 0.0, tick]
+    else:
+        tick = _round_down(high)
+        ticks = [0.0, tick]
+    high = max(high, tick)
+    margin = 0.08 * (high - low)
+    axes.set(ylim=(low - margin, high + margin), yticks=ticks)
     axes.yaxis.set_major_formatter("{x:g}")
+
+
+def _round_down(number: float) -> float:
+    """Round down to 1, 2, 4 or 5 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(number))
+    return float(power * max(factor for factor in (1, 2, 4, 5) if factor * power <= 1.001 * number))

@@ -13,11 +13,10 @@ from matplotlib.lines import Line2D
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.figures.style import (
-    DOTTED,
+    DASHES,
     GREY,
     LIGHT,
     linear_axis,
-    log_axis,
     panels,
     shown,
     write,
@@ -27,11 +26,8 @@ from sampled_metrics_study.tables import groups
 BUCKET = 100  # ranks in the worst bin of Figure 5
 TIES_MATTER = 1  # candidates tied with the held-out item, on average over users
 BACKGROUND: dict[str, Any] = {"color": LIGHT, "linewidth": 0.5}
-LAST: dict[str, Any] = {**DOTTED, "linewidth": 0.9, "zorder": 3}
-OWN: dict[Any, dict[str, Any]] = {  # by order of ties
-    "random": {"linewidth": 1.2, "zorder": 2},
-    "pessimistic": LAST,
-}
+FRONT: dict[str, Any] = {"linewidth": 1.2, "zorder": 3}
+RANDOM_ORDER: dict[str, Any] = {"linewidth": 0.7, "linestyle": DASHES[2], "zorder": 2}
 
 
 def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
@@ -101,14 +97,16 @@ def users_by_bucket(ranks: Ranks, edges: Int | Sequence[int], ties: str) -> Floa
 def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 5: users by predicted rank, over all ranks and over the top ones.
 
-    One row per recommender, with the rest in grey behind it. Ties are in random order; a dotted
-    line shows them ranked last, where this differs. Bins may differ by one rank, so users are
-    scaled to the widest.
+    One row per recommender, with the rest in grey behind it. Tied items rank before the held-out
+    item, as in the paper's numbers; where a random order differs, it is a thin line. Bins may
+    differ by one rank, so users are scaled to the widest.
     """
     names = table["recommender"].unique()
     width = 1 + table["last_rank"] - table["first_rank"]
     widest = width.groupby(table["panel"]).transform("max")
     table = table.assign(width=width, height=table["users"] * widest / width)
+    has_last = table[table["ties"] == "pessimistic"]["recommender"].unique()
+    table["is_thin"] = (table["ties"] == "random") & table["recommender"].isin(has_last)
     grid = panels(
         figure,
         len(names),
@@ -122,8 +120,16 @@ def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         sharey="col",
     )
     for column, (_, rows) in zip(grid.T, groups(table, "panel"), strict=True):
+        thin = rows[rows["is_thin"]]
+        thick = rows[~rows["is_thin"]]
         for i, name in enumerate(names):
-            _outlines(column[i], rows, name, f"C{i % 8}")
+            color = f"C{i % 8}"
+            for other, points in thick.groupby("recommender"):
+                style = FRONT | {"color": color} if other == name else BACKGROUND
+                _outline(column[i], points, style)
+            if name in has_last:
+                points = thin[thin["recommender"] == name]
+                _outline(column[i], points, RANDOM_ORDER | {"color": color})
         last = rows["last_rank"].max()
         linear_axis(column[0], last)
         most = rows["width"].max()
@@ -131,31 +137,45 @@ def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         column[0].set_xlim(1 - half, last + half)
         column[-1].set_xlabel("Predicted rank")
         column[0].set_title("Users per rank" if most == 1 else f"Users per {most} ranks")
-    log_axis(grid[0, 0].yaxis, 0.8, 4 * table["users"].max())
+    _log_axis_from_zero(grid[0, 0], 4 * table["users"].max())
     grid[0, 1].set_ylim(0, None)
-    ranked_last = table[table["ties"] == "pessimistic"]
-    last_bins = ranked_last[ranked_last["panel"] == "all"].groupby("recommender").tail(1)
-    for i, name in enumerate(names):
-        style = {"color": f"C{i % 8}", "ha": "right"}
-        write(grid[i, 1], 0.93, 0.99, shown(name, 16), **style)
-        for worst in last_bins[last_bins["recommender"] == name].itertuples():
-            words = f"{worst.users:,.0f} in the last {worst.width}\nif ties rank last"
-            write(grid[i, 0], 0.86, 0.99, words, **style)  # beside the last ranks
+    _name_rows(grid, table)
     handles = []
     if len(names) > 1:
         handles.append(Line2D([], [], label="other recommenders", **BACKGROUND))
-    if len(ranked_last):
-        handles.append(Line2D([], [], label="ties ranked last", color=GREY, **LAST))
+    if len(has_last):
+        label = "ties in random order, not last"
+        handles.append(Line2D([], [], label=label, color=GREY, **RANDOM_ORDER))
     figure.legend(handles=handles, loc="upper right", ncols=2, columnspacing=1)
 
 
-def _outlines(axes: Axes, rows: pd.DataFrame, name: str, color: str) -> None:
-    """Draw the bins of a recommender in front of all bins."""
-    is_own = rows["recommender"] == name
-    kept = rows[is_own | (rows["ties"] == "random")]
-    for (other, ties), points in kept.groupby(["recommender", "ties"]):
-        style = BACKGROUND
-        if other == name:
-            style = OWN[ties] | {"color": color}
-        edges = np.append(points["first_rank"], rows["last_rank"].max() + 1) - 0.5
-        axes.stairs(points["height"], edges, baseline=None, **style)
+def _name_rows(grid: Any, table: pd.DataFrame) -> None:
+    """Write the name of each recommender in its panels, and how many users are in its last bin.
+
+    The number is written where tied items rank before the held-out item.
+    """
+    is_last = (table["panel"] == "all") & (table["ties"] == "pessimistic")
+    last_bins = table[is_last].groupby("recommender").tail(1).set_index("recommender")
+    for i, name in enumerate(table["recommender"].unique()):
+        style = {"color": f"C{i % 8}", "ha": "right"}
+        text = shown(name, 16)
+        write(grid[i, 1], 0.97, 0.99, text, **style)
+        if name in last_bins.index:
+            worst = last_bins.loc[name]
+            text += f"\n{worst['users']:,.0f} in the last {worst['width']}"
+        write(grid[i, 0], 0.87, 0.99, text, **style)  # beside the last ranks
+
+
+def _outline(axes: Axes, points: pd.DataFrame, style: dict[str, Any]) -> None:
+    """Draw bins as steps."""
+    edges = np.append(points["first_rank"], points["last_rank"].max() + 1) - 0.5
+    axes.stairs(points["height"], edges, baseline=None, **style)
+
+
+def _log_axis_from_zero(axes: Axes, high: float) -> None:
+    """Set a y axis that is linear from 0 to 1 and logarithmic above."""
+    powers = 10 ** np.arange(np.log10(high))
+    axes.set_yscale("symlog", linthresh=1, linscale=0.6)
+    axes.set(ylim=(-0.08, high), yticks=[0, *powers])
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.minorticks_off()

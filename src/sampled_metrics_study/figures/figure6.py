@@ -27,8 +27,9 @@ from sampled_metrics_study.experiment import (
     matrix_of,
 )
 from sampled_metrics_study.figures.style import (
-    DOTTED,
+    GREY,
     INK,
+    apart,
     curves,
     log_axis,
     looks,
@@ -58,6 +59,9 @@ RING: dict[str, Any] = {
     "zorder": 4,
 }
 MOST_PAIRS = 6  # that Figure 6 lists in words
+MOST_NAMES = 4  # on curves; more would cover them
+# From where on the paper says that X and Y are in the right order (section 7, and its Figure 6).
+PUBLISHED = {"Sampled": 1000, "BV 0.1": 60}
 
 
 @one_thread()
@@ -71,7 +75,8 @@ def recall_against_samples(
     smallest m from which on a pair is ordered as by the exact metric, 10 if it is at all m, and the
     estimate of its first recommender there; `sure`, the same for the first pair and 95 % of single
     evaluations; `exact`, the exact metric, with all candidates as negatives. `band` is a file of
-    further rows, the lowest and highest curves over random starts.
+    further rows for the paper's recommenders, the lowest and highest curves over random starts.
+    With it, `published` is the paper's m for the first pair.
     """
     sizes = sample_sizes(records)
     exact = {name: 100.0 * values(RECALL, ranks).mean() for name, ranks in records.items()}
@@ -96,7 +101,12 @@ def recall_against_samples(
         rows.append(("exact", name, EXACT, others, exact[name]))
     recall = pd.DataFrame(rows, columns=CURVES)
     if band is not None:
-        recall = pd.concat([recall, read_table(band, CURVES)])
+        published = [
+            ("published", " vs ".join(pairs[0]), label, m, at(pairs[0][0], e, m).mean)
+            for e, (label, m) in enumerate(PUBLISHED.items())
+        ]
+        parts = [recall, pd.DataFrame(published, columns=CURVES), read_table(band, CURVES)]
+        recall = pd.concat(parts)
     return recall
 
 
@@ -175,8 +185,8 @@ def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:
 def draw_recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 6: expected Recall@10 against m, and the m from which on pairs are in the right order.
 
-    Dotted lines and the numbers at their ends are exact values; the band of a recommender is the
-    range over its random starts.
+    Exact values are marks at the right edge. Where the table has them, a band is the range of a
+    recommender over its random starts, and a triangle on the axis the paper's m.
     """
     parts = dict(groups(table, "estimator"))
     exact = parts.pop(EXACT).set_index("recommender")["value"].to_dict()
@@ -189,12 +199,18 @@ def draw_recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
         first = rows["n_negatives"].min()
         rings = rows[(rows["kind"] == "ordered") & (rows["n_negatives"] > first)]
         axes.plot(rings["n_negatives"], rings["value"], **RING)
-        words = _words_of_orders(rows, first)
+        for m in rows.loc[rows["kind"] == "published", "n_negatives"]:
+            axes.plot(m, 0, color=GREY, marker="^", markersize=4, clip_on=False, zorder=4)
+            place = {"xytext": (-4, 1.5), "textcoords": "offset points", "ha": "right"}
+            axes.annotate(f"paper: {m:,}", (m, 0), color=GREY, **place)
+        text = _orders_as_text(rows, first)
         if estimator == SAMPLED:  # whose curves fall
-            write(axes, 0.99, 0.97, words, ha="right")
+            write(axes, 0.99, 0.97, text, ha="right")
             axes.set_title("Uncorrected")
         else:
-            write(axes, 0.99, 0.03, words, ha="right", va="bottom")
+            if (rows["kind"] == "lowest").any():
+                text += "\nBand: random starts"
+            write(axes, 0.99, 0.03, text, ha="right", va="bottom")
             axes.set_title(f"Corrected by {estimator}")
     grid[-1].set_xlabel("Negatives m")
 
@@ -204,34 +220,69 @@ def _expected_recall(
 ) -> None:
     """Draw curves of recommenders by one estimator, and their exact values with texts `ends`."""
     styles = looks(len(exact))
-    drawn = rows[rows["kind"] == "curve"]
-    curves(axes, drawn, "recommender", "n_negatives", styles, marker=".", clip_on=False)
-    log_axis(axes.xaxis, *drawn["n_negatives"].agg(["min", "max"]))
-    largest = max(drawn["value"].max(), *exact.values())
+    expected = rows[rows["kind"] == "curve"]
+    curves(axes, expected, "recommender", "n_negatives", styles, marker=".", clip_on=False)
+    log_axis(axes.xaxis, *expected["n_negatives"].agg(["min", "max"]))
+    largest = max(expected["value"].max(), *exact.values())
     unit = 10.0 ** np.floor(np.log10(largest))
     axes.set_ylim(0, unit * np.ceil(largest / unit))
     bands = rows[rows["kind"].isin(["lowest", "highest"])].pivot(
         index="n_negatives", columns=["recommender", "kind"], values="value"
     )
-    dotted = []
+    marks = []
     for (name, value), end, style in zip(exact.items(), ends, styles, strict=True):
         color = style["color"]
-        dotted.append(axes.axhline(value, color=color, label=end, **DOTTED))
+        marks += axes.plot(
+            [0.97, 1],
+            [value, value],
+            transform=axes.get_yaxis_transform(),
+            color=color,
+            label=end,
+            linewidth=0.8,
+        )
         if name in bands:
             low = bands[name, "lowest"]
             axes.fill_between(
                 low.index, low, bands[name, "highest"], color=color, alpha=0.3, linewidth=0
             )
-    name_ends(dotted, head="exact:")
+    name_ends(marks, head="exact:")
+    if 1 < len(exact) <= MOST_NAMES:
+        _name_curves(axes, expected, styles)
 
 
-def _words_of_orders(rows: pd.DataFrame, first: int) -> str:
-    """Say from which m on pairs are in the right order on average."""
+def _name_curves(axes: Axes, expected: pd.DataFrame, styles: Sequence[dict[str, Any]]) -> None:
+    """Write the name of each curve on it, at the m where the curves are farthest apart."""
+    by_name = expected.pivot(index="n_negatives", columns="recommender", values="value")
+    by_name = by_name[expected["recommender"].unique()]
+    inside = by_name.iloc[1 : len(by_name) * 2 // 3]  # where exact values are not written
+    gaps = np.diff(np.sort(inside.to_numpy(), axis=1), axis=1).min(axis=1)
+    m = inside.index[gaps.argmax()]
+    ends = [(m, value) for value in by_name.loc[m]]
+    to_axes = axes.transData + axes.transAxes.inverted()
+    x, heights = to_axes.transform(ends).T
+    row = 0.125 * axes.figure.dpi / axes.bbox.height  # inches
+    for name, left, height, style in zip(
+        by_name, x, apart(heights + row / 2, row), styles, strict=True
+    ):
+        axes.text(
+            left + 0.01,
+            height,
+            shown(name, 12),
+            transform=axes.transAxes,
+            color=style["color"],
+            weight="bold",
+            va="center",
+            zorder=5,
+        )
+
+
+def _orders_as_text(rows: pd.DataFrame, first: int) -> str:
+    """Say from which m on pairs are in the order of their exact values, on average."""
     ordered = rows[rows["kind"] == "ordered"].sort_values("n_negatives")
     sure = rows[rows["kind"] == "sure"].set_index("recommender")["n_negatives"]
     if len(ordered) > MOST_PAIRS:
-        return "ring: from there on a pair\nis in the right order"
-    lines = ["Right order on average:"] * (len(ordered) > 0)
+        return "ring: from there on a pair\nis in its exact order"
+    lines = ["Exact order on average:"] * (len(ordered) > 0)
     for pair, m in zip(ordered["recommender"], ordered["n_negatives"], strict=True):
         words = "at every m"
         if m > first:

@@ -3,7 +3,7 @@
 `python -m sampled_metrics_study.reference slope results/reference` draws it of the reference run.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,11 +59,11 @@ def recall_by_candidates(
     return pd.DataFrame(rows, columns=["recommender", "sampled", "exact"])
 
 
-def verdicts_on_orders(records: Mapping[str, Ranks]) -> str:
-    """Say which orders by exact Recall@10 full rankings decide, and which they do not."""
+def verdicts_on_orders(records: Mapping[str, Ranks], metric: str = str(RECALL)) -> str:
+    """Say which orders by an exact metric full rankings decide, and which they do not."""
     decided = []
     undecided = []
-    for pair in compare(records, "Recall@10"):
+    for pair in compare(records, metric):
         if pair.order == "a":
             decided.append(f"{pair.a} above {pair.b}")
         elif pair.order == "b":
@@ -76,24 +76,22 @@ def verdicts_on_orders(records: Mapping[str, Ranks]) -> str:
     return f"Full rankings (95 %, Holm) {'; '.join(parts)}."
 
 
-def headline(table: pd.DataFrame, m: int) -> str:
+def headline(by_sampled: Sequence[str], by_exact: Sequence[str], m: int) -> str:
     """Return the sentence above the chart, on the recommender that looks best of all.
+
+    Both are the names of the recommenders, best first: by the metric against m random items, and
+    over all items.
 
     Examples
     --------
-    >>> rows = [("X", 66.1, 7.7), ("Y", 56.5, 8.8), ("Z", 54.2, 9.4)]
-    >>> headline(pd.DataFrame(rows, columns=["recommender", "sampled", "exact"]), 100)
+    >>> headline("XYZ", "ZYX", 100)
     'Against 100 random items X looks best of three. Over all items it is the worst.'
     """
-    by_sampled, by_exact = (
-        table.sort_values(column, ascending=False)["recommender"].tolist()
-        for column in ("sampled", "exact")
-    )
     best = by_sampled[0]
     place = 1 + by_exact.index(best)
-    words = {1: "it is the best", len(table): "it is the worst"}
-    number = {2: "two", 3: "three"}.get(len(table), str(len(table)))
-    over_all = words.get(place, f"it is in place {place}")
+    places = {1: "it is the best", len(by_exact): "it is the worst"}
+    number = {2: "two", 3: "three"}.get(len(by_exact), str(len(by_exact)))
+    over_all = places.get(place, f"it is in place {place}")
     return f"Against {m:,} random items {best} looks best of {number}. Over all items {over_all}."
 
 
@@ -120,9 +118,12 @@ def draw_slope(figure: Figure, table: pd.DataFrame, m: int, note: str, theme: Th
     for x, words, side in zip((0.02, 0.98), HEADS, ("left", "right"), strict=True):
         head = f"Recall@10 {words.format(m=f'{m:,}')}"
         figure.text(x, 0.81, head, ha=side, color=theme.ink, fontsize=11)
-    figure.text(
-        0.5, 0.91, headline(table, m), ha="center", color=theme.ink, fontsize=12, weight="bold"
+    by_sampled, by_exact = (
+        table.sort_values(column, ascending=False)["recommender"].tolist()
+        for column in ("sampled", "exact")
     )
+    sentence = headline(by_sampled, by_exact, m)
+    figure.text(0.5, 0.91, sentence, ha="center", color=theme.ink, fontsize=12, weight="bold")
     figure.text(0.5, 0.04, note, ha="center", color=theme.grey, fontsize=9.5, linespacing=1.5)
 
 

@@ -28,6 +28,7 @@ def panels(
     columns: int,
     height: float,
     *,
+    first_height: float | None = None,
     left: float = 0.42,
     right: float = 0.17,
     top: float = 0.2,
@@ -38,9 +39,13 @@ def panels(
 ) -> Any:
     """Lay out rows of panels of some height, with one label for all y axes.
 
-    All lengths are in inches: the margins of the figure, and the space below and beside a panel.
+    All lengths are in inches: heights of panels, the margins of the figure, and the space below and
+    beside a panel.
     """
-    total = top + rows * height + (rows - 1) * below + FOOT
+    heights = [height] * rows
+    if first_height is not None:
+        heights[0] = first_height
+    total = top + sum(heights) + (rows - 1) * below + FOOT
     figure.set_figheight(total)
     low = FOOT / total
     high = 1 - top / total
@@ -52,10 +57,10 @@ def panels(
         right=1 - right / width,
         bottom=low,
         top=high,
-        hspace=below / height,
+        hspace=below * rows / sum(heights),
         wspace=beside / of_panel,
     )
-    return figure.subplots(rows, columns, squeeze=False, **options)
+    return figure.subplots(rows, columns, squeeze=False, height_ratios=heights, **options)
 
 
 def linear_axis(axes: Axes, last: float) -> None:
@@ -122,14 +127,15 @@ def shown(name: object, longest: int = 18) -> str:
 def apart(places: Float, size: float) -> Float:
     """Move places until neighbours are at least `size` apart.
 
-    All stay between `size` / 2 and 1 - `size` / 2 if there is room for them.
+    All stay between `size` / 2 and 1 - `size` / 2 if there is room for them. Of equal places, to a
+    thousandth, the first is highest.
 
     Examples
     --------
     >>> apart(np.array([0.5, 0.5, 0.9]), 0.2).round(2)
-    array([0.4, 0.6, 0.9])
+    array([0.6, 0.4, 0.9])
     """
-    order = np.argsort(places, kind="stable")
+    order = np.lexsort((-np.arange(len(places)), places.round(3)))
     offsets = size * np.arange(len(places))
     free = (places[order] - offsets).clip(size / 2, max(1 - size / 2 - offsets[-1], size / 2))
     up = np.maximum.accumulate(free)

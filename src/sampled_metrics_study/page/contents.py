@@ -2,12 +2,11 @@
 
 import base64
 import gzip
-import json
 import os
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from sampled_metrics_study.config import FIGURES, KEPT, TABLES
 from sampled_metrics_study.data.movielens import CATALOGUE
 from sampled_metrics_study.exact import RANGES
 from sampled_metrics_study.experiment import fewest_candidates, matrix_of, read_by_name
+from sampled_metrics_study.figures.slope import headline, verdicts_on_orders
 from sampled_metrics_study.files import read_json, read_table
 from sampled_metrics_study.scorecard import NOT_COMPARABLE, SCORECARD, VERDICTS, z_scores
 from sampled_metrics_study.settings import ExperimentSettings
@@ -48,7 +48,12 @@ OF_PAPER = {"X": "ALS 16 (X)", "Y": "item-kNN, all (Y)", "Z": "item-kNN, 10 (Z)"
 _OF_CARD = ["ours", "ours_std", "published", "published_std", "difference", "tolerance", "z"]
 PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
 _KINDS = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
-_OF_MACHINE = ("archive", "cache", "path")  # settings of the dataset that are not shown
+VERDICT_WORDS = {
+    "exact": "with the same digits",
+    "within noise": "within noise",
+    "explained": "explained",
+    "differs": "unexplained",
+}
 
 
 def collect(
@@ -88,6 +93,11 @@ def collect(
         "users": max(map(len, users.values())),
         "lens": shown,
         "board": board,
+        "slope": slope_in_words(users, shown),
+        "trained": f"{listed(list(users))} {'were' if len(users) > 1 else 'was'}",
+        "stored": stored_in_words(list(all_users)[len(users) :]) if board else "",
+        "links": links_of_project(),
+        "verdict_words": VERDICT_WORDS,
         "numbers": {"lens": shown, "board": board},
         "ordered": ordered_pairs(ordered, grid["min"], shown),
         "grid": grid,
@@ -100,7 +110,8 @@ def collect(
         "exact": download(results / "tables/exact.csv"),
         "figures": [picture(figures / name) for name in FIGURES[is_paper]],
         "audit": readings(audit) if audit else [],
-        "config": settings_in_words(config),
+        "audit_file": download(audit) if audit else None,
+        "provenance_file": download(results / "provenance.json"),
         "origin": origin,
         "run": run,
         "facts": list(pd.json_normalize(origin, sep=": ").iloc[0].items()),
@@ -261,19 +272,56 @@ def other_settings(card: pd.DataFrame) -> list[tuple[str, int]]:
     return [(str(note), int(number)) for note, number in counts.items()]
 
 
-def readings(path: Path) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Topics, the readings that agree with the paper in all rows, and the lines of all readings."""
-    columns = ["reading", "quantity", "value", "published", "reproduces"]
-    table = read_texts(path, ["topic", *columns])
-    values = table["value"].astype(float)
-    table["value"] = [f"{value:.3f}".removesuffix(".000") for value in values]
-    found = []
+def slope_in_words(users: Mapping[str, Ranks], lens: Mapping[str, Any]) -> dict[str, str]:
+    """Say what the first picture shows, `headline`, and which orders are decided, `verdict`."""
+    start = lens["start"]
+    view = lens["views"][f"{start['metric']} {start['estimator']} {start['m']}"]
+    by_sampled, by_exact = (
+        [lens["names"][place] for place, _ in best_first]
+        for best_first in (view["read"], lens["truth"][start["metric"]])
+    )
+    verdict = ""
+    if len(users) > 1:
+        verdict = verdicts_on_orders(users, start["metric"])
+    return {"headline": headline(by_sampled, by_exact, start["m"]), "verdict": verdict}
+
+
+def stored_in_words(names: Sequence[str]) -> str:
+    """Say which recommenders of the leaderboard were not trained in this run.
+
+    Examples
+    --------
+    >>> print(stored_in_words(["ALS 32", "BPR"]))
+    Not trained in this run: ALS 32 and BPR, whose ranks are stored.
+    """
+    if not names:
+        return ""
+    text = f"Not trained in this run: {listed(names)}, whose ranks are stored"
+    if any("NCF" in name for name in names):
+        text += "; NCF has the weights that its authors published"
+    return f"{text}."
+
+
+def links_of_project() -> list[tuple[str, str]]:
+    """List name and address of the project's pages, as the installed package states them."""
+    try:
+        entries = metadata("sampled-metrics").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        entries = []
+    pairs = (entry.partition(",") for entry in entries)
+    return [(name.strip(), address.strip()) for name, _, address in pairs]
+
+
+def readings(path: Path) -> list[tuple[str, str]]:
+    """List each choice that the paper leaves open, with the readings that agree with all rows."""
+    table = read_texts(path, ["topic", "reading", "quantity", "value", "published", "reproduces"])
+    lines = []
     for topic, rows in groups(table, "topic"):
         is_same = rows["reproduces"] == "yes"
         agrees = is_same.groupby(rows["reading"], sort=False).all()
-        lines = rows[columns].to_numpy().tolist()
-        found.append((topic, list(agrees.index[agrees]), lines))
-    return found
+        agreeing = "; ".join(agrees.index[agrees])
+        lines.append((str(topic), agreeing or "no reading in all rows"))
+    return lines
 
 
 def picture(stem: Path) -> dict[str, Any]:
@@ -344,11 +392,3 @@ def title_of_dataset(run: Mapping[str, Any]) -> str:
     if name in CATALOGUE:
         return CATALOGUE[name].title
     return name
-
-
-def settings_in_words(config: Mapping[str, Any]) -> str:
-    """Write a configuration as JSON, without folders of this machine."""
-    dataset = {**config.get("dataset", {})}
-    for name in _OF_MACHINE:
-        dataset.pop(name, None)
-    return json.dumps({**config, "dataset": dataset}, indent=2, ensure_ascii=False)
