@@ -270,7 +270,14 @@ class TestWithoutRankings:
         assert 0.0 < planned[0].probability < 0.001
         first, full = planned.parts()[0]
         assert first["probability"] == "< 0.001"
-        assert full["probability"] == planned[1].probability > 0.001
+        assert float(full["probability"]) == pytest.approx(
+            planned[1].probability, abs=5e-4
+        )
+
+    def test_certain_decisions_are_written_as_above_all_but_a_thousandth(self):
+        about = {"effect": 0.3, "value": 0.3, "n_items": 3000, "n_users": 6000}
+        (full,) = plan(metrics="recall@10", sizes=[], **about).parts()[0]
+        assert full["probability"] == "> 0.999"
 
     @pytest.mark.parametrize("metric", ["recall@10", "ndcg@10", "ap", "auc"])
     def test_metrics_are_those_asked_for(self, metric):

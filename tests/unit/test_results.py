@@ -13,7 +13,6 @@ import sampled_metrics as sm
 from sampled_metrics._base.text import html_of, span
 from sampled_metrics.evaluation import plots
 from sampled_metrics.evaluation.results import count, extent, likeness
-from sampled_metrics.metrics import parse_measure
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -94,9 +93,7 @@ def test_plot_of_estimates(corrected):
         assert [[x for x, _ in points] for points in drawn(axes, "cls")] == [
             [cls.value]
         ]
-        assert axes.get_title("left").startswith(
-            f"{parse_measure(cls.metric).label}: "
-        )
+        assert axes.get_title("left").startswith(f"{cls.metric}: ")
         (((x, _),),) = drawn(axes, "sampled")
         assert x == sampled.value < axes.get_xlim()[1]
     assert [drawn(axes, "exact") for axes in panels] == [[[[0.25, 0]]], []]
@@ -122,7 +119,7 @@ def test_plot_of_differences():
     (result,) = exact
     assert drawn(axes, "exact") == [[[result.difference, 0]]]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["B - A"]
-    assert axes.get_title("left") == f"AUC: {sampled[0].order}"
+    assert axes.get_title("left") == f"auc: {sampled[0].order}"
     assert [0.0, 0.0] in [
         list(line.get_xdata()) for line in axes.lines
     ]  # no difference
@@ -156,7 +153,7 @@ def test_differences_below_zero_have_an_axis_of_their_width():
     )
     (result,) = compared = sm.compare({"A": better, "B": worse}, "auc")
     low, high = compared.plot().get_xlim()
-    assert low < result.range_low < result.range_high < 0.0 < high < 0.1
+    assert -0.1 < low < 0.0 < -result.range_high < -result.range_low < high
 
 
 def test_without_matplotlib_the_package_is_named(corrected, monkeypatch):
@@ -171,17 +168,20 @@ def row(**changed):
         "b": "B",
         "metric": "ap",
         "order": "undecided",
+        "estimator": "likely",
+        "difference": 0.25,
         "range_low": 0.125,
     }
     return usual | {"range_high": 0.5} | changed
 
 
+@pytest.mark.usefixtures("closing")
 @pytest.mark.parametrize(
-    ("rows", "words"),
+    ("rows", "title"),
     [
         ([row()], "ap: undecided"),
-        ([row(order="a")], "ap: A is better"),
-        ([row(order="b"), row(order="b")], "ap: B is better"),
+        ([row(order="a")], "ap: A above B"),
+        ([row(order="b"), row(order="b", estimator="cls")], "ap: B above A"),
         ([row(order="b"), row(b="C")], "ap: 1 of 2 pairs decided"),
         (
             [row(order="b"), row(b="C", order="a"), row(a="C")],
@@ -189,14 +189,19 @@ def row(**changed):
         ),
     ],
 )
-def test_titles_of_comparisons(rows, words):
-    assert plots._verdict("ap", pd.DataFrame(rows)) == words
+def test_titles_of_comparisons(rows, title):
+    axes = plots.draw(pd.DataFrame(rows), {}, None)
+    assert axes.get_title("left") == title
 
 
+@pytest.mark.usefixtures("closing")
 def test_titles_of_ranges():
-    ranges = pd.DataFrame([row(), row()]).drop(columns="order")
-    assert plots._verdict("ap", ranges) == "ap: 0.125 to 0.500"
-    assert plots._verdict("ap", ranges.assign(range_low=[0.1, 0.2])) == "ap"
+    columns = ["a", "b", "order", "difference"]
+    ranges = pd.DataFrame([row(), row(estimator="cls")]).drop(columns=columns)
+    axes = plots.draw(ranges.assign(value=[0.25, 0.3]), {}, None)
+    assert axes.get_title("left") == "ap: 0.25, 0.125 to 0.500"
+    two = ranges.assign(value=0.25, recommender=["A", "B"], estimator="likely")
+    assert plots.draw(two, {}, None).get_title("left") == "ap"
 
 
 @pytest.mark.usefixtures("closing")

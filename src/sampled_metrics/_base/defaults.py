@@ -16,6 +16,7 @@ CHECKED = "hit@10"  # exact metric of ranges and orders where a table of printed
 SHAPE: Final = "non-increasing"
 UNSCORED = 0.95  # share of held-out items at most that come last, whatever the shape
 CONFIDENCE = 0.95  # nominal coverage of an interval or a range
+DECIDED = 0.95  # share of evaluations that decide an order, for which a plan names a number
 MOST_ITEMS = 10**9  # candidates of a user
 MOST_NEGATIVES = 10**7  # drawn for a user
 MOST_REPETITIONS = 10**5

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import integers, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE, Names, Shape
+from sampled_metrics._base.defaults import CONFIDENCE, DECIDED, METRICS, SHAPE, Names, Shape
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Parts, Right
@@ -29,8 +29,7 @@ from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.data import Data, as_ranks
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-_DECIDED = 0.95
-_NEVER = 0.001  # probability below which its size says nothing
+_SMALLEST = 0.001  # probability below which its size says nothing
 _POWER_LAW = (
     "Assumed: a share (k/n)^e of users has a rank of at most k, with the exponents e of these "
     "metrics, and both recommenders' ranks are independent. If they rank alike for the same users, "
@@ -227,7 +226,7 @@ def _planned(
 ) -> list[Planned]:
     """One result for each number of negatives."""
     found = [(m, decision(pair, measure, m, shape, confidence)) for m in sizes]
-    likely = [m for m, of_size in found if of_size.probability >= _DECIDED]
+    likely = [m for m, of_size in found if of_size.probability >= DECIDED]
     exact_a, exact_b = pair.exact(measure)
     return [
         Planned(
@@ -261,14 +260,11 @@ def _parts(
             lines.append(
                 f"  {result.metric} {exact}: {_decision_in_words(result)} in 95 % of evaluations."
             )
-        probability: float | Right = result.probability
-        if 0.0 < result.probability < _NEVER:
-            probability = Right(f"< {_NEVER:g}")
         rows.append(
             {
                 "metric": result.metric,
                 "n_negatives": size,
-                "probability": probability,
+                "probability": Right(_probability_in_words(result.probability)),
                 "decides above": result.decides_above,
             }
         )
@@ -282,10 +278,25 @@ def _parts(
     return explained_table(rows, [*lines, *notes], explained)
 
 
+def _probability_in_words(probability: float) -> str:
+    """Write a probability with three decimals.
+
+    Examples
+    --------
+    >>> [_probability_in_words(p) for p in (0.0, 0.5, 1.0)]
+    ['< 0.001', '0.500', '> 0.999']
+    """
+    if probability < _SMALLEST:
+        return f"< {_SMALLEST:g}"
+    if probability > 1 - _SMALLEST:
+        return f"> {1 - _SMALLEST:g}"
+    return f"{probability:.3f}"
+
+
 def _decision_in_words(full: Planned) -> str:
     """Say how many negatives decide the order, or that only full rankings do."""
     if full.decides is not None:
         return f"{count(full.decides, 'negative')} decide"
-    if full.probability >= _DECIDED:
+    if full.probability >= DECIDED:
         return "of these, only full rankings decide"
     return "none of these decides"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sampled_metrics._base.defaults import DECIDED
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import span
 from sampled_metrics.metrics.measures import Measure, parse_measure
@@ -37,9 +38,11 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
         import matplotlib as mpl
     except ModuleNotFoundError as error:
         raise InputError("plots need matplotlib: pip install matplotlib") from error
-    table = table.assign(metric=table["metric"].map(parse_measure))
+    table = table.assign(title=table["metric"], metric=table["metric"].map(parse_measure))
     style = mpl.rc_params_from_file(STYLE, use_default_template=False)
     with mpl.rc_context({**style, "font.size": 9, "axes.grid.axis": "x"}):
+        if "probability" in table:
+            return _draw_plan(table, axes)
         return _draw_results(table, exact, axes)
 
 
@@ -59,53 +62,74 @@ def _axes_for(number: int, height: float, axes: Any) -> tuple[Any, list[Any]]:
 def _draw_results(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: Any) -> Any:
     """Draw a panel for each metric, and return the axes."""
     table, value, meaning, names = _contents(table)
-    known = _exact_values(exact, [*names, "metric"], value)
+    exact_values = _exact_values(exact, [*names, "metric"], value)
     metrics: list[Any] = list(table.groupby("metric", sort=False))
     # A table has a row for each line and estimator.
     height = 0.5 + 0.5 * len(metrics) + 0.3 * len(table) / table["estimator"].nunique()
-    given = axes
-    axes, panels = _axes_for(len(metrics), height, given)
+    has_own_figure = axes is None
+    axes, panels = _axes_for(len(metrics), height, axes)
     for panel, (metric, rows) in zip(panels, metrics, strict=True):
-        exact_of_lines = {line: number for (line, key), number in known.items() if key == metric}
+        exact_of_lines = {
+            line: number for (line, key), number in exact_values.items() if key == metric
+        }
         _draw_lines(panel, rows, value, meaning, exact_of_lines)
-        panel.set_title(_verdict(metric.label, rows))
+        panel.set_title(_title(rows, value))
     by_all = [metric.metric.needs_candidates for metric, _ in metrics]
     for _, shared in pd.Series(panels, dtype=object).groupby(by_all):
         _share_axis(list(shared), value == "difference")
     panels[-1].set_xlabel(f"{value} (fraction)")
-    drawn = {mark.get_label(): mark for panel in panels for mark in panel.lines}
+    marks = {mark.get_label(): mark for panel in panels for mark in panel.lines}
     labels = [meaning, *table["estimator"].unique(), "exact"]
-    labels = [label for label in labels if label in drawn]
-    marks = [drawn[label] for label in labels]
-    if given is None:
-        panels[0].figure.legend(marks, labels, loc="outside upper left", ncols=6, columnspacing=1)
+    labels = [label for label in labels if label in marks]
+    handles = [marks[label] for label in labels]
+    if has_own_figure:
+        legend = {"loc": "outside upper left", "ncols": 6, "columnspacing": 1}
+        panels[0].figure.legend(handles, labels, **legend)
     else:
-        panels[0].legend(marks, labels)
+        panels[0].legend(handles, labels)
     return axes
 
 
 def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
     """Find the columns of a table to draw.
 
-    Returns the table with the name of each line, and range_low and range_high, its ends; the column
-    of the marks; the meaning of lines, range or interval; and the columns that name a line, none
-    for a single recommender.
+    Returns the table with the `key` of each line, the names that identify it, the `line` as it is
+    written, its `sign`, and range_low and range_high, its ends; the column of the marks; the
+    meaning of lines, range or interval; and the columns of the key, none for a single recommender.
     """
-    if "printed" in table:  # a result of `reported`
+    if "printed" in table:  # a result of `reported` or `check`
         table = table.assign(estimator="likely", value=table["likely"].astype(float))
     value = "difference" if "difference" in table else "value"
     if value not in table:
         raise InputError("these results have no values to plot")
-    names = []
+    if "range_low" not in table or table["estimator"].isin(["exact", "budget"]).all():
+        ends = {"range_low": table["ci_low"], "range_high": table["ci_high"]}
+        table = table.assign(estimator=value, **ends)
+        meaning = "interval"
+    else:
+        meaning = "range"
+    names = _columns_of_names(table)
+    key = list(map(" - ".join, table[names].to_numpy()))
+    if "a" not in table:
+        return table.assign(key=key, line=key, sign=1), value, meaning, names
+    # The difference is that of the better recommender, so that it is positive.
+    is_reversed = table["order"] == "a"
+    line = np.where(is_reversed, table["a"] + " - " + table["b"], key)
+    return table.assign(key=key, line=line, sign=1 - 2 * is_reversed), value, meaning, names
+
+
+def _columns_of_names(table: pd.DataFrame) -> list[str]:
+    """Return the columns that name a line, none for a single recommender."""
     if "a" in table:
-        names = ["b", "a"]
-    elif "recommender" in table and table["recommender"].nunique() > 1:
-        names = ["recommender"]
-    table = table.assign(line=list(map(" - ".join, table[names].to_numpy())))
-    if "range_low" in table and not table["estimator"].isin(["exact", "budget"]).all():
-        return table, value, "range", names
-    ends = {"range_low": table["ci_low"], "range_high": table["ci_high"]}
-    return table.assign(estimator=value, **ends), value, "interval", names
+        return ["b", "a"]
+    if "row" in table:  # of a checked table
+        several = [name for name in ("source", "data_set") if table[name].nunique() > 1]
+        if table.duplicated([*several, "model", "metric"]).any():
+            return [*several, "model", "row"]
+        return [*several, "model"]
+    if "recommender" in table and table["recommender"].nunique() > 1:
+        return ["recommender"]
+    return []
 
 
 def _share_axis(panels: list[Any], is_difference: bool) -> None:
@@ -126,19 +150,20 @@ def _draw_lines(
     """Draw the results of one metric, a line for each recommender or pair."""
     estimators = list(rows["estimator"].unique())
     middle = (len(estimators) - 1) / 2
-    lines: list[Any] = list(rows.groupby("line", sort=False))
+    lines: list[Any] = list(rows.groupby("key", sort=False))
     names = []
-    for height, (line, of_line) in enumerate(lines):
+    for height, (key, of_line) in enumerate(lines):
+        line, sign = of_line[["line", "sign"]].iloc[0]
         names.append(line or _users(of_line.get("n_users")))
-        ends = of_line[["range_low", "range_high"]].iloc[0]
-        axes.plot(ends, [height, height], label=meaning, **_LINE)
+        ends = sign * of_line[["range_low", "range_high"]].iloc[0].astype(float)
+        axes.plot(sorted(ends), [height, height], label=meaning, **_LINE)
         for value, estimator in zip(of_line[column], of_line["estimator"], strict=True):
             place = estimators.index(estimator)
             color, marker = _LOOKS[place % len(_LOOKS)]
             at = height + _ASIDE * (place - middle)
-            axes.plot(value, at, label=estimator, color=color, marker=marker, **_MARK)
-        if line in exact:
-            axes.plot(exact[line], height, label="exact", **_EXACT)
+            axes.plot(sign * value, at, label=estimator, color=color, marker=marker, **_MARK)
+        if key in exact:
+            axes.plot(sign * exact[key], height, label="exact", **_EXACT)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     if "difference" in rows:
@@ -153,21 +178,28 @@ def _users(numbers: pd.Series | None) -> str:
     return "1 user" if number == 1 else f"{number:,.0f} users"
 
 
-def _verdict(metric: str, rows: pd.DataFrame) -> str:
-    """Say the result for a metric: the order of a pair, or the range of a recommender."""
+def _title(rows: pd.DataFrame, value: str) -> str:
+    """Say the result for a metric: the order of a pair, or the value and range of a recommender."""
+    metric = rows["title"].iloc[0]
     if "order" in rows:
-        pairs = rows.drop_duplicates(["a", "b"])
-        n_decided = (pairs["order"] != "undecided").sum()
+        pairs = rows.drop_duplicates("key")
+        decided = pairs[pairs["order"] != "undecided"]
         if len(pairs) > 1:
-            return f"{metric}: {n_decided} of {len(pairs)} pairs decided"
-        order = pairs["order"].iloc[0]
-        if not n_decided:
-            return f"{metric}: {order}"
-        return f"{metric}: {pairs[order].item()} is better"
-    ranges = rows[["range_low", "range_high"]].drop_duplicates()
-    if len(ranges) > 1 or ranges.isna().any(axis=None):
-        return metric
-    return f"{metric}: {span(*ranges.iloc[0])}"
+            return f"{metric}: {len(decided)} of {len(pairs)} pairs decided"
+        if decided.empty:
+            return f"{metric}: undecided"
+        better, _, worse = pairs["line"].item().partition(" - ")
+        return f"{metric}: {better} above {worse}"
+    if rows["key"].nunique() > 1:
+        return str(metric)
+    first = rows.iloc[0]  # the number to quote is the first
+    ends = first[["range_low", "range_high"]].astype(float)
+    if ends.isna().any():
+        return str(metric)
+    quoted = ""
+    if first["estimator"] in ("likely", "value") and np.isfinite(first[value]):
+        quoted = f"{first[value]:.3g}, "
+    return f"{metric}: {quoted}{span(*ends)}"
 
 
 def _exact_values(
@@ -184,3 +216,46 @@ def _exact_values(
         *line, metric = key if isinstance(key, tuple) else (key,)
         known[" - ".join(line), parse_measure(metric)] = number
     return known
+
+
+def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
+    """Draw the probability of a decision against the number of negatives, a panel for each metric.
+
+    Full rankings are at the right edge.
+    """
+    metrics: list[Any] = list(table.groupby("metric", sort=False))
+    axes, panels = _axes_for(len(metrics), 0.5 + 1.8 * len(metrics), axes)
+    for panel, (_, rows) in zip(panels, metrics, strict=True):
+        first = rows.iloc[0]
+        sizes = rows["n_negatives"].astype(float)
+        full = 2 * sizes.max()
+        color, marker = _LOOKS[0]
+        panel.plot(
+            sizes.fillna(full),
+            rows["probability"],
+            color=color,
+            marker=marker,
+            label=first["title"],
+        )
+        panel.axhline(DECIDED, color="0.4", linewidth=1, linestyle="--", label=f"{DECIDED:.0%}")
+        panel.set_xscale("log")
+        ticks = sizes.dropna().astype(int).tolist()
+        panel.set_xticks([*ticks, full], [*map("{:,}".format, ticks), "all"])
+        panel.minorticks_off()
+        panel.set(ylim=(0, 1.05), ylabel="probability")
+        panel.grid(axis="y")
+        panel.set_title(_title_of_plan(rows))
+    panels[-1].set_xlabel("negatives")
+    return axes
+
+
+def _title_of_plan(rows: pd.DataFrame) -> str:
+    """Say how many negatives decide, as a rule."""
+    first = rows.iloc[0]
+    if pd.notna(first["decides"]):
+        decides = f"{first['decides']:,.0f} negatives decide"
+    elif rows["probability"].max() >= DECIDED:
+        decides = "only full rankings decide"
+    else:
+        return f"{first['title']}: not even full rankings decide in {DECIDED:.0%} of evaluations"
+    return f"{first['title']}: {decides} in {DECIDED:.0%} of evaluations"

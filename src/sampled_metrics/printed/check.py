@@ -16,7 +16,7 @@ from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Explanation, Parts, Right, span
 from sampled_metrics.evaluation.results import Results, Row, count
 from sampled_metrics.intervals.ranges import Range
-from sampled_metrics.intervals.shapes import BEFORE_LAST, NONE, assumed, name_of
+from sampled_metrics.intervals.shapes import BEFORE_LAST, NONE, assumed, caveat, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.printed import consistency, flags
 from sampled_metrics.printed.consistency import OUTSIDE, Placed
@@ -321,7 +321,7 @@ def _parts(results: list[Checked], orders: list[Orders], question: _Question) ->
     lines += [about, *(_line_of(found, names) for found in orders if found.n_pairs)]
     assumption = assumed(question.shape, where=BEFORE_LAST)
     if question.shape != NONE:
-        explained.append("assumption: the shape none has none.")
+        explained.append(caveat(question.shape))
     level = f"{100 * question.confidence:g} %"
     lines.append(f"Ranges of {question.measure} over all items at {level}, {assumption}.")
     return [list(map(_row, results)), "\n".join(lines), Explanation("\n".join(explained))]
