@@ -133,7 +133,7 @@ def test_titles_show_the_number_to_quote(name):
     result, panels = plot(RESULTS[name][0])
     row = result.to_frame().iloc[0]
     number = row["likely"] if name == "reported" else row["value"]
-    assert f" {number:.3g}," in panels[0].get_title("left")
+    assert f" {number:.3g} (" in panels[0].get_title("left")
 
 
 def test_plan_is_a_curve_of_the_probability_with_full_rankings_at_the_right():

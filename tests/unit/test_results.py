@@ -199,7 +199,7 @@ def test_titles_of_ranges():
     columns = ["a", "b", "order", "difference"]
     ranges = pd.DataFrame([row(), row(estimator="cls")]).drop(columns=columns)
     axes = plots.draw(ranges.assign(value=[0.25, 0.3]), {}, None)
-    assert axes.get_title("left") == "ap: 0.25, 0.125 to 0.500"
+    assert axes.get_title("left") == "ap: 0.25 (0.125 to 0.500)"
     two = ranges.assign(value=0.25, recommender=["A", "B"], estimator="likely")
     assert plots.draw(two, {}, None).get_title("left") == "ap"
 

@@ -196,10 +196,9 @@ def _title(rows: pd.DataFrame, value: str) -> str:
     ends = first[["range_low", "range_high"]].astype(float)
     if ends.isna().any():
         return str(metric)
-    quoted = ""
     if first["estimator"] in ("likely", "value") and np.isfinite(first[value]):
-        quoted = f"{first[value]:.3g}, "
-    return f"{metric}: {quoted}{span(*ends)}"
+        return f"{metric}: {first[value]:.3g} ({span(*ends)})"
+    return f"{metric}: {span(*ends)}"
 
 
 def _exact_values(
@@ -237,7 +236,7 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
             marker=marker,
             label=first["title"],
         )
-        panel.axhline(DECIDED, color="0.4", linewidth=1, linestyle="--", label=f"{DECIDED:.0%}")
+        panel.axhline(DECIDED, color="0.4", linewidth=1, linestyle="--", label=f"{100 * DECIDED:g} %")
         panel.set_xscale("log")
         ticks = sizes.dropna().astype(int).tolist()
         panel.set_xticks([*ticks, full], [*map("{:,}".format, ticks), "all"])
@@ -257,5 +256,5 @@ def _title_of_plan(rows: pd.DataFrame) -> str:
     elif rows["probability"].max() >= DECIDED:
         decides = "only full rankings decide"
     else:
-        return f"{first['title']}: not even full rankings decide in {DECIDED:.0%} of evaluations"
-    return f"{first['title']}: {decides} in {DECIDED:.0%} of evaluations"
+        return f"{first['title']}: not even full rankings decide in {100 * DECIDED:g} % of evaluations"
+    return f"{first['title']}: {decides} in {100 * DECIDED:g} % of evaluations"
