@@ -21,7 +21,7 @@ from sampled_metrics_study.page.atlas import KINDS, SHOWN, atlas
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "config/literature.csv"
 FEWEST = 2  # printed numbers that the number to quote takes
-START = "s3rec.amazon-beauty-5-core.sasrec"  # of the atlas
+START = "s3rec.amazon-beauty-5-core.poprec"  # of the atlas: a baseline of nobody in particular
 HEAD = """# Printed numbers
 
 Sampled metrics printed in papers and repositories, and what they allow over all items

@@ -25,7 +25,7 @@ def test_address_names_a_result(opened):
     page = opened.page
     assert page.inner_text("#name") == "BERT4Rec on Yelp (S3-Rec)"
     assert page.inner_text("#headline").startswith(
-        "BERT4Rec: “HR@10 = 76.0\xa0%” was against 99 random items."
+        "BERT4Rec: “HR@10 = 0.7597” was against 99 random items."
     )
     assert "the 6 numbers of this row allow" in page.inner_text("#headline")
     assert page.inner_text("#remark") == page.evaluate("chosen.remark")
@@ -35,6 +35,8 @@ def test_address_names_a_result(opened):
 def test_search_chart_and_keys_choose_results(opened):
     page = opened.page
     page.fill("#query", "clam-rec text")
+    assert page.inner_text("#headline").startswith("Not from a paper.")
+    page.click("#headline button")
     assert page.inner_text("#count").startswith("1 of ")
     assert "CLAM-Rec" in page.inner_text("#about") or "clam" in page.evaluate(
         "location.hash"
@@ -56,6 +58,39 @@ def test_search_chart_and_keys_choose_results(opened):
     assert page.evaluate("location.hash") != after
     page.hover("#copy")
     assert page.inner_text("#name") != name, "a click stays"
+
+
+def test_a_search_without_a_result_shows_nobody_elses(opened):
+    page = opened.page
+    page.fill("#query", "zzzz")
+    assert page.inner_text("#headline").startswith("Not in the atlas.")
+    assert page.is_hidden("#card")
+    assert page.locator("#map .chosen").count() == 0
+    assert page.get_attribute("#headline a", "href") == "#paper"
+    page.fill("#query", "bert4rec")
+    assert "BERT4Rec" in page.inner_text("#headline")
+    assert page.is_visible("#card")
+
+
+def test_atlas_opens_with_papers_and_other_sources_are_asked_for(browser):
+    context = browser.new_context(viewport=DESKTOP)
+    page = Opened(context, PAGE).page
+    kinds = "new Set(found.map(({kind}) => kind))"
+    assert page.evaluate(f"[...{kinds}]") == ["paper"]
+    values = page.evaluate("found.map(({value}) => Number(value))")
+    assert values == sorted(values, reverse=True)
+    page.select_option("#kind", "")
+    assert set(page.evaluate(f"[...{kinds}]")) > {"paper", "other"}
+    context.close()
+
+
+def test_the_data_set_of_the_chosen_result_stands_out(opened):
+    data = opened.page.evaluate("chosen.data")
+    blue = opened.page.evaluate(
+        "[...new Set(entries.filter((entry) => entry.marks[0].classList.contains('same'))"
+        ".map((entry) => entry.data))]"
+    )
+    assert blue == [data]
 
 
 def test_one_metric_is_shown_at_a_time_and_the_table_is_one_stop(opened):

@@ -236,7 +236,9 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
             marker=marker,
             label=first["title"],
         )
-        panel.axhline(DECIDED, color="0.4", linewidth=1, linestyle="--", label=f"{100 * DECIDED:g} %")
+        panel.axhline(
+            DECIDED, color="0.4", linewidth=1, linestyle="--", label=f"{100 * DECIDED:g} %"
+        )
         panel.set_xscale("log")
         ticks = sizes.dropna().astype(int).tolist()
         panel.set_xticks([*ticks, full], [*map("{:,}".format, ticks), "all"])
@@ -256,5 +258,7 @@ def _title_of_plan(rows: pd.DataFrame) -> str:
     elif rows["probability"].max() >= DECIDED:
         decides = "only full rankings decide"
     else:
-        return f"{first['title']}: not even full rankings decide in {100 * DECIDED:g} % of evaluations"
+        return (
+            f"{first['title']}: not even full rankings decide in {100 * DECIDED:g} % of evaluations"
+        )
     return f"{first['title']}: {decides} in {100 * DECIDED:g} % of evaluations"

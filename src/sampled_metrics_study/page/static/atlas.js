@@ -94,7 +94,7 @@ function showEntry(entry) {
   const numbersOfRow = printed.split(" ").length;
   const who = numbersOfRow > 1 ? `the ${numbersOfRow} numbers of this row allow` : "it allows";
   element("headline").replaceChildren(
-    `${model}: “${metric} = ${percent(Number(value))}” was against ${count(m)} random items. `
+    `${model}: “${metric} = ${value}” was against ${count(m)} random items. `
     + `Over all ${count(n)} items ${who} `, make("b", {}, span(seen)),
     after === null ? "." : `; measured: ${percent(after)}.`);
   element("name").textContent = [seen.model, seen.data].filter(Boolean).join(" on ");
@@ -111,7 +111,10 @@ function showEntry(entry) {
   }
   element("card").classList.toggle("preview", seen !== chosen);
   for (const other of entries) {
-    for (const mark of other.marks) mark.classList.toggle("chosen", other === seen);
+    for (const mark of other.marks) {
+      mark.classList.toggle("chosen", other === seen);
+      mark.classList.toggle("same", other.data === seen.data);
+    }
     other.row?.classList.toggle("chosen", other === chosen);
   }
   element("map").append(...seen.marks);
@@ -119,9 +122,11 @@ function showEntry(entry) {
 
 function hideOthers() {
   const shown = new Set(found);
+  const kind = element("kind")?.value;
   for (const entry of entries) {
+    const isOther = entry.metric !== element("metric").value || (kind && entry.kind !== kind);
     for (const mark of entry.marks) {
-      mark.classList.toggle("gone", entry.metric !== element("metric").value);
+      mark.classList.toggle("gone", isOther);
       mark.classList.toggle(HIDDEN, !shown.has(entry));
     }
   }
@@ -160,7 +165,7 @@ function track(entry) {
 function rowOf(entry) {
   const name = make("button", { type: "button", tabIndex: -1 }, entry.model);
   const after = entry.measured === null ? "" : percent(entry.measured);
-  const printed = `${entry.metric} ${percent(Number(entry.value))}`;
+  const printed = `${entry.metric} ${entry.value}`;
   entry.row = make("tr", {},
     make("td", {}, name), make("td", { className: "far" }, entry.data), make("td", {}, printed),
     make("td", {}, track(entry)), make("td", {}, span(entry)),
@@ -174,15 +179,35 @@ function find() {
   const data = element("data").value;
   const kind = element("kind")?.value;
   const of = entries.filter(({ metric }) => metric === element("metric").value);
-  found = of.filter((entry) => words.every((word) => entry.words.includes(word))
-    && (!kind || entry.kind === kind) && (!data || entry.data === data) && (!element("known").checked || entry.measured !== null));
+  const matching = of.filter((entry) => words.every((word) => entry.words.includes(word))
+    && (!data || entry.data === data) && (!element("known").checked || entry.measured !== null));
+  found = matching.filter((entry) => !kind || entry.kind === kind);
   found.sort((a, b) => Number(b.value) - Number(a.value));
   element("count").textContent = `${found.length} of ${of.length} values`;
   element("rows").replaceChildren(...found.map(rowOf));
   hideOthers();
   const same = found.find(({ id }) => id === chosen.id);
+  element("card").hidden = !found.length;
   if (found.length) choose(same ?? found[0]);
-  else showEntry(chosen);
+  else showNothing(matching.length);
+}
+
+// No result of another paper stands in for the one that is not here.
+function showNothing(otherSources) {
+  let next = make("a", { href: "#paper" }, "Type its number below");
+  let words = "Not in the atlas. ";
+  if (otherSources) {
+    words = `Not from a ${element("kind").value}. `;
+    next = make("button", { type: "button" }, `Show ${otherSources} of other sources`);
+    next.addEventListener("click", () => {
+      element("kind").value = "";
+      find();
+    });
+  }
+  element("headline").replaceChildren(words, next, otherSources ? "" : ".");
+  for (const { marks } of entries) {
+    for (const mark of marks) mark.classList.remove("chosen", "same");
+  }
 }
 
 // The result near the pointer, or null.
@@ -202,7 +227,7 @@ function nearTo(event) {
 function preview(event) {
   if (event.pointerType !== "mouse") return;
   const entry = nearTo(event) ?? chosen;
-  if (entry !== seen) showEntry(entry);
+  if (found.length && entry !== seen) showEntry(entry);
 }
 
 function pin(event) {
@@ -243,6 +268,8 @@ drawAxes();
 for (const entry of entries) drawEntry(entry);
 const named = entries.filter(({ id }) => id === address.get("row"));
 chosen = named.find(({ metric }) => metric === address.get("metric")) ?? named[0] ?? first;
+// Results from papers at first, unless the address names another.
+if (hasKinds) element("kind").value = chosen.kind === PAPER ? PAPER : "";
 element("metric").value = named.length ? chosen.metric : address.get("metric") ?? chosen.metric;
 find();
 for (const id of ["query", "metric", "kind", "data", "known"]) {
@@ -255,7 +282,7 @@ for (const button of document.querySelectorAll("[role=tab]")) {
   });
 }
 element("map").addEventListener("pointermove", preview);
-element("map").addEventListener("pointerleave", () => showEntry(chosen));
+element("map").addEventListener("pointerleave", () => found.length && showEntry(chosen));
 element("map").addEventListener("click", pin);
 element("rows").addEventListener("keydown", stepRow);
 element("map").addEventListener("keydown", step);
