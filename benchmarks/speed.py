@@ -36,7 +36,7 @@ TITLE = """\
 # Speed
 
 `make measure PAGE=speed` writes this page; `make measure PAGE=peers` compares with
-[other packages](../artifact.md#beside-other-packages).
+[other packages](../evidence.md#beside-other-packages).
 """
 RATIOS = """\
 ## Multiples of a bound

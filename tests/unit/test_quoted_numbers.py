@@ -22,7 +22,7 @@ def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options)
 
 
 REFERENCE = ROOT / "results/reference"
-GUIDE = (ROOT / "docs/artifact.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs/evidence.md").read_text(encoding="utf-8")
 SECTION = GUIDE.split("## Which number comes from which command")[1].split("\n## ")[0]
 ROWS = [
     [cell.strip().strip("`") for cell in line.strip("|").split("|")]
@@ -33,7 +33,7 @@ TIMES = ("docs/measured/speed.md", "results/reference/peers.md")
 # Pages of numbers that this repository computed; docs/measured/literature.md cites others' commits.
 PAGES = [
     ROOT / "README.md",
-    *(path for path in ROOT.glob("docs/*.md") if path.name != "artifact.md"),
+    *(path for path in ROOT.glob("docs/*.md") if path.name != "evidence.md"),
     *(
         path
         for path in ROOT.glob("docs/measured/*.md")
