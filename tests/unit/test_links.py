@@ -34,10 +34,16 @@ def links_of(text):
 
 @cache
 def anchors_of(name):
-    """Anchors of the headings of a page, as GitHub makes them."""
-    headings = re.findall(r"(?m)^#+ (.*)$", re.sub(BLOCK, "", text_of(name)))
+    """Anchors of the headings of a page, as GitHub makes them, and of names of the reference."""
+    text = re.sub(BLOCK, "", text_of(name))
+    headings = re.findall(r"(?m)^#+ (.*)$", text)
     return {
-        re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in headings
+        *(
+            re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-")
+            for line in headings
+        ),
+        *re.findall(r"(?m)^::: (\S+)$", text),
+        *re.findall(r"(?m)^#+ .* \{ #(\S+) \}$", text),
     }
 
 

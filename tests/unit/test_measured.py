@@ -58,7 +58,11 @@ def test_archive_lists_its_scripts():
 
 def test_every_page_of_the_folder_is_measured():
     paths = {(ROOT / page.path).resolve() for page in measure.PAGES.values()}
-    assert {path.resolve() for path in ROOT.glob("docs/measured/*.md")} < paths
+    folder = {path.resolve() for path in ROOT.glob("docs/measured/*.md")}
+    index = ROOT / "docs/measured/index.md"
+    assert folder - {index} < paths
+    linked = set(re.findall(r"\((\w+\.md)\)", index.read_text()))
+    assert linked == {path.name for path in folder - {index}}
 
 
 @pytest.mark.parametrize("page", measure.PAGES)

@@ -156,16 +156,19 @@ def ranks(first, last):
 def test_plans():
     found = sm.plan(ranks(0, 40), ranks(5, 45), "recall@10, auc", sizes=[5, 300, 20])
     rows, words, _ = found.parts()
+    shown = [row["probability"].removeprefix("< ").removeprefix("> ") for row in rows]
+    probabilities = [result.probability for result in found]
+    assert np.allclose(list(map(float, shown)), probabilities, rtol=0.0, atol=1e-3)
     assert rows == [
         {
             "metric": result.metric,
             "n_negatives": "all"
             if result.n_negatives is None
             else str(result.n_negatives),
-            "probability": result.probability,
+            "probability": row["probability"],
             "decides above": result.decides_above,
         }
-        for result in found
+        for result, row in zip(found, rows, strict=True)
     ]
     # 300 is no number of negatives of 300 candidates
     assert [row["n_negatives"] for row in rows] == ["5", "20", "all"] * 2
