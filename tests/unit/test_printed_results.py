@@ -158,7 +158,7 @@ def test_plans():
     rows, words, _ = found.parts()
     shown = [row["probability"].removeprefix("< ").removeprefix("> ") for row in rows]
     probabilities = [result.probability for result in found]
-    assert np.allclose(list(map(float, shown)), probabilities, rtol=0.0, atol=1e-3)
+    assert list(map(float, shown)) == pytest.approx(probabilities, abs=1.1e-3)
     assert rows == [
         {
             "metric": result.metric,

@@ -180,25 +180,27 @@ def _users(numbers: pd.Series | None) -> str:
 
 def _title(rows: pd.DataFrame, value: str) -> str:
     """Say the result for a metric: the order of a pair, or the value and range of a recommender."""
-    metric = rows["title"].iloc[0]
+    metric = str(rows["title"].iloc[0])
     if "order" in rows:
-        pairs = rows.drop_duplicates("key")
-        decided = pairs[pairs["order"] != "undecided"]
-        if len(pairs) > 1:
-            return f"{metric}: {len(decided)} of {len(pairs)} pairs decided"
-        if decided.empty:
-            return f"{metric}: undecided"
-        better, _, worse = pairs["line"].item().partition(" - ")
-        return f"{metric}: {better} above {worse}"
-    if rows["key"].nunique() > 1:
-        return str(metric)
+        return f"{metric}: {_orders_in_words(rows.drop_duplicates('key'))}"
     first = rows.iloc[0]  # the number to quote is the first
     ends = first[["range_low", "range_high"]].astype(float)
-    if ends.isna().any():
-        return str(metric)
+    if rows["key"].nunique() > 1 or ends.isna().any():
+        return metric
     if first["estimator"] in ("likely", "value") and np.isfinite(first[value]):
         return f"{metric}: {first[value]:.3g} ({span(*ends)})"
     return f"{metric}: {span(*ends)}"
+
+
+def _orders_in_words(pairs: pd.DataFrame) -> str:
+    """Say the order of one pair, or how many of several are decided."""
+    n_decided = int((pairs["order"] != "undecided").sum())
+    if len(pairs) > 1:
+        return f"{n_decided} of {len(pairs)} pairs decided"
+    if not n_decided:
+        return "undecided"
+    better, _, worse = pairs["line"].item().partition(" - ")
+    return f"{better} above {worse}"
 
 
 def _exact_values(
