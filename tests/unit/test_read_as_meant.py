@@ -388,21 +388,21 @@ def test_lists_of_visits_are_not_merged(name, tmp_path):
     lists, held = (table.rename(columns={"visit": name}) for table in (LISTS, HELD))
     lists.to_csv(tmp_path / "lists.csv", index=False)
     ranked = lists.drop(columns="score").assign(rank=[1, 2, 1, 2])
+    # two lists, in which the items are at places 2 and 1
     for data in (lists, tmp_path / "lists.csv", ranked):
-        with pytest.raises(sm.InputError, match=f"{name}.*user_id"):
-            sm.evaluate(data, "mrr@2, recall@2", relevant=held)
-    # as the message says: two lists, in which the items are at places 2 and 1
+        found = sm.evaluate(data, "mrr@2, recall@2", relevant=held)
+        assert values(found) == [0.75, 1]
+        assert (found[0].n_users, found[0].n_visits) == (1, 2)
     lists, ranked, held = (
         table.drop(columns="user_id") for table in (lists, ranked, held)
     )
     for data in (lists, ranked):
-        assert values(sm.evaluate(data, "mrr@2, recall@2", relevant=held)) == [
-            0.75,
-            1,
-        ]
+        found = sm.evaluate(data, "mrr@2, recall@2", relevant=held)
+        assert values(found) == [0.75, 1]
+        assert (found[0].n_users, found[0].n_visits) == (2, None)
     dictionary = {7: [11], 8: [20]}
     assert values(sm.evaluate(lists, "mrr@2", relevant=dictionary)) == [0.75]
-    with pytest.raises(sm.InputError, match="row_id"):
+    with pytest.raises(sm.InputError, match="visit_id"):
         sm.evaluate(lists, "mrr@2", relevant=HELD[["user_id", "item_id"]])
 
 
@@ -481,8 +481,9 @@ def test_ranks_of_visits():
     table = pd.DataFrame(
         {"user_id": [1, 1, 2], "session_id": [4, 5, 6], "rank": [2, 1, 4]}
     )
-    with pytest.raises(sm.InputError, match="session_id"):
-        sm.evaluate(table, "rr", n_items=9)
+    found = sm.evaluate(table, "rr", n_items=9)
+    assert values(found) == pytest.approx([(1 / 2 + 1 + 1 / 4) / 3])
+    assert (found[0].n_users, found[0].n_visits) == (2, 3)
     table = table.drop(columns="user_id")
     right = pytest.approx([(1 / 2 + 1 + 1 / 4) / 3])
     assert values(sm.evaluate(table, "rr", n_items=9)) == right
@@ -507,8 +508,9 @@ def test_candidates_of_visits_are_not_merged():
     assert values(sm.correct(table, "recall@3, recall@4", **options)) == [0, 1]
     held = table[table["label"]][["user_id", "session_id", "item_id"]]
     lists = table.drop(columns="label")
-    with pytest.raises(sm.InputError, match="session_id"):
-        sm.correct(lists, "recall@4", relevant=held, **options)
+    found = sm.correct(lists, "recall@3, recall@4", relevant=held, **options)
+    assert values(found) == [0, 1]
+    assert (found[0].n_users, found[0].n_visits) == (2, 4)
 
 
 RATED = pd.DataFrame(

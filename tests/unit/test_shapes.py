@@ -86,7 +86,18 @@ def test_rows_of_users_with_negatives_of_their_own():
             "label": np.tile([1] + 99 * [0], 200),
         }
     )
-    with pytest.raises(sm.InputError, match="numbers of the rows"):
-        sm.correct(pairs, "HR@10", "sampled", n_items=3706)
-    by_row = pairs.assign(user_id=pairs["row_id"])
-    assert value(sm.correct(by_row, "HR@10", "sampled", n_items=3706)) == HR
+    found = sm.correct(pairs, "HR@10, NDCG@10", "sampled", n_items=3706)
+    assert value(found) == HR
+    assert (found[0].n_users, found[0].n_visits) == (100, 200)
+    rank = 1 + (ROWS[:, 1:] > ROWS[:, :1]).sum(axis=1)
+    ndcg = np.where(rank <= 10, 1 / np.log2(rank + 1), 0).mean()
+    assert found[1].value == pytest.approx(ndcg)
+    # without them, as the message says
+    pooled = sm.SampledRanks(
+        rank, 3706, 99, users=np.repeat(range(100), 2), several_items=True
+    )
+    with pytest.raises(sm.InputError, match="visits="):
+        sm.correct(pooled, "HR@10", "sampled")
+    visits = {"users": np.repeat(range(100), 2), "visits": np.arange(200)}
+    made = sm.SampledRanks.from_scores(ROWS, n_items=3706, **visits)
+    assert value(sm.correct(made, "HR@10", "sampled")) == HR

@@ -253,7 +253,7 @@ def test_columns_that_are_missing():
         (["rank", "score_x"], ["rank", None]),
         (["user", "Clicked"], ["user_id", "label"]),
         (["label", "target"], ["label", None]),
-        (["impression_id", "docid"], ["row_id", "item_id"]),
+        (["impression_id", "docid"], ["visit_id", "item_id"]),
     ],
 )
 def test_names_of_columns(names, known):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 NO_MEMORY = "not enough memory"
 NOT_READ = "not read: "  # begins a note about columns of a table
+JOINT = "\x1f"  # between the ids of a user and of a visit, which hold no control characters
 _MOST_OF_VALUE = 80  # characters of a value in a message
 _MOST_OF_MESSAGE = 2000
 _MOST_OF_COLUMNS = 200
@@ -77,7 +78,7 @@ class InputError(ValueError):
 
 def one_line(text: str) -> str:
     """Join lines by blanks and write other characters that cannot be printed as escapes."""
-    line = re.sub(r"\s*[\r\n]\s*", " ", text)
+    line = re.sub(r"\s*[\r\n]\s*", " ", text.replace(JOINT, ", visit "))
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 

@@ -12,6 +12,9 @@ import numpy as np
 
 from sampled_metrics._base.errors import NO_MEMORY, InputError
 
+PARQUET = (".parquet", ".pq")
+TEXTS = {".csv": ",", ".tsv": "\t"}  # separators by suffix
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -109,16 +112,28 @@ def require_file(path: Path, noun: str) -> None:
             raise InputError(f"empty; expected {noun}", path=path)
 
 
-def write_parquet(
+def write_columns(
     path: Path, columns: Mapping[str, Any], metadata: Mapping[bytes, bytes] | None = None
 ) -> None:
-    """Write the arrays that are not None as columns of a parquet file, all or nothing."""
+    """Write the arrays that are not None as columns, all or nothing, as the suffix of a path says.
+
+    Parquet files hold the metadata too.
+    """
+    import pandas as pd
     import pyarrow as pa
     from pyarrow import parquet
 
+    suffix = path.suffix.lower()
+    if suffix not in (*PARQUET, *TEXTS):
+        found = f"unknown suffix {suffix}" if suffix else "no suffix"
+        raise InputError(f"{found}; known: {', '.join((*PARQUET, *TEXTS))}", path=path)
     arrays = {name: values for name, values in columns.items() if values is not None}
     with replacing(path) as temporary:
-        parquet.write_table(pa.table(arrays, metadata=metadata), temporary)
+        if suffix in PARQUET:
+            parquet.write_table(pa.table(arrays, metadata=metadata), temporary)
+        else:
+            separator = TEXTS[suffix]
+            pd.DataFrame(arrays).to_csv(temporary, sep=separator, index=False, lineterminator="\n")
 
 
 def read_array(path: Path, noun: str, **options: Any) -> Any:

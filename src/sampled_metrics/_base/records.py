@@ -1,9 +1,23 @@
 """Dataclasses that are equal if their numbers are, NaN included."""
 
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+
+# Metadata of a field that rows leave out where it is None, so that programs see what they know.
+WHERE_KNOWN: Mapping[str, bool] = MappingProxyType({"where_known": True})
+
+
+def row_of(record: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name, and of those `WHERE_KNOWN` the known ones."""
+    row = asdict(record)
+    for each in fields(record):
+        if each.metadata.get("where_known") and row[each.name] is None:
+            del row[each.name]
+    return row
 
 
 class Record:

@@ -48,12 +48,13 @@ def sample(
     are a row each; the negatives of one may include another.
 
     Keys: repetition (from 0), user_id (if the file has it; with --repetitions else the row from 1),
-    item_id (if users have several held-out items, running numbers from 0), n_candidates,
-    n_negatives, sampling, sampled_rank.
+    visit_id (if users have several visits), item_id (if users have several held-out items, running
+    numbers from 0), n_candidates, n_negatives, sampling, sampled_rank.
     """
     import numpy as np
 
     from sampled_metrics._base.arrays import generator, ranges
+    from sampled_metrics.inputs.roles import USER, VISIT
     from sampled_metrics.ranks.data import as_ranks
     from sampled_metrics.sampling import draw_sampled_ranks
 
@@ -75,7 +76,9 @@ def sample(
         # Without ids, corrections would take each repetition for another user.
         users = np.arange(1, len(ranks) + 1)
     if users is not None:
-        columns["user_id"] = np.tile(np.repeat(users, ranks.n_found), repetitions)
+        columns[USER] = np.tile(np.repeat(users, ranks.n_found), repetitions)
+    if ranks.visits is not None:
+        columns[VISIT] = np.tile(np.repeat(ranks.visits, ranks.n_found), repetitions)
     if len(items) > len(ranks):
         columns["item_id"] = np.tile(ranges(0, ranks.n_found), repetitions)
     columns["n_candidates"] = np.tile(items.n_candidates, repetitions)

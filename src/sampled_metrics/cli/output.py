@@ -3,7 +3,6 @@
 Functions import pandas and pyarrow themselves, because `--help` should not wait for them.
 """
 
-import dataclasses
 import json
 import os
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.records import row_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +76,7 @@ def emit_results(
     if form is Format.TABLE:
         emit_parts(results.parts(**options), output, explain)
     else:
-        rows = [{**dataclasses.asdict(result), "notes": results.notes} for result in results]
+        rows = [{**row_of(result), "notes": results.notes} for result in results]
         emit(rows, form, output)
 
 

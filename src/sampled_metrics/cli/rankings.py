@@ -1,6 +1,5 @@
 """Commands for ranks and printed numbers: evaluate, correct, reported, check, compare, plan..."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -8,6 +7,7 @@ import typer
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError, reading, shown
+from sampled_metrics._base.records import row_of
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_parts, emit_results, wrote
 from sampled_metrics.ranks import Sampling
@@ -38,8 +38,8 @@ def evaluate(
     """Average exact metrics over users, with intervals.
 
     Keys: file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items, effective_users
-    (few where a handful of users carry the value), notes (questions about the file); values are
-    fractions.
+    (few where a handful of users carry the value), n_visits (if users have several), notes
+    (questions about the file); values are fractions.
     """
     from sampled_metrics.evaluation.evaluate import evaluate
 
@@ -62,7 +62,7 @@ def evaluate(
                 seed=seed,
                 confidence=confidence,
             )
-        rows += [{"file": str(path), **asdict(one), "notes": found.notes} for one in found]
+        rows += [{"file": str(path), **row_of(one), "notes": found.notes} for one in found]
         shown: Any
         shown, *texts = found.parts()
         table += [{"file": names[str(path)], **row} for row in shown]
@@ -115,11 +115,11 @@ def correct(
     whatever their true ranks are as long as --shape holds. An estimate is precise, but of another
     quantity: the rank at which its credit has fallen to half is printed beside it ("acts like"),
     and its interval (--intervals, and in CSV and JSON) covers its expectation, not the exact
-    metric. Rows of one user_id are averaged first.
+    metric. Rows of one user_id, or of one visit of a user, are averaged first.
 
     Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high, shape,
-    behaves_like, n_users, n_items, n_negatives, sampling, notes (questions about the file); values
-    are fractions. The estimate to quote is by `likely`.
+    behaves_like, n_users, n_items, n_negatives, sampling, n_visits (if users have several), notes
+    (questions about the file); values are fractions. The estimate to quote is by `likely`.
     """
     from sampled_metrics.evaluation import correct as correction
 
@@ -309,7 +309,8 @@ def compare_files(
     range_low, range_high, order (a, b or undecided), p_value, behaves_like, verdict, paired,
     n_users, n_items, n_negatives, sampling, users_needed (to decide an undecided order of full
     rankings, about), holds_up_to (the largest factor of --shape at which sampled ranks decide the
-    order), notes (questions about the files); values are fractions.
+    order), n_visits (if users have several), notes (questions about the files); values are
+    fractions.
     """
     from sampled_metrics.evaluation.compare import compare
 
@@ -373,7 +374,8 @@ def plan(
 
     Keys: metric, n_negatives (null: full rankings), probability, decides_above (the difference of
     which about half are decided), decides (the least n_negatives with a probability of 0.95),
-    exact_a, exact_b, n_items, n_users, sampling, notes (questions about the files).
+    exact_a, exact_b, n_items, n_users, sampling, n_visits (if users have several), notes (questions
+    about the files).
     """
     from sampled_metrics.evaluation import plan as planning
 

@@ -43,6 +43,7 @@ from sampled_metrics.evaluation.results import (
     with_questions,
 )
 from sampled_metrics.intervals import ranges
+from sampled_metrics.intervals.clusters import by_user
 from sampled_metrics.intervals.population import Shape, prior_shapes
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
@@ -259,14 +260,22 @@ def _by_rankings(
             else:
                 of_a, of_b = of_common(of_a, of_b, rows)
             paired = rows is not None
-            if paired:
+            if rows is not None:
                 has_both = ~(np.isnan(of_a) | np.isnan(of_b))
                 of_a, of_b = of_a[has_both], of_b[has_both]
+                owners = [None if a.user is None else a.user[rows[0]][has_both]] * 2
+            else:
+                owners = [
+                    None if each.user is None else each.user[~np.isnan(values)]
+                    for each, values in ((a, of_a), (b, of_b))
+                ]
             of_a, of_b = defined(of_a), defined(of_b)
+            n_visits = None if owners[0] is None else min(of_a.size, of_b.size)
+            of_a, of_b = by_user(of_a, owners[0]), by_user(of_b, owners[1])
             prior = priors[larger][measure]
             p = p_value(of_a, of_b, paired)
             compared = _compared(pair, measure, EXACT, (of_a, of_b), paired, prior, p, confidence)
-            yield replace(compared, n_items=n_items)
+            yield replace(compared, n_items=n_items, n_visits=n_visits)
 
 
 def _by_samples(
@@ -279,13 +288,18 @@ def _by_samples(
     """
     for pair, rows in common.items():
         a, b = (solved[name] for name in pair)
+        owners = [of_name.bracketed.rows.owner for of_name in (a, b)]
+        if rows is not None and owners[0] is not None:
+            owners = [owners[0][rows[0]]] * 2
         for i, measure in enumerate(a.measures):
             allowed = ranges.difference_range(a.bracketed, b.bracketed, i)
             p = 1.0
             if not {*pair} & {*shared}:
                 p = ranges.order_p_value(a.bracketed, b.bracketed, i)
             for j, estimator in enumerate(a.estimators):
-                of_pair = of_common(a.user_values(i, j), b.user_values(i, j), rows)
+                of_a, of_b = of_common(a.user_values(i, j), b.user_values(i, j), rows)
+                n_visits = None if owners[0] is None else min(of_a.size, of_b.size)
+                of_pair = by_user(of_a, owners[0]), by_user(of_b, owners[1])
                 prior = Shape.of(a.vectors[i, j])
                 compared = _compared(
                     pair, measure, str(estimator), of_pair, rows is not None, prior, p, confidence
@@ -301,6 +315,7 @@ def _by_samples(
                     n_items=round((a.ranks.mean_candidates + b.ranks.mean_candidates) / 2),
                     n_negatives=a.ranks.n_negatives,
                     sampling=str(a.ranks.sampling),
+                    n_visits=n_visits,
                 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from sampled_metrics._base.defaults import (
     Names,
 )
 from sampled_metrics._base.errors import InputWarning, ask, reading
-from sampled_metrics._base.records import Record
+from sampled_metrics._base.records import WHERE_KNOWN, Record
 from sampled_metrics._base.text import Parts, Right, span
 from sampled_metrics.estimators import (
     DECLARED,
@@ -42,6 +42,7 @@ from sampled_metrics.evaluation.results import (
     rankings_meant,
     with_questions,
 )
+from sampled_metrics.intervals.clusters import by_user
 from sampled_metrics.intervals.kernels import rank_grid
 from sampled_metrics.intervals.population import Estimate, Population, Shape, estimate
 from sampled_metrics.intervals.ranges import Bracketed, Range, checked_ranges
@@ -83,6 +84,8 @@ class Corrected(Record):
         of the credit at rank 1; None for AUC, which sampling does not distort.
     n_users, n_items
         Users averaged over; n, the candidates of a full ranking, the mean where users differ.
+    n_visits
+        Visits averaged over, of which users have several; None without.
     n_negatives, sampling
         m: negatives drawn, the held-out item not included, and how.
     """
@@ -101,6 +104,7 @@ class Corrected(Record):
     n_items: int
     n_negatives: int
     sampling: str
+    n_visits: int | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @with_questions
@@ -213,7 +217,8 @@ def correct(
     n = ranks.mean_candidates
     counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
     likely = None
-    n_users = bracketed.rows.kind.size
+    owner = bracketed.rows.owner
+    n_users = bracketed.rows.n_independent
     if n_users == len(ranks):
         _, likely = Population.estimated(counts, n, ranks.sampling, _SMOOTHING)
     results = []
@@ -222,7 +227,7 @@ def correct(
             vector = solved.vectors[i, j]
             smooth = None
             if likely is None:
-                of_users = Shape.of(solved.user_values(i, j))
+                of_users = Shape.of(by_user(solved.user_values(i, j), owner))
             else:
                 of_users = Shape.of(vector, counts)
                 smooth = Shape.of(vector, likely)
@@ -241,6 +246,7 @@ def correct(
                     n_items=n,
                     n_negatives=ranks.n_negatives,
                     sampling=str(ranks.sampling),
+                    n_visits=None if owner is None else owner.size,
                 )
             )
     meant = rankings_meant([ranks])
@@ -299,7 +305,7 @@ class Solved(NamedTuple):
     ranges: Mapping[str, Range]  # by metric
 
     def user_values(self, measure: int, estimator: int) -> Float:
-        """Estimate of one metric for each user: the mean over their rows."""
+        """Estimate of one metric for each user, or visit: the mean over their rows."""
         values = self.vectors[measure, estimator, self.ranks.sampled_ranks - 1]
         user = self.bracketed.rows.user
         return np.bincount(user, values) / np.bincount(user)
@@ -415,8 +421,11 @@ def _parts(
         rows.append(row)
     first = results[0]
     drawn = "and kept once" if first.sampling == "distinct" else first.sampling.replace("-", " ")
+    users = count(first.n_users, "user")
+    if first.n_visits is not None:
+        users += f", {count(first.n_visits, 'visit')}"
     facts = [
-        f"{count(first.n_users, 'user')}, {count(first.n_negatives, 'negative')} drawn uniformly "
+        f"{users}, {count(first.n_negatives, 'negative')} drawn uniformly "
         f"{drawn} from {first.n_items - 1:,} items. Fractions.",
         *notes,
         "range: values of the exact metric that the sampled ranks allow, at "

@@ -15,6 +15,7 @@ from scipy.special import ndtr, ndtri
 
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
+from sampled_metrics.intervals.clusters import by_user
 from sampled_metrics.intervals.kernels import bins_of, kernel
 from sampled_metrics.intervals.population import Moments, Population
 from sampled_metrics.intervals.ranges import least_differences, unbiased_auc
@@ -40,7 +41,8 @@ class Pair:
 
     If users are `drawn` anew from the populations, they vary too; otherwise only the negatives do,
     which both recommenders draw independently. If they are `paired`, user i is the same for
-    both, so that common variation cancels.
+    both, so that common variation cancels. Visits stand for users where these have several;
+    `owners` are then the users of those of both recommenders.
     """
 
     a: Population
@@ -49,6 +51,7 @@ class Pair:
     drawn: bool = False
     paired: bool = False
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT
+    owners: tuple[Int | None, Int | None] = (None, None)
 
     @property
     def n_items(self) -> int:
@@ -65,8 +68,11 @@ class Pair:
         within = a.within + b.within
         anew = a.total + b.total
         if self.paired:
-            by_user = b.by_kind[self.b.kind] - a.by_kind[self.a.kind]
-            anew = within + by_user.var()
+            differences = b.by_kind[self.b.kind] - a.by_kind[self.a.kind]
+            anew = within + _between(differences, self.owners[0])
+        elif self.owners[0] is not None:
+            of_a = _between(a.by_kind[self.a.kind], self.owners[0])
+            anew = within + of_a + _between(b.by_kind[self.b.kind], self.owners[1])
         mean = float(b.mean - a.mean)
         variance = anew if self.drawn else within
         return mean, float(variance) / self.n_users, float(anew) / self.n_users
@@ -76,10 +82,19 @@ class Pair:
         users = None
         if self.drawn and self.paired:
             users = rng.integers(0, self.a.kind.size, self.n_users)
-        return self._sample(self.a, users, m, rng), self._sample(self.b, users, m, rng)
+        of_a = self._sample(self.a, self.owners[0], users, m, rng)
+        owner = self.owners[1]
+        if owner is not None and not self.paired:  # other users than those of a
+            owner = owner + self.a.kind.size
+        return of_a, self._sample(self.b, owner, users, m, rng)
 
     def _sample(
-        self, population: Population, users: Int | None, m: int, rng: np.random.Generator
+        self,
+        population: Population,
+        owner: Int | None,
+        users: Int | None,
+        m: int,
+        rng: np.random.Generator,
     ) -> SampledRanks:
         of_kinds = population.in_bins(m, self.sampling)
         ids = None
@@ -94,7 +109,16 @@ class Pair:
                 ids = np.arange(kind.size)
         ranks = bins_of(m)[drawn] + 1
         sampling = Sampling(self.sampling)
-        return SampledRanks(ranks, self.n_items, m, users=ids, sampling=sampling)
+        visits = None
+        if owner is not None:
+            ids, visits = owner, np.arange(ranks.size)
+        return SampledRanks(ranks, self.n_items, m, users=ids, visits=visits, sampling=sampling)
+
+
+def _between(values: Float, owner: Int | None) -> float:
+    """Variance of a value such that the mean of independent ones varies as this mean does."""
+    of_users = by_user(values, owner)
+    return float(of_users.var()) * values.size / of_users.size
 
 
 def decision(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import isnan
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.progress import with_bar
-from sampled_metrics._base.records import Record
+from sampled_metrics._base.records import WHERE_KNOWN, Record
 from sampled_metrics._base.text import Parts, span
 from sampled_metrics.evaluation.results import (
     FLAT,
@@ -27,6 +27,8 @@ from sampled_metrics.evaluation.results import (
     missing_notes,
     with_questions,
 )
+from sampled_metrics.inputs.roles import USER, VISIT
+from sampled_metrics.intervals.clusters import by_user
 from sampled_metrics.intervals.population import Shape, estimate, prior_shapes
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
@@ -53,6 +55,9 @@ class Evaluated(Record):
         Mean over `n_users` users, as a fraction, and its interval; nan for one.
     n_items
         n: candidates of a full ranking; the mean where users differ, None if not known.
+    n_visits
+        Visits averaged over, if users have several; the errors are then those of users. None
+        without.
     effective_users
         (sum of v)^2 / sum of v^2 over the values v of users: how many carry the mean if they carry
         it equally. The interval is too narrow if they are few.
@@ -67,6 +72,7 @@ class Evaluated(Record):
     n_users: int
     n_items: int | None
     effective_users: float
+    n_visits: int | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @with_questions
@@ -86,7 +92,7 @@ def evaluate(
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
 ) -> Results[Evaluated]:
-    """Average exact metrics over users.
+    """Average exact metrics over users, or over visits if users have several.
 
     Metrics that need longer lists are skipped with a warning, unless none remains.
 
@@ -208,7 +214,8 @@ class _Averages(NamedTuple):
     shapes: dict[Measure, Shape]
     priors: dict[Measure, Shape]
     n_users: int
-    n_left_out: dict[Measure, int]  # users without a value, of metrics that have some
+    n_of: dict[Measure, int]  # users with a value, if some have none
+    n_visits: dict[Measure, int]  # likewise, if users have several
     n_items: int  # mean, 0 if not known
     notes: list[str]
     several_items: bool  # whether some user has several, so that recall is no share of users
@@ -221,11 +228,16 @@ def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Av
     _question_candidates(ranks.n_candidates)
     known = known_values(measures, ranks, ties, seed)
     question_ends(ranks, known)
+    of_users = {measure: values_of_users(values, ranks.user) for measure, values in known.items()}
+    n_visits = {}
+    if ranks.user is not None:
+        n_visits = {measure: defined(values).size for measure, values in known.items()}
     return _Averages(
-        shapes={measure: Shape.of(defined(values)) for measure, values in known.items()},
+        shapes={measure: Shape.of(values) for measure, values in of_users.items()},
         priors=prior_shapes(known, ranks),
-        n_users=len(ranks),
-        n_left_out={measure: int(np.isnan(values).sum()) for measure, values in known.items()},
+        n_users=ranks.n_users,
+        n_of={measure: values.size for measure, values in of_users.items()},
+        n_visits=n_visits,
         n_items=ranks.mean_candidates,
         notes=relevance_notes([ranks]),
         several_items=bool((ranks.n_relevant > 1).any()),
@@ -261,6 +273,7 @@ def _by_parts(
         shapes={measure: Shape.joined(parts, sizes) for measure, parts in shapes.items()},
         priors=prior_shapes(measures, Ranks([n_items], [0], [0])),
         n_users=file.n_rows,
+        n_of={},
         n_items=n_items,
         is_mean=found.is_mean or total != n_items * file.n_rows,
     )
@@ -282,7 +295,7 @@ def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluate
     """Estimate the mean of each metric, with its interval."""
     results = []
     for measure, shape in found.shapes.items():
-        n_users = found.n_users - found.n_left_out.get(measure, 0)
+        n_users = found.n_of.get(measure, found.n_users)
         mean = estimate(shape, n_users, found.priors[measure], confidence)
         square = shape.second + shape.mean**2
         effective_users = 0.0
@@ -295,6 +308,7 @@ def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluate
                 **mean._asdict(),
                 n_items=found.n_items or None,
                 effective_users=effective_users,
+                n_visits=found.n_visits.get(measure),
             )
         )
     return Results(results, partial(_parts, found=found, confidence=confidence))
@@ -323,8 +337,8 @@ def values_by_user(
     Returns
     -------
     pandas.DataFrame
-        A column for each metric, and a row for each user; the index holds the ids of the users, or
-        running numbers from 0.
+        A column for each metric, and a row for each user, or for each visit of one; the index holds
+        the ids of users, and of visits if users have several, or running numbers from 0.
 
     Raises
     ------
@@ -359,7 +373,9 @@ def values_by_user(
             instead = measure.spelled(measure.kind.removesuffix("-micro"))
             raise InputError(f"{problem}; take {instead}")
     users = np.arange(len(ranks)) if ranks.users is None else ranks.users
-    index = pd.Index(users, name="user_id")
+    index = pd.Index(users, name=USER)
+    if ranks.visits is not None:
+        index = pd.MultiIndex.from_arrays([users, ranks.visits], names=[USER, VISIT])
     known = known_values(measures, ranks, ties, seed)
     return pd.DataFrame({str(measure): values for measure, values in known.items()}, index=index)
 
@@ -401,6 +417,15 @@ def known_values(
 def defined(values: Float) -> Float:
     """Return the values of users who have one."""
     return values[~np.isnan(values)]
+
+
+def values_of_users(values: Float, user: Int | None) -> Float:
+    """Return values of independent users, from those of users or of their visits, see `clusters`.
+
+    Users without a value are left out.
+    """
+    has_value = ~np.isnan(values)
+    return by_user(values[has_value], None if user is None else user[has_value])
 
 
 def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
@@ -463,10 +488,14 @@ def _parts(results: list[Evaluated], found: _Averages, confidence: float) -> Par
     rows: list[Row] = []
     users = count(found.n_users, "user")
     words = users
+    if found.n_visits:
+        words = f"{users}, {count(max(found.n_visits.values()), 'visit')}"
     if found.n_items:
         mean = "a mean of " if found.is_mean else ""
         words += f", {mean}{count(found.n_items, 'candidate')}"
     lines = [f"{words}. Fractions, ties {results[0].ties}.", *found.notes]
+    if found.n_visits:
+        lines.append("means over visits; errors and intervals are those of independent users.")
     if 1 < found.n_users < TOY:
         lines.append(f"fewer than {TOY} users: intervals say little.")
     for result in results:

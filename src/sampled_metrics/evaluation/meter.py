@@ -16,17 +16,17 @@ from sampled_metrics._base.arrays import (
     Ids,
     Int,
     as_array,
-    id_column,
+    first_duplicate,
     in_memory,
     integers,
     is_elsewhere,
-    kind_of_ids,
     ranges,
     require,
     starts,
 )
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask
+from sampled_metrics._base.visits import ids_of_rows, kind_of, split
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, with_questions
@@ -46,7 +46,7 @@ _OPTIONS = ("n_items", "n_negatives", "sampling", "missing", "ties", "seed", "co
 
 
 class _Batch(NamedTuple):
-    """Counts of some rows, and the ids of their users if there are any."""
+    """Counts of some rows, and the ids of their users, or of visits, if there are any."""
 
     counts: Counts
     users: Ids | None
@@ -135,6 +135,7 @@ class RankMeter:
         *,
         ranks: ArrayLike | None = None,
         users: ArrayLike | None = None,
+        visits: ArrayLike | None = None,
     ) -> None:
         """Take a batch of scores or of ranks.
 
@@ -150,6 +151,8 @@ class RankMeter:
             Ranks from 1 instead of scores, shape (rows,).
         users
             Ids of the users of the rows, in all batches or in none.
+        visits
+            Ids of visits, such as sessions, if rows are visits of users who may have several.
         """
         if (scores is None) == (ranks is None):
             raise InputError("give scores or ranks to update, one of both")
@@ -159,9 +162,7 @@ class RankMeter:
             counts, n_negatives = self._of_ranks(in_memory(ranks))
         else:
             counts, n_negatives = self._of_scores(scores, in_memory(positive))
-        ids = None
-        if users is not None:
-            ids = id_column("users", in_memory(users), counts.candidates.size)
+        ids = ids_of_rows(in_memory(users), in_memory(visits), counts.candidates.size)
         self._take(_Batch(counts, ids, n_negatives), "batches")
 
     def merge(self, *others: Self) -> Self:
@@ -213,10 +214,10 @@ class RankMeter:
                 if batch.n_negatives is not None and first.n_negatives is not None:
                     problem += "; fill up rows of fewer negatives with -inf at their ends"
                 raise InputError(problem)
-            if kind_of_ids(batch.users) != kind_of_ids(first.users):
+            if kind_of(batch.users) != kind_of(first.users):
                 raise InputError(
-                    f"users are given with some {what} only, or numbers with some and text with "
-                    "others; expected ids of one kind with all or none"
+                    f"users, or visits, are given with some {what} only, or numbers with some and "
+                    "text with others; expected ids of one kind with all or none"
                 )
         self._batches.append(batch)
 
@@ -230,12 +231,15 @@ class RankMeter:
         if n_negatives is None:
             if self.n_items is None and (n == n[0]).all():
                 ask_of_seen_items(n.size, int(n[0]))
+            of_users, visits = (None, None) if users is None else split(users)
+            _require_visits(users)
             full = Ranks(
                 n,
                 counts.better,
                 counts.tied,
                 n_found=None if (counts.n_found == 1).all() else counts.n_found,
-                users=users,
+                users=of_users,
+                visits=visits,
                 n_missing=int(np.count_nonzero(counts.lost)),
             )
             question_ranks(full)
@@ -313,6 +317,17 @@ class RankMeter:
         require("ranks", values, (values >= 1) & (values <= most), f"1 to {most}")
         none = np.zeros_like(values)
         return Counts(np.full_like(values, most), values - 1, none, none + 1, none), m
+
+
+def _require_visits(ids: Ids | None) -> None:
+    """Raise InputError for a user, or a visit, who comes more than once."""
+    again = None if ids is None else first_duplicate(ids)
+    if ids is not None and again is not None:
+        raise InputError(
+            f"duplicate users {ids[again]}; tell visits of a user, which have rankings of their "
+            "own, apart by visits=",
+            row=again + 1,
+        )
 
 
 def _is_empty(batch: Any) -> bool:

@@ -187,6 +187,9 @@ def _signs(pairs: list[Compared]) -> list[Row]:
 def _rule(results: list[Compared], correction: str, kind: str) -> str:
     """Say how many users and pairs the orders are about, and when they are decided."""
     words = extent([result.n_users for result in results], "user")
+    n_visits = [result.n_visits for result in results if result.n_visits is not None]
+    if n_visits:
+        words += f", {extent(n_visits, 'visit')}"
     if all(result.paired for result in results):
         words += ", paired"
     elif not any(result.paired for result in results):

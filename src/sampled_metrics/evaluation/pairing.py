@@ -49,7 +49,7 @@ def questioned_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation
         if is_same and min(len(first), len(second)) >= _SEVERAL:
             ask("data", f"{a} and {b} have the same ranks: is one of them given twice?")
         number = 0 if rows is None else rows[0].size
-        least = min(_different_ids(first).size, _different_ids(second).size)
+        least = min(_unit_ids(first).size, _unit_ids(second).size)
         if 2 * number < least:
             ask("data", f"{a} and {b} have {number:,} of {least:,} users in common{_SAME}")
     return paired
@@ -72,7 +72,7 @@ def _ask_of_candidates(
         n_different = int(np.count_nonzero(differs))
         if n_different and 10 * n_different >= differs.size:
             first = int(np.argmax(differs))
-            user = _different_ids(pair[0])[rows[0][first]]
+            user = _unit_ids(pair[0])[rows[0][first]]
             ask(
                 "data",
                 f"{n_different:,} of {differs.size:,} users have other numbers of candidates in "
@@ -91,7 +91,7 @@ def _candidates(ranks: Ranks | SampledRanks) -> Int | None:
         return ranks.n_candidates
     if not ranks.n_items.ndim:
         return None
-    _, user = ranks.different_users()
+    _, user = ranks.different_units()
     _, first = np.unique(user, return_index=True)
     return ranks.n_items[first]
 
@@ -105,6 +105,7 @@ def _ranks_of(ranks: Ranks | SampledRanks) -> list[Int]:
 def paired_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
     """Find common users by their ids, or by rows if some have none and all have as many."""
     found = dict(evaluations)
+    _require_alike(found)
     without_ids = any(ranks.users is None for ranks in found.values())
     by_row = without_ids or all(ranks.n_rows for ranks in found.values())
     notes = []
@@ -116,7 +117,7 @@ def paired_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
             found[name] = replace(ranks, users=np.arange(len(ranks)))
     common: Common = {}
     for a, b in combinations(found, 2):
-        of_a, of_b = (_different_ids(found[name]) for name in (a, b))
+        of_a, of_b = (_unit_ids(found[name]) for name in (a, b))
         rows = common[a, b] = common_users(of_a, of_b)
         if rows is not None and not by_row:
             left_a = of_a.size - rows[0].size
@@ -139,11 +140,22 @@ def _require_as_many(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
         )
 
 
-def _different_ids(ranks: Ranks | SampledRanks) -> Any:
-    """Return the ids of users, each once."""
+def _unit_ids(ranks: Ranks | SampledRanks) -> Any:
+    """Return the ids of users, or of visits of users, each once."""
     if isinstance(ranks, SampledRanks):
-        return ranks.different_users()[0]
-    return ranks.users
+        return ranks.different_units()[0]
+    return ranks.unit_ids
+
+
+def _require_alike(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
+    """Raise InputError if some evaluations are of visits and others of users."""
+    with_visits = {name for name, ranks in evaluations.items() if ranks.visits is not None}
+    others = [name for name in evaluations if name not in with_visits]
+    if with_visits and others:
+        raise InputError(
+            f"{min(with_visits)} has visits of users and {others[0]} has none; give both, or none, "
+            "a column visit_id (visits=)"
+        )
 
 
 def _with_text_names(data: Mapping[Any, object]) -> dict[str, object]:

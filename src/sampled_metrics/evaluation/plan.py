@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import integers, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, DECIDED, METRICS, SHAPE, Names, Shape
 from sampled_metrics._base.errors import InputError, flag, reading
-from sampled_metrics._base.records import Record
+from sampled_metrics._base.records import WHERE_KNOWN, Record
 from sampled_metrics._base.text import Parts, Right
 from sampled_metrics.evaluation.deciding import Pair, decision
 from sampled_metrics.evaluation.pairing import paired_users
@@ -58,6 +60,7 @@ class Planned(Record):
     n_items: int
     n_users: int
     sampling: str
+    n_visits: int | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @with_questions
@@ -97,7 +100,8 @@ def plan(
         recommenders that rank alike for the same users need fewer negatives.
     n_users
         Users of the evaluation. By default the users of the rankings, with negatives drawn
-        anew; if given, they are drawn from users like these.
+        anew; if given, they are drawn from users like these. Rankings of visits are those of their
+        users alone.
     sampling, shape, confidence
         How negatives are drawn; for the ranges, see `correct`.
     sizes
@@ -179,6 +183,11 @@ def _ranked_pair(
     (common,) = paired.common.values()
     if common is not None:
         both = list(map(Ranks.take, both, common))
+    owners = both[0].user, both[1].user
+    if owners[0] is not None and n_users is not None:
+        raise InputError(
+            "n_users (--n-users) does not go with visits, of which users have several; leave it out"
+        )
     pair = Pair(
         Population.of_users(both[0]),
         Population.of_users(both[1]),
@@ -186,6 +195,7 @@ def _ranked_pair(
         drawn=n_users is not None,
         paired=common is not None,
         sampling=sampling,
+        owners=owners,
     )
     return pair, paired.notes
 
@@ -228,6 +238,11 @@ def _planned(
     found = [(m, decision(pair, measure, m, shape, confidence)) for m in sizes]
     likely = [m for m, of_size in found if of_size.probability >= DECIDED]
     exact_a, exact_b = pair.exact(measure)
+    n_users = pair.n_users
+    n_visits = None
+    if pair.owners[0] is not None:
+        n_users = np.unique(pair.owners[0]).size
+        n_visits = pair.n_users
     return [
         Planned(
             metric=str(measure),
@@ -238,7 +253,8 @@ def _planned(
             exact_a=exact_a,
             exact_b=exact_b,
             n_items=pair.n_items,
-            n_users=pair.n_users,
+            n_users=n_users,
+            n_visits=n_visits,
             sampling=str(pair.sampling),
         )
         for m, of_size in found
@@ -250,7 +266,10 @@ def _parts(
 ) -> Parts:
     """The probability of a decision by metric and number of negatives."""
     rows = []
-    lines = [f"{count(results[0].n_users, 'user')} with true ranks {of_ranks}:"]
+    users = count(results[0].n_users, "user")
+    if results[0].n_visits is not None:
+        users += f", {count(results[0].n_visits, 'visit')}"
+    lines = [f"{users} with true ranks {of_ranks}:"]
     for result in results:
         size = Right("all")
         if result.n_negatives is not None:

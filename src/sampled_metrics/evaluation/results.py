@@ -5,7 +5,7 @@ Also the record of a comparison, and words that results of several kinds share.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -14,7 +14,7 @@ import pandas as pd
 from sampled_metrics._base.arguments import check_arguments, wrong_type
 from sampled_metrics._base.defaults import BUDGET
 from sampled_metrics._base.errors import NOT_READ, collected
-from sampled_metrics._base.records import Record
+from sampled_metrics._base.records import WHERE_KNOWN, Record, row_of
 from sampled_metrics._base.text import Explanation, Parts, Rows, html_of, text_of
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -104,7 +104,7 @@ class Results(Shown, list[Result]):
 
     def flat_rows(self) -> list[Row]:
         """Return a dictionary for each result, of numbers and texts."""
-        return [asdict(result) for result in self]  # type: ignore[call-overload]
+        return [row_of(result) for result in self]
 
     __repr__ = Shown.__str__
 
@@ -159,6 +159,8 @@ class Compared(Record):
         The order, and the estimates at their resolution, in words.
     n_users
         Number of pairs if users are `paired`, or else the smaller number of users.
+    n_visits
+        Likewise of visits, of which users have several; None without.
     users_needed
         About how many users would decide an undecided order of full rankings if they differed as
         these do; None for decided orders and sampled ranks, and without a difference.
@@ -191,6 +193,7 @@ class Compared(Record):
     sampling: str | None = None
     users_needed: int | None = None
     holds_up_to: float | None = None
+    n_visits: int | None = field(default=None, metadata=WHERE_KNOWN)
 
     @property
     def order_of_estimates(self) -> str:

@@ -36,9 +36,11 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.files import read_array, reading_as
 from sampled_metrics._base.sparse import canonical
-from sampled_metrics.inputs.roles import ITEM, ROW, USER
+from sampled_metrics._base.visits import are_joined, split_pairs
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import (
     QRELS,
+    Columns,
     Table,
     Values,
     as_numpy,
@@ -162,6 +164,15 @@ class Items(NamedTuple):
         )
         return items._replace(user_ids=user_ids, item_ids=item_ids)
 
+    def of_visits(self, visit_ids: pa.Array, by_visit: bool = False) -> Items:
+        """Return items of users, or of visits, as those of visits of users, by their joined ids."""
+        part = split_pairs(as_numpy(visit_ids))[1 if by_visit else 0]
+        own = places(part, self.user_ids)
+        has_items = np.flatnonzero(own >= 0)
+        row, item = self.select(own[has_items])
+        items = Items.of_pairs(has_items[row], item, len(visit_ids), self.n_items, name=self.name)
+        return items._replace(user_ids=visit_ids, item_ids=self.item_ids)
+
     def matrix(self) -> sparse.csr_array:
         """Return the pairs as true entries of a matrix, users x items, each once."""
         values = np.ones(self.item.size, bool)
@@ -185,7 +196,7 @@ def table_of_items(given: object, name: str) -> Table | None:
         return None
     table = table_of(given, f"{name} items (user_id, item_id)", name, "relevance", QRELS)
     if table is not None:
-        table.require(table.group(), ITEM)
+        table.require(table.unit_columns()[0], ITEM)
     elif is_table(given):
         raise InputError(f"{name}: found a matrix with ids; expected columns user_id and item_id")
     return table
@@ -222,8 +233,10 @@ def _by_column(given: object, name: str) -> Items:
     return _with_ids(user, items.item, user_ids, item_ids, grades, name, items.n_users)
 
 
-def _of_table(table: Table, name: str, min_relevance: float, by_row: bool = False) -> Items:
-    user, user_ids = table.codes(table.group(by_row))
+def _of_table(
+    table: Table, name: str, min_relevance: float, columns: Columns | None = None
+) -> Items:
+    user, user_ids = table.units(columns or table.unit_columns()[:1])
     codes, item_ids = table.codes(ITEM)
     rows, grades = _counted_rows(table, name, user, codes, min_relevance)
     user = user[rows]
@@ -253,11 +266,11 @@ def _with_ids(
 
 
 def items_beside_lists(
-    given: object, name: str, min_relevance: float = 0.0, group: str = USER
+    given: object, name: str, min_relevance: float = 0.0, columns: Columns = (USER,)
 ) -> Items:
     """Return items with ids beside lists, in which arrays and lists by position hold ids.
 
-    `group` is the column of the ids of lists, of users or of their visits.
+    `columns` are those of the ids of lists, of users or of visits; a dictionary has one for each.
 
     Rows of ids are users x G, -1 or None where a user has fewer. A sparse matrix, or one of true
     and false, marks items by their columns.
@@ -266,9 +279,10 @@ def items_beside_lists(
         return given
     table = table_of_items(given, name)
     if table is not None:
-        if group == ROW and not is_by_user(given):
-            table.require(ROW)
-        return _of_table(table, name, min_relevance, by_row=group == ROW)
+        if is_by_user(given):
+            columns = (USER,)
+        table.require(*columns)
+        return _of_table(table, name, min_relevance, columns)
     if isinstance(given, str | Path) and Path(given).suffix == ".npy":
         given = read_array(Path(given), f"{name} items in an array")
     is_file = isinstance(given, str | Path)
@@ -400,10 +414,39 @@ def items_of_scores(
         table = table_of_items(given, name)
         if table is None:
             return items_of_arrays(given, name, shape)
+        if user_ids is not None and are_joined(user_ids):
+            return _items_of_visits(table, name, shape, user_ids, item_ids, min_relevance)
         user = _numbers_of(table, USER, user_ids, shape[0])
         item = _numbers_of(table, ITEM, item_ids, shape[1])
         rows, grades = _counted_rows(table, name, user, item, min_relevance)
         return Items.of_pairs(user[rows], item[rows], *shape, relevance=grades, name=name)
+
+
+def _items_of_visits(
+    table: Table,
+    name: str,
+    shape: Shape,
+    visit_ids: Ids,
+    item_ids: Ids | None,
+    min_relevance: float,
+) -> Items:
+    """Return items as columns of rows that are visits; items of users are seen in all visits."""
+    columns = table.unit_columns()
+    if name == RELEVANT:
+        table.require(USER, VISIT)
+    items = _of_table(table, name, min_relevance, columns)
+    if len(columns) == 1:
+        items = items.of_visits(pa.array(visit_ids), columns == (VISIT,))
+    row = places(items.user_ids, visit_ids)
+    if (row < 0).any():
+        visit = items.user_ids[int(np.argmax(row < 0))]
+        raise InputError(f"{name}: found user {visit}; expected users and visits of the scores")
+    number = _numbers_of(table, ITEM, item_ids, shape[1])
+    code, _ = table.codes(ITEM)
+    column = np.zeros(items.n_items, np.int64)
+    column[code] = number
+    pairs = row[items.owners], column[items.item]
+    return Items.of_pairs(*pairs, *shape, relevance=items.relevance, name=name)
 
 
 def _numbers_of(table: Table, column: str, ids: Ids | None, size: int) -> Int:
@@ -453,7 +496,7 @@ def rows_of_labels(table: Table) -> tuple[Rows, Float | None]:
     if not rows.size:
         raise InputError("no label above 0; expected relevant items", path=table.path)
     if USER in table.columns:
-        user, user_ids = table.codes(USER)
+        user, user_ids = table.units()
         n_without = len(user_ids) - distinct(user[rows].astype(np.int64)).size
         if n_without:
             ask(
@@ -522,8 +565,11 @@ def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> Non
         return
     again = first_duplicate(pairs) or 0
     first = int(np.argmax(pairs == pairs[again]))
-    user_id, item_id = (table.ids(name)[again] for name in (USER, ITEM))
-    problem = f"duplicate of row {first + 1} (user {user_id}, item {item_id})"
+    named = {"user": USER, "visit": VISIT, "item": ITEM}
+    ids = [
+        f"{noun} {table.ids(name)[again]}" for noun, name in named.items() if name in table.columns
+    ]
+    problem = f"duplicate of row {first + 1} ({', '.join(ids)})"
     raise table.error_at(again, problem)
 
 

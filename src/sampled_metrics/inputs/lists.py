@@ -26,12 +26,13 @@ from sampled_metrics._base.arrays import (
     pairs_of,
     ranges,
     require,
+    require_unique,
     select_rows,
     starts,
-    unique_ids,
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
+from sampled_metrics._base.visits import ids_of_rows
 from sampled_metrics.inputs.counting import Counts, by_score
 from sampled_metrics.inputs.items import (
     RELEVANT,
@@ -40,13 +41,12 @@ from sampled_metrics.inputs.items import (
     ask_of_common,
     ask_of_common_item,
     how_many_seen,
-    items_beside_lists,
-    of_rows,
     require_different,
 )
-from sampled_metrics.inputs.roles import ITEM, USER
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.scores import ask_of_seen_items
 from sampled_metrics.inputs.tables import (
+    Columns,
     Table,
     as_numpy,
     encoded,
@@ -57,11 +57,8 @@ from sampled_metrics.inputs.tables import (
     read_table,
     table_of,
 )
+from sampled_metrics.inputs.units import items_of_units, wanted_of
 
-ONE_LIST = (
-    "are these lists of visits? Leave user_id out, also of relevant and seen, which need the "
-    "column then; if they are one list of the user, leave the column out"
-)
 _SEVERAL = 10  # lists; fewer are in some order by chance
 _LOOKED_AT = 1000  # texts that may be numbers
 _LEAST_BY_CHANCE = 8.0  # relevant items in lists, if both were independent
@@ -78,11 +75,11 @@ class Lists(NamedTuple):
     has_scores: bool = True
     n_rows: int = 0  # in arrays, which hold a list of each user
     by_row: bool = False  # whether lists are those of the rows of arrays, also with ids
-    group: str = USER  # column of the ids of users
+    columns: Columns = (USER,)  # those of the ids of units, see `Table.units`
     has_ranks: bool = False  # whether scores are -1, -2, -3 and so on for each user
 
     def lengths(self) -> Int:
-        """Return the number of items of each user."""
+        """Return the number of items of each user, or of each visit."""
         return np.bincount(self.user, minlength=len(self.user_ids))
 
 
@@ -96,16 +93,16 @@ def lists_of(data: Any) -> Lists:
     table = table_of(data)
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table or a dictionary of lists")
-    table.require_one_list(ONE_LIST)
-    group = table.group()
-    user, user_ids = table.codes(group)
+    user, user_ids = table.units()
     item, item_ids = table.codes(ITEM)
+    if table.has_several_visits():
+        _refuse_numbered_rows(table, user_ids)
     _refuse_several_lists(table, user)
     require_different(table, user, item)
     score, has_scores = _scores_of(table, user)
     has_ranks = "rank" in table.columns
     lists = Lists(user, item, score, user_ids, item_ids, has_scores, has_ranks=has_ranks)
-    lists = lists._replace(group=group)
+    lists = lists._replace(columns=table.unit_columns())
     if not has_scores:
         _ask_of_sorted_ids(lists)
     return lists
@@ -114,11 +111,11 @@ def lists_of(data: Any) -> Lists:
 def count_labelled(data: Any) -> Counts:
     """Count candidates above items of label 1, in a table with all candidates of each user.
 
-    Rows of one user, or of one `row_id`, belong together.
+    Rows of one user, or of one visit of a user, belong together.
     """
     table = read_table(data, "pairs (user_id, item_id, score, label)")
     table.require("score", "label")
-    codes, user_ids = table.grouped(by_row=True)
+    codes, user_ids = table.units()
     if ITEM in table.columns:
         require_different(table, codes, table.codes(ITEM)[0])
     user = codes.astype(np.int64)
@@ -136,6 +133,17 @@ def count_labelled(data: Any) -> Counts:
         relevance=grades_of(grade[held]),
         users=as_numpy(user_ids)[is_taken],
     )
+
+
+def _refuse_numbered_rows(table: Table, visits: pa.Array) -> None:
+    """Refuse visits of a row each, which number the rows of lists."""
+    if len(visits) == len(table):
+        name = table.name_of(VISIT)
+        raise InputError(
+            f"each row has its own {name}: does it number the rows? Leave it out; it holds visits "
+            "if rows of one belong together",
+            path=table.path,
+        )
 
 
 def _scores_of(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
@@ -299,7 +307,10 @@ def _before_ends(items: Array) -> Bool:
 
 
 def lists_of_arrays(
-    ids: ArrayLike, scores: ArrayLike | None = None, users: ArrayLike | None = None
+    ids: ArrayLike,
+    scores: ArrayLike | None = None,
+    users: ArrayLike | None = None,
+    visits: ArrayLike | None = None,
 ) -> Lists:
     """Take ids of the best items, users x K, best first or by scores; -1 or None ends a list."""
     items = _rows_of(ids, None)
@@ -320,11 +331,15 @@ def lists_of_arrays(
     item, item_ids = encoded(items[is_item])
     user_ids = pa.array(np.arange(len(items)))
     n_rows = len(items)
-    if users is not None:
-        user_ids = pa.array(unique_ids("users", users, n_rows))
+    own_ids = _ids_of_lists(users, visits, n_rows)
+    if own_ids is not None:
+        user_ids = own_ids
         n_rows = 0
     numbers = item.astype(np.int64)
-    lists = Lists(user, numbers, order, user_ids, item_ids, scores is not None, n_rows, True)
+    columns = (USER,) if visits is None else (USER, VISIT)
+    lists = Lists(
+        user, numbers, order, user_ids, item_ids, scores is not None, n_rows, True, columns
+    )
     if distinct(pairs_of(user, item, len(item_ids))).size < item.size:
         again = first_duplicate(user, item) or 0
         raise InputError(
@@ -335,6 +350,17 @@ def lists_of_arrays(
     if scores is None:
         _ask_of_sorted_ids(lists)
     return lists
+
+
+def _ids_of_lists(
+    users: ArrayLike | None, visits: ArrayLike | None, n_rows: int
+) -> pa.Array | None:
+    """Return ids of users, or of visits of users, each once; None if none are given."""
+    ids = ids_of_rows(users, visits, n_rows)
+    if ids is None:
+        return None
+    require_unique("users" if visits is None else "visits of user", ids)
+    return pa.array(ids)
 
 
 def count_lists(
@@ -360,15 +386,16 @@ def count_lists(
     if complete and n_items is not None:
         raise InputError("--complete lists say how many items are ranked; leave --n-items out")
     with reading(relevant):
-        wanted = items_beside_lists(relevant, RELEVANT, min_relevance, lists.group)
-        wanted = of_rows(wanted, lists.user_ids, lists.by_row)
+        user_ids, wanted = wanted_of(
+            relevant, lists.columns, lists.user_ids, lists.by_row, min_relevance
+        )
+        lists = lists._replace(user_ids=user_ids)
     ask_of_common_item(wanted)
     n_known = len(lists.item_ids)
     if seen is not None:
         with reading(seen):
-            known = of_rows(
-                items_beside_lists(seen, SEEN, group=lists.group), lists.user_ids, lists.by_row
-            )
+            units = lists.columns, lists.user_ids, wanted.user_ids
+            known = items_of_units(seen, SEEN, *units, by_row=lists.by_row)
             lists = _unseen(lists, wanted, known)
     elif lists.has_scores and (lists.lengths() == n_known).all():
         ask_of_seen_items(len(lists.user_ids), n_known)

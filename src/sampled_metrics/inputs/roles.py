@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-USER, ITEM, ROW = "user_id", "item_id", "row_id"
+USER, ITEM, VISIT = "user_id", "item_id", "visit_id"
 TYPE = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds it to the name of a column
 
 
@@ -41,11 +41,11 @@ ROLES: Mapping[str, Role] = {
         ("clicked", "target", "relevant", "isrelevant", "rel"),
     ),
     "relevance": Role("grade of a relevant item"),
-    ROW: Role(
-        "id of a visit of a user, whose rows belong together",
+    VISIT: Role(
+        "id of a visit of a user, such as a session, whose rows belong together",
         (
-            *("row", "rowid", "impression", "impressionid", "session", "sessionid"),
-            *("request", "requestid", "visit", "visitid"),
+            *("visit", "session", "sessionid", "impression", "impressionid", "request"),
+            *("requestid", "row", "rowid"),
         ),
     ),
     "n_candidates": Role("items of the full ranking"),

@@ -12,16 +12,14 @@ from sampled_metrics._base.arrays import Bool, Ids, Int, select_rows
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics.inputs.counting import by_score
 from sampled_metrics.inputs.items import (
-    RELEVANT,
     Items,
     ask_of_common_item,
     ask_of_grades,
-    items_beside_lists,
-    of_rows,
 )
-from sampled_metrics.inputs.roles import ITEM, USER
+from sampled_metrics.inputs.roles import ITEM, VISIT
 from sampled_metrics.inputs.scores import Beside
-from sampled_metrics.inputs.tables import Table, as_numpy, places, table_of
+from sampled_metrics.inputs.tables import Columns, Table, as_numpy, places, table_of
+from sampled_metrics.inputs.units import items_of_units, wanted_of
 
 _USER = (
     "user {0} ({1} users have none); give them by relevant (--relevant) with missing='last' "
@@ -73,33 +71,32 @@ def count_pairs(
 ) -> Samples:
     """Rank held-out items, by `label` or by `relevant`, among the rows of the same user.
 
-    With a column `row_id` they are ranked among rows with the same one. Other held-out items of the
-    user are no negatives. With `missing` = "last", relevant items that are no candidates of their
-    users are behind all of `n_drawn` negatives, by default as many as the longest list has. Rows
-    that are none of `candidates` are left out.
+    With visits they are ranked among the rows of the same one. Other held-out items of the user, or
+    of the visit, are no negatives. With `missing` = "last", relevant items that are no candidates
+    of their users are behind all of `n_drawn` negatives, by default as many as the longest list
+    has. Rows that are none of `candidates` are left out.
     """
     check_arguments(missing=missing, n_negatives=n_drawn)
     table = table_of(data, "sampled ranks")
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table of candidates")
     _require_columns(table, relevant)
-    codes, row_ids = table.grouped(by_row=relevant is None)
+    columns = table.unit_columns()
+    codes, row_ids = table.units(columns)
     row = codes.astype(np.int64)
-    users = as_numpy(table.ids(USER if USER in table.columns else "row_id"))
     score = table.order()
     if relevant is None:
         held = table.marks("label")
     else:
-        wanted = _wanted(relevant, row_ids, table.group())
+        row_ids, wanted = _wanted(relevant, table, row_ids)
         item, item_ids = table.codes(ITEM)
         listed = wanted.within(row_ids, item_ids)
         held = listed.has(row, item.astype(np.int64))
         if candidates is not None:
-            allowed = of_rows(items_beside_lists(candidates, "candidates"), row_ids, False)
+            allowed = _allowed(candidates, columns, row_ids)
             shown = allowed.within(row_ids, item_ids)
             is_shown = shown.has(row, item.astype(np.int64))
-            row, users, score = row[is_shown], users[is_shown], score[is_shown]
-            held = held[is_shown]
+            row, score, held = row[is_shown], score[is_shown], held[is_shown]
     n_held = np.bincount(row[held], minlength=len(row_ids))
     n_negatives = np.bincount(row[~held], minlength=len(row_ids))
     may_lack = missing == "last" and relevant is not None
@@ -107,10 +104,10 @@ def count_pairs(
         _require_some(n_held, row_ids, f"no held-out item among the candidates of {_USER}")
         _require_some(n_negatives, row_ids, "no negatives for user {0} ({1} users have none)")
     better, tied = _among_negatives(row, score, held)
-    found = Samples(better, tied, n_negatives[row[held]], users[held])
+    found = Samples(better, tied, n_negatives[row[held]], as_numpy(row_ids)[row[held]])
     if may_lack:
         return _with_lost(found, wanted, n_negatives, n_drawn)
-    if "row_id" not in table.columns or relevant is not None:
+    if VISIT not in columns:
         _ask_of_rows(n_held, n_negatives)
     if ITEM not in table.columns or candidates is not None:
         return found
@@ -119,15 +116,21 @@ def count_pairs(
     return found._replace(pairs=pairs)
 
 
-def _wanted(relevant: Any, row_ids: pa.Array, group: str) -> Items:
-    """Return the held-out items, of which there is at least one."""
+def _wanted(relevant: Any, table: Table, row_ids: pa.Array) -> tuple[pa.Array, Items]:
+    """Return the ids of users or of visits, and their held-out items, of which there is one."""
     with reading(relevant):
-        wanted = of_rows(items_beside_lists(relevant, RELEVANT, group=group), row_ids, False)
+        row_ids, wanted = wanted_of(relevant, table.unit_columns(), row_ids)
     if not wanted.item.size:
         raise InputError("relevant: no items; expected at least one")
     ask_of_grades(wanted.relevance)
     ask_of_common_item(wanted)
-    return wanted
+    return row_ids, wanted
+
+
+def _allowed(candidates: Any, columns: Columns, row_ids: pa.Array) -> Items:
+    """Return the items shown to users, or in visits."""
+    with reading(candidates):
+        return items_of_units(candidates, "candidates", columns, row_ids)
 
 
 def _require_some(sizes: Int, row_ids: pa.Array, problem: str) -> None:
@@ -176,10 +179,6 @@ def _require_columns(table: Table, relevant: Any) -> None:
     """Raise InputError unless there are scores or ranks, and held-out items are known."""
     columns = table.columns
     is_known = "label" in columns or relevant is not None
-    if relevant is not None:
-        table.require_one_list(
-            "leave user_id out, also of relevant, which needs the column then; or label the rows"
-        )
     if "score" not in columns and "rank" not in columns:
         table.require("score" if "label" in columns else "sampled_rank")
     if not is_known:
@@ -197,5 +196,5 @@ def _ask_of_rows(n_held: Int, n_negatives: Int) -> None:
         ask(
             "data",
             f"users have {most} held-out items and {n_negatives[0]} negatives: are these "
-            f"{n_negatives[0] // most} of each item? Then number the rows in a column row_id",
+            f"{n_negatives[0] // most} of each item? Then number the rows in a column {VISIT}",
         )

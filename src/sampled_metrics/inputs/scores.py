@@ -209,7 +209,7 @@ def n_rows(relevant: Any, users: ArrayLike | None = None) -> int:
     if len(shape_of(relevant)) > 0 and not is_table(relevant):
         return int(relevant.shape[0])
     if users is not None:
-        return len(_ids_of("users", users))
+        return array_of("users", users).size
     raise InputError("a function of users needs relevant by position, or users, their ids")
 
 

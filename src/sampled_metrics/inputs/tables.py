@@ -33,13 +33,14 @@ from sampled_metrics._base.arrays import (
     ordered_floats,
 )
 from sampled_metrics._base.errors import InputError, ask, shown, watch
-from sampled_metrics._base.files import reading_as
-from sampled_metrics.inputs.roles import ITEM, KNOWN, ROLES, ROW, USER, bare_name, known_names
+from sampled_metrics._base.files import PARQUET, reading_as
+from sampled_metrics._base.visits import joined
+from sampled_metrics.inputs.roles import ITEM, KNOWN, ROLES, USER, VISIT, bare_name, known_names
 
+Columns: TypeAlias = tuple[str, ...]
 Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
 Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
 
-PARQUET = (".parquet", ".pq")
 ARRAYS = (".npy", ".npz")
 _IDS = "whole numbers or text"
 _QUOTE = "'"
@@ -147,49 +148,33 @@ class Table:
         self.refuse(name, bad, values, allowed)
         return values.astype(np.int64, copy=False)
 
-    def group(self, by_row: bool = False) -> str:
-        """Return the column of ids of rows that belong together, of users or else of `row_id`."""
-        is_by_row = by_row or USER not in self.columns
-        if is_by_row and ROW in self.columns:
-            return ROW
-        return USER
+    def unit_columns(self) -> Columns:
+        """Return the columns of ids that tell units of evaluation: users, visits, or both."""
+        columns = tuple(name for name in (USER, VISIT) if name in self.columns)
+        return columns or (USER,)
 
-    def grouped(self, by_row: bool = False) -> tuple[Codes, pa.Array]:
-        """Encode the ids of rows that belong together; of users too where these share a row_id."""
-        group = self.group(by_row)
-        codes, ids = self.codes(group)
-        if group != ROW or USER not in self.columns:
+    def units(self, columns: Columns | None = None) -> tuple[Codes, pa.Array]:
+        """Encode the ids of units as `codes` does; those of visits of users are joined."""
+        if columns is None:
+            columns = self.unit_columns()
+        codes, ids = self.codes(columns[-1])
+        if len(columns) == 1:
             return codes, ids
         user, users = self.codes(USER)
-        both = codes.astype(np.int64) * len(users) + user
-        both, pairs = pd.factorize(both)
-        if len(pairs) == len(ids):
-            return codes, ids
-        texts = [np.asarray(each.cast(pa.string())) for each in (users, ids)]
-        joined = [
-            f"{u}/{row}"
-            for u, row in zip(
-                texts[0][pairs % len(users)], texts[1][pairs // len(users)], strict=True
-            )
-        ]
-        return both.astype(np.int32), pa.array(joined)
+        pairs, different = pd.factorize(codes.astype(np.int64) * len(users) + user)
+        of_users = as_numpy(users)[different % len(users)]
+        of_visits = as_numpy(ids)[different // len(users)]
+        return pairs.astype(np.int32), pa.array(joined(of_users, of_visits))
 
-    def require_one_list(self, remedy: str) -> None:
-        """Raise InputError if a user has several visits, whose rows would be taken together."""
-        if not {USER, ROW} <= self.columns.keys():
-            return
-        visit, _ = self.codes(ROW)
-        user, user_ids = self.codes(USER)
-        first = np.full(len(user_ids), -1)
-        first[user[::-1]] = visit[::-1]
-        is_other = visit != first[user]
-        if is_other.any():
-            row = int(np.argmax(is_other))
-            column = self._names_of(ROW)[0]
-            raise InputError(
-                f"user {user_ids[user[row]]} has several values of {column}; {remedy}",
-                path=self.path,
-            )
+    def has_several_visits(self) -> bool:
+        """Return whether some user has several visits."""
+        if len(self.unit_columns()) == 1:
+            return False
+        return len(self.units()[1]) > len(self.codes(USER)[1])
+
+    def name_of(self, own: str) -> str:
+        """Return how the table calls a column that it has."""
+        return self._names_of(own)[0]
 
     def _names_of(self, own: str) -> list[str]:
         """Return how the table calls a column."""
@@ -457,7 +442,7 @@ def read_table(
     columns: Sequence[str] = KNOWN,
     *,
     trec: Trec | None = None,
-    ids: Sequence[str] = (USER, ITEM, ROW),
+    ids: Sequence[str] = (USER, ITEM, VISIT),
     separator: str | None = None,
     name: str = "data",
 ) -> Table:

@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import stdtrit
 
 from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics.intervals.clusters import by_user
 
 _NEAR, _FAR = -45.0, 45.0  # logarithms of distances from the largest value, relative to the span
 
@@ -20,6 +21,7 @@ class End(NamedTuple):
     users: Int  # number of each kind
     extreme: float  # least entry of lower vectors, greatest of upper ones
     limit: float = math.nan  # least or greatest value of the metric in the class
+    owner: Int | None = None  # user of each kind, if these are visits of which users have several
 
     @property
     def mean(self) -> float:
@@ -27,7 +29,16 @@ class End(NamedTuple):
         return float(self.users @ self.values / self.users.sum())
 
     def __neg__(self) -> "End":
-        return End(-self.values, self.users, -self.extreme)
+        return End(-self.values, self.users, -self.extreme, owner=self.owner)
+
+    def by_user(self) -> "End":
+        """Return values of independent users, see `clusters`; what visits may add is scaled too."""
+        if self.owner is None:
+            return self
+        values = by_user(self.values, self.owner)
+        most = np.bincount(self.owner).max() * values.size / self.values.size
+        extreme = self.mean + most * (self.extreme - self.mean)
+        return End(values, np.ones(values.size, np.int64), extreme, self.limit)
 
 
 def upper_bound(end: End) -> Callable[[float], float]:
@@ -43,6 +54,7 @@ def upper_bound(end: End) -> Callable[[float], float]:
     the largest. From the smallest distance, `_NEAR`, to the greatest, `_FAR`, the divergence
     sum f log(f / w) falls to 0. If `_NEAR` leaves some of it, the largest value takes the rest.
     """
+    end = end.by_user()
     is_found = end.users > 0
     points, place = np.unique(end.values[is_found], return_inverse=True)
     n_users = int(end.users.sum())

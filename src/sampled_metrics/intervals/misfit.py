@@ -167,11 +167,14 @@ def rise(counts: Float) -> float:
 def users_by_rank(sample: SampledRanks) -> Float:
     """Count users by sampled rank; shape (n_negatives + 1,).
 
-    If a user has several rows, one is taken at random (with a fixed seed), because they are not
-    independent.
+    If a user has several rows, or visits, one is taken at random (with a fixed seed), because they
+    are not independent.
     """
     ranks = sample.sampled_ranks
-    _, user = sample.different_users()
+    _, user = sample.different_units()
+    owner = sample.user_of_units()
+    if owner is not None:
+        user = owner[user]
     if int(user.max()) + 1 < ranks.size:
         order = generator(0, "misfit").permutation(ranks.size)
         ranks = ranks[order[np.unique(user[order], return_index=True)[1]]]

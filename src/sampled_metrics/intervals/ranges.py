@@ -106,7 +106,8 @@ class Grouped:
     """Rows of a sample by user, fold and number of candidates.
 
     Users are of one kind if their only rows have one sampled rank and are in one fold and group.
-    Where a user has several rows, every user is a kind.
+    Where a user has several rows, every user is a kind. Visits of users stand for users here, and
+    have an `owner`.
     """
 
     users: Any  # different ids in order; None without ids, where each row is a user
@@ -117,6 +118,12 @@ class Grouped:
     sizes: list[int]  # mean n of each group
     counts: Float  # users of the other fold at every sampled rank; shape (folds, m + 1)
     likely: dict[tuple[int, int], Float]  # shares of users, by n and last rank of a class
+    owner: Int | None = None  # number of the user of each visit; None without visits
+
+    @property
+    def n_independent(self) -> int:
+        """Number of users, whose visits are not independent."""
+        return self.kind.size if self.owner is None else int(self.owner.max()) + 1
 
 
 def folds_of(n_users: int) -> Int:
@@ -127,21 +134,23 @@ def folds_of(n_users: int) -> Int:
 @lru_cache(maxsize=8)
 def grouped(sample: SampledRanks) -> Grouped:
     """Group the rows of a sample; users are split in two folds at random."""
-    ids, user = sample.different_users()
+    ids, user = sample.different_units()
+    owner = sample.user_of_units()
     rows = np.bincount(user)
     n = np.broadcast_to(sample.n_items, user.shape)
     groups = _GROUPS if n.max() - n.min() > _SAME_N * n.mean() else 1
     edges = np.unique(np.quantile(n, np.arange(1, groups) / groups, method="nearest"))
     _, group = np.unique(np.searchsorted(edges, n, side="right"), return_inverse=True)
     sizes = np.rint(np.bincount(group, n) / np.bincount(group)).astype(np.int64)
-    fold = folds_of(rows.size)[user]
+    independent = user if owner is None else owner[user]
+    fold = folds_of(int(independent.max()) + 1)[independent]
     counts = np.zeros((2, sample.n_negatives + 1))
     np.add.at(counts, (1 - fold, sample.sampled_ranks - 1), 1.0 / rows[user])
     kind = np.arange(rows.size)
-    if rows.size == user.size:
+    if rows.size == user.size and owner is None:
         places = (group, fold, sample.sampled_ranks - 1)
         kind[user] = np.ravel_multi_index(places, (sizes.size, *counts.shape))
-    return Grouped(ids, user, fold, group, kind, sizes.tolist(), counts, {})
+    return Grouped(ids, user, fold, group, kind, sizes.tolist(), counts, {}, owner)
 
 
 @lru_cache(maxsize=64)
@@ -160,7 +169,7 @@ def ends_of_users(
     rows = of_samples[0]
     m = samples[0].n_negatives
     sampling = samples[0].sampling
-    n_users = rows.kind.size
+    n_users = rows.n_independent
     z = float(stdtrit(max(n_users - 1, 1), (1.0 + confidence) / 2.0))
     of_groups = []
     limit = float(measure.metric.needs_candidates and sign == UPPER)
@@ -197,12 +206,13 @@ def _end_of_users(
     """Average the entries of vectors, shape (groups, folds, m + 1), for each user."""
     n_users = rows.kind.size
     extreme = sign * float((sign * entries).max())
-    if n_users == rows.user.size:
+    if n_users == rows.user.size and rows.owner is None:
         users = np.bincount(rows.kind, minlength=entries.size)
         return End(entries.ravel(), users, extreme, limit)
     of_rows = entries[rows.group, rows.fold, sample.sampled_ranks - 1]
     number = np.bincount(rows.user)
-    return End(np.bincount(rows.user, of_rows) / number, np.ones_like(number), extreme, limit)
+    values = np.bincount(rows.user, of_rows) / number
+    return End(values, np.ones_like(number), extreme, limit, rows.owner)
 
 
 @lru_cache(maxsize=8)  # a page needs those of a sample several times
@@ -235,12 +245,12 @@ def checked_ranges(
     lower end above the upper end.
     """
     wrong = [str(measure) for measure in measures if measure.kind not in _OF_ITEMS]
-    users = sample.users if sample.several_items else None
+    users = sample.unit_ids if sample.several_items else None
     if wrong and users is not None and first_duplicate(users) is not None:
         raise InputError(
             f"users have several held-out items; {wrong[0]} needs them together, and sampled ranks "
-            "give recall and auc only; for means over rows with negatives of their own give the "
-            "numbers of the rows in the place of the users' ids"
+            "give recall and auc only; number rows with negatives of their own as visits, in a "
+            "column visit_id (visits=), for means over rows"
         )
     refuse_unexplained(sample, shape)
     bracketed = bracket_users(tuple(measures), sample, shape, confidence)
@@ -285,7 +295,8 @@ def _least(upper: End, lower: End, common: "_Common | None") -> Callable[[float]
     ends = [upper, -lower]
     if common is not None:
         sums = upper.values[common.of_a] - lower.values[common.of_b]
-        ends = [End(sums, common.users, upper.extreme - lower.extreme)]
+        extreme = upper.extreme - lower.extreme
+        ends = [End(sums, common.users, extreme, owner=common.owner)]
     bound = bound_of_sum(ends)
     return lambda level: -bound(level)
 
@@ -395,6 +406,7 @@ class _Common(NamedTuple):
     of_a: Int
     of_b: Int
     users: Int  # number of each pair of kinds
+    owner: Int | None = None  # user of each pair, if these are visits
 
 
 @lru_cache(maxsize=8)
@@ -406,4 +418,6 @@ def _common_kinds(a: Grouped, b: Grouped) -> _Common | None:
     n_kinds = int(b.kind.max()) + 1
     both = a.kind[common[0]] * n_kinds + b.kind[common[1]]
     found, users = np.unique(both, return_counts=True)
-    return _Common(found // n_kinds, found % n_kinds, users)
+    of_a = found // n_kinds
+    owner = None if a.owner is None else a.owner[of_a]
+    return _Common(of_a, found % n_kinds, users, owner)

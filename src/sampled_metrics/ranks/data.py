@@ -300,6 +300,7 @@ def rank(
     relevant: Any,
     *,
     users: ArrayLike | None = None,
+    visits: ArrayLike | None = None,
     items: ArrayLike | None = None,
     min_relevance: float = 0.0,
     up_to: int | None = None,
@@ -317,7 +318,7 @@ def rank(
         items; see `Ranks.from_scores`, `from_function` and `from_factors`.
     n_items
         Number of items, for a function of pairs of users and items.
-    seen, relevant, users, items, min_relevance, up_to, block_size, n_jobs, progress
+    seen, relevant, users, visits, items, min_relevance, up_to, block_size, n_jobs, progress
         See `Ranks.from_scores`.
 
     Returns
@@ -351,6 +352,7 @@ def rank(
         relevant,
         seen=seen,
         users=users,
+        visits=visits,
         items=items,
         min_relevance=min_relevance,
         up_to=up_to,

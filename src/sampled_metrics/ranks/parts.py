@@ -14,8 +14,9 @@ from pyarrow import parquet
 
 from sampled_metrics._base.arrays import Array
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics.inputs.roles import ITEM, USER, known_names
-from sampled_metrics.inputs.tables import PARQUET, Table, is_text
+from sampled_metrics._base.files import PARQUET
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, known_names
+from sampled_metrics.inputs.tables import Table, is_text
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 
 ROWS = 65_536  # read at a time, few enough that arrays of them stay in the cache
@@ -46,7 +47,7 @@ class RankFile(NamedTuple):
         columns = {own: name for own, name in zip(known, schema.names, strict=True) if own}
         is_counts = columns.keys() >= {*COLUMNS}
         is_ranks = "rank" in columns and ITEM not in columns
-        others = columns.keys() & {"relevance", "sampled_rank", "score", "label", "row_id"}
+        others = columns.keys() & {"relevance", "sampled_rank", "score", "label", VISIT}
         is_graded = b"min_relevance" in (schema.metadata or {})
         is_twice = len(columns) < len(known) - known.count(None)
         if others or is_graded or is_twice or not (is_counts or is_ranks):

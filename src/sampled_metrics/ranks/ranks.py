@@ -6,7 +6,7 @@ model or scores.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -44,16 +44,17 @@ from sampled_metrics._base.arrays import (
     set_fields,
     short_repr,
     starts,
-    unique_ids,
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, one_line, reading
-from sampled_metrics._base.files import write_parquet
+from sampled_metrics._base.files import TEXTS, write_columns
+from sampled_metrics._base.visits import ids_of_rows, split, user_numbers
+from sampled_metrics._base.visits import joined as joined_ids
 from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
 from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts
 from sampled_metrics.inputs.items import rows_of_labels
-from sampled_metrics.inputs.roles import USER
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import Table, as_numpy, read_table
 
 COLUMNS = ("n_candidates", "n_better", "n_tied")
@@ -90,7 +91,12 @@ class Ranks:
         Grade of each relevant item: for each user the items found, in order, then the rest. float64
         above 0, shape (sum of n_relevant,). None if items are relevant or not.
     users
-        Ids of the users, integers or text, each once; shape (users,). None if not known.
+        Ids of the users, integers or text, each once unless there are visits; shape (users,). None
+        if not known.
+    visits
+        Ids of visits, such as sessions, of which users have several: each row is then a visit of
+        its user, with a ranking of its own. Metrics are means over visits, their errors those of
+        independent users. None if each row is another user.
     source
         Where the ranks come from; repeated in everything made from them.
     n_rows
@@ -132,6 +138,7 @@ class Ranks:
     depth: Int
     relevance: Float | None
     users: Ids | None
+    visits: Ids | None
     source: str
     n_rows: int
     min_relevance: float
@@ -148,6 +155,7 @@ class Ranks:
         depth: ArrayLike | None = None,
         relevance: ArrayLike | None = None,
         users: ArrayLike | None = None,
+        visits: ArrayLike | None = None,
         source: str = "unknown",
         n_rows: int = 0,
         min_relevance: float = 0.0,
@@ -163,7 +171,8 @@ class Ranks:
             depth = n_candidates
         set_fields(self, n_candidates=n_candidates, n_better=n_better, n_tied=n_tied)
         set_fields(self, n_found=n_found, n_relevant=n_relevant, depth=depth)
-        set_fields(self, relevance=relevance, users=users, min_relevance=min_relevance)
+        set_fields(self, relevance=relevance, users=users, visits=visits)
+        set_fields(self, min_relevance=min_relevance)
         set_fields(self, source=source, n_rows=n_rows, n_missing=n_missing)
         if not is_checked:
             self._check(is_plain)
@@ -182,13 +191,19 @@ class Ranks:
         _check_levels(self)
         if self.relevance is not None:
             set_fields(self, relevance=_checked_relevance(self, self.relevance, order))
-        if self.users is not None:
-            set_fields(self, users=unique_ids("users", self.users, n.size))
+        ids = ids_of_rows(self.users, self.visits, n.size)
+        if ids is not None:
+            require_unique("users" if self.visits is None else "visits of user", ids)
+            users, visits = split(ids)
+            set_fields(self, users=users, visits=visits)
 
     @classmethod
     def of_counts(cls, counts: Counts, min_relevance: float) -> Self:
         """Take counts that are valid by construction."""
-        return cls(**counts._asdict(), is_checked=True).at_least(min_relevance)
+        fields = counts._asdict()
+        if counts.users is not None:
+            fields["users"], fields["visits"] = split(counts.users)
+        return cls(**fields, is_checked=True).at_least(min_relevance)
 
     @classmethod
     def from_scores(
@@ -198,6 +213,7 @@ class Ranks:
         *,
         seen: Any = None,
         users: ArrayLike | None = None,
+        visits: ArrayLike | None = None,
         items: ArrayLike | None = None,
         min_relevance: float = 0.0,
         up_to: int | None = None,
@@ -219,6 +235,9 @@ class Ranks:
             Items that are no candidates, likewise.
         users, items
             Ids of rows and columns, if the scores have none; tables and dictionaries hold them.
+        visits
+            Ids of visits, if rows are visits of `users`, who may have several. Relevant items in a
+            table are then by user and visit; seen ones by user are those of all visits.
         min_relevance
             Least grade of an item that is relevant for metrics other than NDCG.
         up_to
@@ -240,11 +259,12 @@ class Ranks:
         Ranks(n_candidates=array([3]), n_better=array([1]), n_tied=array([0]))
         """
         check_arguments(min_relevance=min_relevance, up_to=up_to, block_size=block_size)
+        rows = scores_module.scores_of(scores)
         counts = scores_module.count_scores(
-            scores_module.scores_of(scores),
+            rows,
             relevant,
             seen,
-            users=users,
+            users=users if visits is None else ids_of_rows(users, visits, rows.shape[0]),
             items=items,
             min_relevance=min_relevance,
             up_to=up_to,
@@ -344,20 +364,22 @@ class Ranks:
         relevant: Any,
         scores: ArrayLike | None = None,
         users: ArrayLike | None = None,
+        visits: ArrayLike | None = None,
         **options: Any,
     ) -> Self:
         """Find relevant items in the arrays of a retriever, users x K; -1 ends a list.
 
         Scores decide the order if they are given, -inf for items that are left out; else the ids
-        are best first. `users` are the ids of rows, by default their numbers. Options are as for
-        `from_lists`.
+        are best first. `users` are the ids of rows, by default their numbers, and `visits` tell the
+        rows of a user apart. Options are as for `from_lists`.
 
         Examples
         --------
         >>> Ranks.from_top_k([[7, 9, 2]], [9], scores=[[0.1, 0.8, 0.3]]).best_rank
         array([1])
         """
-        return cls.from_lists(lists.lists_of_arrays(ids, scores, users), relevant, **options)
+        made = lists.lists_of_arrays(ids, scores, users, visits)
+        return cls.from_lists(made, relevant, **options)
 
     @classmethod
     def from_pairs(cls, pairs: Any, *, min_relevance: float = 0.0) -> Self:
@@ -366,15 +388,23 @@ class Ranks:
 
     @classmethod
     def from_ranks(
-        cls, ranks: ArrayLike, n_items: ArrayLike | None, *, users: ArrayLike | None = None
+        cls,
+        ranks: ArrayLike,
+        n_items: ArrayLike | None,
+        *,
+        users: ArrayLike | None = None,
+        visits: ArrayLike | None = None,
     ) -> Self:
         """Take exact ranks from 1, without ties, among `n_items` candidates.
 
+        Ranks of one user, or of one of the `visits` of a user, are those of items in one ranking.
         Instead of ranks and users, a table of both, see `from_table`.
         """
         if is_table(ranks):
-            if users is not None:
-                raise InputError("users does not go with a table; give a column user_id")
+            if users is not None or visits is not None:
+                raise InputError(
+                    "users and visits do not go with a table; give columns user_id and visit_id"
+                )
             number: Any = n_items
             return cls.from_table(
                 ranks, None if number is None else whole_number("n_items", number)
@@ -383,7 +413,10 @@ class Ranks:
         columns: dict[str, Any] = {"rank": ranks}
         size: Any = n_items
         if users is not None:
-            columns["user_id"] = users
+            columns[USER] = users
+        if visits is not None:
+            ids_of_rows(users, visits, array_of("ranks", ranks).size)  # which needs users
+            columns[VISIT] = visits
         if size is not None and array_of("n_items", size).ndim:
             columns["n_candidates"] = size
             size = None
@@ -401,8 +434,8 @@ class Ranks:
     def from_table(cls, table: Any, n_items: int | None = None) -> Self:
         """Take a table of counts (n_candidates, n_better, n_tied), or of `rank` without ties.
 
-        Rows of one `user_id` are the relevant items of that user; rows of `label` 0 are not
-        relevant.
+        Rows of one `user_id`, or of one `visit_id` of a user, are relevant items of one ranking;
+        rows of `label` 0 are not relevant.
         """
         table = read_table(table, RECORDS)
         counts = counts_of(table, n_items)
@@ -414,7 +447,7 @@ class Ranks:
             table.refuse("relevance", is_wrong, relevance, "numbers above 0")
             grades = grades_of(relevance[rows])
         source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
-        if table.group() in table.columns:
+        if table.unit_columns()[0] in table.columns:
             ranks = cls(**_by_user(table, counts, rows, grades), source=source)
         else:
             of_rows = [count[rows] for count in counts]
@@ -448,6 +481,7 @@ class Ranks:
                 "expected ranks, one or more, with ids of users of one kind in all or in none, and "
                 "of the same min_relevance"
             )
+        visits = _visits_of(given)
         names = (*_OF_USERS, "n_better", "n_tied")
         joined = {name: np.concatenate([getattr(part, name) for part in given]) for name in names}
         relevance = None
@@ -460,11 +494,12 @@ class Ranks:
             if n_rows.any():
                 ids = [own + before for own, before in zip(ids, starts(n_rows), strict=True)]
             users = np.concatenate(ids)
-            require_unique("user_id", users)
+            require_unique(USER, users if visits is None else joined_ids(users, visits))
         return given[0]._changed(
             **joined,
             relevance=relevance,
             users=users,
+            visits=visits,
             source="; ".join(dict.fromkeys(part.source for part in given)),
             n_rows=int(n_rows.sum()),
             n_missing=sum(part.n_missing for part in given),
@@ -478,8 +513,27 @@ class Ranks:
         return short_repr(self, *COLUMNS)
 
     def __len__(self) -> int:
-        """Return the number of users."""
+        """Return the number of users, or of visits."""
         return self.n_candidates.size
+
+    @cached_property
+    def user(self) -> Int | None:
+        """Number of the user of each visit; None where each row is another user."""
+        if self.users is None:
+            return None
+        return user_numbers(self.users, self.visits)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return len(self) if self.user is None else int(self.user.max(initial=-1)) + 1
+
+    @property
+    def unit_ids(self) -> Ids | None:
+        """Ids of users, or of visits of users, each once."""
+        if self.users is None or self.visits is None:
+            return self.users
+        return joined_ids(self.users, self.visits)
 
     @property
     def best_rank(self) -> Int:
@@ -584,6 +638,7 @@ class Ranks:
             **{name: getattr(self, name)[users] for name in _OF_USERS},
             relevance=select_rows(self.relevance, relevant),
             users=select_rows(self.users, users),
+            visits=select_rows(self.visits, users),
         )
 
     def replace(self, *, source: str, users: Ids | None = None) -> Self:
@@ -591,22 +646,28 @@ class Ranks:
         check_arguments(source=source)
         if users is None:
             return self._changed(source=source)
-        return self._changed(source=source, users=id_column("users", users, len(self)), n_rows=0)
+        ids = id_column("users", users, len(self))
+        return self._changed(source=source, users=ids, visits=None, n_rows=0)
 
     def write(self, path: Path | str, *, items: Ids | None = None) -> None:
-        """Write one row per relevant item as parquet: ids and grades, if any, and three counts.
+        """Write one row per relevant item: ids and grades, if any, and three counts.
 
-        Integers are written as int32 if all of a column fit. `items` are the ids of the relevant
-        items. Lists that are cut cannot be written. Grades are the column `relevance`.
+        As parquet or CSV, by the suffix of the path. Integers are written as int32 if all of a
+        column fit. `items` are the ids of the relevant items. Lists that are cut cannot be written.
+        Grades are the column `relevance`. Text does not hold `source` and `min_relevance`.
         """
         if not self.is_complete:
             raise InputError("only full rankings can be written; these are cut at some depth")
+        file = path_of(path)
+        if self.min_relevance > 0.0 and file.suffix.lower() in TEXTS:
+            raise InputError("min_relevance is kept by parquet alone; give a path in .parquet")
         if items is not None:
             items = id_column("items", items, self.n_better.size)
         user = np.repeat(np.arange(len(self)), self.n_found)
         columns = {
-            "user_id": select_rows(self.users, user),
-            "item_id": items,
+            USER: select_rows(self.users, user),
+            VISIT: select_rows(self.visits, user),
+            ITEM: items,
             "n_candidates": self.n_candidates[user],
             "n_better": self.n_better,
             "n_tied": self.n_tied,
@@ -620,7 +681,15 @@ class Ranks:
         metadata = {b"source": self.source.encode()}
         if self.min_relevance > 0.0:
             metadata[b"min_relevance"] = repr(self.min_relevance).encode()
-        write_parquet(path_of(path), columns, metadata)
+        write_columns(file, columns, metadata)
+
+
+def _visits_of(parts: Sequence[Ranks]) -> Ids | None:
+    """Return the ids of visits of all parts, of one kind in all or in none."""
+    visits: list[Any] = [part.visits for part in parts]
+    if len(set(map(kind_of_ids, visits))) != 1:
+        raise InputError("expected ids of visits of one kind in all ranks, or in none")
+    return None if visits[0] is None else np.concatenate(visits)
 
 
 def _grades(ranks: Ranks) -> Float:
@@ -653,11 +722,16 @@ def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
         raise InputError(_NO_SIZE)
     rank = table.whole("rank", 1, most)
     if USER in table.columns:
-        table.require_one_list("leave user_id out if ranks are of several visits")
-        user = table.codes(USER)[0]
+        user = table.units()[0]
         row = first_duplicate(user, rank)
         if row is not None:
-            raise table.error("rank", row, rank[row], "each rank once per user")
+            raise table.error(
+                "rank",
+                row,
+                rank[row],
+                f"each rank once per user; number rows that are visits of a user, with rankings of "
+                f"their own, in a column {VISIT} (visits=)",
+            )
         if "label" not in table.columns:
             lists.refuse_lists(table, user, rank)
     return np.full_like(rank, most), rank - 1, np.zeros_like(rank)
@@ -668,11 +742,7 @@ def _by_user(
 ) -> dict[str, Any]:
     """Put those rows of each user together that are relevant."""
     n_candidates, n_better, n_tied = counts
-    table.require_one_list(
-        "are these ranks of items of several visits? Leave user_id out, and rows of a visit are "
-        "taken together; else leave the column out"
-    )
-    user, user_ids = table.codes(table.group())
+    user, user_ids = table.units()
     order = np.argsort(user, kind="stable")
     first = order[starts(np.bincount(user))]
     of_user = n_candidates[first]
@@ -685,13 +755,15 @@ def _by_user(
     n_found = np.bincount(user[rows], minlength=of_user.size)
     has_items = n_found > 0
     order = np.argsort(user[rows], kind="stable")
+    users, visits = split(as_numpy(user_ids)[has_items])
     return {
         "n_candidates": of_user[has_items],
         "n_better": n_better[rows][order],
         "n_tied": n_tied[rows][order],
         "n_found": n_found[has_items],
         "relevance": select_rows(grades, order),
-        "users": as_numpy(user_ids)[has_items],
+        "users": users,
+        "visits": visits,
     }
 
 

@@ -21,7 +21,6 @@ from sampled_metrics._base.arrays import (
     Rows,
     first_duplicate,
     generator,
-    id_column,
     integers,
     require,
     select_rows,
@@ -30,10 +29,11 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
-from sampled_metrics._base.files import write_parquet
+from sampled_metrics._base.files import write_columns
+from sampled_metrics._base.visits import ids_of_rows, joined, split, split_pairs, user_numbers
 from sampled_metrics.inputs import samples
 from sampled_metrics.inputs.items import rows_of_labels
-from sampled_metrics.inputs.roles import ITEM, USER
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.samples import Pairs, Samples
 from sampled_metrics.inputs.scores import counts_beside, padded, scores_of
 from sampled_metrics.inputs.tables import Table, as_numpy, read_table
@@ -60,6 +60,9 @@ class SampledRanks:
     users
         Ids, integers or text, shape (rows,). Rows of one user (repeated draws, or several held-out
         items) are averaged before users are. None if every row is a different user.
+    visits
+        Ids of visits, such as sessions, of which users have several. Rows of a visit are averaged,
+        metrics are means over visits, and their errors those of independent users. None without.
     tied
         Negatives level with each held-out item, if the ranks were made of scores.
     pairs
@@ -86,6 +89,7 @@ class SampledRanks:
     n_negatives: int
     sampling: Sampling
     users: Ids | None
+    visits: Ids | None
     several_items: bool
     tied: Int | None
     pairs: Pairs | None
@@ -101,6 +105,7 @@ class SampledRanks:
         users: ArrayLike | None = None,
         several_items: bool = False,
         *,
+        visits: ArrayLike | None = None,
         tied: Int | None = None,
         pairs: Pairs | None = None,
         n_missing: int = 0,
@@ -117,9 +122,10 @@ class SampledRanks:
             raise InputError(f"n_items is {items.min()}, expected more than n_negatives, {m}")
         whole_number("n_items", int(items.max()), 2, MOST_ITEMS)
         require("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
-        ids = None
-        if users is not None:
-            ids = id_column("users", users, ranks.size)
+        ids = ids_of_rows(users, visits, ranks.size)
+        of_visits = None
+        if ids is not None:
+            ids, of_visits = split(ids)
         set_fields(
             self,
             sampled_ranks=ranks,
@@ -127,6 +133,7 @@ class SampledRanks:
             n_negatives=int(m),
             sampling=Sampling(sampling),
             users=ids,
+            visits=of_visits,
             several_items=several_items,
             tied=tied,
             pairs=pairs,
@@ -140,6 +147,8 @@ class SampledRanks:
         positive: ArrayLike | None = 0,
         *,
         n_items: ArrayLike | None,
+        users: ArrayLike | None = None,
+        visits: ArrayLike | None = None,
         missing: str = "refuse",
         **options: Any,
     ) -> Self:
@@ -155,6 +164,8 @@ class SampledRanks:
             the scores, 1 for the held-out items of a row.
         n_items
             Candidates of a full ranking; further options are as for `from_counts`.
+        users, visits
+            Ids of the users of rows, and of their visits if users have several.
         missing
             Items of score -inf, which an answer leaves out: `refuse` them, or take them as behind
             all others (`last`).
@@ -176,10 +187,10 @@ class SampledRanks:
             if positive in names:
                 positive = names.index(positive)
         counts = counts_beside(taken.matrix(), positive, missing=missing)
-        users = None
-        if isinstance(scores, str | Path):  # an index of a DataFrame may be any
+        if users is None and isinstance(scores, str | Path):  # an index of a DataFrame may be any
             users = taken.user_ids
-        return cls.from_counts(Samples.of_rows(counts, users), n_items, **options)
+        ids = ids_of_rows(users, visits, counts.n_found.size)
+        return cls.from_counts(Samples.of_rows(counts, ids), n_items, **options)
 
     @classmethod
     def from_pairs(
@@ -198,8 +209,8 @@ class SampledRanks:
         ----------
         pairs
             A table of user, item (may be left out), score (or rank) and label, 1 for held-out
-            items; lists or a TREC run with `relevant`. Rows with the same `row_id` belong together
-            where a user has several.
+            items; lists or a TREC run with `relevant`. Rows of one `visit_id` belong together where
+            a user has several.
         candidates
             Items shown to each user, as `relevant` is given; others in `pairs` are left out.
         missing
@@ -282,7 +293,10 @@ class SampledRanks:
             ask("n_negatives", words)
             stream = generator(seed, "thinned")
             ranks = 1 + stream.hypergeometric(ranks - 1, m - (ranks - 1), least)
-        return cls(ranks, n_items, least, way, users, several_items)
+        visits = None
+        if users is not None:
+            users, visits = split(np.asarray(users))
+        return cls(ranks, n_items, least, way, users, several_items, visits=visits)
 
     @classmethod
     def read(cls, path: Path | str) -> Self:
@@ -302,8 +316,9 @@ class SampledRanks:
     ) -> Self:
         """Take a table of `sampled_rank`, maybe with further columns of `write`.
 
-        Rows of one user are different repetitions, or different items in a column `item_id`; those
-        of `label` 0 are no held-out items. Options stand for columns that the table lacks.
+        Rows of one user, or of one visit of a user, are different repetitions, or different items
+        in a column `item_id`; those of `label` 0 are no held-out items. Options stand for columns
+        that the table lacks.
         """
         table = read_table(table, "sampled ranks")
         columns = table.columns
@@ -348,16 +363,30 @@ class SampledRanks:
         """Mean of `n_items` over rows, rounded."""
         return round(float(self.n_items.mean()))
 
-    def different_users(self) -> tuple[Ids | None, Int]:
-        """Different ids of users in order, and the place of each row's user among them.
+    @property
+    def unit_ids(self) -> Ids | None:
+        """Ids of the users of rows, or of the visits of users."""
+        if self.users is None or self.visits is None:
+            return self.users
+        return joined(self.users, self.visits)
+
+    def different_units(self) -> tuple[Ids | None, Int]:
+        """Different ids of users, or of visits, in order, and the place of each row among them.
 
         Without ids each row is a user.
         """
-        ids: Any = self.users
+        ids: Any = self.unit_ids
         if ids is None or (ids[1:] > ids[:-1]).all():
             return ids, np.arange(len(self))
         found: Any = np.unique(ids, return_inverse=True)
         return found
+
+    def user_of_units(self) -> Int | None:
+        """Number of the user of each visit; None without visits."""
+        ids, _ = self.different_units()
+        if ids is None or self.visits is None:
+            return None
+        return user_numbers(*split_pairs(ids))
 
     def take(self, rows: Rows) -> Self:
         """Return some rows, selected as an array's elements are."""
@@ -366,27 +395,32 @@ class SampledRanks:
             sampled_ranks=self.sampled_ranks[rows],
             n_items=self.n_items[rows] if self.n_items.ndim else self.n_items,
             users=select_rows(self.users, rows),
+            visits=select_rows(self.visits, rows),
             tied=None,
             pairs=None,
         )
 
     def write(self, path: Path | str) -> None:
-        """Write one row per sampled rank as parquet, with how the negatives were drawn."""
+        """Write one row per sampled rank, with how the negatives were drawn.
+
+        As parquet or CSV, by the suffix of the path.
+        """
         columns = {
-            "user_id": self.users,
+            USER: self.users,
+            VISIT: self.visits,
             "n_candidates": np.broadcast_to(self.n_items, len(self)),
             "n_negatives": np.full(len(self), self.n_negatives),
             "sampling": np.full(len(self), str(self.sampling)),
             "sampled_rank": self.sampled_ranks,
         }
-        write_parquet(path_of(path), columns)
+        write_columns(path_of(path), columns)
 
 
 def _users_of(table: Table, rows: Rows) -> Ids | None:
-    """Read ids of users of some rows; ask if one has several and nothing says why."""
-    if USER not in table.columns:
+    """Read ids of users, or of visits, of some rows; ask about several rows without a reason."""
+    if not table.columns.keys() & {USER, VISIT}:
         return None
-    user, user_ids = table.codes(USER)
+    user, user_ids = table.units()
     users = as_numpy(user_ids)[user[rows]]
     if not table.columns.keys() & {"repetition", ITEM}:
         _ask_of_duplicates(users)
@@ -405,10 +439,11 @@ def _sampling_of(table: Table, option: str | None) -> str:
 def _require_different_repetitions(table: Table) -> None:
     """Raise InputError for the first row with the repetition of an earlier one of its user."""
     repetition = table.whole("repetition", 0)
-    ids = [USER, *(table.columns.keys() & {ITEM})]
-    again = first_duplicate(repetition, *(table.codes(name)[0] for name in ids))
+    columns = [table.codes(ITEM)[0]] if ITEM in table.columns else []
+    again = first_duplicate(repetition, table.units()[0], *columns)
+    first = table.unit_columns()[0]
     if again is not None:
-        problem = f"a repetition of user {table.columns[USER][again]} that is in an earlier row"
+        problem = f"a repetition of user {table.columns[first][again]} that is in an earlier row"
         raise table.error_at(again, problem)
 
 
