@@ -100,7 +100,7 @@ class TestNames:
                 "recall@ten",
                 "recall@10@10",
                 "ndcg-by-k",
-                "ap-by-k@10",
+                "ap-by-hits@10",
                 "ndcg-by-hits@10",
             ),
             *("f@5", "f-1@5", "f1_0@5", "finf@5", "f1e999@5", "fBETA@5"),

@@ -248,6 +248,21 @@ def _ap_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return _sum_of_precisions(levels, users, measure) / users.n_relevant
 
 
+@register("ap-by-k", "AP by k")
+def _ap_by_k(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    return _sum_of_precisions(levels, users, measure) / _cutoff(levels, measure)
+
+
+@register("ap-by-threshold", "AP by threshold", cutoff="none", aliases=["lrap"])
+def _ap_by_threshold(levels: Levels, users: Ranks, _: Measure) -> Float:
+    """Mean over relevant items of the precision at the end of their level, a threshold of scores.
+
+    Without ties this is `ap`. Equal scores count at once, so that no order of them is averaged.
+    """
+    precision = (levels.hits_above + levels.hits) / (levels.above + levels.size)
+    return levels.per_user(users, levels.hits * precision) / users.n_relevant
+
+
 # Discounted gains.
 
 
