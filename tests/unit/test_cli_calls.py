@@ -71,6 +71,7 @@ VALUES = {
     "value": ("--value 0.4", 0.4),
     "unscored": ("--unscored 0.125", 0.125),
     "runs": ("--runs 7", 7),
+    "column": ("--column item=docno", "docno"),
     "name": ("--name one --name two", ["one", "two"]),
 }
 FIRST = {"file", "folder"}  # the first word, which a command is always given

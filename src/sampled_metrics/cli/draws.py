@@ -38,6 +38,7 @@ def sample(
     relevant: options.Relevant = None,
     seen: options.Seen = None,
     complete: options.Complete = False,
+    column: options.Columns = None,
     form: options.Form = Format.CSV,
     output: options.Output = None,
 ) -> None:
@@ -58,7 +59,14 @@ def sample(
     from sampled_metrics.ranks.data import as_ranks
     from sampled_metrics.sampling import draw_sampled_ranks
 
-    ranks = as_ranks(file, n_items=n_items, relevant=relevant, seen=seen, complete=complete)
+    ranks = as_ranks(
+        file,
+        n_items=n_items,
+        relevant=relevant,
+        seen=seen,
+        complete=complete,
+        columns=options.names_by_role(column),
+    )
     if not ranks.is_complete:
         problem = "the lists may be cut off; if they hold all candidates, give --complete"
         raise InputError(problem, path=file)
@@ -107,6 +115,7 @@ def negatives(
     n_negatives: options.Negatives,
     items: options.AllItems = None,
     seed: options.Seed = 0,
+    column: options.Columns = None,
     form: options.Form = Format.CSV,
     output: options.Output = None,
 ) -> None:
@@ -119,7 +128,9 @@ def negatives(
     """
     from sampled_metrics.evaluation.negatives import negatives
 
-    drawn = negatives(relevant, seen, n_negatives, items=items, seed=seed)
+    drawn = negatives(
+        relevant, seen, n_negatives, items=items, seed=seed, columns=options.names_by_role(column)
+    )
     emit_columns({name: drawn[name] for name in drawn}, form, output)
     wrote(output, len(drawn["item_id"]), "negative")
 
@@ -134,6 +145,7 @@ def check_negatives(
     relevant: options.HeldOut,
     seen: options.SeenPairs,
     items: options.AllItems = None,
+    column: options.Columns = None,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
@@ -148,7 +160,9 @@ def check_negatives(
     """
     from sampled_metrics.evaluation.negatives import check_negatives
 
-    checks = check_negatives(file, relevant, seen, items=items)
+    checks = check_negatives(
+        file, relevant, seen, items=items, columns=options.names_by_role(column)
+    )
     emit_results(checks, form, output, explain)
     if not all(check.passed for check in checks):
         raise typer.Exit(NOT_SOUND)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, shown
 from sampled_metrics.cli.output import Format
 from sampled_metrics.ranks import Sampling as Drawn
 
@@ -107,6 +107,28 @@ _FORM = "table, json or csv; by default by the suffix of --output, or table."
 Form = Annotated[Format, option("FORM", _FORM, "--format", callback=_by_suffix, show_default=False)]
 Output = Annotated[Path | None, option("FILE", "File to write instead of printing.")]
 Page = Annotated[Path, option("FILE", "File to write.", "--output")]
+
+
+_COLUMN = (
+    "Role and name of a column, such as item=docno; several of them each with --column. "
+    "`sampled-metrics columns` prints the roles, and the names that are known."
+)
+Columns = Annotated[list[str] | None, option("ROLE=NAME", _COLUMN, "--column")]
+
+
+def names_by_role(given: Sequence[str] | None) -> dict[str, str] | None:
+    """Return names of columns by their roles."""
+    if not given:
+        return None
+    named: dict[str, str] = {}
+    for text in given:
+        role, equals, name = text.partition("=")
+        if not equals:
+            raise InputError(f"--column {shown(text)}; expected a role and a name, item=docno")
+        if role in named:
+            raise InputError(f"--column {role} is {named[role]} and {name}; give one of them")
+        named[role] = name
+    return named
 
 
 def short_names(paths: Sequence[Path]) -> dict[str, str]:

@@ -31,6 +31,7 @@ def evaluate(
     missing: options.Missing = "refuse",
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
+    column: options.Columns = None,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
@@ -61,6 +62,7 @@ def evaluate(
                 ties=ties,
                 seed=seed,
                 confidence=confidence,
+                columns=options.names_by_role(column),
             )
         rows += [{"file": str(path), **row_of(one), "notes": found.notes} for one in found]
         shown: Any
@@ -105,6 +107,7 @@ def correct(
         bool, options.option("", "Show confidence intervals of the estimates.", "--intervals")
     ] = False,
     confidence: options.Confidence = defaults.CONFIDENCE,
+    column: options.Columns = None,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
@@ -138,6 +141,7 @@ def correct(
             seed=seed,
             shape=shape,
             confidence=confidence,
+            columns=options.names_by_role(column),
         )
     emit_results(results, form, output, explain, intervals=intervals)
 
@@ -293,6 +297,7 @@ def compare_files(
     correction: options.Correction = "holm",
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
+    column: options.Columns = None,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
@@ -334,6 +339,7 @@ def compare_files(
             shape=shape,
             correction=correction,
             confidence=confidence,
+            columns=options.names_by_role(column),
         )
     emit_results(results, form, output, explain)
 
@@ -357,6 +363,7 @@ def plan(
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
     shape: options.Shape = defaults.SHAPE,
     confidence: options.Confidence = defaults.CONFIDENCE,
+    column: options.Columns = None,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
@@ -394,6 +401,7 @@ def plan(
         sampling=sampling,
         shape=shape,
         confidence=confidence,
+        columns=options.names_by_role(column),
     )
     emit_results(results, form, output, explain)
 
@@ -416,6 +424,7 @@ def write_report(
     missing: options.Missing = "refuse",
     shape: options.Shape = defaults.SHAPE,
     confidence: options.Confidence = defaults.CONFIDENCE,
+    column: options.Columns = None,
 ) -> None:
     """Write one HTML page about one recommender or several.
 
@@ -442,5 +451,6 @@ def write_report(
             ties=ties,
             shape=shape,
             confidence=confidence,
+            columns=options.names_by_role(column),
         )
     wrote(output, len(paths), "recommender")

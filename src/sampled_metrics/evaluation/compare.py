@@ -42,6 +42,7 @@ from sampled_metrics.evaluation.results import (
     missing_notes,
     with_questions,
 )
+from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals import ranges
 from sampled_metrics.intervals.clusters import by_user
 from sampled_metrics.intervals.population import Shape, prior_shapes
@@ -74,6 +75,7 @@ def compare(
     correction: str = "holm",
     confidence: float = CONFIDENCE,
     seed: int = 0,
+    columns: NamesByRole = None,
 ) -> Results[Compared]:
     """Compare all pairs of recommenders: find which has the higher exact metric.
 
@@ -89,7 +91,8 @@ def compare(
     data
         Data of two or more recommenders, each as for `evaluate` or as for `correct`. Negatives must
         be as many for all, and drawn in the same way.
-    metrics, relevant, seen, n_items, min_relevance, complete, missing, ties, confidence, seed
+    metrics, relevant, seen, n_items, min_relevance, complete, missing, ties
+    confidence, seed, columns
         See `evaluate`; ties of scores among negatives are `random` by default.
     estimators, positive, n_negatives, sampling, shape
         For sampled rankings, see `correct`; data is taken for such if `positive` or `n_negatives`
@@ -142,7 +145,8 @@ def compare(
     measures = parse_measures(metrics)
     full = {**both, "seen": seen, "complete": complete, "min_relevance": min_relevance}
     cut = cut_of(measures, "expected" if ties is None else ties)
-    samples, rankings = all_alike(data, full, drawn, cut)
+    with naming(columns):
+        samples, rankings = all_alike(data, full, drawn, cut)
     solved: dict[str, Solved] = {}
     if samples:
         names = ESTIMATORS if estimators is None else estimators

@@ -42,6 +42,7 @@ from sampled_metrics.evaluation.results import (
     rankings_meant,
     with_questions,
 )
+from sampled_metrics.inputs.roles import NamesByRole
 from sampled_metrics.intervals.clusters import by_user
 from sampled_metrics.intervals.kernels import rank_grid
 from sampled_metrics.intervals.population import Estimate, Population, Shape, estimate
@@ -124,6 +125,7 @@ def correct(
     seed: int = 0,
     shape: str | float = SHAPE,
     confidence: float = CONFIDENCE,
+    columns: NamesByRole = None,
 ) -> Results[Corrected]:
     """Correct sampled metrics (section 5), and compute the range of the exact ones.
 
@@ -158,6 +160,8 @@ def correct(
         as a better one) or `none`. The sampled ranks cannot confirm it.
     confidence
         Nominal coverage of the intervals and ranges.
+    columns
+        Names of columns of tables by role, see `evaluate`.
 
     Returns
     -------
@@ -208,6 +212,7 @@ def correct(
         ties=ties,
         seed=seed,
         missing=missing,
+        columns=columns,
     )
     with reading(data):
         question_negatives(ranks)

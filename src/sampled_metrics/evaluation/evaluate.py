@@ -27,7 +27,7 @@ from sampled_metrics.evaluation.results import (
     missing_notes,
     with_questions,
 )
-from sampled_metrics.inputs.roles import USER, VISIT
+from sampled_metrics.inputs.roles import USER, VISIT, NamesByRole
 from sampled_metrics.intervals.clusters import by_user
 from sampled_metrics.intervals.population import Shape, estimate, prior_shapes
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
@@ -91,6 +91,7 @@ def evaluate(
     seed: int = 0,
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
+    columns: NamesByRole = None,
 ) -> Results[Evaluated]:
     """Average exact metrics over users, or over visits if users have several.
 
@@ -126,6 +127,9 @@ def evaluate(
         on it.
     progress
         Whether a bar shows how many users are done; by default on a terminal, if tqdm is installed.
+    columns
+        Names of columns of tables by role, such as {"item": "docno"}, for names that are not known;
+        `sampled-metrics columns` prints the roles and the names that are.
 
     Returns
     -------
@@ -168,6 +172,7 @@ def evaluate(
     check_arguments(ties=ties, confidence=confidence, seed=seed)
     measures = parse_measures(metrics)
     is_plain = relevant is None and seen is None and not complete and missing == "refuse"
+    is_plain = is_plain and columns is None
     if is_plain and min_relevance == 0.0 and not any(each.metric.pooled for each in measures):
         file = RankFile.of(data, n_items)
         if file is not None:
@@ -183,6 +188,7 @@ def evaluate(
         n_jobs=n_jobs,
         progress=progress,
         cut=cut_of(measures, ties),
+        columns=columns,
     )
     return _results(_at_once(ranks, measures, ties, seed), ties, confidence)
 
@@ -326,12 +332,13 @@ def values_by_user(
     missing: str = "refuse",
     ties: str = "expected",
     seed: int = 0,
+    columns: NamesByRole = None,
 ) -> pd.DataFrame:
     """Calculate exact metrics of each user, a column for each metric and a row for each user.
 
     Parameters
     ----------
-    data, metrics, relevant, seen, n_items, min_relevance, complete, missing, ties, seed
+    data, metrics, relevant, seen, n_items, min_relevance, complete, missing, ties, seed, columns
         As for `evaluate`.
 
     Returns
@@ -366,6 +373,7 @@ def values_by_user(
         min_relevance=min_relevance,
         missing=missing,
         cut=cut_of(measures, ties),
+        columns=columns,
     )
     for measure in measures:
         if measure.metric.pooled:

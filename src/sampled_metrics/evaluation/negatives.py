@@ -12,7 +12,7 @@ from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import Parts, Right
 from sampled_metrics.evaluation.results import Results, explained_table, with_questions
 from sampled_metrics.inputs.items import negative_rows, table_of_items
-from sampled_metrics.inputs.roles import ITEM, USER
+from sampled_metrics.inputs.roles import ITEM, USER, NamesByRole, naming
 from sampled_metrics.ranks.data import OfUsers
 from sampled_metrics.sampling import negatives as uniform
 from sampled_metrics.sampling.catalogue import known_items
@@ -25,6 +25,7 @@ def negatives(
     *,
     items: OfUsers | None = None,
     seed: int = 0,
+    columns: NamesByRole = None,
 ) -> pd.DataFrame:
     """Draw negatives for each user, uniformly and without replacement: `user_id` and `item_id`.
 
@@ -43,6 +44,8 @@ def negatives(
         or their number n for 0 to n - 1.
     seed
         Of the draw.
+    columns
+        Names of columns of tables by role, see `evaluate`.
 
     Returns
     -------
@@ -66,7 +69,8 @@ def negatives(
     0    anna        4
     1    anna        5
     """
-    known = known_items(relevant, seen, items)
+    with naming(columns):
+        known = known_items(relevant, seen, items)
     taken = known.seen.matrix() + known.held_out.matrix()
     with reading(relevant):
         drawn = uniform.draw_negatives(taken, n_negatives, seed=seed, users=known.user_ids)
@@ -76,7 +80,12 @@ def negatives(
 
 @with_questions
 def check_negatives(
-    negatives: OfUsers, relevant: OfUsers, seen: OfUsers, *, items: OfUsers | None = None
+    negatives: OfUsers,
+    relevant: OfUsers,
+    seen: OfUsers,
+    *,
+    items: OfUsers | None = None,
+    columns: NamesByRole = None,
 ) -> Results[uniform.Check]:
     """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.
 
@@ -84,7 +93,7 @@ def check_negatives(
     ----------
     negatives
         A table of user_id and item_id, a row for each negative.
-    relevant, seen, items
+    relevant, seen, items, columns
         As for `negatives`.
 
     Returns
@@ -111,11 +120,12 @@ def check_negatives(
     1     seen items    True    0.0
     2     duplicates   False    1.0
     """
-    table = table_of_items(negatives, "negatives")
-    if table is None:
-        found = type(negatives).__name__
-        raise InputError(f"negatives: found {found}; expected a table of user_id and item_id")
-    known = known_items(relevant, seen, items, [table])
+    with naming(columns):
+        table = table_of_items(negatives, "negatives")
+        if table is None:
+            found = type(negatives).__name__
+            raise InputError(f"negatives: found {found}; expected a table of user_id and item_id")
+        known = known_items(relevant, seen, items, [table])
     drawn = negative_rows(table)
     user = table.places(USER, known.user_ids, "an id of the relevant items")[drawn]
     item = table.places(ITEM, known.item_ids, "an id of the items")[drawn]

@@ -24,6 +24,7 @@ from sampled_metrics.evaluation.results import (
     explained_table,
     with_questions,
 )
+from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals.population import Population, power_law_with
 from sampled_metrics.intervals.shapes import assumed
 from sampled_metrics.metrics.measures import Measure, parse_measures
@@ -78,6 +79,7 @@ def plan(
     shape: Shape = SHAPE,
     confidence: float = CONFIDENCE,
     sizes: Sequence[int] = SIZES,
+    columns: NamesByRole = None,
 ) -> Results[Planned]:
     """Calculate how likely the range of a difference decides an order, by number of negatives.
 
@@ -91,7 +93,7 @@ def plan(
         Full rankings of two recommenders, as `evaluate` takes them, one relevant item per user;
         users are paired by ids, or without ids by row. Leave them out if nothing is ranked yet, and
         give `effect` and `value`.
-    metrics, n_items
+    metrics, n_items, columns
         See `evaluate`.
     effect, value
         The difference to detect, and the exact metric of the weaker recommender. Then the
@@ -146,7 +148,8 @@ def plan(
     sampling = Sampling(sampling)
     measures = parse_measures(metrics)
     if effect is None and value is None:
-        pair, notes = _ranked_pair(a, b, n_items, n_users, sampling)
+        with naming(columns):
+            pair, notes = _ranked_pair(a, b, n_items, n_users, sampling)
         of_ranks = "as in these rankings"
     elif a is not None or b is not None:
         raise InputError("effect and value are for a plan without rankings; leave them out")

@@ -43,6 +43,7 @@ from sampled_metrics.inputs.tables import (
     Columns,
     Table,
     Values,
+    arrow_table,
     as_numpy,
     encoded,
     is_by_user,
@@ -61,6 +62,7 @@ _MARKED = (SEEN, "candidates")  # items without grades, maybe several of each us
 _LARGEST_ID = 10_000_000  # larger numbers in the place of columns are ids or times
 _FEW = {USER: 1, ITEM: 10}  # two sets of fewer ids may be disjoint by chance
 _JOINTS = r"[\s,;|/+_:'\"\[\]()-]+"  # between ids in one cell
+_MOST_SHOWN = 200  # characters of names of columns
 _SOME = 1000  # ids that are looked at
 _YES_AND_NO = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
 _MOST_GRADES = 10  # different numbers; more are no grades
@@ -198,7 +200,11 @@ def table_of_items(given: object, name: str) -> Table | None:
     if table is not None:
         table.require(table.unit_columns()[0], ITEM)
     elif is_table(given):
-        raise InputError(f"{name}: found a matrix with ids; expected columns user_id and item_id")
+        found = ", ".join(arrow_table(given, Path(name), name).column_names)[:_MOST_SHOWN]
+        raise InputError(
+            f"{name}: found columns {found}; expected user_id and item_id; other names by "
+            "columns={'user': NAME, 'item': NAME} (--column user=NAME), and of a matrix the array"
+        )
     return table
 
 

@@ -17,7 +17,14 @@ from sampled_metrics._base.arrays import (
     pairs_of,
 )
 from sampled_metrics._base.errors import InputError, ask
-from sampled_metrics.inputs.roles import ITEM, USER, bare_name, known_names
+from sampled_metrics.inputs.roles import (
+    ITEM,
+    USER,
+    bare_name,
+    known_names,
+    named_place,
+    note_names,
+)
 from sampled_metrics.inputs.tables import (
     Table,
     arrow_table,
@@ -76,14 +83,17 @@ def _table(name: str, data: Any) -> Table | None:
     if not (is_table(data) or isinstance(data, Mapping)):
         return None
     read = arrow_table(data, Path(name), _NOUN)
+    note_names(read.column_names)
     own = known_names(read.column_names, (USER, ITEM))
     ids = {known: read.column(place) for place, known in enumerate(own) if known is not None}
     if len(ids) < len(own) - own.count(None):
         raise InputError(f"several columns of ids among {', '.join(read.column_names)}", path=name)
     others = [place for place, known in enumerate(own) if known is None]
     numbers = [place for place in others if is_number(plain_type(read.column(place).type))]
-    chosen = _chosen(name, [read.column_names[place] for place in numbers], bool(ids))
-    return Table(Path(name), {**ids, name: read.column(numbers[chosen])}, tuple(read.column_names))
+    number = named_place(read.column_names, "score")
+    if number is None:
+        number = numbers[_chosen(name, [read.column_names[each] for each in numbers], bool(ids))]
+    return Table(Path(name), {**ids, name: read.column(number)}, tuple(read.column_names))
 
 
 def _chosen(name: str, columns: list[str], has_ids: bool) -> int:

@@ -1,9 +1,17 @@
-"""Roles of the columns of tables, and the names under which they are known."""
+"""Roles of the columns of tables, and the names under which they are known.
+
+Other names are given with their roles by `columns`, which the tables of a call are then read with.
+"""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple, TypeAlias
 
+from sampled_metrics._base.errors import InputError, shown
+
+NamesByRole: TypeAlias = Mapping[str, str] | None
 USER, ITEM, VISIT = "user_id", "item_id", "visit_id"
 TYPE = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds it to the name of a column
 
@@ -57,6 +65,7 @@ ROLES: Mapping[str, Role] = {
     "sampling": Role("how negatives were drawn"),
 }
 KNOWN = tuple(ROLES)
+_MOST_SHOWN = 200  # characters of names in a message
 _ORDERED = {"score", "rank", "sampledrank", "nbetter", "relevance"}  # nothing else is a score
 
 
@@ -76,6 +85,11 @@ def known_names(names: Sequence[str], columns: Sequence[str] = KNOWN) -> list[st
     bare = [bare_name(name) for name in names]
     own = {bare_name(column): column for column in columns}
     found = [own.get(name) for name in bare]
+    named = _named_roles(names, columns)
+    if named:
+        found = [None if role in named.values() else role for role in found]
+        for place, name in enumerate(names):
+            found[place] = named.get(name, found[place])
     has_order = not _ORDERED.isdisjoint(bare)
     for column, role in ROLES.items():
         if column in found or column not in columns or (column == "score" and has_order):
@@ -86,5 +100,91 @@ def known_names(names: Sequence[str], columns: Sequence[str] = KNOWN) -> list[st
         if column not in (USER, ITEM):
             places = places[:1]
         for place in places:
-            found[place] = column
+            if found[place] is None:
+                found[place] = column
     return found
+
+
+class _Naming:
+    """Roles that the caller names, and the names of the columns of the tables that are read."""
+
+    def __init__(self, roles: Mapping[str, str]) -> None:
+        self.roles = roles  # by the name of a column
+        self.names: dict[str, None] = {}
+
+
+_naming: ContextVar[_Naming | None] = ContextVar("naming", default=None)
+
+
+@contextmanager
+def naming(columns: NamesByRole) -> Iterator[None]:
+    """Read tables with the names that a caller gives to the columns of some roles.
+
+    Raises InputError in the end for a name that no table has. None changes nothing.
+
+    Examples
+    --------
+    >>> with naming({"item": "code"}):
+    ...     note_names(["code", "user"])
+    ...     known_names(["code", "user"])
+    ['item_id', 'user_id']
+    """
+    if columns is None:
+        yield
+        return
+    names = _Naming(_roles_of(columns))
+    token = _naming.set(names)
+    try:
+        yield
+    finally:
+        _naming.reset(token)
+    for name in names.roles:
+        if name not in names.names:
+            found = ", ".join(names.names) or "no table"
+            raise InputError(f"columns (--column) name {shown(name)}; found {found[:_MOST_SHOWN]}")
+
+
+def note_names(names: Sequence[str]) -> None:
+    """Remember the names of the columns of a table that is read."""
+    current = _naming.get()
+    if current is not None:
+        current.names.update(dict.fromkeys(names))
+
+
+def _roles_of(columns: object) -> dict[str, str]:
+    """Return the role of each name that a caller gives."""
+    if not isinstance(columns, Mapping):
+        found = shown(columns)
+        raise InputError(f"columns are {found}; expected names by role, {{'item': 'docno'}}")
+    roles: dict[str, str] = {}
+    for role, name in columns.items():
+        known = None
+        if isinstance(role, str) and isinstance(name, str):
+            known = next((own for own in ROLES if bare_name(role) in _all_names(own)), None)
+        if known is None:
+            short = [own.removesuffix("_id") for own in ROLES]
+            raise InputError(
+                f"columns (--column) have {shown(role)}: {shown(name)}; expected the name of a "
+                f"column for one of the roles {', '.join(short)}"
+            )
+        if roles.setdefault(name, known) != known:
+            raise InputError(f"columns (--column) name {shown(name)} for two roles; give one")
+    return roles
+
+
+def _all_names(own: str) -> tuple[str, ...]:
+    return (bare_name(own), *ROLES[own].aliases)
+
+
+def named_place(names: Sequence[str], role: str) -> int | None:
+    """Return the place of a column that a caller names for a role, None without one."""
+    named = _named_roles(names, (role,))
+    return next((place for place, name in enumerate(names) if name in named), None)
+
+
+def _named_roles(names: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
+    """Return the roles that a caller names for some of the columns."""
+    current = _naming.get()
+    if current is None:
+        return {}
+    return {name: role for name, role in current.roles.items() if name in names and role in columns}

@@ -35,7 +35,17 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError, ask, shown, watch
 from sampled_metrics._base.files import PARQUET, reading_as
 from sampled_metrics._base.visits import joined
-from sampled_metrics.inputs.roles import ITEM, KNOWN, ROLES, USER, VISIT, bare_name, known_names
+from sampled_metrics.inputs.roles import (
+    ITEM,
+    KNOWN,
+    ROLES,
+    USER,
+    VISIT,
+    bare_name,
+    known_names,
+    named_place,
+    note_names,
+)
 
 Columns: TypeAlias = tuple[str, ...]
 Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
@@ -80,11 +90,13 @@ class Table:
     metadata: dict[bytes, bytes] = field(default_factory=dict)
     is_rating: bool = False  # whether the column `score` was called rating
     unread: set[str] = field(default_factory=set)  # names of columns that nobody has read
+    roles: tuple[str | None, ...] = ()  # of all columns
 
     @classmethod
     def of(cls, path: Path, read: pa.Table, columns: Sequence[str] = KNOWN) -> Table:
         """Name the columns of a table."""
         names = tuple(read.column_names)
+        note_names(names)
         known: dict[str, pa.ChunkedArray] = {}
         others: dict[str, pa.ChunkedArray] = {}
         found = known_names(names, columns)
@@ -96,7 +108,7 @@ class Table:
             (others if own is None else known)[own or name] = column
         for name in others:
             for own in {USER, ITEM} & known.keys():
-                if bare_name(name) in ROLES[own].aliases:
+                if named_place(names, own) is None and bare_name(name) in ROLES[own].aliases:
                     ask(str(path), f"{own} is read, and not column {name}: which are the ids?")
         is_rating = "score" in found and bare_name(names[found.index("score")]) == "rating"
         unread = set()
@@ -104,17 +116,26 @@ class Table:
             roles = zip(names, found, strict=True)
             unread = {name for name, own in roles if name and own not in (USER, ITEM)}
             watch(str(path), names, unread)
-        return cls(path, known, names, others, read.schema.metadata or {}, is_rating, unread)
+        metadata = read.schema.metadata or {}
+        return cls(path, known, names, others, metadata, is_rating, unread, tuple(found))
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
     def require(self, *names: str) -> None:
-        """Raise InputError for the first of `names` that is missing."""
-        for name in names:
-            if name not in self.columns:
-                found = ", ".join(self.names)
-                raise InputError(f"lacks column {name}; found {found}", path=self.path)
+        """Raise InputError for those of `names` that are missing."""
+        lacking = [name for name in names if name not in self.columns]
+        if lacking:
+            noun = "column" if len(lacking) == 1 else "columns"
+            found = ", ".join(self.names)
+            problem = f"lacks {noun} {' and '.join(lacking)}; found {found}"
+            if self.others:
+                first = lacking[0].removesuffix("_id")
+                problem += (
+                    f"; one of another name is given by columns={{{first!r}: NAME}} "
+                    f"(--column {first}=NAME)"
+                )
+            raise InputError(problem, path=self.path)
 
     def whole(
         self,
@@ -178,8 +199,8 @@ class Table:
 
     def _names_of(self, own: str) -> list[str]:
         """Return how the table calls a column."""
-        found = known_names(self.names)
-        return [name for name, known in zip(self.names, found, strict=True) if known == own]
+        roles = self.roles or known_names(self.names)
+        return [name for name, role in zip(self.names, roles, strict=True) if role == own]
 
     def marks(self, name: str) -> Bool:
         """Return a column of 1 or 0, or of true or false, -1 as 0."""

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arrays import Float, array_of
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.ratings import rating_pairs
+from sampled_metrics.inputs.roles import NamesByRole, naming
 
 
-def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
+def rmse(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) -> float:
     """Calculate the root mean squared error of predicted ratings.
 
     The square root of the mean of (r - p)^2 over all pairs of a user and an item that have a
@@ -23,6 +24,8 @@ def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
     true, predicted
         Ratings and their predictions in the same order: finite numbers, of one shape. Tables of
         user_id, item_id and a number, or dictionaries of dictionaries, are matched by their ids.
+    columns
+        Names of columns of tables by role, such as {"rating": "stars"}; see `evaluate`.
 
     Returns
     -------
@@ -43,7 +46,7 @@ def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
     >>> rmse([3, 5], [3, 1])  # sqrt((0 + 16) / 2)
     2.8284271247461903
     """
-    errors = _errors(true, predicted)
+    errors = _errors(true, predicted, columns)
     largest = float(np.abs(errors).max())
     if largest == 0.0:
         return 0.0
@@ -51,7 +54,7 @@ def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
     return largest * float(np.sqrt(np.mean(scaled * scaled)))
 
 
-def mae(true: ArrayLike, predicted: ArrayLike) -> float:
+def mae(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) -> float:
     """Calculate the mean absolute error of predicted ratings.
 
     The mean of abs(r - p) over all pairs of a user and an item that have a rating r and a
@@ -59,7 +62,7 @@ def mae(true: ArrayLike, predicted: ArrayLike) -> float:
 
     Parameters
     ----------
-    true, predicted
+    true, predicted, columns
         As for `rmse`.
 
     Returns
@@ -81,11 +84,12 @@ def mae(true: ArrayLike, predicted: ArrayLike) -> float:
     >>> mae([3, 5], [3, 1])  # (0 + 4) / 2
     2.0
     """
-    return float(np.mean(np.abs(_errors(true, predicted))))
+    return float(np.mean(np.abs(_errors(true, predicted, columns))))
 
 
-def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
-    first, second, is_matched = rating_pairs(true, predicted)
+def _errors(true: ArrayLike, predicted: ArrayLike, columns: NamesByRole) -> Float:
+    with naming(columns):
+        first, second, is_matched = rating_pairs(true, predicted)
     ratings = _numbers("true", first)
     predictions = _numbers("predicted", second)
     if ratings.shape != predictions.shape:

@@ -29,6 +29,7 @@ from sampled_metrics.evaluation.evaluate import evaluate
 from sampled_metrics.evaluation.orders import PROVES_LITTLE, order_in_words
 from sampled_metrics.evaluation.pairing import all_alike
 from sampled_metrics.evaluation.results import UNDECIDED, Compared, Results
+from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
@@ -56,6 +57,7 @@ def report(
     ties: str = "expected",
     shape: Shape = SHAPE,
     confidence: float = CONFIDENCE,
+    columns: NamesByRole = None,
 ) -> None:
     """Write one HTML page about recommenders, which opens without a network.
 
@@ -68,7 +70,7 @@ def report(
         As for `compare`, of one recommender or more.
     path
         The page, whose name ends in .html.
-    metrics, relevant, seen, n_items, missing, ties, confidence
+    metrics, relevant, seen, n_items, missing, ties, confidence, columns
         See `evaluate`; the headline is about the first metric.
     estimators, positive, n_negatives, sampling, shape
         For sampled rankings, see `correct`.
@@ -97,7 +99,8 @@ def report(
     drawn |= {"positive": positive, "relevant": relevant, "missing": missing}
     ranked = {"n_items": n_items, "relevant": relevant, "seen": seen, "missing": missing}
     with collected() as notes:
-        samples, full = all_alike(data, ranked, drawn)
+        with naming(columns):
+            samples, full = all_alike(data, ranked, drawn)
         for name, ranks in full.items():
             with reading(name):
                 ranks.single()

@@ -15,7 +15,7 @@ from sampled_metrics._base.errors import InputError, ask, flag, reading, unasked
 from sampled_metrics.inputs.asked import PairScores
 from sampled_metrics.inputs.counting import BLOCK_SIZE
 from sampled_metrics.inputs.products import Products
-from sampled_metrics.inputs.roles import ITEM, USER
+from sampled_metrics.inputs.roles import ITEM, USER, NamesByRole, naming
 from sampled_metrics.inputs.scores import (
     Scores,
     ask_of_seen_items,
@@ -75,6 +75,7 @@ def as_ranks(
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
     cut: Cut | None = None,
+    columns: NamesByRole = None,
 ) -> Ranks:
     """Return the ranks of relevant items in full rankings, or in lists of the best items.
 
@@ -95,7 +96,7 @@ def as_ranks(
     }
     check_arguments(**options)
     options.update(relevant=relevant, seen=seen)
-    with reading(data):
+    with reading(data), naming(columns):
         work = {"n_jobs": n_jobs, "progress": progress, "cut": cut}
         ranks = _ranks_of(data, options, work)
         if not len(ranks):
@@ -246,6 +247,7 @@ def as_sampled(
     ties: str = "random",
     seed: int = 0,
     missing: str = "refuse",
+    columns: NamesByRole = None,
 ) -> SampledRanks:
     """Return the sampled ranks of some data, with the options of `correct`.
 
@@ -257,7 +259,7 @@ def as_sampled(
     drawn: dict[str, Any] = {"n_negatives": n_negatives, "sampling": sampling, "seed": seed}
     check_arguments(tie_policy=ties, missing=missing, **drawn)
     drawn["n_items"] = n_items
-    with reading(data):
+    with reading(data), naming(columns):
         found = _sampled_of(data, positive, relevant, drawn, {"ties": ties, "missing": missing})
         question_samples(found)
         return found
@@ -308,6 +310,7 @@ def rank(
     block_size: int = BLOCK_SIZE,
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
+    columns: NamesByRole = None,
 ) -> Ranks:
     """Rank each user's relevant items among all items that the user has not seen.
 
@@ -319,6 +322,8 @@ def rank(
     n_items
         Number of items, for a function of pairs of users and items.
     seen, relevant, users, visits, items, min_relevance, up_to, block_size, n_jobs, progress
+        See `Ranks.from_scores`.
+    columns
         See `Ranks.from_scores`.
 
     Returns
@@ -359,6 +364,7 @@ def rank(
         block_size=block_size,
         n_jobs=n_jobs,
         progress=progress,
+        columns=columns,
     )
 
 

@@ -54,7 +54,7 @@ from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
 from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts
 from sampled_metrics.inputs.items import rows_of_labels
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.tables import Table, as_numpy, read_table
 
 COLUMNS = ("n_candidates", "n_better", "n_tied")
@@ -220,6 +220,7 @@ class Ranks:
         block_size: int = BLOCK_SIZE,
         n_jobs: int = ALL_CORES,
         progress: bool | None = None,
+        columns: NamesByRole = None,
     ) -> Self:
         """Rank relevant items by scores of all items.
 
@@ -252,6 +253,8 @@ class Ranks:
         progress
             Whether a bar of tqdm shows how many users are ranked; by default if standard error is a
             terminal and tqdm is installed.
+        columns
+            Names of columns of tables by role, see `evaluate`.
 
         Examples
         --------
@@ -260,18 +263,19 @@ class Ranks:
         """
         check_arguments(min_relevance=min_relevance, up_to=up_to, block_size=block_size)
         rows = scores_module.scores_of(scores)
-        counts = scores_module.count_scores(
-            rows,
-            relevant,
-            seen,
-            users=users if visits is None else ids_of_rows(users, visits, rows.shape[0]),
-            items=items,
-            min_relevance=min_relevance,
-            up_to=up_to,
-            block_size=block_size,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+        with naming(columns):
+            counts = scores_module.count_scores(
+                rows,
+                relevant,
+                seen,
+                users=users if visits is None else ids_of_rows(users, visits, rows.shape[0]),
+                items=items,
+                min_relevance=min_relevance,
+                up_to=up_to,
+                block_size=block_size,
+                n_jobs=n_jobs,
+                progress=progress,
+            )
         return cls.of_counts(counts, min_relevance)
 
     @classmethod
@@ -320,6 +324,7 @@ class Ranks:
         complete: bool = False,
         missing: str = "refuse",
         min_relevance: float = 0.0,
+        columns: NamesByRole = None,
     ) -> Self:
         """Find relevant items in recommended lists.
 
@@ -339,6 +344,8 @@ class Ranks:
             (`last`), as trec_eval -c does.
         min_relevance
             Least grade of an item that is relevant for metrics other than NDCG.
+        columns
+            Names of columns of tables by role, see `evaluate`.
 
         Examples
         --------
@@ -346,15 +353,16 @@ class Ranks:
         array([2])
         """
         check_arguments(n_items=n_items, complete=complete, min_relevance=min_relevance)
-        counts = lists.count_lists(
-            lists.lists_of(recommended),
-            relevant,
-            seen,
-            n_items=n_items,
-            complete=complete,
-            missing=missing,
-            min_relevance=min_relevance,
-        )
+        with naming(columns):
+            counts = lists.count_lists(
+                lists.lists_of(recommended),
+                relevant,
+                seen,
+                n_items=n_items,
+                complete=complete,
+                missing=missing,
+                min_relevance=min_relevance,
+            )
         return cls.of_counts(counts, min_relevance)
 
     @classmethod
@@ -382,9 +390,13 @@ class Ranks:
         return cls.from_lists(made, relevant, **options)
 
     @classmethod
-    def from_pairs(cls, pairs: Any, *, min_relevance: float = 0.0) -> Self:
+    def from_pairs(
+        cls, pairs: Any, *, min_relevance: float = 0.0, columns: NamesByRole = None
+    ) -> Self:
         """Rank labelled candidates, all of each user: user, item, score and label in a table."""
-        return cls.of_counts(lists.count_labelled(pairs), min_relevance)
+        with naming(columns):
+            counts = lists.count_labelled(pairs)
+        return cls.of_counts(counts, min_relevance)
 
     @classmethod
     def from_ranks(
@@ -394,6 +406,7 @@ class Ranks:
         *,
         users: ArrayLike | None = None,
         visits: ArrayLike | None = None,
+        columns: NamesByRole = None,
     ) -> Self:
         """Take exact ranks from 1, without ties, among `n_items` candidates.
 
@@ -407,37 +420,42 @@ class Ranks:
                 )
             number: Any = n_items
             return cls.from_table(
-                ranks, None if number is None else whole_number("n_items", number)
+                ranks,
+                None if number is None else whole_number("n_items", number),
+                columns=columns,
             )
         ranks = of_arrow_column(ranks)
-        columns: dict[str, Any] = {"rank": ranks}
+        table: dict[str, Any] = {"rank": ranks}
         size: Any = n_items
         if users is not None:
-            columns[USER] = users
+            table[USER] = users
         if visits is not None:
             ids_of_rows(users, visits, array_of("ranks", ranks).size)  # which needs users
-            columns[VISIT] = visits
+            table[VISIT] = visits
         if size is not None and array_of("n_items", size).ndim:
-            columns["n_candidates"] = size
+            table["n_candidates"] = size
             size = None
         check_arguments(n_items=size)
-        return cls.from_table(columns, size)
+        return cls.from_table(table, size)
 
     @classmethod
-    def read(cls, path: Path | str) -> Self:
+    def read(cls, path: Path | str, *, columns: NamesByRole = None) -> Self:
         """Read a file of `write`, or a table with the same columns."""
         file = path_of(path)
         with reading(file):
-            return cls.from_table(file)
+            return cls.from_table(file, columns=columns)
 
     @classmethod
-    def from_table(cls, table: Any, n_items: int | None = None) -> Self:
+    def from_table(
+        cls, table: Any, n_items: int | None = None, *, columns: NamesByRole = None
+    ) -> Self:
         """Take a table of counts (n_candidates, n_better, n_tied), or of `rank` without ties.
 
         Rows of one `user_id`, or of one `visit_id` of a user, are relevant items of one ranking;
         rows of `label` 0 are not relevant.
         """
-        table = read_table(table, RECORDS)
+        with naming(columns):
+            table = read_table(table, RECORDS)
         counts = counts_of(table, n_items)
         rows, grades = rows_of_labels(table)
         if "relevance" in table.columns:

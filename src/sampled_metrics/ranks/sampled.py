@@ -33,7 +33,7 @@ from sampled_metrics._base.files import write_columns
 from sampled_metrics._base.visits import ids_of_rows, joined, split, split_pairs, user_numbers
 from sampled_metrics.inputs import samples
 from sampled_metrics.inputs.items import rows_of_labels
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.samples import Pairs, Samples
 from sampled_metrics.inputs.scores import counts_beside, padded, scores_of
 from sampled_metrics.inputs.tables import Table, as_numpy, read_table
@@ -201,6 +201,7 @@ class SampledRanks:
         n_items: ArrayLike | None,
         candidates: Any = None,
         missing: str = "refuse",
+        columns: NamesByRole = None,
         **options: Any,
     ) -> Self:
         """Rank held-out items among the candidates of their users.
@@ -218,9 +219,10 @@ class SampledRanks:
             `n_negatives`, as many as the longest list has by default (`last`).
         """
         n_drawn = options.get("n_negatives")
-        found = samples.count_pairs(
-            pairs, relevant, missing, candidates=candidates, n_drawn=n_drawn
-        )
+        with naming(columns):
+            found = samples.count_pairs(
+                pairs, relevant, missing, candidates=candidates, n_drawn=n_drawn
+            )
         return cls.from_counts(found, n_items, **options)
 
     @classmethod
@@ -299,11 +301,11 @@ class SampledRanks:
         return cls(ranks, n_items, least, way, users, several_items, visits=visits)
 
     @classmethod
-    def read(cls, path: Path | str) -> Self:
+    def read(cls, path: Path | str, *, columns: NamesByRole = None) -> Self:
         """Read a file of `write`, or a table with the same columns."""
         file = path_of(path)
         with reading(file):
-            return cls.from_table(file)
+            return cls.from_table(file, columns=columns)
 
     @classmethod
     def from_table(
@@ -313,6 +315,8 @@ class SampledRanks:
         n_negatives: int | None = None,
         sampling: str | None = None,
         seed: int = 0,
+        *,
+        columns: NamesByRole = None,
     ) -> Self:
         """Take a table of `sampled_rank`, maybe with further columns of `write`.
 
@@ -320,16 +324,17 @@ class SampledRanks:
         in a column `item_id`; those of `label` 0 are no held-out items. Options stand for columns
         that the table lacks.
         """
-        table = read_table(table, "sampled ranks")
-        columns = table.columns
+        with naming(columns):
+            table = read_table(table, "sampled ranks")
+        found = table.columns
         if n_negatives is not None:
             n_negatives = whole_number("n_negatives", n_negatives, 1, MOST_ITEMS)
         m: Any = n_negatives
         items = n_items
-        if "n_negatives" in columns:
+        if "n_negatives" in found:
             m = table.whole("n_negatives", 1, MOST_ITEMS)
             require_same("n_negatives", n_negatives, "n_negatives", m)
-        if "sampling" in columns:
+        if "sampling" in found:
             sampling = _sampling_of(table, sampling)
         most = None
         least = 2
@@ -337,14 +342,14 @@ class SampledRanks:
             most = m + 1
             least = int(np.max(m)) + 1
         ranks = table.whole("sampled_rank", 1, most)
-        if "n_candidates" in columns:
+        if "n_candidates" in found:
             items = table.whole("n_candidates", least, MOST_ITEMS)
             require_same("n_items", n_items, "n_candidates", items)
-        if "repetition" in columns:
+        if "repetition" in found:
             _require_different_repetitions(table)
         rows, _ = rows_of_labels(table)
         users = _users_of(table, rows)
-        several = {USER, ITEM} <= columns.keys()
+        several = {USER, ITEM} <= found.keys()
         if isinstance(rows, np.ndarray):
             sizes = np.asarray(items)
             items = sizes[rows] if sizes.shape == ranks.shape else items
