@@ -138,7 +138,10 @@ def as_array(data: Any, name: str = "data") -> Array:
         shape = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
         instead = _instead_of(data, array)
         if array.ndim > 2 and array.size:
-            instead += "; rows: scores.reshape(-1, scores.shape[-1]), or scores[..., 0]"
+            rows = (
+                "scores[..., 0]" if array.shape[-1] == 1 else "scores.reshape(-1, scores.shape[-1])"
+            )
+            instead += f"; rows: {rows}"
         raise InputError(f"{name}: found {type(data).__name__}{shape}; {instead}")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 

@@ -37,6 +37,7 @@ from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.files import read_array, reading_as
 from sampled_metrics._base.sparse import canonical
 from sampled_metrics._base.visits import are_joined, split_pairs
+from sampled_metrics.inputs.headers import remedies
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import (
     QRELS,
@@ -545,8 +546,8 @@ def _require_iterations(table: Table) -> None:
     found = len({*table.others["iter"].unique().to_pylist()} - {"0", "Q0"})
     if found > (_MOST_ITERATIONS if table.path.suffix == ".qrels" else 0):
         raise InputError(
-            f"found {found} values in the second column; expected {QRELS.noun}. If columns are "
-            "user, item, rating and time, add a header: user_id, item_id, rating, timestamp",
+            f"found {found} values in the second column; expected {QRELS.noun}"
+            f"{remedies(table.path)}",
             path=table.path,
         )
 

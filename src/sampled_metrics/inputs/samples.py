@@ -16,7 +16,7 @@ from sampled_metrics.inputs.items import (
     ask_of_common_item,
     ask_of_grades,
 )
-from sampled_metrics.inputs.roles import ITEM, VISIT
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.scores import Beside
 from sampled_metrics.inputs.tables import Columns, Table, as_numpy, places, table_of
 from sampled_metrics.inputs.units import items_of_units, wanted_of
@@ -178,6 +178,12 @@ def _among_negatives(row: Int, score: Any, held: Bool) -> tuple[Int, Int]:
 def _require_columns(table: Table, relevant: Any) -> None:
     """Raise InputError unless there are scores or ranks, and held-out items are known."""
     columns = table.columns
+    if columns.keys().isdisjoint((USER, VISIT)) and "label" in columns:
+        raise InputError(
+            f"lacks column {USER}; found {', '.join(table.names)}; if each user has as many rows, "
+            f"together, add {USER}: numpy.arange(len(table)) // (1 + n_negatives)",
+            path=table.path,
+        )
     is_known = "label" in columns or relevant is not None
     if "score" not in columns and "rank" not in columns:
         table.require("score" if "label" in columns else "sampled_rank")

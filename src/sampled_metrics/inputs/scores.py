@@ -384,8 +384,7 @@ def counts_beside(
     """
     check_arguments(missing=missing)
     if scores.ndim != 2 or scores.shape[1] < 2:
-        shape = f"scores are {scores.dtype} of shape {scores.shape}"
-        raise InputError(f"{shape}; expected numbers, shape (users, 1 + negatives)")
+        raise _no_rows(scores)
     row, column = positive_places(positive, scores.shape)
     users, width = scores.shape
     found = counted(scores, (row, column), threads_of(n_jobs))
@@ -415,6 +414,15 @@ def counts_beside(
         better = np.where(is_lost, candidates[row] - 1, better - among_own[0])
         tied = np.where(is_lost, 0, tied - among_own[1])
     return Beside(candidates, better, tied, n_found, lost)
+
+
+def _no_rows(scores: Any) -> InputError:
+    """Make the error for scores that are not rows of several."""
+    found = f"scores are {scores.dtype} of shape {scores.shape}"
+    instead = ""
+    if scores.ndim == 2 and len(scores) > 1:
+        instead = ", such as scores.reshape(-1, 1 + n_negatives)"
+    return InputError(f"{found}; expected numbers, shape (users, 1 + negatives){instead}")
 
 
 def ask_of_batches(row: Int, column: Int, width: int) -> None:

@@ -35,6 +35,7 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError, ask, shown, watch
 from sampled_metrics._base.files import PARQUET, reading_as
 from sampled_metrics._base.visits import joined
+from sampled_metrics.inputs.headers import remedies
 from sampled_metrics.inputs.roles import (
     ITEM,
     KNOWN,
@@ -53,6 +54,7 @@ Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
 
 ARRAYS = (".npy", ".npz")
 _IDS = "whole numbers or text"
+_NO_HEADER = "no header that names the columns"
 _QUOTE = "'"
 _MIXED = re.compile(r"Could not convert (.*?) with type .* failed for column (.*) with type")
 _NO_ID = r"^$|^\s|\s$|[\x00-\x1f\x7f]|^.{201}"
@@ -490,7 +492,10 @@ def read_table(
     table = Table.of(path, read, columns)
     expected = f"expected {noun}: some of {', '.join(columns)}"
     if not table.columns:
-        raise InputError(f"{_problem_of_names(table.names)}; {expected}", path=path)
+        problem = _problem_of_names(table.names)
+        if isinstance(data, str | Path) and problem == _NO_HEADER:
+            expected += remedies(path, "score" if trec is RUN else "rating")
+        raise InputError(f"{problem}; {expected}", path=path)
     if not len(table):
         raise InputError(f"no rows; {expected}", path=path)
     return table
@@ -499,7 +504,7 @@ def read_table(
 def _problem_of_names(names: Sequence[str]) -> str:
     """Return why a table has no column that is known."""
     if any(re.match(r"[+-]?\d", name) for name in names):  # values, not to be shown
-        return "no header that names the columns"
+        return _NO_HEADER
     return f"found columns {', '.join(names)[:200]}"
 
 
