@@ -99,3 +99,14 @@ def test_flat_scores_of_samples():
         hit_rate(table, None)
     table["user_id"] = eval(expected, {**names, "table": table})  # noqa: S307
     assert hit_rate(table, None) == right
+
+
+def test_what_vector_stores_return():
+    """As of Chroma: a dictionary of lists of lists."""
+    found = {"ids": [["a", "b"], ["c", "d"]], "distances": [[0.1, 0.4], [0.2, 0.3]]}
+    expected = "Ranks.from_top_k(data['ids'], relevant)"
+    with pytest.raises(sm.InputError, match=re.escape(expected)):
+        sm.evaluate(found, "mrr@2", relevant=[["b"], ["x"]])
+    names = {"Ranks": sm.Ranks, "data": found, "relevant": [["b"], ["x"]]}
+    ranks = eval(expected, names)  # noqa: S307
+    assert sm.evaluate(ranks, "mrr@2")[0].value == 0.25

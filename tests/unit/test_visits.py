@@ -469,3 +469,12 @@ def test_results_say_how_many_visits():
     user, visit, drawn = sampled(0)
     ranks = sm.SampledRanks(drawn[0], 230, 20, users=user, visits=visit)
     assert f"120 users, {user.size} visits" in str(sm.correct(ranks, "recall@5"))
+
+
+def test_lists_in_order_without_scores():
+    lists = lists_table().drop(columns="score")
+    expect(sm.evaluate(lists, "rr", relevant=wanted_table()))
+    alone = lists[lists["user_id"] == "anna"].drop(columns="user_id")
+    wanted = wanted_table()[lambda table: table["user_id"] == "anna"]
+    found = sm.evaluate(alone, "rr", relevant=wanted.drop(columns="user_id"))
+    assert found[0].value == pytest.approx((1 + 1 / 3 + 1 / 2) / 3)

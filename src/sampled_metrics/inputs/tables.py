@@ -29,6 +29,7 @@ from sampled_metrics._base.arrays import (
     Floats,
     Ids,
     Int,
+    in_memory,
     is_table,
     ordered_floats,
 )
@@ -439,9 +440,25 @@ def is_wide(data: Any) -> bool:
     return is_number and not any(known_names([str(name) for name in data.columns]))
 
 
+def _items_of(own: Any) -> Any:
+    """Return the items of a user, or numbers by item, of arrays and generators as a list."""
+    if isinstance(own, Iterator):
+        return list(own)
+    if hasattr(own, "detach"):  # a tensor of torch
+        ids = in_memory(own)
+        return ids if ids.ndim else ids.item()
+    return own
+
+
 def _frame_of_users(data: Any, name: str, value: str) -> pd.DataFrame:
     """Return a table of a dictionary or a Series by user: one item, a list, or numbers by item."""
-    given = [list(own) if isinstance(own, Iterator) else own for _, own in data.items()]
+    given = [_items_of(own) for _, own in data.items()]
+    of_ids = data.get("ids", ())
+    if isinstance(of_ids, list | tuple) and any(isinstance(ids, list | tuple) for ids in of_ids):
+        raise InputError(
+            f"{name}: found a dictionary of ids and more, as vector stores return; give "
+            "Ranks.from_top_k(data['ids'], relevant)"
+        )
     if value == "score" and any(isinstance(own, set | frozenset) for own in given):
         raise InputError(f"{name}: a set has no order; expected lists, best first")
     if all(isinstance(own, Mapping) for own in given):

@@ -15,7 +15,7 @@ from sampled_metrics._base.errors import InputError, ask, flag, reading, unasked
 from sampled_metrics.inputs.asked import PairScores
 from sampled_metrics.inputs.counting import BLOCK_SIZE
 from sampled_metrics.inputs.products import Products
-from sampled_metrics.inputs.roles import ITEM, USER, NamesByRole, naming
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.scores import (
     Scores,
     ask_of_seen_items,
@@ -156,7 +156,7 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
             "found lists with labels; give relevant (--relevant), which may be the same table: its "
             "rows of label 0 are not relevant"
         )
-    if is_list or columns == {USER, ITEM}:
+    if is_list or columns - {USER, VISIT} == {ITEM}:
         return Ranks.from_lists(table, **options)
     if has_order and options["relevant"] is not None and table.others:
         raise InputError(
