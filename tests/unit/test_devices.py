@@ -241,3 +241,14 @@ def test_arrays_that_numpy_can_not_convert(monkeypatch):
     given = {"relevant": HELD_OUT, "n_items": ITEMS, "missing": "last"}
     found = sm.Ranks.from_top_k(Elsewhere(top), **given)
     assert counts(found) == counts(sm.Ranks.from_top_k(top, **given))
+
+
+def test_dictionaries_of_tensors():
+    torch = pytest.importorskip("torch")
+    scores = np.array([[0.3, 0.9, 0.5], [0.8, 0.1, 0.4]])
+    relevant = {0: torch.tensor([1, 2]), 1: torch.tensor([2])}
+    found = sm.evaluate(scores, "recall@1, recall@2", relevant=relevant)
+    assert [one.value for one in found] == [0.25, 1.0]
+    lists = {0: torch.tensor([1, 2]), 1: torch.tensor([0, 2])}
+    of_one = {0: torch.tensor(2), 1: torch.tensor(2)}
+    assert sm.evaluate(lists, "rr@2", relevant=of_one)[0].value == 0.5

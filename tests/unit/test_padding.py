@@ -126,3 +126,16 @@ class TestFirstColumn:
         popular = np.tile(np.arange(61.0), (200, 1))  # the same order for all users
         sm.evaluate(popular, "hit@5", relevant=self.HELD + 1)
         assert not questions(recwarn, "padding")
+
+
+def test_fillers_of_implicit_are_no_candidates():
+    """`recommend` of all items puts those seen behind the others, with the lowest score."""
+    ids = np.array([[3, 1, 0, 2], [2, 0, 3, 1]])
+    scores = np.array([[0.9, 0.5, 0.2, 0.1], [0.8, 0.4, 0.3, 0.2]], np.float32)
+    scores[0, 3] = scores[1, 2:] = np.finfo(np.float32).min
+    options = {"relevant": [1, 0], "complete": True}
+    found = sm.evaluate((ids, scores), "auc, rr", **options)
+    assert [one.value for one in found] == [(1 / 2 + 0) / 2, 0.5]
+    assert (
+        sm.Ranks.from_top_k(ids, [1, 0], scores, complete=True).n_candidates[0] == 3
+    )

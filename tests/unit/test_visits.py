@@ -478,3 +478,37 @@ def test_lists_in_order_without_scores():
     wanted = wanted_table()[lambda table: table["user_id"] == "anna"]
     found = sm.evaluate(alone, "rr", relevant=wanted.drop(columns="user_id"))
     assert found[0].value == pytest.approx((1 + 1 / 3 + 1 / 2) / 3)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_intervals_and_ranges_hold_for_visits_and_not_for_rows():
+    """60 users with 1 to 11 visits of one level, 60 times; all of 400,000 are the truth."""
+    rng = np.random.default_rng(0)
+
+    def drawn(level):
+        return 1 + np.minimum(rng.poisson(level), 499)
+
+    everybody = drawn(rng.gamma(0.7, 60.0, 400_000))
+    recall = (everybody <= 10).mean()
+    auc = 1 - (everybody - 1).mean() / 499
+    held = np.zeros((2, 3))
+    for _ in range(60):
+        user = np.repeat(np.arange(60), rng.integers(1, 12, 60))
+        rank = drawn(rng.gamma(0.7, 60.0, 60)[user])
+        among = 1 + rng.hypergeometric(rank - 1, 500 - rank, 50)
+        ids = {"users": user, "visits": np.arange(user.size)}
+        for row, options in enumerate(({}, ids)):
+            sample = sm.SampledRanks(among, 500, 50, **options)
+            found = sm.correct(sample, "recall@10, auc", "sampled")
+            (full,) = sm.evaluate(
+                sm.Ranks.from_ranks(rank, 500, **options), "recall@10"
+            )
+            held[row] += (
+                found[0].range_low <= recall <= found[0].range_high,
+                found[1].range_low <= auc <= found[1].range_high,
+                full.ci_low <= recall <= full.ci_high,
+            )
+    rows, visits = held / 60
+    assert (visits >= 0.85).all()
+    assert (rows[1:] < 0.6).all()

@@ -59,6 +59,7 @@ from sampled_metrics.inputs.tables import (
 )
 from sampled_metrics.inputs.units import items_of_units, wanted_of
 
+_LOWEST = np.finfo(np.float32).min  # score of items that implicit fills short lists with
 _SEVERAL = 10  # lists; fewer are in some order by chance
 _LOOKED_AT = 1000  # texts that may be numbers
 _LEAST_BY_CHANCE = 8.0  # relevant items in lists, if both were independent
@@ -322,7 +323,7 @@ def lists_of_arrays(
         if values.dtype.kind not in "fiu":
             raise InputError(f"scores are {values.dtype}, expected numbers")
         require("scores", values[is_item], values[is_item] < np.inf, "finite numbers, or -inf")
-        is_item &= values > -np.inf
+        is_item &= values > _LOWEST
     user, place = np.nonzero(is_item)
     order: Array = -place
     if scores is not None:

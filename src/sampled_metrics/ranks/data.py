@@ -177,7 +177,7 @@ def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], work: dict[st
     if all(are_whole) or not any(are_whole):
         raise InputError(f"found two arrays of one kind; {_PAIR}")
     ids, scores = arrays if are_whole[0] else reversed(arrays)
-    given = taken(options, "lists", "relevant", "seen", "n_items", "min_relevance", "missing")
+    given = taken(options, "lists", *options)
     return Ranks.from_top_k(ids, scores=scores, **given)
 
 

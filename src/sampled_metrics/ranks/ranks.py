@@ -377,9 +377,10 @@ class Ranks:
     ) -> Self:
         """Find relevant items in the arrays of a retriever, users x K; -1 ends a list.
 
-        Scores decide the order if they are given, -inf for items that are left out; else the ids
-        are best first. `users` are the ids of rows, by default their numbers, and `visits` tell the
-        rows of a user apart. Options are as for `from_lists`.
+        Scores decide the order if they are given, -inf for items that are left out, or the lowest
+        number of 32 bits, which implicit fills lists with; else the ids are best first. `users` are
+        the ids of rows, by default their numbers, and `visits` tell the rows of a user apart.
+        Options are as for `from_lists`.
 
         Examples
         --------
