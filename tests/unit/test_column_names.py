@@ -22,6 +22,7 @@ TEST = pd.DataFrame({"who": [1, 2], "code": [8, 9]})  # at ranks 2 and 1
 NAMES = {"user": "who", "item": "code", "score": "strength"}
 IDS = {"user": "who", "item": "code"}
 PAIRS = LISTS.assign(truth=[0, 1, 0, 1, 0, 0])
+SEEN = pd.DataFrame({"who": [1, 2], "code": [9, 7]})
 RANKS = pd.DataFrame({"who": [1, 2], "place": [2, 1]})
 OF_RANKS = {"user": "who", "rank": "place"}
 OF_PAIRS = {**NAMES, "label": "truth"}
@@ -161,6 +162,14 @@ def test_negatives():
         columns=IDS,
     )
     assert checks[0].passed
+
+
+def test_a_budget():
+    scores = pd.DataFrame([[3.0, 2.0, 1.0], [3.0, 4.0, 5.0]], [1, 2], [7, 8, 9])
+    found = sm.evaluate_on_budget(
+        scores, "hr@1", relevant=TEST, seen=SEEN, columns=IDS, budget=2
+    )
+    assert found.estimates[0][0].value == 0.5
 
 
 def test_a_page(tmp_path):

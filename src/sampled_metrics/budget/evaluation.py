@@ -21,6 +21,7 @@ from sampled_metrics.budget.problem import Recommender, by_pairs, read_problem
 from sampled_metrics.budget.result import LEAST_RANKED, MODEL_SHARE, BudgetResult, n_ranked
 from sampled_metrics.budget.strata import MANY, Counts, proxy_helps, question_scores
 from sampled_metrics.evaluation.evaluate import are_many
+from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.metrics import Measure
 from sampled_metrics.ranks.data import OfUsers
 
@@ -52,6 +53,7 @@ def evaluate_on_budget(
     seed: int = 0,
     batch_size: int | None = None,
     progress: bool | None = None,
+    columns: NamesByRole = None,
 ) -> BudgetResult:
     """Estimate metrics over all candidates from about a hundred scores per user.
 
@@ -96,6 +98,9 @@ def evaluate_on_budget(
         Whether a bar shows how many scores were asked; by default on a terminal, if tqdm is
         installed.
 
+    columns
+        Names of columns of tables by role, see `evaluate`.
+
     Returns
     -------
     BudgetResult
@@ -134,7 +139,8 @@ def evaluate_on_budget(
     }
     # Which pairs are scored next depends on sums to the last digit.
     with collected() as notes, one_thread():
-        problem = read_problem(relevant, seen, candidates, items, list(given.values()))
+        with naming(columns):
+            problem = read_problem(relevant, seen, candidates, items, list(given.values()))
         recommenders = {
             name: Recommender(by_pairs("recommender", scores, problem), problem, batch_size)
             for name, scores in scorers.items()
