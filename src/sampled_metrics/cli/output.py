@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.records import row_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,6 +75,8 @@ def emit_results(
     if form is Format.TABLE:
         emit_parts(results.parts(**options), output, explain)
     else:
+        from sampled_metrics._base.records import row_of
+
         rows = [{**row_of(result), "notes": results.notes} for result in results]
         emit(rows, form, output)
 

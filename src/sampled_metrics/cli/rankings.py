@@ -7,7 +7,6 @@ import typer
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError, reading, shown
-from sampled_metrics._base.records import row_of
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_parts, emit_results, wrote
 from sampled_metrics.ranks import Sampling
@@ -42,6 +41,7 @@ def evaluate(
     (few where a handful of users carry the value), n_visits (if users have several), notes
     (questions about the file); values are fractions.
     """
+    from sampled_metrics._base.records import row_of
     from sampled_metrics.evaluation.evaluate import evaluate
 
     names = options.short_names(files)

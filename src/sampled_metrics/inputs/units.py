@@ -42,7 +42,8 @@ def wanted_of(
         if is_plain:
             unit_ids = _users_of(unit_ids)
         _refuse_users(relevant, unit_ids)
-        items = items_beside_lists(relevant, RELEVANT, min_relevance, (USER,))
+        given = relevant if table is None else table  # which may hold generators
+        items = items_beside_lists(given, RELEVANT, min_relevance, (USER,))
         return unit_ids, of_rows(items, unit_ids, by_row)
     if columns == (USER, VISIT) and not (_has_several(unit_ids) or _is_any_in(table, unit_ids)):
         columns = (USER,)
@@ -72,9 +73,8 @@ def items_of_units(
     """
     table = table_of_items(given, name)
     if table is None or not _are_visits(unit_ids):
-        of_lists = (VISIT,) if columns == (VISIT,) else (USER,)
-        is_other = table is None or is_by_user(given)
-        items = items_beside_lists(given if is_other else table, name, columns=of_lists)
+        of_lists = (VISIT,) if columns == (VISIT,) and not is_by_user(given) else (USER,)
+        items = items_beside_lists(given if table is None else table, name, columns=of_lists)
         return of_rows(items, unit_ids, by_row)
     columns = table.unit_columns()
     items = items_beside_lists(table, name, columns=columns)
