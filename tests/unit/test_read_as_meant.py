@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 import sampled_metrics as sm
 from sampled_metrics.cli import app
 from sampled_metrics.inputs.roles import ROLES, known_names
+from sampled_metrics.ranks import parts
 
 
 def values(results):
@@ -805,6 +806,25 @@ def test_unread_columns_of_every_kind_of_table():
     )
     found = sm.evaluate(lists, "rr@2", relevant=lists)
     assert found.notes == ["data: not read: label", "relevant: not read: score"]
+
+
+@pytest.mark.filterwarnings("ignore:.*the largest rank is")
+@pytest.mark.parametrize("kind", ["ranks", "counts"])
+def test_unread_columns_of_a_file_that_is_read_in_parts(tmp_path, monkeypatch, kind):
+    rank = np.arange(200) % 90 + 1
+    ranks = pd.DataFrame({"user_id": np.arange(200), "rank": rank, "title": "t"})
+    if kind == "counts":
+        ranks = ranks.assign(n_candidates=97, n_better=rank - 1, n_tied=0)
+    path = tmp_path / "ranks.parquet"
+    ranks.to_parquet(path)
+    whole = sm.evaluate(path, "rr", n_items=97)
+    monkeypatch.setattr(parts, "LARGE", 100)
+    monkeypatch.setattr(parts, "ROWS", 70)
+    in_parts = sm.evaluate(path, "rr", n_items=97)
+    unread = {"ranks": "title", "counts": "rank, title"}[kind]
+    for found in (whole, in_parts):
+        assert f"{path}: not read: {unread}" in found.notes
+        assert values(found) == pytest.approx([np.mean(1 / rank)])
 
 
 def test_the_command_prints_all_names(capsys):

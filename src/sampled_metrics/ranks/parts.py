@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from sampled_metrics._base.arrays import Array
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError, reading, watch
 from sampled_metrics._base.files import PARQUET
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, known_names
 from sampled_metrics.inputs.tables import Table, is_text
@@ -30,6 +30,7 @@ class RankFile(NamedTuple):
 
     path: Path
     columns: dict[str, str]  # their names in the file, by those here
+    names: tuple[str, ...]  # of all columns in the file
     n_rows: int
     n_items: int | None
 
@@ -52,13 +53,19 @@ class RankFile(NamedTuple):
         is_twice = len(columns) < len(known) - known.count(None)
         if others or is_graded or is_twice or not (is_counts or is_ranks):
             return None
-        file = cls(path, columns, opened.metadata.num_rows, n_items)
+        file = cls(path, columns, (*schema.names,), opened.metadata.num_rows, n_items)
         return None if file._has_users_again() else file
 
     def parts(self) -> Iterator[Ranks]:
-        """Yield the ranks of some rows after the other, without ids of users."""
+        """Yield the ranks of some rows after the other, without ids of users.
+
+        Results note the columns that are not read.
+        """
+        wanted = COLUMNS if self.columns.keys() >= {*COLUMNS} else ("n_candidates", "rank")
+        taken = {self.columns[own] for own in (USER, ITEM, *wanted) if own in self.columns}
+        watch(str(self.path), self.names, {*filter(None, self.names)} - taken)
         first = 0
-        for columns in self._batches(*COLUMNS, "rank"):
+        for columns in self._batches(*wanted):
             table = Table.of(self.path, pa.table(columns))
             try:
                 with reading(self.path):
