@@ -245,36 +245,90 @@ def others():
     yield pa.table({"a": [1]})
 
 
+def of_polars(polars):
+    for frame in (
+        TEST,
+        TRAIN,
+        LISTS,
+        PAIRS,
+        DRAWN,
+        pd.DataFrame(SCORES).add_prefix("c"),
+    ):
+        yield polars.from_pandas(frame)
+    yield polars.from_pandas(TEST).lazy()
+    yield polars.from_pandas(TEST.astype(str))
+    yield polars.Series(HELD)
+    yield polars.Series(SCORES)
+    yield polars.Series(["a"])
+    yield polars.Series([[1], [2, 3]])
+    yield polars.Series([None, 1, 2])
+    yield polars.Series(["a", "b"], dtype=polars.Categorical)
+    yield polars.Series([{"a": 1}])
+    yield polars.DataFrame()
+    yield polars.DataFrame({"user_id": [None, 1], "item_id": [1, 2]})
+    yield polars.DataFrame({"user_id": [1, 2], "item_id": [[1, 3], [2]]})
+    yield polars.from_pandas(TEST).with_columns(
+        polars.col("user_id").cast(polars.Float32)
+    )
+    yield polars.from_pandas(LISTS).with_columns(
+        polars.col("user_id").cast(polars.String).cast(polars.Categorical),
+        polars.col("score").cast(polars.Decimal(20, 6)),
+    )
+
+
+def of_sparse(sparse):
+    yield sparse.COO.from_numpy(SCORES)
+    yield sparse.COO.from_numpy(SEEN)
+    yield sparse.COO.from_numpy(HELD)
+    yield sparse.GCXS.from_numpy(SCORES)
+
+
+def of_torch(torch):
+    for values in (SCORES, HELD, SEEN, RANKS, AMONG, SAMPLED, SCORES[0]):
+        yield torch.as_tensor(values.copy())
+    yield torch.as_tensor(SCORES.copy()).requires_grad_()
+    for kind in ("bfloat16", "float16", "complex64", "int8", "uint8"):
+        yield torch.as_tensor(100 * SCORES).to(getattr(torch, kind))
+    yield torch.as_tensor(SEEN.copy()).to_sparse()
+    yield torch.as_tensor(SCORES.copy()).to_sparse_csr()
+    yield torch.as_tensor(SCORES.copy())[:, :, None]
+    yield torch.empty(0)
+    yield torch.tensor(3)
+    yield torch.empty(SCORES.shape, device="meta")
+    yield [torch.tensor([1, 2]), torch.tensor([3])]
+    yield {user: torch.as_tensor([item]) for user, item in enumerate(HELD)}
+    yield {name: torch.as_tensor(TEST[name].to_numpy().copy()) for name in TEST}
+    yield torch.topk(torch.as_tensor(SCORES.copy()), 5)
+
+
+def of_xarray(xarray):
+    named = {"user": np.arange(USERS), "item": np.arange(ITEMS)}
+    yield xarray.DataArray(SCORES)
+    yield xarray.DataArray(SCORES, named, ("user", "item"))
+    yield xarray.DataArray(HELD, dims="user")
+    yield xarray.DataArray(SEEN)
+    yield xarray.DataArray(3)
+    yield xarray.Dataset({"scores": (("user", "item"), SCORES)})
+    yield xarray.Dataset.from_dataframe(TEST)
+    yield xarray.Dataset()
+    yield xarray.DataArray(TEST.to_numpy()).to_dataset("dim_1")
+
+
+def of_ranx(ranx):
+    run = {f"u{user}": {f"i{i}": row[i] for i in (0, 3)} for user, row in enumerate(SCORES)}
+    qrels = {f"u{user}": {f"i{item}": 1} for user, item in enumerate(HELD)}
+    yield ranx.Run(run)
+    yield ranx.Qrels(qrels)
+    yield ranx.Run()
+    yield {"A": ranx.Run(run), "B": ranx.Run(run)}
+
+
 def other_packages():
-    if importlib.util.find_spec("polars"):
-        import polars
-
-        for frame in (
-            TEST,
-            TRAIN,
-            LISTS,
-            PAIRS,
-            DRAWN,
-            pd.DataFrame(SCORES).add_prefix("c"),
-        ):
-            yield polars.from_pandas(frame)
-        yield polars.from_pandas(TEST).lazy()
-        yield polars.from_pandas(TEST.astype(str))
-        yield polars.Series(HELD)
-        yield polars.Series(["a"])
-        yield polars.Series([[1], [2, 3]])
-        yield polars.DataFrame()
-        yield polars.DataFrame({"user_id": [None, 1], "item_id": [1, 2]})
-        yield polars.from_pandas(TEST).with_columns(
-            polars.col("user_id").cast(polars.Float32)
-        )
-    if importlib.util.find_spec("sparse"):
-        import sparse
-
-        yield sparse.COO.from_numpy(SCORES)
-        yield sparse.COO.from_numpy(SEEN)
-        yield sparse.COO.from_numpy(HELD)
-        yield sparse.GCXS.from_numpy(SCORES)
+    made = (of_polars, of_sparse, of_torch, of_xarray, of_ranx)
+    for make in made:
+        name = make.__name__.removeprefix("of_")
+        if importlib.util.find_spec(name):
+            yield from make(importlib.import_module(name))
 
 
 def values():
