@@ -16,7 +16,7 @@ from sampled_metrics._base.arrays import (
     is_table,
     pairs_of,
 )
-from sampled_metrics._base.errors import InputError, ask
+from sampled_metrics._base.errors import InputError, ask, watch
 from sampled_metrics.inputs.roles import (
     ITEM,
     USER,
@@ -37,12 +37,16 @@ from sampled_metrics.inputs.tables import (
 
 TRUE, PREDICTED = "true", "predicted"
 _NOUN = "a table of user_id, item_id and a rating or its prediction"
-# Names of columns, in lower case without separators, those that say most first.
+# Names of columns, in lower case without separators; those of the first group that has one are read.
 _NAMES = {
-    TRUE: ("rating", "ratings", "rui", "true", "ratingtrue", "ytrue", "actual", "relevance"),
+    TRUE: (("rating", "ratings", "rui", "true", "ratingtrue", "ytrue", "actual"), ("relevance",)),
     PREDICTED: (
-        *("prediction", "predictions", "pred", "est", "predicted", "predictedrating"),
-        *("ratingpred", "ypred", "score", "logit", "rating"),
+        (
+            *("prediction", "predictions", "pred", "est", "predicted", "predictedrating"),
+            *("ratingpred", "ypred"),
+        ),
+        ("score", "logit"),
+        ("rating",),
     ),
 }
 
@@ -90,10 +94,12 @@ def _table(name: str, data: Any) -> Table | None:
         raise InputError(f"several columns of ids among {', '.join(read.column_names)}", path=name)
     others = [place for place, known in enumerate(own) if known is None]
     numbers = [place for place in others if is_number(plain_type(read.column(place).type))]
-    number = named_place(read.column_names, "score")
-    if number is None:
-        number = numbers[_chosen(name, [read.column_names[each] for each in numbers], bool(ids))]
-    return Table(Path(name), {**ids, name: read.column(number)}, tuple(read.column_names))
+    chosen = named_place(read.column_names, "score")
+    if chosen is None:
+        chosen = numbers[_chosen(name, [read.column_names[each] for each in numbers], bool(ids))]
+    names = tuple(read.column_names)
+    watch(name, names, {names[place] for place in others if place != chosen})
+    return Table(Path(name), {**ids, name: read.column(chosen)}, names)
 
 
 def _chosen(name: str, columns: list[str], has_ids: bool) -> int:
@@ -101,13 +107,16 @@ def _chosen(name: str, columns: list[str], has_ids: bool) -> int:
     if len(columns) == 1:
         return 0
     bare = [bare_name(column) for column in columns]
-    for known in _NAMES[name] if has_ids else ():
-        if bare.count(known) == 1:
-            return bare.index(known)
+    for group in _NAMES[name] if has_ids else ():
+        places = [place for place, known in enumerate(bare) if known in group]
+        if len(places) == 1:
+            return places[0]
+        if places:
+            break
     found = ", ".join(columns)[:200] or "none"
     raise InputError(
         f"found columns of numbers {found}; expected one, or user_id, item_id and "
-        f"{_NAMES[name][0]}; of a matrix, users x items, give the array",
+        f"{_NAMES[name][0][0]}; of a matrix, users x items, give the array",
         path=name,
     )
 

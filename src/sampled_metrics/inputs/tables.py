@@ -116,8 +116,7 @@ class Table:
         is_rating = "score" in found and bare_name(names[found.index("score")]) == "rating"
         unread = set()
         if names not in (RUN.columns, QRELS.columns):
-            roles = zip(names, found, strict=True)
-            unread = {name for name, own in roles if name and own not in (USER, ITEM)}
+            unread = {*filter(None, names)}
             watch(str(path), names, unread)
         metadata = read.schema.metadata or {}
         return cls(path, known, names, others, metadata, is_rating, unread, tuple(found))

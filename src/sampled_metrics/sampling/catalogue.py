@@ -53,7 +53,10 @@ def known_items(
     named = [held.item_ids, of_seen.item_ids]
     if items is not None:
         named.append(item_ids_of(items))
-    named += [table.ids(ITEM) for table in others]
+    known = pa.array(_distinct(named))
+    for table in others:
+        named.append(table.ids(ITEM))
+        ask_of_common(ITEM, str(table.path), named[-1].unique(), "other tables", known)
     user_ids = _distinct([held.user_ids])
     item_ids = _distinct(named)
     mine = of_seen.within(user_ids, item_ids)
