@@ -37,7 +37,7 @@ from sampled_metrics.inputs.tables import (
 
 TRUE, PREDICTED = "true", "predicted"
 _NOUN = "a table of user_id, item_id and a rating or its prediction"
-# Names of columns, in lower case without separators; those of the first group that has one are read.
+# Names of columns, in lower case without separators; the first group of which one is there is read.
 _NAMES = {
     TRUE: (("rating", "ratings", "rui", "true", "ratingtrue", "ytrue", "actual"), ("relevance",)),
     PREDICTED: (

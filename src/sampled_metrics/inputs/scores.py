@@ -48,7 +48,7 @@ from sampled_metrics.inputs.items import (
     items_of_scores,
 )
 from sampled_metrics.inputs.products import Products, Score
-from sampled_metrics.inputs.roles import ITEM, USER, known_names
+from sampled_metrics.inputs.roles import ITEM, ROW, USER, known_names
 
 _SOME = 1000  # rows that a column is looked at in
 _MANY = 50  # rows; fewer may have a score in common by chance
@@ -99,6 +99,7 @@ def scores_of(data: Any) -> Scores:
     if is_table(data) and not isinstance(data, pd.DataFrame):
         data = pa.table(data).to_pandas()
     if isinstance(data, pd.DataFrame):
+        _refuse_column_of_ids(data, "scores", "users= or items=")
         users, items = (
             None if isinstance(axis, pd.RangeIndex) else axis for axis in (data.index, data.columns)
         )
@@ -175,15 +176,20 @@ def _index_of_vectors(name: str, vectors: Any) -> Any:
     """Return the index of a DataFrame if it holds ids; refuse a table with a column of ids."""
     if not is_table(vectors):
         return None
-    names = [str(column) for column in getattr(vectors, "columns", pa.table(vectors).column_names)]
-    for column, own in zip(names, known_names(names), strict=True):
-        if own in (USER, ITEM):
-            raise InputError(
-                f"vectors of {name} have a column {column}; make it the index, "
-                f"set_index({column!r}), or give it by {name}= to Ranks.from_factors"
-            )
+    _refuse_column_of_ids(vectors, f"vectors of {name}", f"{name}= to Ranks.from_factors")
     index = getattr(vectors, "index", None)
     return None if isinstance(index, pd.RangeIndex) else index
+
+
+def _refuse_column_of_ids(table: Any, noun: str, option: str) -> None:
+    """Refuse a table of numbers of which one column holds ids."""
+    names = [str(column) for column in getattr(table, "columns", pa.table(table).column_names)]
+    for column, own in zip(names, known_names(names), strict=True):
+        if own in (USER, ITEM, ROW):
+            raise InputError(
+                f"{noun} have a column {column}; make it the index, set_index({column!r}), or "
+                f"drop it and give its values by {option}"
+            )
 
 
 def is_column(data: Any) -> bool:

@@ -356,7 +356,12 @@ def fits(column: Any, kind: pa.DataType) -> bool:
 def as_arrow(values: Values) -> Any:
     """Return an array of numbers or text as one of pyarrow."""
     if isinstance(values, np.ndarray):
-        return pa.array(values)
+        native = values.astype(values.dtype.newbyteorder("="), copy=False)
+        try:
+            return pa.array(native)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:  # of an array of objects
+            problem = "found ids of several types; expected all whole numbers, or all text"
+            raise InputError(problem) from error
     return values
 
 
