@@ -6,8 +6,8 @@
 Each call returns or raises InputError in one line, and each command ends with a message and exit
 status 2. Anything else, such as a TypeError from inside, is raw: it is printed with the command
 that repeats it, and the exit status is 1. So it is if a function is never called, or if it does
-not return from sound arguments. Values of polars, ranx, sparse, torch and xarray are among the wrong
-ones if the packages are installed. Everything runs in temporary folders.
+not return from sound arguments. Values of polars, ranx, sparse, torch and xarray are among the
+wrong ones if the packages are installed. Everything runs in temporary folders.
 """
 
 import argparse

@@ -315,7 +315,10 @@ def of_xarray(xarray):
 
 
 def of_ranx(ranx):
-    run = {f"u{user}": {f"i{i}": row[i] for i in (0, 3)} for user, row in enumerate(SCORES)}
+    run = {
+        f"u{user}": {f"i{i}": row[i] for i in (0, 3)}
+        for user, row in enumerate(SCORES)
+    }
     qrels = {f"u{user}": {f"i{item}": 1} for user, item in enumerate(HELD)}
     yield ranx.Run(run)
     yield ranx.Qrels(qrels)

@@ -4,12 +4,15 @@ Then what goes wrong with such files: labels under other names, ids that are joi
 lists that end, several rows of a user. Each is right, refused, or asked about.
 """
 
+import importlib.util
 import re
 import warnings
 from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -239,6 +242,209 @@ def test_answers_that_end_or_make_titles_up(run_block):
     # Of users 0 and 1 the held-out item is 1st and 2nd; of 2, 5 and 6 it is behind all.
     found = run_block("Answers of a language model", nth=1, **yours)
     assert sampled(found) == 2 / 8
+
+
+# Formats whose packages are not installed here, as what they yield.
+
+OF_TABLES = table(
+    user_id=[user for user in LISTS for _ in "abc"],
+    item_id=[item for own in LISTS.values() for item in own],
+    score=[3.0, 2.0, 1.0] * 3,
+)
+HELD_ROWS = table(user_id=[*HELD_OUT], item_id=[*HELD_OUT.values()])
+
+
+class Row(NamedTuple):
+    """Of a struct of Spark."""
+
+    item: str
+    rating: float
+
+
+class Prediction(NamedTuple):
+    """Of Surprise."""
+
+    uid: str
+    iid: str
+    r_ui: float
+    est: float
+    details: Any
+
+
+def frame_of(data):
+    return SimpleNamespace(to_df=lambda: data, toPandas=lambda: data)
+
+
+def test_lists_with_scores_in_a_cell(run_block):
+    recommendations = [
+        [Row(item, score) for item, score in zip(own, (0.9, 0.5, 0.1), strict=True)]
+        for own in LISTS.values()
+    ]
+    rows = table(user=[*LISTS], recommendations=recommendations)
+    model = SimpleNamespace(recommendForAllUsers=lambda _: frame_of(rows))
+    title = "Lists with scores in a cell"
+    found = run_block(title, model=model, test=HELD_OUT)
+    assert means(found) == pytest.approx(RIGHT)
+    top_n = dict(zip(LISTS, recommendations, strict=True))
+    found = run_block(title, nth=1, top_n=top_n, test=HELD_OUT)
+    assert means(found) == pytest.approx(RIGHT)
+
+
+def test_ranx(run_block):
+    run = {
+        user: dict(zip(own, (0.9, 0.5, 0.1), strict=True))
+        for user, own in LISTS.items()
+    }
+    qrels = {user: {item: 1} for user, item in HELD_OUT.items()}
+    yours = {
+        name: SimpleNamespace(to_dict=lambda data=data: data)
+        for name, data in {"run": run, "qrels": qrels}.items()
+    }
+    if importlib.util.find_spec("ranx"):
+        import ranx
+
+        yours = {"run": ranx.Run(run), "qrels": ranx.Qrels(qrels)}
+    found = run_block("ranx", **yours)
+    assert means(found) == pytest.approx(RIGHT)
+
+
+def test_pyterrier(run_block):
+    run = OF_TABLES.set_axis(["qid", "docno", "score"], axis=1)
+    run = run.assign(docid=range(9), rank=[0, 1, 2] * 3, query="words")
+    qrels = HELD_ROWS.set_axis(["qid", "docno"], axis=1).assign(
+        label=1, iteration="0"
+    )
+    found = run_block("PyTerrier", run=run, qrels=qrels)
+    assert means(found) == pytest.approx(RIGHT)
+
+
+def test_lenskit(run_block):
+    recs = frame_of(OF_TABLES.assign(rank=[1, 2, 3] * 3))
+    found = run_block("LensKit", recs=recs, test=frame_of(HELD_ROWS))
+    assert means(found) == pytest.approx(RIGHT)
+
+
+def test_replay_and_evidently(run_block):
+    names = ["user_idx", "item_idx", "rating"]
+    recs = OF_TABLES.set_axis(names, axis=1)
+    test = HELD_ROWS.set_axis(names[:2], axis=1)
+    found = run_block("RePlay and evidently", recs=recs, test=test)
+    assert means(found) == pytest.approx(RIGHT)
+    target = OF_TABLES["item_id"] == OF_TABLES["user_id"].map(HELD_OUT)
+    current = OF_TABLES.rename(columns={"score": "prediction"})
+    current = current.assign(target=target.astype(int))
+    found = run_block("RePlay and evidently", nth=1, current=current)
+    assert means(found) == pytest.approx(RIGHT)
+
+
+def test_faiss(run_block):
+    ids, neighbors = np.array([[4, 7], [5, 9]]), np.array([[7, 8, 4], [9, 5, 1]])
+    found = run_block("faiss and ANN benchmarks", ids=ids, neighbors=neighbors)
+    assert means(found) == {"recall@2": (1 / 2 + 1) / 2}
+
+
+def test_semantic_ids(run_block):
+    beams = np.array([[[1, 2], [1, 3], [12, 3]], [[4, 5], [4, 6], [4, 7]]])
+    held_out = np.array([[12, 3], [4, 5]])
+    found = run_block("Semantic ids", beams=beams, held_out=held_out)
+    assert means(found) == pytest.approx({"recall@1": 1 / 2, "rr@3": (1 / 3 + 1) / 2})
+
+
+def test_lightfm(run_block):
+    # user 0 has two items at ranks 1 and 3, user 1 one at rank 2
+    ranks = sparse.csr_matrix(([0.0, 2.0, 1.0], ([0, 0, 1], [4, 2, 3])), shape=(2, 5))
+    model = SimpleNamespace(predict_rank=lambda _, train_interactions: ranks)  # noqa: ARG005
+    found = run_block("LightFM", model=model, test=ranks, train=None)
+    assert means(found) == {"rr": (1 + 1 / 2) / 2, "recall@1": (1 / 2 + 0) / 2}
+
+
+def test_columns_of_polars(run_block):
+    scores = np.array([[0.1, 0.9, 0.3], [0.8, 0.2, 0.6], [0.4, 0.3, 0.2]])
+    held_out = pa.chunked_array([[1, 2, 2]])  # as a Series lends itself
+    if importlib.util.find_spec("polars"):
+        import polars
+
+        held_out = polars.Series(held_out)
+    found = run_block("Columns of polars", scores=scores, held_out=held_out)
+    assert means(found) == pytest.approx(
+        {"recall@1": 1 / 3, "rr@3": (1 + 1 / 2 + 1 / 3) / 3}
+    )
+
+
+def test_pykeen(run_block):
+    scores = np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.6, 0.9]])
+    known = np.array([[True, True, False, False], [False, True, True, False]])
+    found = run_block("PyKEEN", scores=scores, tails=np.array([1, 2]), known=known)
+    assert means(found) == pytest.approx({"rr": (1 + 1 / 2) / 2, "recall@1": 1 / 2})
+
+
+def test_text_files(run_block):
+    title = "Text files of LightGCN and SASRec"
+    lists = {
+        "1": ["11", "12", "13"],
+        "2": ["12", "11", "13"],
+        "3": ["13", "12", "11"],
+    }
+    text = "1 12\n2 13\n3 13\n4\n"
+    found = run_block(title, {"test.txt": text}, lists=lists)
+    assert means(found) == pytest.approx(RIGHT)
+    text = "1 20\n1 12\n2 21\n2 13\n3 12\n3 13\n"
+    found = run_block(title, {"ml-1m.txt": text}, nth=1, lists=lists)
+    assert means(found) == pytest.approx(RIGHT)
+
+
+def test_amazon_reviews(run_block):
+    text = "user_id,parent_asin,rating,timestamp\n"
+    text += "u1,b,5.0,9\nu1,a,1.0,8\nu2,c,4.0,7\nu3,c,5.0,6\n"
+    lists = OF_TABLES.rename(columns={"item_id": "parent_asin"})
+    found = run_block(
+        "Amazon Reviews 2023", {"Movies_and_TV.test.csv": text}, lists=lists
+    )
+    assert means(found) == pytest.approx(RIGHT)
+
+
+def test_kuairec(run_block):
+    text = "user_id,video_id,watch_ratio,timestamp\n"
+    text += "1,7,0.5,9\n1,8,2.5,8\n1,9,0.1,7\n2,7,3.0,6\n2,8,0.1,5\n2,9,2.0,4\n"
+    yours = {"score": lambda _, videos: -videos}  # 7, 8, 9 from the best on
+    found = run_block("KuaiRec", {"small_matrix.csv": text}, **yours)
+    by_hand = {"recall@1": (0 + 1 / 2) / 2, "rr@3": (1 / 2 + 1) / 2}
+    assert means(found) == pytest.approx(by_hand)
+
+
+def test_eb_nerd(run_block, tmp_path):
+    rows = table(
+        impression_id=[1, 2],
+        user_id=[5, 5],
+        article_ids_inview=[[10, 11, 12], [11, 13]],
+        article_ids_clicked=[[11], [13]],
+    )
+    rows.to_parquet(tmp_path / "behaviors.parquet")
+    yours = {"score": lambda _, articles: -articles.astype(int)}
+    found = run_block("EB-NeRD", **yours)
+    by_hand = {"auc": (1 / 2 + 0) / 2, "ndcg@5": 1 / np.log2(3)}
+    assert means(found) == pytest.approx(by_hand)
+
+
+def test_ogb_and_tgb(run_block):
+    positive, others = OF_CANDIDATES[:, 0], OF_CANDIDATES[:, 1:]
+    yours = {"y_pred_pos": positive, "y_pred_neg": others, "n_items": 200}
+    found = run_block("OGB and TGB", **yours)
+    assert sampled(found) == 2 / 4
+    yours["y_pred_neg"] = [*np.tile(others, 7)]  # 7, 21, 0 and 14 of 21 are above
+    yours["y_pred_neg"][1] = yours["y_pred_neg"][1][:-1]
+    with pytest.warns(sm.InputWarning, match="kept at random"):
+        found = run_block("OGB and TGB", nth=1, **yours)
+    assert sampled(found) == 1 / 4
+
+
+def test_surprise(run_block):
+    rows = [
+        Prediction("u", "a", 5.0, 4.0, {"was_impossible": False}),
+        Prediction("v", "b", 3.0, 3.0, {"was_impossible": False}),
+    ]
+    found = run_block("Surprise", predictions=rows)
+    assert found == pytest.approx((1 / 2) ** 0.5)
 
 
 # The same data with what people give instead.

@@ -128,7 +128,13 @@ def require_same(
     """Raise InputError if an option differs from the value, or the values, in the data."""
     if option is None or found is None:
         return
-    expected = np.asarray(option)
+    try:
+        expected = np.asarray(option)
+    except MemoryError:
+        raise
+    except Exception as error:  # objects of other libraries raise errors of their own
+        problem = f"{name} is of type {type(option).__name__}; expected a number"
+        raise InputError(problem) from error
     is_comparable = expected.dtype.kind != "O" and expected.shape in ((), np.shape(found))
     if is_comparable and np.all(np.asarray(found) == expected):
         return

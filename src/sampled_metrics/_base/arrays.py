@@ -364,7 +364,15 @@ def is_elsewhere(scores: Any) -> bool:
         return False
     if compat.is_numpy_array(scores) or compat.is_pydata_sparse_array(scores):
         return False
-    return not (compat.is_torch_array(scores) and scores.device.type == "cpu")
+    return not (compat.is_torch_array(scores) and scores.device.type in ("cpu", "meta"))
+
+
+def _dense(tensor: Any) -> Any:
+    """Return a tensor of torch that stores all values; 0 where a sparse one stores nothing."""
+    if str(getattr(tensor, "device", "cpu")) == "meta":
+        raise InputError("found a tensor on the device meta, which holds no values")
+    is_sparse = "sparse" in str(getattr(tensor, "layout", ""))
+    return tensor.to_dense() if is_sparse else tensor
 
 
 def in_memory(values: Any) -> Any:
@@ -372,7 +380,7 @@ def in_memory(values: Any) -> Any:
     if isinstance(values, np.ndarray) and values.dtype.kind != "V":  # the kind of bfloat16
         return values
     if hasattr(values, "detach"):  # a tensor of torch
-        values = values.detach().cpu()
+        values = _dense(values.detach()).cpu()
     if "bfloat16" in str(getattr(values, "dtype", "")):  # all of which float32 holds
         xp = compat.array_namespace(values)
         values = xp.astype(values, xp.float32)

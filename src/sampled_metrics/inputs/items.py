@@ -71,6 +71,7 @@ _SEVERAL_USERS = 10  # fewer may have an item in common, or lack row 0, by chanc
 _NEARLY_ALL = 0.9  # share of users
 _LEAST_COLUMNS = 3  # items; of two, 0 and 1 in a row are marks
 _MOST_ITERATIONS = 10  # different second columns of qrels
+GAPS = "of numbers with gaps, np.nan_to_num(ids, nan=-1).astype(int)"
 _MARKS = "for marks or grades, users x items, give scipy.sparse.csr_array"
 Shape = tuple[int, int]  # users and items
 
@@ -330,9 +331,10 @@ def _ids_by_row(given: Any, name: str) -> tuple[Int, Ids, int]:
     if ids.dtype.kind == "U":
         return owner, ids, len(given)
     if ids.dtype.kind not in "iu":
+        gaps = f"{GAPS}; " if ids.dtype.kind == "f" else ""
         raise InputError(
             f"{name} items are {ids.dtype}; expected ids beside lists, whole numbers or text, "
-            f"users x G; {_MARKS}"
+            f"users x G; {gaps}{_MARKS}"
         )
     ids = integers(name, ids)
     bad = ids < -1
@@ -660,7 +662,8 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
         if is_matrix:
             _refuse_columns(given, name)
         given = [-1 if own is None else own for own in given]
-    if np.shape(given) == (0,):
+    is_list = isinstance(given, list)
+    if given == [] if is_list else tuple(getattr(given, "shape", ())) == (0,):
         given = np.zeros(0, np.int64)
     elif not sparse.issparse(given):
         given = as_array(given, name)
@@ -726,6 +729,8 @@ def _of_columns(columns: Any, name: str, shape: Shape | None) -> Items:
     is_other = shape is not None and columns.size != shape[0]
     if name in _MARKED or is_other:
         raise _wrong(columns, name, shape)
+    if columns.dtype.kind == "f":
+        raise InputError(f"{name} has dtype {columns.dtype}; expected integers; {GAPS}")
     item = integers(name, columns)
     has_item = item != -1
     owner = np.flatnonzero(has_item)

@@ -35,6 +35,7 @@ from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.visits import ids_of_rows
 from sampled_metrics.inputs.counting import Counts, by_score
 from sampled_metrics.inputs.items import (
+    GAPS,
     RELEVANT,
     SEEN,
     Items,
@@ -263,7 +264,12 @@ def _require_places(table: Table, user: Codes | Int, rank: Int) -> None:
         if has_item.all():
             return
         bad[first_duplicate(user, rank)] = True
-    table.refuse("rank", bad, rank, "1, 2, 3 and so on, each once per user")
+    table.refuse(
+        "rank",
+        bad,
+        rank,
+        "1, 2, 3 and so on, each once per user; for a gap add a row of an item of another id",
+    )
 
 
 def _is_order(user: Codes | Int, column: pa.ChunkedArray) -> bool:
@@ -298,7 +304,10 @@ def _before_ends(items: Array) -> Bool:
     """Return whether there is an id at each place of lists, which -1 or None end."""
     if items.ndim != 2 or items.dtype.kind not in "iuUO":
         found = f"ids are {items.dtype} of shape {items.shape}"
-        raise InputError(f"{found}; expected whole numbers or text, users x K")
+        gaps = f"; {GAPS}" if items.dtype.kind == "f" else ""
+        raise InputError(f"{found}; expected whole numbers or text, users x K{gaps}")
+    if items.dtype.kind == "O" and any(np.ndim(item) for item in items.flat):
+        raise InputError("ids hold arrays; expected whole numbers or text, users x K")
     is_item = (items != -1) & (items != None)  # noqa: E711 - elementwise
     ends = ~is_item[:, :-1] & is_item[:, 1:]
     if ends.any():

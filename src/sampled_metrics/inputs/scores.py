@@ -183,7 +183,8 @@ def _index_of_vectors(name: str, vectors: Any) -> Any:
 
 def _refuse_column_of_ids(table: Any, noun: str, option: str) -> None:
     """Refuse a table of numbers of which one column holds ids."""
-    names = [str(column) for column in getattr(table, "columns", pa.table(table).column_names)]
+    columns = table.columns if hasattr(table, "columns") else pa.table(table).column_names
+    names = [str(column) for column in columns]
     for column, own in zip(names, known_names(names), strict=True):
         if own in (USER, ITEM, ROW):
             raise InputError(
@@ -530,5 +531,10 @@ def positive_places(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, I
         if not column.ndim:
             found = str(column)
         expected = f"one of the columns 0 to {width - 1}, or labels of 0 and 1, {shape}"
+        if column.shape == shape and column.ndim and column.dtype.kind in "iuf":
+            expected += (
+                "; for grades put Ranks.from_scores(scores, grades) of the batches together by "
+                "Ranks.concatenate"
+            )
         raise InputError(f"positive is {found}; expected {expected}")
     return np.arange(users), np.broadcast_to(column, users) % width

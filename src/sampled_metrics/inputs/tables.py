@@ -316,6 +316,8 @@ class Table:
         found = f"type {column.type}"
         if pa.types.is_binary(column.type):
             found = "bytes, not UTF-8"
+        if pa.types.is_nested(column.type):
+            expected += f"; give each element a row, DataFrame.explode({name!r})"
         return InputError(f"found {found}; expected {expected}", path=self.path, column=name)
 
 
@@ -341,7 +343,12 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column without categories, and views of texts as texts."""
     kind = plain_type(column.type)
-    return column.cast(pa.string() if kind == pa.string_view() else kind)
+    if kind != pa.string_view():
+        return column.cast(kind)
+    if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
+        parts = [part.dictionary.cast(pa.string()).take(part.indices) for part in column.chunks]
+        return pa.chunked_array(parts, pa.string())
+    return column.cast(pa.string())
 
 
 def fits(column: Any, kind: pa.DataType) -> bool:
@@ -410,7 +417,8 @@ def is_by_user(data: object) -> bool:
     if not isinstance(data, Mapping) or sparse.issparse(data):
         return False
     known = set(known_names(list(data))) if all(isinstance(key, str) for key in data) else set()
-    return not ({USER, ITEM} <= known or known & {"rank", "n_better", "sampled_rank"})
+    is_named = {USER, ITEM} <= known or {"score", "label"} <= known
+    return not (is_named or known & {"rank", "n_better", "sampled_rank"})
 
 
 def table_of(
@@ -444,19 +452,9 @@ def is_wide(data: Any) -> bool:
     return is_number and not any(known_names([str(name) for name in data.columns]))
 
 
-def _items_of(own: Any) -> Any:
-    """Return the items of a user, or numbers by item, of arrays and generators as a list."""
-    if isinstance(own, Iterator):
-        return list(own)
-    if hasattr(own, "detach"):  # a tensor of torch
-        ids = in_memory(own)
-        return ids if ids.ndim else ids.item()
-    return own
-
-
 def _frame_of_users(data: Any, name: str, value: str) -> pd.DataFrame:
     """Return a table of a dictionary or a Series by user: one item, a list, or numbers by item."""
-    given = [_items_of(own) for _, own in data.items()]
+    given = [_items_of(own, name) for _, own in data.items()]
     of_ids = data.get("ids", ())
     if isinstance(of_ids, list | tuple) and any(isinstance(ids, list | tuple) for ids in of_ids):
         raise InputError(
@@ -478,6 +476,23 @@ def _frame_of_users(data: Any, name: str, value: str) -> pd.DataFrame:
     if frame.empty:
         raise InputError(f"{name}: no items; expected items for each user")
     return frame
+
+
+def _items_of(own: Any, name: str) -> Any:
+    """Return the items of one user in memory; pairs of an item and a number are refused."""
+    if isinstance(own, Iterator):
+        own = list(own)
+    if isinstance(own, list | tuple) and any(isinstance(item, tuple) for item in own[:1]):
+        raise InputError(
+            f"{name}: found tuples; give pairs of item and score as dict(pairs), and codes of an "
+            "item as one text"
+        )
+    if isinstance(own, Mapping):
+        return own
+    items = in_memory(own)
+    if hasattr(items, "dtype") and not items.ndim:  # one item as a tensor without axes
+        return items.item()
+    return items
 
 
 def read_table(
@@ -540,8 +555,12 @@ def arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
             if named and not set(named) & set(data.columns):
                 data = data.reset_index(named)
             return pa.Table.from_pandas(data.rename(columns=str), preserve_index=False)
+        if isinstance(data, Mapping):
+            data = {name: in_memory(column) for name, column in data.items()}
         return pa.table(data)
-    except (pa.ArrowException, ArithmeticError, ValueError, TypeError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # objects of other libraries raise errors of their own
         raise _no_table(error, path) from error
 
 
@@ -575,6 +594,8 @@ def _read_text(
         start = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf")
     if b"\0" in start or not start.strip():
         raise ValueError("no text")
+    if ".json" in path.suffixes and start.lstrip()[:1] in (b"{", b"["):
+        raise InputError("found JSON; give what json.load or pandas.read_json returns", path=path)
     lines = start.splitlines()
     n_comments = len([*takewhile(re.compile(rb"#(\s|$)").match, lines)])
     first = next(filter(bytes.strip, lines[n_comments:]), b"").decode()

@@ -249,7 +249,7 @@ def parse_list(
     if isinstance(names, str):
         names = [names]
     try:
-        entries = list(names)
+        entries = [] if hasattr(names, "keys") else list(names)
     except TypeError:
         raise InputError(f"{noun} are {shown(names)}; expected names") from None
     parsed: list[T] = []

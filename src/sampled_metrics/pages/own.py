@@ -89,7 +89,7 @@ def report(
     >>> scores = {"mine": [[0.9, 0.2, 0.1], [0.3, 0.4, 0.8]]}
     >>> report(scores, "/dev/null", relevant=[0, 1])
     """
-    if not isinstance(data, Mapping) or not data:
+    if not isinstance(data, Mapping) or len(data) == 0:
         raise InputError("data is no dictionary of recommenders by name; expected one or more")
     check_arguments(ties=ties, shape=shape, confidence=confidence)
     file = path_of(path)

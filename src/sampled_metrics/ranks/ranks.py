@@ -488,7 +488,7 @@ class Ranks:
         array([1, 4])
         """
         try:
-            given = list(parts)
+            given = [] if hasattr(parts, "keys") else list(parts)
         except TypeError:
             problem = f"parts is of type {type(parts).__name__}; expected a list of {cls.__name__}"
             raise InputError(problem) from None
@@ -729,6 +729,11 @@ def counts_of(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int]:
 
 
 def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
+    if "rank" not in table.columns and {USER, ITEM} <= table.columns.keys():
+        raise InputError(
+            f"found columns {', '.join(table.names)}; of lists call the scores score, or the "
+            "places rank"
+        )
     if "rank" not in table.columns:
         raise InputError(
             f"found columns {', '.join(table.names)}; expected {', '.join(COLUMNS)}, or rank, or "
