@@ -7,7 +7,7 @@ ALL_PARTS := long robustness wheel lowest docs engines recbole cluster
 test-long: $(INSTALLED)
 	pytest -m long
 
-# Wrong values, damaged files and killed runs.
+# Wrong values, damaged files and killed runs; wrong values of other packages are in the part of engines.
 test-robustness: $(INSTALLED)
 	python -m tests.robustness
 
@@ -51,14 +51,16 @@ test-lowest:
 
 test-docs: docs
 
-# Arrays of PyTorch, bfloat16, Dask and Spark (which needs a Java runtime).
+# Arrays of PyTorch, bfloat16, Dask and Spark (which needs a Java runtime), data of polars, ranx and xarray; and
+# these among the wrong values.
 test-engines: tests/engines/requirements.txt requirements.lock
 	$(PYTHON) -m venv --clear .venv-engines
 	.venv-engines/bin/python -m pip install --quiet --requirement requirements.lock
 	.venv-engines/bin/python -m pip install --quiet --requirement tests/engines/requirements.txt
 	.venv-engines/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	PATH="$(CURDIR)/.venv-engines/bin:$$PATH" pytest \
-	  $$(grep -l 'torch\|ml_dtypes\|dask\|pyspark' tests/unit/test_*.py)
+	  $$(grep -l 'torch\|ml_dtypes\|dask\|pyspark\|polars\|ranx' tests/unit/test_*.py)
+	.venv-engines/bin/python -m tests.robustness.fuzz --calls 2000 --runs 0
 
 # The metric for RecBole in the released package, and the documentation's loop of PyTorch.
 test-recbole: tests/recbole/requirements.txt pyproject.toml

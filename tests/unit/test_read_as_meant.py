@@ -71,6 +71,16 @@ def test_labels_of_ranks_may_be_grades():
     assert values(sm.evaluate(table, "ndcg@3", n_items=3)) == pytest.approx([right])
 
 
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_labelled_ranks_called_predictions_are_told():
+    table, held = labelled_ranks()
+    predicted = table.rename(columns={"rank": "prediction"})
+    found = sm.evaluate(predicted, "rr", complete=True)
+    assert any("are they ranks" in note for note in found.notes)
+    found = sm.evaluate(table, "rr", n_items=30)  # as the warning says
+    assert values(found) == pytest.approx([np.mean(1 / held)])
+
+
 def test_users_without_a_label_above_0_are_told():
     table = pd.DataFrame(
         {"user_id": [1, 1, 2, 2], "rank": [1, 2] * 2, "label": [0, 1, 0, 0]}

@@ -122,7 +122,9 @@ def count_labelled(data: Any) -> Counts:
         require_different(table, codes, table.codes(ITEM)[0])
     user = codes.astype(np.int64)
     grade = table.finite("label")
-    better, tied = by_score(user, table.ordered("score"))
+    score = table.ordered("score")
+    _ask_of_ranks(user, score)
+    better, tied = by_score(user, score)
     held = np.flatnonzero(grade > 0.0)
     held = held[np.lexsort((better[held], user[held]))]
     n_found = np.bincount(user[held], minlength=len(user_ids))
