@@ -487,10 +487,10 @@ def _items_of(own: Any, name: str) -> Any:
             f"{name}: found tuples; give pairs of item and score as dict(pairs), and codes of an "
             "item as one text"
         )
-    if isinstance(own, Mapping):
+    if not hasattr(own, "__dlpack__"):
         return own
     items = in_memory(own)
-    if hasattr(items, "dtype") and not items.ndim:  # one item as a tensor without axes
+    if not items.ndim:  # one item as a tensor without axes
         return items.item()
     return items
 
