@@ -92,6 +92,13 @@ PREDICT_RANK = sparse.csr_array(
 )
 
 
+def padded(end: float) -> np.ndarray:
+    """Scores of a held-out item and 12 negatives, 11 in the first row."""
+    scores = np.append(AMONG[:, :1], np.tile(AMONG[:, 1:], 6), axis=1)
+    scores[0, -1] = end
+    return scores
+
+
 def without(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
     return frame.drop(columns=[*columns])
 
@@ -412,13 +419,9 @@ REMEDIES = {
         1 / 2,
     ),
     "negatives with gaps": Remedy(
-        correct(
-            np.append(AMONG, [[0.1], [np.nan]], axis=1), positive=0, n_negatives=3
-        ),
+        correct(padded(np.nan), positive=0),
         "-inf at their end",
-        correct(
-            np.tile(np.append(AMONG, [[0.3], [0.0]], axis=1)[:, :3], 1), positive=0
-        ),
+        correct(padded(-np.inf), positive=0),
         1 / 2,
     ),
     "candidate without a score": Remedy(
