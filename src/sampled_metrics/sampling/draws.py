@@ -72,7 +72,7 @@ def draw_sampled_ranks(
     for each in generators:
         if not isinstance(each, np.random.Generator):
             raise wrong_type("rng", each, np.random.Generator)
-    parts = list(_drawn(ranks, m, generators, sampling, ties))
+    parts = list(_drawn(ranks, whole_number("m", m, 1), generators, sampling, ties))
     drawn = np.ascontiguousarray(np.concatenate(parts).T + 1)
     if generators is rng:
         return drawn
