@@ -71,17 +71,6 @@ AMONG = np.array([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]])  # sampled ranks 1 and 2
 LABELLED = pd.DataFrame(
     {"user_id": [1, 1, 1, 2, 2, 2], "score": AMONG.ravel(), "label": [1, 0, 0] * 2}
 )
-VISITS = pd.DataFrame(
-    {
-        "user_id": 1,
-        "session_id": [7, 7, 8, 8],
-        "item_id": [10, 11, 20, 10],
-        "score": [9.0, 8.0, 2.0, 1.0],
-    }
-)
-HELD_OF_VISITS = pd.DataFrame(
-    {"user_id": 1, "session_id": [7, 8], "item_id": [11, 20]}
-)
 RANKS = pd.DataFrame({"user_id": ["a", "b"], "rank": [2, 4]})
 GAPS = np.array([[1, 2, np.nan], [1, 2, 0]])
 SEEN = [[2], []]
@@ -324,16 +313,6 @@ REMEDIES = {
         ),
         RR,
     ),
-    "rows of visits": Remedy(
-        evaluate(VISITS, "rr@2", relevant=HELD_OF_VISITS),
-        "user_id",
-        evaluate(
-            without(VISITS, "user_id"),
-            "rr@2",
-            relevant=without(HELD_OF_VISITS, "user_id"),
-        ),
-        3 / 4,
-    ),
     "rows without ids beside lists of users": Remedy(
         evaluate(LISTS, "rr@3", relevant=[["y"], ["z"]]),
         "dictionary of lists by user",
@@ -544,7 +523,7 @@ REMEDIES = {
                 without(RANKS, "user_id"), 9, users=["a", "b"]
             )
         ),
-        "column user_id",
+        "columns user_id",
         ranked(lambda: sm.Ranks.from_ranks(RANKS, 9)),
         3 / 8,
     ),

@@ -97,12 +97,19 @@ class Kind(NamedTuple):
     reads: dict[str, set[str]]
 
 
-IDS = {"user_id", "item_id", "row_id"}
+IDS = {"user_id", "item_id", "visit_id"}
 OF_ITEMS = IDS | {"label", "relevance", "score"}
 OF_LISTS = IDS | {"score", "rank"}
-OF_RANKS = {"user_id", "row_id", "rank", "label", "relevance"}
+OF_RANKS = {"user_id", "visit_id", "rank", "label", "relevance"}
 OF_COUNTS = OF_RANKS | {"n_candidates", "n_better", "n_tied"}
-OF_SAMPLES = {"user_id", "item_id", "sampled_rank", "n_candidates", "n_negatives"}
+OF_SAMPLES = {
+    "user_id",
+    "visit_id",
+    "item_id",
+    "sampled_rank",
+    "n_candidates",
+    "n_negatives",
+}
 OF_SAMPLES |= {"sampling", "repetition", "label"}
 OF_PAIRS = IDS | {"score", "label"}
 VECTORS = np.eye(USERS), SCORES.T.copy()

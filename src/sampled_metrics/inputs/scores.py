@@ -48,7 +48,7 @@ from sampled_metrics.inputs.items import (
     items_of_scores,
 )
 from sampled_metrics.inputs.products import Products, Score
-from sampled_metrics.inputs.roles import ITEM, ROW, USER, known_names
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, known_names
 
 _SOME = 1000  # rows that a column is looked at in
 _MANY = 50  # rows; fewer may have a score in common by chance
@@ -186,7 +186,7 @@ def _refuse_column_of_ids(table: Any, noun: str, option: str) -> None:
     columns = table.columns if hasattr(table, "columns") else pa.table(table).column_names
     names = [str(column) for column in columns]
     for column, own in zip(names, known_names(names), strict=True):
-        if own in (USER, ITEM, ROW):
+        if own in (USER, ITEM, VISIT):
             raise InputError(
                 f"{noun} have a column {column}; make it the index, set_index({column!r}), or "
                 f"drop it and give its values by {option}"
