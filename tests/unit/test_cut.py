@@ -9,11 +9,13 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics.evaluation import compare, evaluate
-from sampled_metrics.inputs import asked, counting, products
+from sampled_metrics.inputs import asked, counting, devices, products
 from sampled_metrics.ranks import data
+from tests.unit.relevance import ALL_KINDS, by_definition, orders
 
 USERS, ITEMS, D = 60, 90, 5
-KINDS = ("far", "ties", "zeros", "negative", "lengths", "equal lengths")
+KINDS_OF_METRICS = [kind for kind in ALL_KINDS if kind != "recall-micro"]
+KINDS = ("far", "ties", "zeros", "negative", "lengths", "equal lengths", "all equal")
 
 
 @pytest.fixture
@@ -22,6 +24,8 @@ def _small(monkeypatch):
     monkeypatch.setattr(products, "TILE_ITEMS", 16)
     monkeypatch.setattr(products, "PAIRS_AT_A_TIME", 8)
     monkeypatch.setattr(counting, "USERS_AT_A_TIME", 25)
+    monkeypatch.setattr(devices, "_SORTED", 3)
+    monkeypatch.setattr(devices, "_SORTED_TOGETHER", 7)
     monkeypatch.setattr(asked, "FIRST_ITEMS", 4)
     monkeypatch.setattr(asked, "AT_ONCE", 200)
 
@@ -41,14 +45,17 @@ def made(kind, rng, n_users=USERS, n_items=ITEMS):
     if kind == "equal lengths":
         items /= np.linalg.norm(items, axis=1, keepdims=True)
     items[::9] = items[0]
+    if kind == "all equal":
+        items[:] = items[0]
     return users, items
 
 
 def chosen(rng, scores, several):
     """Relevant items, more often of high scores, and others that are seen."""
     noisy = scores + scores.std() * rng.normal(size=scores.shape)
-    wanted = noisy >= np.sort(noisy, axis=1)[:, [-5 if several else -1]]
-    if several:
+    wanted = noisy >= np.sort(noisy, axis=1)[:, [-several]]
+    if several > 1:
+        wanted &= rng.random(wanted.shape) < 0.9
         wanted[rng.random(len(wanted)) < 0.2] = False
     seen = (rng.random(scores.shape) < rng.choice([0.05, 0.4])) & ~wanted
     return wanted, seen
@@ -79,7 +86,7 @@ def by_user(ranks):
 @pytest.mark.usefixtures("_small")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("number", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("several", [1, 5, 40])
 def test_cut_ranks_are_those_of_all_scores(kind, number, several):
     rng = np.random.default_rng(KINDS.index(kind))
     for up_to in (1, 2, 10, 40, ITEMS):
@@ -87,7 +94,7 @@ def test_cut_ranks_are_those_of_all_scores(kind, number, several):
         exact = np.einsum("uf,if->ui", users.astype(float), items.astype(float))
         wanted, seen = chosen(rng, exact, several)
         expected = by_scores(exact, wanted, seen, up_to)
-        given = wanted if several else wanted.argmax(axis=1)
+        given = wanted if several > 1 else wanted.argmax(axis=1)
 
         def pairs(users, items, scores=exact, seen=seen):
             assert not seen[users, items].any()
@@ -132,7 +139,14 @@ METRICS = (
     "recall@5, precision@20, ap@10, rr@10, f1@7, recall-micro@10, ndcg-by-relevant@3",
     "ndcg-by-k@10, ap-by-relevant@10, hr@1, hr@200",
 )
-HELD_OUT = ("near the top", "anywhere", "by the scores", "equal scores", "graded")
+HELD_OUT = (
+    "near the top",
+    "anywhere",
+    "by the scores",
+    "equal scores",
+    "graded",
+    "several",
+)
 
 
 @pytest.mark.parametrize("held_out", HELD_OUT)
@@ -146,7 +160,7 @@ def test_values_intervals_and_questions_are_those_of_full_ranks(
         users[::8] = 0.0
     users, items = users.astype(np.float32), items.astype(np.float32)
     scores = users @ items.T
-    wanted, seen = chosen(rng, scores, held_out == "graded")
+    wanted, seen = chosen(rng, scores, 5 if held_out in ("graded", "several") else 1)
     given = wanted.argmax(axis=1)
     if held_out == "anywhere":
         given = rng.integers(0, 150, 400)
@@ -154,6 +168,8 @@ def test_values_intervals_and_questions_are_those_of_full_ranks(
         given = scores.argmax(axis=1)
     if held_out == "graded":
         given = wanted * rng.integers(1, 4, wanted.shape)
+    elif held_out == "several":
+        given = wanted
     else:
         seen[np.arange(400), given] = False
     noisy = (users + rng.normal(size=users.shape).astype(np.float32), items)
@@ -179,16 +195,89 @@ def test_values_intervals_and_questions_are_those_of_full_ranks(
     assert cut == [told(call) for call in calls]
 
 
+def value_by_orders(name, scores, wanted, seen, ties):
+    """The metric of a user by every order of tied candidates; grades count for NDCG only."""
+    candidates = np.flatnonzero(~seen)
+    kind = name.partition("@")[0]
+    found = []
+    for order in orders(scores[candidates].tolist()):
+        grades = wanted[candidates[list(order)]]
+        if kind == "ndcg":
+            k = int(name.partition("@")[2])
+            discounts = 1 / np.log2(np.arange(2, grades.size + 2))
+            ideal = (np.sort(grades)[::-1] * discounts)[:k].sum()
+            found.append((grades * discounts)[:k].sum() / ideal)
+        else:
+            found.append(by_definition(name, (grades > 0).tolist()))
+    return {"expected": np.mean, "optimistic": max, "pessimistic": min}[ties](found)
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("number", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("relevant", ["one", "several", "grades"])
+def test_metrics_of_cut_ranks_are_those_of_every_order(number, relevant, monkeypatch):
+    """Also with few items, a cut-off above their number, and users without a relevant item."""
+    monkeypatch.setattr(data, "_WHOLE", 1)
+    monkeypatch.setattr(data, "_may_end", lambda *_: True)
+    rng = np.random.default_rng(["one", "several", "grades"].index(relevant))
+    for n_items in (2, 3, 6, 7):
+        users = rng.integers(-1, 3, (9, 2)).astype(number)
+        items = rng.integers(-1, 3, (n_items, 2)).astype(number)
+        scores = users.astype(float) @ items.astype(float).T
+        chosen_items = rng.random(scores.shape).argsort(axis=1)
+        wanted = (chosen_items < (1 if relevant == "one" else 3)).astype(int)
+        wanted *= chosen_items < n_items - 1
+        wanted[:, 0] |= wanted.sum(axis=1) == 0
+        if relevant == "grades":
+            wanted *= rng.integers(1, 4, wanted.shape)
+        if relevant != "one":
+            wanted[4] = 0
+        seen = (rng.random(scores.shape) < 0.2) & (wanted == 0)
+        seen[np.arange(9), wanted.argmin(axis=1)] = (
+            False  # a candidate that is not relevant
+        )
+        rows = np.flatnonzero(wanted.any(axis=1))
+        given = wanted.argmax(axis=1) if relevant == "one" else wanted
+        for k, ties in product(
+            (1, 2, 5, 9), ("expected", "optimistic", "pessimistic")
+        ):
+            names = [
+                f"{kind}@{k}"
+                for kind in KINDS_OF_METRICS
+                if relevant != "grades" or "ndcg-by" not in kind
+            ]
+            found = sm.values_by_user(
+                (users, items),
+                names,
+                relevant=given,
+                seen=csr_array(seen),
+                ties=ties,
+            )
+            expected = [
+                [
+                    value_by_orders(name, scores[row], wanted[row], seen[row], ties)
+                    for name in names
+                ]
+                for row in rows
+            ]
+            np.testing.assert_allclose(found.to_numpy(), expected, atol=1e-12)
+
+
 @pytest.fixture
 def kept(monkeypatch):
-    """Whether cut ranks were enough, call by call."""
+    """Whether ranks might end, and were enough when they did, call by call."""
     answers = []
-    was = data._is_enough
-    monkeypatch.setattr(
-        data,
-        "_is_enough",
-        lambda *given: answers.append(bool(was(*given))) or answers[-1],
-    )
+
+    def noted(name):
+        was = getattr(data, name)
+        monkeypatch.setattr(
+            data,
+            name,
+            lambda *given: answers.append(bool(was(*given))) or answers[-1],
+        )
+
+    noted("_may_end")
+    noted("_is_enough")
     return answers
 
 
@@ -216,7 +305,7 @@ def test_most_scores_are_not_needed(kept):
     whole = sm.evaluate(scores, metrics, **given)
     products_of = sm.evaluate((users, items), metrics, **given)
     assert list(cut) == list(whole) == list(products_of)
-    assert kept == [True, True]
+    assert kept == [True, True] * 2
     assert n_asked < 0.5 * scores.size
 
 

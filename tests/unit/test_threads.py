@@ -129,13 +129,13 @@ def test_metrics_are_computed_on_one_thread(seen, door):
 
 def test_products_of_vectors_are_taken_on_one_thread(monkeypatch):
     found = set()
-    count = products.count
+    count = products.count_from_limits
 
-    def noted(marked):
+    def noted(*arguments):
         found.update(threads())
-        return count(marked)
+        return count(*arguments)
 
-    monkeypatch.setattr(products, "count", noted)
+    monkeypatch.setattr(products, "count_from_limits", noted)
     users = np.array([[1.0, 2.0], [3.0, 4.0]])
     scores = products.Products(users, np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
     with LIBRARIES.limit(limits=2):

@@ -1,6 +1,8 @@
 """Counts of better and tied candidates for each relevant item, one block of users at a time."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -10,13 +12,11 @@ from sampled_metrics._base.arguments import ALL_CORES, threads_of
 from sampled_metrics._base.arrays import (
     Array,
     Bool,
-    Codes,
     Float,
     Floats,
     Ids,
     Int,
     array_of,
-    best_first,
     blocks,
     distinct,
     in_memory,
@@ -25,10 +25,9 @@ from sampled_metrics._base.arrays import (
     pairs_of,
     ranges,
     require,
-    select_rows,
 )
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.progress import with_bar
+from sampled_metrics._base.progress import bar
 from sampled_metrics._base.threads import in_threads
 from sampled_metrics.inputs.asked import PairScores
 from sampled_metrics.inputs.devices import Pairs, counted, gathered, without
@@ -55,6 +54,15 @@ class Counts(NamedTuple):
     n_missing: int = 0
 
 
+class Early(NamedTuple):
+    """When ranks may end at a cut-off: some users, ranked in full before the others, tell."""
+
+    up_to: int
+    n_whole: int  # users, at least, of all
+    may_end: Callable[[Counts], bool]  # whether the others may, as far as these show
+    is_enough: Callable[[Counts], bool]  # whether ranks that end tell all that full ones would
+
+
 def rank_items(
     score: Score,
     relevant: Items,
@@ -63,62 +71,133 @@ def rank_items(
     users: Ids | None = None,
     items: Array | None = None,
     up_to: int | None = None,
-    n_whole: int = 0,
+    early: Early | None = None,
     block_size: int = BLOCK_SIZE,
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
 ) -> Counts:
     """Count for each user's relevant items among all items that the user has not seen.
 
-    Items with `up_to` candidates above them, or more, are not found, as in a list of so many. But
-    some users, at least `n_whole` of all, are ranked in full.
+    Items with `up_to` candidates above them, or more, are not found, as in a list of so many.
+    `early` tells whether this is done without being asked for.
     """
-    sizes = np.diff(relevant.start)
-    n_users = sizes.size
-    empty = np.zeros(0, np.int64)
+    n_users = relevant.n_users
     if seen is None:
-        seen = Items(np.zeros(n_users + 1, np.int64), empty, relevant.n_items, name=SEEN)
+        no_item = np.zeros(0, np.int64)
+        seen = Items(np.zeros(n_users + 1, np.int64), no_item, relevant.n_items, name=SEEN)
     n_rows = 0
     if users is None:
         users = np.arange(n_users)
         n_rows = n_users
-    rows = np.flatnonzero(sizes)
-    depth = np.full(n_users, relevant.n_items)
-    if up_to is not None:
-        depth[:] = up_to
-    if n_whole:
-        step = max(1, rows.size // n_whole)
-        depth[rows[::step]] = relevant.n_items
-    task = _Task(relevant, seen, users, items, depth)
-    counted = task.counts(score, rows, block_size, threads_of(n_jobs))
-    shown = with_bar(counted, rows.size, lambda part: part[0].size, "users", progress)
-    found = [(empty, empty, empty), *shown]
-    n_candidates, n_better, n_tied = map(np.concatenate, zip(*found, strict=True))
+    task = _Task(relevant, seen, users, items, np.zeros(n_users, np.int64))
+    rows = np.flatnonzero(relevant.sizes)
+    with bar(rows.size, "users", progress) as update:
+        counter = _Counter(task, score, block_size, threads_of(n_jobs), update)
+        if early is None:
+            counter.count(rows, relevant.n_items if up_to is None else up_to)
+        else:
+            _count_early(counter, rows, early)
+    counts = counter.counts(rows)
     if relevant.name == HELD_OUT:
-        require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
-        if up_to is None:
-            return Counts(n_candidates, n_better, n_tied, users=users, n_rows=n_rows)
-    owner = np.repeat(np.arange(rows.size), sizes[rows])
-    depth = depth[rows]
-    most = depth[owner]
-    n_better = np.minimum(n_better, most)
-    order = np.lexsort((n_better, owner))
-    is_found = n_better < most
-    kept = order[is_found[order]]
-    n_found = np.bincount(owner[kept], minlength=rows.size)
-    is_cut = depth < n_candidates
-    is_cut &= n_found < sizes[rows]
-    return Counts(
-        n_candidates,
-        n_better[kept],
-        n_tied[kept],
-        n_found=n_found,
-        n_relevant=sizes[rows],
-        depth=np.where(is_cut, depth, n_candidates),
-        relevance=select_rows(relevant.relevance, order),
-        users=users[rows],
-        n_rows=n_rows,
-    )
+        require("n_candidates", counts.n_candidates, counts.n_candidates >= 2, "at least 2")
+    return counts._replace(n_rows=n_rows)
+
+
+def _count_early(counter: _Counter, rows: Int, early: Early) -> None:
+    """Count some users in full, then the others up to a cut-off if nothing needs more."""
+    is_whole = np.zeros(rows.size, bool)
+    is_whole[:: max(1, rows.size // early.n_whole)] = True
+    whole, others = rows[is_whole], rows[~is_whole]
+    n_items = counter.task.relevant.n_items
+    try:
+        counter.count(whole, n_items)
+    except InputError:
+        counter.count(rows, n_items)  # so that the error is that of the first user
+        raise
+    if others.size and early.may_end(counter.counts(whole)):
+        counter.count(others, early.up_to)
+        if early.is_enough(counter.counts(rows)):
+            return
+        others = counter.cut_off(others)
+    counter.count(others, n_items)
+
+
+class _Counter:
+    """Counts of users, and of their relevant items, as far as they are ranked."""
+
+    def __init__(
+        self,
+        task: _Task,
+        score: Score,
+        block_size: int,
+        threads: int,
+        update: Callable[[int], object],
+    ) -> None:
+        self.task = task
+        self.score = score
+        self.block_size = block_size
+        self.threads = threads
+        self.update = update
+        self.sizes = task.relevant.sizes
+        self.n_candidates = np.zeros(self.sizes.size, np.int64)
+        self.n_better = np.zeros(task.relevant.item.size, np.int64)
+        self.n_tied = np.zeros(task.relevant.item.size, np.int64)
+
+    def count(self, rows: Int, depth: int) -> None:
+        """Rank the relevant items of some users down to a depth."""
+        relevant = self.task.relevant
+        self.task.depth[rows] = depth
+        begin = 0
+        for counts in self.task.counts(self.score, rows, self.block_size, self.threads):
+            n_candidates, n_better, n_tied = counts
+            users = rows[begin : begin + n_candidates.size]
+            items = ranges(relevant.start[users], self.sizes[users])
+            self.n_candidates[users] = n_candidates
+            self.n_better[items] = n_better
+            self.n_tied[items] = n_tied
+            begin += users.size
+            self.update(users.size)
+
+    def cut_off(self, rows: Int) -> Int:
+        """Return those of some users who have an item that was not found."""
+        owner = np.repeat(rows, self.sizes[rows])
+        items = ranges(self.task.relevant.start[rows], self.sizes[rows])
+        return np.unique(owner[self.n_better[items] >= self.task.depth[owner]])
+
+    def counts(self, rows: Int) -> Counts:
+        """Return the counts of some users, each user's items best first."""
+        relevant = self.task.relevant
+        sizes = self.sizes[rows]
+        items = ranges(relevant.start[rows], sizes)
+        depth = self.task.depth[rows]
+        counts = Counts(
+            self.n_candidates[rows],
+            self.n_better[items],
+            self.n_tied[items],
+            users=self.task.users[rows],
+        )
+        if relevant.name == HELD_OUT and (depth == relevant.n_items).all():
+            return counts
+        owner = np.repeat(np.arange(rows.size), sizes)
+        most = depth[owner]
+        n_better = np.minimum(counts.n_better, most)
+        by_place = pairs_of(owner, n_better, relevant.n_items + 1)
+        order = np.argsort(by_place, kind="stable")
+        best_first = order[(n_better < most)[order]]
+        n_found = np.bincount(owner[best_first], minlength=rows.size)
+        is_cut = depth < counts.n_candidates
+        is_cut &= n_found < sizes
+        relevance = None
+        if relevant.relevance is not None:
+            relevance = relevant.relevance[items][order]
+        return counts._replace(
+            n_better=n_better[best_first],
+            n_tied=counts.n_tied[best_first],
+            n_found=n_found,
+            n_relevant=sizes,
+            depth=np.where(is_cut, depth, counts.n_candidates),
+            relevance=relevance,
+        )
 
 
 _Counts: TypeAlias = tuple[Int, Int, Int]  # candidates per user; better and tied per item
@@ -235,26 +314,3 @@ def _check_scores(scores: Any, shape: tuple[int, int]) -> None:
         raise InputError(f"scores have shape {scores.shape}, expected {shape}")
     if isinstance(scores, np.ndarray) and scores.dtype.kind not in "fiu":
         raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
-
-
-def by_score(users: Int | Codes, score: Floats | Int) -> tuple[Int, Int]:
-    """Count, for each row, rows of the same user with a higher and with an equal score.
-
-    Examples
-    --------
-    >>> by_score(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 1.0, 2.0]))
-    (array([1, 0, 1, 0]), array([1, 0, 1, 0]))
-    """
-    order = best_first(users, score)
-    user = users[order]
-    ordered = score[order]
-    is_new_user = user[1:] != user[:-1]
-    is_other_score = ordered[1:] != ordered[:-1]
-    begins = np.flatnonzero(np.append(True, is_new_user | is_other_score))
-    level = np.diff(begins, append=score.size)
-    n_better = np.empty(score.size, np.int64)
-    n_tied = np.empty(score.size, np.int64)
-    places = ranges(0, np.bincount(users))
-    n_better[order] = np.repeat(places[begins], level)
-    n_tied[order] = np.repeat(level - 1, level)
-    return n_better, n_tied

@@ -25,6 +25,8 @@ from sampled_metrics._base.threads import in_threads
 
 Pairs: TypeAlias = tuple[Int, Int]  # places of users within some rows, and items
 _SEVERAL = 16  # pairs a row above which sorting it is faster than comparing it with each
+_SORTED = 4  # pairs a row from which a search in sorted rows is faster than comparisons
+_SORTED_TOGETHER = 512  # columns; numpy sorts so many by a network, several times as fast as more
 _ENTRIES = 1 << 26  # compared at a time on a device
 
 
@@ -81,6 +83,89 @@ def counted(
     for _ in in_threads(count_some, blocks(users, size, most), 1 if is_there else threads):
         pass
     return Counted(gaps, bad, in_memory(own), better, level - 1)
+
+
+def count_from_limits(
+    scores: Any,
+    row: Int,
+    low: Floats,
+    high: Floats,
+) -> Pairs:
+    """Count for pairs of a row and two limits the scores above both, and those between them.
+
+    Rows are ascending, and each has a pair.
+    """
+    if row.size == len(scores):
+        return _compared(scores, low, high)
+    above = np.empty(row.size, np.int64)
+    near = np.empty(row.size, np.int64)
+    is_sorted = np.bincount(row)[row] >= _SORTED
+    if is_elsewhere(scores):
+        is_sorted[:] = False
+    by_comparison = np.flatnonzero(~is_sorted)
+    most = _ENTRIES if is_elsewhere(scores) else CACHE
+    for some in blocks(by_comparison.size, scores.shape[1], most):
+        pair = by_comparison[some]
+        above[pair], near[pair] = _compared(rows_of(scores, row[pair]), low[pair], high[pair])
+    pair = np.flatnonzero(is_sorted)
+    if pair.size:
+        above[pair], near[pair] = _searched(scores, row[pair], low[pair], high[pair])
+    return above, near
+
+
+def _compared(
+    scores: Any,
+    low: Floats,
+    high: Floats,
+) -> Pairs:
+    """Count by comparison with the limits of each row."""
+    above = count(scores > there(high, scores)[:, None])
+    return above, count(scores >= there(low, scores)[:, None]) - above
+
+
+def _searched(
+    scores: Floats,
+    row: Int,
+    low: Floats,
+    high: Floats,
+) -> Pairs:
+    """Count by binary search in rows that are sorted once, some columns at a time."""
+    is_first = np.diff(row, prepend=-1) > 0
+    rows = row[is_first]
+    place = is_first.cumsum() - 1
+    n_above = np.zeros(row.size, np.int64)
+    n_near = np.zeros(row.size, np.int64)
+    for start in range(0, scores.shape[1], _SORTED_TOGETHER):
+        some = scores[:, start : start + _SORTED_TOGETHER]
+        width = some.shape[1]
+        in_order = np.full((rows.size, 1 << (width - 1).bit_length()), np.inf, scores.dtype)
+        in_order[:, :width] = some[rows]
+        in_order.sort(axis=1)
+        not_above = _count_until(in_order, place, high, np.less_equal)
+        n_above += width - not_above
+        highest = in_order[place, np.maximum(not_above - 1, 0)]  # that is not above
+        near = np.flatnonzero((highest >= low) & (not_above > 0))
+        n_near[near] += not_above[near]
+        n_near[near] -= _count_until(in_order, place[near], low[near], np.less)
+    return n_above, n_near
+
+
+def _count_until(
+    in_order: Floats,
+    row: Int,
+    limit: Floats,
+    is_before: np.ufunc,
+) -> Int:
+    """Count the scores of a row that are before a limit; the width is a power of two."""
+    scores = in_order.reshape(-1)
+    first = row * in_order.shape[1]
+    last = first - 1  # place of the last score that was seen to be before
+    step = in_order.shape[1] // 2
+    while step:
+        last += step * is_before(scores.take(last + step), limit)
+        step //= 2
+    last += is_before(scores.take(last + 1), limit)
+    return last + 1 - first
 
 
 def without(

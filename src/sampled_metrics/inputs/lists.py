@@ -19,6 +19,7 @@ from sampled_metrics._base.arrays import (
     array_of,
     as_array,
     best_first,
+    by_score,
     distinct,
     first_duplicate,
     grades_of,
@@ -33,7 +34,7 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.visits import ids_of_rows
-from sampled_metrics.inputs.counting import Counts, by_score
+from sampled_metrics.inputs.counting import Counts
 from sampled_metrics.inputs.items import (
     GAPS,
     RELEVANT,

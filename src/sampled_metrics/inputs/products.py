@@ -1,8 +1,11 @@
-"""Counts of items by inner products of vectors of users and of items."""
+"""Counts of candidates above a relevant item, by inner products of vectors of users and of items.
+
+Most scores are not needed for them; `Products` explains which are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,6 +19,7 @@ from sampled_metrics._base.arrays import (
     Floats,
     Int,
     blocks,
+    by_score,
     in_memory,
     is_elsewhere,
     ranges,
@@ -23,6 +27,7 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics.inputs.devices import (
     Pairs,
     count,
+    count_from_limits,
     rounding,
     rows_of,
     there,
@@ -30,7 +35,8 @@ from sampled_metrics.inputs.devices import (
 
 Score: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
 
-USERS_AT_A_TIME = 8192  # many, as most may leave after a few tiles
+# Chosen with make measure PAGE=cores; others took up to 10 % more time.
+USERS_AT_A_TIME = 8192  # many, as most may be settled after a few tiles
 PAIRS_AT_A_TIME = 1024  # with the items of a tile few enough that scores stay in the cache
 FIRST_TILE = 128  # items; a later tile has as many as all before it, at most one of these numbers
 TILE_ITEMS = 1024
@@ -42,31 +48,85 @@ _unlimited = partial(np.errstate, over="ignore", under="ignore", invalid="ignore
 
 
 class _Tile(NamedTuple):
-    """Some items of about the same length, multiplied by a power of two."""
+    """Some items of about the same length, whose vectors are divided by a power of two."""
 
-    vectors: Any  # a column for each, and a last row of ones; where the given ones are
     items: Int
-    exponent: int  # power of two that gives back the vectors
-    length: float  # the longest vector's, Euclidean
+    exponent: int  # of that power
+    length: float  # Euclidean, of the longest vector after it is divided
+
+
+class _Pairs(NamedTuple):
+    """Pairs of a user and a relevant item that are not settled, users ascending."""
+
+    number: Int  # among all pairs
+    row: Int  # of the user, among all rows
+    place: Int  # of the user's vector, among those that are multiplied
+    user: Int
+    score: Float
+    length: Float  # of the user's vector after it is divided by a power of two
+    centre: Float  # score after the user's vector is divided
+    up_to: Int
+
+    def take(
+        self,
+        some: Any,
+    ) -> _Pairs:
+        return _Pairs(*(values[some] for values in self))
+
+    def rows(self) -> Int:
+        """Return the rows of all pairs, each once."""
+        return self.row[np.diff(self.row, prepend=-1) > 0]
+
+
+class _Limits(NamedTuple):
+    """Products from `low` to `high` are of items whose scores are compared with a pair's."""
+
+    low: Floats
+    high: Floats
+
+    def are_near(
+        self,
+        products: Any,
+    ) -> Any:
+        """Return which products of a row for each pair are between its limits."""
+        is_near = products >= there(self.low, products)[:, None]
+        return is_near & (products <= there(self.high, products)[:, None])
 
 
 class Products:
     """Scores that are inner products of two vectors, float32 or float64, as a function of users.
 
-    A score is the sum of the products in float64. Most scores are not needed: a matrix product in
-    the type of the vectors tells which items are above another one by more than its error, and
-    only close ones are compared by their scores. So neither the type of the product, nor the block
-    or the processor changes a count. In any order of addition a sum of d products is within
+    Ranks need two counts for each relevant item: the candidates with a higher score, and others
+    with the same one. `counts` returns exactly those that all scores in float64 would give, and
+    looks at as few scores as it can.
+
+    **Items that cannot matter.** Items are multiplied with the users in tiles, longest vectors
+    first. By the inequality of Cauchy and Schwarz |u.v| <= |u| |v|: once the score of a relevant
+    item is above the product of the lengths of its user and of the longest item left, all items
+    left are below it, and it is settled. Below minus that product, all are above it. Lengths that
+    differ much, as those of popular and rare items often do, so spare most of the tiles; equal ones
+    spare none.
+
+    **Users who are settled.** A metric with cut-off k is the same for all places after k. With k
+    candidates above it an item has a place after k however ties are broken, as tied candidates
+    only move it further down; so it is settled too. Candidates are above only if their score is
+    higher, never if it is equal. A user all of whose items are settled is not multiplied any
+    more. Users with a hit, as long as their items are not longer than others, need all tiles.
+
+    **Which scores are compared in float64.** A matrix product in the type of the vectors has an
+    error. In any order of addition a sum of d products is within
 
         |fl(u.v) - u.v| <= g |u| |v|,   g = d e / (1 - d e),   e half of the type's epsilon,
 
-    see Higham, Accuracy and Stability of Numerical Algorithms, 3.1. The score of the other item is
-    subtracted as one product more. The vectors of a product in float32 are multiplied by powers of
-    two, so that no product is too large or too small for it. Tensors of torch on a device are
-    multiplied there, and vectors of close pairs come to main memory.
+    see Higham, Accuracy and Stability of Numerical Algorithms, 3.1. Items whose products differ
+    from the score of the relevant item by more than this for both sides are above or below it; only
+    closer ones are compared by their scores, which are sums in float64. Relevant items of one user
+    are compared with each other by scores alone. So neither the type of the product, nor the block
+    or the processor changes a count.
 
-    Items are multiplied in tiles, longest vectors first. As |u.v| <= |u| |v|, a score further from
-    0 than the product of both lengths, for the longest item left, has all of these on one side.
+    The vectors of a product in float32 are divided by powers of two, so that no product is too
+    large or too small for it. Tensors of torch on a device are multiplied there, and vectors of
+    close pairs come to main memory.
     """
 
     def __init__(
@@ -88,16 +148,15 @@ class Products:
         self._least = 4.0 * d * float(np.finfo(self._kind).tiny)
         most = TILE_ELSEWHERE if self.is_there else TILE_ITEMS
         self._entries = PAIRS_AT_A_TIME * most
-        in_order = np.argsort(lengths)[::-1]
-        sizes = _sizes(in_order.size, most)
-        parts = np.split(in_order, sizes.cumsum()[:-1])
+        longest_first = np.argsort(lengths)[::-1]
+        sizes = _sizes(longest_first.size, most)
+        parts = np.split(longest_first, sizes.cumsum()[:-1])
         self._tiles = [self._tile(part, lengths) for part in parts]
-        numbers = np.arange(sizes.size)
-        short = np.min_scalar_type(sizes.size)  # which sorts faster
-        self._tile_of = np.empty(in_order.size, short)
-        self._tile_of[in_order] = np.repeat(numbers, sizes)
-        self._column_of = np.empty(in_order.size, np.int64)
-        self._column_of[in_order] = ranges(0, sizes)
+        self._vectors: list[Any] = [None] * sizes.size  # of tiles that were needed so far
+        self._tile_of = np.empty(longest_first.size, np.min_scalar_type(sizes.size))
+        self._tile_of[longest_first] = np.repeat(np.arange(sizes.size), sizes)
+        self._column_of = np.empty(longest_first.size, np.int64)
+        self._column_of[longest_first] = ranges(0, sizes)
 
     def _tile(
         self,
@@ -105,17 +164,23 @@ class Products:
         lengths: Float,
     ) -> _Tile:
         longest = lengths[items[:1]]
-        exponents = self._exponents(longest)
-        vectors = self._scaled(rows_of(self.items, items), exponents)
-        vectors = self._with_column(vectors, np.ones(items.size)).T
-        if not self.is_there:
-            vectors = np.ascontiguousarray(vectors)
-        return _Tile(
-            vectors=vectors,
-            items=items,
-            exponent=int(exponents[0]),
-            length=float(np.ldexp(longest, -exponents)[0]),
-        )
+        exponent = self._exponents(longest)
+        length = np.ldexp(longest, -exponent)
+        return _Tile(items=items, exponent=int(exponent[0]), length=float(length[0]))
+
+    def _vectors_of(
+        self,
+        number: int,
+    ) -> Any:
+        """Return the vectors of a tile, a column for each item, copied when first needed."""
+        vectors = self._vectors[number]
+        if vectors is None:
+            tile = self._tiles[number]
+            vectors = self._divided(rows_of(self.items, tile.items), np.array([tile.exponent])).T
+            if not self.is_there:
+                vectors = np.ascontiguousarray(vectors)
+            self._vectors[number] = vectors
+        return vectors
 
     @_unlimited()
     def __call__(
@@ -152,67 +217,75 @@ class Products:
     ) -> Pairs:
         """Count the items above each of some pairs, and the others level with it.
 
-        Pairs are a place in `rows`, ascending, and an item; every row has one. Those that are left
-        out are no candidates, and none of the others. A pair with its number `up_to` of items above
-        it, or more, is done as soon as they are found; its counts are `up_to` and 0.
+        Pairs are a place in `rows`, ascending, and an item; every row has one, and each is there
+        once. Those that are left out are no candidates, and none of the others. A pair with its
+        number `up_to` of items above it, or more, has the counts `up_to` and 0.
         """
         row, item = pairs
-        user = rows[row]
-        own = self.of_pairs(user, item)
-        n_pairs = row.size
-        better = np.zeros(n_pairs, np.int64)
-        tied = np.full(n_pairs, -1)  # without the item itself
-        n_out = np.bincount(left_out[0], minlength=rows.size)
-        n_left = len(self.items) - n_out  # candidates in this tile and later
+        score = self.of_pairs(rows[row], item)
+        better, tied = _among_themselves(row, score)
+
+        # All other candidates, tile by tile.
+        relevant = self._by_tile(row, item)
+        no_candidates = self._by_tile(*left_out)
+        others_left = np.full(rows.size, len(self.items))
+        others_left -= np.bincount(row, minlength=rows.size)
+        others_left -= np.bincount(left_out[0], minlength=rows.size)
         lengths = self._lengths[rows]
         exponents = self._exponents(lengths)
         lengths = np.ldexp(lengths, -exponents)
-        vectors = self._scaled(rows_of(self.users, rows), exponents)
-        vectors = self._with_column(vectors, np.zeros(rows.size))
-        some_vectors = vectors
+        vectors = self._divided(rows_of(self.users, rows), exponents)
         buffer = np.empty(0 if self.is_there else self._entries, self._kind)
-        here = np.arange(n_pairs)  # pairs that are not done
-        place = np.arange(rows.size)  # of each row among `some_vectors`, -1 without any pair here
-        for tile, out in zip(self._tiles, self._by_tile(*left_out), strict=True):
-            of_row = row[here]
-            longest = tile.length * lengths[of_row]
-            exponent = exponents[of_row] + tile.exponent
-            centre = np.ldexp(own[here], -exponent)
-            bound = longest + self._relative * longest + self._least
-            is_open = better[here] < up_to[here]
-            below_all = here[is_open & (centre < -bound)]
-            better[below_all] += n_left[row[below_all]]
-            is_open &= np.abs(centre) <= bound
+        open_vectors = vectors
+        place = np.arange(rows.size)  # of each row among `open_vectors`, -1 if it is settled
+        open_pairs = _Pairs(
+            number=np.arange(row.size),
+            row=row,
+            place=row,
+            user=rows[row],
+            score=score,
+            length=lengths[row],
+            centre=np.ldexp(score, -exponents[row]),
+            up_to=up_to,
+        )
+        for number, tile in enumerate(self._tiles):
+            furthest = tile.length * open_pairs.length  # from 0, of scores of this or a later tile
+            margin = self._relative * furthest + self._least
+            centre = np.ldexp(1.0, -tile.exponent) * open_pairs.centre
+            is_open = better[open_pairs.number] < open_pairs.up_to
+            is_below_all = is_open & (centre < -furthest - margin)
+            if is_below_all.any():
+                below = open_pairs.take(is_below_all)
+                better[below.number] += others_left[below.row]
+            is_open &= np.abs(centre) <= furthest + margin
             if not is_open.any():
                 break
             if not is_open.all():
-                here = here[is_open]
+                open_pairs = open_pairs.take(is_open)
                 centre = centre[is_open]
-                longest = longest[is_open]
-                kept = row[here]
-                kept = kept[np.diff(kept, prepend=-1) > 0]
-                some_vectors = rows_of(vectors, kept)
+                margin = margin[is_open]
+                open_rows = open_pairs.rows()
+                open_vectors = rows_of(vectors, open_rows)
                 place = np.full(rows.size, -1)
-                place[kept] = np.arange(kept.size)
-            n_left += np.bincount(out[0], minlength=rows.size)
-            n_left -= tile.items.size
-            furthest = np.abs(centre).max()
-            margin = self._margin(longest.max() + furthest)
-            parts = self._differences(
-                vectors=some_vectors,
-                tile=tile,
-                place=place[row[here]],
-                centre=centre,
-                out=(place[out[0]], out[1]),
+                place[open_rows] = np.arange(open_rows.size)
+                open_pairs = open_pairs._replace(place=place[open_pairs.row])
+            not_counted = relevant[number], no_candidates[number]
+            others_left -= tile.items.size
+            for out_row, _ in not_counted:
+                others_left += np.bincount(out_row, minlength=rows.size)
+            above, level = self._count_tile(
+                number=number,
+                vectors=open_vectors,
+                pairs=open_pairs,
+                limits=_Limits(
+                    low=(centre - margin).astype(self._kind),
+                    high=(centre + margin).astype(self._kind),
+                ),
+                not_counted=[(place[out_row], column) for out_row, column in not_counted],
                 buffer=buffer,
             )
-            for some, part in parts:
-                of_some = here[some]
-                above = count(part > margin)
-                n_close = count(part >= -margin) - above
-                settled = self._settled(user[of_some], own[of_some], tile, part, n_close, margin)
-                better[of_some] += above + settled[0]
-                tied[of_some] += settled[1]
+            better[open_pairs.number] += above
+            tied[open_pairs.number] += level
         tied[better >= up_to] = 0
         return np.minimum(better, up_to), tied
 
@@ -230,71 +303,75 @@ class Products:
         columns = np.split(self._column_of[item[order]], ends)
         return list(zip(rows, columns, strict=True))
 
-    def _differences(
+    def _count_tile(
         self,
+        number: int,
         vectors: Any,
-        tile: _Tile,
-        place: Int,
-        centre: Float,
-        out: Pairs,
+        pairs: _Pairs,
+        limits: _Limits,
+        not_counted: list[Pairs],
         buffer: Floats,
-    ) -> Iterator[tuple[slice, Any]]:
-        """Yield products of vectors and a tile, less a number of each pair; -inf where left out.
-
-        Pairs and those that are left out have the places of their vectors, ascending but for -1.
-        """
-        is_single = place.size == len(vectors)
-        if is_single:
-            vectors[:, self.items.shape[1]] = there(-centre, vectors)
-        is_here = out[0] >= 0
-        out_place = out[0][is_here]
-        out_column = out[1][is_here]
-        for some in blocks(place.size, tile.items.size, self._entries):
-            places = place[some]
-            first = int(places[0])
-            end = int(places[-1]) + 1
-            part = _product(vectors[first:end], tile.vectors, buffer)
-            gone = slice(*out_place.searchsorted((first, end)))
-            row = there(out_place[gone] - first, part)
-            column = there(out_column[gone], part)
-            part[row, column] = -np.inf
-            if not is_single:
-                less = there(centre[some].astype(self._kind), part)
-                of_pairs = rows_of(part, places - first)
-                part = of_pairs - less[:, None]
-            yield some, part
-
-    def _settled(
-        self,
-        user: Int,
-        own: Float,
-        tile: _Tile,
-        part: Any,
-        n_close: Int,
-        margin: float,
     ) -> Pairs:
-        """Count by scores, for each user, the close items that are above its own and level."""
-        is_many = n_close * _MANY > tile.items.size
-        few = np.flatnonzero((n_close > 0) & ~is_many)
-        xp = compat.array_namespace(part)
-        near = abs(rows_of(part, few)) <= margin
-        (places,) = xp.nonzero(xp.reshape(near, (-1,)))
-        place, column = np.divmod(in_memory(places), tile.items.size)
-        row = few[place]
-        scores = self.of_pairs(user[row], tile.items[column])
-        of_row = own[row]
-        better = np.bincount(row[scores > of_row], minlength=user.size)
-        tied = np.bincount(row[scores == of_row], minlength=user.size)
+        """Count the items of a tile that are above each pair, and those level with it.
+
+        Items that are not counted have the place of the vector of their user, ascending but for -1.
+        """
+        tile = self._tiles[number]
+        of_items = self._vectors_of(number)
+        n_items = tile.items.size
+        above = np.empty(pairs.place.size, np.int64)
+        level = np.zeros(pairs.place.size, np.int64)
+        not_counted = [(row[row >= 0], column[row >= 0]) for row, column in not_counted]
+        for places in blocks(len(vectors), n_items, self._entries):
+            products = _product(vectors[places], of_items, buffer)
+            for row, column in not_counted:
+                here = slice(*row.searchsorted((places.start, places.stop)))
+                out_row = there(row[here] - places.start, products)
+                products[out_row, there(column[here], products)] = -np.inf
+            some = slice(*pairs.place.searchsorted((places.start, places.stop)))
+            some_limits = _Limits(limits.low[some], limits.high[some])
+            row = pairs.place[some] - places.start
+            above[some], n_near = count_from_limits(products, row, *some_limits)
+            near = np.flatnonzero(n_near)
+            for some_near in blocks(near.size, n_items, self._entries):
+                few = near[some_near]
+                pair = few + some.start
+                few_limits = _Limits(limits.low[pair], limits.high[pair])
+                is_near = few_limits.are_near(rows_of(products, row[few]))
+                near_above, level[pair] = self._compared(
+                    tile, pairs.take(pair), is_near, n_near[few]
+                )
+                above[pair] += near_above
+        return above, level
+
+    def _compared(
+        self,
+        tile: _Tile,
+        pairs: _Pairs,
+        is_near: Any,
+        n_near: Int,
+    ) -> Pairs:
+        """Compare pairs with items of a tile by scores: those that are near each."""
+        above = np.zeros(n_near.size, np.int64)
+        level = np.zeros(n_near.size, np.int64)
+        n_items = tile.items.size
+        is_many = n_near * _MANY > n_items
+        few = np.flatnonzero(~is_many)
+        row, column = np.divmod(_places_of(rows_of(is_near, few)), n_items)
+        pair = few[row]
+        scores = self.of_pairs(pairs.user[pair], tile.items[column])
+        above += np.bincount(pair[scores > pairs.score[pair]], minlength=n_near.size)
+        level += np.bincount(pair[scores == pairs.score[pair]], minlength=n_near.size)
         many = np.flatnonzero(is_many)
         if many.size:
             vectors = _exact(self.items, tile.items)
             is_new = np.append(True, (vectors[1:] != vectors[:-1]).any(axis=1))  # others are equal
-            scores = self(user[many], tile.items[is_new]).take(is_new.cumsum() - 1, axis=1)
-            of_many = own[many, np.newaxis]
-            near = in_memory(abs(rows_of(part, many)) <= margin)
-            better[many] = count(near & (scores > of_many))
-            tied[many] = count(near & (scores == of_many))
-        return better, tied
+            scores = self(pairs.user[many], tile.items[is_new]).take(is_new.cumsum() - 1, axis=1)
+            of_pairs = pairs.score[many, np.newaxis]
+            of_many = in_memory(rows_of(is_near, many))
+            above[many] = count(of_many & (scores > of_pairs))
+            level[many] = count(of_many & (scores == of_pairs))
+        return above, level
 
     def _exponents(
         self,
@@ -305,11 +382,12 @@ class Products:
             return np.zeros(lengths.size, np.int64)
         return np.frexp(lengths)[1].astype(np.int64)
 
-    def _scaled(
+    def _divided(
         self,
         vectors: Any,
         exponents: Int,
     ) -> Any:
+        """Divide vectors by powers of two."""
         if self._kind == np.float64:
             return vectors
         half = exponents // 2
@@ -318,28 +396,22 @@ class Products:
             vectors = vectors * there(powers, vectors)[:, None]
         return vectors
 
-    def _with_column(
-        self,
-        vectors: Any,
-        values: Float,
-    ) -> Any:
-        """Append a column, and on a device zeros, as it multiplies eight columns at a time."""
-        width = 1
-        if self.is_there:
-            width += -(vectors.shape[1] + 1) % 8
-        columns = np.zeros((values.size, width), self._kind)
-        columns[:, 0] = values
-        xp = compat.array_namespace(vectors)
-        return xp.concat([vectors, there(columns, vectors)], axis=1)
 
-    def _margin(
-        self,
-        length: float,
-    ) -> float:
-        """Return the error of products of at most some length, rounded up to their type."""
-        kind = self._kind.type
-        margin = kind(self._relative * length + self._least)
-        return float(np.nextafter(margin, kind(np.inf)))
+def _among_themselves(
+    row: Int,
+    score: Float,
+) -> Pairs:
+    """Count for each pair those of the same row with a higher and with an equal score."""
+    if (np.diff(row) > 0).all():
+        return np.zeros(row.size, np.int64), np.zeros(row.size, np.int64)
+    return by_score(row, score)
+
+
+def _places_of(marked: Any) -> Int:
+    """Return the places of true values, row by row."""
+    xp = compat.array_namespace(marked)
+    (places,) = xp.nonzero(xp.reshape(marked, (-1,)))
+    return in_memory(places)
 
 
 def _exact(

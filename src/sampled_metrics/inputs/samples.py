@@ -8,9 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Bool, Ids, Int, select_rows
+from sampled_metrics._base.arrays import Bool, Ids, Int, by_score, select_rows
 from sampled_metrics._base.errors import InputError, ask, reading
-from sampled_metrics.inputs.counting import by_score
 from sampled_metrics.inputs.items import (
     Items,
     ask_of_common_item,

@@ -23,6 +23,7 @@ from sampled_metrics._base.arrays import (
     array_of,
     as_array,
     blocks,
+    by_score,
     in_memory,
     is_elsewhere,
     is_table,
@@ -35,7 +36,6 @@ from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
 from sampled_metrics.inputs.asked import PairScores, takes_pairs
 from sampled_metrics.inputs.counting import (
     Counts,
-    by_score,
     rank_items,
 )
 from sampled_metrics.inputs.devices import counted, rows_of

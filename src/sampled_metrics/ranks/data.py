@@ -13,7 +13,7 @@ from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_funct
 from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array, in_memory, starts
 from sampled_metrics._base.errors import InputError, ask, flag, reading, unasked
 from sampled_metrics.inputs.asked import PairScores
-from sampled_metrics.inputs.counting import BLOCK_SIZE
+from sampled_metrics.inputs.counting import BLOCK_SIZE, Early
 from sampled_metrics.inputs.products import Products
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.scores import (
@@ -185,29 +185,39 @@ def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, An
     given = taken(options, "scores", "relevant", "seen", "n_items", "min_relevance")
     require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
     cut = work.pop("cut")
-    ranks = None
+    min_relevance = given["min_relevance"]
     if cut is not None and isinstance(scores.rows, Products | PairScores):
-        counts = count_scores(scores, **given, **work, up_to=cut.up_to, n_whole=_WHOLE)
-        ranks = Ranks.of_counts(counts, given["min_relevance"])
-    if ranks is None or not (ranks.is_complete or _is_enough(ranks, cut)):
+        early = Early(
+            up_to=cut.up_to,
+            n_whole=_WHOLE,
+            may_end=lambda counts: _may_end(Ranks.of_counts(counts, min_relevance), cut),
+            is_enough=lambda counts: _is_enough(Ranks.of_counts(counts, min_relevance), cut),
+        )
+        counts = count_scores(scores, **given, **work, early=early)
+        ranks = Ranks.of_counts(counts, min_relevance)
+    else:
         ranks = Ranks.from_scores(scores, **work, **given)
     if given["seen"] is None:
         question_seen(ranks, scores.shape[1])
     return ranks
 
 
-def _is_enough(ranks: Ranks, cut: Cut) -> bool:
-    """Return whether full ranks would tell nothing more, as far as those of some users show."""
-    step = max(1, len(ranks) // _WHOLE)
-    whole = ranks.take(slice(None, None, step))  # those that `rank_items` ranks in full
+def _may_end(whole: Ranks, cut: Cut) -> bool:
+    """Return whether full ranks of all users would raise no warning, as those of some show."""
     others = np.repeat(whole.n_candidates - 1, whole.n_found)
     below = 1.0 - (whole.n_better + 0.5 * whole.n_tied) / others
-    of_found = np.repeat(ranks.n_candidates - 1, ranks.n_found)
     with unasked() as questions:
         question_ranks(whole)
-        _ask_of_equal_scores(ranks.n_tied, of_found, int(ranks.n_relevant.sum()))
     is_good = below.mean() - 5.0 * below.std() / np.sqrt(below.size) > _POOR
-    return is_good and not questions and cut.is_enough(ranks)
+    return is_good and not questions and cut.is_enough(whole)
+
+
+def _is_enough(ranks: Ranks, cut: Cut) -> bool:
+    """Return whether ranks that end at a cut-off tell all that full ones would."""
+    others = np.repeat(ranks.n_candidates - 1, ranks.n_found)
+    with unasked() as questions:
+        _ask_of_equal_scores(ranks.n_tied, others, int(ranks.n_relevant.sum()))
+    return not questions and cut.is_enough(ranks)
 
 
 def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
