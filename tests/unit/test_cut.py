@@ -324,7 +324,7 @@ def test_metrics_below_the_cut_are_refused():
     ranks = sm.rank((users, items), None, rng.integers(0, ITEMS, USERS), up_to=10)
     assert sm.evaluate(ranks, "hr@10")[0].n_users == USERS
     for metric in ("hr@11", "auc", "ap", "ndcg"):
-        with pytest.raises(sm.InputError, match="lists end at 10"):
+        with pytest.raises(sm.InputError, match=r"lists end at 10 .*up_to"):
             sm.evaluate(ranks, metric)
     with pytest.raises(sm.InputError, match="fully ranked"):
         ranks.single()
@@ -345,3 +345,28 @@ def test_functions_of_pairs_are_checked():
     ):
         with pytest.raises(sm.InputError, match=problem):
             sm.Ranks.from_function(score, held_out, n_items=5)
+
+
+def test_vectors_of_as_many_users_as_items_are_told_by_relevant_items():
+    rng = np.random.default_rng(8)
+    users, items = rng.normal(size=(2, 40, 5))
+    held_out = np.arange(40)[::-1]
+    seen = np.eye(40)[[3] * 40] * (held_out != 3)[:, None]
+    ranks = sm.Ranks.from_factors(users, items, held_out, seen=seen)
+    value = sm.evaluate(ranks, "hr@10")[0].value
+    table = {"user_id": np.arange(40), "item_id": held_out}
+    for relevant in (
+        held_out,
+        table,
+        np.eye(40)[held_out],
+        held_out[:, None].tolist(),
+    ):
+        found = sm.evaluate((users, items), "hr@10", relevant=relevant, seen=seen)
+        assert found[0].value == value
+    for pair, relevant in (
+        ((users, items), held_out % 5),  # columns of users x 5 as well
+        ((users, np.rint(items)), held_out),  # ids of lists as well
+        ((users, items), np.eye(5)[held_out % 5]),
+    ):
+        with pytest.raises(sm.InputError, match="two arrays of one kind"):
+            sm.evaluate(pair, "hr@10", relevant=relevant)

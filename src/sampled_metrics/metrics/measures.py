@@ -384,11 +384,12 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
     if k is not None:
         raise DepthError(
             f"{measure} needs ranks down to {k}; {lists}. "
-            "missing='last' (--missing last) counts items that are not in a list as not found"
+            "missing='last' (--missing last) counts items that are not in a list as not found; "
+            f"full rankings need up_to={k} or more, or none"
         )
-    remedy = "full rankings are needed"
+    remedy = "full rankings are needed, without up_to"
     if metric.cutoff == "optional" and ends.min() > 0:
-        remedy = f"use {measure.name}@{ends.min()}"
+        remedy = f"use {measure.name}@{ends.min()}, or full rankings without up_to"
     raise DepthError(f"{measure} needs the {needed}, but {lists} before that; {remedy}")
 
 

@@ -14,6 +14,7 @@ from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array, in_m
 from sampled_metrics._base.errors import InputError, ask, flag, reading, unasked
 from sampled_metrics.inputs.asked import PairScores
 from sampled_metrics.inputs.counting import BLOCK_SIZE, Early
+from sampled_metrics.inputs.items import RELEVANT, items_of_scores
 from sampled_metrics.inputs.products import Products
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.scores import (
@@ -35,6 +36,7 @@ OfUsers: TypeAlias = Any  # items by user: a table, a file, a dictionary, an arr
 Data: TypeAlias = Any  # Ranks, SampledRanks, scores, lists, tables, files
 
 _MANY = 50  # rows; their mean rank tells a random order from a poor one
+_SOME = 1000  # rows that tell whether an array holds whole numbers
 _SEVERAL = 10  # rows; fewer are alike by chance
 _LEAST = 8  # largest rank that may be an end: ranks near 1 are frequent anyway
 _ENOUGH = 12  # rows near the largest rank that make an end suspicious
@@ -172,13 +174,33 @@ def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], work: dict[st
     """Tell (ids, scores) and (scores, ids) of a retriever from vectors of users and of items."""
     arrays = as_array(data[0]), as_array(data[1])
     are_whole = [array.dtype.kind in "iu" for array in arrays]
-    if not any(are_whole) and arrays[0].shape != arrays[1].shape:
+    if not any(are_whole) and _are_vectors(arrays, options["relevant"]):
         return _ranks_of_scores(factors(*data), options, work)
     if all(are_whole) or not any(are_whole):
         raise InputError(f"found two arrays of one kind; {_PAIR}")
     ids, scores = arrays if are_whole[0] else reversed(arrays)
     given = taken(options, "lists", *options)
     return Ranks.from_top_k(ids, scores=scores, **given)
+
+
+def _are_vectors(arrays: tuple[Array, Array], relevant: OfUsers | None) -> bool:
+    """Return whether two arrays of numbers are vectors of users and of items.
+
+    If there are as many users as items, relevant items tell: they have higher numbers than lists of
+    as many places as vectors are long could have.
+    """
+    if arrays[0].shape != arrays[1].shape:
+        return True
+    n, d = arrays[0].shape
+    begins = [array[:_SOME] for array in arrays]
+    if relevant is None or any((begin == np.rint(begin)).all() for begin in begins):
+        return False
+    try:
+        with unasked():
+            items = items_of_scores(relevant, RELEVANT, (n, n), None, None, 0.0)
+    except InputError:
+        return False
+    return bool(items.item.max(initial=0) >= d)
 
 
 def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, Any]) -> Ranks:
