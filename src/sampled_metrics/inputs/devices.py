@@ -88,12 +88,12 @@ def counted(
 def count_from_limits(
     scores: Any,
     row: Int,
-    low: Floats,
-    high: Floats,
+    low: Any,
+    high: Any,
 ) -> Pairs:
     """Count for pairs of a row and two limits the scores above both, and those between them.
 
-    Rows are ascending, and each has a pair.
+    Rows are ascending, and each has a pair. Limits may be two numbers if each has one pair.
     """
     if row.size == len(scores):
         return _compared(scores, low, high)
@@ -115,12 +115,12 @@ def count_from_limits(
 
 def _compared(
     scores: Any,
-    low: Floats,
-    high: Floats,
+    low: Any,
+    high: Any,
 ) -> Pairs:
     """Count by comparison with the limits of each row."""
-    above = count(scores > there(high, scores)[:, None])
-    return above, count(scores >= there(low, scores)[:, None]) - above
+    above = count(scores > column_of(high, scores))
+    return above, count(scores >= column_of(low, scores)) - above
 
 
 def _searched(
@@ -220,6 +220,16 @@ def there(
     """Return an array on the device of some scores."""
     xp = compat.array_namespace(scores)
     return xp.asarray(np.ascontiguousarray(values), device=compat.device(scores))
+
+
+def column_of(
+    values: Any,
+    scores: Any,
+) -> Any:
+    """Return a number for each row of some scores as a column, or one number for all."""
+    if np.ndim(values) == 0:
+        return float(values)
+    return there(values, scores)[:, None]
 
 
 def rounding(vectors: Any) -> float:

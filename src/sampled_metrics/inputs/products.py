@@ -26,6 +26,7 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics.inputs.devices import (
     Pairs,
+    column_of,
     count,
     count_from_limits,
     rounding,
@@ -79,18 +80,39 @@ class _Pairs(NamedTuple):
 
 
 class _Limits(NamedTuple):
-    """Products from `low` to `high` are of items whose scores are compared with a pair's."""
+    """Products from `low` to `high` are of items whose scores are compared with a pair's.
 
-    low: Floats
-    high: Floats
+    Numbers for each pair; or one for all if the score of its pair is subtracted from each product,
+    as comparisons with one number take less than half the time.
+    """
+
+    low: Any
+    high: Any
+
+    @classmethod
+    def around(
+        cls,
+        centre: Any,
+        margin: Any,
+        kind: Any,
+    ) -> _Limits:
+        return cls(kind.type(centre - margin), kind.type(centre + margin))
+
+    def take(
+        self,
+        some: Any,
+    ) -> _Limits:
+        if np.ndim(self.low) == 0:
+            return self
+        return _Limits(self.low[some], self.high[some])
 
     def are_near(
         self,
         products: Any,
     ) -> Any:
         """Return which products of a row for each pair are between its limits."""
-        is_near = products >= there(self.low, products)[:, None]
-        return is_near & (products <= there(self.high, products)[:, None])
+        is_near = products >= column_of(self.low, products)
+        return is_near & (products <= column_of(self.high, products))
 
 
 class Products:
@@ -176,7 +198,8 @@ class Products:
         vectors = self._vectors[number]
         if vectors is None:
             tile = self._tiles[number]
-            vectors = self._divided(rows_of(self.items, tile.items), np.array([tile.exponent])).T
+            vectors = self._divided(rows_of(self.items, tile.items), np.array([tile.exponent]))
+            vectors = self._with_column(vectors, 1.0).T
             if not self.is_there:
                 vectors = np.ascontiguousarray(vectors)
             self._vectors[number] = vectors
@@ -235,6 +258,7 @@ class Products:
         exponents = self._exponents(lengths)
         lengths = np.ldexp(lengths, -exponents)
         vectors = self._divided(rows_of(self.users, rows), exponents)
+        vectors = self._with_column(vectors, 0.0)
         buffer = np.empty(0 if self.is_there else self._entries, self._kind)
         open_vectors = vectors
         place = np.arange(rows.size)  # of each row among `open_vectors`, -1 if it is settled
@@ -250,8 +274,8 @@ class Products:
         )
         for number, tile in enumerate(self._tiles):
             furthest = tile.length * open_pairs.length  # from 0, of scores of this or a later tile
-            margin = self._relative * furthest + self._least
             centre = np.ldexp(1.0, -tile.exponent) * open_pairs.centre
+            margin = self._relative * (furthest + np.abs(centre)) + self._least
             is_open = better[open_pairs.number] < open_pairs.up_to
             is_below_all = is_open & (centre < -furthest - margin)
             if is_below_all.any():
@@ -273,14 +297,16 @@ class Products:
             others_left -= tile.items.size
             for out_row, _ in not_counted:
                 others_left += np.bincount(out_row, minlength=rows.size)
+            is_subtracted = centre.size == len(open_vectors)  # where each user has one pair
+            if is_subtracted:
+                open_vectors[:, self.items.shape[1]] = there(-centre, open_vectors)
+                centre = 0.0
+                margin = margin.max()
             above, level = self._count_tile(
                 number=number,
                 vectors=open_vectors,
                 pairs=open_pairs,
-                limits=_Limits(
-                    low=(centre - margin).astype(self._kind),
-                    high=(centre + margin).astype(self._kind),
-                ),
+                limits=_Limits.around(centre, margin, self._kind),
                 not_counted=[(place[out_row], column) for out_row, column in not_counted],
                 buffer=buffer,
             )
@@ -329,15 +355,13 @@ class Products:
                 out_row = there(row[here] - places.start, products)
                 products[out_row, there(column[here], products)] = -np.inf
             some = slice(*pairs.place.searchsorted((places.start, places.stop)))
-            some_limits = _Limits(limits.low[some], limits.high[some])
             row = pairs.place[some] - places.start
-            above[some], n_near = count_from_limits(products, row, *some_limits)
+            above[some], n_near = count_from_limits(products, row, *limits.take(some))
             near = np.flatnonzero(n_near)
             for some_near in blocks(near.size, n_items, self._entries):
                 few = near[some_near]
                 pair = few + some.start
-                few_limits = _Limits(limits.low[pair], limits.high[pair])
-                is_near = few_limits.are_near(rows_of(products, row[few]))
+                is_near = limits.take(pair).are_near(rows_of(products, row[few]))
                 near_above, level[pair] = self._compared(
                     tile, pairs.take(pair), is_near, n_near[few]
                 )
@@ -395,6 +419,23 @@ class Products:
             powers = np.ldexp(1.0, -power).astype(self._kind)
             vectors = vectors * there(powers, vectors)[:, None]
         return vectors
+
+    def _with_column(
+        self,
+        vectors: Any,
+        value: float,
+    ) -> Any:
+        """Append a column, by which a number may be subtracted from a product.
+
+        On a device zeros follow, as it multiplies eight columns at a time.
+        """
+        width = 1
+        if self.is_there:
+            width += -(vectors.shape[1] + 1) % 8
+        columns = np.zeros((len(vectors), width), self._kind)
+        columns[:, 0] = value
+        xp = compat.array_namespace(vectors)
+        return xp.concat([vectors, there(columns, vectors)], axis=1)
 
 
 def _among_themselves(
