@@ -1,5 +1,8 @@
-"""Ranking on several cores, and large files: docs/measured/cores.md.
+"""Ranking beside the product and beside sampling, on several cores, and large files.
 
+    MOVIELENS_ARCHIVE=ml-1m.zip python -m benchmarks.cores
+
+It writes docs/measured/cores.md; `--exact` prints its first table and writes nothing.
 Two sides of a ratio are measured in turn, each the least processor seconds of several runs. Files
 are read in processes of their own, whose greatest resident memory is compared with that after
 imports. A join is polars' where polars is installed, else pyarrow's.
@@ -11,7 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +26,15 @@ from scipy import sparse
 
 import sampled_metrics as sm
 from benchmarks.conditions import conditions
+from benchmarks.vectors import (
+    LENGTHS,
+    SIGMA,
+    Vectors,
+    movielens,
+    product,
+    sampled_hit_rate,
+    synthetic,
+)
 from sampled_metrics._base.arrays import one_thread
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,16 +42,43 @@ PAGE = ROOT / "docs/measured/cores.md"
 USERS, ITEMS, D, SEEN = 2000, 50_000, 64, 50
 RUNS = 7
 FILE_RUNS = 5
+SYNTHETIC = ((20_000, 200_000), (2000, 1_000_000))  # users and items
 SIZES = (10**6, 10**7)  # rows of files of ranks
 LISTS, K = 500_000, 10
 JOINS = "polars" if importlib.util.find_spec("polars") else "pyarrow"
+MANY_RUNS = 3  # of what takes longer than SHORT seconds
+SHORT = 1.0
 HEADER = """\
-# Several cores, and large files
+# Exact ranks beside sampled ones, several cores, and large files
 
-`make measure PAGE=cores` writes this page. {} users, {} items, vectors of {} numbers, {} items seen
+`make measure PAGE=cores` writes this page.
+
+## Exact metrics and 100 negatives
+
+Vectors in float32, each row on one thread: processor seconds, the least of {} runs, or of {} of
+what takes longer than {:g} s, and how many times those of the bare matrix product, whose result is
+thrown away. All in turn in one process. The last column has the wall seconds on two threads as a
+share of those on one.
+
+- `100 negatives` draws 100 items for each user, scores them and the held-out item, and counts.
+- `@10` and `@100` are `sm.rank(..., up_to=10)` and 100, exact; `evaluate @10` is
+  `sm.evaluate(..., "HR@10, NDCG@10")`, which ranks 128 users in full to warn as full ranks do.
+- `all ranks` is `sm.rank` without `up_to`.
+
+Vectors of MovieLens 1M are those of ALS by implicit, and items seen in training are left out.
+Others are made up, of 64 numbers, with held-out items whose ranks are as in real data: HR@10 about
+.05, and a median of 3 % of the items. Lengths of items are lognormal (sigma {}) or equal, which is
+the worst case.
+
+| vectors | what | CPU s | of the product | two threads |
+| :-- | :-- | --: | --: | --: |
+"""
+THREADS = """
+## Several cores
+
+{} users, {} items, vectors of {} numbers, {} items seen
 by each user; processor seconds, the least of {} runs, beside a matrix product in the same type on
-one thread, whose result is thrown away. `n_jobs` does not change a count. Wall seconds depend on
-other work on the machine, so they are not here.
+one thread, whose result is thrown away. `n_jobs` does not change a count.
 
 | vectors | items | n_jobs | CPU s | of the product | ratio |
 | :-- | :-- | --: | --: | --: | --: |
@@ -66,6 +107,73 @@ def least(*sides: Callable[[], object]) -> list[float]:
     return best
 
 
+class Side:
+    """Something that is measured on one thread, and maybe on two."""
+
+    def __init__(self, name: str, work: Callable[[int], object], has_threads: bool = True) -> None:
+        self.name = name
+        self.work = work
+        self.has_threads = has_threads
+        self.cpu = self.one = self.two = np.inf
+
+    def run(self) -> None:
+        """Measure once."""
+        start, cpu = time.perf_counter(), time.process_time()
+        with one_thread():
+            self.work(1)
+        self.cpu = min(self.cpu, time.process_time() - cpu)
+        self.one = min(self.one, time.perf_counter() - start)
+        if self.has_threads:
+            start = time.perf_counter()
+            self.work(2)
+            self.two = min(self.two, time.perf_counter() - start)
+
+
+def sides_of(vectors: Vectors) -> list[Side]:
+    """Return what is measured for some vectors, the product first."""
+    pair = vectors.users, vectors.items
+    seen, held_out = vectors.seen, vectors.held_out
+
+    def rank(up_to: int | None, n_jobs: int) -> None:
+        sm.rank(pair, seen, held_out, up_to=up_to, n_jobs=n_jobs)
+
+    def evaluate(n_jobs: int) -> None:
+        sm.evaluate(pair, "HR@10, NDCG@10", relevant=held_out, seen=seen, n_jobs=n_jobs)
+
+    return [
+        Side("product", lambda _: product(vectors), has_threads=False),
+        Side("100 negatives, drawn and scored", lambda _: sampled_hit_rate(vectors), False),
+        Side("exact @10", partial(rank, 10)),
+        Side("exact @100", partial(rank, 100)),
+        Side("evaluate @10", evaluate),
+        Side("all ranks", partial(rank, None)),
+    ]
+
+
+def exact_rows() -> list[str]:
+    """Measure exact ranks beside the product and beside sampling."""
+    cases: dict[str, Callable[[], Vectors]] = {
+        f"MovieLens 1M, ALS {d}": partial(movielens, d) for d in (64, 128)
+    }
+    for n_users, n_items in SYNTHETIC:
+        for lengths in LENGTHS:
+            name = f"{n_users:,} x {n_items:,}, {lengths} lengths"
+            cases[name] = partial(synthetic, n_users, n_items, lengths)
+    rows = []
+    for name, make in cases.items():
+        sides = sides_of(make())
+        for run in range(RUNS):
+            for side in sides:
+                if run < MANY_RUNS or side.cpu < SHORT:
+                    side.run()
+        for side in sides:
+            ratio = f"{side.cpu / sides[0].cpu:.3f}"
+            threads = f"{side.two / side.one:.2f}" if side.has_threads else ""
+            rows.append(f"| {name} | {side.name} | {side.cpu:.3f} | {ratio} | {threads} |")
+            print(rows[-1], flush=True)
+    return rows
+
+
 def product_rows() -> list[str]:
     """Measure ranking by vectors beside their product."""
     rng = np.random.default_rng(0)
@@ -85,7 +193,7 @@ def product_rows() -> list[str]:
         for what, some in (("random", items), ("half equal", half), ("all equal", equal)):
             right = some.astype(kind)
 
-            def product(left: np.ndarray = left, right: np.ndarray = right) -> None:
+            def multiply(left: np.ndarray = left, right: np.ndarray = right) -> None:
                 with one_thread():
                     for first in range(0, USERS, 128):
                         left[first : first + 128] @ right.T
@@ -93,7 +201,7 @@ def product_rows() -> list[str]:
             def ranked(n_jobs: int, left: np.ndarray = left, right: np.ndarray = right) -> None:
                 sm.rank((left, right), marked, held_out, n_jobs=n_jobs)
 
-            seconds = least(product, lambda: ranked(1), lambda: ranked(2))
+            seconds = least(multiply, lambda: ranked(1), lambda: ranked(2))
             for n_jobs in (1, 2):
                 row = [kind, what, n_jobs, f"{seconds[n_jobs]:.2f}", f"{seconds[0]:.2f}"]
                 rows.append(f"| {' | '.join(map(str, row))} | {seconds[n_jobs] / seconds[0]:.2f} |")
@@ -205,7 +313,11 @@ def main() -> None:
     if len(sys.argv) == 3:
         measure(*sys.argv[1:])
         return
-    text = HEADER.format(f"{USERS:,}", f"{ITEMS:,}", D, SEEN, RUNS)
+    warnings.simplefilter("ignore", sm.InputWarning)  # about seen items
+    text = HEADER.format(RUNS, MANY_RUNS, SHORT, SIGMA) + "\n".join(exact_rows()) + "\n"
+    if sys.argv[1:] == ["--exact"]:
+        return
+    text += THREADS.format(f"{USERS:,}", f"{ITEMS:,}", D, SEEN, RUNS)
     text += "\n".join(product_rows()) + "\n" + FILES.format(K, f"{LISTS:,}", JOINS)
     with tempfile.TemporaryDirectory() as folder:
         text += "\n".join(file_rows(Path(folder))) + "\n"

@@ -60,7 +60,13 @@ LEDGER = (
 COMMAND = ("sampled_metrics.__main__",)
 PAGES = {
     "speed": Page("docs/measured/speed.md", 2, (("benchmarks.speed",),), COMMAND),
-    "cores": Page("docs/measured/cores.md", None, (("benchmarks.cores",),)),
+    "cores": Page(
+        "docs/measured/cores.md",
+        10,
+        (("benchmarks.cores",),),
+        needs_archive=True,
+    ),
+    "million": Page("docs/measured/million.md", 5, (("benchmarks.million",),)),
     "peers": Page("results/reference/peers.md", None, (("benchmarks.peers",),)),
     "coverage": Page("results/reference/coverage.md", 22, (COVERAGE,)),
     "outside": Page(

@@ -370,3 +370,12 @@ def test_vectors_of_as_many_users_as_items_are_told_by_relevant_items():
     ):
         with pytest.raises(sm.InputError, match="two arrays of one kind"):
             sm.evaluate(pair, "hr@10", relevant=relevant)
+
+
+def test_vectors_need_no_correction_and_no_plan():
+    rng = np.random.default_rng(9)
+    vectors = rng.normal(size=(30, 4)), rng.normal(size=(50, 4))
+    with pytest.raises(sm.InputError, match=r"vectors .*`evaluate`"):
+        sm.correct(vectors, "hr@10")
+    with pytest.raises(sm.InputError, match=r"a: found vectors .*`compare`"):
+        sm.plan(vectors, vectors, "hr@10")

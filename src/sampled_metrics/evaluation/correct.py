@@ -178,6 +178,8 @@ def correct(
     compare : Orders of several recommenders.
     reported : The same from printed numbers.
     plan : How many negatives decide.
+    evaluate : Exact metrics; by vectors of users and items, at a cut-off, for the cost of 100
+        negatives.
 
     References
     ----------

@@ -29,7 +29,7 @@ from sampled_metrics.intervals.population import Population, power_law_with
 from sampled_metrics.intervals.shapes import assumed
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.ranks.data import Data, as_ranks
+from sampled_metrics.ranks.data import Data, as_ranks, refuse_vectors
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _SMALLEST = 0.001  # probability below which its size says nothing
@@ -121,7 +121,8 @@ def plan(
 
     See Also
     --------
-    compare : Decide between recommenders.
+    compare : Decide between recommenders; by vectors of users and items exactly, at a cut-off, for
+        the cost of 100 negatives.
     evaluate_on_budget : Fewer scores than a full ranking.
 
     References
@@ -180,6 +181,7 @@ def _ranked_pair(
     rankings = {}
     for name, data in (("a", a), ("b", b)):
         with reading(str(data) if isinstance(data, str | Path) else name):
+            refuse_vectors(data, "`compare` takes them, with relevant")
             rankings[name] = as_ranks(data, n_items=n_items).single()
     paired = paired_users(rankings)
     both = list(paired.evaluations.values())

@@ -28,7 +28,8 @@ UNDECIDED = "undecided"
 # The same credit down to the cut-off.
 FLAT = ("f", "hit", "precision", "recall", "recall-capped", "recall-micro")
 INSTEAD = (
-    "To know more, rank fully where scores are cheap (`evaluate`); where each is expensive, "
+    "To know more, rank fully where scores are cheap (`evaluate`): by vectors of users and items "
+    "exact metrics at a cut-off cost about what 100 negatives do. Where each score is expensive, "
     f"`evaluate_on_budget` estimates exact metrics from about {BUDGET:g} scores per user."
 )
 

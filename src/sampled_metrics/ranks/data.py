@@ -242,6 +242,18 @@ def _is_enough(ranks: Ranks, cut: Cut) -> bool:
     return not questions and cut.is_enough(ranks)
 
 
+def refuse_vectors(data: Data, remedy: str) -> None:
+    """Raise InputError for vectors of users and of items, by which no negatives are needed."""
+    if not isinstance(data, tuple) or [np.ndim(part) for part in data] != [2, 2]:
+        return
+    users, items = (as_array(part) for part in data)
+    if users.shape[1] == items.shape[1] and {users.dtype.kind, items.dtype.kind} == {"f"}:
+        raise InputError(
+            "found vectors of users and of items: exact metrics at a cut-off cost about what 100 "
+            f"negatives do; {remedy}"
+        )
+
+
 def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
     """Return options by name; others that are given raise InputError."""
     for name, value in options.items():
@@ -308,6 +320,7 @@ def _sampled_of(
         for name in ("n_items", "n_negatives", "sampling"):
             require_same(name, drawn[name], name, getattr(data, name))
         return data
+    refuse_vectors(data, "`evaluate` takes them")
     table = table_of(data, "sampled ranks")
     if table is None:
         data = opened(data, "sampled ranks")
