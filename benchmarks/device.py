@@ -21,6 +21,7 @@ from sampled_metrics.inputs import counting, devices, products, scores
 BATCH = 512
 RUNS = 3
 KINDS = ("float32", "bfloat16", "float16")
+UP_TO = 10
 CHECKED = 200  # users whose counts are compared
 SMALL = (300, 5000)  # users and items of other libraries
 
@@ -128,10 +129,15 @@ class Vectors:
             counter.update(bring(self.users[rows] @ self.items.T), self.held_out[rows])
         self.made[name] = counter.ranks()
 
-    def ranked(self, name: str, bring: Callable[[torch.Tensor], object]) -> None:
-        """Rank by the vectors."""
+    def ranked(
+        self,
+        name: str,
+        bring: Callable[[torch.Tensor], object],
+        up_to: int | None = None,
+    ) -> None:
+        """Rank by the vectors: tiles of items grow, and users leave as soon as they are settled."""
         vectors = bring(self.users), bring(self.items)
-        self.made[name] = sm.rank(vectors, None, self.held_out.cpu().numpy())
+        self.made[name] = sm.rank(vectors, None, self.held_out.cpu().numpy(), up_to=up_to)
 
     def measure(self) -> None:
         """Print a row for each way."""
@@ -140,6 +146,7 @@ class Vectors:
         run("product, > and == of torch", self.plain)
         run("product, counted on the device", lambda: self.counted("there", lambda s: s, n))
         run("vectors on the device", lambda: self.ranked("vectors", lambda v: v))
+        run("vectors on the device, @10", lambda: self.ranked("cut", lambda v: v, UP_TO))
         run(
             f"product, .cpu(), counted, {self.few} users",
             lambda: self.counted("cpu", lambda s: s.float().cpu(), self.few),
@@ -162,6 +169,11 @@ class Vectors:
             error += 2.0 * eps
         compare("product in its own type, counted", self.made["there"], expected, error)
         same_counts("vectors on the device and in main memory", self.made, "vectors", "host")
+        of_all, cut = self.made["vectors"], self.made["cut"]
+        is_found = of_all.n_better < UP_TO
+        same = np.array_equal(cut.n_found, is_found)
+        same &= np.array_equal(cut.n_better, of_all.n_better[is_found])
+        print(f"  vectors on the device, @{UP_TO} and in full: same counts: {same}", flush=True)
         same_counts("product counted on the device and after .cpu()", self.made, "there", "cpu")
 
 

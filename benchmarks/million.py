@@ -28,6 +28,7 @@ SIGMA = 0.7  # of lognormal lengths
 SOME = 400  # items among which most held-out ones have a place that is log-uniform
 LONGEST = 20_000  # items among which hits are, where lengths differ
 HITS = 18  # one user in so many
+PULL = np.float32(6.5)  # makes an item one of the first ten of a million for most users
 PRODUCT_USERS = 1024  # whose bare product is measured, for that of all
 METRICS = "HR@10, NDCG@10"
 HEADER = """\
@@ -53,10 +54,8 @@ def vectors_of(n_users: int, n_items: int, lengths: str) -> Vectors:
     rng = np.random.default_rng(0)
     items = rng.normal(size=(n_items, D)).astype(np.float32)
     items /= np.linalg.norm(items, axis=1)[:, None]
-    longest = np.arange(n_items)
     if lengths == "lognormal":
         items *= np.exp(rng.normal(0.0, SIGMA, n_items)).astype(np.float32)[:, None]
-        longest = np.argsort(-np.linalg.norm(items, axis=1))[:LONGEST]
     users = rng.normal(size=(n_users, D)).astype(np.float32)
     some = rng.choice(n_items, SOME, replace=False)
     held_out = np.empty(n_users, np.int64)
@@ -66,6 +65,11 @@ def vectors_of(n_users: int, n_items: int, lengths: str) -> Vectors:
         order = np.argsort(-scores, axis=1)
         held_out[first : first + 5000] = some[order[np.arange(len(scores)), place]]
     hits = rng.choice(n_users, n_users // HITS, replace=False)
+    if lengths == "equal":  # vectors of users in the direction of the item
+        held_out[hits] = rng.integers(0, n_items, hits.size)
+        users[hits] += PULL * items[held_out[hits]]
+        return Vectors(users, items, held_out)
+    longest = np.argsort(-np.linalg.norm(items, axis=1))[:LONGEST]
     for first in range(0, hits.size, 200):
         of_hits = hits[first : first + 200]
         scores = users[of_hits] @ items[longest].T

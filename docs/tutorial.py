@@ -96,7 +96,10 @@ budget.compare()
 # %% [markdown]
 # **You now know** the exact order, from a thirtieth of the scores: it
 # is the other way round. If a model scores all items at once, rank
-# fully:
+# fully. If it has vectors of users and items, give these, as in
+# `sm.evaluate((users, items), "HR@10", relevant=held_out)`: exact
+# metrics at a cut-off then [cost what 100 negatives
+# cost](scale.md#exact-for-what-a-sample-costs).
 
 # %%
 sm.compare(ranked, "HR@10").plot()

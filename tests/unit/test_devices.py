@@ -63,6 +63,7 @@ def _elsewhere(request, monkeypatch):
 
 @pytest.fixture
 def _small_tiles(monkeypatch):
+    monkeypatch.setattr("sampled_metrics.inputs.products.FIRST_TILE", 4)
     monkeypatch.setattr("sampled_metrics.inputs.products.TILE_ELSEWHERE", 37)
     monkeypatch.setattr("sampled_metrics.inputs.counting.USERS_AT_A_TIME", 20)
 
@@ -177,12 +178,49 @@ def test_vectors_are_multiplied_there(monkeypatch, kind, several, precision):
     expected = sm.rank(np.einsum("uf,if->ui", *exact), SEEN, relevant)
     users.requires_grad_()
     multiplied = []
-    real = products.count
+    real = products.count_from_limits
     monkeypatch.setattr(
-        products, "count", lambda marked: multiplied.append(marked) or real(marked)
+        products,
+        "count_from_limits",
+        lambda scores, *more: multiplied.append(scores) or real(scores, *more),
     )
     assert counts(sm.rank((users, items), SEEN, relevant)) == counts(expected)
-    assert isinstance(multiplied[0], torch.Tensor)
+    assert all(isinstance(each, torch.Tensor) for each in multiplied)
+    assert {min(each.shape[1], 37) for each in multiplied} <= {
+        4,
+        8,
+        16,
+        32,
+        37,
+        ITEMS % 37,
+    }
+
+
+@pytest.mark.usefixtures("_elsewhere", "_small_tiles")
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_vectors_on_a_device_are_cut_as_those_of_numpy(monkeypatch, library, several):
+    """Users leave as soon as they are settled, and only vectors of close pairs are copied."""
+    rng = np.random.default_rng(3)
+    users = rng.normal(size=(USERS, 9)).astype(np.float32)
+    items = rng.normal(size=(ITEMS, 9)).astype(np.float32)
+    items *= rng.lognormal(0.0, 1.0, (ITEMS, 1)).astype(np.float32)
+    relevant = SEVERAL if several else HELD_OUT
+    expected = sm.rank((users, items), SEEN, relevant, up_to=3)
+    vectors = LIBRARIES[library](users), LIBRARIES[library](items)
+    n_multiplied = []
+    real = products.count_from_limits
+    monkeypatch.setattr(
+        products,
+        "count_from_limits",
+        lambda scores, *more: (
+            n_multiplied.append(scores.shape[0]) or real(scores, *more)
+        ),
+    )
+    found = sm.rank(vectors, SEEN, relevant, up_to=3)
+    assert counts(found) == counts(expected)
+    assert np.array_equal(found.n_found, expected.n_found)
+    assert min(n_multiplied) < max(n_multiplied)
 
 
 @pytest.mark.usefixtures("_elsewhere")
