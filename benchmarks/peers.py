@@ -2,11 +2,12 @@
 
     python -m benchmarks.peers
 
-6,040 users, 3,706 items, 16 dimensions, as many events as MovieLens 1M. Each package is installed
-in an environment of its own, and runs on one thread but in a row of ours that says so; seconds are
-of all threads together. What starts from lists of the top 10 includes making them by numpy. A row
-is the least of up to five runs and how many times ours it is. Metrics that differ from ours end the
-run. The tables are written to results/reference/peers.md.
+6,040 users, 3,706 items, 16 dimensions, as many events as MovieLens 1M; and 10,000 users, 100,000
+items, 64 dimensions, in float32. Each package is installed in an environment of its own, and runs
+on one thread but in a row of ours that says so; seconds are of all threads together. What starts
+from lists of the top 10 includes making them by numpy. A row is the least of up to five runs and
+how many times ours it is. Metrics that differ from ours end the run. The tables are written to
+results/reference/peers.md.
 """
 
 import json
@@ -35,13 +36,23 @@ REQUIREMENTS = {
     "pytrec_eval": ("pytrec-eval-terrier",),
     "rectools": ("--requirement", str(ROOT / "benchmarks/archive/exports/rectools.txt")),
     "recbole": ("--requirement", str(ROOT / "tests/recbole/requirements.txt")),
+    "torch": ("torch", "scipy"),
+    "faiss": ("faiss-cpu", "scipy"),
 }
+VECTORS = 10_000, 100_000  # users and items of the tables of vectors, of 64 numbers
 RUNS = 5
 ENOUGH = 10.0  # seconds, after which no run is started
 LABELS = {
     "ours": "sampled-metrics",
     "float32": "sampled-metrics, float32, all cores",
     "loop": "a loop over users",
+    "at_10": "sampled-metrics, @10",
+    "in_full": "sampled-metrics, in full",
+    "product": "matrix product of numpy alone",
+    "by_torch": "torch, matmul and topk",
+    "by_faiss": "faiss, IndexFlatIP",
+    "by_implicit": "implicit, ranking_metrics_at_k",
+    "by_rectools": "RecTools, ImplicitRanker",
 }
 PAGE_HEAD = """\
 # Time of evaluations by this package and by others
@@ -62,6 +73,12 @@ HEADS = {
 | :-- | :-- | --: | --: |
 """,
 }
+HEAD_OF_VECTORS = """\
+## Exact metrics of {:,} users and {:,} items, {} lengths
+
+| package | metrics | CPU s | times ours |
+| :-- | :-- | --: | --: |
+"""
 Metrics = dict[str, float]
 Data = dict[str, np.ndarray]
 
@@ -350,14 +367,116 @@ def sampled_recbole(data: Data) -> Callable[[], Metrics]:
     return evaluate
 
 
+def at_10(data: Data) -> Callable[[], Metrics]:
+    return lambda: evaluated(data, "hr@10, ndcg@10")
+
+
+def in_full(data: Data) -> Callable[[], Metrics]:
+    return lambda: evaluated(data, "hr@10, ndcg@10, auc")
+
+
+def evaluated(data: Data, names: str) -> Metrics:
+    """Evaluate vectors by this package."""
+    import sampled_metrics as sm
+
+    pair = data["users"], data["items"]
+    found = sm.evaluate(pair, names, relevant=data["held_out"], n_jobs=1)
+    return {each.metric: each.value for each in found if each.metric != "auc"}
+
+
+def product(data: Data) -> Callable[[], Metrics]:
+    """Multiply, and nothing else."""
+    out = np.empty((1024, 8192), data["users"].dtype)
+
+    def evaluate() -> Metrics:
+        users, items = data["users"], data["items"]
+        for first in range(0, len(users), 1024):
+            some = users[first : first + 1024]
+            for begin in range(0, len(items), 8192):
+                of_items = items[begin : begin + 8192].T
+                np.matmul(some, of_items, out=out[: len(some), : of_items.shape[1]])
+        return {}
+
+    return evaluate
+
+
+def of_top(top: np.ndarray, held_out: np.ndarray) -> Metrics:
+    """Return the metrics of the best K items of each user."""
+    is_hit = top == held_out[:, None]
+    gains = 1.0 / np.log2(np.arange(2, K + 2))
+    return {
+        "hr@10": float(is_hit.any(axis=1).mean()),
+        "ndcg@10": float((is_hit * gains).sum(axis=1).mean()),
+    }
+
+
+def by_torch(data: Data) -> Callable[[], Metrics]:
+    import torch
+
+    users, items = torch.from_numpy(data["users"]), torch.from_numpy(data["items"])
+
+    def evaluate() -> Metrics:
+        top = [(some @ items.T).topk(K, dim=1).indices for some in users.split(256)]
+        return of_top(torch.cat(top).numpy(), data["held_out"])
+
+    return evaluate
+
+
+def by_faiss(data: Data) -> Callable[[], Metrics]:
+    import faiss
+
+    def evaluate() -> Metrics:
+        index = faiss.IndexFlatIP(data["items"].shape[1])
+        index.add(data["items"])
+        return of_top(index.search(data["users"], K)[1], data["held_out"])
+
+    return evaluate
+
+
+def by_implicit(data: Data) -> Callable[[], Metrics]:
+    from implicit.cpu.als import AlternatingLeastSquares
+    from implicit.evaluation import ranking_metrics_at_k
+    from scipy.sparse import csr_matrix
+
+    model = AlternatingLeastSquares(num_threads=1)
+    model.user_factors, model.item_factors = data["users"], data["items"]
+    shape = len(data["users"]), len(data["items"])
+    ones = np.ones(shape[0], dtype=np.float32)
+    test = csr_matrix((ones, (np.arange(shape[0]), data["held_out"])), shape)
+    seen = csr_matrix(shape, dtype=np.float32)
+
+    def evaluate() -> Metrics:
+        found = ranking_metrics_at_k(model, seen, test, K=K, show_progress=False, num_threads=1)
+        return {"hr@10": float(found["precision"]), "ndcg@10": float(found["ndcg"])}
+
+    return evaluate
+
+
+def by_rectools(data: Data) -> Callable[[], Metrics]:
+    from rectools.models.rank import Distance, ImplicitRanker
+
+    ranker = ImplicitRanker(Distance.DOT, data["users"], data["items"], num_threads=1)
+
+    def evaluate() -> Metrics:
+        _, items, _ = ranker.rank(np.arange(len(data["users"])), k=K)
+        return of_top(np.reshape(items, (-1, K)), data["held_out"])
+
+    return evaluate
+
+
+OF_VECTORS = {
+    each.__name__: each
+    for each in (at_10, in_full, product, by_faiss, by_implicit, by_rectools, by_torch)
+}
 SAMPLED = {"ours": sampled_ours, "loop": sampled_loop, "recbole": sampled_recbole}
 # RecBole gives a user two equal negatives now and then, and hits are random.
-TOLERANCES = {"exact": 1e-4, "sampled": 0.015}
+# Products in float32 order close items otherwise.
+TOLERANCES = {"exact": 1e-4, "sampled": 0.015, "vectors": 5e-4}
 
 
 def measure(kind: str, package: str, file: str) -> None:
     """Print the least seconds and the metrics of one package, in the interpreter that has it."""
-    functions = {"exact": PACKAGES, "sampled": SAMPLED}[kind]
+    functions = {"exact": PACKAGES, "sampled": SAMPLED, "vectors": OF_VECTORS}[kind]
     with np.load(file) as arrays:
         evaluate = functions[package](dict(arrays))
     metrics = evaluate()  # what is compiled or imported on first use is not timed
@@ -387,11 +506,12 @@ def measured(kind: str, package: str, python: str, file: Path) -> dict[str, Any]
 
 
 def rows_of(kind: str, pythons: dict[str, str], file: Path) -> list[str]:
-    """Return the rows of one table; metrics that differ from ours end the run."""
+    """Return the rows of one table, ours first; metrics that differ from ours end the run."""
     rows = []
-    ours = measured(kind, "ours", pythons["ours"], file)
+    first = next(iter(pythons))
+    ours = measured(kind, first, pythons[first], file)
     for package, python in pythons.items():
-        found = ours if package == "ours" else measured(kind, package, python, file)
+        found = ours if package == first else measured(kind, package, python, file)
         for name, value in found["metrics"].items():
             expected = ours["metrics"][name]
             if abs(value - expected) > TOLERANCES[kind]:
@@ -405,8 +525,11 @@ def rows_of(kind: str, pythons: dict[str, str], file: Path) -> list[str]:
 
 
 def main() -> None:
-    """Write both tables."""
-    pythons = {name: python_with(name, *words) for name, words in REQUIREMENTS.items()}
+    """Write the tables."""
+    from benchmarks.vectors import LENGTHS, synthetic  # needs what other interpreters lack
+
+    every = {name: python_with(name, *words) for name, words in REQUIREMENTS.items()}
+    pythons = {name: every[name] for name in every if name in PACKAGES}
     exact = dict.fromkeys(("ours", "float32", "implicit"), sys.executable) | pythons
     sampled = {"ours": sys.executable, "loop": sys.executable, "recbole": pythons["recbole"]}
     parts = [PAGE_HEAD, conditions()]
@@ -415,6 +538,13 @@ def main() -> None:
         np.savez(file, **made())
         for kind, pythons in (("exact", exact), ("sampled", sampled)):
             parts.append(HEADS[kind] + "\n".join(rows_of(kind, pythons, file)) + "\n")
+        here = dict.fromkeys(("at_10", "in_full", "product", "by_implicit"), sys.executable)
+        of_vectors = here | {f"by_{name}": every[name] for name in ("faiss", "rectools", "torch")}
+        for lengths in LENGTHS:
+            users, items, held_out, _ = synthetic(*VECTORS, lengths)
+            np.savez(file, users=users, items=items, held_out=held_out)
+            head = HEAD_OF_VECTORS.format(*VECTORS, lengths)
+            parts.append(head + "\n".join(rows_of("vectors", of_vectors, file)) + "\n")
     page = "\n".join(parts)
     PAGE.write_text(page)
     print(page)
