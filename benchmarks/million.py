@@ -18,7 +18,8 @@ import numpy as np
 import sampled_metrics as sm
 from benchmarks.conditions import conditions
 from benchmarks.cores import memory
-from benchmarks.vectors import LENGTHS, Vectors
+from benchmarks.vectors import LENGTHS, Vectors, sampled_hit_rate
+from sampled_metrics._base.arrays import one_thread
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/measured/million.md"
@@ -30,6 +31,7 @@ LONGEST = 20_000  # items among which hits are, where lengths differ
 HITS = 18  # one user in so many
 PULL = np.float32(6.5)  # makes an item one of the first ten of a million for most users
 PRODUCT_USERS = 1024  # whose bare product is measured, for that of all
+SAMPLED_USERS = 50_000
 METRICS = "HR@10, NDCG@10"
 HEADER = """\
 # A million users by a million items
@@ -37,9 +39,10 @@ HEADER = """\
 `make measure PAGE=million` writes this page. Vectors of {} numbers in float32. One user in {} has a
 held-out item among the first ten; the others have one whose place among {} random items is
 log-uniform. `sm.evaluate((users, items), "{}", relevant=held_out)` on all cores, exact. The product
-is that of {} users on all cores, times all users.
+is that of {} users on all cores, times all users. Negatives, 100 of each user, are drawn and
+scored for {} users on one thread, times all users.
 
-| items' lengths | users | items | HR@10 | NDCG@10 | wall s | CPU s | MiB | product, wall s |
+| lengths | users x items | HR@10 | NDCG@10 | wall s | CPU s | MiB | product s | negatives, CPU s |
 | :-- | --: | --: | --: | --: | --: | --: | --: | --: |
 """
 CONDITIONS = """
@@ -81,11 +84,17 @@ def vectors_of(n_users: int, n_items: int, lengths: str) -> Vectors:
 
 def measure(n_users: int, n_items: int, lengths: str) -> str:
     """Return the row of one case."""
-    users, items, held_out, _ = vectors_of(n_users, n_items, lengths)
+    vectors = vectors_of(n_users, n_items, lengths)
+    users, items, held_out, _ = vectors
     start = time.perf_counter()
     for first in range(0, n_items, 65_536):
         users[:PRODUCT_USERS] @ items[first : first + 65_536].T
     product = (time.perf_counter() - start) * n_users / min(n_users, PRODUCT_USERS)
+    some = slice(SAMPLED_USERS)
+    cpu = time.process_time()
+    with one_thread():
+        sampled_hit_rate(Vectors(users[some], items, held_out[some]))
+    sampled = (time.process_time() - cpu) * n_users / min(n_users, SAMPLED_USERS)
     warnings.simplefilter("ignore", sm.InputWarning)  # about seen items
     Path("/proc/self/clear_refs").write_text("5")
     before = memory("VmRSS")
@@ -93,8 +102,10 @@ def measure(n_users: int, n_items: int, lengths: str) -> str:
     hit_rate, ndcg = sm.evaluate((users, items), METRICS, relevant=held_out)
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu
     above = memory("VmHWM") - before
-    cells = (lengths, f"{n_users:,}", f"{n_items:,}", f"{hit_rate.value:.5f}", f"{ndcg.value:.5f}")
-    return f"| {' | '.join(cells)} | {wall:.1f} | {cpu:.1f} | {above:.0f} | {product:,.0f} |"
+    size = f"{n_users:,} x {n_items:,}"
+    cells = (lengths, size, f"{hit_rate.value:.5f}", f"{ndcg.value:.5f}")
+    seconds = f"{wall:.1f} | {cpu:.1f} | {above:.0f} | {product:,.0f} | {sampled:.1f}"
+    return f"| {' | '.join(cells)} | {seconds} |"
 
 
 def main() -> None:
@@ -115,7 +126,7 @@ def main() -> None:
         rows.append(done.stdout.strip())
         print(rows[-1], flush=True)
     if len(sys.argv) == 1:
-        text = HEADER.format(D, HITS, SOME, METRICS, f"{PRODUCT_USERS:,}")
+        text = HEADER.format(D, HITS, SOME, METRICS, f"{PRODUCT_USERS:,}", f"{SAMPLED_USERS:,}")
         text += "\n".join(rows) + "\n" + CONDITIONS
         PAGE.write_text(f"{text}\n{conditions()}")
 
