@@ -35,7 +35,7 @@ class Exact:
     """Exact metrics at each of `topk`: their interval or range, and a value to quote.
 
     Keys are such as `exact_recall@10_low`, `exact_recall@10` and `exact_recall@10_high`. The second
-    is the value of full rankings, or the number to quote, nan if the range is too wide.
+    is the value of full rankings, or the number to quote, nan if its interval is too wide.
     """
 
     metric_type = EvaluatorType.RANKING

@@ -389,7 +389,7 @@ def test_command_prints_text_csv_and_json(tmp_path):
     ]
     sound = CliRunner().invoke(app, command)
     assert sound.exit_code == 0
-    assert sound.stdout.splitlines()[0].endswith("likely,flags,measured,standing")
+    assert sound.stdout.splitlines()[0].endswith("flags,measured,standing")
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])

@@ -1,4 +1,4 @@
-"""One number beside a range: the estimator `likely`, the tilt of printed means, ends in order."""
+"""One number beside a range: `likely` of sampled ranks and of printed means, ends in order."""
 
 import math
 import tracemalloc
@@ -16,11 +16,11 @@ from sampled_metrics.estimators import (
     estimator_matrix,
     likely_log_errors,
     parse_estimator,
-    registry,
+    smooth,
 )
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics import parse_measure
-from sampled_metrics.printed import tilt
+from sampled_metrics.printed.likely import likely as printed_likely
 from sampled_metrics.printed.statement import About, state
 from sampled_metrics.sampling.probability import sampled_rank_distribution
 
@@ -62,6 +62,23 @@ def likely(counts, names, n, sampling=WITHOUT):
     return vectors[:, 0]
 
 
+def roughness(g):
+    """Twice the integral of (g' + 0.3)^2 + g''^2 over the log of the rank, as sums."""
+    x = [math.log(r) for r in range(1, len(g) + 1)]
+    steps = [after - before for before, after in pairwise(x)]
+    slopes = [
+        (after - before) / step
+        for (before, after), step in zip(pairwise(g), steps, strict=True)
+    ]
+    penalty = sum(
+        (slope + 0.3) ** 2 * step for slope, step in zip(slopes, steps, strict=True)
+    )
+    for r in range(len(g) - 2):
+        between = (steps[r] + steps[r + 1]) / 2
+        penalty += ((slopes[r + 1] - slopes[r]) / between) ** 2 * between
+    return 2 * penalty
+
+
 @pytest.mark.parametrize(
     "counts", [[3, 1, 0, 2, 1], [90, 40, 20, 9, 7], [1600, 0, 0, 0, 0]]
 )
@@ -69,24 +86,14 @@ def test_smooth_density_that_another_program_finds(counts):
     """Of 12 candidates each rank is a cell; of the penalised likelihood all sums are loops."""
     n, m, users = 12, len(counts) - 1, sum(counts)
     given = np.array(chances(n, m))
-    x = [math.log(r) for r in range(1, n + 1)]
 
     def lost(g):
         p = np.exp(g - np.max(g))
         q = p / p.sum() @ given
-        slopes = [(g[r + 1] - g[r]) / (x[r + 1] - x[r]) for r in range(n - 1)]
-        penalty = sum(
-            (s + 0.3) ** 2 * (x[r + 1] - x[r]) for r, s in enumerate(slopes)
-        )
-        for r in range(n - 2):
-            penalty += (slopes[r + 1] - slopes[r]) ** 2 / ((x[r + 2] - x[r]) / 2)
-        return (
-            2 * penalty
-            - np.array(counts) @ np.log(np.maximum(q, 1e-300))
-            + (g[0]) ** 2 / 2
-        )
+        fit = np.array(counts) @ np.log(np.maximum(q, 1e-300))
+        return roughness(g) - fit + g[0] ** 2 / 2
 
-    start = -0.3 * np.array(x)
+    start = -0.3 * np.log(np.arange(1, n + 1))
     for method in ("BFGS", "Nelder-Mead", "BFGS"):
         start = minimize(lost, start, method=method, tol=1e-12).x
     g = start
@@ -121,10 +128,10 @@ def test_cells_stand_for_all_ranks(sampling, monkeypatch):
     counts = np.round(600 / (1 + np.arange(31.0)))
     about = (counts, ["recall@10", "ap"], 3000, sampling)
     values = likely(*about) @ counts / counts.sum()
-    monkeypatch.setattr(registry, "_CELLS", 400)
-    registry._rank_cells.cache_clear()
+    monkeypatch.setattr(smooth, "CELLS", 400)
+    smooth.rank_cells.cache_clear()
     finer = likely(*about) @ counts / counts.sum()
-    registry._rank_cells.cache_clear()
+    smooth.rank_cells.cache_clear()
     assert values == pytest.approx(finer, rel=2e-3)
 
 
@@ -163,32 +170,40 @@ def test_ends_are_in_order_at_any_confidence(n, ranks, confidence):
     assert all(less <= more + 1e-9 for less, more in pairwise(widths)) or n == 2
 
 
-def test_tilt_is_the_mixture_of_greatest_entropy():
-    """Entropy less D/2 times the squared errors of the numbers, maximised over all weights."""
-    n, m, users = 12, 4, 50
+@pytest.mark.parametrize("users", [50, None])
+def test_printed_means_have_the_density_that_another_program_finds(users):
+    """Of 12 candidates each rank is a cell; sums are loops, the covariance is that of the density.
+
+    The error of what is said about an evaluation is that of 3,000 users.
+    """
+    n, m = 12, 4
     printed = {"HR@1": "0.60", "HR@2": "0.78"}
-    uniform = np.array([mean(chances(n, m)[:k]) for k in range(1, n + 1)])
-    expected = np.column_stack([uniform[:, 0], uniform[:, :2].sum(axis=1)])
+    of_ranks = chances(n, m)
+    expected = [(row[0], row[0] + row[1]) for row in of_ranks]
     values = np.array([0.60, 0.78])
+    variance = 1 / 3000 + (1 / users if users else 0)
 
-    def lost(logits):
-        weights = np.exp(logits - logits.max())
-        weights /= weights.sum()
-        error = weights @ expected - values
-        return (
-            weights @ np.log(weights * n)
-            + users / 2 * (error**2 / values / (1 - values)).sum()
-        )
+    def lost(g, precision):
+        p = np.exp(g - np.max(g))
+        error = p / p.sum() @ np.array(expected) - values
+        return roughness(g) + error @ precision @ error / 2 + g[0] ** 2 / 2
 
-    weights = np.exp(minimize(lost, np.zeros(n), tol=1e-12).x)
-    weights /= weights.sum()
+    g = -0.3 * np.log(np.arange(1, n + 1))
+    for _ in range(3):
+        p = np.exp(g) / np.exp(g).sum()
+        first, second = p @ np.array(expected)
+        both = np.array([[first, first], [first, second]])  # HR@1 implies HR@2
+        covariance = (both - np.outer([first, second], [first, second])) * variance
+        precision = np.linalg.inv(covariance + np.eye(2) * 0.005**2 / 3)
+        for method in ("BFGS", "Nelder-Mead", "BFGS"):
+            g = minimize(lost, g, args=(precision,), method=method, tol=1e-12).x
+    p = np.exp(g) / np.exp(g).sum()
     measure = parse_measure("HR@3")
     problem = state(printed, About(n, m, n_users=users))
-    found = tilt.likely(problem, measure, Range(0.05, 1.0))
-    last = np.arange(1, n + 1)
-    assert found == pytest.approx(weights @ (np.minimum(last, 3) / last), abs=1e-4)
-    assert tilt.likely(problem, measure, Range(0.05, 0.1)) == 0.1
-    assert tilt.likely(problem, measure, Range(0.01, 0.301)) is None
+    number = printed_likely(problem, measure, Range(0.05, 1.0))
+    assert number.value == pytest.approx(p[:3].sum(), rel=2e-4)
+    assert number.low < number.value < number.high
+    assert printed_likely(problem, measure, Range(0.05, 0.1)).value == 0.1
 
 
 @pytest.mark.parametrize(("printed", "shape"), [
@@ -218,17 +233,51 @@ def sample(rng, size, exponent, n=3541, m=100, **options):
     )
 
 
-def test_no_number_is_quoted_beside_a_wide_range():
-    few, _ = sample(np.random.default_rng(0), 20, 0.6)
+def test_no_number_is_quoted_with_a_wide_interval():
+    few, _ = sample(np.random.default_rng(0), 5, 0.6, n=20_000, m=20)
     many, _ = sample(np.random.default_rng(0), 2000, 0.6)
     for ranks, is_quoted in ((few, False), (many, True)):
         first, other = sm.correct(ranks, "recall@10", "likely, cls")
-        assert (first.range_high <= 30 * first.range_low) is is_quoted
-        assert math.isnan(first.value) is math.isnan(first.std_error) is not is_quoted
+        numbers = [first.value, first.std_error, first.likely_low, first.likely_high]
+        assert np.isnan(numbers).tolist() == [not is_quoted] * 4
+        assert (first.likely_high <= 16 * first.likely_low) is is_quoted
         assert other.value > 0
+        assert np.isnan(other.likely_low)
         assert f"{first.value:.3g}".replace("nan", "-") in str(
             sm.correct(ranks, "recall@10")
         )
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@pytest.mark.parametrize("seed", range(6))
+def test_number_is_in_its_interval_and_the_interval_in_the_range(seed):
+    """Also for a random order, for ranks that rise towards the last, and at any confidence."""
+    rng = np.random.default_rng(seed)
+    m, users = int(rng.integers(10, 200)), int(rng.integers(30, 3000))
+    ranks = 1 + (m * rng.random(users) ** rng.uniform(0.7, 4)).astype(int)
+    n_quoted = 0
+    for confidence in (0.6, 0.95, 0.999):
+        for one in sm.correct(
+            ranks,
+            "hr@1, hr@10, ndcg@10, ap, auc",
+            "likely",
+            n_items=4000,
+            n_negatives=m,
+            confidence=confidence,
+            shape=2,
+        ):
+            if not np.isnan(one.value):
+                n_quoted += 1
+                ends = (one.range_low, one.likely_low, one.value)
+                assert ends == tuple(sorted(ends))
+                assert one.value <= one.likely_high <= one.range_high
+    assert n_quoted
+
+
+def test_interval_of_auc_is_its_range():
+    ranks, _ = sample(np.random.default_rng(0), 500, 0.5)
+    (one,) = sm.correct(ranks, "auc", "likely")
+    assert (one.likely_low, one.likely_high) == (one.range_low, one.range_high)
 
 
 @pytest.mark.long
@@ -284,9 +333,70 @@ def test_golden_numbers(counts, n, value):
 def test_mean_of_the_vector_is_the_estimate():
     counts = np.array([90.0, 40, 20, 9, 7, 0, 3])
     vector = likely(counts, ["ap"], 40)[0]
-    cells = registry._rank_cells((parse_measure("ap"),), 40, 6, WITHOUT)
-    share = registry._fit(cells, counts / counts.sum(), counts.sum()).share
+    cells = smooth.rank_cells((parse_measure("ap"),), 40, 6, WITHOUT)
+    share = fitted(cells, counts).share
     assert vector @ counts / counts.sum() == pytest.approx(share @ cells.values[:, 0])
+
+
+def fitted(cells, counts):
+    counts = np.asarray(counts, float)
+    users = counts.sum()
+    return smooth.maximise(
+        cells, smooth.OfSampledRanks(cells.given, counts / users, users)
+    )
+
+
+def extreme_counts(m, users):
+    """Users at one or two sampled ranks, the same at all, and more at later ones."""
+    counts = {
+        name: np.zeros(m + 1)
+        for name in ("first", "second", "middle", "last", "ends", "two")
+    }
+    counts["first"][0] = counts["second"][min(1, m)] = users
+    counts["middle"][m // 2] = counts["last"][m] = users
+    counts["ends"][[0, m]] += users / 2
+    counts["two"][[m // 3, 2 * m // 3]] += users / 2
+    counts["flat"] = np.full(m + 1, users / (m + 1))
+    cubes = np.arange(m + 1.0) ** 3
+    counts["rising"] = users * cubes / cubes.sum()
+    return counts
+
+
+@pytest.mark.parametrize("m", [1, 5, 20, 100, 1000])
+@pytest.mark.parametrize("n", [1500, 20_000, 1_000_000])
+def test_density_of_extreme_counts_is_at_the_maximum(n, m):
+    """There, the slope of the penalised likelihood is 0 and its curvature positive."""
+    cells = smooth.rank_cells((parse_measure("ap"),), n, m, WITHOUT)
+    for users in (1, 30, 10_000, 100_000):
+        for name, counts in extreme_counts(m, users).items():
+            fit = fitted(cells, counts)
+            of_ranks = smooth.OfSampledRanks(cells.given, counts / users, users)
+            gradient, curvature, _ = of_ranks.derivatives(fit.share)
+            density = np.log(np.maximum(fit.share, 1e-300) / cells.widths)
+            density += cells.usual[0] - density[0]  # the level is free
+            slope = gradient - cells.stiffness @ (density - cells.usual)
+            assert np.abs(slope).max() < 1e-5 * max(users, 1), name
+            least = np.linalg.eigvalsh(curvature + cells.stiffness)[0]
+            assert least > 0, name
+            assert np.isfinite(fit.log_errors(cells.values)).all(), name
+
+
+@pytest.mark.parametrize("sampling", [WITHOUT, "with-replacement", "distinct"])
+def test_many_candidates_and_negatives(sampling):
+    """Ties and users with several rows give counts that are not whole."""
+    counts = 500 / (1 + np.arange(5001.0))
+    about = ([parse_measure("recall@10")], 1_000_000, 5000, sampling)
+    value = likely(counts, ["recall@10"], 1_000_000, sampling)[0] @ counts
+    (error,) = likely_log_errors(counts, *about)
+    assert 0 < value / counts.sum() < 1
+    assert 0.01 < error < 1
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 101])
+def test_all_candidates_drawn(n):
+    counts = np.arange(n, 0, -1.0)
+    value = likely(counts, ["recall@1"], n)[0] @ counts / counts.sum()
+    assert value == pytest.approx(counts[0] / counts.sum(), rel=0.5)
 
 
 @pytest.mark.parametrize("m", [20, 100])
@@ -315,8 +425,11 @@ def test_difference_is_kept_in_its_range():
     for one in sm.compare({"a": better, "b": worse}, "recall@10, ap", "likely"):
         assert one.range_low <= one.difference <= one.range_high
         assert one.difference < 0 < one.value_b < one.value_a
+        assert one.range_low <= one.likely_low < one.difference
+        assert one.difference < one.likely_high <= one.range_high
     for one in sm.compare({"a": better, "b": few}, "recall@10", "likely"):
         assert math.isnan(one.difference)
+        assert math.isnan(one.likely_low)
         assert math.isnan(one.value_b)
 
 

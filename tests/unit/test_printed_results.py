@@ -57,6 +57,9 @@ def test_ranges_of_printed_numbers(users, shape, confidence, numbers):
             "metric": result.metric,
             "range": span(result.range_low, result.range_high),
             "likely": result.likely,
+            "likely in": "-"
+            if result.likely is None
+            else span(result.likely_low, result.likely_high),
         }
         for result in found
     ]
@@ -70,10 +73,10 @@ def test_ranges_of_printed_numbers(users, shape, confidence, numbers):
             users,
         )
         assert (result.likely is None) == (shape == "none")
-        assert (
-            result.likely is None
-            or result.range_low <= result.likely <= result.range_high
-        )
+        if result.likely is not None:
+            numbers = [result.range_low, result.likely_low, result.likely]
+            numbers += [result.likely_high, result.range_high]
+            assert numbers == sorted(numbers)
     by_default = sm.reported(PRINTED, **ABOUT)
     assert [result.metric for result in by_default] == ["HR@5", "NDCG@10"]
 

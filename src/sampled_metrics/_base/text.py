@@ -64,6 +64,13 @@ def span(low: float, high: float) -> Right:
     return Right(f"{low:.{places}f} to {high:.{places}f}")
 
 
+def ends(low: float | None, high: float | None) -> Right:
+    """Write the ends of an interval, or `-` if there is none."""
+    if low is None or high is None or isnan(low):
+        return Right("-")
+    return span(low, high)
+
+
 def _written(key: str, value: object, bold: bool) -> str:
     """Write the cell of a column, whose name tells whether it holds counts."""
     if value is None:

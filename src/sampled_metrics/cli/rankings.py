@@ -120,9 +120,10 @@ def correct(
     and its interval (--intervals, and in CSV and JSON) covers its expectation, not the exact
     metric. Rows of one user_id, or of one visit of a user, are averaged first.
 
-    Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high, shape,
-    behaves_like, n_users, n_items, n_negatives, sampling, n_visits (if users have several), notes
-    (questions about the file); values are fractions. The estimate to quote is by `likely`.
+    Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high,
+    likely_low, likely_high (of the exact metric, for `likely`), shape, behaves_like, n_users,
+    n_items, n_negatives, sampling, n_visits (if users have several), notes (questions about the
+    file); values are fractions. The estimate to quote is by `likely`.
     """
     from sampled_metrics.evaluation import correct as correction
 
@@ -174,8 +175,8 @@ def reported(
 ) -> None:
     """Compute the metrics that a paper's numbers allow.
 
-    Keys: metric, reported, range_low, range_high, likely, shape, n_items, n_negatives,
-    n_users, sampling, printed, notes. Values are fractions.
+    Keys: metric, reported, range_low, range_high, likely, likely_low, likely_high, shape,
+    n_items, n_negatives, n_users, sampling, printed, notes. Values are fractions.
     """
     from sampled_metrics.printed.reported import reported
 
@@ -228,8 +229,8 @@ def check(
     ranks gives (ranks), or gives with the metrics over all items (exact).
 
     Keys: row, source, data_set, model, printed, exact, n_items, n_negatives, n_users, runs,
-    sampling, metric, range_low, range_high, likely, flags, and of the exact
-    metric in the table measured and standing. Exit status 1 if a row has a flag.
+    sampling, metric, range_low, range_high, likely, likely_low, likely_high, flags, and of
+    the exact metric in the table measured and standing. Exit status 1 if a row has a flag.
     """
     from sampled_metrics.printed import check as checking
 
@@ -311,11 +312,11 @@ def compare_files(
     decides most if all recommenders ranked the same negatives.
 
     Keys: a, b, metric, estimator, value_a, value_b, difference (b - a), std_error, ci_low, ci_high,
-    range_low, range_high, order (a, b or undecided), p_value, behaves_like, verdict, paired,
-    n_users, n_items, n_negatives, sampling, users_needed (to decide an undecided order of full
-    rankings, about), holds_up_to (the largest factor of --shape at which sampled ranks decide the
-    order), n_visits (if users have several), notes (questions about the files); values are
-    fractions.
+    range_low, range_high, likely_low, likely_high (of the exact difference, for `likely`), order
+    (a, b or undecided), p_value, behaves_like, verdict, paired, n_users, n_items, n_negatives,
+    sampling, users_needed (to decide an undecided order of full rankings, about), holds_up_to (the
+    largest factor of --shape at which sampled ranks decide the order), n_visits (if users have
+    several), notes (questions about the files); values are fractions.
     """
     from sampled_metrics.evaluation.compare import compare
 

@@ -10,12 +10,11 @@ from sampled_metrics.estimators.registry import (
     Problem,
     em_step,
     estimator_matrix,
-    likely_estimates,
-    likely_log_errors,
     parse_estimator,
     parse_estimators,
     register,
 )
+from sampled_metrics.estimators.smooth import likely_estimates, likely_log_errors
 
 __all__ = [
     "DECLARED",

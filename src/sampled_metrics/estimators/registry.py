@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, TypeVar
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,24 +14,16 @@ from sampled_metrics._base.errors import InputError, shown
 from sampled_metrics.estimators.least_squares import (
     Reduced,
     bias_variance,
-    mean_up_to,
     monotone,
     rank_rule,
     reduced,
 )
+from sampled_metrics.estimators.smooth import likely_vectors
 from sampled_metrics.metrics.measures import Measure, parse_list, similar
-from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling.probability import checked, pmf_at, sampled_rank_distribution
+from sampled_metrics.ranks import Sampling
+from sampled_metrics.sampling.probability import checked, pmf_at
 
 Vectors = TypeVar("Vectors", bound=Callable[..., Float])
-# Of `likely`: log of the probability of a rank, by the log of the rank.
-_SLOPE = -0.3  # usual slope
-_STIFFNESS = 4.0  # of slopes: 1 / (2 * 0.35^2)
-_CELLS = 100  # of ranks, in equal proportions
-_MOST_STEPS = 200
-_MOST_CHANGE = 2.0  # of the log of a probability by a step
-_LEAST_CHANGE = 1e-8  # at which it stops
-_LEAST_PROBABILITY = 1e-300
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -269,126 +261,10 @@ def _em(problem: Problem, iterations: float) -> Float:
 
 @register("likely", label="Likely", fitted=True)
 def _likely(problem: Problem) -> Float:
-    """Mean metric under a likely distribution of true ranks: a smooth one, of a usual slope.
-
-    Let g be the log of the probability of a rank as a function of x, the log of the rank. Of all g,
-    it takes the one with the greatest
-
-        D sum_i f_i log q_i - 2 int (g' + 0.3)^2 + (g'')^2 dx,   q_i = sum_r p(r) P(i | r),
-
-    where f_i is the share of the D users at sampled rank i + 1, and p(r) the probability of rank r.
-    The second term is the log density of a Gaussian process: slopes scatter by 0.35 about -0.3, and
-    forget what they were over a factor of e in the rank, as those of real recommenders do (see
-    `docs/measured/estimators.md`). Far above rank n/m sampled ranks say nothing, and the slope goes
-    from what it is there to -0.3: ranks up to k have a share of the users like k^0.7. For AUC the
-    estimate is unbiased.
-    """
-    cells = _rank_cells(tuple(problem.measures), problem.n, problem.m, problem.sampling)
-    fit = _fit(cells, problem.shares, problem.n_users)
-    value = fit.share @ cells.values
-    moved = np.linalg.solve(fit.curvature, fit.lean(cells.values))
-    vectors = (problem.n_users * fit.slopes.T @ moved).T  # derivatives in the shares of users
-    vectors += (value - vectors @ problem.shares)[:, None]
-    for place, measure in enumerate(problem.measures):
-        if measure.metric.needs_candidates:
-            vectors[place] = measure.in_sample(problem.m)
-    return vectors
-
-
-def likely_estimates(
-    histograms: Int, measures: Sequence[Measure], n: int, m: int, sampling: Sampling | str
-) -> Float:
-    """Estimate by `likely` from each of several samples of the same users, without vectors.
-
-    `histograms` counts users at every sampled rank, shape (samples, m + 1). Returns shape
-    (measures, samples).
-    """
-    users = float(histograms[0].sum())
-    shares = histograms / users
-    cells = _rank_cells(tuple(measures), n, m, sampling)
-    found = np.column_stack([cells.values.T @ _fit(cells, f, users).share for f in shares])
-    for place, measure in enumerate(measures):
-        if measure.metric.needs_candidates:
-            found[place] = shares @ measure.in_sample(m)
-    return found
-
-
-def likely_log_errors(
-    histogram: ArrayLike, measures: Sequence[Measure], n: int, m: int, sampling: Sampling | str
-) -> Float:
-    """Standard deviation of the log of each exact metric about `likely`, shape (measures,).
-
-    It is that of the posterior distribution, to first order: of chance, and of what is usual above
-    rank n/m. The exact metric is within a factor of exp(1.96 x) in about 95 % of the cases.
-    """
-    counts = np.asarray(histogram, dtype=np.float64)
-    users = float(counts.sum())
-    cells = _rank_cells(tuple(measures), n, m, sampling)
-    fit = _fit(cells, counts / users, users)
-    lean = fit.lean(cells.values)
-    variance = (lean * np.linalg.solve(fit.curvature, lean)).sum(axis=0)
-    return np.sqrt(np.maximum(variance, 0.0)) / (fit.share @ cells.values)
-
-
-class _Cells(NamedTuple):
-    """Ranks in cells of about equal width in the log of the rank."""
-
-    widths: Int  # ranks in each cell
-    given: Float  # mean probabilities of sampled ranks, shape (cells, m + 1)
-    values: Float  # mean metrics, shape (cells, measures)
-    usual: Float  # log of the probability of a rank, with the usual slope
-    stiffness: Float  # second derivatives of the penalty
-
-
-class _Fit(NamedTuple):
-    """The likeliest smooth distribution of true ranks."""
-
-    share: Float  # of users in each cell
-    slopes: Float  # of the log probabilities of sampled ranks, by the log probability in a cell
-    curvature: Float  # of the penalised log likelihood, with the other sign
-
-    def lean(self, values: Float) -> Float:
-        """Derivatives of mean metrics by the log probability in each cell."""
-        return self.share[:, None] * (values - self.share @ values)
-
-
-@lru_cache(maxsize=4)
-def _rank_cells(measures: tuple[Measure, ...], n: int, m: int, sampling: Sampling | str) -> _Cells:
-    """Cells of the ranks 1 ... n; not to be changed, because they are cached."""
-    last = np.unique(np.geomspace(1, n, _CELLS).round().astype(np.int64))
-    widths = np.diff(last, prepend=0)
-    tied = Ranks(np.full(last.size, n), last - widths, widths - 1)
-    given = sampled_rank_distribution(tied, m, sampling)
-    sums = [np.diff(last * mean_up_to(last, measure, n), prepend=0) for measure in measures]
-    x = np.log(last - (widths - 1) / 2)
-    steps = np.diff(x)
-    slope = np.diff(np.eye(x.size), axis=0) / steps[:, None]
-    bend = np.diff(slope, axis=0)
-    between = (steps[1:] + steps[:-1]) / 2
-    stiffness = _STIFFNESS * ((slope.T * steps) @ slope + (bend.T / between) @ bend)
-    stiffness[0, 0] += 1.0  # the level is free: probabilities are normalised
-    return _Cells(widths, given, np.array(sums).T / widths[:, None], _SLOPE * x, stiffness)
-
-
-def _fit(cells: _Cells, shares: Float, users: float) -> _Fit:
-    """Maximise the penalised likelihood by Fisher scoring, from the usual slope."""
-    density = cells.usual  # log of the probability of a rank
-    for _ in range(_MOST_STEPS):
-        share = cells.widths * np.exp(density - density.max())
-        share /= share.sum()
-        expected = np.maximum(share @ cells.given, _LEAST_PROBABILITY)
-        slopes = share[:, None] * (cells.given / expected - 1.0)
-        excess = slopes @ shares
-        pull = users * excess - cells.stiffness @ (density - cells.usual)
-        information = users * (slopes * expected) @ slopes.T + cells.stiffness
-        step = np.linalg.solve(information, pull)
-        size = np.ptp(step)
-        density = density + step * min(1.0, _MOST_CHANGE / max(size, _LEAST_CHANGE))
-        if size < _LEAST_CHANGE:
-            break
-    bent = np.outer(excess, share)
-    curvature = (slopes * shares) @ slopes.T - np.diag(excess) + bent + bent.T
-    return _Fit(share, slopes, users * curvature + cells.stiffness)
+    """Mean metric under the likeliest smooth distribution of true ranks, see `smooth`."""
+    return likely_vectors(
+        problem.shares, problem.n_users, problem.measures, problem.n, problem.m, problem.sampling
+    )
 
 
 def _after_steps(steps: int, start: Float, given: Float, values: Float, shares: Float) -> Float:

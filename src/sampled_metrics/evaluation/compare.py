@@ -46,6 +46,7 @@ from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals import ranges
 from sampled_metrics.intervals.clusters import by_user
 from sampled_metrics.intervals.population import Shape, prior_shapes
+from sampled_metrics.intervals.quoting import Quoted, quote_difference
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -309,8 +310,7 @@ def _by_samples(
                     pair, measure, str(estimator), of_pair, rows is not None, prior, p, confidence
                 )
                 if str(estimator) == QUOTED:
-                    both = (of_name.ranges[str(measure)] for of_name in (a, b))
-                    compared = _quoted(compared, allowed, *both)
+                    compared = _quoted(compared, allowed, a.quoted(i, j), b.quoted(i, j))
                 yield replace(
                     compared,
                     range_low=allowed.low,
@@ -323,21 +323,23 @@ def _by_samples(
                 )
 
 
-def _quoted(result: Compared, allowed: Range, of_a: Range, of_b: Range) -> Compared:
-    """Keep a difference in its range; nan if a value's own range is too wide to quote.
+def _quoted(result: Compared, allowed: Range, a: Quoted, b: Quoted) -> Compared:
+    """Keep a difference in its range, with an interval about the exact one; nan if not quoted.
 
-    An interval that the difference then lies outside of is dropped.
+    An interval of the expectation that the difference then lies outside of is dropped.
     """
-    if not (of_a.is_wide or of_b.is_wide):
-        difference = allowed.nearest(result.difference)
-        if not result.ci_low <= difference <= result.ci_high:
-            result = replace(result, ci_low=nan, ci_high=nan)
-        return replace(result, difference=difference)
-    result = replace(result, difference=nan, std_error=nan, ci_low=nan, ci_high=nan)
-    if of_a.is_wide:
+    if not a.is_quoted:
         result = replace(result, value_a=nan)
-    if of_b.is_wide:
+    if not b.is_quoted:
         result = replace(result, value_b=nan)
+    number = quote_difference(result.difference, a, b, allowed)
+    result = replace(
+        result, difference=number.value, likely_low=number.low, likely_high=number.high
+    )
+    if not number.is_quoted:
+        return replace(result, std_error=nan, ci_low=nan, ci_high=nan)
+    if not result.ci_low <= number.value <= result.ci_high:
+        return replace(result, ci_low=nan, ci_high=nan)
     return result
 
 

@@ -17,18 +17,18 @@ from sampled_metrics._base.defaults import (
     CONFIDENCE,
     ESTIMATORS,
     METRICS,
-    MOST_WIDTH,
     QUOTED,
     SHAPE,
     Names,
 )
 from sampled_metrics._base.errors import InputWarning, ask, reading
 from sampled_metrics._base.records import WHERE_KNOWN, Record
-from sampled_metrics._base.text import Parts, Right, span
+from sampled_metrics._base.text import Parts, Right, digits, ends, span
 from sampled_metrics.estimators import (
     DECLARED,
     Estimator,
     estimator_matrix,
+    likely_log_errors,
     parse_estimators,
 )
 from sampled_metrics.estimators.least_squares import rank_rule
@@ -46,6 +46,7 @@ from sampled_metrics.inputs.roles import NamesByRole
 from sampled_metrics.intervals.clusters import by_user
 from sampled_metrics.intervals.kernels import rank_grid
 from sampled_metrics.intervals.population import Estimate, Population, Shape, estimate
+from sampled_metrics.intervals.quoting import NOTHING, TOO_WIDE, Quoted, quote
 from sampled_metrics.intervals.ranges import Bracketed, Range, checked_ranges
 from sampled_metrics.intervals.shapes import assumed, caveat, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
@@ -60,6 +61,7 @@ _FAST = 2  # default estimators that are fast for all m
 _SHARED = "shared"  # name of the check that users have different negatives
 _SMOOTHING = 30  # steps of the fit that smooths sampled ranks, stopped early as regularisation
 _vectors = lru_cache(maxsize=32)(estimator_matrix)  # often the same for all recommenders
+_log_errors = lru_cache(maxsize=32)(likely_log_errors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +73,8 @@ class Corrected(Record):
     metric, estimator
         Names of both.
     value
-        The estimate, as a fraction. For `likely` it is nan, and so is its error, where the range
-        is too wide to quote a number (high end more than 30 times the low one).
+        The estimate, as a fraction. For `likely` it is nan, and so are its error and interval,
+        where the interval is too wide to quote a number (high end more than 16 times the low one).
     std_error, ci_low, ci_high
         Of the expectation of this estimate, which is not the exact metric, over users and over
         the negatives drawn for them; nan for one user. The ends are nan for `likely` if it is kept
@@ -80,6 +82,10 @@ class Corrected(Record):
     range_low, range_high, shape
         Values of the exact metric that the sampled ranks allow, the same for all estimators, and
         the assumption about the distribution of true ranks.
+    likely_low, likely_high
+        Of `likely`, the interval about the exact metric: with chance, and with what is usual of
+        ranks that the sampled ranks do not show. It holds `value`, and is in the range; nan for
+        other estimators. For AUC it is the range.
     behaves_like
         Resolution of the estimate: the true rank at which its expected credit has fallen to half
         of the credit at rank 1; None for AUC, which sampling does not distort.
@@ -99,6 +105,8 @@ class Corrected(Record):
     ci_high: float
     range_low: float
     range_high: float
+    likely_low: float
+    likely_high: float
     shape: str
     behaves_like: int | None
     n_users: int
@@ -131,8 +139,9 @@ def correct(
 
     An estimate is the mean over users of an estimator's vector; its interval is not about the exact
     metric. `likely`, the number to quote, and `em:ITERATIONS` are fitted to the ranks; their
-    intervals take that into account to first order. The estimate by `likely` is kept in the range,
-    and is nan where the range is wide. One result for each metric and estimator, metrics outermost.
+    intervals take that into account to first order. `likely` has another interval, about the exact
+    metric; it is kept in the range, and is nan where that interval is wide. One result for each
+    metric and estimator, metrics outermost.
 
     Parameters
     ----------
@@ -239,8 +248,10 @@ def correct(
                 of_users = Shape.of(vector, counts)
                 smooth = Shape.of(vector, likely)
             mean = estimate(of_users, n_users, Shape.of(vector), confidence, smooth)
+            number = NOTHING
             if str(estimator) == QUOTED:
-                mean = quoted(mean, ranges[i])
+                number = solved.quoted(i, j)
+                mean = _around(mean, number.value)
             results.append(
                 Corrected(
                     metric=str(measure),
@@ -248,6 +259,8 @@ def correct(
                     **mean._asdict(),
                     range_low=ranges[i].low,
                     range_high=ranges[i].high,
+                    likely_low=number.low,
+                    likely_high=number.high,
                     shape=name_of(shape),
                     behaves_like=solved.behaves_like(i, j),
                     n_items=n,
@@ -278,14 +291,13 @@ def question_negatives(ranks: SampledRanks) -> bool:
     return is_shared
 
 
-def quoted(mean: Estimate, allowed: Range) -> Estimate:
-    """Keep an estimate in the range of its metric; nan, errors too, if the range is too wide.
+def _around(mean: Estimate, value: float) -> Estimate:
+    """Replace an estimate by the number to quote; its error and interval are nan if that is.
 
-    An interval that the value then lies outside of is dropped.
+    An interval of the expectation that the number lies outside of is dropped.
     """
-    if allowed.is_wide:
+    if np.isnan(value):
         return mean._replace(value=np.nan, std_error=np.nan, ci_low=np.nan, ci_high=np.nan)
-    value = allowed.nearest(mean.value)
     if not mean.ci_low <= value <= mean.ci_high:
         mean = mean._replace(ci_low=np.nan, ci_high=np.nan)
     return mean._replace(value=value)
@@ -310,6 +322,7 @@ class Solved(NamedTuple):
     vectors: Float  # shape (measures, estimators, m + 1)
     bracketed: Bracketed
     ranges: Mapping[str, Range]  # by metric
+    log_errors: Float  # of `likely`, about each exact metric; shape (measures,)
 
     def user_values(self, measure: int, estimator: int) -> Float:
         """Estimate of one metric for each user, or visit: the mean over their rows."""
@@ -319,11 +332,15 @@ class Solved(NamedTuple):
 
     def value(self, measure: int, estimator: int) -> float:
         """Mean estimate of one metric; the number to quote is kept in its range, see `quoted`."""
+        if str(self.estimators[estimator]) == QUOTED:
+            return self.quoted(measure, estimator).value
+        return float(self.user_values(measure, estimator).mean())
+
+    def quoted(self, measure: int, estimator: int) -> Quoted:
+        """Number to quote of one metric, by the place of `likely` among the estimators."""
         value = float(self.user_values(measure, estimator).mean())
-        if str(self.estimators[estimator]) != QUOTED:
-            return value
         allowed = self.ranges[str(self.measures[measure])]
-        return np.nan if allowed.is_wide else allowed.nearest(value)
+        return quote(value, float(self.log_errors[measure]), allowed, self.bracketed.confidence)
 
     def behaves_like(self, measure: int, estimator: int) -> int | None:
         """Resolution of an estimate, see `behaves_like`; None for AUC."""
@@ -356,7 +373,11 @@ def solve(
         histogram=histogram,
     )
     by_metric = dict(zip(map(str, measures), ranges, strict=False))
-    return Solved(ranks, measures, estimators, vectors, bracketed, by_metric)
+    log_errors = np.full(len(measures), np.nan)
+    if histogram is not None and QUOTED in map(str, estimators):
+        about = (tuple(measures), ranks.mean_candidates, m, ranks.sampling)
+        log_errors = _log_errors(histogram, *about)
+    return Solved(ranks, measures, estimators, vectors, bracketed, by_metric, log_errors)
 
 
 def behaves_like(vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACEMENT) -> int | None:
@@ -420,10 +441,7 @@ def _parts(
                 random.append(f"{result.metric}: {words}")
         row["estimator"] = result.estimator
         row["value"] = result.value
-        if intervals:
-            row["interval"] = span(result.ci_low, result.ci_high)
-        else:
-            row["error"] = result.std_error
+        row["interval" if intervals else "error"] = _error(result, intervals)
         row["acts like"] = str(likeness(result.metric, result.behaves_like, result.n_items))
         rows.append(row)
     first = results[0]
@@ -442,18 +460,28 @@ def _parts(
     lines = [*filter(None, [caveat(first.shape)]), meant]
     if any(result.estimator == QUOTED for result in results):
         lines.append(
-            f"{QUOTED}: the number to quote with the range, if you must quote one. What sampled "
-            "ranks leave open it fills in by a smooth distribution of true ranks. None is quoted "
-            f"where the high end of the range is more than {MOST_WIDTH:g} times the low one."
+            f"{QUOTED}: the number to quote, with its interval about the exact metric. What "
+            "sampled ranks leave open it fills in by a smooth distribution of true ranks, of a "
+            "usual slope: a random order comes out up to twice too high, and unusual first ranks "
+            f"either way. None is quoted with an interval {TOO_WIDE}."
         )
-    beside = "error: its standard error; how far it is from the exact metric, the range says."
+    about = "error: standard error; how far others are from the exact metric, the range says."
     if intervals:
-        beside = "interval: of the expectation of the estimate, which is not the exact metric."
+        about = "interval of others: of the expectation of the estimate, not of the exact metric."
     lines.append(
         'value: what the estimator gives. It measures the metric under "acts like", so it may lie '
-        f"outside the range. {beside}"
+        f"outside the range. {about}"
     )
     return explained_table(rows, facts, lines)
+
+
+def _error(result: Corrected, intervals: bool) -> Right:
+    """Write the interval of the number to quote, and the error or interval of an estimate."""
+    if result.estimator == QUOTED:
+        return ends(result.likely_low, result.likely_high)
+    if intervals:
+        return ends(result.ci_low, result.ci_high)
+    return Right("-" if np.isnan(result.std_error) else digits(result.std_error))
 
 
 def _of_random_order(metric: str, n: int) -> float:

@@ -4,6 +4,7 @@ from itertools import groupby
 from math import floor, isnan
 from operator import attrgetter
 
+from sampled_metrics._base.defaults import QUOTED
 from sampled_metrics._base.text import Bold, Explanation, Parts, Right, Rows, digits, span
 from sampled_metrics.evaluation.correct import Solved
 from sampled_metrics.evaluation.results import (
@@ -141,9 +142,15 @@ def order_parts(
     if solved and is_long:
         parts += ["Ranges of the exact metrics (`correct` prints the estimates):", _ranges(solved)]
     elif solved:
-        about = "Ranges of the exact metrics, and estimates, which may be ordered otherwise:"
+        about = "Ranges of the exact metrics, and estimates, which may be ordered otherwise"
+        about += f" ({QUOTED} in: its interval):" if _has_quoted(results) else ":"
         parts += [about, _estimates(solved)]
     return [*parts, *filter(None, [Explanation("\n".join(explained))])]
+
+
+def _has_quoted(results: list[Compared]) -> bool:
+    """Whether a number to quote is among the estimates."""
+    return any(result.estimator == QUOTED for result in results)
 
 
 def _row(pair: Compared, confidence: float, is_any_held: bool) -> Row:
@@ -227,6 +234,11 @@ def _estimates(solved: dict[str, Solved]) -> list[Row]:
                 value = of_name.value(i, j)
                 row[estimator] = Right("-" if isnan(value) else digits(value))
             rows.append(row)
+            if QUOTED in estimators:
+                number = of_name.quoted(i, estimators.index(QUOTED))
+                if number.is_quoted and (number.low, number.high) != (found.low, found.high):
+                    interval = span(number.low, number.high)
+                    rows.append({"": f"  {QUOTED} in", **nothing, "range": interval})
         row = {"": "acts like", **nothing}
         for j, estimator in enumerate(estimators):
             like = likeness(str(measure), first.behaves_like(i, j), first.ranks.mean_candidates)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sampled_metrics._base.defaults import DECIDED
+from sampled_metrics._base.defaults import DECIDED, QUOTED
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import span
 from sampled_metrics.metrics.measures import Measure, parse_measure
@@ -26,6 +26,7 @@ _LINE: dict[str, Any] = {
     "solid_capstyle": "butt",
     "zorder": 1,
 }
+_INTERVAL: dict[str, Any] = {"linewidth": 1.5, "label": "_"}  # not in the legend
 _MARK: dict[str, Any] = {"linestyle": "", "markersize": 5}
 _EXACT = {"linestyle": "", "color": "black", "marker": "|", "markersize": 16, "markeredgewidth": 2}
 _ASIDE = 0.14  # between estimators in a line, so that equal ones are seen
@@ -162,6 +163,10 @@ def _draw_lines(
             color, marker = _LOOKS[place % len(_LOOKS)]
             at = height + _ASIDE * (place - middle)
             axes.plot(sign * value, at, label=estimator, color=color, marker=marker, **_MARK)
+            if estimator == QUOTED and "likely_low" in of_line:
+                quoted = of_line[of_line["estimator"] == QUOTED].iloc[0]
+                interval = sign * quoted[["likely_low", "likely_high"]].astype(float)
+                axes.plot(interval, [at, at], color=color, **_INTERVAL)
         if key in exact:
             axes.plot(sign * exact[key], height, label="exact", **_EXACT)
     axes.set_yticks(range(len(names)), names)
@@ -179,7 +184,7 @@ def _users(numbers: pd.Series | None) -> str:
 
 
 def _title(rows: pd.DataFrame, value: str) -> str:
-    """Say the result for a metric: the order of a pair, or the value and range of a recommender."""
+    """Say the result for a metric: the order of a pair, or the value and interval of a line."""
     metric = str(rows["title"].iloc[0])
     if "order" in rows:
         return f"{metric}: {_orders_in_words(rows.drop_duplicates('key'))}"
@@ -187,7 +192,9 @@ def _title(rows: pd.DataFrame, value: str) -> str:
     ends = first[["range_low", "range_high"]].astype(float)
     if rows["key"].nunique() > 1 or ends.isna().any():
         return metric
-    if first["estimator"] in ("likely", "value") and np.isfinite(first[value]):
+    if first["estimator"] == QUOTED and pd.notna(first.get("likely_low")):
+        ends = first[["likely_low", "likely_high"]].astype(float)
+    if first["estimator"] in (QUOTED, "value") and np.isfinite(first[value]):
         return f"{metric}: {first[value]:.3g} ({span(*ends)})"
     return f"{metric}: {span(*ends)}"
 

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
+from math import nan
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import pandas as pd
@@ -47,6 +48,8 @@ class Shown(ABC):
 
     def plot(self, exact: "Shown | Mapping[Any, float] | None" = None, axes: Any = None) -> Any:
         """Draw a panel for each metric: ranges or intervals as lines, estimates or values on them.
+
+        The interval of `likely` about the exact metric is a thin line.
 
         Of a plan, draw how likely an order is decided by the number of negatives. Returns the axes,
         an array of them if there are several metrics. Metrics share an axis that begins at 0; those
@@ -144,13 +147,16 @@ class Compared(Record):
         `exact` from full rankings.
     value_a, value_b, difference
         Values as fractions, over the common users if users are paired, and value_b - value_a; of
-        `likely` in the range of the difference, or nan where a range is too wide to quote a number.
+        `likely` in the range of the difference, or nan where no number is quoted of `a` or `b`.
     std_error, ci_low, ci_high
         Error and interval of the expectation of this difference, which for estimates from sampled
         ranks is not the difference of the exact metrics.
     range_low, range_high
         Values of the difference of the exact metrics that the sampled ranks allow; from full
         rankings the interval.
+    likely_low, likely_high
+        Of `likely`, the interval about the difference of the exact metrics, from those of `a` and
+        `b` as if their errors were independent; nan for other estimators.
     order
         The recommender with the higher exact metric, `a` or `b`, or `undecided`.
     p_value
@@ -183,6 +189,8 @@ class Compared(Record):
     ci_high: float
     range_low: float
     range_high: float
+    likely_low: float = nan
+    likely_high: float = nan
     order: str = UNDECIDED
     p_value: float
     behaves_like: int | None = None

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from sampled_metrics._base.arrays import Float, Int, first_duplicate, generator
-from sampled_metrics._base.defaults import CONFIDENCE, MOST_WIDTH
+from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
 from sampled_metrics.intervals.kernels import Kernel, kernel
@@ -51,11 +51,6 @@ class Range(NamedTuple):
     low: float
     high: float
     inverted: bool = False  # a metric's low is above its high even at 99 %: no distribution fits
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether the range of a metric is too wide for a number beside it."""
-        return self.high > MOST_WIDTH * self.low
 
     def nearest(self, value: float) -> float:
         """Return the value in the range that is nearest to one."""

@@ -13,17 +13,18 @@ from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE, UNSCORED
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import with_bar
 from sampled_metrics._base.records import Record
-from sampled_metrics._base.text import Explanation, Parts, Right, span
+from sampled_metrics._base.text import Explanation, Parts, Right, ends, span
 from sampled_metrics.evaluation.results import Results, Row, count
+from sampled_metrics.intervals.quoting import or_none
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import BEFORE_LAST, NONE, assumed, caveat, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.printed import consistency, flags
 from sampled_metrics.printed.consistency import OUTSIDE, Placed
 from sampled_metrics.printed.flags import Flag
+from sampled_metrics.printed.likely import NONE_QUOTED, likely
 from sampled_metrics.printed.rows import PrintedRow, read_printed
 from sampled_metrics.printed.statement import About, Printed, solve, state
-from sampled_metrics.printed.tilt import NONE_QUOTED, likely
 
 _ONE_NUMBER = "One number a row orders nothing: print HR@1, HR@5 and HR@10."
 _MOST_SHOWN = 20  # decided orders of one table
@@ -45,9 +46,9 @@ class Checked(Record):
         Sampled metrics, and metrics over all items, as `HR@10=0.82 NDCG@10=0.59`.
     n_items, n_negatives, n_users, runs, sampling
         As in the table; `sampling` is None for negatives drawn by popularity.
-    metric, range_low, range_high, likely
-        An exact metric and the range that the printed numbers allow, as of `reported`; None where
-        there is no range.
+    metric, range_low, range_high, likely, likely_low, likely_high
+        An exact metric, and the range and the number to quote that the printed numbers allow, as
+        of `reported`; None where there is no range.
     flags
         Numbers that do not go together.
     measured, standing
@@ -71,6 +72,8 @@ class Checked(Record):
     range_low: float | None = None
     range_high: float | None = None
     likely: float | None = None
+    likely_low: float | None = None
+    likely_high: float | None = None
     flags: tuple[Flag, ...] = ()
     measured: float | None = None
     standing: str | None = None
@@ -261,11 +264,14 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
     outside = [exact for exact in placed if exact.standing == OUTSIDE]
     if outside and row.n_users is not None:  # else sampling error may explain it
         found.append(flags.of_exact(row, outside))
+    number = likely(problem, question.measure, allowed)
     checked = replace(
         checked,
         range_low=allowed.low,
         range_high=allowed.high,
-        likely=likely(problem, question.measure, allowed),
+        likely=or_none(number.value),
+        likely_low=or_none(number.low),
+        likely_high=or_none(number.high),
         flags=tuple(found),
         placed=tuple(placed),
     )
@@ -308,7 +314,10 @@ def _orders(results: list[Checked], strict: list[Range | None]) -> list[Orders]:
 def _parts(results: list[Checked], orders: list[Orders], question: _Question) -> Parts:
     """A table of the rows, their flags, and the orders decided."""
     lines = []
-    explained = [f"likely: the number to quote with a range; -, {NONE_QUOTED}"]
+    explained = [
+        "likely: the number to quote; likely in: its interval about the exact metric; "
+        f"-, {NONE_QUOTED}"
+    ]
     if len(results) > 1 and all(" " not in result.printed for result in results):
         lines.append(_ONE_NUMBER)
     for result in results:
@@ -333,6 +342,7 @@ def _row(result: Checked) -> Row:
     if result.range_low is not None and result.range_high is not None:
         row[result.metric] = span(result.range_low, result.range_high)
     row["likely"] = result.likely
+    row["likely in"] = ends(result.likely_low, result.likely_high)
     row["measured"] = result.measured
     row["flags"] = ", ".join(flag.test for flag in result.flags)
     return row

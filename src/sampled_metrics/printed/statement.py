@@ -46,6 +46,7 @@ class Printed(NamedTuple):
     names: list[str]  # for errors
     about: About
     means: Means
+    measures: tuple[Measure, ...]  # printed
 
     @property
     def is_random(self) -> bool:
@@ -69,9 +70,9 @@ def state(printed: Numbers, about: About) -> Printed:
     credit = np.stack([measure.in_sample(about.n_negatives) for measure in measures])
     ranks = np.arange(1, credit.shape[1] + 1)
     of_any = Means.of_any_rank(numbers[0], numbers[1], ranks, credit)
-    possible = Printed(names, about._replace(n_users=None), of_any)
+    possible = Printed(names, about._replace(n_users=None), of_any, measures)
     _conflict(possible, "no sampled ranks have", "")
-    problem = Printed(names, about, _of_class(numbers, measures, credit[:, -1:], about))
+    problem = Printed(names, about, _of_class(numbers, measures, credit[:, -1:], about), measures)
     found = _conflict(problem, "no distribution of true ranks gives", _remedy(about))
     if about.n_users is None:
         return problem
