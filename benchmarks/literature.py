@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.markdown import markdown
 from sampled_metrics._base.files import write_text
+from sampled_metrics.intervals.quoting import TOO_WIDE
 from sampled_metrics.printed.check import Checked, Checks, Orders, check
 from sampled_metrics.printed.consistency import INSIDE, OUTSIDE, WITHIN_ERROR
 from sampled_metrics.printed.reported import reported
@@ -121,6 +122,7 @@ def winner_changes(board: list[PrintedRow]) -> bool | None:
 def likely(rows: Sequence[PrintedRow]) -> str:
     """Exact metrics by the number to quote, of rows with two or more printed numbers."""
     ratios = []
+    inside = []
     n_exact = 0
     for row in rows:
         exact = {name: float(value) for name, value in row.exact.items() if float(value) > 0.0}
@@ -136,16 +138,19 @@ def likely(rows: Sequence[PrintedRow]) -> str:
             sampling=str(row.sampling),
         )
         n_exact += len(exact)
-        pairs = zip(exact.values(), found, strict=True)
-        ratios += [one.likely / value for value, one in pairs if one.likely is not None]
+        for value, one in zip(exact.values(), found, strict=True):
+            if one.likely is not None and one.likely_low is not None:
+                ratios.append(one.likely / value)
+                inside.append(one.likely_low <= value <= (one.likely_high or 1.0))
     low, half, high = np.quantile(ratios, [0.1, 0.5, 0.9])
     spread = np.sqrt(np.square(np.log(ratios)).mean())
     return (
         f"## The number to quote\n\nOf {n_exact} exact metrics of rows with two or more printed "
-        f"numbers, {len(ratios)} have a number to quote; the others have a range whose high end is "
-        f"more than 30 times the low one, or a printed number no better than a random order. It is "
-        f"{half:.2f} times the exact metric in the median, {low:.2f} to {high:.2f} times in 80 % "
-        f"of them; the root mean square of the logarithm is {spread:.2f}.\n"
+        f"numbers, {len(ratios)} have a number to quote; the others have an interval {TOO_WIDE}, "
+        f"or a printed number no better than a random order. It is {half:.2f} times the exact "
+        f"metric in the median, {low:.2f} to {high:.2f} times in 80 % of them; the root mean "
+        f"square of the logarithm is {spread:.2f}. Its interval holds the exact metric in "
+        f"{np.mean(inside):.0%} of them.\n"
     )
 
 
