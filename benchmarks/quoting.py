@@ -102,6 +102,7 @@ POPULATIONS: dict[str, tuple[int, Share]] = {
     "40 % of the users at ranks 36 to 45": (3541, bump(0.4, 36, 45)),
     "ranks 1 to 3 never": (3541, after(4, 0.4)),
     "random order": (3541, power(1.0)),
+    "random order, n = 20,000": (20_000, power(1.0)),
     "power law, .3, n = 20,000": (20_000, power(0.3)),
     "1/(r + 20), n = 20,000": (20_000, zipf(20)),
     "power law, .3, n = 1,000,000": (1_000_000, power(0.3)),

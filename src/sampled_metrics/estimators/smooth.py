@@ -16,7 +16,7 @@ and of printed means of sampled metrics see `printed.likely`. The density is a c
 about 100 cells of ranks; with 400 cells the estimates are the same to .2 % (tests).
 
 Both constants were chosen by the least root mean square of log errors of Recall@10, NDCG@10 and AP
-with 20, 100 and 500 negatives on MovieLens 1M and six other data sets, 69 recommenders; the optimum
+with 20, 100 and 500 negatives on MovieLens 1M and six other data sets, 64 recommenders; the optimum
 is flat from -0.25 to -0.35 and from 3 to 8. docs/estimators.md says where it fails: a random order,
 a flat top, and ranks at the top that rules fill.
 

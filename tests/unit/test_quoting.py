@@ -1,0 +1,113 @@
+"""The number to quote, its interval, and those of differences, by hand and on real ranks."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sampled_metrics as sm
+from sampled_metrics.estimators import (
+    estimator_matrix,
+    likely_log_errors,
+    parse_estimator,
+)
+from sampled_metrics.intervals.quoting import Quoted, quote, quote_difference
+from sampled_metrics.intervals.ranges import Range
+from sampled_metrics.metrics import parse_measure
+from tests.conftest import ROOT
+
+REFERENCE = ROOT / "results/reference"
+GROUPS = {
+    "MovieLens 1M": ["ranks", "ml-1m/ranks"],
+    "MovieLens 100K": ["ml-100k/ranks"],
+    "by time": ["global-time/ranks"],
+    "NCF": ["ncf"],
+}
+NORMAL = 1.959963984540054  # of 95 %
+
+
+def test_interval_is_a_factor_about_the_value():
+    number = quote(0.1, math.log(1.5) / NORMAL, Range(0.01, 0.9), 0.95)
+    assert number == pytest.approx((0.1, 0.1 / 1.5, 0.15))
+
+
+@pytest.mark.parametrize(("estimate", "expected"), [
+    (0.1, (0.1, 0.08, 0.15)),  # cut at the low end
+    (0.5, (0.2, 0.2 / 1.5, 0.2)),  # the nearest value in the range, which is its own end
+    (0.01, (0.08, 0.08, 0.12)),
+])  # fmt: skip
+def test_value_and_interval_are_in_the_range(estimate, expected):
+    number = quote(estimate, math.log(1.5) / NORMAL, Range(0.08, 0.2), 0.95)
+    assert number == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("log_error", "high", "is_quoted"), [
+    (math.log(3.99) / NORMAL, 1.0, True),  # 3.99^2 < 16
+    (math.log(4.01) / NORMAL, 1.0, False),
+    (math.log(4.01) / NORMAL, 0.03, True),  # the range is narrower
+    (math.nan, 0.015, True),  # unbiased: the range is the interval
+    (math.nan, 0.017, False),
+])  # fmt: skip
+def test_wide_interval_leaves_no_number(log_error, high, is_quoted):
+    number = quote(0.01, log_error, Range(0.001, high), 0.95)
+    assert number.is_quoted is is_quoted
+    assert np.isnan(number).all() == (not is_quoted)
+
+
+def test_less_confidence_is_a_narrower_interval():
+    half, most = (quote(0.1, 0.3, Range(0.001, 0.9), level) for level in (0.5, 0.99))
+    assert most.low < half.low < 0.1 < half.high < most.high
+
+
+def test_interval_of_a_difference_by_hand():
+    a, b = Quoted(0.10, 0.07, 0.14), Quoted(0.20, 0.16, 0.23)
+    number = quote_difference(0.1, a, b, Range(-0.5, 0.14))
+    assert number == pytest.approx((0.1, 0.1 - math.hypot(0.04, 0.04), 0.14))
+    nothing = Quoted(math.nan, math.nan, math.nan)
+    assert not quote_difference(0.1, nothing, b, Range(-0.5, 0.5)).is_quoted
+
+
+def rankings(folders):
+    for folder in folders:
+        for path in sorted((REFERENCE / folder).glob("*.parquet")):
+            if path.stem != "Random" and not path.stem.endswith(".sampled"):
+                yield pd.read_parquet(path)
+
+
+def holds(table, rng, m, users):
+    """Whether intervals hold the exact metrics of all users, in a sample of them."""
+    table = table[table["n_candidates"] > m]
+    columns = ("n_candidates", "n_better", "n_tied")
+    n_candidates, n_better, n_tied = (table[name].to_numpy() for name in columns)
+    n = round(float(n_candidates.mean()))
+    names = ("recall@10", "ndcg@10", "ap")
+    ranks = sm.Ranks(n_candidates, n_better, n_tied)
+    exact = [one.value for one in sm.evaluate(ranks, ",".join(names))]
+    chosen = rng.integers(len(table), size=users)
+    before = n_better[chosen] + rng.integers(0, n_tied[chosen] + 1)
+    drawn = rng.hypergeometric(before, n_candidates[chosen] - 1 - before, m)
+    counts = np.bincount(drawn, minlength=m + 1)
+    measures = [parse_measure(name) for name in names]
+    about = {"sampling": "without-replacement", "histogram": counts}
+    likely = [parse_estimator("likely")]
+    values = estimator_matrix(likely, measures, n, m, **about)[:, 0] @ counts / users
+    errors = likely_log_errors(counts, measures, n, m, "without-replacement")
+    return np.abs(np.log(values / exact)) < 1.96 * errors
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@pytest.mark.parametrize("group", GROUPS)
+def test_intervals_hold_the_exact_metric_of_each_data_set(group):
+    """In 85 % at least; of those on which the constants were not chosen too."""
+    rng = np.random.default_rng(11)
+    tables = list(rankings(GROUPS[group]))
+    held = {m: [] for m in (20, 100, 500)}
+    for table in tables:
+        for m, of_size in held.items():
+            for users in (300, 1000, 3000):
+                for _ in range(4):
+                    of_size.append(holds(table, rng, m, users))
+    assert len(tables) > 1
+    assert min(np.mean(of_size) for of_size in held.values()) >= 0.85
