@@ -68,6 +68,35 @@ def test_interval_of_a_difference_by_hand():
     assert not quote_difference(0.1, nothing, b, Range(-0.5, 0.5)).is_quoted
 
 
+def test_users_with_several_rows_count_once():
+    """Three rows of a user weigh as much as one of another; the interval is of all users."""
+    rng = np.random.default_rng(0)
+    ranks = 1 + (100 * rng.random(600) ** 3).astype(int)
+    users = np.concatenate([np.arange(450), np.repeat(np.arange(450, 500), 3)])
+    weights = np.concatenate([np.ones(450), np.full(150, 1 / 3)])
+    counts = np.bincount(ranks - 1, weights, minlength=101)
+    sampled = sm.SampledRanks(ranks, 3000, 100, users=users)
+    (one,) = sm.correct(sampled, "recall@10", "likely")
+    measure = parse_measure("recall@10")
+    (error,) = likely_log_errors(counts, [measure], 3000, 100, "without-replacement")
+    about = {"sampling": "without-replacement", "histogram": counts}
+    likely = [parse_estimator("likely")]
+    vector = estimator_matrix(likely, [measure], 3000, 100, **about)[0, 0]
+    assert one.value == pytest.approx(vector @ counts / 500)
+    assert one.likely_low == pytest.approx(one.value / np.exp(NORMAL * error))
+    assert one.likely_high == pytest.approx(one.value * np.exp(NORMAL * error))
+
+
+def test_plots_draw_the_interval():
+    ranks = 1 + (100 * np.random.default_rng(1).random(500) ** 3).astype(int)
+    results = sm.correct(
+        ranks, "recall@10", "likely, cls", n_items=3000, n_negatives=100
+    )
+    axes = results.plot()
+    ends = [list(line.get_xdata()) for line in axes.lines]
+    assert [results[0].likely_low, results[0].likely_high] in ends
+
+
 def rankings(folders):
     for folder in folders:
         for path in sorted((REFERENCE / folder).glob("*.parquet")):

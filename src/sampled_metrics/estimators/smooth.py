@@ -20,9 +20,10 @@ with 20, 100 and 500 negatives on MovieLens 1M and six other data sets, 64 recom
 is flat from -0.25 to -0.35 and from 3 to 8. docs/estimators.md says where it fails: a random order,
 a flat top, and ranks at the top that rules fill.
 
-As a method it is an old one, a penalised likelihood for a mixing density (Good and Gaskins, 1971;
-Efron, "Empirical Bayes Deconvolution Estimates", 2016); for sampled ranks only maximum likelihood
-and maximum entropy were found in print (Jin, Li, Mudrak, Gao and Liu, AAAI 2021).
+Penalised likelihoods of densities and of mixing distributions are well known (Good and Gaskins,
+"Nonparametric Roughness Penalties for Probability Densities", 1971; Efron, "Empirical Bayes
+Deconvolution Estimates", 2016). For sampled ranks maximum likelihood and maximum entropy alone are
+in print, as far as is known (Jin, Li, Mudrak, Gao and Liu, AAAI 2021).
 """
 
 from collections.abc import Sequence
