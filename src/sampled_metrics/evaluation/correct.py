@@ -462,8 +462,8 @@ def _parts(
         lines.append(
             f"{QUOTED}: the number to quote, with its interval about the exact metric. What "
             "sampled ranks leave open it fills in by a smooth distribution of true ranks, of a "
-            "usual slope: a random order comes out up to twice too high, and unusual first ranks "
-            f"either way. None is quoted with an interval {TOO_WIDE}."
+            "usual slope: a random order of many items comes out at twice its value, and a flat "
+            f"top too low. None is quoted with an interval {TOO_WIDE}."
         )
     about = "error: standard error; how far others are from the exact metric, the range says."
     if intervals:

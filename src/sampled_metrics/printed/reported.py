@@ -204,8 +204,8 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
     if any(result.likely is not None for result in results):
         explained.append(
             "likely: the number to quote; likely in: its interval about the exact metric, which "
-            "held 19 of 20 published ones. A random order comes out up to twice too high, and "
-            "unusual first ranks either way."
+            "held 19 of 20 published ones. A random order of many items comes out at twice its "
+            "value, and a flat top too low."
         )
     if any(result.likely is None for result in results):
         explained.append(f"likely: -, {NONE_QUOTED}")
