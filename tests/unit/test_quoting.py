@@ -87,6 +87,25 @@ def test_users_with_several_rows_count_once():
     assert one.likely_high == pytest.approx(one.value * np.exp(NORMAL * error))
 
 
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_equal_visits_of_a_user_narrow_no_interval():
+    ranks = 1 + (100 * np.random.default_rng(2).random(300) ** 3).astype(int)
+    users = np.arange(300)
+    single = sm.SampledRanks(ranks, 3000, 100, users=users)
+    four = sm.SampledRanks(
+        np.repeat(ranks, 4),
+        3000,
+        100,
+        users=np.repeat(users, 4),
+        visits=np.arange(1200),
+    )
+    (one,), (several,) = (
+        sm.correct(of, "recall@10", "likely") for of in (single, four)
+    )
+    factors = [x.likely_high / x.likely_low for x in (one, several)]
+    assert factors[1] == pytest.approx(factors[0], rel=1e-3)
+
+
 def test_plots_draw_the_interval():
     ranks = 1 + (100 * np.random.default_rng(1).random(500) ** 3).astype(int)
     results = sm.correct(

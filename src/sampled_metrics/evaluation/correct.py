@@ -375,8 +375,11 @@ def solve(
     by_metric = dict(zip(map(str, measures), ranges, strict=False))
     log_errors = np.full(len(measures), np.nan)
     if histogram is not None and QUOTED in map(str, estimators):
+        # Visits of a user are alike: the error is at most that of one visit of each user.
+        part = bracketed.rows.n_independent / sum(histogram)
+        independent = tuple(part * count for count in histogram)
         about = (tuple(measures), ranks.mean_candidates, m, ranks.sampling)
-        log_errors = _log_errors(histogram, *about)
+        log_errors = _log_errors(independent, *about)
     return Solved(ranks, measures, estimators, vectors, bracketed, by_metric, log_errors)
 
 
