@@ -95,7 +95,7 @@ PAGES = {
     "proxies": Page("docs/measured/proxies.md", 1, archived("proxies", "--runs", "40")),
     "reported": Page("docs/measured/reported.md", 6, archived("reported")),
     "shapes": Page("docs/measured/shapes.md", 0.1, archived("shapes")),
-    "check": Page("docs/check.md", 1.5, archived("check")),
+    "check": Page("docs/reported.md", 1.5, archived("check")),
     "llm": Page("docs/llm.md", 0.4, archived("llm")),
     "scale": Page("docs/measured/scale.md", 15, archived("large"), STUDY),
     "orders": Page(

@@ -25,15 +25,31 @@ broad = rng.normal(size=(N_USERS, N_ITEMS))
 broad[rows, held_out] += 1.6
 
 # %% [markdown]
-# ## 1. Sample
+# ## 1. Evaluate
 #
-# Most papers rank the held-out item among 100 random ones.
+# Rank every item. There is nothing to correct, and it is fast.
 
 # %%
 ranked = {
     "Careful": sm.rank(careful, None, held_out),
     "Broad": sm.rank(broad, None, held_out),
 }
+sm.compare(ranked, "HR@10").plot()
+sm.compare(ranked, "HR@10")
+
+# %% [markdown]
+# **You now know** the exact HR@10 of both, and that Careful is better.
+# One recommender alone is `sm.evaluate(careful, "HR@10",
+# relevant=held_out)`. If it has vectors of users and items, give
+# these, as in `sm.evaluate((users, items), "HR@10",
+# relevant=held_out)`: exact metrics at a cut-off then [cost what 100
+# negatives cost](scale.md#exact-for-what-a-sample-costs).
+#
+# ## 2. Sample
+#
+# Most papers rank the held-out item among 100 random ones.
+
+# %%
 samples = {}
 hits = {}
 for name, ranks in ranked.items():
@@ -44,8 +60,9 @@ hits
 
 # %% [markdown]
 # **You now know** what a paper would print: Broad looks far better.
+# The rest is for those who have only this.
 #
-# ## 2. Correct
+# ## 3. Correct
 #
 # Which HR@10 over all items do these sampled ranks allow?
 
@@ -56,7 +73,7 @@ sm.correct(samples["Careful"], "HR@10", "sampled, cls")
 # **You now know** which values of the exact metric are possible. The
 # sampled value measures another metric, the one under "acts like".
 #
-# ## 3. Compare
+# ## 4. Compare
 
 # %%
 sm.compare(samples, "HR@10", "sampled")
@@ -65,7 +82,7 @@ sm.compare(samples, "HR@10", "sampled")
 # **You now know** that this sample does not decide the order: Broad
 # looks better, but the range of the difference includes 0.
 #
-# ## 4. Plan
+# ## 5. Plan
 #
 # How many random items would decide it?
 
@@ -77,10 +94,10 @@ sm.plan(ranked["Careful"], ranked["Broad"], "HR@10", sizes=(100, 400))
 # If you can still ask your recommender for scores, there is a better
 # way.
 #
-# ## 5. Evaluate on a budget
+# ## 6. Evaluate on a budget
 #
-# About 100 scores per user, asked where they say most. The proxy is
-# any cheap score: here a noisy one.
+# Spend about 100 scores per user, where they are most informative. The
+# proxy is any cheap score: here a noisy one.
 
 # %%
 proxy = careful + broad + rng.normal(size=careful.shape)
@@ -94,19 +111,9 @@ budget = sm.evaluate_on_budget(
 budget.compare()
 
 # %% [markdown]
-# **You now know** the exact order, from a thirtieth of the scores: it
-# is the other way round. If a model scores all items at once, rank
-# fully. If it has vectors of users and items, give these, as in
-# `sm.evaluate((users, items), "HR@10", relevant=held_out)`: exact
-# metrics at a cut-off then [cost what 100 negatives
-# cost](scale.md#exact-for-what-a-sample-costs).
-
-# %%
-sm.compare(ranked, "HR@10").plot()
-sm.compare(ranked, "HR@10")
-
-# %% [markdown]
-# ## 6. Report
+# **You now know** the exact order, from a thirtieth of the scores.
+#
+# ## 7. Report
 #
 # One HTML page to send to others:
 #

@@ -3,7 +3,7 @@
 Its import adds `Exact` to the metrics of RecBole. With `mode: full` it computes exact metrics of
 the ranks that RecBole's collector gathers, and with `mode: uni100` the range of the exact metrics
 and the number to quote, which needs `n_items` in the configuration. Each user has one held-out
-item, as after `split: {LS: valid_and_test}`. docs/recbole.md shows a run.
+item, as after `split: {LS: valid_and_test}`. docs/meter.md shows a run.
 """
 
 from __future__ import annotations
