@@ -38,8 +38,8 @@ sm.compare(ranked, "HR@10").plot()
 sm.compare(ranked, "HR@10")
 
 # %% [markdown]
-# **You now know** the exact HR@10 of both, and that Careful is better.
-# One recommender alone is `sm.evaluate(careful, "HR@10",
+# **You now know** the exact HR@10 of both, and that Careful is
+# better. One recommender alone is `sm.evaluate(careful, "HR@10",
 # relevant=held_out)`. If it has vectors of users and items, give
 # these, as in `sm.evaluate((users, items), "HR@10",
 # relevant=held_out)`: exact metrics at a cut-off then [cost what 100
@@ -96,8 +96,8 @@ sm.plan(ranked["Careful"], ranked["Broad"], "HR@10", sizes=(100, 400))
 #
 # ## 6. Evaluate on a budget
 #
-# Spend about 100 scores per user, where they are most informative. The
-# proxy is any cheap score: here a noisy one.
+# Spend about 100 scores per user, where they are most informative.
+# The proxy is any cheap score: here a noisy one.
 
 # %%
 proxy = careful + broad + rng.normal(size=careful.shape)
