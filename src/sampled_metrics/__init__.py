@@ -32,7 +32,7 @@ rankings: of 3,541 items like the negatives, those that users have seen included
   not checked, because no pairs of users and items are known; users may share
   them.
 value: what the estimator gives. It measures the metric under "acts like", so it
-  may lie outside the range. error: its standard error; how far it is from the
+  may lie outside the range. error: standard error; how far others are from the
   exact metric, the range says.
 
 With full rankings there is nothing to correct:

@@ -64,10 +64,21 @@ def span(low: float, high: float) -> Right:
     return Right(f"{low:.{places}f} to {high:.{places}f}")
 
 
-def ends(low: float | None, high: float | None) -> Right:
-    """Write the ends of an interval, or `-` if there is none."""
+def ends(low: float | None, high: float | None, *, is_short: bool = False) -> Right:
+    """Write the ends of an interval, or `-` if there is none.
+
+    If it `is_short`, ends below 0.1 have two significant digits, for a column beside many others.
+
+    Examples
+    --------
+    >>> print(ends(0.0386, 0.0736), ends(0.0386, 0.0736, is_short=True), ends(None, None), sep="; ")
+    0.0386 to 0.0736; 0.039 to 0.074; -
+    """
     if low is None or high is None or isnan(low):
         return Right("-")
+    if is_short and 0.0 < high < 0.1:
+        places = decimals(high) - 1
+        return Right(f"{low:.{places}f} to {high:.{places}f}")
     return span(low, high)
 
 

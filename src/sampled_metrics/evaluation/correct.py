@@ -481,7 +481,7 @@ def _parts(
 def _error(result: Corrected, intervals: bool) -> Right:
     """Write the interval of the number to quote, and the error or interval of an estimate."""
     if result.estimator == QUOTED:
-        return ends(result.likely_low, result.likely_high)
+        return ends(result.likely_low, result.likely_high, is_short=True)
     if intervals:
         return ends(result.ci_low, result.ci_high)
     return Right("-" if np.isnan(result.std_error) else digits(result.std_error))
