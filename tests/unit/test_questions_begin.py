@@ -7,7 +7,11 @@ import pytest
 
 from sampled_metrics import InputWarning
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import question_ranks, question_samples, question_seen
+from sampled_metrics.ranks.warnings import (
+    warn_about_ranks,
+    warn_about_sampled_ranks,
+    warn_about_seen_items,
+)
 
 
 def rows(*parts):
@@ -46,7 +50,7 @@ def full(ranks, n_candidates, tied=0):
     ],
 )
 def test_random_orders(ranks, asks):
-    assert ("random order" in asked(question_ranks, ranks)) == asks
+    assert ("random order" in asked(warn_about_ranks, ranks)) == asks
 
 
 @pytest.mark.parametrize(
@@ -63,7 +67,7 @@ def test_random_orders(ranks, asks):
     ],
 )
 def test_ranks_that_end_before_the_last_candidate(ranks, asks):
-    assert ("largest" in asked(question_ranks, ranks)) == asks
+    assert ("largest" in asked(warn_about_ranks, ranks)) == asks
 
 
 @pytest.mark.parametrize(
@@ -77,15 +81,17 @@ def test_ranks_that_end_before_the_last_candidate(ranks, asks):
 )
 def test_samples_that_end_early(near, m, asks):
     ranks = np.append(rows((1, 400)), near)
-    found = asked(question_samples, SampledRanks(ranks, 3000, m))
+    found = asked(warn_about_sampled_ranks, SampledRanks(ranks, 3000, m))
     assert ("the largest rank is" in found) == asks
     distinct = SampledRanks(ranks, 3000, m, "distinct")
-    assert "the largest rank is" not in asked(question_samples, distinct)
+    assert "the largest rank is" not in asked(warn_about_sampled_ranks, distinct)
 
 
 @pytest.mark.parametrize(("n_items", "asks"), [(101, True), (102, False)])
 def test_samples_of_all_candidates(n_items, asks):
-    found = asked(question_samples, SampledRanks(rows((1, 4), (2, 1)), n_items, 100))
+    found = asked(
+        warn_about_sampled_ranks, SampledRanks(rows((1, 4), (2, 1)), n_items, 100)
+    )
     assert ("n_items is" in found.replace(" (--n-items)", "")) == asks
 
 
@@ -101,7 +107,7 @@ def test_samples_of_all_candidates(n_items, asks):
 )
 def test_one_tie(tied, m, asks):
     ranks = rows((1, tied.size - 1), (2, 1))
-    found = asked(question_samples, SampledRanks(ranks, 3000, m, tied=tied))
+    found = asked(warn_about_sampled_ranks, SampledRanks(ranks, 3000, m, tied=tied))
     assert ("check-negatives" in found) == asks
 
 
@@ -116,21 +122,21 @@ def test_one_tie(tied, m, asks):
 )
 def test_large_ties(tied, asks):
     ranks = rows((1, tied.size - 1), (2, 1))
-    found = asked(question_samples, SampledRanks(ranks, 3000, 100, tied=tied))
+    found = asked(warn_about_sampled_ranks, SampledRanks(ranks, 3000, 100, tied=tied))
     assert ("a tenth of their negatives" in found) == asks
 
 
 @pytest.mark.parametrize(("users", "items", "asks"), [(20, 40, True), (5, 40, False)])
 def test_all_items_of_all_users(users, items, asks):
     ranks = full(rows((1, users)), items)
-    assert bool(asked(question_seen, ranks, items)) == asks
-    assert not asked(question_seen, ranks, items + 1)
+    assert bool(asked(warn_about_seen_items, ranks, items)) == asks
+    assert not asked(warn_about_seen_items, ranks, items + 1)
 
 
 def test_ties_count_as_worse_ranks_in_questions_about_ends():
-    assert "above" in asked(question_ranks, full(rows((1, 60)), 101))
+    assert "above" in asked(warn_about_ranks, full(rows((1, 60)), 101))
     assert "above all of their other" not in asked(
-        question_ranks, full(rows((1, 60)), 101, 1)
+        warn_about_ranks, full(rows((1, 60)), 101, 1)
     )
-    found = asked(question_ranks, full(rows((100, 30), (2, 30)), 1000, 9))
+    found = asked(warn_about_ranks, full(rows((100, 30), (2, 30)), 1000, 9))
     assert "the largest rank is 109 of 1,000" in found

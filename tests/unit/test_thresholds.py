@@ -7,7 +7,8 @@ import pytest
 import sampled_metrics as sm
 from sampled_metrics.inputs.items import ask_of_grades
 from sampled_metrics.inputs.scores import ask_of_seen_items
-from sampled_metrics.ranks.data import as_sampled, question_samples
+from sampled_metrics.ranks.data import as_sampled
+from sampled_metrics.ranks.warnings import warn_about_sampled_ranks
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
@@ -166,7 +167,7 @@ def test_ties_by_chance_are_not_asked_about(share, m, recwarn):
     rng = np.random.default_rng(0)
     each = 1 - (1 - share) ** (1 / m)
     tied = rng.binomial(m, each, 3000)
-    question_samples(sm.SampledRanks(np.ones(3000, int), N, m, tied=tied))
+    warn_about_sampled_ranks(sm.SampledRanks(np.ones(3000, int), N, m, tied=tied))
     assert not any("itself" in each for each in asked(recwarn))
 
 
@@ -183,7 +184,7 @@ def test_held_out_items_among_their_negatives_are_asked_about(
     """
     tied = np.zeros(rows, np.int64)
     tied[:alone] = 1
-    question_samples(sm.SampledRanks(good_ranks(rows), N, 100, tied=tied))
+    warn_about_sampled_ranks(sm.SampledRanks(good_ranks(rows), N, 100, tied=tied))
     assert (
         any("is it the held-out item itself" in each for each in asked(recwarn))
         == asks

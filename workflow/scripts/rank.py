@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sampled_metrics._base.errors import collected, reading
-from sampled_metrics.ranks.data import question_ranks
+from sampled_metrics.ranks.warnings import warn_about_ranks
 from sampled_metrics_study.data.split import load_split
 from sampled_metrics_study.recommenders import create, load_recommender
 from sampled_metrics_study.recommenders.ranking import (
@@ -38,7 +38,7 @@ with step(snakemake) as logger, collected() as asked:
                 scores = create(kind, settings).fit(split.train, snakemake.threads).scorer
             ranks = rank_piece(scores, split, piece, block_size=snakemake.params.block_size)
     with reading(Path(snakemake.output[0])):
-        question_ranks(ranks)
+        warn_about_ranks(ranks)
     if asked and kind != "random":
         logger.warning("WARNING: %s", "\n".join(asked))
     ranks.replace(source=source).write(snakemake.output[0], items=split.held_out_ids[users])

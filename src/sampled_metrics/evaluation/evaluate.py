@@ -34,13 +34,12 @@ from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.data import Cut, Data, OfUsers, as_ranks, question_ranks
+from sampled_metrics.ranks.data import Cut, Data, OfUsers, as_ranks
 from sampled_metrics.ranks.parts import RankFile
+from sampled_metrics.ranks.warnings import warn_about_number_of_candidates, warn_about_ranks
 
 ROWS_QUESTIONED = 131_072  # rows of a large file that questions are about
 TOY = 10  # users; fewer are an example
-# Usual numbers of negatives, without and with the held-out item.
-_SAMPLE_SIZES = {m + more for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +230,7 @@ class _Averages(NamedTuple):
 @one_thread()
 def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Averages:
     """Average metrics over the users of ranks in memory."""
-    _question_candidates(ranks.n_candidates)
+    warn_about_number_of_candidates(ranks)
     known = known_values(measures, ranks, ties, seed)
     question_ends(ranks, known)
     of_users = {measure: values_of_users(values, ranks.user) for measure, values in known.items()}
@@ -272,7 +271,7 @@ def _by_parts(
     sample = Ranks.concatenate(some)
     place = f"{file.path}, 1 of {step} rows" if step > 1 else file.path
     with reading(place):
-        question_ranks(sample)
+        warn_about_ranks(sample)
         found = _at_once(sample, measures, ties, seed)
     n_items = round(total / file.n_rows)
     return found._replace(
@@ -283,18 +282,6 @@ def _by_parts(
         n_items=n_items,
         is_mean=found.is_mean or total != n_items * file.n_rows,
     )
-
-
-def _question_candidates(n: Int) -> None:
-    """Ask whether candidates are sampled; fewer users may have the same number by chance."""
-    most = int(n.max())
-    if n.size >= TOY and n.min() == most and most in _SAMPLE_SIZES:
-        ask(
-            "data",
-            f"all {n.size:,} users have {most} candidates: these look like sampled candidates, "
-            "and metrics among them are not exact; `correct` takes the scores of a held-out item "
-            "and its negatives (--positive), or sampled ranks",
-        )
 
 
 def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluated]:

@@ -40,7 +40,7 @@ from sampled_metrics.inputs.scores import (
 )
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import question_ranks, question_samples
+from sampled_metrics.ranks.warnings import warn_about_ranks, warn_about_sampled_ranks
 
 _OPTIONS = ("n_items", "n_negatives", "sampling", "missing", "ties", "seed", "confidence")
 
@@ -242,7 +242,7 @@ class RankMeter:
                 visits=visits,
                 n_missing=int(np.count_nonzero(counts.lost)),
             )
-            question_ranks(full)
+            warn_about_ranks(full)
             return full
         sampled = SampledRanks.from_counts(
             Samples.of_rows(counts, users),
@@ -252,7 +252,7 @@ class RankMeter:
             ties="random" if self.ties is None else self.ties,
             seed=self.seed,
         )
-        question_samples(sampled)
+        warn_about_sampled_ranks(sampled)
         return sampled
 
     @with_questions

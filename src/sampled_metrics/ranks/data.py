@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_function, require_same
-from sampled_metrics._base.arrays import Array, Bool, Float, Int, as_array, in_memory, starts
-from sampled_metrics._base.errors import InputError, ask, flag, reading, unasked
+from sampled_metrics._base.arrays import Array, as_array, in_memory
+from sampled_metrics._base.errors import InputError, flag, reading, unasked
 from sampled_metrics.inputs.asked import PairScores
 from sampled_metrics.inputs.counting import BLOCK_SIZE, Early
 from sampled_metrics.inputs.items import RELEVANT, items_of_scores
@@ -19,7 +19,6 @@ from sampled_metrics.inputs.products import Products
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.scores import (
     Scores,
-    ask_of_seen_items,
     count_scores,
     factors,
     function,
@@ -30,21 +29,18 @@ from sampled_metrics.inputs.scores import (
 from sampled_metrics.inputs.tables import Table, read_table, table_of
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
-from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks.warnings import (
+    POOR,
+    warn_about_equal_scores,
+    warn_about_ranks,
+    warn_about_sampled_ranks,
+    warn_about_seen_items,
+)
 
 OfUsers: TypeAlias = Any  # items by user: a table, a file, a dictionary, an array, a sparse matrix
 Data: TypeAlias = Any  # Ranks, SampledRanks, scores, lists, tables, files
 
-_MANY = 50  # rows; their mean rank tells a random order from a poor one
 _SOME = 1000  # rows that tell whether an array holds whole numbers
-_SEVERAL = 10  # rows; fewer are alike by chance
-_LEAST = 8  # largest rank that may be an end: ranks near 1 are frequent anyway
-_ENOUGH = 12  # rows near the largest rank that make an end suspicious
-_FAR = 5  # times the largest rank, from which no ranks further down are strange
-_CONSTANT = 0.01  # share of rows without any order that is worth a question
-_TIED = 0.1  # share of candidates that is a large tie
-_POOR = 0.55  # share of candidates below the held-out item; 0.5 in random order
-_EXPECTED = 5.0  # rows with several ties, from which on their absence tells something
 _WHOLE = 128  # users whose rankings tell questions about all, where the others are cut
 _WHOLE_NUMBERS = (
     "found rows of different whole numbers. Ids, best first? Ranks.from_top_k(ids, relevant); "
@@ -103,7 +99,7 @@ def as_ranks(
         ranks = _ranks_of(data, options, work)
         if not len(ranks):
             raise InputError("no user has a relevant item; expected at least one who has")
-        question_ranks(ranks)
+        warn_about_ranks(ranks)
         return ranks.at_least(min_relevance) if min_relevance > ranks.min_relevance else ranks
 
 
@@ -220,7 +216,7 @@ def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, An
     else:
         ranks = Ranks.from_scores(scores, **work, **given)
     if given["seen"] is None:
-        question_seen(ranks, scores.shape[1])
+        warn_about_seen_items(ranks, scores.shape[1])
     return ranks
 
 
@@ -229,8 +225,8 @@ def _may_end(whole: Ranks, cut: Cut) -> bool:
     others = np.repeat(whole.n_candidates - 1, whole.n_found)
     below = 1.0 - (whole.n_better + 0.5 * whole.n_tied) / others
     with unasked() as questions:
-        question_ranks(whole)
-    is_good = below.mean() - 5.0 * below.std() / np.sqrt(below.size) > _POOR
+        warn_about_ranks(whole)
+    is_good = below.mean() - 5.0 * below.std() / np.sqrt(below.size) > POOR
     return is_good and not questions and cut.is_enough(whole)
 
 
@@ -238,7 +234,7 @@ def _is_enough(ranks: Ranks, cut: Cut) -> bool:
     """Return whether ranks that end at a cut-off tell all that full ones would."""
     others = np.repeat(ranks.n_candidates - 1, ranks.n_found)
     with unasked() as questions:
-        _ask_of_equal_scores(ranks.n_tied, others, int(ranks.n_relevant.sum()))
+        warn_about_equal_scores(ranks.n_tied, others, int(ranks.n_relevant.sum()))
     return not questions and cut.is_enough(ranks)
 
 
@@ -305,7 +301,7 @@ def as_sampled(
     drawn["n_items"] = n_items
     with reading(data), naming(columns):
         found = _sampled_of(data, positive, relevant, drawn, {"ties": ties, "missing": missing})
-        question_samples(found)
+        warn_about_sampled_ranks(found)
         return found
 
 
@@ -411,144 +407,3 @@ def rank(
         progress=progress,
         columns=columns,
     )
-
-
-def question_ranks(ranks: Ranks) -> None:
-    """Ask about full rankings in perfect or random order, or that end early."""
-    if not ranks.is_complete or not len(ranks):
-        return
-    others = np.repeat(ranks.n_candidates, ranks.n_found) - 1
-    _ask_of_equal_scores(ranks.n_tied, others, others.size)
-    above = ranks.n_better + 0.5 * ranks.n_tied
-    _ask_of_order(1.0 - above / np.maximum(others, 1), others, "relevant", "other candidates")
-    above, tied = _irrelevant_above(ranks)
-    worst = above + tied
-    _ask_of_perfection(worst, "other candidates")
-    _ask_of_scored_items(above, tied, np.repeat(ranks.n_candidates - ranks.n_found, ranks.n_found))
-    _ask_of_last_rank(worst + 1, int(others.min()) + 1, "data")
-
-
-def _irrelevant_above(ranks: Ranks) -> tuple[Int, Int]:
-    """Count for each relevant item the irrelevant ones above it, and those level with it."""
-    user = np.repeat(np.arange(len(ranks)), ranks.n_found)
-    is_first = np.ones(user.size, bool)
-    is_first[1:] = (np.diff(user) > 0) | (np.diff(ranks.n_better) > 0)
-    first = np.flatnonzero(is_first)
-    size = np.diff(first, append=user.size)
-    above = np.repeat(first, size) - starts(ranks.n_found)[user]  # relevant ones
-    return ranks.n_better - above, ranks.n_tied + 1 - np.repeat(size, size)
-
-
-def question_seen(ranks: Ranks, n_items: int) -> None:
-    """Ask whether seen items are candidates, if all of the items are of all users."""
-    if (ranks.n_candidates == n_items).all():
-        ask_of_seen_items(len(ranks), n_items)
-
-
-def question_samples(sampled: SampledRanks) -> None:
-    """Ask about sampled ranks in random or perfect order, of all candidates, or decided by ties."""
-    ranks = sampled.sampled_ranks
-    m = sampled.n_negatives
-    others = np.full(ranks.size, m)
-    _ask_of_order(1.0 - (ranks - 1) / m, others, "positive", "negatives")
-    _ask_of_perfection(ranks - 1, "negatives")
-    if (sampled.n_items == m + 1).all():
-        ask(
-            "n_items",
-            f"n_items (--n-items) is {m + 1}, the held-out item and its {m} negatives: is it the "
-            "number of candidates of a full ranking?",
-        )
-    if sampled.sampling is not Sampling.DISTINCT:
-        _ask_of_last_rank(ranks, m + 1, "n_negatives")
-    if sampled.tied is not None:
-        _ask_of_equal_scores(sampled.tied, others, others.size)
-        _ask_of_ties(sampled.tied, m)
-
-
-def _ask_of_equal_scores(tied: Int, others: Int, n_rows: int) -> None:
-    """Ask about rows in which all scores are equal, such as those that fill up a batch.
-
-    So many rows change a metric by as much as their share.
-    """
-    n_equal = np.count_nonzero((tied == others) & (others >= _LEAST))
-    if n_rows >= _MANY and n_equal >= _CONSTANT * n_rows:
-        ask(
-            "data",
-            f"all scores of {n_equal:,} of {n_rows:,} rows are equal: are these scores, or rows "
-            "that fill up a batch? Leave those out",
-        )
-
-
-def _ask_of_ties(tied: Int, m: int) -> None:
-    """Ask about ties that decide, and held-out items among their own negatives."""
-    n_rows = tied.size
-    large = np.count_nonzero(tied >= max(_TIED * m, 1.0))
-    if n_rows >= _MANY and 2 * large > n_rows:
-        ask(
-            "ties",
-            f"{large:,} of {n_rows:,} held-out items have the score of a tenth of their negatives "
-            "or more (--ties): were scores rounded, or are they of too few bits?",
-        )
-    n_one = np.count_nonzero(tied == 1)
-    n_more = np.count_nonzero(tied > 1)
-    by_chance = n_one**2 / (2.0 * n_rows)  # rows with several ties, if ties are independent
-    if m >= 5 and 10 * n_one >= n_rows and by_chance >= _EXPECTED and 2.0 * n_more < by_chance:
-        ask(
-            "data",
-            f"{n_one:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
-            "it the held-out item itself? Leave it out of them (`check-negatives`)",
-        )
-
-
-def _ask_of_order(below: Float, others: Int, argument: str, words: str) -> None:
-    """Ask about items as far down as in random order, and as rarely near the top."""
-    if below.size < _MANY or below.mean() >= _POOR:
-        return
-    by_chance = ((others // 10 + 1) / (others + 1)).mean()
-    if (below >= 0.9).mean() <= 2.0 * by_chance:
-        ask(
-            argument,
-            f"held-out items are above {below.mean():.1%} of their {words}, 50 % in a random "
-            "order: are higher scores better, are rows and columns those of the users and items, "
-            "and are negatives uniform?",
-        )
-
-
-def _ask_of_perfection(better: Int, words: str) -> None:
-    if better.size >= _MANY and not better.any():
-        ask(
-            "data",
-            f"all {better.size:,} held-out items are above all of their {words}: were rows sorted "
-            "before the held-out item was taken from them, or does the model know the answer?",
-        )
-
-
-def _ask_of_scored_items(above: Int, tied: Int, irrelevant: Int) -> None:
-    """Ask about relevant items above all irrelevant ones, or level with all of these."""
-    is_level = (tied == irrelevant) & (irrelevant >= _LEAST)
-    is_end = (above == 0) & (is_level | (tied == 0))
-    if above.size >= _MANY and is_end.all() and 0 < 2 * np.count_nonzero(is_level) < above.size:
-        ask(
-            "data",
-            f"all {above.size:,} relevant items are above all of their other candidates, or level "
-            "with all of these: were relevant items scored alone?",
-        )
-
-
-def _ask_of_last_rank(ranks: Int, n: int, argument: str) -> None:
-    """Ask about ranks, of 1 to n, that end where more would be expected."""
-    largest = int(ranks.max())
-    width = -(-largest // 10)
-    if ranks.size < _SEVERAL or largest < _LEAST or largest + width > n:
-        return
-    near: Bool = ranks > largest - width
-    n_near = int(np.count_nonzero(near))
-    n_before = int(np.count_nonzero(ranks > largest - 2 * width)) - n_near
-    expected = n_near * min(1.0, n_near / max(n_before, 1))  # behind it, if they fall as before
-    is_far = argument == "data" and ranks.size >= _MANY and _FAR * largest <= n
-    if expected >= _ENOUGH or is_far:
-        ask(
-            argument,
-            f"the largest rank is {largest} of {n:,}, and {n_near:,} of {ranks.size:,} rows are "
-            f"near it: are these ranks among {largest - 1} sampled items, or cut off?",
-        )

@@ -38,6 +38,7 @@ from sampled_metrics.inputs.samples import Pairs, Samples
 from sampled_metrics.inputs.scores import counts_beside, padded, scores_of
 from sampled_metrics.inputs.tables import Table, as_numpy, read_table
 from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks.warnings import warn_about_duplicates
 
 _MOST_MISSING = 0.1  # share of the negatives of a row
 
@@ -422,13 +423,13 @@ class SampledRanks:
 
 
 def _users_of(table: Table, rows: Rows) -> Ids | None:
-    """Read ids of users, or of visits, of some rows; ask about several rows without a reason."""
+    """Read ids of users, or of visits, of some rows; warn about several rows without a reason."""
     if not table.columns.keys() & {USER, VISIT}:
         return None
     user, user_ids = table.units()
     users = as_numpy(user_ids)[user[rows]]
     if not table.columns.keys() & {"repetition", ITEM}:
-        _ask_of_duplicates(users)
+        warn_about_duplicates(users)
     return users
 
 
@@ -450,14 +451,3 @@ def _require_different_repetitions(table: Table) -> None:
     if again is not None:
         problem = f"a repetition of user {table.columns[first][again]} that is in an earlier row"
         raise table.error_at(again, problem)
-
-
-def _ask_of_duplicates(users: Ids) -> None:
-    """Ask about users who come more than once, without a column that says why."""
-    _, n_rows = np.unique(users, return_counts=True)
-    if n_rows.max() > 1:
-        ask(
-            USER,
-            f"{(n_rows > 1).sum():,} of {n_rows.size:,} users have several rows, which are "
-            "averaged: are they duplicates? If not, add a column repetition, or item_id",
-        )
