@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from types import FrameType
 from typing import NamedTuple
 
 NO_MEMORY = "not enough memory"
@@ -17,6 +16,7 @@ JOINT = "\x1f"  # between the ids of a user and of a visit, which hold no contro
 _MOST_OF_VALUE = 80  # characters of a value in a message
 _MOST_OF_MESSAGE = 2000
 _MOST_OF_COLUMNS = 200
+_OURS = ("sampled_metrics", "contextlib")  # modules between a public function and a warning
 _NAMELESS = ("", "data", "ranks")  # tables that are no files
 _collections: ContextVar[tuple[list[str], ...]] = ContextVar("collections", default=())
 _tables: ContextVar[tuple[list["TableNote"], ...]] = ContextVar("tables", default=())
@@ -161,15 +161,11 @@ def ask(argument: str, problem: str) -> None:
         return
     frame = inspect.currentframe()
     level = 1
-    while frame and _is_ours(frame):
+    # Code that is executed may have no name.
+    while frame and frame.f_globals.get("__name__", "").startswith(_OURS):
         frame = frame.f_back
         level += 1
     warnings.warn(question, InputWarning, stacklevel=level)
-
-
-def _is_ours(frame: FrameType) -> bool:
-    # Code that is executed may have no name.
-    return frame.f_globals.get("__name__", "").startswith(("sampled_metrics", "contextlib"))
 
 
 @contextmanager

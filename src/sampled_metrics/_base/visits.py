@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Ids, Int, id_column, kind_of_ids
+from sampled_metrics._base.arrays import Ids, id_column, kind_of_ids
 from sampled_metrics._base.errors import JOINT, InputError
 
 
@@ -67,10 +67,3 @@ def as_ids(texts: NDArray[np.str_]) -> Ids:
 def kind_of(ids: Ids | None) -> str:
     """Return which ids there are: `none`, `numbers` or `text`, or `visits` of users."""
     return "visits" if ids is not None and are_joined(ids) else kind_of_ids(ids)
-
-
-def user_numbers(users: Ids, visits: Ids | None) -> Int | None:
-    """Number the users of visits from 0; None if each row is of another user."""
-    if visits is None:
-        return None
-    return pd.factorize(users)[0].astype(np.int64)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
-from sampled_metrics._base.arrays import Float, Int, generator, one_thread
+from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.progress import with_bar
@@ -233,10 +233,14 @@ def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Av
     warn_about_number_of_candidates(ranks)
     known = known_values(measures, ranks, ties, seed)
     question_ends(ranks, known)
-    of_users = {measure: values_of_users(values, ranks.user) for measure, values in known.items()}
+    of_users = {}
     n_visits = {}
-    if ranks.user is not None:
-        n_visits = {measure: defined(values).size for measure, values in known.items()}
+    for measure, values in known.items():
+        has_value = ~np.isnan(values)
+        of_users[measure] = values[has_value]
+        if ranks.user is not None:
+            of_users[measure] = by_user(values[has_value], ranks.user[has_value])
+            n_visits[measure] = int(np.count_nonzero(has_value))
     return _Averages(
         shapes={measure: Shape.of(values) for measure, values in of_users.items()},
         priors=prior_shapes(known, ranks),
@@ -412,15 +416,6 @@ def known_values(
 def defined(values: Float) -> Float:
     """Return the values of users who have one."""
     return values[~np.isnan(values)]
-
-
-def values_of_users(values: Float, user: Int | None) -> Float:
-    """Return values of independent users, from those of users or of their visits, see `clusters`.
-
-    Users without a value are left out.
-    """
-    has_value = ~np.isnan(values)
-    return by_user(values[has_value], None if user is None else user[has_value])
 
 
 def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:

@@ -241,10 +241,14 @@ class _Task(NamedTuple):
         is_there = is_elsewhere(scores)
         if not is_there:
             scores = array_of("scores", scores)
-        _check_scores(scores, (users.size, self.relevant.n_items))
+        shape = users.size, self.relevant.n_items
+        if tuple(scores.shape) != shape:
+            raise InputError(f"scores have shape {scores.shape}, expected {shape}")
         if is_there:
             yield scores, users
             return
+        if scores.dtype.kind not in "fiu":
+            raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
         for row in range(0, users.size, _ROWS):
             part = slice(row, row + _ROWS)
             yield scores[part], users[part]
@@ -306,11 +310,3 @@ class _Task(NamedTuple):
         if self.items is None:
             return user, item
         return user, self.items[item]
-
-
-def _check_scores(scores: Any, shape: tuple[int, int]) -> None:
-    """Raise InputError if scores are of another shape, or no numbers."""
-    if tuple(scores.shape) != shape:
-        raise InputError(f"scores have shape {scores.shape}, expected {shape}")
-    if isinstance(scores, np.ndarray) and scores.dtype.kind not in "fiu":
-        raise InputError(f"scores have dtype {scores.dtype}, expected numbers")

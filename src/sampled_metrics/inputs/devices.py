@@ -61,7 +61,8 @@ def counted(
         part = scores[some, :]
         first, last = row.searchsorted((some.start, some.stop)).tolist()
         mine = slice(first, last)
-        if is_floating and not _is_finite(xp, part):
+        # Of most blocks two passes, without an array between, tell that all scores are finite.
+        if is_floating and not xp.isfinite(xp.min(part)) & xp.isfinite(xp.max(part)):
             gaps[some] = count(part == -xp.inf)
             bad[some] = width - count(part < xp.inf)
         if last - first > _SEVERAL * part.shape[0] and not is_there:
@@ -256,13 +257,3 @@ def count(marked: Any) -> Int:
         sums = numbers.view(np.uint64).sum(axis=1)
         numbers = sums.view(np.uint8).reshape(len(marked), 8)
     return numbers.sum(axis=1, dtype=np.min_scalar_type(width)).astype(np.int64)
-
-
-def _is_finite(
-    xp: Any,
-    scores: Any,
-) -> bool:
-    """Return whether no score is NaN or infinite, in two passes without an array between."""
-    least = xp.min(scores)
-    largest = xp.max(scores)
-    return bool(xp.isfinite(least) & xp.isfinite(largest))

@@ -102,14 +102,10 @@ class Measure:
         # A beta with more digits than a name shows would give two measures one name.
         if beta is not None and not 0.0 <= beta == float(f"{beta:g}") < inf:
             raise _unknown(str(self))
-        self._check_presence_of_cutoff(metric)
-
-    def _check_presence_of_cutoff(self, metric: Metric) -> None:
-        """Raise InputError if the metric needs a cut-off and has none, or the reverse."""
-        if metric.cutoff == "required" and self.cutoff is None:
+        if metric.cutoff == "required" and k is None:
             problem = f": {self.kind} needs a cut-off, as in {self.spelled(self.kind)}@10"
             raise _unknown(str(self), problem=problem)
-        if metric.cutoff == "none" and self.cutoff is not None:
+        if metric.cutoff == "none" and k is not None:
             raise _unknown(str(self), problem=f": {self.kind} has no cut-off")
 
     def __str__(self) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import (
@@ -48,7 +49,7 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, one_line, reading
 from sampled_metrics._base.files import TEXTS, write_columns
-from sampled_metrics._base.visits import ids_of_rows, split, user_numbers
+from sampled_metrics._base.visits import ids_of_rows, split
 from sampled_metrics._base.visits import joined as joined_ids
 from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
@@ -538,9 +539,9 @@ class Ranks:
     @cached_property
     def user(self) -> Int | None:
         """Number of the user of each visit; None where each row is another user."""
-        if self.users is None:
+        if self.users is None or self.visits is None:
             return None
-        return user_numbers(self.users, self.visits)
+        return pd.factorize(self.users)[0].astype(np.int64)
 
     @property
     def n_users(self) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import (
@@ -30,7 +31,7 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics._base.files import write_columns
-from sampled_metrics._base.visits import ids_of_rows, joined, split, split_pairs, user_numbers
+from sampled_metrics._base.visits import ids_of_rows, joined, split, split_pairs
 from sampled_metrics.inputs import samples
 from sampled_metrics.inputs.items import rows_of_labels
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
@@ -392,7 +393,7 @@ class SampledRanks:
         ids, _ = self.different_units()
         if ids is None or self.visits is None:
             return None
-        return user_numbers(*split_pairs(ids))
+        return pd.factorize(split_pairs(ids)[0])[0].astype(np.int64)
 
     def take(self, rows: Rows) -> Self:
         """Return some rows, selected as an array's elements are."""
