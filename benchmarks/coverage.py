@@ -23,8 +23,9 @@ from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.evaluation.correct import _SMOOTHING as SMOOTHING
+from sampled_metrics.intervals.means import Shape, estimate
 from sampled_metrics.intervals.misfit import misfit
-from sampled_metrics.intervals.population import Population, Shape, estimate
+from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.ranges import bracket_users
 from sampled_metrics.intervals.shapes import NON_INCREASING, SHAPES
 from sampled_metrics.metrics.measures import Measure, parse_measure

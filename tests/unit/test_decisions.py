@@ -9,7 +9,7 @@ from sampled_metrics.evaluation.decisions import (
     of_common,
     strict_level,
 )
-from sampled_metrics.intervals.population import Shape
+from sampled_metrics.intervals.means import Shape
 from tests.unit.test_orders import compared
 
 PRIOR = Shape.of([0.0, 1.0])

@@ -11,7 +11,7 @@ import pytest
 
 from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics.evaluation.evaluate import evaluate
-from sampled_metrics.intervals.population import prior_shapes
+from sampled_metrics.intervals.means import prior_shapes
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 from tests.unit.relevance import by_user

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.intervals.population import Estimate, Shape, estimate
+from sampled_metrics.intervals.means import Estimate, Shape, estimate
 
 VALUES = st.lists(
     st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, -0.2]), min_size=3, max_size=40

@@ -44,8 +44,7 @@ from sampled_metrics.evaluation.results import (
 )
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals import ranges
-from sampled_metrics.intervals.clusters import by_user
-from sampled_metrics.intervals.population import Shape, prior_shapes
+from sampled_metrics.intervals.means import Shape, by_user, prior_shapes
 from sampled_metrics.intervals.quoting import Quoted, quote_difference
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures

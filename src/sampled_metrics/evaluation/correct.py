@@ -43,9 +43,9 @@ from sampled_metrics.evaluation.results import (
     with_questions,
 )
 from sampled_metrics.inputs.roles import NamesByRole
-from sampled_metrics.intervals.clusters import by_user
 from sampled_metrics.intervals.kernels import rank_grid
-from sampled_metrics.intervals.population import Estimate, Population, Shape, estimate
+from sampled_metrics.intervals.means import Estimate, Shape, by_user, estimate
+from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.quoting import NOTHING, TOO_WIDE, Quoted, quote
 from sampled_metrics.intervals.ranges import Bracketed, Range, checked_ranges
 from sampled_metrics.intervals.shapes import assumed, caveat, name_of

@@ -15,8 +15,8 @@ from scipy.special import ndtr, ndtri
 
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
-from sampled_metrics.intervals.clusters import by_user
 from sampled_metrics.intervals.kernels import bins_of, kernel
+from sampled_metrics.intervals.means import by_user
 from sampled_metrics.intervals.population import Moments, Population
 from sampled_metrics.intervals.ranges import least_differences, unbiased_auc
 from sampled_metrics.metrics.measures import Measure

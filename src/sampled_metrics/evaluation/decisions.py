@@ -9,7 +9,7 @@ from scipy.special import ndtri, stdtr
 
 from sampled_metrics._base.arrays import Float, Int, adjusted
 from sampled_metrics.evaluation.results import UNDECIDED, Compared, order_of
-from sampled_metrics.intervals.population import Estimate, Shape, estimate
+from sampled_metrics.intervals.means import Estimate, Shape, estimate
 
 _ROUNDING = 1e-13
 _LEAST_RATIO = 1e-5  # difference by error, so that users needed fit into int64

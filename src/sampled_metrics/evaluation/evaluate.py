@@ -28,8 +28,7 @@ from sampled_metrics.evaluation.results import (
     with_questions,
 )
 from sampled_metrics.inputs.roles import USER, VISIT, NamesByRole
-from sampled_metrics.intervals.clusters import by_user
-from sampled_metrics.intervals.population import Shape, estimate, prior_shapes
+from sampled_metrics.intervals.means import Shape, by_user, estimate, prior_shapes
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import stdtrit
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics.intervals.clusters import by_user
+from sampled_metrics.intervals.means import by_user
 
 _NEAR, _FAR = -45.0, 45.0  # logarithms of distances from the largest value, relative to the span
 
@@ -32,7 +32,7 @@ class End(NamedTuple):
         return End(-self.values, self.users, -self.extreme, owner=self.owner)
 
     def by_user(self) -> "End":
-        """Return values of independent users, see `clusters`; what visits may add is scaled too."""
+        """Return values of independent users, see `means`; what visits may add is scaled too."""
         if self.owner is None:
             return self
         values = by_user(self.values, self.owner)
