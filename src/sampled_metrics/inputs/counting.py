@@ -256,7 +256,8 @@ class _Task(NamedTuple):
     def _by_products(self, score: Products | PairScores, users: Int) -> _Counts:
         """Count by inner products, or by scores of pairs."""
         pairs, seen, is_seen = self._pairs(users)
-        self._refuse(users, *pairs, is_seen)
+        if is_seen.any():
+            raise self._no_candidate(users, *pairs, is_seen)
         n_seen = np.bincount(seen[0], minlength=users.size)
         n_candidates = self.relevant.n_items - n_seen
         depth = self.depth[users]
@@ -274,7 +275,9 @@ class _Task(NamedTuple):
             user, item = self._names(users, row, place)
             problem = f"score of item {item} for user {user} is {values[place]}"
             raise InputError(f"{problem}; expected a finite number, or -inf for no candidate")
-        self._refuse(users, *pairs, is_seen | np.isneginf(found.own))
+        is_no_candidate = is_seen | np.isneginf(found.own)
+        if is_no_candidate.any():
+            raise self._no_candidate(users, *pairs, is_no_candidate)
         out = in_memory(gathered(scores, *seen))
         n_gone = np.bincount(seen[0][out > -np.inf], minlength=users.size)
         n_candidates = scores.shape[1] - found.gaps - n_gone
@@ -292,10 +295,8 @@ class _Task(NamedTuple):
         is_seen = np.append(seen, -1)[place] == wanted
         return (row, item), np.divmod(seen, width), is_seen
 
-    def _refuse(self, users: Int, row: Int, item: Int, is_none: Bool) -> None:
-        """Raise InputError for the first item to rank that is no candidate."""
-        if not is_none.any():
-            return
+    def _no_candidate(self, users: Int, row: Int, item: Int, is_none: Bool) -> InputError:
+        """Make the error for the first item to rank that is no candidate."""
         first = int(np.argmax(is_none))
         names = "item {1} of user {0}".format(*self._names(users, row[first], item[first]))
         why = "has score -inf, so it is no candidate; leave it out of relevant, or give it a score"
@@ -303,7 +304,7 @@ class _Task(NamedTuple):
             owners = self.relevant.owners
             both = self.seen.has(owners, self.relevant.item)
             why = f"is among the seen items, so it is no candidate{how_many_seen(owners[both])}"
-        raise InputError(f"{self.relevant.name} {names} {why}")
+        return InputError(f"{self.relevant.name} {names} {why}")
 
     def _names(self, users: Int, row: int, item: int) -> tuple[Any, Any]:
         user = self.users[users[row]]

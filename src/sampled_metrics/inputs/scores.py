@@ -264,7 +264,11 @@ def count_scores(
         )
     of_scores: Any = (scores.shape, user_ids, item_ids, min_relevance)
     wanted = items_of_scores(relevant, RELEVANT, *of_scores)
-    _check_relevant(scores, wanted)
+    if wanted.n_users and not wanted.item.size:
+        raise InputError("no user has a relevant item; expected at least one who has")
+    ask_of_common_item(wanted)
+    if scores.stored is not None:
+        _require_other_items(scores.stored, wanted)
     not_candidates = None
     if seen is not None:
         not_candidates = items_of_scores(seen, SEEN, *of_scores)
@@ -277,14 +281,8 @@ def count_scores(
     )
 
 
-def _check_relevant(scores: Scores, relevant: Items) -> None:
-    """Raise InputError without a relevant item, or if a sparse matrix scores no other items."""
-    if relevant.n_users and not relevant.item.size:
-        raise InputError("no user has a relevant item; expected at least one who has")
-    ask_of_common_item(relevant)
-    if scores.stored is None:
-        return
-    table = scores.stored
+def _require_other_items(table: sparse.csr_array, relevant: Items) -> None:
+    """Raise InputError if a sparse matrix scores relevant items only."""
     n_stored = np.diff(table.indptr)
     if np.count_nonzero(n_stored) < _SEVERAL or (n_stored > relevant.sizes).any():
         return

@@ -121,11 +121,6 @@ class Grouped:
         return self.kind.size if self.owner is None else int(self.owner.max()) + 1
 
 
-def folds_of(n_users: int) -> Int:
-    """Split users in two folds at random; 0 or 1 for each."""
-    return generator(0, "folds").permutation(n_users) % 2
-
-
 @lru_cache(maxsize=8)
 def grouped(sample: SampledRanks) -> Grouped:
     """Group the rows of a sample; users are split in two folds at random."""
@@ -138,7 +133,9 @@ def grouped(sample: SampledRanks) -> Grouped:
     _, group = np.unique(np.searchsorted(edges, n, side="right"), return_inverse=True)
     sizes = np.rint(np.bincount(group, n) / np.bincount(group)).astype(np.int64)
     independent = user if owner is None else owner[user]
-    fold = folds_of(int(independent.max()) + 1)[independent]
+    n_users = int(independent.max()) + 1
+    fold_of_users = generator(0, "folds").permutation(n_users) % 2
+    fold = fold_of_users[independent]
     counts = np.zeros((2, sample.n_negatives + 1))
     np.add.at(counts, (1 - fold, sample.sampled_ranks - 1), 1.0 / rows[user])
     kind = np.arange(rows.size)

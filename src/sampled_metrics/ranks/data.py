@@ -204,6 +204,7 @@ def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, An
     require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
     cut = work.pop("cut")
     min_relevance = given["min_relevance"]
+    early = None
     if cut is not None and isinstance(scores.rows, Products | PairScores):
         early = Early(
             up_to=cut.up_to,
@@ -211,10 +212,8 @@ def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, An
             may_end=lambda counts: _may_end(Ranks.of_counts(counts, min_relevance), cut),
             is_enough=lambda counts: _is_enough(Ranks.of_counts(counts, min_relevance), cut),
         )
-        counts = count_scores(scores, **given, **work, early=early)
-        ranks = Ranks.of_counts(counts, min_relevance)
-    else:
-        ranks = Ranks.from_scores(scores, **work, **given)
+    counts = count_scores(scores, **given, **work, early=early)
+    ranks = Ranks.of_counts(counts, min_relevance)
     if given["seen"] is None:
         warn_about_seen_items(ranks, scores.shape[1])
     return ranks
