@@ -19,7 +19,7 @@ from sampled_metrics.inputs.items import (
     ask_of_grades,
     how_many_seen,
     items_by_id,
-    items_of_arrays,
+    items_by_position,
     table_of_items,
 )
 from sampled_metrics.inputs.roles import ITEM
@@ -143,7 +143,7 @@ def _by_id(tables: dict[str, Any], items: OfUsers | None) -> Problem:
 def _by_position(given: dict[str, Any], items: Any, scores: Sequence[Any]) -> Problem:
     """Number the users with held-out items by their rows, and items by columns."""
     shape = _shape_of(given, items, scores)
-    found = {name: items_of_arrays(part, name, shape) for name, part in given.items()}
+    found = {name: items_by_position(part, name, shape) for name, part in given.items()}
     ask_of_grades(found[RELEVANT].relevance)
     users = np.flatnonzero(found[RELEVANT].sizes)
     if not users.size:
@@ -179,7 +179,7 @@ def _shape_of(given: dict[str, Any], items: Any, scores: Sequence[Any]) -> Shape
             return part.shape
     if items is None:
         raise InputError("relevant and seen are lists; give items, the number of all items")
-    return items_of_arrays(given[RELEVANT], RELEVANT).n_users, whole_number("items", items, 1)
+    return items_by_position(given[RELEVANT], RELEVANT).n_users, whole_number("items", items, 1)
 
 
 class Recommender:

@@ -393,8 +393,9 @@ def known_values(
         is_whole = 0 < most <= (measure.cutoff or 0)
         if is_whole and measure.kind in FLAT and len(ranks) >= TOY:
             ask("metrics", f"{measure} is of all {most} candidates, the same for any ranking")
+        rng = generator(seed, "ties") if ties == "random" else None
         try:
-            known[measure] = exact_values(measure, ranks, ties, generator(seed, "ties"))
+            known[measure] = exact_values(measure, ranks, ties, rng)
         except DepthError as error:
             unknown.append(error)
     if not known:

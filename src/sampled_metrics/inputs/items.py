@@ -231,7 +231,7 @@ def _by_column(given: object, name: str) -> Items:
             f"{name}: found an array of shape {array.shape} with numbers other than 0 and 1; "
             f"as ids give lists, without -1, of each user; {_MARKS}"
         )
-    items = items_of_arrays(given, name)
+    items = items_by_position(given, name)
     largest = int(items.item.max(initial=-1))
     if largest >= _LARGEST_ID:
         raise InputError(f"{name} has an item {largest}; expected columns below {_LARGEST_ID}")
@@ -422,7 +422,7 @@ def items_of_scores(
     with reading(given):
         table = table_of_items(given, name)
         if table is None:
-            return items_of_arrays(given, name, shape)
+            return items_by_position(given, name, shape)
         if user_ids is not None and are_joined(user_ids):
             return _items_of_visits(table, name, shape, user_ids, item_ids, min_relevance)
         user = _numbers_of(table, USER, user_ids, shape[0])
@@ -626,17 +626,13 @@ def _ask_of_forms(name: str, ids: pa.Array, others: pa.Array) -> None:
         ask(name, f"found {strange[place].as_py()!r} and {number[place]}: are these the same id?")
 
 
-def items_of_arrays(given: Any, name: str, shape: Shape | None = None) -> Items:
-    """Return items of the rows of a matrix, which may be in a file; see `items_by_position`."""
-    if isinstance(given, str | Path):
-        path = Path(given)
-        noun = f"{name} items in an array or a matrix of scipy.sparse.save_npz"
-        if path.suffix == ".npy":
-            given = read_array(path, noun)
-        else:
-            with reading_as(path, noun), path.open("rb") as file:
-                given = sparse.load_npz(file)
-    return items_by_position(given, name, shape)
+def _read_matrix(path: Path, name: str) -> Any:
+    """Read items of the rows of a matrix from a file."""
+    noun = f"{name} items in an array or a matrix of scipy.sparse.save_npz"
+    if path.suffix == ".npy":
+        return read_array(path, noun)
+    with reading_as(path, noun), path.open("rb") as file:
+        return sparse.load_npz(file)
 
 
 def may_be_matrix(rows: Sequence[Any]) -> bool:
@@ -650,7 +646,10 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
 
     They are the nonzeros of a matrix, users x items; a list of columns for each user; or, if
     relevant, one column for each user, -1 or None without, maybe with a second axis of length 1.
+    A matrix may be in a file.
     """
+    if isinstance(given, str | Path):
+        given = _read_matrix(Path(given), name)
     given = of_arrow_column(given)
     if isinstance(given, pd.Series) or np.dtype("O") is getattr(given, "dtype", None):
         given = given.tolist()
