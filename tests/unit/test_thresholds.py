@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.items import ask_of_grades
-from sampled_metrics.inputs.scores import ask_of_seen_items
+from sampled_metrics.inputs.warnings import (
+    warn_about_candidates_seen,
+    warn_about_unused_grades,
+)
 from sampled_metrics.ranks.data import as_sampled
 from sampled_metrics.ranks.warnings import warn_about_sampled_ranks
 
@@ -194,11 +196,11 @@ def test_held_out_items_among_their_negatives_are_asked_about(
 @pytest.mark.parametrize(
     ("question", "given", "asks"),
     [
-        (ask_of_seen_items, (10, 10), True),
-        (ask_of_seen_items, (9, 10), False),
-        (ask_of_seen_items, (10, 9), False),
-        (ask_of_grades, (np.ones(1),), True),
-        (ask_of_grades, (None,), False),
+        (warn_about_candidates_seen, (10, 10), True),
+        (warn_about_candidates_seen, (9, 10), False),
+        (warn_about_candidates_seen, (10, 9), False),
+        (warn_about_unused_grades, (np.ones(1),), True),
+        (warn_about_unused_grades, (None,), False),
     ],
 )
 def test_ten_users_are_asked_about(question, given, asks, recwarn):

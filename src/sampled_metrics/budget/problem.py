@@ -16,7 +16,6 @@ from sampled_metrics._base.sparse import canonical, marked
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
-    ask_of_grades,
     how_many_seen,
     items_by_id,
     items_by_position,
@@ -24,6 +23,7 @@ from sampled_metrics.inputs.items import (
 )
 from sampled_metrics.inputs.roles import ITEM
 from sampled_metrics.inputs.scores import Scores, factors, scores_of
+from sampled_metrics.inputs.warnings import warn_about_unused_grades
 from sampled_metrics.ranks.data import OfUsers
 from sampled_metrics.sampling.catalogue import known_items
 
@@ -144,7 +144,7 @@ def _by_position(given: dict[str, Any], items: Any, scores: Sequence[Any]) -> Pr
     """Number the users with held-out items by their rows, and items by columns."""
     shape = _shape_of(given, items, scores)
     found = {name: items_by_position(part, name, shape) for name, part in given.items()}
-    ask_of_grades(found[RELEVANT].relevance)
+    warn_about_unused_grades(found[RELEVANT].relevance)
     users = np.flatnonzero(found[RELEVANT].sizes)
     if not users.size:
         raise InputError("relevant has no items; expected at least one")

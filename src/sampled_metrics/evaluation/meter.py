@@ -33,11 +33,10 @@ from sampled_metrics.evaluation.results import Results, with_questions
 from sampled_metrics.inputs.samples import Samples
 from sampled_metrics.inputs.scores import Beside as Counts
 from sampled_metrics.inputs.scores import (
-    ask_of_batches,
-    ask_of_seen_items,
     counts_beside,
     positive_places,
 )
+from sampled_metrics.inputs.warnings import warn_about_batches, warn_about_candidates_seen
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.warnings import warn_about_ranks, warn_about_sampled_ranks
@@ -230,7 +229,7 @@ class RankMeter:
         n_negatives = self._batches[0].n_negatives
         if n_negatives is None:
             if self.n_items is None and (n == n[0]).all():
-                ask_of_seen_items(n.size, int(n[0]))
+                warn_about_candidates_seen(n.size, int(n[0]))
             of_users, visits = (None, None) if users is None else split(users)
             _require_visits(users)
             full = Ranks(
@@ -301,7 +300,7 @@ class RankMeter:
                 m = width - 1
         missing = self.missing
         if m is None and self._batches and matrix.ndim == 2:
-            ask_of_batches(*positive_places(positive, matrix.shape), width)
+            warn_about_batches(*positive_places(positive, matrix.shape), width)
         counts = counts_beside(
             matrix, positive, is_full=m is None, missing=missing, n_jobs=self.n_jobs
         )

@@ -61,14 +61,11 @@ SEEN = "seen"
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)
 _MARKED = (SEEN, "candidates")  # items without grades, maybe several of each user
 _LARGEST_ID = 10_000_000  # larger numbers in the place of columns are ids or times
-_FEW = {USER: 1, ITEM: 10}  # two sets of fewer ids may be disjoint by chance
-_JOINTS = r"[\s,;|/+_:'\"\[\]()-]+"  # between ids in one cell
 _MOST_SHOWN = 200  # characters of names of columns
-_SOME = 1000  # ids that are looked at
+_SOME = 1000  # values that are looked at
 _YES_AND_NO = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
 _MOST_GRADES = 10  # different numbers; more are no grades
-_SEVERAL_USERS = 10  # fewer may have an item in common, or lack row 0, by chance
-_NEARLY_ALL = 0.9  # share of users
+_SEVERAL_USERS = 10  # fewer may lack row 0 by chance
 _LEAST_COLUMNS = 3  # items; of two, 0 and 1 in a row are marks
 _MOST_ITERATIONS = 10  # different second columns of qrels
 GAPS = "of numbers with gaps, np.nan_to_num(ids, nan=-1).astype(int)"
@@ -582,50 +579,6 @@ def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> Non
     raise table.error_at(again, problem)
 
 
-def ask_of_common(
-    column: str, name: str, ids: pa.Array, others_name: str, others: pa.Array
-) -> None:
-    """Ask about ids of users, or of items, of which few are in both, or in another form.
-
-    Relevant items without a common one are refused.
-    """
-    n_ids = min(len(ids), len(others))
-    n_common = int(np.count_nonzero(places(ids, others) >= 0))
-    if not n_ids or (ids.type == others.type and n_ids < _FEW[column]):
-        n_common = n_ids
-    if 10 * n_common >= n_ids:
-        _ask_of_forms(name, ids, others)
-        _ask_of_forms(name, others, ids)
-        return
-    found = (
-        f"{n_common:,} of {n_ids:,} ids of the {column.removesuffix('_id')}s of {name} and "
-        f"{others_name} are in both, such as {ids[0].as_py()!r} and {others[0].as_py()!r}"
-    )
-    if not n_common and name == RELEVANT:
-        raise InputError(f"{found}; expected the same ids")
-    ask(name, f"{found}: are these ids of the same things?")
-
-
-def _ask_of_forms(name: str, ids: pa.Array, others: pa.Array) -> None:
-    """Ask about texts that are no id of others, but hold several of them, or one as a number."""
-    if not pa.types.is_string(ids.type):
-        return
-    strange = ids.filter(pa.array(places(ids, others) < 0))[:_SOME]
-    parts = pc.split_pattern_regex(strange, _JOINTS)
-    text = np.asarray(pc.list_parent_indices(parts))
-    is_known = places(pc.list_flatten(parts), others) >= 0
-    several = np.bincount(text[is_known], minlength=len(strange)) > 1
-    numbers = pd.to_numeric(strange.to_pandas(), errors="coerce")
-    number = pa.array([f"{each:.15g}" for each in numbers], pa.string())
-    same = (places(number, others) >= 0) & (places(number, ids) < 0)
-    if several.any():
-        found = strange[int(np.argmax(several))].as_py()
-        ask(name, f"found {found!r}: are these several ids? Give each a row of its own")
-    elif same.any():
-        place = int(np.argmax(same))
-        ask(name, f"found {strange[place].as_py()!r} and {number[place]}: are these the same id?")
-
-
 def _read_matrix(path: Path, name: str) -> Any:
     """Read items of the rows of a matrix from a file."""
     noun = f"{name} items in an array or a matrix of scipy.sparse.save_npz"
@@ -794,25 +747,3 @@ def how_many_seen(users: Int) -> str:
         "of seen to rank them, as filtered ranks of knowledge graphs do, or out of relevant to "
         "count new items only"
     )
-
-
-def ask_of_common_item(items: Items) -> None:
-    """Ask whether an item that is one of several for nearly all users fills up shorter lists."""
-    sizes = items.sizes[items.sizes > 0]
-    if sizes.size < _SEVERAL_USERS or np.count_nonzero(sizes > 1) < _NEARLY_ALL * sizes.size:
-        return
-    common = np.sort(np.bincount(items.item, minlength=2))
-    if common[-1] >= _NEARLY_ALL * sizes.size and 2 * common[-2] <= common[-1]:
-        item = np.bincount(items.item).argmax()
-        name = item if items.item_ids is None else items.item_ids[int(item)]
-        ask(
-            RELEVANT,
-            f"item {name} is relevant for {common[-1]:,} of {sizes.size:,} users, and no other for "
-            "half as many: does it fill up shorter lists? Leave it out",
-        )
-
-
-def ask_of_grades(grades: Float | None) -> None:
-    """Warn that grades are not used, if there are any."""
-    if grades is not None:
-        ask(RELEVANT, "grades are not used here; from full rankings `evaluate` takes them as gains")

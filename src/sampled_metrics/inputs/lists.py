@@ -40,13 +40,10 @@ from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
     Items,
-    ask_of_common,
-    ask_of_common_item,
     how_many_seen,
     require_different,
 )
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
-from sampled_metrics.inputs.scores import ask_of_seen_items
 from sampled_metrics.inputs.tables import (
     Columns,
     Table,
@@ -60,6 +57,11 @@ from sampled_metrics.inputs.tables import (
     table_of,
 )
 from sampled_metrics.inputs.units import items_of_units, wanted_of
+from sampled_metrics.inputs.warnings import (
+    warn_about_candidates_seen,
+    warn_about_common_item,
+    warn_about_different_ids,
+)
 
 _LOWEST = np.finfo(np.float32).min  # score of items that implicit fills short lists with
 _SEVERAL = 10  # lists; fewer are in some order by chance
@@ -403,7 +405,7 @@ def count_lists(
             relevant, lists.columns, lists.user_ids, lists.by_row, min_relevance
         )
         lists = lists._replace(user_ids=user_ids)
-    ask_of_common_item(wanted)
+    warn_about_common_item(wanted)
     n_known = len(lists.item_ids)
     if seen is not None:
         with reading(seen):
@@ -411,15 +413,15 @@ def count_lists(
             known = items_of_units(seen, SEEN, *units, by_row=lists.by_row)
             lists = _unseen(lists, wanted, known)
     elif lists.has_scores and (lists.lengths() == n_known).all():
-        ask_of_seen_items(len(lists.user_ids), n_known)
-    ask_of_common(ITEM, RELEVANT, wanted.item_ids, "the lists", lists.item_ids)
+        warn_about_candidates_seen(len(lists.user_ids), n_known)
+    warn_about_different_ids(ITEM, RELEVANT, wanted.item_ids, "the lists", lists.item_ids)
     return _counts(wanted, lists, n_items, complete, missing)
 
 
 def _unseen(lists: Lists, relevant: Items, seen: Items) -> Lists:
     """Return the lists without the items that their users have seen; none of these is relevant."""
-    ask_of_common(USER, SEEN, seen.user_ids, "the lists", lists.user_ids)
-    ask_of_common(ITEM, SEEN, seen.item_ids, "the lists", lists.item_ids)
+    warn_about_different_ids(USER, SEEN, seen.user_ids, "the lists", lists.user_ids)
+    warn_about_different_ids(ITEM, SEEN, seen.item_ids, "the lists", lists.item_ids)
     known = seen.within(relevant.user_ids, relevant.item_ids)
     both = known.has(relevant.owners, relevant.item)
     if both.any():

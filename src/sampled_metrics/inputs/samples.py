@@ -12,13 +12,12 @@ from sampled_metrics._base.arrays import Bool, Ids, Int, by_score, select_rows
 from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics.inputs.items import (
     Items,
-    ask_of_common_item,
-    ask_of_grades,
 )
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.scores import Beside
 from sampled_metrics.inputs.tables import Columns, Table, as_numpy, places, table_of
 from sampled_metrics.inputs.units import items_of_units, wanted_of
+from sampled_metrics.inputs.warnings import warn_about_common_item, warn_about_unused_grades
 
 _USER = (
     "user {0} ({1} users have none); give them by relevant (--relevant) with missing='last' "
@@ -121,8 +120,8 @@ def _wanted(relevant: Any, table: Table, row_ids: pa.Array) -> tuple[pa.Array, I
         row_ids, wanted = wanted_of(relevant, table.unit_columns(), row_ids)
     if not wanted.item.size:
         raise InputError("relevant: no items; expected at least one")
-    ask_of_grades(wanted.relevance)
-    ask_of_common_item(wanted)
+    warn_about_unused_grades(wanted.relevance)
+    warn_about_common_item(wanted)
     return row_ids, wanted
 
 

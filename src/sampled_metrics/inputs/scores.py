@@ -30,7 +30,7 @@ from sampled_metrics._base.arrays import (
     of_arrow_column,
     unique_ids,
 )
-from sampled_metrics._base.errors import InputError, ask
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_array, read_arrays, require_file
 from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
 from sampled_metrics.inputs.asked import PairScores, takes_pairs
@@ -44,15 +44,19 @@ from sampled_metrics.inputs.items import (
     SEEN,
     Items,
     Shape,
-    ask_of_common_item,
     items_of_scores,
 )
 from sampled_metrics.inputs.products import Products, Score
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, known_names
+from sampled_metrics.inputs.warnings import (
+    warn_about_batches,
+    warn_about_common_item,
+    warn_about_first_column,
+    warn_about_padding,
+)
 
 _SOME = 1000  # rows that a column is looked at in
-_MANY = 50  # rows; fewer may have a score in common by chance
-_SEVERAL = 10  # users and items; fewer are complete by chance
+_SEVERAL = 10  # rows; fewer end alike, or score relevant items only, by chance
 
 
 class Scores(NamedTuple):
@@ -266,13 +270,13 @@ def count_scores(
     wanted = items_of_scores(relevant, RELEVANT, *of_scores)
     if wanted.n_users and not wanted.item.size:
         raise InputError("no user has a relevant item; expected at least one who has")
-    ask_of_common_item(wanted)
+    warn_about_common_item(wanted)
     if scores.stored is not None:
         _require_other_items(scores.stored, wanted)
     not_candidates = None
     if seen is not None:
         not_candidates = items_of_scores(seen, SEEN, *of_scores)
-    _ask_of_first_column(scores, wanted, not_candidates)
+    warn_about_first_column(scores, wanted, not_candidates)
     for name, ids, size in (("users", user_ids, n_users), ("items", item_ids, n_items)):
         if ids is not None and len(ids) != size:
             raise InputError(f"{name} has shape {ids.shape}; expected {(size,)}")
@@ -292,30 +296,6 @@ def _require_other_items(table: sparse.csr_array, relevant: Items) -> None:
             f"all {row.size:,} scores that the sparse matrix stores are of relevant items; "
             "give scores of all items, or, if these are ranks from 0 such as LightFM's "
             "predict_rank, Ranks.from_ranks(ranks.data + 1, n_items, users=ranks.tocoo().row)"
-        )
-
-
-def _ask_of_first_column(scores: Scores, relevant: Items, seen: Items | None) -> None:
-    """Ask about a first column that holds no scores: padding, or the numbers of the rows."""
-    if scores.begin is None or min(scores.begin.shape) < 2 or len(scores.begin) < _MANY:
-        return
-    first, second = np.asarray(scores.begin).T
-    is_known = [items is not None and (items.item == 0).any() for items in (relevant, seen)]
-    if any(is_known) or not np.isfinite(first).all():
-        return
-    name = 0 if scores.item_ids is None else scores.item_ids[0]
-    steps = np.diff(first)
-    if (steps == 0).all() and np.ptp(second) > 0:
-        ask(
-            "data",
-            f"item {name} has the score {first[0]:g} for all users, and is relevant for or seen by "
-            "none: is its column padding? Give it scores of -inf",
-        )
-    elif steps[0] > 0 and (steps == steps[0]).all():
-        ask(
-            "data",
-            f"scores of item {name} are {first[0]:g}, {first[1]:g} and so on, and it is relevant "
-            "for or seen by none: does its column hold ids of the rows? Leave it out",
         )
 
 
@@ -339,16 +319,6 @@ def _ids_of_axis(name: str, given: ArrayLike | None, of_scores: Any, size: int) 
             f"leave {name} out, or give the scores as an array"
         )
     return ids
-
-
-def ask_of_seen_items(users: int, items: int) -> None:
-    """Ask whether seen items are candidates, if every user has a score for every item."""
-    if min(users, items) >= _SEVERAL:
-        ask(
-            SEEN,
-            f"all {users:,} users have scores of all {items:,} items: items seen in training "
-            "count as candidates; if they are none, name them with --seen (seen=)",
-        )
 
 
 class Beside(NamedTuple):
@@ -402,7 +372,7 @@ def counts_beside(
     if missing == "refuse":
         n_refused = found.bad + (lost if is_full else found.gaps - n_padded)
     elif np.count_nonzero(n_padded) >= _SEVERAL and (n_padded == found.gaps).all():
-        _ask_of_padding(n_padded)
+        warn_about_padding(n_padded)
     for user in np.flatnonzero(n_refused)[:1]:
         _refuse_scores(scores, int(user), row, column, is_full and missing == "refuse")
     n_found = np.bincount(row, minlength=users)
@@ -411,7 +381,7 @@ def counts_beside(
     candidates = width - found.gaps + lost
     tied[is_lost] = lost[row[is_lost]] - 1
     if not is_full:
-        ask_of_batches(row, column, width)
+        warn_about_batches(row, column, width)
         among_own = by_score(row, found.own)
         candidates = width - n_found + 1
         if missing == "refuse":
@@ -428,20 +398,6 @@ def _no_rows(scores: Any) -> InputError:
     if scores.ndim == 2 and len(scores) > 1:
         instead = ", such as scores.reshape(-1, 1 + n_negatives)"
     return InputError(f"{found}; expected numbers, shape (users, 1 + negatives){instead}")
-
-
-def ask_of_batches(row: Int, column: Int, width: int) -> None:
-    """Ask whether negatives are held-out items of other rows: diagonals of square batches are."""
-    n_rows = row.size
-    if min(n_rows, width) < _SEVERAL or n_rows < width:
-        return
-    if np.array_equal(row, np.arange(n_rows)) and np.array_equal(column, row % width):
-        ask(
-            "positive",
-            "held-out items are in columns 0, 1, 2 and so on of square batches: are the negatives "
-            "of a row the held-out items of others? These are drawn by popularity, and ranges and "
-            "metrics among them do not hold; score uniform negatives (sm.negatives), or all items",
-        )
 
 
 def _padding(scores: Any, gaps: Int, row: Int, column: Int) -> Int:
@@ -463,16 +419,6 @@ def _padding(scores: Any, gaps: Int, row: Int, column: Int) -> Int:
         is_end &= gaps[rows] < width - n_held[rows]
         found[rows[is_end]] = gaps[rows[is_end]]
     return found
-
-
-def _ask_of_padding(n_padded: Int) -> None:
-    """Ask whether negatives that count as last are padding."""
-    n_rows = np.count_nonzero(n_padded)
-    ask(
-        "missing",
-        f"{n_rows:,} rows end with -inf, which count as negatives behind all others; if they are "
-        "padding of rows with fewer negatives, leave missing (--missing) out",
-    )
 
 
 def padded(rows: Any) -> Any:

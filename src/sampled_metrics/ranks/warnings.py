@@ -9,7 +9,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Bool, Float, Ids, Int, starts
 from sampled_metrics._base.errors import ask
 from sampled_metrics.inputs.roles import USER
-from sampled_metrics.inputs.scores import ask_of_seen_items
+from sampled_metrics.inputs.warnings import warn_about_candidates_seen
 from sampled_metrics.ranks.sampling import Sampling
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _irrelevant_above(ranks: Ranks) -> tuple[Int, Int]:
 def warn_about_seen_items(ranks: Ranks, n_items: int) -> None:
     """Warn that seen items may be candidates, if all of the items are of all users."""
     if (ranks.n_candidates == n_items).all():
-        ask_of_seen_items(len(ranks), n_items)
+        warn_about_candidates_seen(len(ranks), n_items)
 
 
 def warn_about_number_of_candidates(ranks: Ranks) -> None:

@@ -15,13 +15,12 @@ from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
     Items,
-    ask_of_common,
-    ask_of_grades,
     how_many_seen,
     items_by_id,
 )
 from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.tables import Table, as_arrow, as_numpy, places, read_table
+from sampled_metrics.inputs.warnings import warn_about_different_ids, warn_about_unused_grades
 
 
 class KnownItems(NamedTuple):
@@ -42,21 +41,21 @@ def known_items(
 ) -> KnownItems:
     """Take held-out and seen items by id; all tables, also of `items`, name the catalogue."""
     held = items_by_id(held_out, RELEVANT)
-    ask_of_grades(held.relevance)
+    warn_about_unused_grades(held.relevance)
     no_items = np.zeros(0, np.int64)
     of_seen = Items(np.zeros(1, np.int64), no_items, 0, held.user_ids[:0], held.item_ids[:0])
     if seen is not None:
         of_seen = items_by_id(seen, SEEN)
         with reading(seen):
-            ask_of_common(USER, SEEN, of_seen.user_ids, RELEVANT, held.user_ids)
-            ask_of_common(ITEM, SEEN, of_seen.item_ids, RELEVANT, held.item_ids)
+            warn_about_different_ids(USER, SEEN, of_seen.user_ids, RELEVANT, held.user_ids)
+            warn_about_different_ids(ITEM, SEEN, of_seen.item_ids, RELEVANT, held.item_ids)
     named = [held.item_ids, of_seen.item_ids]
     if items is not None:
         named.append(item_ids_of(items))
     known = pa.array(_distinct(named))
     for table in others:
         named.append(table.ids(ITEM))
-        ask_of_common(ITEM, str(table.path), named[-1].unique(), "other tables", known)
+        warn_about_different_ids(ITEM, str(table.path), named[-1].unique(), "other tables", known)
     user_ids = _distinct([held.user_ids])
     item_ids = _distinct(named)
     mine = of_seen.within(user_ids, item_ids)
