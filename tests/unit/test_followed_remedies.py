@@ -424,6 +424,18 @@ REMEDIES = {
         correct(AMONG.ravel().reshape(-1, 1 + 2), positive=0),
         1 / 2,
     ),
+    "candidates and their scores": Remedy(
+        correct((IDS, SCORES), relevant=[1, 2]),
+        r"positive, such as 0, or \(ids == held_out\[:, None\]\).argmax\(axis=1\)",
+        correct(SCORES, positive=(np.array([1, 2])[:, None] == IDS).argmax(axis=1)),
+        1 / 2,
+    ),
+    "held-out items beside a matrix": Remedy(
+        correct(AMONG, relevant=[0, 0]),
+        "columns of held-out items by positive",
+        correct(AMONG, positive=[0, 0]),
+        1 / 2,
+    ),
     "sampled ranks without negatives": Remedy(
         correct([1, 2]), "give n_negatives", correct([1, 2], n_negatives=2), 1 / 2
     ),

@@ -375,6 +375,21 @@ def test_ids_from_1_beside_rows_from_0():
     assert ranks.best_rank.tolist() == [1] * 11
 
 
+def test_numbers_of_which_none_is_0_are_noted():
+    """Of few rows nothing tells ids from 1 from numbers of rows; the note says what they are."""
+    vectors = np.array([[1.0, 0], [0, 1]]), np.array([[1, 0.1], [0.2, 1], [0.5, 0.5]])
+    relevant = pd.DataFrame({"user_id": [1], "item_id": [2]})
+    found = sm.evaluate(vectors, "hit@1", relevant=relevant)
+    assert values(found) == [0.0]  # row 1 has .1, 1, .5
+    assert any("numbers of rows" in note for note in found.notes)
+    assert "relevant: read as numbers of rows" in str(found)
+    ranks = sm.Ranks.from_factors(*vectors, relevant, users=[1, 2], items=[1, 2, 3])
+    assert ranks.best_rank.tolist() == [3]  # user 1, the first row, has 1, .2, .5
+    for first in ({"user_id": [0]}, {"item_id": [0]}):
+        found = sm.evaluate(vectors, "hit@1", relevant=relevant.assign(**first))
+        assert found.notes == []
+
+
 LISTS = pd.DataFrame(
     {
         "user_id": 1,

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import sampled_metrics as sm
 from sampled_metrics._base import files
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import (
@@ -51,6 +52,18 @@ def ranks(sampled):
     path = sampled.with_name("ranks.csv")
     path.write_text(RANKS)
     return path
+
+
+@pytest.mark.parametrize("name", ["a", "a.json", "a.csv.gz", "a.npz", "a.xlsx"])
+@pytest.mark.parametrize(
+    "ranks",
+    [sm.Ranks([9], [0], [0]), sm.SampledRanks([1], 9, 3)],
+    ids=["full", "sampled"],
+)
+def test_ranks_are_written_as_parquet_or_text_only(ranks, name, tmp_path):
+    with pytest.raises(InputError, match=r"suffix.*known: .*\.parquet.*\.csv"):
+        ranks.write(tmp_path / name)
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_data_is_on_disk_before_a_file_gets_its_name(tmp_path, monkeypatch):

@@ -331,8 +331,10 @@ def test_replay_and_evidently(run_block):
     found = run_block("RePlay and evidently", recs=recs, test=test)
     assert means(found) == pytest.approx(RIGHT)
     target = OF_TABLES["item_id"] == OF_TABLES["user_id"].map(HELD_OUT)
-    current = OF_TABLES.rename(columns={"score": "prediction"})
-    current = current.assign(target=target.astype(int))
+    current = OF_TABLES.assign(
+        prediction=OF_TABLES["score"] / 10
+    )  # 3, 2, 1 may be ranks
+    current = current.drop(columns="score").assign(target=target.astype(int))
     found = run_block("RePlay and evidently", nth=1, current=current)
     assert means(found) == pytest.approx(RIGHT)
 
@@ -1025,3 +1027,135 @@ def test_headerless_rows_of_few_users(tmp_path):
     path.write_text("1\t4\t5\t8\n2\t4\t4\t9\n", encoding="utf-8")
     with pytest.raises(sm.InputError, match="second column"):
         sm.evaluate({1: [5, 4], 2: [4, 5]}, "rr@2", relevant=path)
+
+
+TWO = [["a", "b"], ["c", "d"]]
+B_AND_NONE = [["b"], ["x"]]
+
+
+@pytest.mark.parametrize("n_users", [1, 2, 9])
+def test_distances_of_few_lists_are_told(n_users):
+    k = 2 if n_users > 1 else 3
+    ids = [[f"{user}-{place}" for place in range(k)] for user in range(n_users)]
+    distances = [np.arange(1, k + 1) / 10] * n_users
+    relevant = [[own[0]] for own in ids]
+
+    def ranks(sign):
+        scores = sign * np.array(distances)
+        return sm.Ranks.from_top_k(ids, relevant, scores=scores)
+
+    with pytest.warns(sm.InputWarning, match="contradict"):
+        ranks(1.0)
+    assert means(sm.evaluate(ranks(-1.0), "rr@2")) == {"rr@2": 1.0}
+    lists = table(
+        user_id=np.repeat(np.arange(n_users), k),
+        item_id=np.concatenate(ids),
+        score=np.concatenate(distances),
+    )
+    by_user = dict(enumerate(relevant))
+    with pytest.warns(sm.InputWarning, match="distances"):
+        sm.evaluate(lists, "rr@2", relevant=by_user)
+    lists["score"] = -lists["score"]  # as the warning says
+    assert means(sm.evaluate(lists, "rr@2", relevant=by_user)) == {"rr@2": 1.0}
+
+
+@pytest.mark.parametrize(
+    "without", [[], ["docid"], ["docno"], ["rank"], ["docid", "rank"], ["score"]]
+)
+def test_a_frame_of_pyterrier(without):
+    """It has docid, an internal number, beside docno, and ranks from 0."""
+    frame = table(
+        qid=["q1", "q1", "q2", "q2"],
+        docid=[0, 1, 2, 3],
+        docno=list("abcd"),
+        rank=[0, 1, 0, 1],
+        score=[0.9, 0.6, 0.8, 0.7],
+    ).drop(columns=without)
+    item = "docid" if "docno" in without else "docno"
+    relevant = table(qid=["q1", "q2"], docno=["b", "x"], docid=[1, 9], label=[1, 1])
+    relevant = relevant[["qid", item, "label"]]
+    found = sm.evaluate(frame, "rr@2", relevant=relevant)
+    assert means(found) == {"rr@2": 1 / 4}
+    if {"docid", "docno"} <= {*frame}:
+        assert any("not read" in note and "docid" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("ranks", [[0, 1, 1, 2], [0, 1, 0, 2], [0, 1, 2, 3]])
+def test_ranks_from_0_are_those_of_all_lists(ranks):
+    frame = table(qid=["q1", "q1", "q2", "q2"], docno=list("abcd"), rank=ranks)
+    with pytest.raises(sm.InputError, match="rank"):
+        sm.evaluate(frame, "rr@2", relevant={"q1": ["b"], "q2": ["x"]})
+
+
+def test_named_tuples_are_rows_of_a_table():
+    class ScoredDoc(NamedTuple):
+        query_id: str
+        doc_id: str
+        score: float
+
+    class Qrel(NamedTuple):
+        query_id: str
+        doc_id: str
+        relevance: int
+
+    rows = [("q1", "a", 0.9), ("q1", "b", 0.6), ("q2", "c", 0.8), ("q2", "d", 0.7)]
+    run = [ScoredDoc(*row) for row in rows]
+    qrels = [Qrel("q1", "b", 1), Qrel("q2", "x", 2), Qrel("q2", "c", 0)]
+    found = sm.evaluate(run, "rr@2", relevant=qrels)
+    assert means(found) == {"rr@2": 1 / 4}
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_ranks_called_prediction_are_told_of_few_users(complete):
+    """As evidently gives them; the item of user 1 is 1st, that of user 2 is 3rd."""
+    ranks = table(
+        user_id=[1, 1, 1, 2, 2, 2],
+        item_id=list("abcabc"),
+        prediction=[3, 1, 2, 1, 2, 3],
+        target=[0, 1, 0, 0, 0, 1],
+    )
+    relevant = {1: ["b"], 2: ["c"]}
+    data, options = ranks, {"complete": True}
+    if not complete:
+        data, options = ranks.drop(columns="target"), {"relevant": relevant}
+    with pytest.warns(sm.InputWarning, match="are they ranks"):
+        sm.evaluate(data, "rr@3", **options)
+    with pytest.warns(sm.InputWarning, match="are they ranks"):
+        sm.correct(ranks, "recall@1", "sampled", n_items=9)
+    named = data.rename(columns={"prediction": "rank"})
+    found = sm.evaluate(named, "rr@3", relevant=relevant)  # as the warning says
+    assert means(found) == pytest.approx({"rr@3": (1 + 1 / 3) / 2})
+
+
+def test_predictions_that_are_no_ranks():
+    lists = table(user_id=[1, 1, 2, 2], item_id=list("abab"), prediction=[2, 1, 5, 4])
+    found = sm.evaluate(lists, "rr@2", relevant={1: ["b"], 2: ["a"]})
+    assert means(found) == {"rr@2": (1 / 2 + 1) / 2}
+    lists = lists.rename(columns={"prediction": "score"}).assign(score=[2, 1, 2, 1])
+    found = sm.evaluate(lists, "rr@2", relevant={1: ["b"], 2: ["a"]})
+    assert means(found) == {"rr@2": (1 / 2 + 1) / 2}
+
+
+def test_the_remedies_for_lightfm_with_items_that_are_level():
+    """Ranks from 0 of 3 items of user 0, of which 2 are level, and of one of 11 others."""
+    users = np.array([0, 0, 0, *range(1, 12)])
+    items = np.array([0, 2, 4, *range(1, 12)])
+    from_0 = np.array([0, 3, 3, *[2] * 11], "f4")
+    ranks = sparse.csr_array((from_0, (users, items)), shape=(12, 23))
+    test = sparse.csr_array((np.ones(14), (users, items)), shape=(12, 23))
+    with pytest.raises(sm.InputError, match=r"from_ranks\(ranks.data \+ 1, n_items"):
+        sm.evaluate(ranks, "rr", relevant=test)
+    with pytest.raises(sm.InputError, match="level give n_candidates, n_better"):
+        sm.Ranks.from_ranks(ranks.data + 1, 23, users=ranks.tocoo().row)
+    counts = table(
+        user_id=ranks.tocoo().row, n_candidates=23, n_better=ranks.data.astype(int)
+    )
+    level = counts.groupby(["user_id", "n_better"])["n_better"]
+    counts["n_tied"] = level.transform("size") - 1
+    found = sm.evaluate(counts, "recall@3, recall@5, rr")
+    assert means(found) == pytest.approx(
+        {"recall@3": (1 / 3 + 11) / 12, "recall@5": 1.0, "rr": (1 + 11 / 3) / 12}
+    )
+    different = ranks.data[[0, *range(3, 14)]] + 1
+    found = sm.evaluate(sm.Ranks.from_ranks(different, 23, users=np.arange(12)), "rr")
+    assert means(found) == pytest.approx({"rr": (1 + 11 / 3) / 12})

@@ -97,6 +97,11 @@ def whole_number(
     return number
 
 
+def optional_size(n_items: SupportsIndex | None) -> int | None:
+    """Convert the number of items of a full ranking, of any library, unless it is None."""
+    return None if n_items is None else whole_number("n_items", n_items, 2, MOST_ITEMS)
+
+
 def is_function(data: object) -> bool:
     """Return whether data may be called and is no class."""
     return callable(data) and not isinstance(data, type)

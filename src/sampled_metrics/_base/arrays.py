@@ -184,9 +184,22 @@ def _instead_of(data: object, array: Array) -> str:
         if all(hasattr(data, name) for name in names):
             users, items = names
             return f"give the vectors of a model, (model.{users}, model.{items})"
+    if hasattr(data, "keys") and not array.ndim:  # such as a Run of ranx
+        return "give a dictionary, dict(...)"
     if any(hasattr(data, name) for name in ("predict", "recommend", "forward")):
         return "give the scores of a model, users x items, or a function of rows of users"
     return "expected numbers, a DataFrame or a file"
+
+
+def of_records(data: Any) -> Any:
+    """Return an array of records of numbers or text as a DataFrame; other values as they are."""
+    if not isinstance(data, np.ndarray) or data.dtype.names is None or data.ndim != 1:
+        return data
+    if any(data.dtype[name].kind == "V" for name in data.dtype.names):  # records or rows in a cell
+        return data
+    return pd.DataFrame(
+        {name: data[name].astype(data.dtype[name].newbyteorder("=")) for name in data.dtype.names}
+    )
 
 
 def is_table(data: object) -> bool:
@@ -308,13 +321,13 @@ def generator(seed: int, *keys: str | int) -> np.random.Generator:
     the batch or the process in which it is computed. Every key is hashed to 128 bits, a text and
     a number never to the same.
     """
-    whole_number("seed", seed, 0)
+    entropy = whole_number("seed", seed, 0)
     words: list[int] = []
     for key in keys:
         digest = hashlib.sha256(repr(key).encode()).digest()
         # Four 32-bit words for each key, so that neighbouring keys cannot run into each other.
         words.extend(struct.unpack_from("<4I", digest))
-    sequence = np.random.SeedSequence(seed, spawn_key=words)
+    sequence = np.random.SeedSequence(entropy, spawn_key=words)
     return np.random.default_rng(sequence)
 
 

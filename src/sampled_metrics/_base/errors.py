@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 NO_MEMORY = "not enough memory"
 NOT_READ = "not read: "  # begins a note about columns of a table
+READ_AS = "read as "  # begins a note about the meaning of numbers
 JOINT = "\x1f"  # between the ids of a user and of a visit, which hold no control characters
 _MOST_OF_VALUE = 80  # characters of a value in a message
 _MOST_OF_MESSAGE = 2000
@@ -152,12 +153,7 @@ def ask(argument: str, problem: str) -> None:
     if place not in _NAMELESS:
         where = f"{place}, {argument}"
     question = one_line(_shortened(f"{where}: {problem}", _MOST_OF_MESSAGE))
-    collections = _collections.get()
-    is_known = any(question in asked for asked in collections)
-    for asked in collections:
-        if question not in asked:
-            asked.append(question)
-    if is_known:
+    if _collect(question):
         return
     frame = inspect.currentframe()
     level = 1
@@ -166,6 +162,21 @@ def ask(argument: str, problem: str) -> None:
         frame = frame.f_back
         level += 1
     warnings.warn(question, InputWarning, stacklevel=level)
+
+
+def note(argument: str, meaning: str) -> None:
+    """Have the results note how numbers are read, without a warning."""
+    _collect(one_line(f"{argument}: {READ_AS}{meaning}"))
+
+
+def _collect(text: str) -> bool:
+    """Add a text to all collections, each once; return whether one had it."""
+    collections = _collections.get()
+    is_known = any(text in texts for texts in collections)
+    for texts in collections:
+        if text not in texts:
+            texts.append(text)
+    return is_known
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.sparse import issparse
 
 from sampled_metrics._base.arguments import check_arguments, is_function
 from sampled_metrics._base.arrays import Float, Int, generator, on_threads_of_now, one_thread
@@ -130,7 +131,8 @@ def evaluate_on_budget(
     True
     """
     check_arguments(budget=budget, confidence=confidence, seed=seed, batch_size=batch_size)
-    given = recommender if isinstance(recommender, Mapping) else {"score": recommender}
+    is_named = isinstance(recommender, Mapping) and not issparse(recommender)
+    given: Mapping[str, Any] = recommender if is_named else {"score": recommender}
     if not given or not all(isinstance(name, str) for name in given):
         raise InputError("recommender has no names; expected at least one, each a text")
     scorers = {

@@ -250,7 +250,7 @@ def all_scores(name: str, given: Any, problem: Problem) -> Scores:
     with reading(name):
         if isinstance(given, str | Path):
             raise InputError("found the name of a file; expected scores, users x items")
-        if isinstance(given, tuple):
+        if isinstance(given, tuple) and len(given) == 2:
             given = factors(*given)
         found = scores_of(given)
     if found.shape != shape:

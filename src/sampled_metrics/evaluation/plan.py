@@ -9,9 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
-from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arguments import check_arguments, whole_number
 from sampled_metrics._base.arrays import integers, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, DECIDED, METRICS, SHAPE, Names, Shape
+from sampled_metrics._base.defaults import (
+    CONFIDENCE,
+    DECIDED,
+    METRICS,
+    MOST_ITEMS,
+    SHAPE,
+    Names,
+    Shape,
+)
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.records import WHERE_KNOWN, Record
 from sampled_metrics._base.text import Parts, Right
@@ -145,6 +153,8 @@ def plan(
     """
     check_arguments(n_users=n_users, sampling=sampling, shape=shape, confidence=confidence)
     check_arguments(effect=effect, value=value)
+    if n_users is not None:
+        n_users = int(n_users)
     sizes = integers("sizes", sizes, is_column=True).tolist()
     sampling = Sampling(sampling)
     measures = parse_measures(metrics)
@@ -222,10 +232,10 @@ def _assumed_pair(
         raise InputError("effect and value are of one metric; give one")
     if not 0.0 < effect < 1.0:
         raise InputError(f"effect is {effect:g}; expected a difference between 0 and 1")
-    check_arguments(n_items=n_items)
+    size = whole_number("n_items", n_items, 2, MOST_ITEMS)
     return Pair(
-        power_law_with(measures[0], value, n_items),
-        power_law_with(measures[0], value + effect, n_items),
+        power_law_with(measures[0], value, size),
+        power_law_with(measures[0], value + effect, size),
         n_users,
         drawn=True,
         sampling=sampling,

@@ -14,7 +14,7 @@ import pandas as pd
 
 from sampled_metrics._base.arguments import check_arguments, wrong_type
 from sampled_metrics._base.defaults import BUDGET
-from sampled_metrics._base.errors import NOT_READ, collected
+from sampled_metrics._base.errors import NOT_READ, READ_AS, collected
 from sampled_metrics._base.records import WHERE_KNOWN, Record, row_of
 from sampled_metrics._base.text import Explanation, Parts, Rows, html_of, text_of
 from sampled_metrics.metrics.measures import parse_measure
@@ -117,10 +117,11 @@ def questions(notes: Sequence[str]) -> list[str]:
     """Return a part of a page with questions, which numbers depend on, and unread columns."""
     if not notes:
         return []
-    lines = [f"question: {note}" for note in notes if NOT_READ not in note]
+    of_reading = [note for note in notes if NOT_READ in note or READ_AS in note]
+    lines = [f"question: {note}" for note in notes if note not in of_reading]
     if lines:
         lines = ["As the data was read; whether it is right depends on:", *lines]
-    lines += [f"{note}." for note in notes if NOT_READ in note]
+    lines += [f"{note}." for note in of_reading]
     return ["\n".join(lines)]
 
 

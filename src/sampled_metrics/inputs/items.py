@@ -33,7 +33,7 @@ from sampled_metrics._base.arrays import (
     ranges,
     select_rows,
 )
-from sampled_metrics._base.errors import InputError, ask, reading
+from sampled_metrics._base.errors import InputError, ask, note, reading
 from sampled_metrics._base.files import read_array, reading_as
 from sampled_metrics._base.sparse import canonical
 from sampled_metrics._base.visits import are_joined, split_pairs
@@ -193,8 +193,6 @@ class Items(NamedTuple):
 
 def table_of_items(given: object, name: str) -> Table | None:
     """Return a table with columns `user_id` and `item_id`; None for items given by position."""
-    if isinstance(given, np.ndarray):
-        return None
     table = table_of(given, f"{name} items (user_id, item_id)", name, "relevance", QRELS)
     if table is not None:
         table.require(table.unit_columns()[0], ITEM)
@@ -424,6 +422,8 @@ def items_of_scores(
             return _items_of_visits(table, name, shape, user_ids, item_ids, min_relevance)
         user = _numbers_of(table, USER, user_ids, shape[0])
         item = _numbers_of(table, ITEM, item_ids, shape[1])
+        if user_ids is None and item_ids is None and user.all() and item.all():
+            note(str(table.path), "numbers of rows and columns, from 0; none is 0")
         rows, grades = _counted_rows(table, name, user, item, min_relevance)
         return Items.of_pairs(user[rows], item[rows], *shape, relevance=grades, name=name)
 

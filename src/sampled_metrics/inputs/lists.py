@@ -43,8 +43,9 @@ from sampled_metrics.inputs.items import (
     how_many_seen,
     require_different,
 )
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, bare_name
 from sampled_metrics.inputs.tables import (
+    BY_ITEM,
     Columns,
     Table,
     as_numpy,
@@ -65,7 +66,9 @@ from sampled_metrics.inputs.warnings import (
 
 _LOWEST = np.finfo(np.float32).min  # score of items that implicit fills short lists with
 _SEVERAL = 10  # lists; fewer are in some order by chance
+_NO_CHANCE = 2  # steps in all lists together; one rises by chance
 _LOOKED_AT = 1000  # texts that may be numbers
+_PLAINLY_SCORES = ("score", "rating")  # evidently calls scores and ranks prediction
 _LEAST_BY_CHANCE = 8.0  # relevant items in lists, if both were independent
 
 
@@ -126,7 +129,7 @@ def count_labelled(data: Any) -> Counts:
     user = codes.astype(np.int64)
     grade = table.finite("label")
     score = table.ordered("score")
-    _ask_of_ranks(user, score)
+    ask_of_ranks(table, user, score)
     better, tied = by_score(user, score)
     held = np.flatnonzero(grade > 0.0)
     held = held[np.lexsort((better[held], user[held]))]
@@ -156,15 +159,15 @@ def _refuse_numbered_rows(table: Table, visits: pa.Array) -> None:
 def _scores_of(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
     """Return numbers that are higher for better items, and whether they are scores."""
     if "rank" in table.columns:
-        rank = table.whole("rank", 1)
+        rank = _ranks_from_1(table, user)
         _require_places(table, user, rank)
         if "score" in table.columns:  # or a distance, which rises in all rows
             _ask_of_contradiction(user, rank, table.ordered("score"), most=0.9)
         return -rank, False
     if "score" in table.columns:
         score = table.ordered("score")
-        _ask_of_ranks(user, score)
-        _ask_of_distances(user, score)
+        ask_of_ranks(table, user, score)
+        _ask_of_distances(table, user, score)
         return score, True
     are_together = np.count_nonzero(np.diff(user)) + 1 == user.max() + 1
     for name, column in table.others.items():
@@ -181,6 +184,16 @@ def _scores_of(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
     if not are_together:
         _ask_of_mixed_rows(user)
     return -np.arange(len(table)), False
+
+
+def _ranks_from_1(table: Table, user: Codes | Int) -> Int:
+    """Return ranks from 1; those of PyTerrier begin with 0 in every list."""
+    rank = table.whole("rank")
+    begins_with_0 = np.zeros(int(user.max()) + 1, bool)
+    begins_with_0[user[rank == 0]] = True
+    if begins_with_0.all() and rank.min() == 0:
+        return rank + 1
+    return table.whole("rank", 1)
 
 
 def _is_unsteady(user: Codes | Int, column: pa.ChunkedArray) -> bool:
@@ -311,6 +324,8 @@ def _before_ends(items: Array) -> Bool:
         found = f"ids are {items.dtype} of shape {items.shape}"
         gaps = f"; {GAPS}" if items.dtype.kind == "f" else ""
         raise InputError(f"{found}; expected whole numbers or text, users x K{gaps}")
+    if not len(items):
+        raise InputError("ids have no rows; expected whole numbers or text, users x K")
     if items.dtype.kind == "O" and any(np.ndim(item) for item in items.flat):
         raise InputError("ids hold arrays; expected whole numbers or text, users x K")
     is_item = (items != -1) & (items != None)  # noqa: E711 - elementwise
@@ -555,7 +570,7 @@ def _ask_of_contradiction(user: Codes | Int, rank: Int, score: Array, most: floa
     """Ask about scores that rise from a place to the next in more than a tenth of all steps."""
     steps = _steps(user, -rank, score)
     rising = np.count_nonzero(steps > 0) / max(steps.size, 1)
-    least = _SEVERAL if rising < 1.0 else 3
+    least = _SEVERAL if rising < 1.0 else _NO_CHANCE
     if steps.size >= least and 0.1 < rising <= most:
         ask(
             "data",
@@ -564,16 +579,28 @@ def _ask_of_contradiction(user: Codes | Int, rank: Int, score: Array, most: floa
         )
 
 
-def _ask_of_ranks(user: Codes | Int, score: Floats) -> None:
-    """Ask about scores that are 1, 2, 3 and so on for each user, or from 0, as ranks are."""
-    if user.max() + 1 >= _SEVERAL and _are_places(user, score):
+def ask_of_ranks(table: Table, user: Codes | Int, score: Floats) -> None:
+    """Ask about scores that are 1, 2, 3 and so on for each user, or from 0, as ranks are.
+
+    Of few users those from 1 are asked about, in a column that is not plainly one of scores.
+    """
+    if "score" not in table.columns or not _are_places(user, score):
+        return
+    is_plain = bare_name(table.name_of("score")) in _PLAINLY_SCORES
+    is_from_1 = score.min() == 1 and np.bincount(user).min() >= 2
+    if user.max() + 1 >= _SEVERAL or (is_from_1 and not is_plain):
         ask("data", "scores are 1, 2, 3 and so on for each user: are they ranks? Name them rank")
 
 
-def _ask_of_distances(user: Codes | Int, score: Floats) -> None:
-    """Ask about scores that rise from row to row in all lists, as distances do."""
+def _ask_of_distances(table: Table, user: Codes | Int, score: Floats) -> None:
+    """Ask about scores that rise from row to row in all lists, as distances do.
+
+    Those of few dictionaries may by chance, in which the order of items means nothing.
+    """
+    if BY_ITEM in table.metadata and user.max() + 1 < _SEVERAL:
+        return
     steps = _steps(user, -np.arange(user.size), score)
-    if user.max() + 1 >= _SEVERAL and steps.size and (steps > 0).all():
+    if steps.size >= _NO_CHANCE and (steps > 0).all():
         ask(
             "data",
             "scores rise from row to row in all lists: are they distances, of which the smallest "

@@ -14,6 +14,7 @@ from sampled_metrics._base.arrays import (
     array_of,
     first_duplicate,
     is_table,
+    of_records,
     pairs_of,
 )
 from sampled_metrics._base.errors import InputError, ask, watch
@@ -76,6 +77,7 @@ def _table(name: str, data: Any) -> Table | None:
     """Return ids and one column of numbers under the name of the argument; None for arrays."""
     if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
         data = pd.DataFrame(data)
+    data = of_records(data)
     if isinstance(data, list) and data and all(isinstance(row, tuple) for row in data):
         raise InputError(f"{name}: found tuples of {len(data[0])}; expected numbers, or {_NOUN}")
     is_nested = isinstance(data, Mapping) and is_by_user(data)

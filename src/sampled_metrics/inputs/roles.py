@@ -100,9 +100,14 @@ def known_names(names: Sequence[str], columns: Sequence[str] = KNOWN) -> list[st
         if column not in (USER, ITEM):
             places = places[:1]
         for place in places:
-            if found[place] is None:
+            if found[place] is None and not numbers_docno(names[place], names):
                 found[place] = column
     return found
+
+
+def numbers_docno(name: str, names: Sequence[str]) -> bool:
+    """Return whether a column is PyTerrier's docid, an internal number beside the id docno."""
+    return bare_name(name) == "docid" and "docno" in map(bare_name, names)
 
 
 class _Naming:

@@ -13,6 +13,7 @@ from sampled_metrics._base.errors import InputError, ask, reading
 from sampled_metrics.inputs.items import (
     Items,
 )
+from sampled_metrics.inputs.lists import ask_of_ranks
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.scores import Beside
 from sampled_metrics.inputs.tables import Columns, Table, as_numpy, places, table_of
@@ -83,6 +84,7 @@ def count_pairs(
     codes, row_ids = table.units(columns)
     row = codes.astype(np.int64)
     score = table.order()
+    ask_of_ranks(table, row, score)
     if relevant is None:
         held = table.marks("label")
     else:

@@ -14,7 +14,13 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_function, threads_of
+from sampled_metrics._base.arguments import (
+    ALL_CORES,
+    check_arguments,
+    is_function,
+    threads_of,
+    whole_number,
+)
 from sampled_metrics._base.arrays import (
     CACHE,
     Array,
@@ -30,6 +36,7 @@ from sampled_metrics._base.arrays import (
     of_arrow_column,
     unique_ids,
 )
+from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_array, read_arrays, require_file
 from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
@@ -240,7 +247,8 @@ def function(
     if takes_pairs(score):
         if n_items is None:
             raise InputError("a function of users and items needs n_items")
-        return Scores(PairScores(score, n_items), (n_users, n_items))
+        number = whole_number("n_items", n_items, 1, MOST_ITEMS)
+        return Scores(PairScores(score, number), (n_users, number))
     shape = np.shape(score(np.zeros(min(n_users, 1), np.int64)))
     if len(shape) != 2:
         raise InputError(f"scores have shape {shape}, expected (1, items) for the first user")
@@ -460,6 +468,8 @@ def _refuse_scores(scores: Any, user: int, row: Int, column: Int, is_full: bool)
 
 def positive_places(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, Int]:
     """Return rows and columns of held-out items, given by columns or by labels."""
+    if sparse.issparse(positive):
+        require_sound(positive, "positive")
     column = array_of("positive", of_arrow_column(positive))
     users, width = shape
     if column.shape == shape and ((column == 0) | (column == 1)).all():

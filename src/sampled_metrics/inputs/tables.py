@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -31,6 +31,7 @@ from sampled_metrics._base.arrays import (
     Int,
     in_memory,
     is_table,
+    of_records,
     ordered_floats,
 )
 from sampled_metrics._base.errors import InputError, ask, shown, watch
@@ -47,6 +48,7 @@ from sampled_metrics.inputs.roles import (
     known_names,
     named_place,
     note_names,
+    numbers_docno,
 )
 
 Columns: TypeAlias = tuple[str, ...]
@@ -54,6 +56,7 @@ Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
 Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
 
 ARRAYS = (".npy", ".npz")
+BY_ITEM = b"by_item"  # in the metadata of a table of dictionaries of numbers by item
 _IDS = "whole numbers or text"
 _NO_HEADER = "no header that names the columns"
 _QUOTE = "'"
@@ -111,7 +114,8 @@ class Table:
             (others if own is None else known)[own or name] = column
         for name in others:
             for own in {USER, ITEM} & known.keys():
-                if named_place(names, own) is None and bare_name(name) in ROLES[own].aliases:
+                is_other = bare_name(name) in ROLES[own].aliases and not numbers_docno(name, names)
+                if named_place(names, own) is None and is_other:
                     ask(str(path), f"{own} is read, and not column {name}: which are the ids?")
         is_rating = "score" in found and bare_name(names[found.index("score")]) == "rating"
         unread = set()
@@ -432,16 +436,23 @@ def table_of(
 
     `value` is the column of the numbers that dictionaries hold by item.
     """
-    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
+    if isinstance(data, list) and data and all(map(_is_named_row, data)):
         data = pd.DataFrame(data)
+    data = of_records(data)
     if is_by_user(data):
         frame = _frame_of_users(data, name, value)
-        return Table.of(Path(name), arrow_table(frame, Path(name), noun))
+        table = Table.of(Path(name), arrow_table(frame, Path(name), noun))
+        return replace(table, metadata={BY_ITEM: b""}) if value in frame else table
     is_named = isinstance(data, str | Path) and Path(data).suffix not in ARRAYS
     is_given = isinstance(data, Table) or (isinstance(data, Mapping) and not sparse.issparse(data))
     if is_given or is_named or (is_table(data) and not is_wide(data)):
         return read_table(data, noun, trec=trec, name=name)
     return None
+
+
+def _is_named_row(row: object) -> bool:
+    """Return whether a value is a row of a table, a dictionary or a named tuple."""
+    return isinstance(row, Mapping) or (isinstance(row, tuple) and hasattr(row, "_fields"))
 
 
 def is_wide(data: Any) -> bool:
@@ -524,7 +535,7 @@ def read_table(
                 read = _read_text(path, columns, trec, ids, separator)
     else:
         path = Path(name)
-        read = arrow_table(data, path, noun)
+        read = arrow_table(of_records(data), path, noun)
     table = Table.of(path, read, columns)
     expected = f"expected {noun}: some of {', '.join(columns)}"
     if not table.columns:

@@ -41,7 +41,7 @@ def sampled_moments(
         means = chances @ credit
         products = means[:, first] * means[:, second]
         variance = chances @ squares - products
-        return np.hstack([means, products + variance / int(runs)])
+        return np.hstack([means, products + variance / runs])
 
     means, above = np.split(_of_points(values, n, m, alone), [len(measures)])
     products = np.empty((len(measures), *means.shape))

@@ -32,6 +32,7 @@ from sampled_metrics.printed.likely import NONE_QUOTED, likely
 from sampled_metrics.printed.statement import (
     About,
     Numbers,
+    checked,
     number_of,
     solve,
     state,
@@ -148,14 +149,15 @@ def reported(
         runs=runs,
         confidence=confidence,
     )
+    about = checked(printed, about)
     found = _ranges(printed, metrics, about)
-    wrong = no_share(printed.items(), n_users, runs)
+    wrong = no_share(printed.items(), about.n_users, about.runs)
     if wrong is not None:
-        users = count(wrong.n_users * runs, "user")
+        users = count(wrong.n_users * about.runs, "user")
         ask("n_users", f"{', '.join(wrong.numbers)} is no share of {users}: are there others?")
     low: list[str] = []
     if not unscored and name_of(shape) != NONE:
-        low = not_above_random(printed, n_negatives)
+        low = not_above_random(printed, about.n_negatives)
     return Results(found, partial(_parts, confidence=confidence, low=low))
 
 

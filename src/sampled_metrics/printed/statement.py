@@ -63,7 +63,7 @@ class Printed(NamedTuple):
 
 def state(printed: Numbers, about: About) -> Printed:
     """State the distributions that printed numbers allow, or raise InputError if there are none."""
-    _check(printed, about)
+    about = checked(printed, about)
     names = [f"{name}={number}" for name, number in printed.items()]
     numbers = _values_and_halves(printed)
     measures = tuple(map(parse_measure, printed))
@@ -160,8 +160,8 @@ def _conflict(problem: Printed, claim: str, remedy: str) -> float:
     )
 
 
-def _check(printed: Numbers, about: About) -> None:
-    """Raise an InputError for numbers that cannot have been printed."""
+def checked(printed: Numbers, about: About) -> About:
+    """Return whole numbers of any library as int, or refuse what cannot have been printed."""
     check_arguments(
         n_users=about.n_users,
         shape=about.shape,
@@ -171,19 +171,21 @@ def _check(printed: Numbers, about: About) -> None:
     factor_of(about.shape)
     if not isinstance(printed, Mapping) or issparse(printed) or not printed:
         raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
-    n = about.n_items
-    m = about.n_negatives
-    if not whole_number("n_negatives", m, 1) < whole_number("n_items", n) <= MOST_ITEMS:
+    m = whole_number("n_negatives", about.n_negatives, 1)
+    n = whole_number("n_items", about.n_items)
+    if not m < n <= MOST_ITEMS:
         raise InputError(
             f"n_negatives is {m} and n_items is {n}; expected 1 <= n_negatives < n_items "
             f"<= {MOST_ITEMS:,}"
         )
-    whole_number("runs", about.runs, 1)
+    runs = whole_number("runs", about.runs, 1)
     is_number = isinstance(about.unscored, Real) and not isinstance(about.unscored, bool)
     if not is_number or not 0.0 <= about.unscored < 1.0:
         raise InputError(
             f"unscored is {shown(about.unscored)}; expected a share, at least 0, below 1"
         )
+    n_users = about.n_users if about.n_users is None else int(about.n_users)
+    return about._replace(n_items=n, n_negatives=m, n_users=n_users, runs=runs)
 
 
 def exact_metric_of(problem: Printed, measure: Measure) -> Float:

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_function, require_same
+from sampled_metrics._base.arguments import (
+    ALL_CORES,
+    check_arguments,
+    is_function,
+    optional_size,
+    require_same,
+)
 from sampled_metrics._base.arrays import Array, as_array, in_memory
 from sampled_metrics._base.errors import InputError, flag, reading, unasked
 from sampled_metrics.inputs.asked import PairScores
@@ -87,7 +93,7 @@ def as_ranks(
     array([2])
     """
     options: dict[str, Any] = {
-        "n_items": n_items,
+        "n_items": optional_size(n_items),
         "complete": complete,
         "min_relevance": min_relevance,
         "missing": missing,
@@ -110,7 +116,7 @@ def _ranks_of(data: Any, options: dict[str, Any], work: dict[str, Any]) -> Ranks
         return data
     if isinstance(data, SampledRanks):
         raise InputError("found sampled ranks; `correct` takes them")
-    table = None if isinstance(data, np.ndarray) else table_of(data)
+    table = table_of(data)
     if table is not None:
         return _ranks_of_table(table, options)
     if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
@@ -320,7 +326,7 @@ def _sampled_of(
     if table is None:
         data = opened(data, "sampled ranks")
         if not is_column(data):
-            taken({"relevant": relevant}, "a matrix of scores")
+            _refuse_relevant(data, relevant)
             return SampledRanks.from_scores(data, positive, **drawn, **scored)
         if positive is not None:
             raise InputError(
@@ -334,6 +340,20 @@ def _sampled_of(
         taken({"relevant": relevant}, "sampled ranks")
         return SampledRanks.from_table(table, **drawn)
     return SampledRanks.from_pairs(table, relevant, **drawn, **scored)
+
+
+def _refuse_relevant(data: Any, relevant: Any) -> None:
+    """Raise InputError for held-out items beside scores of samples, and for a pair with ids."""
+    if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
+        raise InputError(
+            "found two arrays; give the scores of candidates alone, and the columns of held-out "
+            "items by positive, such as 0, or (ids == held_out[:, None]).argmax(axis=1)"
+        )
+    if relevant is not None:
+        raise InputError(
+            "relevant (--relevant) does not go with a matrix of scores; leave it out, and give the "
+            "columns of held-out items by positive (--positive)"
+        )
 
 
 def rank(

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arguments import (
     ALL_CORES,
     check_arguments,
+    optional_size,
     path_of,
     require_same,
     whole_number,
@@ -38,6 +39,7 @@ from sampled_metrics._base.arrays import (
     is_table,
     kind_of_ids,
     of_arrow_column,
+    of_records,
     ranges,
     require,
     require_unique,
@@ -353,7 +355,8 @@ class Ranks:
         >>> Ranks.from_lists({"anna": [7, 9]}, {"anna": [9]}).best_rank
         array([2])
         """
-        check_arguments(n_items=n_items, complete=complete, min_relevance=min_relevance)
+        check_arguments(complete=complete, min_relevance=min_relevance)
+        n_items = optional_size(n_items)
         with naming(columns):
             counts = lists.count_lists(
                 lists.lists_of(recommended),
@@ -415,6 +418,7 @@ class Ranks:
         Ranks of one user, or of one of the `visits` of a user, are those of items in one ranking.
         Instead of ranks and users, a table of both, see `from_table`.
         """
+        ranks = of_records(ranks)
         if is_table(ranks):
             if users is not None or visits is not None:
                 raise InputError(
@@ -437,7 +441,6 @@ class Ranks:
         if size is not None and array_of("n_items", size).ndim:
             table["n_candidates"] = size
             size = None
-        check_arguments(n_items=size)
         return cls.from_table(table, size)
 
     @classmethod
@@ -456,6 +459,7 @@ class Ranks:
         Rows of one `user_id`, or of one `visit_id` of a user, are relevant items of one ranking;
         rows of `label` 0 are not relevant.
         """
+        n_items = optional_size(n_items)
         with naming(columns):
             table = read_table(table, RECORDS)
         counts = counts_of(table, n_items)
@@ -755,7 +759,8 @@ def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
                 row,
                 rank[row],
                 f"each rank once per user; number rows that are visits of a user, with rankings of "
-                f"their own, in a column {VISIT} (visits=)",
+                f"their own, in a column {VISIT} (visits=); of items that are level give "
+                f"{', '.join(COLUMNS)}",
             )
         if "label" not in table.columns:
             lists.refuse_lists(table, user, rank)

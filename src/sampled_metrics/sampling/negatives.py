@@ -55,7 +55,7 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, users: Ids | N
     array([[1, 2],
            [0, 3]])
     """
-    whole_number("n_negatives", m, 1)
+    m = whole_number("n_negatives", m, 1)
     known = canonical(excluded)
     size = excluded.shape[1] - np.diff(known.indptr)
     if size.size and m > size.min():

@@ -1,0 +1,399 @@
+"""Objects of other libraries are taken or refused in one line, never an error from inside.
+
+Each library is used where it is installed, and a stand-in with its behaviour everywhere.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+import sampled_metrics as sm
+
+pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+
+SCORES = np.array([[0.1, 0.9, 0.5], [0.2, 0.8, 0.6]])
+HELD = [2, 0]  # at ranks 2 and 3
+RR = (1 / 2 + 1 / 3) / 2
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {"user_id": ["a", "a", "b"], "item_id": ["x", "y", "x"], "score": [3.0, 2.0, 1.0]}
+)
+
+
+class Tensor:
+    """A stand-in for a tensor of torch."""
+
+    def __init__(self, values: Any, device: str = "cpu", layout: str = "strided"):
+        self.values = np.asarray(values)
+        self.device, self.layout = device, layout
+        self.shape, self.ndim = self.values.shape, self.values.ndim
+        self.dtype = self.values.dtype
+
+    def detach(self) -> "Tensor":
+        return self
+
+    def cpu(self) -> "Tensor":
+        return self
+
+    def to_dense(self) -> "Tensor":
+        return Tensor(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        if self.device == "meta" or self.layout != "strided":
+            raise RuntimeError("no numpy() of this tensor")
+        return np.array(self.values, dtype)
+
+
+class Number:
+    """A stand-in for a whole number as a tensor, which numpy does not calculate with."""
+
+    __array_ufunc__ = None
+    shape = ()
+
+    def __init__(self, value: int):
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array(self.value, dtype)
+
+    def prod(self, *_: Any, **__: Any) -> None:
+        raise TypeError("argument 'dim' must be int, not NoneType")
+
+
+class Run:
+    """A stand-in for a Run of ranx: keys and values, but neither a Mapping nor an iterable."""
+
+    def __init__(self, run: Mapping[str, Mapping[str, float]]):
+        self.run = run
+
+    def keys(self) -> Any:
+        return self.run.keys()
+
+    def __len__(self) -> int:
+        return len(self.run)
+
+    def __getitem__(self, name: str) -> Mapping[str, float]:
+        return self.run[name]
+
+
+class Dataset(Mapping[str, Any]):
+    """A stand-in for a Dataset of xarray: a Mapping that is no array."""
+
+    def __init__(self, variables: Mapping[str, np.ndarray]):
+        self.variables = variables
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.variables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.variables)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        raise TypeError("cannot directly convert a Dataset into an array")
+
+
+def torch_tensor(values: Any, device: str = "cpu", layout: str = "strided") -> Any:
+    torch = pytest.importorskip("torch")
+    tensor = torch.as_tensor(np.array(values), device=device)
+    return tensor if layout == "strided" else tensor.to_sparse()
+
+
+def torch_number(value: int) -> Any:
+    return pytest.importorskip("torch").tensor(value)
+
+
+def ranx_run(run: Mapping[str, Mapping[str, float]]) -> Any:
+    return pytest.importorskip("ranx").Run(run)
+
+
+def xarray_dataset(variables: Mapping[str, np.ndarray]) -> Any:
+    names = "batch", "user", "item"
+    made = {name: (names, values) for name, values in variables.items()}
+    return pytest.importorskip("xarray").Dataset(made)
+
+
+of_tensors = pytest.mark.parametrize("make", [Tensor, torch_tensor])
+of_numbers = pytest.mark.parametrize("make", [Number, torch_number])
+of_runs = pytest.mark.parametrize("make", [Run, ranx_run])
+of_datasets = pytest.mark.parametrize("make", [Dataset, xarray_dataset])
+
+
+@of_tensors
+def test_a_tensor_without_values_is_refused(make: Callable[..., Any]) -> None:
+    with pytest.raises(sm.InputError, match="meta"):
+        sm.evaluate(make(SCORES, device="meta"), "rr", relevant=HELD)
+    with pytest.raises(sm.InputError, match="meta"):
+        sm.correct(make(SCORES, device="meta"), "auc", positive=0, n_items=9)
+
+
+@of_tensors
+def test_a_sparse_tensor_holds_0_where_nothing_is_stored(
+    make: Callable[..., Any],
+) -> None:
+    stored = np.where(SCORES < 0.15, 0.0, SCORES)
+    found = sm.evaluate(make(stored, layout="sparse_coo"), "rr", relevant=HELD)
+    assert found[0].value == pytest.approx(RR)
+
+
+@of_numbers
+@pytest.mark.parametrize(
+    ("call", "right"),
+    [
+        (lambda two: sm.draw_sampled_ranks(sm.Ranks([9], [0], [0]), two, RNG), 1),
+        (lambda two: sm.negatives({"u": [0]}, None, two, items=9)["user_id"].size, 2),
+        (
+            lambda two: (
+                sm.reported(
+                    {"HR@1": 0.5}, n_items=99, n_negatives=20, n_users=50, runs=two
+                )
+                and 2
+            ),
+            2,
+        ),
+        (lambda two: sm.Ranks.from_ranks([1, 2], two).n_candidates.max(), 2),
+        (
+            lambda two: sm.Ranks.from_table({"rank": [1, 2]}, two).n_candidates.max(),
+            2,
+        ),
+        (lambda two: sm.evaluate([1, 2], "rr", n_items=two)[0].n_items, 2),
+        (
+            lambda two: (
+                sm.evaluate({"u": [0, 1]}, "rr@2", relevant={"u": [0]}, n_items=two)[
+                    0
+                ].n_items
+            ),
+            2,
+        ),
+        (
+            lambda two: (
+                sm.SampledRanks.from_table(
+                    {"sampled_rank": [1]}, n_items=9, n_negatives=two
+                ).n_negatives
+            ),
+            2,
+        ),
+        (
+            lambda two: (
+                sm.plan(
+                    effect=0.1, value=0.3, n_items=99, n_users=two, metrics="hr@5"
+                )
+                and 2
+            ),
+            2,
+        ),
+        (
+            lambda two: (
+                sm.SampledRanks.from_scores(SCORES, 0, n_items=9, seed=two) and 2
+            ),
+            2,
+        ),
+        (
+            lambda two: sm.Ranks.from_function(
+                lambda users, items: SCORES[users, items], [1, 0], n_items=two
+            ).n_candidates.max(),
+            2,
+        ),
+    ],
+    ids=[
+        "m",
+        "negatives",
+        "runs",
+        "from_ranks",
+        "from_table",
+        "evaluate",
+        "lists",
+        "n_negatives",
+        "plan",
+        "seed",
+        "from_function",
+    ],
+)
+def test_a_whole_number_of_another_library(
+    make: Callable[[int], Any], call: Callable[[Any], Any], right: int
+) -> None:
+    found = call(make(2))
+    assert np.min(found) == right
+
+
+def test_labels_in_a_damaged_sparse_matrix() -> None:
+    labels = sparse.csr_array(SCORES)
+    labels.indices = labels.indices.copy()
+    labels.indices[0] = 99
+    with pytest.raises(sm.InputError, match="positive: damaged"):
+        sm.RankMeter("rr").update(SCORES, labels)
+
+
+def test_a_number_of_items_in_a_sparse_matrix_is_refused() -> None:
+    with pytest.raises(sm.InputError, match="n_items"):
+        sm.Ranks.from_function(
+            lambda users, items: SCORES[users, items],
+            HELD,
+            n_items=sparse.coo_array(np.array([3, 3])),
+        )
+
+
+@pytest.mark.parametrize("given", [(), (SCORES,), (SCORES, SCORES, SCORES)])
+def test_a_tuple_that_is_no_pair_of_vectors_on_a_budget(given: Any) -> None:
+    options: dict[str, Any] = {"relevant": HELD, "seen": np.zeros(SCORES.shape)}
+    with pytest.raises(sm.InputError):
+        sm.evaluate_on_budget(given, "hr@1", budget=2, **options)
+
+
+def test_ids_without_rows_are_refused() -> None:
+    for shape in ((0, 0), (0, 3)):
+        with pytest.raises(sm.InputError, match="rows"):
+            sm.Ranks.from_top_k(np.zeros(shape, int), [])
+
+
+@of_runs
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda run: sm.evaluate(run, "rr@2", relevant={"q": ["b"]}),
+        lambda run: sm.evaluate(SCORES, "rr", relevant=run),
+        lambda run: sm.evaluate({"q": ["a", "b"]}, "rr@2", relevant=run),
+        lambda run: sm.evaluate(SCORES, run, relevant=HELD),
+        lambda run: sm.Ranks.concatenate(run),
+        lambda run: sm.Ranks.from_top_k(run, [0]),
+        lambda run: sm.correct(run, "auc", n_items=9),
+        lambda run: sm.compare(run, "rr", relevant=HELD),
+    ],
+    ids=[
+        "data",
+        "relevant",
+        "relevant of lists",
+        "metrics",
+        "parts",
+        "ids",
+        "correct",
+        "compare",
+    ],
+)
+def test_a_run_of_ranx_is_refused(
+    make: Callable[..., Any], call: Callable[[Any], Any]
+) -> None:
+    run = make({"q": {"a": 0.9, "b": 0.6}})
+    with pytest.raises(sm.InputError):
+        call(run)
+
+
+@of_runs
+def test_a_run_of_ranx_as_a_dictionary(make: Callable[..., Any]) -> None:
+    run = make({"q": {"a": 0.9, "b": 0.6}})
+    with pytest.raises(sm.InputError, match=r"dict\("):
+        sm.evaluate(run, "rr@2", relevant={"q": ["b"]})
+    as_dictionary = {name: dict(run[name]) for name in run.keys()}  # noqa: SIM118
+    found = sm.evaluate(as_dictionary, "rr@2", relevant={"q": ["b"]})
+    assert found[0].value == 1 / 2
+
+
+@of_datasets
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda data: sm.evaluate(data, "rr", relevant=HELD),
+        lambda data: sm.evaluate(SCORES, "rr", relevant=data),
+        lambda data: sm.evaluate(SCORES, "rr", relevant=HELD, seen=data),
+        lambda data: sm.compare(data, "rr", relevant=HELD),
+        lambda data: sm.report(data, "page.html", "rr", relevant=HELD),
+        lambda data: sm.reported(data, n_items=99, n_negatives=20, n_users=50),
+        lambda data: sm.evaluate_on_budget(
+            data, "hr@1", relevant=HELD, seen=[[], []], budget=9
+        ),
+    ],
+    ids=["data", "relevant", "seen", "compare", "report", "reported", "budget"],
+)
+def test_a_dataset_of_xarray_is_refused(
+    make: Callable[..., Any],
+    call: Callable[[Any], Any],
+    tmp_path: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(sm.InputError):
+        call(make({"scores": SCORES[None], "others": SCORES[None]}))
+
+
+def test_categories_of_views_of_texts() -> None:
+    """As polars gives a column of categories."""
+    users = pa.DictionaryArray.from_arrays(
+        pa.array([0, 0, 1], pa.int32()), pa.array(["a", "b"]).cast(pa.string_view())
+    )
+    scores = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, 2], pa.int32()),
+        pa.array(["3.5", "2.5", "1.5"]).cast(pa.string_view()),
+    )
+    table = pa.table({"user_id": users, "item_id": ["x", "y", "x"], "score": scores})
+    found = sm.evaluate(table, "recall@1", relevant={"a": ["y"], "b": ["x"]})
+    assert found[0].value == 1 / 2
+
+
+def test_categories_of_polars() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.from_pandas(FRAME).with_columns(
+        polars.col("user_id").cast(polars.Categorical)
+    )
+    found = sm.evaluate(frame, "recall@1", relevant={"a": ["y"], "b": ["x"]})
+    assert found[0].value == 1 / 2
+
+
+@pytest.mark.parametrize("make", [sparse.dok_array, sparse.dok_matrix])
+def test_a_sparse_matrix_that_is_a_dictionary_on_a_budget(
+    make: Callable[..., Any],
+) -> None:
+    """It is no dictionary of recommenders."""
+    scores = np.random.default_rng(0).random((12, 30))
+    options = {"relevant": np.arange(12), "seen": np.zeros((12, 30)), "budget": 29}
+    found = sm.evaluate_on_budget(make(scores), "hr@5", **options)
+    dense = sm.evaluate_on_budget(scores, "hr@5", **options)
+    assert found.estimates[0][0].value == dense.estimates[0][0].value
+
+
+def records(kind: str) -> Any:
+    rows = [(1, 5, 0.9), (1, 6, 0.2), (2, 5, 0.8)]
+    types = [("user_id", "<i8"), ("item_id", "<i8"), ("score", "<f8")]
+    if kind == "recarray":
+        return np.rec.fromrecords(rows, names="user_id,item_id,score")
+    if kind == "other byte order":
+        types = [(name, each.replace("<", ">")) for name, each in types]
+    return np.array(rows, types)
+
+
+@pytest.mark.parametrize("kind", ["recarray", "structured", "other byte order"])
+def test_an_array_of_records_is_a_table(kind: str) -> None:
+    """Items 6 and 5 are at ranks 2 and 1."""
+    data = records(kind)
+    relevant = {1: [6], 2: [5]}
+    found = sm.evaluate(data, "rr@2", relevant=relevant, missing="last")
+    assert found[0].value == (1 / 2 + 1) / 2
+    ranks = sm.Ranks.from_lists(data, data[1:], missing="last")
+    assert sm.evaluate(ranks, "rr@2")[0].value == (1 / 2 + 1) / 2
+    held = np.array([(1, 2), (2, 4)], [("user_id", "i4"), ("rank", "i4")])
+    assert sm.evaluate(held, "rr", n_items=9)[0].value == (1 / 2 + 1 / 4) / 2
+    assert sm.Ranks.from_ranks(held, 9).best_rank.tolist() == [2, 4]
+    rated = np.array([(1, 5, 3.0), (1, 6, 4.0)], [(x, "f8") for x in ("u", "i", "r")])
+    rated.dtype.names = ("user_id", "item_id", "rating")
+    assert sm.mae(rated, rated[::-1]) == 0.0
+
+
+def test_an_array_of_records_in_records_is_refused() -> None:
+    data = np.zeros(3, [("user_id", "i4"), ("item_id", [("a", "i4"), ("b", "i4")])])
+    with pytest.raises(sm.InputError):
+        sm.evaluate(data, "rr@2", relevant={1: [6]})
+    data = np.zeros(3, [("user_id", "i4"), ("item_id", "i4", (2,))])
+    with pytest.raises(sm.InputError):
+        sm.evaluate(data, "rr@2", relevant={1: [6]})
