@@ -14,6 +14,7 @@ from sampled_metrics_study.recommenders import (
     save_recommender,
 )
 from sampled_metrics_study.recommenders.ranking import rank_piece
+from tests.warned import in_full
 
 SETTINGS = {
     "als": {"d": 2, "lambda": 0.1, "alpha": 0.1, "iterations": 50, "seed": 3},
@@ -85,7 +86,7 @@ def test_good_data_is_not_asked_about(case, recwarn):
     sm.evaluate(
         scores, "recall@10, ap, auc", relevant=held_out, seen=csr_array(train)
     )
-    asked = [str(one.message) for one in recwarn if one.category is sm.InputWarning]
+    asked = in_full(recwarn)
     assert bool(asked) == (case == "random"), asked
 
 

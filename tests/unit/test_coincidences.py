@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
+from tests.warned import in_full
 
 USERS, ITEMS = 200, 300
 RNG = np.random.default_rng(12)
@@ -15,11 +16,7 @@ def asked(call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    return [
-        str(one.message)
-        for one in caught
-        if issubclass(one.category, sm.InputWarning)
-    ]
+    return in_full(caught)
 
 
 def lists_with(hits, users=60, length=20, items=400):

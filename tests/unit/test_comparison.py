@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sampled_metrics import InputWarning
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.correct import correct
@@ -26,6 +25,7 @@ from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.ranks.data import as_ranks, as_sampled, rank
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from tests.conftest import ROOT
+from tests.warned import asks, in_full
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
@@ -109,7 +109,7 @@ class TestExact:
             ranks_of(self.a, users=range(4)),
             ranks_of(self.b[:3], users=range(4, 7)),
         )
-        with pytest.warns(InputWarning, match="0 of 3"):
+        with asks("0 of 3"):
             (found,) = compare(named(a, b), ["ap"])
         a, b = self.ap[0], self.ap[1, :3]
         assert found.difference == pytest.approx(b.mean() - a.mean())
@@ -137,7 +137,7 @@ class TestExact:
     @pytest.mark.parametrize("metric", ["recall@10", "ap"])
     def test_the_other_way_round_with_another_catalogue(self, metric):
         a, b = (ranks_of(self.a, n, users=[1, 2, 3, 4]) for n in (50, 5000))
-        with pytest.warns(InputWarning, match="candidates"):
+        with asks("candidates"):
             (one,), (other,) = (
                 compare(named(a, b), metric),
                 compare(named(b, a), metric),
@@ -245,9 +245,7 @@ def test_errors(data, options, word):
 )
 def test_evaluations_that_are_unlike_are_questioned(a, b, words, recwarn):
     compare(named(a, b), "recall@10", correction="none")
-    asked = [
-        str(each.message) for each in recwarn if "same data" in str(each.message)
-    ]
+    asked = [text for text in in_full(recwarn) if "same data" in text]
     assert [words in each for each in asked] == ([] if words is None else [True])
 
 
@@ -301,7 +299,9 @@ class TestSampled:
 
     @pytest.mark.parametrize("sampling", Sampling)
     @pytest.mark.parametrize("ids", [True, False])
-    @pytest.mark.filterwarnings("ignore:.*n_items .--n-items. is 60")
+    @pytest.mark.filterwarnings(
+        "ignore::sampled_metrics.InputWarning"
+    )  # 60 candidates
     def test_few_users_decide_nothing(self, ids, sampling):
         users, ranks = 2, (2, 1) if sampling == "without-replacement" else (20, 19)
         names = range(users) if ids else None
@@ -578,11 +578,7 @@ class TestCandidatesOfTheSameUser:
         a, b = self.masked(users), self.masked(0)
         assert (a.n_candidates != b.n_candidates).sum() == users
         compare({"A": a, "B": b}, "mrr")
-        asked = [
-            str(one.message)
-            for one in recwarn
-            if "numbers of candidates" in str(one.message)
-        ]
+        asked = [text for text in in_full(recwarn) if "numbers of candidates" in text]
         assert len(asked) == is_asked
         assert all(
             f"{users} of 400 users" in each and "seen" in each for each in asked
@@ -591,4 +587,4 @@ class TestCandidatesOfTheSameUser:
     def test_the_remedy_gives_equal_values(self, recwarn):
         (found,) = compare({"A": self.masked(0), "B": self.masked(0)}, "mrr")
         assert found.difference == 0.0
-        assert not any("numbers of candidates" in str(one.message) for one in recwarn)
+        assert not any("numbers of candidates" in text for text in in_full(recwarn))

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg, optimize
 
-from sampled_metrics._base.errors import InputError, InputWarning
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import bias_variance, least_squares, reduced
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 from tests.conftest import metric_ranges
+from tests.warned import asks
 
 SAMPLING = ("without-replacement", "with-replacement", "distinct")
 SEEDS, SETTINGS_OF_SEED = range(2), 24
@@ -236,7 +237,7 @@ def test_range_and_resolution():
 
 def test_many_negatives_leave_slow_estimators_out_of_the_defaults():
     ranks = SampledRanks([1, 3, 200, 900, 1501], n_items=1700, n_negatives=1501)
-    with pytest.warns(InputWarning, match="cls"):
+    with asks("cls"):
         found = correct(ranks, "recall@10")
     assert [result.estimator for result in found] == ["likely", "sampled"]
     (named,) = correct(ranks, "recall@10", ["rank-estimate"])

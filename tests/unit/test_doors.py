@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
+from tests.warned import in_full
 
 RNG = np.random.default_rng(0)
 USERS, ITEMS = 60, 50
@@ -26,7 +27,7 @@ def outcome(call):
         warnings.simplefilter("always")
         found = call()
     values = [getattr(one, "value", None) for one in found]
-    return values, " ".join(str(one.message) for one in caught)
+    return values, " ".join(in_full(caught))
 
 
 def refused(call):

@@ -21,6 +21,7 @@ from sampled_metrics._base.errors import collected
 from sampled_metrics.cli import app
 from sampled_metrics.inputs.roles import ROLES
 from tests.unit.forms import matrices, new_path, tables
+from tests.warned import in_full
 
 USERS, ITEMS, M = 14, 17, 9
 RNG = np.random.default_rng(8)
@@ -497,7 +498,7 @@ def outcome(kind: Kind, given: dict[str, Any], added: dict[str, list[str]]) -> s
         [
             *notes,
             *getattr(kind.call, "notes", []),
-            *(str(each.message) for each in asked),
+            *in_full(asked),
         ]
     )
     missing = [name for names in added.values() for name in names if name not in told]

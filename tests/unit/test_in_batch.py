@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
+from tests.warned import in_full
 
 RNG = np.random.default_rng(63)
 SIZE, BATCHES, ITEMS = 40, 5, 3000
@@ -18,9 +19,7 @@ DIAGONAL = np.tile(np.arange(SIZE), BATCHES)
 
 
 def asked(recwarn):
-    return [
-        str(one.message) for one in recwarn if "square batches" in str(one.message)
-    ]
+    return [text for text in in_full(recwarn) if "square batches" in text]
 
 
 @pytest.mark.parametrize(

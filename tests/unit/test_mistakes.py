@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from tests.unit import forms as every
+from tests.warned import in_full
 
 USERS, ITEMS, SEEN, NEGATIVES, CUT = 300, 400, 12, 50, 10
 METRIC = f"hit@{CUT}"
@@ -154,11 +155,7 @@ def outcome(call: Callable[[], Any], truth: float) -> str:
             result = call()
         except sm.InputError:
             return "refused"
-    asked = [
-        str(one.message)
-        for one in caught
-        if issubclass(one.category, sm.InputWarning)
-    ]
+    asked = in_full(caught)
     if asked:
         return "questioned" if list(result.notes) == asked else "not in the notes"
     if not np.isnan(truth) and is_right(result, truth):

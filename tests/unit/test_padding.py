@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
+from tests.warned import in_full
 
 pytestmark = pytest.mark.filterwarnings("ignore:seen")
 RNG = np.random.default_rng(8)
@@ -22,7 +23,7 @@ LISTS = {
 
 
 def questions(recwarn, word):
-    return [str(one.message) for one in recwarn if word in str(one.message)]
+    return [text for text in in_full(recwarn) if word in text]
 
 
 class TestRelevantLists:

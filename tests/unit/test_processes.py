@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
+from tests.warned import in_full
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*users have scores of all", "ignore:.*data: ", "ignore:relevant"
+    "ignore:.*users have scores of all",
+    "ignore:.*data: ",
+    "ignore:relevant",
+    "ignore:.*warnings about this input",
 )
 METRICS = "hr@3, ndcg@5, rr, auc"
 RNG = np.random.default_rng(5)
@@ -108,11 +112,7 @@ def work(rank, n, place):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         alone = mine.compute()
-    asked = [
-        str(each.message)
-        for each in caught
-        if "torch.distributed" in str(each.message)
-    ]
+    asked = [text for text in in_full(caught) if "torch.distributed" in text]
     with warnings.catch_warnings():
         warnings.filterwarnings("error", ".*torch.distributed")
         synced = mine.sync().compute()

@@ -12,6 +12,7 @@ from sampled_metrics.ranks.warnings import (
     warn_about_sampled_ranks,
     warn_about_seen_items,
 )
+from tests.warned import in_full
 
 
 def rows(*parts):
@@ -25,7 +26,7 @@ def asked(question, *given):
         warnings.simplefilter("always")
         question(*given)
     assert all(issubclass(one.category, InputWarning) for one in caught)
-    return "\n".join(str(one.message) for one in caught)
+    return "\n".join(in_full(caught))
 
 
 def full(ranks, n_candidates, tied=0):

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 import sampled_metrics as sm
+from tests.warned import in_full
 
 RNG = np.random.default_rng(36)
 USERS, ITEMS = 80, 300
@@ -29,7 +30,7 @@ RANKS = matrix(
 
 
 def questions(recwarn, word):
-    return [str(one.message) for one in recwarn if word in str(one.message)]
+    return [text for text in in_full(recwarn) if word in text]
 
 
 class TestSparseScores:

@@ -116,6 +116,12 @@ def flag(name: str) -> str:
 class InputWarning(UserWarning):
     """Data is valid, but looks like a mistake.
 
+    Attributes
+    ----------
+    notes
+        The questions in full that a result keeps, which the message may only count; none of a
+        warning that no result keeps.
+
     Examples
     --------
     >>> import warnings, sampled_metrics as sm
@@ -126,6 +132,10 @@ class InputWarning(UserWarning):
     """
 
     __module__ = "sampled_metrics"
+
+    def __init__(self, message: str, notes: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.notes = tuple(notes)
 
 
 @contextmanager
@@ -147,21 +157,29 @@ def reading(path: object) -> Iterator[None]:
 
 
 def ask(argument: str, problem: str) -> None:
-    """Warn the caller of a public function about an argument; the same question only once."""
+    """Warn the caller of a public function about an argument; the same question only once.
+
+    Where results keep their warnings, they are collected, and `collected` warns of all at once.
+    """
     place = next(iter(_places.get()), "")  # the recommender or file that is read
     where = argument
     if place not in _NAMELESS:
         where = f"{place}, {argument}"
     question = one_line(_shortened(f"{where}: {problem}", _MOST_OF_MESSAGE))
-    if _collect(question):
-        return
+    _collect(question)
+    if not _collections.get():
+        _warn(InputWarning(question))
+
+
+def _warn(warning: InputWarning) -> None:
+    """Warn the caller of a public function."""
     frame = inspect.currentframe()
     level = 1
     # Code that is executed may have no name.
     while frame and frame.f_globals.get("__name__", "").startswith(_OURS):
         frame = frame.f_back
         level += 1
-    warnings.warn(question, InputWarning, stacklevel=level)
+    warnings.warn(warning, stacklevel=level)
 
 
 def note(argument: str, meaning: str) -> None:
@@ -169,14 +187,16 @@ def note(argument: str, meaning: str) -> None:
     _collect(one_line(f"{argument}: {READ_AS}{meaning}"))
 
 
-def _collect(text: str) -> bool:
-    """Add a text to all collections, each once; return whether one had it."""
-    collections = _collections.get()
-    is_known = any(text in texts for texts in collections)
-    for texts in collections:
+def _collect(text: str) -> None:
+    """Add a text to all collections, each once."""
+    for texts in _collections.get():
         if text not in texts:
             texts.append(text)
-    return is_known
+
+
+def _questions(texts: list[str]) -> list[str]:
+    """Return the texts that are no notes about the meaning of numbers."""
+    return [text for text in texts if f": {READ_AS}" not in text]
 
 
 @contextmanager
@@ -192,18 +212,36 @@ def unasked() -> Iterator[list[str]]:
 
 
 @contextmanager
-def collected() -> Iterator[list[str]]:
-    """Collect the questions that are asked inside, each once, and columns that are not read."""
+def collected(see: str = "print(result.notes)") -> Iterator[list[str]]:
+    """Collect the questions that are asked inside, each once, and columns that are not read.
+
+    In the end, warn of the questions once: of one in full, of several by their number and where
+    to `see` them.
+    """
     asked: list[str] = []
+    questions: list[str] = []
     tables: list[TableNote] = []
-    token = _collections.set((*_collections.get(), asked))
+    outer = _collections.get()
+    token = _collections.set((*outer, asked))
     token_of_tables = _tables.set((*_tables.get(), tables))
     try:
         yield asked
+        questions = _questions(asked)
         asked += _not_read(tables)
+    except InputError:
+        # No result keeps the questions, which may say why.
+        if not outer:
+            for question in _questions(asked):
+                _warn(InputWarning(question))
+        raise
     finally:
         _collections.reset(token)
         _tables.reset(token_of_tables)
+    if questions and not outer:
+        message = questions[0]
+        if len(questions) > 1:
+            message = f"{len(questions)} warnings about this input: {see}"
+        _warn(InputWarning(message, questions))
 
 
 def watch(argument: str, names: Sequence[str], unread: set[str]) -> None:

@@ -21,6 +21,7 @@ from sampled_metrics._base.errors import (
 from sampled_metrics._base.standard_output import standard_output
 from sampled_metrics.cli.draws import app as draws
 from sampled_metrics.cli.files import guard
+from sampled_metrics.cli.output import prints_table
 from sampled_metrics.cli.rankings import app as rankings
 
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -75,7 +76,7 @@ def main() -> None:
     logging.basicConfig(format="%(message)s", handlers=[logging.StreamHandler()], force=True)
     _log.setLevel(logging.INFO)
     warnings.simplefilter("always", InputWarning)
-    warnings.showwarning = lambda message, *_, **__: _log.warning("%s", one_line(str(message)))
+    warnings.showwarning = _show_warning
     # A command that is terminated removes its temporary files.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_fail("ended from outside", TERMINATED)))
     try:
@@ -84,6 +85,15 @@ def main() -> None:
     except Exception as error:
         status = _fail(*_described(error))
     sys.exit(status)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Write the questions of a warning as lines, unless a printed table ends with them."""
+    questions = getattr(message, "notes", ())
+    if questions and prints_table():
+        return
+    for line in questions or [str(message)]:
+        _log.warning("%s", one_line(line))
 
 
 def _described(error: Exception) -> tuple[str, int]:

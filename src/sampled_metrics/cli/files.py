@@ -7,6 +7,8 @@ from typing import Any
 
 import typer
 
+from sampled_metrics.cli.output import printing
+
 _RESULTS = (".csv", ".json", ".table", ".txt")
 _SUFFIXES = {
     "write_report": (".html", ".htm"),
@@ -34,6 +36,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             values = [value for name, value in parameters.items() if name != "output"]
             several = [value if isinstance(value, list | tuple) else [value] for value in values]
             require_output(output, known, chain.from_iterable(several))
-        command(**parameters)
+        with printing(parameters.get("form"), output):
+            command(**parameters)
 
     return run

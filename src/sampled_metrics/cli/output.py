@@ -6,7 +6,9 @@ Functions import pandas and pyarrow themselves, because `--help` should not wait
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from sampled_metrics.evaluation.results import Results
 
 Row = dict[str, Any]
+_is_table: ContextVar[bool] = ContextVar("is_table", default=False)
 
 
 class Format(StrEnum):
@@ -30,6 +33,21 @@ class Format(StrEnum):
     TABLE = "table"
     JSON = "json"
     CSV = "csv"
+
+
+@contextmanager
+def printing(form: object, output: Path | None) -> Iterator[None]:
+    """Tell `prints_table` the form of the results of a command."""
+    token = _is_table.set(form is Format.TABLE and output is None)
+    try:
+        yield
+    finally:
+        _is_table.reset(token)
+
+
+def prints_table() -> bool:
+    """Return whether the command that runs prints results as a table, with their notes."""
+    return _is_table.get()
 
 
 def emit(rows: Sequence[Row], form: Format, output: Path | None) -> None:

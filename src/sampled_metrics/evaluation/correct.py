@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -21,7 +20,7 @@ from sampled_metrics._base.defaults import (
     SHAPE,
     Names,
 )
-from sampled_metrics._base.errors import InputWarning, ask, reading
+from sampled_metrics._base.errors import ask, reading
 from sampled_metrics._base.records import WHERE_KNOWN, Record
 from sampled_metrics._base.text import Parts, Right, digits, ends, span
 from sampled_metrics.estimators import (
@@ -308,7 +307,7 @@ def chosen_estimators(names: Names, m: int) -> list[Estimator]:
     if names is ESTIMATORS and m > _MOST_BY_DEFAULT:
         left_out = ", ".join(ESTIMATORS[_FAST:])
         problem = f"left out: {left_out}, which take long for {m:,} negatives"
-        warnings.warn(f"{problem}; name them to have them", InputWarning, stacklevel=4)
+        ask("estimators", f"{problem}; name them to have them")
         names = ESTIMATORS[:_FAST]
     return parse_estimators(names)
 

@@ -98,7 +98,7 @@ def report(
     drawn = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling}
     drawn |= {"positive": positive, "relevant": relevant, "missing": missing}
     ranked = {"n_items": n_items, "relevant": relevant, "seen": seen, "missing": missing}
-    with collected() as notes:
+    with collected(see="the page has them") as notes:
         with naming(columns):
             samples, full = all_alike(data, ranked, drawn)
         for name, ranks in full.items():
