@@ -43,11 +43,11 @@ def evaluate(
     """
     from sampled_metrics._base.records import row_of
     from sampled_metrics.evaluation.evaluate import evaluate
+    from sampled_metrics.evaluation.several import joined
 
     names = options.short_names(files)
     rows = []
-    table = []
-    lines: dict[Any, list[str]] = {}  # names of the files that they are about
+    parts: dict[str, Any] = {}  # by the name of a file
     for path in files:
         with reading(path):
             found = evaluate(
@@ -65,17 +65,9 @@ def evaluate(
                 columns=options.names_by_role(column),
             )
         rows += [{"file": str(path), **row_of(one), "notes": found.notes} for one in found]
-        shown: Any
-        shown, *texts = found.parts()
-        table += [{"file": names[str(path)], **row} for row in shown]
-        for text in texts:
-            lines.setdefault(text, []).append(names[str(path)])
+        parts[names[str(path)]] = found.parts()
     if form is Format.TABLE:
-        parts = [
-            text if len(of) == len(files) else f"{', '.join(of)}: {text}"
-            for text, of in lines.items()
-        ]
-        emit_parts([table, *parts], output, explain)
+        emit_parts(joined("file", parts), output, explain)
     else:
         emit(rows, form, output)
 

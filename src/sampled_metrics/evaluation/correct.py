@@ -41,6 +41,7 @@ from sampled_metrics.evaluation.results import (
     rankings_meant,
     with_questions,
 )
+from sampled_metrics.evaluation.several import each_recommender
 from sampled_metrics.inputs.roles import NamesByRole
 from sampled_metrics.intervals.kernels import rank_grid
 from sampled_metrics.intervals.means import Estimate, Shape, by_user, estimate
@@ -94,6 +95,8 @@ class Corrected(Record):
         Visits averaged over, of which users have several; None without.
     n_negatives, sampling
         m: negatives drawn, the held-out item not included, and how.
+    recommender
+        Its name, if data is a dictionary of recommenders.
     """
 
     metric: str
@@ -113,9 +116,11 @@ class Corrected(Record):
     n_negatives: int
     sampling: str
     n_visits: int | None = field(default=None, metadata=WHERE_KNOWN)
+    recommender: str | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @with_questions
+@each_recommender
 @one_thread()
 def correct(
     data: Data,
@@ -146,7 +151,7 @@ def correct(
     ----------
     data
         Sampled ranks, or scores of held-out items and their negatives; an array, a DataFrame, a
-        file or `SampledRanks`.
+        file or `SampledRanks`; or a dictionary of several recommenders by name.
     metrics
         Names, several with commas or in a list; by default recall@10, ndcg@10, ap and auc.
     estimators

@@ -27,6 +27,7 @@ from sampled_metrics.evaluation.results import (
     missing_notes,
     with_questions,
 )
+from sampled_metrics.evaluation.several import each_recommender
 from sampled_metrics.inputs.roles import USER, VISIT, NamesByRole
 from sampled_metrics.intervals.means import Shape, by_user, estimate, prior_shapes
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
@@ -59,6 +60,8 @@ class Evaluated(Record):
     effective_users
         (sum of v)^2 / sum of v^2 over the values v of users: how many carry the mean if they carry
         it equally. The interval is too narrow if they are few.
+    recommender
+        Its name, if data is a dictionary of recommenders.
     """
 
     metric: str
@@ -71,9 +74,11 @@ class Evaluated(Record):
     n_items: int | None
     effective_users: float
     n_visits: int | None = field(default=None, metadata=WHERE_KNOWN)
+    recommender: str | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @with_questions
+@each_recommender
 def evaluate(
     data: Data,
     metrics: Names = METRICS,
@@ -98,7 +103,8 @@ def evaluate(
     Parameters
     ----------
     data
-        Ranks of the relevant items, or scores, tables, lists or files that give them.
+        Ranks of the relevant items, or scores, tables, lists or files that give them; or a
+        dictionary of several recommenders by name.
     metrics
         Names, several with commas or in a list; by default recall@10, ndcg@10, ap and auc.
     relevant, seen

@@ -158,7 +158,7 @@ def _require_alike(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
         )
 
 
-def _with_text_names(data: Mapping[Any, object]) -> dict[str, object]:
+def with_text_names(data: Mapping[Any, object]) -> dict[str, object]:
     """Return recommenders by name, whole numbers as texts; other names raise InputError."""
     named: dict[str, object] = {}
     for name, value in data.items():
@@ -180,7 +180,7 @@ def all_alike(
 
     `full` and `drawn` are options of `as_ranks` and `as_sampled`, and full rankings may be `cut`.
     """
-    data = _with_text_names(data)
+    data = with_text_names(data)
     among = [name for name, value in data.items() if _is_sampled(name, value, full, drawn)]
     others = [name for name in data if name not in among]
     if among and others:

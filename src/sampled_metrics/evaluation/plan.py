@@ -32,6 +32,7 @@ from sampled_metrics.evaluation.results import (
     explained_table,
     with_questions,
 )
+from sampled_metrics.evaluation.several import recommenders_of
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals.population import Population, power_law_with
 from sampled_metrics.intervals.shapes import assumed
@@ -98,7 +99,8 @@ def plan(
     Parameters
     ----------
     a, b
-        Full rankings of two recommenders, as `evaluate` takes them, one relevant item per user;
+        Full rankings of two recommenders, as `evaluate` takes them, one relevant item per user, or
+        a dictionary of both by name;
         users are paired by ids, or without ids by row. Leave them out if nothing is ranked yet, and
         give `effect` and `value`.
     metrics, n_items, columns
@@ -158,9 +160,10 @@ def plan(
     sizes = integers("sizes", sizes, is_column=True).tolist()
     sampling = Sampling(sampling)
     measures = parse_measures(metrics)
+    rankings = _by_name(a, b)
     if effect is None and value is None:
         with naming(columns):
-            pair, notes = _ranked_pair(a, b, n_items, n_users, sampling)
+            pair, notes = _ranked_pair(rankings, n_items, n_users, sampling)
         of_ranks = "as in these rankings"
     elif a is not None or b is not None:
         raise InputError("effect and value are for a plan without rankings; leave them out")
@@ -176,23 +179,34 @@ def plan(
     return Results(results, partial(_parts, shape=shape, of_ranks=of_ranks, notes=notes))
 
 
+def _by_name(a: Data, b: Data) -> dict[str, Data]:
+    """Return the data of two recommenders by name."""
+    recommenders = recommenders_of(a)
+    if recommenders is None:
+        return {"a": a, "b": b}
+    if b is not None:
+        raise InputError("b does not go with a dictionary of both; name other options (metrics=)")
+    if len(recommenders) != 2:
+        raise InputError(f"a plan is of two recommenders; found {len(recommenders)}")
+    return recommenders
+
+
 def _ranked_pair(
-    a: Data | None,
-    b: Data | None,
+    data: dict[str, Data],
     n_items: int | None,
     n_users: int | None,
     sampling: Sampling,
 ) -> tuple[Pair, list[str]]:
     """Read two full rankings; the words say how their users are paired."""
-    if a is None or b is None:
+    if any(each is None for each in data.values()):
         raise InputError(
             "give two rankings (--ranks), or an effect (--effect) and a value (--value)"
         )
     rankings = {}
-    for name, data in (("a", a), ("b", b)):
-        with reading(str(data) if isinstance(data, str | Path) else name):
-            refuse_vectors(data, "`compare` takes them, with relevant")
-            rankings[name] = as_ranks(data, n_items=n_items).single()
+    for name, one in data.items():
+        with reading(str(one) if isinstance(one, str | Path) else name):
+            refuse_vectors(one, "`compare` takes them, with relevant")
+            rankings[name] = as_ranks(one, n_items=n_items).single()
     paired = paired_users(rankings)
     both = list(paired.evaluations.values())
     (common,) = paired.common.values()

@@ -94,13 +94,13 @@ class Results(Shown, list[Result]):
 
     def __init__(self, results: Iterable[Result], show: Callable[..., Parts]) -> None:
         super().__init__(results)
-        self._show = show
+        self.show = show
         self.notes: list[str] = []
 
     def parts(self, **options: Any) -> Parts:
         """Return tables of few columns and lines about them."""
         check_arguments(**options)
-        return [*self._show(self, **options), *questions(self.notes)]
+        return [*self.show(self, **options), *questions(self.notes)]
 
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with a row for each result and a column for each of its fields."""

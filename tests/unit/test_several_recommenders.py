@@ -1,0 +1,137 @@
+"""A dictionary of several recommenders in functions that take the data of one."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+import sampled_metrics as sm
+
+ROWS, ITEMS = 40, 30
+RNG = np.random.default_rng(8)
+HELD_OUT = RNG.integers(0, ITEMS, ROWS)
+GOOD = RNG.normal(size=(ROWS, ITEMS)) + np.eye(ITEMS)[HELD_OUT]
+POOR = RNG.normal(size=(ROWS, ITEMS)) + 0.5 * np.eye(ITEMS)[HELD_OUT]
+BOTH = {"ALS": GOOD, "kNN": POOR}
+pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+
+
+def exact_rank(scores):
+    own = scores[np.arange(ROWS), HELD_OUT]
+    return 1 + (scores > own[:, None]).sum(axis=1)
+
+
+def lists(scores):
+    return np.argsort(-scores, axis=1)
+
+
+def frame(scores):
+    top = lists(scores)
+    return pd.DataFrame(
+        {
+            "user_id": np.repeat(np.arange(ROWS), ITEMS),
+            "item_id": top.ravel(),
+            "score": np.sort(scores)[:, ::-1].ravel(),
+        }
+    )
+
+
+FORMS = {
+    "Ranks": lambda scores: sm.rank(scores, None, HELD_OUT),
+    "array": lambda scores: scores,
+    "matrix": lambda scores: csr_array(scores),
+    "wide": pd.DataFrame,
+    "frame": frame,
+    "lists": lambda scores: dict(enumerate(lists(scores).tolist())),
+    "scores": lambda scores: {
+        user: dict(enumerate(row)) for user, row in enumerate(scores.tolist())
+    },
+    "vectors": lambda scores: (scores, np.eye(ITEMS)),
+}
+TEST = pd.DataFrame({"user_id": np.arange(ROWS), "item_id": HELD_OUT})
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_of_each_form(form):
+    data = {name: FORMS[form](scores) for name, scores in BOTH.items()}
+    is_table = form in ("frame", "lists", "scores")
+    relevant = None if form == "Ranks" else TEST if is_table else HELD_OUT
+    found = sm.evaluate(data, "hit@5, rr", relevant=relevant)
+    values = {(one.recommender, one.metric): one.value for one in found}
+    assert list(values) == [
+        (name, metric) for name in ("ALS", "kNN") for metric in ("hit@5", "rr")
+    ]
+    for name, scores in BOTH.items():
+        rank = exact_rank(scores)
+        assert values[name, "hit@5"] == pytest.approx((rank <= 5).mean())
+        assert values[name, "rr"] == pytest.approx((1 / rank).mean())
+
+
+def test_of_files(tmp_path: Path):
+    paths = {name: tmp_path / f"{name}.npy" for name in BOTH}
+    for name, scores in BOTH.items():
+        np.save(paths[name], scores)
+    found = sm.evaluate(data=paths, metrics="rr", relevant=HELD_OUT)
+    expected = [(1 / exact_rank(scores)).mean() for scores in BOTH.values()]
+    assert [one.value for one in found] == pytest.approx(expected)
+
+
+def test_tables_and_rows_name_each():
+    found = sm.evaluate(BOTH, "rr, auc", relevant=HELD_OUT)
+    first = str(found).splitlines()
+    assert first[0].split()[:2] == ["recommender", "metric"]
+    assert [line.split()[0] for line in first[2:6]] == ["ALS", "ALS", "kNN", "kNN"]
+    assert found.to_frame()["recommender"].tolist() == ["ALS", "ALS", "kNN", "kNN"]
+    alone = sm.evaluate(GOOD, "rr", relevant=HELD_OUT)
+    assert alone[0].recommender is None
+    assert "recommender" not in alone.to_frame()
+
+
+def test_sampled_ranks():
+    found = sm.correct(
+        {"ALS": GOOD[:, :11], "kNN": POOR[:, :11]},
+        "hit@2",
+        "sampled, likely",
+        positive=0,
+        n_items=900,
+    )
+    for one in found[::2]:
+        scores = BOTH[one.recommender][:, :11]
+        rank = 1 + (scores[:, 1:] > scores[:, :1]).sum(axis=1)
+        assert (one.estimator, one.value) == ("sampled", (rank <= 2).mean())
+    assert [one.recommender for one in found] == ["ALS", "ALS", "kNN", "kNN"]
+    assert "kNN" in str(found)
+
+
+def test_a_plot_has_a_line_for_each():
+    axes = sm.evaluate(BOTH, "rr", relevant=HELD_OUT).plot()
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["ALS", "kNN"]
+
+
+def test_notes_and_errors_name_the_recommender():
+    found = sm.evaluate({"ALS": GOOD, "kNN": -GOOD}, "auc", relevant=HELD_OUT)
+    assert any(note.startswith("kNN, ") for note in found.notes)
+    with pytest.raises(sm.InputError, match="kNN"):
+        sm.evaluate({"ALS": GOOD, "kNN": GOOD[:5]}, "auc", relevant=HELD_OUT)
+
+
+def test_dictionaries_by_user_and_of_columns_are_of_one_recommender():
+    by_user = dict(enumerate(lists(GOOD).tolist()))
+    columns = frame(GOOD).to_dict("list")
+    for data in (by_user, FORMS["scores"](GOOD), columns):
+        (found,) = sm.evaluate(data, "rr", relevant=TEST)
+        assert found.recommender is None
+        assert found.value == pytest.approx((1 / exact_rank(GOOD)).mean())
+
+
+def test_a_plan_is_of_two():
+    ranks = {name: sm.rank(scores, None, HELD_OUT) for name, scores in BOTH.items()}
+    found = sm.plan(ranks, metrics="hit@5", sizes=[5])
+    expected = sm.plan(ranks["ALS"], ranks["kNN"], "hit@5", sizes=[5])
+    assert list(found) == list(expected)
+    with pytest.raises(sm.InputError, match="two recommenders"):
+        sm.plan({**ranks, "third": ranks["ALS"]})
+    with pytest.raises(sm.InputError, match="metrics="):
+        sm.plan(ranks, "hit@5")
