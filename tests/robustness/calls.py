@@ -140,7 +140,7 @@ def cases():
         (
             "draw_sampled_ranks",
             sm.draw_sampled_ranks,
-            {"ranks": ranks, "m": 3, "rng": vectors},
+            {"ranks": ranks, "m": 3, "seed": vectors},
         ),
         (
             "reported",

@@ -46,7 +46,7 @@ CALLS = {
 # By option: its words on the command line, and what the function gets.
 VALUES = {
     "files": ("other.csv", Path("other.csv")),
-    "printed": ("NDCG@10=0.3", "0.3"),
+    "printed": ("NDCG@10=0.3", ["HR@10=0.5", "NDCG@10=0.3"]),
     "metric": ("--metric ap", ["ap"]),
     "estimator": ("--estimator bv:0.1", ["bv:0.1"]),
     "ties": ("--ties optimistic", "optimistic"),

@@ -475,3 +475,19 @@ def test_numbers_in_percent_are_refused_as_fractions(number, fraction):
     with pytest.raises(InputError, match=f"HR@10 is {number}") as caught:
         reported({"HR@10": number}, n_items=100, n_negatives=10)
     assert (f"write {fraction}" in str(caught.value)) == (1 < float(number) <= 100)
+
+
+def test_numbers_as_the_command_has_them():
+    about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
+    expected = reported({"HR@10": "0.8240", "NDCG@10": "0.5905"}, **about)
+    for text in (
+        "HR@10=0.8240 NDCG@10=0.5905",
+        " HR@10 = 0.8240,\n NDCG@10=0.5905",
+        ["HR@10=0.8240", "NDCG@10=0.5905"],
+    ):
+        assert list(reported(text, **about)) == list(expected)
+    (one,) = reported("HR@10=0.47", n_items=12093, n_negatives=99)
+    assert one.printed == "HR@10=0.47"
+    for text in ("HR@10", "", "HR@10=0.4 HR@10=0.5", "HR@10=x"):
+        with pytest.raises(InputError):
+            reported(text, **about)

@@ -420,3 +420,14 @@ def test_the_top_of_samples_is_that_of_all_samples(m):
             6, better, tied - better - 1, m, sampling=WITHOUT, ties="random"
         )
         assert top == pytest.approx(whole[:2], abs=1e-12)
+
+
+def test_a_whole_number_is_a_seed():
+    ranks = Ranks([500] * 300, np.arange(300), [0] * 300)
+    drawn = draw_sampled_ranks(ranks, 20, seed=7)
+    assert drawn.shape == (300,)
+    assert drawn.tolist() == draw_sampled_ranks(ranks, 20, 7).tolist()
+    assert drawn.tolist() != draw_sampled_ranks(ranks, 20, seed=8).tolist()
+    for seed in ("7", -1, [1, 2], 0.5):
+        with pytest.raises(InputError, match="seed"):
+            draw_sampled_ranks(ranks, 20, seed=seed)

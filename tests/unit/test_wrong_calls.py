@@ -147,7 +147,7 @@ CALLS: list[tuple[Any, dict[str, Any]]] = [
     (sm.compare, {"data": {"A": [1, 2, 3], "B": [1, 1, 2]}, **HR, **USED, **DRAWN}),
     (sm.plan, {"a": [1, 2, 3], "b": [2, 5, 9], "n_items": 9, "n_users": 5, "sizes": [2, 4], **HR}
      | {"sampling": "with-replacement", "shape": "none", "confidence": 0.9}),
-    (sm.draw_sampled_ranks, {"ranks": FULL, "m": 3, "rng": np.random.default_rng(0)}
+    (sm.draw_sampled_ranks, {"ranks": FULL, "m": 3, "seed": np.random.default_rng(0)}
      | {"sampling": "distinct", "ties": "random"}),
     (sm.reported, {"printed": {"HR@1": 0.5}, "n_items": 20, "n_negatives": 9, "n_users": 30, **HR}
      | {"sampling": "distinct", "shape": "none", "confidence": 0.9}),

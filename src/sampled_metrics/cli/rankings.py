@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from sampled_metrics._base import defaults
-from sampled_metrics._base.errors import InputError, reading, shown
+from sampled_metrics._base.errors import reading
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_parts, emit_results, wrote
 from sampled_metrics.ranks import Sampling
@@ -173,7 +173,7 @@ def reported(
     from sampled_metrics.printed.reported import reported
 
     results = reported(
-        _printed(printed),
+        printed,
         metric,
         n_items=n_items,
         n_negatives=n_negatives,
@@ -243,21 +243,6 @@ def check(
         emit(checks.flat_rows(), form, output)
     if any(row.flags for row in checks):
         raise typer.Exit(FLAGGED)
-
-
-def _printed(numbers: list[str]) -> dict[str, Any]:
-    """Split metrics and their values."""
-    values: dict[str, Any] = {}
-    for number in numbers:
-        metric, equals, value = number.partition("=")
-        if not equals:
-            raise InputError(
-                f"{shown(number)}; expected a metric and its value, such as HR@10=0.8245"
-            )
-        if metric in values:
-            raise InputError(f"{metric} is {values[metric]} and {value}; give one of them")
-        values[metric] = value
-    return values
 
 
 @app.command(

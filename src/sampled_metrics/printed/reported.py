@@ -32,8 +32,10 @@ from sampled_metrics.printed.likely import NONE_QUOTED, likely
 from sampled_metrics.printed.statement import (
     About,
     Numbers,
+    Statement,
     checked,
     number_of,
+    numbers_of,
     solve,
     state,
 )
@@ -75,7 +77,7 @@ class Reported(Record):
 
 @one_thread()
 def reported(
-    printed: Numbers,
+    printed: Statement,
     metrics: Names | None = None,
     *,
     n_items: int,
@@ -93,7 +95,8 @@ def reported(
     ----------
     printed
         Sampled metrics by name, as fractions: means over users with one held-out item each. They
-        are rounded to the digits that they have; text such as "0.820" keeps zeros.
+        are rounded to the digits that they have; text such as "0.820" keeps zeros. Also as text,
+        "HR@10=0.8245 NDCG@10=0.5905".
     metrics
         Exact metrics, by default the printed ones.
     n_items, n_negatives
@@ -149,6 +152,7 @@ def reported(
         runs=runs,
         confidence=confidence,
     )
+    printed = numbers_of(printed)
     about = checked(printed, about)
     found = _ranges(printed, metrics, about)
     wrong = no_share(printed.items(), about.n_users, about.runs)

@@ -1,6 +1,7 @@
 """Constraints of printed means of sampled metrics: checks, and the programmes of their ranges."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from numbers import Real
@@ -23,6 +24,7 @@ from sampled_metrics.printed.means import Means, conflict, conflict_with, least
 from sampled_metrics.ranks import Sampling
 
 Numbers: TypeAlias = Mapping[str, float | str]  # printed metrics by name
+Statement: TypeAlias = Numbers | str | Sequence[str]  # also as `HR@10=0.47`, several with blanks
 MOST_ITEMS = 10_000_000
 _exact_metric = lru_cache(maxsize=2)(exact_metric)  # often the same for all rows of a table
 
@@ -208,6 +210,33 @@ def solve(problem: Printed, measure: Measure) -> Range:
     highest = means.extremes.greatest(exact)
     low, high = np.clip([low, high], lowest, highest).tolist()
     return Range(low, high)
+
+
+def numbers_of(printed: Statement) -> Numbers:
+    """Split texts such as `HR@10=0.47 NDCG@10=0.25` into values by metric.
+
+    Examples
+    --------
+    >>> numbers_of("HR@10=0.47, NDCG@10 = 0.250")
+    {'HR@10': '0.47', 'NDCG@10': '0.250'}
+    """
+    if isinstance(printed, str):
+        together = re.sub(r"\s*=\s*", "=", printed.strip())
+        printed = re.split(r"\s*,\s+|\s+", together)
+    is_list = isinstance(printed, list | tuple)
+    if not is_list or not all(isinstance(text, str) for text in printed):
+        return printed  # type: ignore[return-value]
+    values: dict[str, float | str] = {}
+    for text in printed:
+        metric, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(
+                f"{shown(text)}; expected a metric and its value, such as HR@10=0.8245"
+            )
+        if metric in values:
+            raise InputError(f"{metric} is {values[metric]} and {value}; give one of them")
+        values[metric] = value
+    return values
 
 
 def number_of(name: str, number: float | str) -> tuple[float, int]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments, require_known, whole_number, wrong_type
-from sampled_metrics._base.arrays import Float, Int, blocks
+from sampled_metrics._base.arrays import Float, Int, blocks, generator
 from sampled_metrics._base.defaults import MOST_NEGATIVES
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, Sampling
@@ -21,7 +21,7 @@ from sampled_metrics.sampling.probability import TIES, checked, likely_parts
 def draw_sampled_ranks(
     ranks: Ranks,
     m: int,
-    rng: np.random.Generator | Sequence[np.random.Generator],
+    seed: int | np.random.Generator | Sequence[np.random.Generator] = 0,
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     ties: str = "random",
 ) -> Int:
@@ -33,9 +33,9 @@ def draw_sampled_ranks(
         Full rankings.
     m
         Negatives of each held-out item.
-    rng
-        A generator, which gives one uniform number per user; or several, such as `rng.spawn(100)`,
-        each for one experiment.
+    seed
+        A whole number, or a generator, which gives one uniform number per user; or several
+        generators, such as `rng.spawn(100)`, each for one experiment.
     sampling
         How negatives are drawn: `without-replacement`, `with-replacement` or `distinct`.
     ties
@@ -62,21 +62,28 @@ def draw_sampled_ranks(
     Examples
     --------
     >>> ranks = Ranks([101, 101, 101], [0, 50, 100], [0, 0, 0])
-    >>> draw_sampled_ranks(ranks, 10, np.random.default_rng(1)).tolist()
+    >>> draw_sampled_ranks(ranks, 10, seed=np.random.default_rng(1)).tolist()
     [1, 8, 11]
     """
     if not isinstance(ranks, Ranks):
         raise wrong_type("ranks", ranks, Ranks)
     check_arguments(sampling=sampling, ties=ties)
-    generators = rng if isinstance(rng, Sequence) else [rng]
+    generators = seed if isinstance(seed, Sequence) else [_generator(seed)]
     for each in generators:
         if not isinstance(each, np.random.Generator):
-            raise wrong_type("rng", each, np.random.Generator)
+            raise wrong_type("seed", each, np.random.Generator)
     parts = list(_drawn(ranks, whole_number("m", m, 1), generators, sampling, ties))
     drawn = np.ascontiguousarray(np.concatenate(parts).T + 1)
-    if generators is rng:
+    if generators is seed:
         return drawn
     return drawn[0]
+
+
+def _generator(seed: int | np.random.Generator) -> np.random.Generator:
+    """Return a generator as it is, or that of a seed."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    return generator(seed, "sample", 0)  # as the command draws the first of its repetitions
 
 
 def histograms(
@@ -170,8 +177,8 @@ def _drawn(
     for rows in list(blocks(len(ranks), width)) or [slice(0)]:
         part = ranks.take(rows)
         uniform = np.empty((len(part), len(generators)))
-        for numbers, generator in zip(uniform.T, generators, strict=True):
-            numbers[:] = generator.random(len(part))
+        for numbers, rng in zip(uniform.T, generators, strict=True):
+            numbers[:] = rng.random(len(part))
         drawn = np.empty(uniform.shape, dtype=np.int64)
         for users, first, distribution in likely_parts(part, m, sampling, ties):
             drawn[users] = first + _places(distribution, uniform[users])
