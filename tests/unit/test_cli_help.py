@@ -139,3 +139,26 @@ def test_the_list_of_commands_is_not_cut(run, monkeypatch):
     text = run("--help").stdout
     assert "..." not in text.partition("Commands:")[2]
     assert text.index("You have") < text.index("Options:")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_missing_option_or_argument_has_an_example(run, name):
+    """Each value of the example of a command is left out; optional ones are not missing."""
+    example = COMMANDS[name].epilog.removeprefix("Example: sampled-metrics ")
+    arguments = shlex.split(example)
+    options = [each for each in arguments if each.startswith("--")]
+    for option in options:
+        at = arguments.index(option)
+        done = run(*arguments[:at], *arguments[at + 2 :])
+        if "Missing option" in done.stderr:
+            assert f", e.g. {option} {arguments[at + 1]}" in done.stderr
+    done = run(name)
+    if "Missing argument" in done.stderr:
+        assert example in done.stderr
+
+
+def test_required_options_are_asked_for(run):
+    done = run("reported", "HR@10=0.5", "--n-negatives", "100")
+    assert done.returncode == 2
+    assert "candidates" in done.stderr
+    assert "e.g. --n-items 3416" in done.stderr

@@ -2,10 +2,11 @@
 
 import inspect
 import logging
+import re
 import signal
 import sys
 import warnings
-from typing import Annotated, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.models import ArgumentInfo
@@ -103,6 +104,7 @@ def _described(error: Exception) -> tuple[str, int]:
             return str(error), WRONG_INPUT
         case typer.TyperException():
             message = error.format_message().replace("Value error, ", "")
+            message += _example(error) * message.startswith("Missing")
             return " ".join(message.split()), WRONG_INPUT
         case OSError():
             return os_error_line(error), WRONG_INPUT
@@ -113,6 +115,17 @@ def _described(error: Exception) -> tuple[str, int]:
         case ModuleNotFoundError() if not (error.name or "").startswith("sampled_metrics"):
             return f"this needs {error.name}: pip install {error.name}", WRONG_INPUT
     raise error
+
+
+def _example(error: Any) -> str:
+    """Say what a missing option is, with its value in the example of the command."""
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    example = getattr(command, "epilog", None) or ""
+    for name in getattr(getattr(error, "param", None), "opts", ()):
+        value = re.search(rf"(?<=\s){name}\s+\S+", example)
+        if value is not None:
+            return f" {error.param.help.rstrip('.')}, e.g. {value.group()}"
+    return f" {example}"
 
 
 def _fail(message: str, status: int) -> int:
