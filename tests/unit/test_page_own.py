@@ -11,7 +11,7 @@ from sampled_metrics._base.text import span
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.pages import render
-from sampled_metrics.pages.own import own_sampled
+from sampled_metrics.pages.own import own_sampled, report
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.data import as_sampled
 
@@ -135,8 +135,16 @@ def test_page_has_the_ranges_of_values_and_differences_and_says_what_they_decide
     samples = {"a": sample(60, *[2] * 20), "b": sample(100), "c": sample(*[5] * 21)}
     content = own_sampled(samples, ["recall@10", "ap"], ["sampled"])
     assert [group["label"] for group in content["bars"]] == ["Recall@10", "AP"]
-    values = [correct(each, ["ap"], ["sampled"])[0] for each in samples.values()]
-    ends = [(each.range_low, each.range_high, each.value) for each in values]
+    both = ["recall@10", "ap"], ["likely", "sampled"]
+    values = [correct(each, *both)[2] for each in samples.values()]
+    ends = [
+        (
+            each.range_low,
+            each.range_high,
+            None if np.isnan(each.value) else each.value,
+        )
+        for each in values
+    ]
     assert content["bars"][1]["bars"] == ends
     assert "b 100.0\xa0%" in content["says"]
     assert content["says"].endswith("It suggests b > a > c.")
@@ -172,3 +180,19 @@ def test_bars_decide_the_orders_that_the_table_of_comparisons_decides():
     decided = [result for result in compared if result.order != "undecided"]
     assert len(group["decided"]) == len(group["verdicts"]) == len(decided)
     assert group["open"] == 3 - len(decided)
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_bars_are_marked_by_the_number_to_quote_if_there_is_one(tmp_path):
+    rng = np.random.default_rng(0)
+    ranks = 1 + rng.binomial(99, rng.random(600) ** 4)
+    quoted = SampledRanks(ranks, 900, 99)
+    (likely,) = correct(quoted, "hr@10", "likely")
+    page = tmp_path / "page.html"
+    report({"A": quoted}, page, "hr@10")
+    assert f"%, line at {100 * likely.value:.2f} %" in page.read_text()
+    few = SampledRanks([50, 60, 99], 100_000, 99)  # of which none is quoted
+    assert np.isnan(correct(few, "hr@10", "likely", shape="none")[0].value)
+    report({"A": few}, page, "hr@10", shape="none")
+    assert "%, line at" not in page.read_text()
+    assert "too uncertain to be quoted" in page.read_text()

@@ -41,6 +41,20 @@ def drawn(axes, label):
     ]
 
 
+def test_the_number_to_quote_is_bold_in_notebooks():
+    rng = np.random.default_rng(0)
+    ranks = 1 + rng.binomial(99, rng.random(600) ** 4)
+    found = sm.correct(ranks, "hr@10", "sampled, likely", n_items=900, n_negatives=99)
+    bold = re.findall("<b>([^<]*)</b>", found._repr_html_())
+    assert [text.strip() for text in bold] == ["likely", f"{found[1].value:.3g}"]
+    assert "\ue000" not in str(found)
+    printed = sm.reported("HR@10=0.47 NDCG@10=0.25", n_items=3000, n_negatives=99)
+    bold = re.findall("<b>([^<]*)</b>", printed._repr_html_())
+    assert [float(text) for text in bold] == [
+        float(f"{one.likely:.3g}") for one in printed
+    ]
+
+
 def test_notebooks_show_a_table_with_what_is_said_of_it(corrected):
     page = corrected._repr_html_()
     cells = [

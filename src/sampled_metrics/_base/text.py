@@ -25,9 +25,14 @@ class Right(str):
 
 
 class Bold(str):
-    """Text in bold on a terminal, such as a decided order."""
+    """Text in bold on a terminal and in HTML, such as a decided order."""
 
 
+class BoldNumber(float):
+    """A number in bold in HTML, such as the one to quote."""
+
+
+_MARKS = ("\ue000", "\ue001")  # around what is bold, which tabulate does not escape
 _SMALL = 1e-4  # and below, numbers are written with powers of ten
 _LARGE = 1e9
 
@@ -96,12 +101,18 @@ def _written(key: str, value: object, bold: bool) -> str:
 
 def _side(values: Sequence[object]) -> str:
     """Return where the texts of a column stand: numbers and ranges on the right."""
-    kinds = set(map(type, values))
+    kinds = {float if isinstance(value, float) else type(value) for value in values}
     if kinds & {str, Bold}:
         return "left"
     if float in kinds:
         return "decimal"
     return "right"
+
+
+def _marked(key: str, value: object) -> str:
+    """Write a cell for HTML, with marks about what is bold."""
+    text = _written(key, value, bold=False)
+    return _MARKS[0] + text + _MARKS[1] if isinstance(value, Bold | BoldNumber) else text
 
 
 def table_of(rows: Rows, kind: str = "simple", bold: bool = False) -> str:
@@ -111,8 +122,11 @@ def table_of(rows: Rows, kind: str = "simple", bold: bool = False) -> str:
     """
     columns = {key: [row[key] for row in plain(rows)] for row in rows[:1] for key in row}
     texts = {key: [_written(key, x, bold) for x in columns[key]] for key in columns}
+    if kind == "html":
+        texts = {key: [_marked(key, x) for x in columns[key]] for key in columns}
     sides = [*map(_side, columns.values())]
-    return tabulate(texts, "keys", kind, disable_numparse=True, colalign=sides) + "\n"
+    table = tabulate(texts, "keys", kind, disable_numparse=True, colalign=sides) + "\n"
+    return table.replace(_MARKS[0], "<b>").replace(_MARKS[1], "</b>")
 
 
 def plain(rows: Rows) -> list[dict[str, Any]]:

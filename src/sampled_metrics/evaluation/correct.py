@@ -22,7 +22,7 @@ from sampled_metrics._base.defaults import (
 )
 from sampled_metrics._base.errors import ask, reading
 from sampled_metrics._base.records import WHERE_KNOWN, Record
-from sampled_metrics._base.text import Parts, Right, digits, ends, span
+from sampled_metrics._base.text import Bold, BoldNumber, Parts, Right, digits, ends, span
 from sampled_metrics.estimators import (
     DECLARED,
     Estimator,
@@ -446,8 +446,9 @@ def _parts(
             if result.range_low <= value <= result.range_high:
                 words = f"the range includes {value:.4f}, the value of a random order."
                 random.append(f"{result.metric}: {words}")
-        row["estimator"] = result.estimator
-        row["value"] = result.value
+        is_quoted = result.estimator == QUOTED
+        row["estimator"] = Bold(QUOTED) if is_quoted else result.estimator
+        row["value"] = BoldNumber(result.value) if is_quoted else result.value
         row["interval" if intervals else "error"] = _error(result, intervals)
         row["acts like"] = str(likeness(result.metric, result.behaves_like, result.n_items))
         rows.append(row)

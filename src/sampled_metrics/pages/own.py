@@ -141,13 +141,14 @@ def own_sampled(
     bars = []
     for measure in measures:
         results = _of(measure, chain(*corrected.values()))
+        quoted = [result.value for result in results if result.estimator == QUOTED]
         results = [result for result in results if result.estimator == "sampled"]
         pairs = _of(measure, chain(*compared))
         group = _orders(measure, pairs)
         group["open"] = len(group["open"])
         group["sampled"] = [result.value for result in results]
         ends = [(result.range_low, result.range_high) for result in results]
-        bars.append({**group, **range_bars(ends, group["sampled"], m)})
+        bars.append({**group, **range_bars(ends, quoted, m)})
     parsed = parse_estimators(chosen)
     fixed = [estimator for estimator in parsed if not DECLARED[estimator.name].fitted]
     candidates = np.atleast_1d(first.n_items)

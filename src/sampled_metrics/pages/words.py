@@ -1,6 +1,7 @@
 """Sentences of both pages about estimates and ranges, and the bars of ranges."""
 
 from collections.abc import Collection, Sequence
+from math import isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,11 +129,12 @@ def in_words(
 
 
 def range_bars(ranges: Sequence[Sequence[float]], marks: Sequence[float], m: int) -> dict[str, Any]:
-    """Describe the ranges of one metric from m negatives, each with a mark."""
-    highest = max(*marks, *(high for _, high in ranges))
+    """Describe the ranges of one metric from m negatives, each with a mark, or nan for none."""
+    shown = [None if isnan(mark) else mark for mark in marks]
+    highest = max(*(high for _, high in ranges), *(mark for mark in shown if mark is not None), 0.0)
     return {
         "m": count(m, "random item"),
-        "bars": [(*ends, mark) for ends, mark in zip(ranges, marks, strict=True)],
+        "bars": [(*ends, mark) for ends, mark in zip(ranges, shown, strict=True)],
         "most": min(1.01 * highest, 1.0) or 1.0,  # a little more, so that the last mark is seen
     }
 

@@ -16,7 +16,7 @@ from sampled_metrics._base.arrays import one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED, Names
 from sampled_metrics._base.errors import ask
 from sampled_metrics._base.records import Record
-from sampled_metrics._base.text import Explanation, Parts, ends, span
+from sampled_metrics._base.text import BoldNumber, Explanation, Parts, ends, span
 from sampled_metrics.evaluation.results import Results, count
 from sampled_metrics.intervals.quoting import or_none
 from sampled_metrics.intervals.shapes import (
@@ -200,7 +200,7 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
         {
             "metric": result.metric,
             "range": span(result.range_low, result.range_high),
-            "likely": result.likely,
+            "likely": None if result.likely is None else BoldNumber(result.likely),
             "likely in": ends(result.likely_low, result.likely_high),
         }
         for result in results
