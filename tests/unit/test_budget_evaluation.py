@@ -389,7 +389,7 @@ DISTURBED = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:recommender")
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("batch_size", [None, 1000])
 @pytest.mark.parametrize("kind", DISTURBED)
 def test_scores_that_depend_on_their_call_are_asked_about(

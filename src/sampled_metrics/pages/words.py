@@ -131,7 +131,8 @@ def in_words(
 def range_bars(ranges: Sequence[Sequence[float]], marks: Sequence[float], m: int) -> dict[str, Any]:
     """Describe the ranges of one metric from m negatives, each with a mark, or nan for none."""
     shown = [None if isnan(mark) else mark for mark in marks]
-    highest = max(*(high for _, high in ranges), *(mark for mark in shown if mark is not None), 0.0)
+    numbers = [*(mark for mark in shown if mark is not None), *(high for _, high in ranges)]
+    highest = max(0.0, *numbers)  # which nan, the end of an interval of one user, is not
     return {
         "m": count(m, "random item"),
         "bars": [(*ends, mark) for ends, mark in zip(ranges, shown, strict=True)],
