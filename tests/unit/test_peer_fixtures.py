@@ -335,6 +335,7 @@ def rows(lists, name, numbers):
 
 @pytest.mark.filterwarnings("ignore:.*rating is not read")
 @pytest.mark.filterwarnings("ignore:.*are they ranks")  # predictions of 1 to k
+@pytest.mark.filterwarnings("ignore:.*warnings about this input")
 def test_lists_of_different_lengths_in_one_call():
     true = rows(TRUE, "rating", dict.values)
     predicted = rows(PREDICTED, "prediction", lambda items: range(len(items), 0, -1))
