@@ -82,8 +82,13 @@ def test_bars_of_samples_are_ranges_with_the_sampled_values(samples, of_samples)
             for each in samples.values()
         ]
         assert group["sampled"] == [result.value for result in results]
+        quoted = [
+            sm.correct(each, metric, "likely", confidence=0.9)[0].value
+            for each in samples.values()
+        ]  # the number to quote is the mark in its range
         bars = [
-            (result.range_low, result.range_high, result.value) for result in results
+            (result.range_low, result.range_high, value)
+            for result, value in zip(results, quoted, strict=True)
         ]
         assert np.array(group["bars"]) == pytest.approx(np.array(bars), abs=6e-6)
         orders = [pair.order for pair in compared if pair.metric == metric]
