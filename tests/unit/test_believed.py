@@ -10,7 +10,7 @@ import pytest
 import sampled_metrics as sm
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 from tests.conftest import ROOT
-from tests.warned import in_full
+from tests.unit.warned import in_full
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):

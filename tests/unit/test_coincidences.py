@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from tests.warned import in_full
+from tests.unit.warned import in_full
 
 USERS, ITEMS = 200, 300
 RNG = np.random.default_rng(12)

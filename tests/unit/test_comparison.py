@@ -25,7 +25,7 @@ from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.ranks.data import as_ranks, as_sampled, rank
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from tests.conftest import ROOT
-from tests.warned import asks, in_full
+from tests.unit.warned import asks, in_full
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):

@@ -19,7 +19,7 @@ from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 from tests.conftest import metric_ranges
-from tests.warned import asks
+from tests.unit.warned import asks
 
 SAMPLING = ("without-replacement", "with-replacement", "distinct")
 SEEDS, SETTINGS_OF_SEED = range(2), 24

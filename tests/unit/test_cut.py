@@ -12,7 +12,7 @@ from sampled_metrics.evaluation import compare, evaluate
 from sampled_metrics.inputs import asked, counting, devices, products
 from sampled_metrics.ranks import data
 from tests.unit.relevance import ALL_KINDS, by_definition, orders
-from tests.warned import asks, in_full
+from tests.unit.warned import asks, in_full
 
 USERS, ITEMS, D = 60, 90, 5
 KINDS_OF_METRICS = [kind for kind in ALL_KINDS if kind != "recall-micro"]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.warned import asks
+from tests.unit.warned import asks
 
 # Relevant items at ranks 1 and 4 of 10; at rank 3 of 10; at ranks 2, 5 and 6 of 8.
 PLACES = [[1, 4], [3], [2, 5, 6]]

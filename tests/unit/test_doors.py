@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from tests.warned import in_full
+from tests.unit.warned import in_full
 
 RNG = np.random.default_rng(0)
 USERS, ITEMS = 60, 50

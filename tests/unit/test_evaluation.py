@@ -15,7 +15,7 @@ from sampled_metrics.intervals.means import prior_shapes
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 from tests.unit.relevance import by_user
-from tests.warned import asks
+from tests.unit.warned import asks
 
 
 def ranks_of(n, better, tied=None):

@@ -21,7 +21,7 @@ from sampled_metrics._base.errors import collected
 from sampled_metrics.cli import app
 from sampled_metrics.inputs.roles import ROLES
 from tests.unit.forms import matrices, new_path, tables
-from tests.warned import in_full
+from tests.unit.warned import in_full
 
 USERS, ITEMS, M = 14, 17, 9
 RNG = np.random.default_rng(8)

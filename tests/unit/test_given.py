@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics.ranks.data import as_sampled
-from tests.warned import asks
+from tests.unit.warned import asks
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):

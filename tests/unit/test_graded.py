@@ -19,7 +19,7 @@ from sampled_metrics.cli import app
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 from tests.unit.relevance import orders
-from tests.warned import asks
+from tests.unit.warned import asks
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from tests.warned import in_full
+from tests.unit.warned import in_full
 
 RNG = np.random.default_rng(63)
 SIZE, BATCHES, ITEMS = 40, 5, 3000

@@ -11,7 +11,7 @@ import sampled_metrics as sm
 from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks, as_sampled
-from tests.warned import asks
+from tests.unit.warned import asks
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):

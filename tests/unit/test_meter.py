@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sampled_metrics as sm
-from tests.warned import asks
+from tests.unit.warned import asks
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*users have scores of all",

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from tests.unit import forms as every
-from tests.warned import in_full
+from tests.unit.warned import in_full
 
 USERS, ITEMS, SEEN, NEGATIVES, CUT = 300, 400, 12, 50, 10
 METRIC = f"hit@{CUT}"

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.warned import asks, in_full
+from tests.unit.warned import asks, in_full
 
 pytestmark = pytest.mark.filterwarnings("ignore:seen")
 SCORES = np.array([[0.1, 0.2, 0.3, 0.0], [0.3, 0.2, 0.1, 0.5], [0.2, 0.3, 0.1, 0.4]])

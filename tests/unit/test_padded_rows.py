@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from tests.warned import asks
+from tests.unit.warned import asks
 
 INF = np.inf
 ROWS = [

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.warned import in_full
+from tests.unit.warned import in_full
 
 pytestmark = pytest.mark.filterwarnings("ignore:seen")
 RNG = np.random.default_rng(8)

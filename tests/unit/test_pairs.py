@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.warned import asks
+from tests.unit.warned import asks
 
 USERS, ITEMS, M, SEEN = 500, 800, 40, 25
 RNG = np.random.default_rng(6)

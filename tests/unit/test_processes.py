@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from tests.warned import in_full
+from tests.unit.warned import in_full
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*users have scores of all",

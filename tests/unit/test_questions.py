@@ -7,7 +7,7 @@ import pytest
 import sampled_metrics as sm
 from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.ranks.data import as_sampled
-from tests.warned import asks, in_full
+from tests.unit.warned import asks, in_full
 
 
 def relevant_items(data):

@@ -12,7 +12,7 @@ from sampled_metrics.ranks.warnings import (
     warn_about_sampled_ranks,
     warn_about_seen_items,
 )
-from tests.warned import in_full
+from tests.unit.warned import in_full
 
 
 def rows(*parts):

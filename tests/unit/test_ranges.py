@@ -36,7 +36,7 @@ from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.probability import pmf_at
 from tests.conftest import difference_ranges, metric_ranges
-from tests.warned import asks, in_full
+from tests.unit.warned import asks, in_full
 
 N, M = 3541, 100
 BROKEN = {  # what a correction does: (refuses the ranks, asks about them)

@@ -12,7 +12,7 @@ import sampled_metrics as sm
 from sampled_metrics.cli import app
 from sampled_metrics.inputs.roles import ROLES, known_names
 from sampled_metrics.ranks import parts
-from tests.warned import asks
+from tests.unit.warned import asks
 
 
 def values(results):

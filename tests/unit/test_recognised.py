@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 
 import sampled_metrics as sm
-from tests.warned import asks
+from tests.unit.warned import asks
 
 USERS, ITEMS = 30, 23
 RNG = np.random.default_rng(0)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import sampled_metrics as sm
-from tests.warned import in_full
+from tests.unit.warned import in_full
 
 RNG = np.random.default_rng(36)
 USERS, ITEMS = 80, 300

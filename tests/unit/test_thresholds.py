@@ -11,7 +11,7 @@ from sampled_metrics.inputs.warnings import (
 )
 from sampled_metrics.ranks.data import as_sampled
 from sampled_metrics.ranks.warnings import warn_about_sampled_ranks
-from tests.warned import asks, in_full
+from tests.unit.warned import asks, in_full
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):

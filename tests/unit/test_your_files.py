@@ -18,7 +18,7 @@ from scipy import sparse
 
 import sampled_metrics as sm
 from tests.conftest import ROOT
-from tests.warned import asks, in_full
+from tests.unit.warned import asks, in_full
 
 PAGE = (ROOT / "docs/your-files.md").read_text(encoding="utf-8")
 pytestmark = pytest.mark.filterwarnings("ignore:.*carry most of the value")
