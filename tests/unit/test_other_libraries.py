@@ -331,11 +331,11 @@ def test_a_dataset_of_xarray_is_refused(
 def test_categories_of_views_of_texts() -> None:
     """As polars gives a column of categories."""
     users = pa.DictionaryArray.from_arrays(
-        pa.array([0, 0, 1], pa.int32()), pa.array(["a", "b"]).cast(pa.string_view())
+        pa.array([0, 0, 1], pa.int32()), pa.array(["a", "b"], pa.string_view())
     )
     scores = pa.DictionaryArray.from_arrays(
         pa.array([0, 1, 2], pa.int32()),
-        pa.array(["3.5", "2.5", "1.5"]).cast(pa.string_view()),
+        pa.array(["3.5", "2.5", "1.5"], pa.string_view()),
     )
     table = pa.table({"user_id": users, "item_id": ["x", "y", "x"], "score": scores})
     found = sm.evaluate(table, "recall@1", relevant={"a": ["y"], "b": ["x"]})

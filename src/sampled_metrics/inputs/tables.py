@@ -349,10 +349,21 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = plain_type(column.type)
     if kind != pa.string_view():
         return column.cast(kind)
-    if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
-        parts = [part.dictionary.cast(pa.string()).take(part.indices) for part in column.chunks]
-        return pa.chunked_array(parts, pa.string())
-    return column.cast(pa.string())
+    if isinstance(column, pa.Array):
+        return _texts_of(column)
+    if pa.types.is_dictionary(column.type):
+        parts = [_texts_of(part.dictionary).take(part.indices) for part in column.chunks]
+    else:
+        parts = list(map(_texts_of, column.chunks))
+    return pa.chunked_array(parts, pa.string())
+
+
+def _texts_of(views: pa.Array) -> pa.Array:
+    """Return views of texts as texts, also with versions of pyarrow that cannot cast them."""
+    try:
+        return views.cast(pa.string())
+    except pa.ArrowNotImplementedError:
+        return pa.array(views.to_pylist(), pa.string())
 
 
 def fits(column: Any, kind: pa.DataType) -> bool:
