@@ -29,6 +29,7 @@ def test_address_slider_and_metric(page):
 
 
 def test_pointing_looks_and_clicking_stays(page):
+    page.locator("#board").scroll_into_view_if_needed()
     box = page.locator("#board").bounding_box()
     before = page.inner_text("#board-head")
     page.mouse.move(box["x"] + 60, box["y"] + 150)

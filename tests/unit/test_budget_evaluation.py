@@ -161,7 +161,7 @@ CASES: dict[str, Callable[[World], Any]] = {
 
 @pytest.mark.long
 @pytest.mark.filterwarnings(
-    "ignore:.*recommender"
+    "ignore::sampled_metrics.InputWarning"
 )  # in random or reversed order, or without one
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_cover_good_and_bad_recommenders(world: World, case: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, dok_array
 
 import sampled_metrics as sm
 
@@ -135,3 +135,11 @@ def test_a_plan_is_of_two():
         sm.plan({**ranks, "third": ranks["ALS"]})
     with pytest.raises(sm.InputError, match="metrics="):
         sm.plan(ranks, "hit@5")
+
+
+def test_a_sparse_matrix_by_keys_is_no_dictionary_of_recommenders():
+    scores = np.array([[0.9, 0.5, 0.1], [0.2, 0.8, 0.4]])
+    (result,) = sm.evaluate(dok_array(scores), "hr@1", relevant=[0, 2])
+    assert result.value == 1 / 2
+    with pytest.raises(sm.InputError):
+        sm.plan(dok_array(scores), dok_array(scores), "hr@1")

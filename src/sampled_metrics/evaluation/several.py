@@ -33,7 +33,9 @@ def recommenders_of(data: Data) -> dict[str, Data] | None:
     >>> recommenders_of({"anna": [7, 9]}), recommenders_of({"anna": {7: 0.3, 9: 0.2}})
     (None, None)
     """
-    if not isinstance(data, Mapping) or not data or not all(map(_is_of_users, data.values())):
+    if not isinstance(data, Mapping) or _dimensions(data):  # such as a sparse matrix by keys
+        return None
+    if len(data) == 0 or not all(map(_is_of_users, data.values())):
         return None
     return with_text_names(data)
 
@@ -44,7 +46,7 @@ def _is_of_users(value: Any) -> bool:
         return True
     if isinstance(value, Mapping):  # by user, or of columns
         several = (Mapping, Sequence)
-        return bool(value) and all(
+        return len(value) > 0 and all(
             (isinstance(each, several) and not isinstance(each, str)) or _dimensions(each) == 1
             for each in value.values()
         )
