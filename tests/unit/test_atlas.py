@@ -9,7 +9,7 @@ import pytest
 
 from sampled_metrics import check, reported
 from sampled_metrics.printed.rows import read_printed
-from sampled_metrics_study.page.atlas import COLUMNS, KINDS, SHARED, atlas
+from sampled_metrics_study.page.atlas import COLUMNS, KINDS, SHARED, STYLES, atlas
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs/atlas.html"
@@ -262,6 +262,13 @@ def test_committed_atlas_is_of_the_table():
     for of_page, row in zip(shown, rows, strict=True):
         printed = " ".join(f"{name}={text}" for name, text in row.printed.items())
         assert of_page["printed"] == printed, "make measure PAGE=literature"
+    for (
+        name
+    ) in STYLES:  # it is written by a command, and not by each change of a style
+        (style,) = (ROOT / "src").glob(f"*/page*/static/{name}.css")
+        assert style.read_text("utf-8").strip() in page, (
+            "make measure PAGE=literature"
+        )
     assert len(page.encode()) <= 250_000
     links = re.findall(r"(?:src|href)=\"(?!#|data:)([^\"]*)", page)  # one file
     assert {link.split("/")[2] for link in links} == {"doi.org"}
