@@ -54,7 +54,7 @@ def table(**columns):
 
 @pytest.fixture
 def run_block(tmp_path, monkeypatch):
-    """Run the code below a heading of the page in a folder with some files; return `found`."""
+    """Run the code below a heading of the page in a folder with some files; return `results`."""
     monkeypatch.chdir(tmp_path)
 
     def run(title, files=(), nth=0, **yours):
@@ -69,7 +69,7 @@ def run_block(tmp_path, monkeypatch):
             path.write_text(text, encoding="utf-8")
         names = {"np": np, "pd": pd, "sm": sm, **yours}
         exec(blocks[nth], names)  # noqa: S102 - the page's own code
-        return names["found"]
+        return names["results"]
 
     return run
 
