@@ -25,12 +25,11 @@ from sampled_metrics_study.tables import (
     markdown,
     of_hundred,
 )
+from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICTS
 
 SIGMAS = 3.0
 LAST_DIGITS = {table: 10.0**-decimals for table, decimals in DECIMALS.items()}
 CERTAIN = 0.9  # probability of the likeliest printed outcome, from which on a cell says little
-NOT_COMPARABLE = "not comparable"
-VERDICTS = ("exact", "within noise", "explained", "differs", NOT_COMPARABLE)
 EXACT_BY_KIND = {  # meaning of equal digits, by kind of cell
     "deterministic": "exact: deterministic",
     "near-certain": "exact: near-certain",

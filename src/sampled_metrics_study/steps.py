@@ -50,6 +50,7 @@ STAGES = {
         "sampled_metrics/evaluation/plots.mplstyle",
         "sampled_metrics_study/figures",
         "sampled_metrics_study/scorecard.py",
+        "sampled_metrics_study/verdicts.py",
     ),
     "page": ("sampled_metrics", "sampled_metrics_study"),
 }

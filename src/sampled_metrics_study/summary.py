@@ -9,15 +9,7 @@ from pathlib import Path
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics_study.program import program
-
-# The verdicts of the scorecard, in words. Without pandas this starts in a tenth of the time.
-WORDS = {
-    "exact": "with the same digits",
-    "within noise": "within noise",
-    "explained": "explained",
-    "differs": "differ",
-    "not comparable": "not comparable",
-}
+from sampled_metrics_study.verdicts import NOT_COMPARABLE, WORDS
 
 
 def sentence(results: Path) -> str:
@@ -34,7 +26,7 @@ def sentence(results: Path) -> str:
         return f"Tables 3 and 4, Figures 5 and 6 of {', '.join(names)}"
     counts = Counter(row["verdict"] for row in _rows(card))
     shown = [f"{counts[verdict]} {words}" for verdict, words in WORDS.items()]
-    if not counts["not comparable"]:
+    if not counts[NOT_COMPARABLE]:
         shown.pop()
     return f"{counts.total()} cells: {', '.join(shown)}"
 

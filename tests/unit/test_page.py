@@ -8,6 +8,7 @@ import shutil
 from functools import partial
 from html.parser import HTMLParser
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -441,3 +442,18 @@ def test_names_that_pandas_takes_for_missing_stay_names(tmp_path):
     path.write_text("recommender,value\nNA,1.50\nnull,\n")
     found = read_texts(path, ["recommender", "value"])
     assert found.to_numpy().tolist() == [["NA", "1.50"], ["null", ""]]
+
+
+def test_links_are_those_that_the_package_states(monkeypatch):
+    stated = {
+        "Project-URL": [
+            "Documentation, https://docs.example/",
+            "Source, https://x.example",
+        ]
+    }
+    found = SimpleNamespace(get_all=stated.get)
+    monkeypatch.setattr(page_of_a_study, "metadata", lambda _: found)
+    assert page_of_a_study.links_of_project() == [
+        ("Documentation", "https://docs.example/"),
+        ("Source", "https://x.example"),
+    ]

@@ -11,8 +11,8 @@ from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.claims.starts import SIZES, USERS, in_worst_bucket, users_by_rank
-from sampled_metrics_study.scorecard import NOT_COMPARABLE
 from sampled_metrics_study.tables import COUNTS, EXACT, KEY, SAMPLED, of_hundred
+from sampled_metrics_study.verdicts import NOT_COMPARABLE
 
 Found = tuple[bool | np.bool_, str]  # whether a claim holds, and what was measured
 

@@ -3,7 +3,7 @@
 `python -m sampled_metrics_study.reference slope results/reference` draws it of the reference run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from sampled_metrics import compare
 from sampled_metrics._base.files import replacing
+from sampled_metrics.evaluation.results import Compared
 from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.figures import STYLE
@@ -59,11 +60,11 @@ def recall_by_candidates(
     return pd.DataFrame(rows, columns=["recommender", "sampled", "exact"])
 
 
-def verdicts_on_orders(records: Mapping[str, Ranks], metric: str = str(RECALL)) -> str:
-    """Say which orders by an exact metric full rankings decide, and which they do not."""
+def verdicts_on_orders(pairs: Iterable[Compared]) -> str:
+    """Say which orders full rankings decide, and which they do not, by one exact metric."""
     decided = []
     undecided = []
-    for pair in compare(records, metric):
+    for pair in pairs:
         if pair.order == "a":
             decided.append(f"{pair.a} above {pair.b}")
         elif pair.order == "b":
@@ -163,7 +164,7 @@ def write_slope(records: Mapping[str, Ranks], settings: ExperimentSettings, fold
     users = len(next(iter(records.values())))
     note = (
         f"MovieLens 1M, {users:,} users. Values on the left are expected ones. "
-        f"Each side has its own scale.\n{verdicts_on_orders(records)}"
+        f"Each side has its own scale.\n{verdicts_on_orders(compare(records, str(RECALL)))}"
     )
     for suffix, theme in THEMES.items():
         style = matplotlib.rc_params_from_file(STYLE)

@@ -17,6 +17,7 @@ from sampled_metrics import __version__
 from sampled_metrics._base.text import listed
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.evaluation.compare import compare
+from sampled_metrics.evaluation.results import Compared
 from sampled_metrics.pages.leaderboard import board_of
 from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import range_bars
@@ -27,7 +28,7 @@ from sampled_metrics_study.exact import RANGES
 from sampled_metrics_study.experiment import fewest_candidates, matrix_of, read_by_name
 from sampled_metrics_study.figures.slope import headline, verdicts_on_orders
 from sampled_metrics_study.files import read_json, read_table
-from sampled_metrics_study.scorecard import NOT_COMPARABLE, SCORECARD, VERDICTS, z_scores
+from sampled_metrics_study.scorecard import SCORECARD, z_scores
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import (
     ACROSS,
@@ -40,6 +41,7 @@ from sampled_metrics_study.tables import (
     heads,
     read_texts,
 )
+from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICTS, WORDS
 
 LABELS_OF_ORDERS = (SAMPLED, "BV 0.1")  # columns of the table of orders
 OF_FIGURE_6 = ("kind", "recommender", "estimator", "n_negatives")
@@ -48,12 +50,6 @@ OF_PAPER = {"X": "ALS 16 (X)", "Y": "item-kNN, all (Y)", "Z": "item-kNN, 10 (Z)"
 _OF_CARD = ["ours", "ours_std", "published", "published_std", "difference", "tolerance", "z"]
 PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
 _KINDS = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
-VERDICT_WORDS = {
-    "exact": "with the same digits",
-    "within noise": "within noise",
-    "explained": "explained",
-    "differs": "unexplained",
-}
 
 
 def collect(
@@ -75,7 +71,10 @@ def collect(
     settings = ExperimentSettings(**config.get("experiment", {}))
     curves = read_table(results / "figures/figure6.csv", OF_FIGURE_6)
     ordered = curves[curves["kind"] == "ordered"]
-    shown = _lens(users, settings, ordered)
+    compared: list[Compared] = []
+    if len(users) > 1:
+        compared = compare(users, list(map(str, settings.measures[:4])))
+    shown = _lens(users, settings, ordered, compared)
     all_users = contenders(users, kept, is_paper)
     board = board_of(all_users, settings.measures, settings.sampling)
     card = pd.DataFrame(columns=SCORECARD)
@@ -93,11 +92,11 @@ def collect(
         "users": max(map(len, users.values())),
         "lens": shown,
         "board": board,
-        "slope": slope_in_words(users, shown),
+        "slope": slope_in_words(shown, compared),
         "trained": f"{listed(list(users))} {'were' if len(users) > 1 else 'was'}",
         "stored": stored_in_words(list(all_users)[len(users) :]) if board else "",
         "links": links_of_project(),
-        "verdict_words": VERDICT_WORDS,
+        "verdict_words": WORDS,
         "numbers": {"lens": shown, "board": board},
         "ordered": ordered_pairs(ordered, grid["min"], shown),
         "grid": grid,
@@ -119,13 +118,15 @@ def collect(
 
 
 def _lens(
-    users: Mapping[str, Ranks], settings: ExperimentSettings, ordered: pd.DataFrame
+    users: Mapping[str, Ranks],
+    settings: ExperimentSettings,
+    ordered: pd.DataFrame,
+    compared: Sequence[Compared],
 ) -> dict[str, Any]:
     """Compute the lens of a study, also for the numbers of negatives that put pairs in order."""
     measures = settings.measures[:4]
     wanted = ordered.loc[ordered["estimator"] == SAMPLED, "n_negatives"]
     matrix = matrix_of(settings)
-    compared = compare(users, list(map(str, measures))) if len(users) > 1 else []
     return lens(
         users,
         measures,
@@ -272,7 +273,7 @@ def other_settings(card: pd.DataFrame) -> list[tuple[str, int]]:
     return [(str(note), int(number)) for note, number in counts.items()]
 
 
-def slope_in_words(users: Mapping[str, Ranks], lens: Mapping[str, Any]) -> dict[str, str]:
+def slope_in_words(lens: Mapping[str, Any], compared: Sequence[Compared]) -> dict[str, str]:
     """Say what the first picture shows, `headline`, and which orders are decided, `verdict`."""
     start = lens["start"]
     view = lens["views"][f"{start['metric']} {start['estimator']} {start['m']}"]
@@ -280,9 +281,7 @@ def slope_in_words(users: Mapping[str, Ranks], lens: Mapping[str, Any]) -> dict[
         [lens["names"][place] for place, _ in best_first]
         for best_first in (view["read"], lens["truth"][start["metric"]])
     )
-    verdict = ""
-    if len(users) > 1:
-        verdict = verdicts_on_orders(users, start["metric"])
+    verdict = verdicts_on_orders(pair for pair in compared if pair.metric == start["metric"])
     return {"headline": headline(by_sampled, by_exact, start["m"]), "verdict": verdict}
 
 
