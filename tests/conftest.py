@@ -1,5 +1,7 @@
+import logging
 import os
 import runpy
+import sys
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,6 +39,7 @@ if (ROOT / "src").is_dir():  # absent where the wheel is tested
 import pytest
 from hypothesis import settings
 
+from sampled_metrics.cli import main
 from sampled_metrics.intervals.ranges import bracket_users, difference_range
 
 # The same examples every time, and no deadline on a busy machine.
@@ -103,3 +106,37 @@ def run_script(name, log, given, written, **params):
         wildcards={},
     )
     runpy.run_path(str(ROOT / f"workflow/scripts/{name}.py"), {"snakemake": job})
+
+
+@pytest.fixture
+def run(monkeypatch, capfd):
+    """Run the command in this process; its exit status, standard output and standard error."""
+
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["sampled-metrics", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capfd.readouterr()
+        return SimpleNamespace(
+            returncode=ended.value.code or 0, stdout=out, stderr=err
+        )
+
+    yield command
+    for handler in logging.getLogger().handlers[:]:
+        if type(handler) in (logging.StreamHandler, logging.FileHandler):
+            logging.getLogger().removeHandler(handler)
+            handler.close()
+
+
+@pytest.fixture
+def refused(run):
+    """Run the command and return the one line with which it refuses."""
+
+    def command(*arguments):
+        done = run(*arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        lines = done.stderr.splitlines()
+        assert len(lines) == 1
+        return lines[0]
+
+    return command

@@ -12,9 +12,11 @@ test-robustness: $(INSTALLED)
 	python -m tests.robustness
 
 # The library's tests that need nothing of the study or of the documents, and of these the ones that read no other file of the repository.
-OF_THE_STUDY := sampled_metrics_study|(from|import) (benchmarks|tests\.[^cu]|yaml)|def script|CONTRIBUTING
-LIBRARY_TESTS = $$(grep -LE '$(OF_THE_STUDY)' tests/unit/test_*.py tests/contract/test_*.py)
-ALONE = $$(grep -LE '$(OF_THE_STUDY)|ROOT' tests/unit/test_*.py tests/contract/test_*.py)
+OF_THE_STUDY := sampled_metrics_study|(from|import) (benchmarks|tests\.(browser|helpers\.(environments|interactions)|parts|pythons|robustness|study|workflow)|yaml)|def script|CONTRIBUTING
+OF_THE_LIBRARY := base inputs refusals ranks metrics sampling estimators intervals evaluation printed budget pages cli contract project
+LIBRARY_FILES = $(OF_THE_LIBRARY:%=tests/%/test_*.py)
+LIBRARY_TESTS = $$(grep -LE '$(OF_THE_STUDY)' $(LIBRARY_FILES))
+ALONE = $$(grep -LE '$(OF_THE_STUDY)|ROOT' $(LIBRARY_FILES))
 
 # What `make dist` builds, without the repository.
 WHEEL = dist/sampled_metrics-$(VERSION)-py3-none-any.whl
@@ -59,7 +61,7 @@ test-engines: tests/engines/requirements.txt requirements.lock
 	.venv-engines/bin/python -m pip install --quiet --requirement tests/engines/requirements.txt
 	.venv-engines/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	PATH="$(CURDIR)/.venv-engines/bin:$$PATH" pytest \
-	  $$(grep -l 'torch\|ml_dtypes\|dask\|pyspark\|polars\|ranx' tests/unit/test_*.py)
+	  $$(grep -l 'torch\|ml_dtypes\|dask\|pyspark\|polars\|ranx' $(LIBRARY_FILES))
 	.venv-engines/bin/python -m tests.robustness.fuzz --calls 2000 --runs 0
 
 # The metric for RecBole in the released package, and the documentation's loop of PyTorch.

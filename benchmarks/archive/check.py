@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.markdown import write_table
 from sampled_metrics import check
-from tests.unit import planted
+from tests.helpers import planted
 
 PAGE = Path(__file__).parents[2] / "docs/reported.md"
 SOUND, WRONG = 200, 52

@@ -34,7 +34,7 @@ def report(tmp_path_factory):
     # Imported here, because each run of pytest reads this file before it starts its workers.
     from sampled_metrics_study.page import render
     from sampled_metrics_study.page.contents import collect
-    from tests.unit.test_page import sources
+    from tests.study.test_page import sources
 
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render(collect(**sources())), encoding="utf-8")

@@ -12,7 +12,7 @@ from sampled_metrics.pages.own import own_sampled
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks
 from tests.browser.conftest import Opened
-from tests.unit.test_page import REFERENCE
+from tests.study.test_page import REFERENCE
 
 pytestmark = pytest.mark.long
 

@@ -22,7 +22,7 @@ import psutil
 
 from tests.cluster import slurm
 from tests.conftest import write_archive
-from tests.interactions import as_ratings, synthetic_interactions
+from tests.helpers.interactions import as_ratings, synthetic_interactions
 from tests.workflow.conftest import Project
 
 # For the cluster of this test: its account, its partition, and no accounting to ask.

@@ -14,7 +14,7 @@ from sampled_metrics_study.recommenders import (
     save_recommender,
 )
 from sampled_metrics_study.recommenders.ranking import rank_piece
-from tests.unit.warned import in_full
+from tests.helpers.warned import in_full
 
 SETTINGS = {
     "als": {"d": 2, "lambda": 0.1, "alpha": 0.1, "iterations": 50, "seed": 3},

@@ -3,10 +3,10 @@
 `python -m tests.mutants PYTHON --sample 160 --seed 0`, with the Python of the environment of
 cosmic-ray, chooses places at random, as many in each subpackage; `--modules` names some modules
 only. The tests of a change are the examples in the documentation of its module, then the files of
-tests that import the module, then all others that are not long, until one fails; `--tests` names
-them instead. They run in a copy of the project, each time in a fork of a process that has imported
-the large libraries. A change that no test notices is a fault of the tests, or changes nothing that
-a user could see: judge each by reading it.
+tests that import the module, those of its package, and all others that are not long, until one
+fails; `--tests` names them instead. They run in a copy of the project, each time in a fork of a
+process that has imported the large libraries. A change that no test notices is a fault of the
+tests, or changes nothing that a user could see: judge each by reading it.
 """
 
 import argparse
@@ -30,7 +30,9 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SOURCE = Path("src")
 PACKAGES = ("sampled_metrics", "sampled_metrics_study")
-TESTS = ("tests/unit", "tests/contract")
+TESTS = "tests"
+# These are long, or need other environments.
+LEFT_OUT = ("acceptance", "browser", "recbole", "workflow")
 CPU_SECONDS = 900  # of the tests of a mutant, after which it counts as noticed
 WAIT_SECONDS = 1800  # likewise, for one that sleeps
 MEMORY = 8 * 2**30
@@ -76,15 +78,21 @@ def tests_of(module):
         f"from {dotted} import",
         f"from {parent} import {name}",
     )
-    files = [path for folder in TESTS for path in (ROOT / folder).glob("test_*.py")]
-    closest, others = [], []
-    for path in sorted(files):
+    folder = (
+        "study" if module.startswith(PACKAGES[1]) else module.split("/")[1].strip("_")
+    )
+    closest, beside, others = [], [], []
+    for path in sorted((ROOT / TESTS).glob("*/test_*.py")):
+        if path.parent.name in LEFT_OUT:
+            continue
         text = path.read_text("utf-8")
         is_close = any(line in text for line in imports)
-        (closest if is_close else others).append(path.relative_to(ROOT).as_posix())
+        is_beside = path.parent.name == folder
+        files = closest if is_close else beside if is_beside else others
+        files.append(path.relative_to(ROOT).as_posix())
     examples = SOURCE / module
     has_examples = ">>> " in (ROOT / examples).read_text("utf-8")
-    return [str(examples)] * has_examples + closest + others
+    return [str(examples)] * has_examples + closest + beside + others
 
 
 def request_for(modules, sample):

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from tests.conftest import write_archive
-from tests.interactions import as_ratings, synthetic_interactions
+from tests.helpers.interactions import as_ratings, synthetic_interactions
 from tests.workflow.conftest import Project
 
 RUNS = 4

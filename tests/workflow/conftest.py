@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT, write_archive
-from tests.interactions import as_ratings, synthetic_interactions
+from tests.helpers.interactions import as_ratings, synthetic_interactions
 
 # Nothing listens on the discard port: the study behaves as without a network.
 UNREACHABLE = "http://127.0.0.1:9/ml-1m.zip"

@@ -9,7 +9,7 @@ import yaml
 
 import sampled_metrics
 from tests.conftest import ROOT
-from tests.environments import make_environment
+from tests.helpers.environments import make_environment
 from tests.workflow.conftest import run
 
 pytestmark = pytest.mark.long

@@ -13,7 +13,7 @@ import yaml
 from sampled_metrics_study.data.events import Interactions
 from tests.browser.conftest import executable
 from tests.conftest import ROOT, write_archive
-from tests.interactions import as_ratings, synthetic_interactions
+from tests.helpers.interactions import as_ratings, synthetic_interactions
 
 pytestmark = pytest.mark.long
 

@@ -8,7 +8,7 @@ import yaml
 
 from sampled_metrics_study.data.split import load_split
 from sampled_metrics_study.recommenders import create
-from tests.interactions import synthetic_interactions
+from tests.helpers.interactions import synthetic_interactions
 from tests.workflow.conftest import run
 
 pytestmark = pytest.mark.long

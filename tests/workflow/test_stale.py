@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT, write_archive
-from tests.interactions import as_ratings, synthetic_interactions
+from tests.helpers.interactions import as_ratings, synthetic_interactions
 from tests.workflow.conftest import run
 
 DATA = {"data/ml-1m.zip", "data/source.json"}

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT, write_archive
-from tests.interactions import synthetic_interactions
+from tests.helpers.interactions import synthetic_interactions
 from tests.workflow.conftest import run
 
 pytestmark = pytest.mark.long

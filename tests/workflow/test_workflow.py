@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.conftest import write_archive
-from tests.interactions import as_ratings, synthetic_interactions
+from tests.helpers.interactions import as_ratings, synthetic_interactions
 
 RANKS = {f"ranks/{name}.parquet" for name in "XYZ"}
 SPLIT = {"split/split.npz", "split/split.json"}

@@ -1,0 +1,248 @@
+"""Corrections against matrices written out in full, normal equations and conditions of optimality.
+
+The oracle knows nothing of the package: probabilities come from following one draw after the
+other, metrics from their formulas, estimators from eq. 20, 21 and 25.
+"""
+
+import math
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import linalg, optimize
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.estimators import bias_variance, least_squares, reduced
+from sampled_metrics.evaluation.correct import correct
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks import SampledRanks
+from tests.conftest import metric_ranges
+from tests.helpers.warned import asks
+
+SAMPLING = ("without-replacement", "with-replacement", "distinct")
+SEEDS, SETTINGS_OF_SEED = range(2), 24
+
+
+def given_rank(n, m, sampling):
+    """P(sampled rank = column + 1 | true rank = row + 1), from one draw to the next."""
+    better, i = np.arange(n)[:, None], np.arange(m + 1)
+    # Of the better items, i count so far: those that the next draw may add to them.
+    others = better if sampling == "with-replacement" else np.maximum(better - i, 0)
+    drawn = np.zeros((n, m + 1))
+    drawn[:, 0] = 1.0
+    for before in range(m):
+        left = n - 1 - before if sampling == "without-replacement" else n - 1
+        arriving = drawn * np.minimum(others / left, 1.0)
+        drawn -= arriving
+        drawn[:, 1:] += arriving[:, :-1]
+    return drawn
+
+
+def metric(name, rank, n):
+    """Eq. 7-13 for one relevant item."""
+    kind, _, cutoff = name.partition("@")
+    rank = np.asarray(rank, dtype=float)
+    inside = rank <= int(cutoff) if cutoff else np.ones(rank.shape, bool)
+    gain = {
+        "auc": (n - rank) / (n - 1),
+        "ap": 1 / rank,
+        "ndcg": np.log(2) / np.log(rank + 1),
+        "recall": np.ones(rank.shape),
+        "precision": np.ones(rank.shape) / int(cutoff or 1),
+    }[kind]
+    return np.where(inside, gain, 0.0)
+
+
+def sampled_oracle(name, n, m):
+    del n
+    return metric(name, np.arange(1, m + 2), m + 1)
+
+
+def rank_estimate_oracle(name, n, m):
+    return metric(name, [1 + (n - 1) * i // (m + 1) for i in range(m + 1)], n)
+
+
+def bv_oracle(given, values, gamma):
+    """Eq. 25, ((1 - g) A'A + g diag(c)) x = A'b, its columns and rows divided by sqrt(c)."""
+    n, size = given.shape
+    root = np.sqrt(given.sum(axis=0) / n)
+    scaled = given / root
+    left = (1 - gamma) * scaled.T @ scaled / n + gamma * np.eye(size)
+    return linalg.solve(left, scaled.T @ values / n, assume_a="pos") / root
+
+
+def cls_oracle(given, values):
+    """Eq. 21 over x = sum of steps d >= 0 that each lift the first few entries."""
+    size = given.shape[1]
+    steps, _ = optimize.nnls(np.cumsum(given, axis=1), values, maxiter=200 * size)
+    return np.cumsum(steps[::-1])[::-1]
+
+
+def random_setting(rng, sampling):
+    n = round(math.exp(rng.uniform(math.log(20), math.log(600))))
+    m = int(rng.integers(1, min(n - 1, 120) + 1))
+    cutoff = (
+        int(rng.integers(1, n + 1))
+        if rng.random() < 0.5
+        else int(rng.integers(1, 21))
+    )
+    kind = rng.choice(["recall@", "precision@", "ndcg@", "ap@", "ndcg", "ap", "auc"])
+    gamma = float(np.round(10.0 ** rng.uniform(-3, 0), 6))
+    return (
+        n,
+        m,
+        f"{kind}{cutoff}" if kind.endswith("@") else str(kind),
+        gamma,
+        sampling,
+    )
+
+
+def observed(rng, given, rows=40):
+    """Sampled ranks of users whose true ranks are mostly small."""
+    true = np.minimum(rng.geometric(min(1.0, 30 / len(given)), rows), len(given)) - 1
+    uniform = rng.random((rows, 1))
+    return 1 + (np.cumsum(given[true], axis=1)[:, :-1] < uniform).sum(axis=1)
+
+
+# Of 40 rows, few may well be near the largest.
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_values_in_random_settings(seed):
+    """2 times 24 settings of n, m, gamma, metric and sampling, four estimators each."""
+    rng = np.random.default_rng(seed)
+    for number in range(SETTINGS_OF_SEED):
+        n, m, name, gamma, sampling = setting = random_setting(
+            rng, SAMPLING[number % 3]
+        )
+        given = given_rank(n, m, sampling)
+        values = metric(name, np.arange(1, n + 1), n)
+        ranks = observed(rng, given)
+        evaluation = SampledRanks(ranks, n, m, sampling)
+        estimators = ["sampled", "rank-estimate", f"bv:{gamma}", "cls"]
+        expected = [
+            sampled_oracle(name, n, m),
+            rank_estimate_oracle(name, n, m),
+            bv_oracle(given, values, gamma),
+        ]
+        if name != "auc" and n * m > 50_000:
+            estimators.pop()
+        elif name != "auc":
+            expected.append(cls_oracle(given, values))
+        elif sampling != "distinct":
+            # Without bias, so the best of all: the sampled rank stands for its share of n.
+            expected.append(1 - np.arange(m + 1) / m)
+        # AUC under `distinct` is fitted by many vectors alike, see the test of optimality below.
+        found = correct(evaluation, [name], estimators)
+        for result, vector in zip(found, expected, strict=False):
+            ours, theirs = result.value, vector[ranks - 1].mean()
+            # Vectors near that of AUC are as good to 1e-15 where m is close to n.
+            error = 1e-6 if (name, result.estimator) == ("auc", "cls") else 1e-8
+            assert ours == pytest.approx(theirs, rel=0, abs=error), (
+                setting,
+                result.estimator,
+            )
+
+
+@pytest.mark.parametrize("sampling", SAMPLING)
+@pytest.mark.parametrize(("n", "m"), [(16_385, 40), (40_000, 5)])
+def test_quadrature_is_the_sum_over_all_ranks(n, m, sampling):
+    cutoffs = [k for k in (10, 600, 20_000) if k < n]
+    names = ["auc", "ap", "ndcg", *(f"recall@{k}" for k in cutoffs), "ndcg@600"]
+    measures = [parse_measure(name) for name in names]
+    few = reduced(measures, n, m, sampling)
+    with mock.patch.object(least_squares, "ONE_BY_ONE", n):
+        all_ranks = reduced(measures, n, m, sampling)
+    np.testing.assert_allclose(
+        few.marginal, all_ranks.marginal, rtol=1e-10, atol=1e-16
+    )
+    for gamma in (1.0, 0.1, 0.001):
+        ours, theirs = bias_variance(few, gamma), bias_variance(all_ranks, gamma)
+        assert np.abs(ours - theirs).max() < 1e-10 * np.abs(theirs).max()
+
+
+class TestUsers:
+    def test_rows_of_one_user_are_averaged_first(self):
+        ranks, users = [1, 2, 4, 5, 10], ["b", "a", "b", "a", "c"]
+        evaluation = SampledRanks(ranks, 500, 10, users=np.array(users))
+        (found,) = correct(evaluation, ["ap"], ["sampled"])
+        by_user = np.array([(1 / 2 + 1 / 5) / 2, (1 + 1 / 4) / 2, 1 / 10])
+        error = by_user.std(ddof=1) / math.sqrt(3)
+        assert (found.value, found.std_error) == pytest.approx(
+            (by_user.mean(), error)
+        )
+        assert (found.n_users, found.n_items, found.n_negatives) == (3, 500, 10)
+
+    def test_fitted_estimators_give_users_equal_weights(self):
+        once, twice = (
+            SampledRanks([1, 3, *[2] * rows], 20, 4, users=["a", "a", *["b"] * rows])
+            for rows in (1, 2)
+        )
+        expected = correct(once, ["ap"], ["em:3"])[0].value
+        assert correct(twice, ["ap"], ["em:3"])[0].value == pytest.approx(expected)
+
+    @settings(deadline=None, max_examples=15)
+    @given(st.data())
+    def test_rows_of_different_n_are_corrected_for_its_mean(self, data):
+        rows, m = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 6))
+        ranks = data.draw(
+            st.lists(st.integers(1, m + 1), min_size=rows, max_size=rows)
+        )
+        items = data.draw(
+            st.lists(st.sampled_from([10, 20, 30]), min_size=rows, max_size=rows)
+        )
+        n = round(np.mean(items))  # a half is rounded to even
+        vector = bv_oracle(
+            given_rank(n, m, SAMPLING[0]), metric("ap", np.arange(1, n + 1), n), 0.1
+        )
+        values = vector[np.array(ranks) - 1]
+        for users in (None, np.arange(rows)):
+            (found,) = correct(
+                SampledRanks(ranks, items, m, users=users), ["ap"], ["bv:0.1"]
+            )
+            assert (found.n_items, found.n_users) == (n, rows)
+            assert found.value == pytest.approx(values.mean(), abs=1e-9)
+            if rows > 1:
+                error = values.std(ddof=1) / math.sqrt(rows)
+                assert found.std_error == pytest.approx(error, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("option", "word"),
+    [
+        ({"estimators": ["bv:2"]}, "estimator"),
+        ({"sampling": "popularity"}, "by popularity"),
+    ],
+)
+def test_errors(option, word):
+    with pytest.raises(InputError, match=word):
+        correct([1, 2], **{"n_items": 9, "n_negatives": 2} | option)
+
+
+def test_range_and_resolution():
+    ranks = 1 + np.random.default_rng(0).binomial(
+        100, np.random.default_rng(1).random(500) ** 4
+    )
+    evaluation = SampledRanks(ranks, 3541, 100)
+    found = correct(evaluation, ["recall@10"], ["bv:0.1", "cls", "sampled"])
+    assert [each.behaves_like for each in found] == [17, 26, 342]
+    (expected,) = metric_ranges([parse_measure("recall@10")], evaluation)
+    ends = {(each.range_low, each.range_high, each.shape) for each in found}
+    assert ends == {(expected.low, expected.high, "non-increasing")}
+    (auc,) = correct(evaluation, ["auc"], ["sampled"])
+    assert auc.behaves_like is None
+    assert auc.range_low < auc.value < auc.range_high
+
+
+def test_many_negatives_leave_slow_estimators_out_of_the_defaults():
+    ranks = SampledRanks([1, 3, 200, 900, 1501], n_items=1700, n_negatives=1501)
+    with asks("cls"):
+        found = correct(ranks, "recall@10")
+    assert [result.estimator for result in found] == ["likely", "sampled"]
+    (named,) = correct(ranks, "recall@10", ["rank-estimate"])
+    assert named.estimator == "rank-estimate"
+    assert (named.range_low, named.range_high) == (
+        found[0].range_low,
+        found[0].range_high,
+    )

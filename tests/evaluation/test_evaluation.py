@@ -1,0 +1,147 @@
+"""Exact metrics with error bars, by hand."""
+
+import itertools
+import json
+import math
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.evaluation.evaluate import evaluate
+from sampled_metrics.intervals.means import prior_shapes
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks import Ranks
+from tests.helpers.relevance import by_user
+from tests.helpers.warned import asks
+
+
+def ranks_of(n, better, tied=None):
+    return Ranks(
+        [n] * len(better), better, [0] * len(better) if tied is None else tied
+    )
+
+
+def test_by_hand():
+    found = evaluate(ranks_of(11, [0, 2, 5, 10]), ["ap", "recall@3", "auc"])
+    values = [[1, 1 / 3, 1 / 6, 1 / 11], [1, 1, 0, 0], [1, 8 / 10, 5 / 10, 0]]
+    assert [each.metric for each in found] == ["ap", "recall@3", "auc"]
+    for each, expected in zip(found, map(np.array, values), strict=True):
+        assert each.value == pytest.approx(expected.mean())
+        assert each.std_error == pytest.approx(math.sqrt(expected.var(ddof=1) / 4))
+        assert each.ci_low < each.value < each.ci_high
+        assert (each.ties, each.n_users, each.n_items) == ("expected", 4, 11)
+        assert each.effective_users == pytest.approx(
+            expected.sum() ** 2 / (expected**2).sum()
+        )
+        assert json.loads(json.dumps(asdict(each))) == asdict(each)
+    head = str(found).splitlines()[0].split()
+    assert {"metric", "value"} <= set(head)
+    assert not {"ties", "effective_users"} & set(head)
+
+
+@pytest.mark.parametrize(
+    ("ties", "first"),
+    [
+        ("expected", (1 + 1 / 2 + 1 / 3) / 3),
+        ("optimistic", 1),
+        ("pessimistic", 1 / 3),
+    ],
+)
+def test_ties(ties, first):
+    (found,) = evaluate(ranks_of(9, [0, 1], [2, 0]), ["ap"], ties=ties)
+    assert (found.value, found.ties) == (pytest.approx((first + 1 / 2) / 2), ties)
+
+
+def test_several_relevant_items_and_lists_of_an_unknown_catalogue():
+    ranks = by_user([0, 0, 1], [0, 3, 1], [0, 0, 0], [2, 1], [6, 6], [6, 6])
+    (found,) = evaluate(ranks, ["recall@2"])
+    assert (found.value, found.n_users) == ((1 / 2 + 1) / 2, 2)
+    ranks = by_user([0], [3], [0], [1, 1], [0, 0], [10, 10])
+    (found,) = evaluate(ranks, ["ndcg@10"])
+    assert (found.value, found.n_items) == (pytest.approx(1 / math.log2(5) / 2), None)
+    with pytest.raises(InputError, match="auc"):
+        evaluate(ranks, ["auc"])
+
+
+def prior_of(name, ranks):
+    (shape,) = prior_shapes([parse_measure(name)], ranks).values()
+    return shape
+
+
+def test_prior_is_a_uniform_rank():
+    values = 1 / np.arange(1, 41)
+    shape = prior_of("ap", ranks_of(40, [3]))
+    fourth = ((values - values.mean()) ** 4).mean()
+    assert (shape.mean, shape.fourth) == pytest.approx((values.mean(), fourth))
+    assert (shape.low, shape.high) == (1 / 40, 1.0)
+    large = prior_of("recall@10", ranks_of(10**6, [3]))
+    assert (large.mean, large.second) == pytest.approx((1e-5, 1e-5 * (1 - 1e-5)))
+
+
+def test_prior_of_several_items_is_a_random_order():
+    """Of all orders of five candidates, of which two are relevant, drawn by an own program."""
+    pairs = list(itertools.combinations(range(1, 6), 2))
+    dcg = [sum((rank <= 3) / math.log2(rank + 1) for rank in pair) for pair in pairs]
+    ideal = sum(1 / math.log2(rank + 1) for rank in (1, 2, 3))
+    hits = [sum(rank <= 3 for rank in pair) / 3 for pair in pairs]
+    two = Ranks([5] * 500, [1, 3] * 500, [0] * 1000, n_found=[2] * 500)
+    for name, values in (
+        ("precision@3", hits),
+        ("ndcg-by-k@3", np.array(dcg) / ideal),
+    ):
+        shape = prior_of(name, two)
+        assert min(values) <= shape.mean <= max(values)
+        assert (shape.low, shape.high) == (0.0, 1.0)
+    wide = Ranks([2000] * 500, [1, 3] * 500, [0] * 1000, n_found=[2] * 500)
+    shape = prior_of("precision@10", wide)
+    assert shape.mean == pytest.approx(
+        2 / 2000, rel=0.1
+    )  # two items of 2,000 at random places
+    assert shape.second == pytest.approx(2 / 2000 / 10, rel=0.15)
+
+
+@pytest.mark.filterwarnings("ignore:.*held-out items are above")  # of random scores
+def test_scores_that_are_not_of_all_candidates_are_questioned():
+    rng = np.random.default_rng(0)
+    with asks("candidates"):
+        evaluate(
+            rng.random((50, 101)), "ap", relevant=[0] * 50, seen=np.zeros((50, 101))
+        )
+    scores, users, items = (
+        rng.random((50, 300)),
+        np.arange(50).repeat(300),
+        np.tile(np.arange(300), 50),
+    )
+    table = pd.DataFrame(
+        {"user_id": users, "item_id": items, "score": scores.ravel()}
+    )
+    relevant = pd.DataFrame({"user_id": np.arange(50), "item_id": 0})
+    rank = (scores >= scores[:, :1]).sum(axis=1)
+    frame = pd.DataFrame(scores)
+    for data, held_out in ((table, relevant), (scores, [0] * 50), (frame, [0] * 50)):
+        with asks("--seen"):
+            (found,) = evaluate(data, "ap", relevant=held_out)
+        assert found.value == pytest.approx((1 / rank).mean())
+
+
+@pytest.mark.filterwarnings("ignore:data: ")  # one rank of all users but a few
+@pytest.mark.parametrize(("carry", "is_narrow"), [(29, True), (30, False), (1, True)])
+def test_few_users_that_carry_a_mean_are_counted(carry, is_narrow):
+    """All others have an average precision of nearly 0."""
+    better = np.full(400, 10**8)
+    better[:carry] = 0
+    (found,) = results = evaluate(ranks_of(10**9, better), "ap")
+    assert found.effective_users == pytest.approx(carry, rel=1e-5)
+    words = " ".join(str(results).split())
+    assert (
+        f"ap: about {carry} of 400 users carry most of the value" in words
+    ) == is_narrow
+    assert "400 users, 1,000,000,000 candidates. Fractions, ties expected." in words
+    flat = evaluate(ranks_of(10**9, better), "recall@10")
+    assert "carry most" not in str(flat)
+    nobody = evaluate(ranks_of(99, [50] * 3), "ndcg@10")  # 0, which nobody carries
+    assert (nobody[0].value, "carry most" in str(nobody)) == (0.0, False)
+    assert evaluate(ranks_of(99, [50] * 3), "recall@10")[0].effective_users == 0.0

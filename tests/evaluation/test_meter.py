@@ -1,0 +1,257 @@
+"""RankMeter gives what `evaluate` and `correct` give of all batches together."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sampled_metrics as sm
+from tests.helpers.warned import asks
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*users have scores of all",
+    "ignore:ties",
+    "ignore:.*data: ",
+    "ignore:.*warnings about this input",
+)
+METRICS = "recall@2, ndcg@3, ap, auc"
+RNG = np.random.default_rng(5)
+ROWS, ITEMS = 60, 12
+SCORES = RNG.integers(0, 5, size=(ROWS, ITEMS)).astype(float)  # with ties
+HELD_OUT = RNG.integers(0, ITEMS, size=ROWS)
+SCORES[np.arange(ROWS), HELD_OUT] += 1.0
+MASKED = SCORES.copy()
+MASKED[RNG.random(SCORES.shape) < 0.3] = -np.inf
+MASKED[np.arange(ROWS), HELD_OUT] = SCORES[np.arange(ROWS), HELD_OUT]
+
+
+class Tensor:
+    """What torch has on a device: numpy takes it only after `.detach().cpu()`."""
+
+    def __init__(self, values, is_here=False):
+        self.values = values
+        self.is_here = is_here
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return Tensor(self.values, is_here=True)
+
+    def __array__(self, dtype=None, copy=None):
+        if not self.is_here:
+            raise TypeError("use .cpu()")
+        return np.asarray(self.values, dtype)
+
+
+def places_by_hand(scores, held_out):
+    """Best and worst rank of each held-out item, one comparison after the other."""
+    found = []
+    for row, item in zip(scores, held_out, strict=True):
+        others = [
+            score
+            for column, score in enumerate(row)
+            if column != item and score > -np.inf
+        ]
+        above = sum(score > row[item] for score in others)
+        equal = sum(score == row[item] for score in others)
+        found.append((len(others) + 1, above, equal))
+    return found
+
+
+def cuts(rows):
+    return st.lists(st.integers(1, rows - 1), max_size=6, unique=True).map(sorted)
+
+
+@settings(deadline=None, max_examples=25)
+@given(cuts(ROWS))
+def test_batches_do_not_matter_in_full_rankings(bounds):
+    meter = sm.RankMeter(METRICS)
+    for rows in np.split(np.arange(ROWS), bounds):
+        meter.update(MASKED[rows], positive=HELD_OUT[rows])
+    expected = sm.evaluate(MASKED, METRICS, relevant=HELD_OUT)
+    assert list(meter.compute()) == list(expected)
+    ranks = meter.ranks()
+    by_hand = places_by_hand(MASKED, HELD_OUT)
+    assert (
+        list(zip(ranks.n_candidates, ranks.n_better, ranks.n_tied, strict=True))
+        == by_hand
+    )
+    assert len(meter) == ROWS
+
+
+@settings(deadline=None, max_examples=10)
+@given(cuts(ROWS))
+def test_batches_do_not_matter_among_negatives(bounds):
+    meter = sm.RankMeter(METRICS, n_items=100)
+    for rows in np.split(np.arange(ROWS), bounds):
+        meter.update(SCORES[rows], positive=HELD_OUT[rows])
+    expected = sm.correct(SCORES, METRICS, positive=HELD_OUT, n_items=100)
+    assert list(meter.compute()) == list(expected)
+    assert str(meter.compute()) == str(expected)
+
+
+def test_ranks_are_those_of_scores_without_ties():
+    ranks = np.array([3, 1, 10, 7])
+    exact = sm.RankMeter(METRICS, n_items=30)
+    among = sm.RankMeter(METRICS, n_items=30, n_negatives=9)
+    for rows in (slice(0, 3), slice(3, 4)):
+        exact.update(ranks=ranks[rows])
+        among.update(ranks=ranks[rows])
+    assert list(exact.compute()) == list(sm.evaluate(ranks, METRICS, n_items=30))
+    assert list(among.compute()) == list(
+        sm.correct(ranks, METRICS, n_items=30, n_negatives=9)
+    )
+
+
+def test_one_column_from_either_end():
+    scores = SCORES + 2.0 * (np.arange(ITEMS) == 0)
+    first = sm.RankMeter("rr")
+    first.update(scores)
+    last = sm.RankMeter("rr")
+    last.update(scores[:, ::-1], positive=-1)
+    assert first.compute()[0] == last.compute()[0]
+
+
+def test_tensors_and_lists_of_numbers():
+    meter = sm.RankMeter("rr")
+    meter.update(Tensor(SCORES), positive=Tensor(HELD_OUT))
+    meter.update(SCORES.tolist(), positive=HELD_OUT.tolist())
+    twice = sm.evaluate(np.tile(SCORES, (2, 1)), "rr", relevant=np.tile(HELD_OUT, 2))
+    assert meter.compute()[0] == twice[0]
+
+
+def test_ties_are_as_in_evaluate_and_correct():
+    for ties in ("optimistic", "pessimistic"):
+        full = sm.RankMeter("rr", ties=ties)
+        full.update(SCORES, HELD_OUT)
+        assert (
+            full.compute()[0]
+            == sm.evaluate(SCORES, "rr", relevant=HELD_OUT, ties=ties)[0]
+        )
+        among = sm.RankMeter("auc", n_items=40, ties=ties)
+        among.update(SCORES, HELD_OUT)
+        expected = sm.correct(SCORES, "auc", positive=HELD_OUT, n_items=40, ties=ties)
+        assert list(among.compute()) == list(expected)
+    drawn = [sm.RankMeter("auc", n_items=40, seed=seed) for seed in (1, 2)]
+    for meter in drawn:
+        meter.update(SCORES, HELD_OUT)
+    assert (drawn[0].ranks().sampled_ranks != drawn[1].ranks().sampled_ranks).any()
+
+
+def test_sampling_and_confidence_are_passed_on():
+    options = {"sampling": "with-replacement", "confidence": 0.5}
+    meter = sm.RankMeter("auc", n_items=40, **options)
+    meter.update(SCORES, HELD_OUT)
+    expected = sm.correct(SCORES, "auc", positive=HELD_OUT, n_items=40, **options)
+    assert list(meter.compute()) == list(expected)
+    wide = sm.RankMeter("auc", confidence=0.5)
+    wide.update(SCORES, HELD_OUT)
+    assert (
+        wide.compute()[0]
+        == sm.evaluate(SCORES, "auc", relevant=HELD_OUT, confidence=0.5)[0]
+    )
+
+
+def test_users_pair_meters_whose_rows_are_shuffled():
+    shuffled = RNG.permutation(ROWS)
+    better = SCORES + 10.0 * np.eye(ITEMS)[HELD_OUT]
+    meters = {"A": sm.RankMeter(), "B": sm.RankMeter()}
+    meters["A"].update(SCORES, HELD_OUT, users=np.arange(ROWS))
+    meters["B"].update(better[shuffled], HELD_OUT[shuffled], users=shuffled)
+    found = sm.compare({name: meter.ranks() for name, meter in meters.items()}, "rr")
+    expected = sm.compare({"A": SCORES, "B": better}, "rr", relevant=HELD_OUT)
+    assert found[0].paired
+    assert found[0].std_error == pytest.approx(expected[0].std_error, rel=1e-12)
+
+
+def test_reset_forgets():
+    meter = sm.RankMeter("rr", n_items=40)
+    meter.update(SCORES, HELD_OUT)
+    meter.reset()
+    assert len(meter) == 0
+    meter.update(np.eye(40)[:3], positive=[0, 1, 2])  # of another kind than before
+    assert meter.compute()[0].value == 1.0
+
+
+def refused(meter, *arguments, **options):
+    with pytest.raises(sm.InputError) as raised:
+        meter.update(*arguments, **options)
+    return str(raised.value)
+
+
+def test_wrong_batches_are_refused():
+    full, among = sm.RankMeter("rr"), sm.RankMeter("rr", n_items=40)
+    assert "scores" in refused(full)
+    assert "scores" in refused(full, SCORES, ranks=[1])
+    assert "n_items" in refused(full, ranks=[1])
+    assert "n_items" in refused(sm.RankMeter(n_items=5), SCORES)
+    assert "positive" in refused(full, SCORES, positive=ITEMS)
+    assert "positive" in refused(full, SCORES, positive=HELD_OUT[1:])
+    assert "positive" in refused(full, SCORES, positive=0.5)
+    assert "row 1" in refused(full, [[np.nan, 1.0]])
+    assert "row 2" in refused(full, [[0.0, 1.0], [0.0, np.inf]])
+    assert "column 0" in refused(full, [[-np.inf, 1.0]])
+    assert "column 1" in refused(among, [[1.0, -np.inf]])
+    assert "ranks" in refused(among, ranks=[41])
+    assert "10 columns" in refused(
+        sm.RankMeter(n_items=40, n_negatives=5), SCORES[:, :10]
+    )
+    among.update(SCORES)
+    assert "11 negatives" in refused(among, SCORES[:, :5])
+    assert "earlier" in refused(among, ranks=[1])
+    full.update(SCORES, users=range(ROWS))
+    assert "users" in refused(full, SCORES)
+    assert len(full) == len(among) == ROWS  # refused batches leave nothing
+
+
+@pytest.mark.parametrize("ties", ["", "first"])
+@pytest.mark.parametrize("n_items", [None, 40])
+def test_unknown_ties_are_refused(n_items, ties):
+    meter = sm.RankMeter("rr", n_items=n_items, ties=ties)
+    meter.update(SCORES, HELD_OUT)
+    with pytest.raises(sm.InputError, match=repr(ties)):
+        meter.compute()
+
+
+def test_wrong_meters_are_refused():
+    with pytest.raises(sm.InputError, match="update"):
+        sm.RankMeter().compute()
+    with pytest.raises(sm.InputError, match="n_items"):
+        sm.RankMeter(n_negatives=100)
+    with pytest.raises(sm.InputError, match="hti"):
+        sm.RankMeter("hti@10")
+
+
+@pytest.mark.filterwarnings("error")
+def test_unmasked_scores_are_questioned_unless_the_size_is_given():
+    meters = [
+        sm.RankMeter("rr"),
+        sm.RankMeter("rr", n_items=ITEMS),
+        sm.RankMeter("rr"),
+    ]
+    for meter, scores in zip(meters, (SCORES, SCORES, MASKED), strict=True):
+        meter.update(scores, HELD_OUT)
+    with asks("seen"):
+        meters[0].compute()
+    assert meters[1].compute()[0] == sm.evaluate(meters[1].ranks(), "rr")[0]
+    meters[2].compute()
+
+
+def test_a_random_order_is_questioned():
+    meter = sm.RankMeter("rr")
+    meter.update(-SCORES, HELD_OUT)
+    with asks("higher"):
+        meter.compute()
+
+
+def test_a_hundred_columns_without_a_size_are_questioned():
+    meter = sm.RankMeter("rr")
+    meter.update(RNG.normal(size=(20, 101)))
+    with asks("sampled"):
+        meter.compute()
+
+
+def test_meters_are_equal_to_themselves_only():
+    first, second = sm.RankMeter("auc"), sm.RankMeter("auc")
+    assert len({first, second, first}) == 2

@@ -1,0 +1,216 @@
+"""Meters and ranks of several processes, put together, are those of one."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import sampled_metrics as sm
+from tests.helpers.warned import in_full
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*users have scores of all",
+    "ignore:.*data: ",
+    "ignore:relevant",
+    "ignore:.*warnings about this input",
+)
+METRICS = "hr@3, ndcg@5, rr, auc"
+RNG = np.random.default_rng(5)
+ROWS, ITEMS = 61, 30
+SCORES = RNG.integers(0, 9, size=(ROWS, ITEMS)).astype(float)
+SCORES[:, 0] += 3.0
+USERS = RNG.permutation(ROWS)
+
+
+def meter(rows, users=None, **options):
+    made = sm.RankMeter(METRICS, **options)
+    for batch in np.array_split(rows, 3):
+        made.update(SCORES[batch], users=None if users is None else users[batch])
+    return made
+
+
+def whole(**options):
+    return meter(np.argsort(USERS), USERS, **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"n_items": 400}, {"n_items": 400, "ties": "optimistic"}]
+)
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_merged_meters_are_one(n, options):
+    padded = [
+        np.arange(ROWS + -ROWS % n)[i::n] % ROWS for i in range(n)
+    ]  # as DistributedSampler
+    meters = [meter(rows, USERS, **options) for rows in padded]
+    found = [pickle.loads(pickle.dumps(meters[0])).merge(*meters[1:])]  # noqa: S301
+    added = meters[0]
+    for other in meters[1:]:
+        added = added + other
+    found.append(added)
+    expected = list(whole(**options).compute())
+    for merged in found:
+        computed = list(merged.compute())
+        assert computed == expected or n == 1
+        assert computed[0].n_users == ROWS
+    assert len(meters[0]) == padded[0].size  # which + has left as it was
+
+
+def test_rows_of_several_items_are_merged():
+    labels = RNG.random(SCORES.shape) < 0.1
+    labels[:, 4] = True
+    meters = [sm.RankMeter(METRICS) for _ in range(3)]
+    for number, rows in enumerate((slice(0, 40), slice(30, ROWS), slice(0, ROWS))):
+        meters[number].update(
+            SCORES[rows], labels[rows].astype(int), users=USERS[rows]
+        )
+    merged = meters[0].merge(meters[1]).ranks()
+    of_user = np.argsort(USERS)
+    expected = sm.rank(SCORES[of_user], None, labels[of_user])
+    assert merged.users.tolist() == sorted(USERS)
+    for name in ("n_candidates", "n_better", "n_tied", "n_found"):
+        assert np.array_equal(getattr(merged, name), getattr(expected, name))
+
+
+def test_merged_meters_without_ids_keep_all_rows():
+    merged = meter(np.arange(40)) + meter(np.arange(40, ROWS)) + sm.RankMeter(METRICS)
+    assert len(merged) == ROWS
+    assert list(merged.compute()) == list(meter(np.arange(ROWS)).compute())
+
+
+def test_meters_that_do_not_fit_are_refused():
+    numbers = meter(np.arange(9), USERS)
+    for other, words in (
+        (meter(np.arange(9)), "users"),
+        (meter(np.arange(9), USERS.astype(str)), "users"),
+        (meter(np.arange(9), USERS, ties="optimistic"), "ties"),
+        (meter(np.arange(9), USERS, n_items=400), "n_items"),
+    ):
+        with pytest.raises(sm.InputError, match=words):
+            numbers + other
+    wrong = sm.RankMeter(METRICS)
+    wrong.update(SCORES[:1, ::-1] + np.arange(ITEMS), users=USERS[:1])
+    with pytest.raises(sm.InputError, match=f"user {USERS[0]} has other ranks"):
+        (numbers + wrong).compute()
+
+
+def work(rank, n, place):
+    """One of several processes: its rows, one of which a sampler repeats."""
+    import torch
+    from torch import distributed
+    from torch.utils.data import DistributedSampler
+
+    distributed.init_process_group(
+        "gloo", init_method=f"file://{place}/s", rank=rank, world_size=n
+    )
+    rows = np.array(list(DistributedSampler(range(ROWS), n, rank, shuffle=False)))
+    mine = sm.RankMeter(METRICS)
+    for batch in np.array_split(rows, 4):
+        mine.update(
+            torch.from_numpy(SCORES[batch]), users=torch.from_numpy(USERS[batch])
+        )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        alone = mine.compute()
+    asked = [text for text in in_full(caught) if "torch.distributed" in text]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*torch.distributed")
+        synced = mine.sync().compute()
+        again = mine.compute(sync=True)
+    found = {
+        "asked": asked,
+        "alone": list(alone),
+        "synced": list(synced),
+        "again": list(again),
+    }
+    (place / f"{rank}.pickle").write_bytes(pickle.dumps(found))
+    distributed.destroy_process_group()
+
+
+@pytest.mark.long
+def test_processes_of_torch(tmp_path):
+    pytest.importorskip("torch")
+    from torch import multiprocessing
+
+    multiprocessing.spawn(work, (2, tmp_path), nprocs=2)
+    expected = list(whole().compute())
+    for rank in range(2):
+        found = pickle.loads((tmp_path / f"{rank}.pickle").read_bytes())  # noqa: S301
+        assert found["synced"] == found["again"] == expected
+        assert found["alone"][0].n_users == 31
+        (question,) = found["asked"]
+        assert "31 rows" in question
+
+
+def test_without_processes_a_synced_meter_is_a_copy():
+    mine = meter(np.arange(9))
+    assert (
+        list(mine.sync().compute())
+        == list(mine.compute(sync=True))
+        == list(mine.compute())
+    )
+
+
+def test_concatenated_ranks_are_one():
+    vectors = RNG.integers(-2, 3, (ROWS, 4)), RNG.integers(-2, 3, (ITEMS, 4))
+    relevant = RNG.random((ROWS, ITEMS)) < 0.1
+    relevant[:, 3] = True
+    names = [f"u{row}" for row in range(ROWS)]
+    for users in (None, names):
+        ranks = sm.rank(vectors, None, relevant, users=users)
+        parts = [
+            sm.rank(
+                (vectors[0][rows], vectors[1]),
+                None,
+                relevant[rows],
+                users=users and users[rows],
+            )
+            for rows in (slice(0, 20), slice(20, 21), slice(21, ROWS))
+        ]
+        sent = [pickle.loads(pickle.dumps(part)) for part in parts]  # noqa: S301
+        joined = sm.Ranks.concatenate(sent)
+        for name in (
+            "n_candidates",
+            "n_better",
+            "n_tied",
+            "n_found",
+            "n_relevant",
+            "depth",
+        ):
+            assert np.array_equal(getattr(joined, name), getattr(ranks, name))
+        assert joined.users.tolist() == ranks.users.tolist()
+        assert joined.n_rows == ranks.n_rows
+        assert list(sm.evaluate(joined, METRICS)) == list(sm.evaluate(ranks, METRICS))
+
+
+def test_grades_of_concatenated_ranks():
+    graded = sm.Ranks([9], [0, 1], [0, 0], n_found=[2], relevance=[1, 3], source="a")
+    alike = sm.Ranks([9, 8], [2, 3], [0, 1], source="b")
+    joined = sm.Ranks.concatenate([graded, alike])
+    assert joined.relevance.tolist() == [1, 3, 1, 1]
+    assert joined.source == "a; b"
+    assert sm.Ranks.concatenate([alike, alike]).relevance is None
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ([], "one or more"),
+        ([sm.Ranks([9], [0], [0]), 3], "part is of type int"),
+        (
+            [sm.Ranks([9], [0], [0]), sm.Ranks([9], [0], [0], users=[1])],
+            "ids of users",
+        ),
+        (
+            [
+                sm.Ranks([9], [0], [0], users=["1"]),
+                sm.Ranks([9], [0], [0], users=[1]),
+            ],
+            "ids of",
+        ),
+        ([sm.Ranks([9], [0], [0], users=[1])] * 2, "duplicate user_id 1"),
+    ],
+)
+def test_ranks_that_do_not_fit_are_refused(parts, words):
+    with pytest.raises(sm.InputError, match=words):
+        sm.Ranks.concatenate(parts)

@@ -1,0 +1,382 @@
+"""Rankings that end at the cut-off of metrics tell the same as whole ones, from fewer scores."""
+
+import warnings
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import sampled_metrics as sm
+from sampled_metrics.evaluation import compare, evaluate
+from sampled_metrics.inputs import asked, counting, devices, products
+from sampled_metrics.ranks import data
+from tests.helpers.relevance import ALL_KINDS, by_definition, orders
+from tests.helpers.warned import asks, in_full
+
+USERS, ITEMS, D = 60, 90, 5
+KINDS_OF_METRICS = [kind for kind in ALL_KINDS if kind != "recall-micro"]
+KINDS = ("far", "ties", "zeros", "negative", "lengths", "equal lengths", "all equal")
+
+
+@pytest.fixture
+def _small(monkeypatch):
+    monkeypatch.setattr(products, "FIRST_TILE", 4)
+    monkeypatch.setattr(products, "TILE_ITEMS", 16)
+    monkeypatch.setattr(products, "PAIRS_AT_A_TIME", 8)
+    monkeypatch.setattr(counting, "USERS_AT_A_TIME", 25)
+    monkeypatch.setattr(devices, "_SORTED", 3)
+    monkeypatch.setattr(devices, "_SORTED_TOGETHER", 7)
+    monkeypatch.setattr(asked, "FIRST_ITEMS", 4)
+    monkeypatch.setattr(asked, "AT_ONCE", 200)
+
+
+def made(kind, rng, n_users=USERS, n_items=ITEMS):
+    """Vectors of whole numbers, and of any, with scores of some kind."""
+    users, items = rng.normal(size=(n_users, D)), rng.normal(size=(n_items, D))
+    users[:, 0] += 1.0
+    if kind == "ties":
+        users, items = np.rint(users), np.rint(items)
+    if kind == "zeros":
+        items[rng.random(n_items) < 0.5] = 0.0
+    if kind == "negative":
+        users, items = np.abs(users), -np.abs(items)
+    if kind == "lengths":
+        items *= rng.lognormal(0.0, 1.5, (n_items, 1))
+    if kind == "equal lengths":
+        items /= np.linalg.norm(items, axis=1, keepdims=True)
+    items[::9] = items[0]
+    if kind == "all equal":
+        items[:] = items[0]
+    return users, items
+
+
+def chosen(rng, scores, several):
+    """Relevant items, more often of high scores, and others that are seen."""
+    noisy = scores + scores.std() * rng.normal(size=scores.shape)
+    wanted = noisy >= np.sort(noisy, axis=1)[:, [-several]]
+    if several > 1:
+        wanted &= rng.random(wanted.shape) < 0.9
+        wanted[rng.random(len(wanted)) < 0.2] = False
+    seen = (rng.random(scores.shape) < rng.choice([0.05, 0.4])) & ~wanted
+    return wanted, seen
+
+
+def by_scores(scores, wanted, seen, up_to):
+    """Better and tied candidates, best first, of each user's items with fewer than `up_to`."""
+    found = []
+    for row, own, out in zip(scores, wanted, seen, strict=True):
+        counts = [
+            (
+                int((row[~out] > row[item]).sum()),
+                int((row[~out] == row[item]).sum()) - 1,
+            )
+            for item in np.flatnonzero(own)
+        ]
+        if counts:
+            found.append(sorted(pair for pair in counts if pair[0] < up_to))
+    return found
+
+
+def by_user(ranks):
+    pairs = list(zip(ranks.n_better.tolist(), ranks.n_tied.tolist(), strict=True))
+    ends = np.append(0, ranks.n_found.cumsum())
+    return [pairs[a:b] for a, b in pairwise(ends)]
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("number", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("several", [1, 5, 40])
+def test_cut_ranks_are_those_of_all_scores(kind, number, several):
+    rng = np.random.default_rng(KINDS.index(kind))
+    for up_to in (1, 2, 10, 40, ITEMS):
+        users, items = (part.astype(number) for part in made(kind, rng))
+        exact = np.einsum("uf,if->ui", users.astype(float), items.astype(float))
+        wanted, seen = chosen(rng, exact, several)
+        expected = by_scores(exact, wanted, seen, up_to)
+        given = wanted if several > 1 else wanted.argmax(axis=1)
+
+        def pairs(users, items, scores=exact, seen=seen):
+            assert not seen[users, items].any()
+            return scores[users, items]
+
+        for score, more in (
+            ((users, items), {}),
+            ((users, items), {"n_jobs": 3}),
+            (exact, {}),
+            (pairs, {"n_items": ITEMS, "block_size": 7}),
+        ):
+            ranks = sm.rank(score, csr_array(seen), given, up_to=up_to, **more)
+            assert by_user(ranks) == expected
+            n_candidates = ITEMS - seen.sum(axis=1)[wanted.any(axis=1)]
+            assert ranks.n_candidates.tolist() == n_candidates.tolist()
+            n_relevant = wanted.sum(axis=1)[wanted.any(axis=1)]
+            is_cut = [len(own) for own in expected] < n_relevant
+            assert ranks.depth[is_cut].tolist() == [up_to] * is_cut.sum()
+            assert ranks.depth[~is_cut].tolist() == n_candidates[~is_cut].tolist()
+            assert ranks.n_relevant.sum() == wanted.sum()
+            ranks._check(is_plain=False)
+
+
+def told(do):
+    """What a call returns and shows, and its questions."""
+    with warnings.catch_warnings(record=True) as asked_of:
+        warnings.simplefilter("always")
+        results = do()
+    shown = [
+        repr(results),
+        results.to_csv() if hasattr(results, "to_csv") else repr(list(results)),
+    ]
+    return (
+        shown,
+        getattr(results, "notes", []),
+        in_full(asked_of),
+    )
+
+
+METRICS = (
+    "hr@10, ndcg@10",
+    "recall@5, precision@20, ap@10, rr@10, f1@7, recall-micro@10, ndcg-by-relevant@3",
+    "ndcg-by-k@10, ap-by-relevant@10, hr@1, hr@200",
+)
+HELD_OUT = (
+    "near the top",
+    "anywhere",
+    "by the scores",
+    "equal scores",
+    "graded",
+    "several",
+)
+
+
+@pytest.mark.parametrize("held_out", HELD_OUT)
+@pytest.mark.parametrize("kind", ["lengths", "ties", "zeros"])
+def test_values_intervals_and_questions_are_those_of_full_ranks(
+    kind, held_out, monkeypatch
+):
+    rng = np.random.default_rng([KINDS.index(kind), HELD_OUT.index(held_out)])
+    users, items = made(kind, rng, 400, 150)
+    if held_out == "equal scores":
+        users[::8] = 0.0
+    users, items = users.astype(np.float32), items.astype(np.float32)
+    scores = users @ items.T
+    wanted, seen = chosen(rng, scores, 5 if held_out in ("graded", "several") else 1)
+    given = wanted.argmax(axis=1)
+    if held_out == "anywhere":
+        given = rng.integers(0, 150, 400)
+    if held_out == "by the scores":
+        given = scores.argmax(axis=1)
+    if held_out == "graded":
+        given = wanted * rng.integers(1, 4, wanted.shape)
+    elif held_out == "several":
+        given = wanted
+    else:
+        seen[np.arange(400), given] = False
+    noisy = (users + rng.normal(size=users.shape).astype(np.float32), items)
+    options = {"relevant": given, "seen": csr_array(seen)}
+    calls = [
+        lambda metrics=metrics, ties=ties: sm.evaluate(
+            (users, items), metrics, ties=ties, **options
+        )
+        for metrics, ties in product(
+            METRICS, ("expected", "optimistic", "pessimistic", "random")
+        )
+    ]
+    calls.append(lambda: sm.values_by_user((users, items), METRICS[0], **options))
+    for other in (noisy, (users, items)):
+        calls.append(
+            lambda other=other: sm.compare(
+                {"a": (users, items), "b": other}, METRICS[0], **options
+            )
+        )
+    cut = [told(call) for call in calls]
+    for module in (evaluate, compare):
+        monkeypatch.setattr(module, "cut_of", lambda *_: None)
+    assert cut == [told(call) for call in calls]
+
+
+def value_by_orders(name, scores, wanted, seen, ties):
+    """The metric of a user by every order of tied candidates; grades count for NDCG only."""
+    candidates = np.flatnonzero(~seen)
+    kind = name.partition("@")[0]
+    found = []
+    for order in orders(scores[candidates].tolist()):
+        grades = wanted[candidates[list(order)]]
+        if kind == "ndcg":
+            k = int(name.partition("@")[2])
+            discounts = 1 / np.log2(np.arange(2, grades.size + 2))
+            ideal = (np.sort(grades)[::-1] * discounts)[:k].sum()
+            found.append((grades * discounts)[:k].sum() / ideal)
+        else:
+            found.append(by_definition(name, (grades > 0).tolist()))
+    return {"expected": np.mean, "optimistic": max, "pessimistic": min}[ties](found)
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("number", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("relevant", ["one", "several", "grades"])
+def test_metrics_of_cut_ranks_are_those_of_every_order(number, relevant, monkeypatch):
+    """Also with few items, a cut-off above their number, and users without a relevant item."""
+    monkeypatch.setattr(data, "_WHOLE", 1)
+    monkeypatch.setattr(data, "_may_end", lambda *_: True)
+    rng = np.random.default_rng(["one", "several", "grades"].index(relevant))
+    for n_items in (2, 3, 6, 7):
+        users = rng.integers(-1, 3, (9, 2)).astype(number)
+        items = rng.integers(-1, 3, (n_items, 2)).astype(number)
+        scores = users.astype(float) @ items.astype(float).T
+        chosen_items = rng.random(scores.shape).argsort(axis=1)
+        wanted = (chosen_items < (1 if relevant == "one" else 3)).astype(int)
+        wanted *= chosen_items < n_items - 1
+        wanted[:, 0] |= wanted.sum(axis=1) == 0
+        if relevant == "grades":
+            wanted *= rng.integers(1, 4, wanted.shape)
+        if relevant != "one":
+            wanted[4] = 0
+        seen = (rng.random(scores.shape) < 0.2) & (wanted == 0)
+        seen[np.arange(9), wanted.argmin(axis=1)] = (
+            False  # a candidate that is not relevant
+        )
+        rows = np.flatnonzero(wanted.any(axis=1))
+        given = wanted.argmax(axis=1) if relevant == "one" else wanted
+        for k, ties in product(
+            (1, 2, 5, 9), ("expected", "optimistic", "pessimistic")
+        ):
+            names = [
+                f"{kind}@{k}"
+                for kind in KINDS_OF_METRICS
+                if relevant != "grades" or "ndcg-by" not in kind
+            ]
+            found = sm.values_by_user(
+                (users, items),
+                names,
+                relevant=given,
+                seen=csr_array(seen),
+                ties=ties,
+            )
+            expected = [
+                [
+                    value_by_orders(name, scores[row], wanted[row], seen[row], ties)
+                    for name in names
+                ]
+                for row in rows
+            ]
+            np.testing.assert_allclose(found.to_numpy(), expected, atol=1e-12)
+
+
+@pytest.fixture
+def kept(monkeypatch):
+    """Whether ranks might end, and were enough when they did, call by call."""
+    answers = []
+
+    def noted(name):
+        was = getattr(data, name)
+        monkeypatch.setattr(
+            data,
+            name,
+            lambda *given: answers.append(bool(was(*given))) or answers[-1],
+        )
+
+    noted("_may_end")
+    noted("_is_enough")
+    return answers
+
+
+def test_most_scores_are_not_needed(kept):
+    """A model whose held-out items are among the best tenth is asked for a part of its scores."""
+    rng = np.random.default_rng(5)
+    n_users, n_items = 2000, 1500
+    users, items = made("lengths", rng, n_users, n_items)
+    scores = users @ items.T
+    place = (n_items * rng.random(n_users) ** 4 * 0.95).astype(int)
+    held_out = np.take_along_axis(np.argsort(-scores, axis=1), place[:, None], 1)[
+        :, 0
+    ]
+    n_asked = 0
+
+    def score(rows, columns):
+        nonlocal n_asked
+        n_asked += rows.size
+        return scores[rows, columns]
+
+    given = {"relevant": held_out, "seen": np.zeros(scores.shape)}
+    given["seen"][:, 0] = held_out != 0
+    metrics = "HR@10, NDCG@10"
+    cut = sm.evaluate(score, metrics, n_items=n_items, **given)
+    whole = sm.evaluate(scores, metrics, **given)
+    products_of = sm.evaluate((users, items), metrics, **given)
+    assert list(cut) == list(whole) == list(products_of)
+    assert kept == [True, True] * 2
+    assert n_asked < 0.5 * scores.size
+
+
+def test_a_doubt_ranks_all_in_full(kept):
+    rng = np.random.default_rng(6)
+    users, items = made("lengths", rng, 600, 200)
+    held_out, seen = rng.integers(1, 200, 600), np.eye(600, 200)[[0] * 600]
+    with asks("in a random order"):
+        sm.evaluate((users, items), "hr@5", relevant=held_out, seen=seen)
+    assert kept == [False]
+
+
+def test_metrics_below_the_cut_are_refused():
+    rng = np.random.default_rng(7)
+    users, items = made("far", rng)
+    ranks = sm.rank((users, items), None, rng.integers(0, ITEMS, USERS), up_to=10)
+    assert sm.evaluate(ranks, "hr@10")[0].n_users == USERS
+    for metric in ("hr@11", "auc", "ap", "ndcg"):
+        with pytest.raises(sm.InputError, match=r"lists end at 10 .*up_to"):
+            sm.evaluate(ranks, metric)
+    with pytest.raises(sm.InputError, match="fully ranked"):
+        ranks.single()
+    with pytest.raises(sm.InputError, match="up_to is 0, expected at least 1"):
+        sm.rank((users, items), None, [0] * USERS, up_to=0)
+
+
+def test_functions_of_pairs_are_checked():
+    held_out = [0, 1]
+    with pytest.raises(sm.InputError, match="needs n_items"):
+        sm.Ranks.from_function(lambda users, items: users * items, held_out)
+    for score, problem in (
+        (
+            lambda users, _items: np.full(users.size, np.nan),
+            "score of item 0 for user 0 is nan",
+        ),
+        (lambda users, _items: np.zeros((users.size, 2)), "one for each pair"),
+    ):
+        with pytest.raises(sm.InputError, match=problem):
+            sm.Ranks.from_function(score, held_out, n_items=5)
+
+
+def test_vectors_of_as_many_users_as_items_are_told_by_relevant_items():
+    rng = np.random.default_rng(8)
+    users, items = rng.normal(size=(2, 40, 5))
+    held_out = np.arange(40)[::-1]
+    seen = np.eye(40)[[3] * 40] * (held_out != 3)[:, None]
+    ranks = sm.Ranks.from_factors(users, items, held_out, seen=seen)
+    value = sm.evaluate(ranks, "hr@10")[0].value
+    table = {"user_id": np.arange(40), "item_id": held_out}
+    for relevant in (
+        held_out,
+        table,
+        np.eye(40)[held_out],
+        held_out[:, None].tolist(),
+    ):
+        found = sm.evaluate((users, items), "hr@10", relevant=relevant, seen=seen)
+        assert found[0].value == value
+    for pair, relevant in (
+        ((users, items), held_out % 5),  # columns of users x 5 as well
+        ((users, np.rint(items)), held_out),  # ids of lists as well
+        ((users, items), np.eye(5)[held_out % 5]),
+    ):
+        with pytest.raises(sm.InputError, match="two arrays of one kind"):
+            sm.evaluate(pair, "hr@10", relevant=relevant)
+
+
+def test_vectors_need_no_correction_and_no_plan():
+    rng = np.random.default_rng(9)
+    vectors = rng.normal(size=(30, 4)), rng.normal(size=(50, 4))
+    with pytest.raises(sm.InputError, match=r"vectors .*`evaluate`"):
+        sm.correct(vectors, "hr@10")
+    with pytest.raises(sm.InputError, match=r"a: found vectors .*`compare`"):
+        sm.plan(vectors, vectors, "hr@10")

@@ -1,0 +1,677 @@
+"""The same data with more columns, in other orders, types and forms gives the same number.
+
+Or it is refused, or a warning says what may be wrong. Columns that are not read are noted.
+"""
+
+import importlib.util
+import json
+import random
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import sampled_metrics as sm
+from sampled_metrics._base.errors import collected
+from sampled_metrics.cli import app
+from sampled_metrics.inputs.roles import ROLES
+from tests.helpers.forms import matrices, new_path, tables
+from tests.helpers.warned import in_full
+
+USERS, ITEMS, M = 14, 17, 9
+RNG = np.random.default_rng(8)
+SCORES = RNG.normal(size=(USERS, ITEMS)).round(3)
+HELD = RNG.integers(ITEMS, size=USERS)
+SEEN = np.where(HELD == 4, 5, 4)  # an item of each user
+MASKED = SCORES.copy()
+MASKED[np.arange(USERS), SEEN] = -np.inf
+OWN = SCORES[np.arange(USERS), HELD][:, None]
+RANK = 1 + (OWN < SCORES).sum(axis=1)
+NEW_RANK = 1 + (OWN < MASKED).sum(axis=1)
+AMONG = RNG.normal(size=(USERS, 1 + M)).round(3)
+SAMPLED_RANK = 1 + (AMONG[:, 1:] > AMONG[:, :1]).sum(axis=1)
+PREDICTED = RNG.normal(size=USERS * 2).round(2)
+RATED = RNG.integers(1, 6, size=USERS * 2)
+
+Frames = dict[str, pd.DataFrame]
+
+
+def rr(rank: np.ndarray) -> float:
+    return float(np.mean(1 / rank))
+
+
+def hit(rank: np.ndarray) -> float:
+    return float(np.mean(rank <= 3))
+
+
+def frame(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(columns)
+
+
+PLACE = (-SCORES).argsort(axis=1).argsort(axis=1) + 1
+ALL = frame(
+    user_id=np.repeat(np.arange(USERS), ITEMS),
+    item_id=np.tile(np.arange(ITEMS), USERS),
+)
+LISTS = ALL.assign(score=SCORES.ravel())
+RANKED = ALL.assign(rank=PLACE.ravel())
+PAIRS = LISTS.assign(label=(ALL["item_id"] == np.repeat(HELD, ITEMS)).astype(int))
+TEST = frame(user_id=np.arange(USERS), item_id=HELD)
+TRAIN = frame(user_id=np.arange(USERS), item_id=SEEN)
+CANDIDATES = frame(
+    user_id=np.repeat(np.arange(USERS), 1 + M),
+    item_id=np.tile(np.arange(1 + M), USERS)
+    + 20 * np.repeat(np.arange(USERS), 1 + M),
+    score=AMONG.ravel(),
+    label=np.tile([1] + M * [0], USERS),
+)
+RANKS = frame(user_id=np.arange(USERS), rank=RANK)
+COUNTS = frame(
+    user_id=np.arange(USERS), n_candidates=ITEMS, n_better=RANK - 1, n_tied=0
+)
+SAMPLES = frame(user_id=np.arange(USERS), sampled_rank=SAMPLED_RANK)
+RATINGS = frame(
+    user_id=np.repeat(np.arange(USERS), 2),
+    item_id=np.tile([3, 7], USERS),
+    rating=RATED,
+)
+PREDICTIONS = RATINGS.drop(columns="rating").assign(prediction=PREDICTED)
+# Two of items 1 to 3 that are not held out; user 0 also has a seen item, user 1 has one twice.
+NEW = [[item for item in (1, 2, 3) if item != held][:2] for held in HELD]
+DRAWN = frame(
+    user_id=np.append(np.repeat(np.arange(USERS), 2), [0, 1]),
+    item_id=np.append(np.ravel(NEW), [SEEN[0], NEW[1][0]]),
+)
+
+
+class Kind(NamedTuple):
+    """A call with tables, its right value, and the roles that it reads in each table."""
+
+    frames: Frames
+    call: Callable[..., Any]  # of tables by name
+    right: float
+    reads: dict[str, set[str]]
+
+
+IDS = {"user_id", "item_id", "visit_id"}
+OF_ITEMS = IDS | {"label", "relevance", "score"}
+OF_LISTS = IDS | {"score", "rank"}
+OF_RANKS = {"user_id", "visit_id", "rank", "label", "relevance"}
+OF_COUNTS = OF_RANKS | {"n_candidates", "n_better", "n_tied"}
+OF_SAMPLES = {
+    "user_id",
+    "visit_id",
+    "item_id",
+    "sampled_rank",
+    "n_candidates",
+    "n_negatives",
+}
+OF_SAMPLES |= {"sampling", "repetition", "label"}
+OF_PAIRS = IDS | {"score", "label"}
+VECTORS = np.eye(USERS), SCORES.T.copy()
+
+
+def first(results: Any) -> Any:
+    return results[0].value
+
+
+def full(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the reciprocal rank of the ranks that a function makes of tables."""
+    return lambda **tables: first(sm.evaluate(make(**tables), "rr"))
+
+
+def few(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the hit rate of the sampled ranks that a function makes of a table."""
+    return lambda data: first(sm.correct(make(data), "hr@3", "sampled"))
+
+
+def corrected(data: Any, **options: Any) -> Any:
+    return first(sm.correct(data, "hr@3", "sampled", n_items=300, **options))
+
+
+def compared(data: Any, relevant: Any) -> Any:
+    other = {user: [*range(ITEMS)] for user in range(USERS)}
+    return sm.compare({"a": data, "b": other}, "rr@17", relevant=relevant)[0].value_a
+
+
+def checked(data: Any, relevant: Any, seen: Any) -> Any:
+    """Return how many negatives are held out, seen, or drawn twice."""
+    return sum(each.found for each in sm.check_negatives(data, relevant, seen)[:3])
+
+
+def paged(data: Any, relevant: Any, folder: Path) -> Any:
+    """Return the value if the page of a report shows it."""
+    page = new_path(folder, "page.html")
+    sm.report({"a": data}, page, "rr", relevant=relevant)
+    is_shown = f"{rr(RANK):.4f}" in page.read_text(encoding="utf-8")
+    return rr(RANK) if is_shown else np.nan
+
+
+def command(*words: Any) -> Callable[..., Any]:
+    """Return the first value that a command prints for files of tables."""
+
+    def run(data: Any, **files: Any) -> Any:
+        output = new_path(Path(data).parent, "out.json")
+        options = [
+            part for name, path in files.items() for part in (f"--{name}", str(path))
+        ]
+        app(
+            [words[0], str(data), *words[1:], *options, "--output", str(output)],
+            standalone_mode=False,
+        )
+        found = json.loads(output.read_text())[0]
+        run.notes = found.get("notes", [])  # type: ignore[attr-defined]
+        return found["value"]
+
+    return run
+
+
+LISTED = {"data": LISTS, "relevant": TEST}
+BOTH = {"relevant": TEST, "seen": TRAIN}
+READ_BOTH = {"relevant": OF_ITEMS, "seen": OF_ITEMS}
+ERRORS = RATED - PREDICTED
+KINDS = {
+    "evaluate, lists": Kind(
+        LISTED,
+        lambda data, relevant: first(sm.evaluate(data, "rr", relevant=relevant)),
+        rr(RANK),
+        {"data": OF_LISTS, "relevant": OF_ITEMS},
+    ),
+    "evaluate, lists with ranks, seen": Kind(
+        {"data": RANKED, **BOTH},
+        lambda data, **both: first(sm.evaluate(data, "rr", complete=True, **both)),
+        rr(NEW_RANK),
+        {"data": OF_LISTS, **READ_BOTH},
+    ),
+    "evaluate, scores": Kind(
+        BOTH,
+        lambda **both: first(sm.evaluate(SCORES, "rr", **both)),
+        rr(NEW_RANK),
+        READ_BOTH,
+    ),
+    "evaluate, ranks": Kind(
+        {"data": RANKS},
+        lambda data: first(sm.evaluate(data, "rr", n_items=ITEMS)),
+        rr(RANK),
+        {
+            "data": OF_RANKS
+            | {"n_candidates", "n_better", "n_tied", "item_id", "score"}
+        },
+    ),
+    "evaluate, counts": Kind(
+        {"data": COUNTS},
+        lambda data: first(sm.evaluate(data, "rr")),
+        rr(RANK),
+        {"data": OF_COUNTS},
+    ),
+    "evaluate, pairs": Kind(
+        {"data": PAIRS},
+        lambda data: first(sm.evaluate(data, "rr", complete=True)),
+        rr(RANK),
+        {"data": OF_PAIRS},
+    ),
+    "from_lists": Kind(
+        {"recommended": LISTS, "relevant": TEST},
+        full(sm.Ranks.from_lists),
+        rr(RANK),
+        {"recommended": OF_LISTS, "relevant": OF_ITEMS},
+    ),
+    "from_pairs": Kind(
+        {"pairs": PAIRS}, full(sm.Ranks.from_pairs), rr(RANK), {"pairs": OF_PAIRS}
+    ),
+    "from_table": Kind(
+        {"table": COUNTS}, full(sm.Ranks.from_table), rr(RANK), {"table": OF_COUNTS}
+    ),
+    "from_ranks": Kind(
+        {"ranks": RANKS},
+        full(lambda ranks: sm.Ranks.from_ranks(ranks, ITEMS)),
+        rr(RANK),
+        {"ranks": OF_COUNTS},
+    ),
+    "from_scores": Kind(
+        BOTH,
+        full(lambda **both: sm.Ranks.from_scores(SCORES, **both)),
+        rr(NEW_RANK),
+        READ_BOTH,
+    ),
+    "from_factors": Kind(
+        BOTH,
+        full(lambda **both: sm.Ranks.from_factors(*VECTORS, **both)),
+        rr(NEW_RANK),
+        READ_BOTH,
+    ),
+    "from_function": Kind(
+        BOTH,
+        full(
+            lambda **both: sm.Ranks.from_function(
+                lambda users: SCORES[users], users=range(USERS), **both
+            )
+        ),
+        rr(NEW_RANK),
+        READ_BOTH,
+    ),
+    "from_top_k": Kind(
+        BOTH,
+        full(
+            lambda **both: sm.Ranks.from_top_k(
+                PLACE.argsort(axis=1), complete=True, **both
+            )
+        ),
+        rr(NEW_RANK),
+        READ_BOTH,
+    ),
+    "correct, pairs": Kind(
+        {"data": CANDIDATES},
+        corrected,
+        hit(SAMPLED_RANK),
+        {"data": OF_PAIRS | {"rank"}},
+    ),
+    "correct, lists": Kind(
+        {
+            "data": CANDIDATES.drop(columns="label"),
+            "relevant": CANDIDATES[CANDIDATES.label == 1],
+        },
+        corrected,
+        hit(SAMPLED_RANK),
+        {"data": OF_LISTS | {"label"}, "relevant": OF_ITEMS},
+    ),
+    "correct, sampled ranks": Kind(
+        {"data": SAMPLES},
+        lambda data: corrected(data, n_negatives=M),
+        hit(SAMPLED_RANK),
+        {"data": OF_SAMPLES},
+    ),
+    "SampledRanks.from_pairs": Kind(
+        {"data": CANDIDATES},
+        few(lambda data: sm.SampledRanks.from_pairs(data, n_items=300)),
+        hit(SAMPLED_RANK),
+        {"data": OF_PAIRS | {"rank"}},
+    ),
+    "SampledRanks.from_table": Kind(
+        {"data": SAMPLES},
+        few(lambda data: sm.SampledRanks.from_table(data, 300, M)),
+        hit(SAMPLED_RANK),
+        {"data": OF_SAMPLES},
+    ),
+    "compare": Kind(
+        LISTED, compared, rr(RANK), {"data": OF_LISTS, "relevant": OF_ITEMS}
+    ),
+    "report": Kind(
+        LISTED,
+        paged,
+        rr(RANK),
+        {"data": OF_LISTS, "relevant": OF_ITEMS},
+    ),
+    "check_negatives": Kind(
+        {"data": DRAWN, **BOTH}, checked, 2, {"data": OF_ITEMS, **READ_BOTH}
+    ),
+    "rmse": Kind(
+        {"true": RATINGS, "predicted": PREDICTIONS},
+        sm.rmse,
+        float(np.sqrt(np.mean(ERRORS**2))),
+        {"true": OF_ITEMS, "predicted": OF_ITEMS},
+    ),
+    "mae": Kind(
+        {"true": RATINGS, "predicted": PREDICTIONS},
+        sm.mae,
+        float(np.mean(np.abs(ERRORS))),
+        {"true": OF_ITEMS, "predicted": OF_ITEMS},
+    ),
+    "command evaluate": Kind(
+        LISTED,
+        command("evaluate", "--metric", "rr"),
+        rr(RANK),
+        {"data": OF_LISTS, "relevant": OF_ITEMS},
+    ),
+    "command correct": Kind(
+        {"data": CANDIDATES},
+        command(
+            "correct",
+            "--metric",
+            "hr@3",
+            "--estimator",
+            "sampled",
+            "--n-items",
+            "300",
+        ),
+        hit(SAMPLED_RANK),
+        {"data": OF_PAIRS | {"rank"}},
+    ),
+}
+
+# More columns
+
+NAMES = [
+    "title",
+    "x",
+    "Unnamed: 0",
+    "year",
+    "price",
+    "day",
+    "weight",
+    "genre",
+    "n",
+    "ok",
+]
+
+
+def extra_column(chooser: random.Random, rows: int, ids: pd.DataFrame) -> Any:
+    """Return a column of texts, numbers, truth values or days; some go by users or items."""
+    kind = chooser.choice(
+        ["text", "float", "integer", "bool", "date", "of item", "of user", "one"]
+    )
+    rng = np.random.default_rng(chooser.randrange(10**6))
+    if kind in ("of item", "of user"):
+        name = f"{kind[3:]}_id"
+        if name not in ids:
+            return rng.integers(1, 9, rows)
+        return ids[name].map(
+            {key: int(rng.integers(1, 9)) for key in sorted(set(ids[name]))}
+        )
+    return {
+        "text": rng.choice(["red", "green", "blue"], rows),
+        "float": rng.normal(size=rows).round(3),
+        "integer": rng.integers(0, 9, rows),
+        "bool": rng.random(rows) < 0.5,
+        "date": pd.Timestamp("2020-01-01")
+        + pd.to_timedelta(rng.integers(0, 99, rows), "D"),
+        "one": np.full(rows, 7),
+    }[kind]
+
+
+def other_names(read: set[str]) -> list[str]:
+    """Return names of columns of roles that a table does not have here, in several spellings."""
+    found = []
+    for name, role in ROLES.items():
+        if name not in read:
+            found += [name, *role.aliases, *(alias.title() for alias in role.aliases)]
+    return found
+
+
+def with_more(
+    chooser: random.Random, given: pd.DataFrame, read: set[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Add up to two columns; put columns and rows in another order."""
+    made = given.copy()
+    names = [name for name in other_names(read) if name not in given]
+    names = chooser.sample([*NAMES, *names], chooser.choice([0, 1, 1, 2]))
+    for name in names:
+        made[name] = np.asarray(extra_column(chooser, len(made), given))
+    made = made.sample(
+        frac=1, random_state=chooser.randrange(1000), ignore_index=True
+    )
+    return made[chooser.sample(list(made), made.shape[1])], names
+
+
+# Other types
+
+ID_TYPES: dict[str, Callable[[pd.Series], Any]] = {
+    **{
+        name: lambda ids, name=name: ids.astype(name)
+        for name in (
+            "int64",
+            "int32",
+            "uint64",
+            "uint8",
+            "float32",
+            "float64",
+            "Int64",
+            "category",
+        )
+    },
+    "text": lambda ids: ids.astype(str),
+    "texts with zeros before": lambda ids: ids.map("{:04}".format),
+    "texts as objects": lambda ids: ids.map("i{}".format).astype(object),
+    "categories of texts": lambda ids: ids.map("i{}".format).astype("category"),
+    "string[pyarrow]": lambda ids: ids.map("i{}".format).astype("string[pyarrow]"),
+}
+NUMBERS = {
+    "float": ["float32", "float64", "Float64"],
+    "int": ["int8", "int64", "uint16", "Int32", "float32"],
+}
+BY_NUMBER = (
+    "evaluate, scores",
+    "from_scores",
+    "from_factors",
+    "from_function",
+    "from_top_k",
+)
+
+
+def with_types(chooser: random.Random, frames: Frames, kind: str) -> Frames:
+    """Change the type of ids in all tables alike, and that of numbers in each."""
+    plain = list(ID_TYPES)[:8]
+    types = {
+        name: ID_TYPES[
+            chooser.choice(
+                plain if kind in (*BY_NUMBER, "compare") else list(ID_TYPES)
+            )
+        ]
+        for name in ("user_id", "item_id")
+    }
+    changed = {}
+    for table, given in frames.items():
+        columns = {}
+        for name in given:
+            values = given[name]
+            if name in types:
+                is_large = int(values.max()) > 255
+                columns[name] = types[name](values)
+                if is_large:
+                    columns[name] = values.astype(
+                        chooser.choice(["int64", "int32", "Int64"])
+                    )
+            elif name in (
+                "score",
+                "prediction",
+                "rating",
+                "rank",
+                "label",
+                "sampled_rank",
+            ):
+                number = "float" if values.dtype.kind == "f" else "int"
+                columns[name] = values.astype(chooser.choice(NUMBERS[number]))
+            else:
+                columns[name] = values
+        changed[table] = pd.DataFrame(columns)
+    return changed
+
+
+def outcome(kind: Kind, given: dict[str, Any], added: dict[str, list[str]]) -> str:
+    """Say how a call ends: `refused`, `asked`, `right`, `unnoted` or with another number."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with collected() as notes:
+                value = kind.call(**given)
+        except sm.InputError:
+            return "refused"
+    asked = [each for each in caught if issubclass(each.category, sm.InputWarning)]
+    if not np.isclose(value, kind.right, rtol=1e-5):
+        return "asked" if asked else f"{value}, not {kind.right}"
+    told = " ".join(
+        [
+            *notes,
+            *getattr(kind.call, "notes", []),
+            *in_full(asked),
+        ]
+    )
+    missing = [name for names in added.values() for name in names if name not in told]
+    return f"unnoted {missing}" if missing else "right"
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", KINDS)
+def test_other_columns_types_and_forms(name: str, seed: int, tmp_path: Path) -> None:
+    kind = KINDS[name]
+    for number in range(5):
+        chooser = random.Random(f"{name} {seed} {number}")  # noqa: S311 - no secret
+        given: dict[str, Any] = {}
+        added = {}
+        typed = with_types(chooser, kind.frames, name)
+        for table, each in typed.items():
+            made, added[table] = with_more(
+                chooser, each, kind.reads[table] | set(each)
+            )
+            forms = tables(made, tmp_path)
+            names = [form for form in forms if isinstance(forms[form], Path)]
+            if not name.startswith("command"):
+                names = list(forms)
+            form = chooser.choice(names)
+            given[table] = forms[form]
+            added[f"form of {table}"] = []
+        if name == "report":
+            given["folder"] = tmp_path
+        end = outcome(kind, given, added)
+        assert end in ("right", "refused", "asked"), (
+            f"{name}, {seed}, {number}: {end}\n"
+            + "\n".join(
+                f"{table} ({type(given[table]).__name__}):\n{given[table]}"
+                for table in given
+            )
+        )
+
+
+# Arrays
+
+TOP = SCORES.argsort(axis=1)[:, ::-1][:, :8].copy()
+OF_TOP = np.where(RANK <= 8, 1 / RANK, 0).mean()
+
+
+def metered(data: Any) -> Any:
+    meter = sm.RankMeter("rr")
+    meter.update(data, positive=HELD)
+    return first(meter.compute())
+
+
+ARRAYS: dict[str, tuple[np.ndarray, Callable[[Any], Any], float]] = {
+    "evaluate, scores": (
+        SCORES,
+        lambda data: first(sm.evaluate(data, "rr", relevant=HELD)),
+        rr(RANK),
+    ),
+    "evaluate, ranks": (
+        RANK,
+        lambda data: first(sm.evaluate(data, "rr", n_items=ITEMS)),
+        rr(RANK),
+    ),
+    "evaluate, relevant": (
+        HELD,
+        lambda data: first(sm.evaluate(SCORES, "rr", relevant=data)),
+        rr(RANK),
+    ),
+    "evaluate, marks": (
+        (np.arange(ITEMS) == HELD[:, None]).astype(int),
+        lambda data: first(sm.evaluate(SCORES, "rr", relevant=data)),
+        rr(RANK),
+    ),
+    "from_scores": (
+        SCORES,
+        lambda data: first(sm.evaluate(sm.Ranks.from_scores(data, HELD), "rr")),
+        rr(RANK),
+    ),
+    "from_factors": (
+        VECTORS[1],
+        lambda data: first(
+            sm.evaluate(sm.Ranks.from_factors(VECTORS[0], data, HELD), "rr")
+        ),
+        rr(RANK),
+    ),
+    "from_ranks": (
+        RANK,
+        lambda data: first(sm.evaluate(sm.Ranks.from_ranks(data, ITEMS), "rr")),
+        rr(RANK),
+    ),
+    "from_top_k": (
+        TOP,
+        lambda data: first(
+            sm.evaluate(sm.Ranks.from_top_k(data, HELD, missing="last"), "rr@8")
+        ),
+        OF_TOP,
+    ),
+    "from_top_k, relevant": (
+        HELD[:, None],
+        lambda data: first(
+            sm.evaluate(sm.Ranks.from_top_k(TOP, data, missing="last"), "rr@8")
+        ),
+        OF_TOP,
+    ),
+    "correct, scores": (
+        AMONG,
+        lambda data: corrected(data, positive=0),
+        hit(SAMPLED_RANK),
+    ),
+    "correct, sampled ranks": (
+        SAMPLED_RANK,
+        lambda data: corrected(data, n_negatives=M),
+        hit(SAMPLED_RANK),
+    ),
+    "SampledRanks.from_scores": (
+        AMONG,
+        few(lambda data: sm.SampledRanks.from_scores(data, n_items=300)),
+        hit(SAMPLED_RANK),
+    ),
+    "RankMeter": (SCORES, metered, rr(RANK)),
+    "rmse": (
+        RATED,
+        lambda data: sm.rmse(data, PREDICTED),
+        float(np.sqrt(np.mean(ERRORS**2))),
+    ),
+    "mae": (
+        PREDICTED,
+        lambda data: sm.mae(RATED, data),
+        float(np.mean(np.abs(ERRORS))),
+    ),
+}
+
+
+def array_forms(array: np.ndarray, folder: Path) -> dict[str, Any]:
+    """Return an array in other types and forms."""
+    forms: dict[str, Any] = {"list": array.tolist(), "transposed": array.T.copy().T}
+    forms["swapped bytes"] = array.astype(array.dtype.newbyteorder())
+    types = ["float32", "float64", "object"]
+    if array.dtype.kind == "i":
+        types += ["int8", "int32", "uint64", "str"]
+    forms |= {name: array.astype(name) for name in types}
+    forms["npy"] = new_path(folder, "a.npy")
+    np.save(forms["npy"], array)
+    if array.ndim == 1:
+        forms |= {
+            "series": pd.Series(array),
+            "arrow": pa.array(array),
+            "tuple": tuple(array),
+        }
+        forms["nullable"] = pd.Series(array).convert_dtypes()
+        forms["shuffled index"] = pd.Series(
+            array, index=np.arange(len(array))[::-1] + 100
+        )
+    else:
+        forms |= matrices(array, folder)
+        forms["with ids"] = (
+            pd.DataFrame(array).add_prefix("c").assign(user_id=np.arange(len(array)))
+        )
+        forms["with a title"] = pd.DataFrame(array).assign(title="t")
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        forms["torch"] = torch.as_tensor(array.copy())
+        if array.dtype.kind == "f":
+            forms["gradients"] = torch.as_tensor(array.copy()).requires_grad_()
+    return forms
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_other_forms_of_arrays(name: str, tmp_path: Path) -> None:
+    array, call, right = ARRAYS[name]
+    kind = Kind({}, call, right, {})
+    assert outcome(kind, {"data": array}, {}) in ("right", "asked")
+    for form, given in array_forms(array, tmp_path).items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            end = outcome(kind, {"data": given}, {})
+        assert end in ("right", "refused", "asked"), f"{name}, {form}: {end}"

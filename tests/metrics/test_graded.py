@@ -1,0 +1,457 @@
+"""Grades of relevant items: by hand, by every order of ties, by other packages, in every form."""
+
+import json
+import warnings
+from math import log2
+
+import numpy as np
+import pandas as pd
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array, save_npz
+from sklearn.metrics import ndcg_score
+from typer.testing import CliRunner
+
+import sampled_metrics as sm
+from sampled_metrics.cli import app
+from sampled_metrics.metrics import parse_measure, values
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+from tests.helpers.relevance import orders
+from tests.helpers.warned import asks
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
+
+
+WORST = (1 + 2 / log2(3) + 3 / 2) / (
+    3 + 2 / log2(3) + 1 / 2
+)  # grades 1, 2, 3 at places 1, 2, 3
+
+
+def value(name, ranks, *args):
+    return values(parse_measure(name), ranks, *args)
+
+
+def graded(users, min_relevance=0.0):
+    """Ranks of users given as (scores, grades), 0 for an irrelevant item."""
+    scores = np.array([scores for scores, _ in users], dtype=float)
+    grades = csr_array(np.array([grades for _, grades in users], dtype=float))
+    return sm.rank(scores, None, grades, min_relevance=min_relevance)
+
+
+def by_definition(name, grades):
+    """NDCG of one ranking, from the grades by place."""
+    kind, _, cutoff = name.partition("@")
+    k = int(cutoff) if cutoff else len(grades)
+    best = sorted(grades, reverse=True)
+    if kind != "ndcg-by-relevant":
+        best = best[:k]
+    return _dcg(grades[:k]) / _dcg(best)
+
+
+def _dcg(grades):
+    return sum(grade / log2(place + 1) for place, grade in enumerate(grades, start=1))
+
+
+class TestByHand:
+    WRONG_ORDER = sm.Ranks([2], [0, 1], [0, 0], n_found=[2], relevance=[1, 3])
+
+    def test_grades_1_2_3_in_the_worst_order(self):
+        for name in ("ndcg@3", "ndcg"):
+            (found,) = sm.evaluate([[0.9, 0.5, 0.1]], name, relevant=[[1, 2, 3]])
+            assert found.value == pytest.approx(WORST, rel=1e-15)
+        assert pytest.approx(0.790, abs=5e-4) == WORST
+
+    @pytest.mark.parametrize(
+        ("name", "expected"),
+        [
+            ("ndcg@2", (1 + 3 / log2(3)) / (3 + 1 / log2(3))),
+            ("ndcg", (1 + 3 / log2(3)) / (3 + 1 / log2(3))),
+            ("ndcg@1", 1 / 3),
+            ("ndcg-by-relevant@1", 1 / (3 + 1 / log2(3))),
+            # the others take both items as relevant
+            ("recall@1", 1 / 2),
+            ("ap", 1),
+            ("ndcg-by-k@2", 1),
+        ],
+    )
+    def test_grades_3_and_1_in_the_wrong_order(self, name, expected):
+        assert value(name, self.WRONG_ORDER).item() == pytest.approx(
+            expected, rel=1e-14
+        )
+
+    def test_other_metrics_take_items_of_at_least_a_grade(self):
+        # grades 2, 4 and 1 at places 1, 3 and 4 of 9
+        ranks = sm.Ranks(
+            [9], [0, 2, 3], [0, 0, 0], n_found=[3], relevance=[2, 4, 1]
+        ).at_least(2)
+        assert value("recall@1", ranks).item() == 1 / 2
+        assert value("ap", ranks).item() == pytest.approx(
+            (1 / 1 + 2 / 3) / 2, rel=1e-15
+        )
+        assert value("auc", ranks).item() == pytest.approx(
+            (7 + 6) / (2 * 7), rel=1e-15
+        )
+        ideal = 4 + 2 / log2(3) + 1 / log2(4)
+        expected = (2 + 4 / log2(4) + 1 / log2(5)) / ideal
+        assert value("ndcg", ranks).item() == pytest.approx(expected, rel=1e-15)
+
+    def test_items_below_the_end_of_a_list_count_in_the_ideal_list(self):
+        # grade 1 at place 2 of a top 3, and an item of grade 3 that is not in it
+        ranks = sm.Ranks(
+            [0], [1], [0], n_found=[1], n_relevant=[2], depth=[3], relevance=[1, 3]
+        )
+        expected = (1 / log2(3)) / (3 + 1 / log2(3))
+        assert value("ndcg@3", ranks).item() == pytest.approx(expected, rel=1e-15)
+
+    def test_items_given_out_of_order_keep_their_grades(self):
+        ranks = sm.Ranks(
+            [9, 9], [4, 0, 2], [0] * 3, n_found=[2, 1], relevance=[5, 1, 2]
+        )
+        assert ranks.n_better.tolist() == [0, 4, 2]
+        assert ranks.relevance.tolist() == [1, 5, 2]
+
+    def test_grades_that_are_all_the_same_change_nothing(self):
+        users = [([3, 1, 2, 2], [4, 0, 4, 0]), ([1, 2, 3, 4], [0, 4, 0, 0])]
+        same = [(scores, [grade / 4 for grade in grades]) for scores, grades in users]
+        for name in ("ndcg", "ndcg@2", "recall@2"):
+            np.testing.assert_allclose(
+                value(name, graded(users)), value(name, graded(same))
+            )
+
+
+NAMES = ("ndcg", "ndcg@1", "ndcg@3", "ndcg-by-relevant@3")
+one_user = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=2, max_size=6
+)
+one_user = one_user.filter(lambda items: any(grade for _, grade in items))
+
+
+@settings(max_examples=60)
+@given(items=one_user, seed=st.integers(0, 9))
+def test_every_tie_policy_against_every_order(items, seed):
+    scores, grades = zip(*items, strict=True)
+    ranks = graded([(scores, grades)])
+    for name in NAMES:
+        by_order = [
+            by_definition(name, [grades[item] for item in order])
+            for order in orders(scores)
+        ]
+        assert value(name, ranks).item() == pytest.approx(
+            np.mean(by_order), abs=1e-13
+        )
+        assert value(name, ranks, "optimistic").item() == pytest.approx(
+            max(by_order), abs=1e-13
+        )
+        assert value(name, ranks, "pessimistic").item() == pytest.approx(
+            min(by_order), abs=1e-13
+        )
+        drawn = value(name, ranks, "random", np.random.default_rng(seed)).item()
+        assert min(abs(drawn - other) for other in by_order) < 1e-13
+
+
+def test_random_orders_average_to_the_expectation():
+    # grades 3, 1, 2 and an irrelevant item, all tied, 20,000 times
+    copies = 20_000
+    ranks = sm.Ranks(
+        [4] * copies,
+        [0] * 3 * copies,
+        [3] * 3 * copies,
+        n_found=[3] * copies,
+        relevance=[3, 1, 2] * copies,
+    )
+    for name in NAMES:
+        drawn = value(name, ranks, "random", np.random.default_rng(3))
+        error = drawn.std() / np.sqrt(copies)
+        assert abs(drawn.mean() - value(name, ranks)[0]) < 4 * error
+
+
+def some_users(seed, tied):
+    rng = np.random.default_rng(seed)
+    for _ in range(30):
+        scores = rng.integers(0, 6, 12) if tied else rng.permutation(12)
+        grades = rng.integers(0, 4, 12) * (rng.random(12) < 0.6)
+        grades[rng.integers(12)] = 3
+        yield scores.tolist(), grades.tolist()
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_scikit_learn(tied):
+    users = list(some_users(1, tied))
+    for k in (2, 5, None):
+        name = "ndcg" if k is None else f"ndcg@{k}"
+        theirs = [ndcg_score([grades], [scores], k=k) for scores, grades in users]
+        np.testing.assert_allclose(value(name, graded(users)), theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("least", [1, 2, 3])
+def test_trec_eval_with_its_level_of_relevance(least):
+    users = list(some_users(2, tied=False))
+    names = {
+        "ndcg": "ndcg",
+        "ndcg_cut_5": "ndcg@5",
+        "map": "ap",
+        "P_5": "precision@5",
+        "recall_5": "recall@5",
+        "recip_rank": "rr",
+        "map_cut_5": "ap-by-relevant@5",
+        "success_5": "hit@5",
+    }
+    wanted = {
+        "ndcg",
+        "ndcg_cut.5",
+        "map",
+        "P.5",
+        "recall.5",
+        "recip_rank",
+        "map_cut.5",
+    }
+    wanted.add("success.5")
+    run = {}
+    qrels = {}
+    for user, (scores, grades) in enumerate(users):
+        run[f"u{user}"] = {
+            str(item): float(score) for item, score in enumerate(scores)
+        }
+        qrels[f"u{user}"] = {str(item): grade for item, grade in enumerate(grades)}
+    theirs = pytrec_eval.RelevanceEvaluator(
+        qrels, wanted, relevance_level=least
+    ).evaluate(run)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sm.InputWarning)  # all items have scores
+        found = sm.values_by_user(
+            run,
+            list(names.values()),
+            relevant=qrels,
+            n_items=12,
+            min_relevance=least,
+        )
+    assert len(found) == len(users)
+    for their_name, name in names.items():
+        expected = [theirs[user][their_name] for user in found.index]
+        np.testing.assert_allclose(found[name], expected, rtol=1e-12)
+
+
+CUTOFFS = (1, 3, 10, 30)
+
+
+def test_trec_eval_of_full_rankings():
+    """Binary relevance, several items per user; every value of every user."""
+    rng = np.random.default_rng(11)
+    users, items = 80, 40
+    scores = rng.permuted(np.tile(np.arange(items) / items, (users, 1)), axis=1)
+    relevant = [
+        rng.choice(items, rng.integers(1, 9), replace=False).tolist()
+        for _ in range(users)
+    ]
+    names = {"map": "ap", "recip_rank": "rr", "ndcg": "ndcg"}
+    for k in CUTOFFS:
+        names[f"recall_{k}"] = f"recall@{k}"
+        names[f"P_{k}"] = f"precision@{k}"
+        names[f"ndcg_cut_{k}"] = f"ndcg@{k}"
+        names[f"map_cut_{k}"] = f"ap-by-relevant@{k}"
+    cuts = ",".join(map(str, CUTOFFS))
+    wanted = {"map", "recip_rank", "ndcg"}
+    wanted.update(
+        f"{measure}.{cuts}" for measure in ("recall", "P", "ndcg_cut", "map_cut")
+    )
+    run = {}
+    qrels = {}
+    for user in range(users):
+        run[f"u{user}"] = {
+            f"i{item}": float(scores[user, item]) for item in range(items)
+        }
+        qrels[f"u{user}"] = {f"i{item}": 1 for item in relevant[user]}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, wanted).evaluate(run)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sm.InputWarning)  # all items have scores
+        found = sm.values_by_user(scores, [*names.values()], relevant=relevant)
+        by_id = sm.values_by_user(
+            run, [*names.values()], relevant=qrels, n_items=items
+        )
+    assert found.index.tolist() == list(range(users))
+    assert by_id.index.tolist() == [f"u{user}" for user in range(users)]
+    for their_name, name in names.items():
+        expected = [theirs[user][their_name] for user in by_id.index]
+        np.testing.assert_allclose(
+            found[name], expected, rtol=0, atol=1e-12, err_msg=name
+        )
+        np.testing.assert_allclose(
+            by_id[name], expected, rtol=0, atol=1e-12, err_msg=name
+        )
+
+
+# Grades 1, 2, 3 at places 1, 2, 3 of anna; 3 at place 2 of bert; none above 1 of carl.
+SCORES = np.array([[0.9, 0.5, 0.1, 0.0], [0.9, 0.5, 0.1, 0.0], [0.9, 0.5, 0.1, 0.0]])
+GRADES = np.array([[1, 2, 3, 0], [0, 3, 0, -1], [1, 0, 0, 0]])
+NDCG = [WORST, 1 / log2(3), 1]
+TABLE = pd.DataFrame(
+    [(user, item, GRADES[user, item]) for user in range(3) for item in range(4)],
+    columns=["user_id", "item_id", "relevance"],
+)
+LISTS = pd.DataFrame(
+    [(user, item, SCORES[user, item]) for user in range(3) for item in range(4)],
+    columns=["user_id", "item_id", "score"],
+)
+QRELS = "".join(
+    f"{user} 0 {item} {grade}\n" for user, item, grade in TABLE.to_numpy()
+)
+
+
+def forms(folder):
+    """Every form that grades can have beside scores, and beside lists."""
+    TABLE.to_csv(folder / "grades.csv", index=False)
+    (folder / "grades.qrels").write_text(QRELS)
+    np.save(folder / "grades.npy", GRADES)
+    save_npz(folder / "grades.npz", csr_array(GRADES))
+    np.save(folder / "scores.npy", SCORES)
+    by_user = {u: {i: int(GRADES[u, i]) for i in range(4)} for u in range(3)}
+    tables = [TABLE, folder / "grades.csv", folder / "grades.qrels", by_user]
+    matrices = [GRADES, GRADES.tolist(), GRADES.astype(np.float32), csr_array(GRADES)]
+    files = [folder / "grades.npy", folder / "grades.npz", folder / "grades.csv"]
+    for relevant in [*tables, *matrices]:
+        yield SCORES, relevant
+    for relevant in [*files, folder / "grades.qrels"]:
+        yield folder / "scores.npy", relevant
+    for relevant in [*tables, csr_array(GRADES)]:
+        yield LISTS, relevant
+    yield {u: dict(enumerate(SCORES[u])) for u in range(3)}, by_user
+
+
+def test_every_form_of_grades(tmp_path):
+    for data, relevant in forms(tmp_path):
+        found = sm.values_by_user(data, "ndcg@3,recall@1", relevant=relevant)
+        np.testing.assert_allclose(found["ndcg@3"], NDCG, rtol=1e-14)
+        np.testing.assert_allclose(found["recall@1"], [1 / 3, 0, 1], rtol=1e-14)
+        mean = sm.evaluate(data, "ndcg@3", relevant=relevant)[0]
+        assert mean.value == pytest.approx(np.mean(NDCG), rel=1e-14)
+        # carl has no item of at least 2
+        high = sm.values_by_user(
+            data, "ndcg@3,recall@2", relevant=relevant, min_relevance=2
+        )
+        np.testing.assert_allclose(high["ndcg@3"], NDCG[:2], rtol=1e-14)
+        np.testing.assert_allclose(high["recall@2"], [1 / 2, 1], rtol=1e-14)
+
+
+def test_compare_agrees_and_tables_say_it():
+    results = sm.compare(
+        {"A": SCORES, "B": -SCORES},
+        "ndcg@3, recall@2",
+        relevant=GRADES,
+        min_relevance=2,
+    )
+    alone = sm.evaluate(SCORES, "ndcg@3, recall@2", relevant=GRADES, min_relevance=2)
+    assert [result.value_a for result in results] == [
+        result.value for result in alone
+    ]
+    for found in (results, alone):
+        assert "grades" in str(found)
+        assert "least" in str(found)
+    assert "least" not in str(sm.evaluate(SCORES, "ndcg@3", relevant=GRADES))
+
+
+class TestKept:
+    RANKS = sm.Ranks(
+        [4, 4],
+        [0, 1, 2, 1],
+        [0] * 4,
+        n_found=[3, 1],
+        relevance=[1, 2, 3, 3],
+        users=["a", "b"],
+    )
+
+    @pytest.mark.parametrize("least", [0, 2, 3])
+    def test_files_of_ranks_keep_grades(self, least, tmp_path):
+        ranks = self.RANKS.at_least(least) if least else self.RANKS
+        ranks.write(tmp_path / "ranks.parquet")
+        read = as_ranks(tmp_path / "ranks.parquet")
+        assert read.min_relevance == least
+        for name in ("ndcg@3", "recall@2", "ap"):
+            assert value(name, read).tolist() == value(name, ranks).tolist()
+
+    def test_users_that_are_taken_keep_theirs(self):
+        assert self.RANKS.take([1, 0]).relevance.tolist() == [3, 1, 2, 3]
+        named = self.RANKS.replace(source="a test", users=["x", "y"])
+        assert value("ndcg", named).tolist() == value("ndcg", self.RANKS).tolist()
+        assert named.users.tolist() == ["x", "y"]
+        assert named.replace(source="again").users.tolist() == ["x", "y"]
+
+    def test_ranks_take_a_grade_later(self):
+        (found,) = sm.evaluate(self.RANKS, "recall@2", min_relevance=2)
+        assert found.value == pytest.approx((1 / 2 + 1) / 2)
+
+    def test_command(self, tmp_path):
+        TABLE.to_csv(tmp_path / "grades.csv", index=False)
+        np.save(tmp_path / "scores.npy", SCORES)
+        arguments = [
+            "evaluate",
+            tmp_path / "scores.npy",
+            "--relevant",
+            tmp_path / "grades.csv",
+        ]
+        arguments += [
+            "--metric",
+            "ndcg@3,recall@2",
+            "--min-relevance",
+            2,
+            "--format",
+            "json",
+        ]
+        result = CliRunner().invoke(app, list(map(str, arguments)))
+        assert result.exit_code == 0, result.output
+        ndcg, recall = json.loads(result.stdout)
+        assert ndcg["value"] == pytest.approx(np.mean(NDCG[:2]), rel=1e-14)
+        assert recall["value"] == pytest.approx((1 / 2 + 1) / 2)
+
+    def test_sampled_rankings_say_that_grades_are_not_used(self):
+        with asks("grades"):
+            sm.correct(LISTS[LISTS.user_id == 1], "hr@1", relevant=TABLE, n_items=50)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"relevant": GRADES, "min_relevance": 4}, "highest relevance is 3"),
+        ({"relevant": [0, 1, 2], "min_relevance": 2}, "no grades"),
+        ({"relevant": GRADES > 0, "min_relevance": 2}, "no grades"),
+        ({"relevant": GRADES, "min_relevance": -1}, "min_relevance is -1"),
+        ({"relevant": GRADES, "min_relevance": float("nan")}, "min_relevance is nan"),
+        ({"relevant": np.where(GRADES > 2, np.nan, GRADES)}, "finite"),
+    ],
+)
+def test_refused(given, words):
+    with pytest.raises(sm.InputError, match=words):
+        sm.evaluate(SCORES, "ndcg@3", **given)
+
+
+@pytest.mark.parametrize("relevance", [[1], [1, 0], [1, -1], [1, np.inf]])
+def test_grades_of_ranks_that_cannot_be(relevance):
+    with pytest.raises(sm.InputError, match="relevance"):
+        sm.Ranks([9], [0, 1], [0, 0], n_found=[2], relevance=relevance)
+
+
+def test_sampled_rankings_take_no_least_grade():
+    sampled = sm.SampledRanks([1, 2], 9, 4)
+    with pytest.raises(sm.InputError, match="min_relevance"):
+        sm.compare({"A": sampled, "B": sampled}, "hr@1", min_relevance=2)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]])
+@pytest.mark.parametrize(("item", "place"), [("a", 1), ("b", 2), ("e", 3)])
+def test_grades_of_items_that_lists_lack_in_any_order_of_rows(item, place, order):
+    """Anna's list has one of grade 1 at a place; c of grade 3 and d of grade 2 are not in it."""
+    lists = pd.DataFrame(
+        {"user_id": ["anna"] * 3, "item_id": list("abe"), "rank": [1, 2, 3]}
+    )
+    relevant = pd.DataFrame(
+        {"user_id": ["anna"] * 3, "item_id": [item, "c", "d"], "relevance": [1, 3, 2]}
+    )
+    relevant = relevant.iloc[order]
+    (found,) = sm.evaluate(lists, "ndcg@3", relevant=relevant, n_items=50)
+    ideal = 3 + 2 / log2(3) + 1 / 2
+    assert found.value == pytest.approx(1 / log2(place + 1) / ideal, rel=1e-12)

@@ -1,0 +1,220 @@
+"""Pages of measured numbers: how they are made, and a row of each page recomputed.
+
+Pages of times are not recomputed, and none of which a row takes longer than two seconds.
+`sampled_metrics_study` has tests of its own for the pages of the study.
+"""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks import literature, measure, outside, quoting, verdicts
+from benchmarks.archive import check, llm, plans, proxies, shapes
+from benchmarks.coverage import populations
+from sampled_metrics import Ranks, plan
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.printed.rows import read_printed
+from tests.conftest import ROOT
+from tests.helpers import planted
+
+
+def rows_of(page, name=""):
+    """Cells by column of the rows of the first table of a page, or of the one after a comment."""
+    text = (ROOT / measure.PAGES[page].path).read_text("utf-8")
+    if name:
+        text = text.split(f"<!-- {name} -->")[1]
+    lines = re.search(r"(?m)((?:^\|.*\n)+)", text)[1].splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    head, _, *rows = cells
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def test_readme_lists_each_page_as_it_is_measured():
+    text = (ROOT / "benchmarks/README.md").read_text("utf-8")
+    listed = [
+        [cell.strip().replace("`", "") for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if re.match(r"\| \w+ \| `", line)
+    ]
+    assert listed == [list(row.values()) for row in measure.rows()]
+
+
+def test_archive_lists_its_scripts():
+    folder = ROOT / "benchmarks/archive"
+    text = (folder / "README.md").read_text("utf-8")
+    listed = re.findall(r"(?m)^\| `([\w.]+?)(?:/|\.py)` \| (\w*) ?\|", text)
+    names = {path.stem for path in folder.iterdir() if path.name[0] not in "_R"}
+    assert {name for name, _ in listed} == names
+    pages = {
+        step[0].rpartition(".")[2]: page
+        for page, (_, _, steps, *_) in measure.PAGES.items()
+        for step in steps
+        if "archive" in step[0]
+    }
+    assert {name: page for name, page in listed if page} == pages
+
+
+def test_every_page_of_the_folder_is_measured():
+    paths = {(ROOT / page.path).resolve() for page in measure.PAGES.values()}
+    folder = {path.resolve() for path in ROOT.glob("docs/measured/*.md")}
+    index = ROOT / "docs/measured/index.md"
+    assert folder - {index} < paths
+    linked = set(re.findall(r"\((\w+\.md)\)", index.read_text()))
+    assert linked == {path.name for path in folder - {index}}
+
+
+@pytest.mark.parametrize("page", measure.PAGES)
+def test_scripts_of_a_page_exist(page):
+    for module, *_ in measure.PAGES[page].steps:
+        assert module == "make" or measure.file_of(module)
+    assert re.fullmatch("[0-9a-f]{12}", measure.digest_of(measure.PAGES[page]))
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A page of a script that imports a package whose names are imported when they are used."""
+    files = {
+        "src/lib/__init__.py": (
+            "from typing import TYPE_CHECKING\n"
+            "if TYPE_CHECKING:\n    from lib.used import f\n    from lib.other import g\n"
+        ),
+        "src/lib/used.py": '"""Used."""\ndef f():\n    return 1  # one\n',
+        "src/lib/other.py": "def g(): ...\n",
+        "script.py": "import lib as l\nprint(l.f())\n",
+        "page.md": "# Page\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(measure, "ROOT", tmp_path)
+    monkeypatch.setattr(measure, "FOLDERS", (tmp_path / "src", tmp_path))
+    return tmp_path
+
+
+PAGE = measure.Page("page.md", 1, (("script",),))
+
+
+def digest_after(project, name, text):
+    (project / name).write_text(text)
+    for cached in (measure.tree_of, measure.lazy_names, measure.code_of):
+        cached.cache_clear()
+    return measure.digest_of(PAGE)
+
+
+def test_digest_is_of_code_that_is_imported(project):
+    digest = measure.digest_of(PAGE)
+    documented = '"""Another text."""\n\ndef f():\n    """Say."""\n    return 1\n'
+    assert digest_after(project, "src/lib/used.py", documented) == digest
+    assert digest_after(project, "src/lib/other.py", "def g(): return 2\n") == digest
+    changed = documented.replace("1", "2")
+    assert digest_after(project, "src/lib/used.py", changed) != digest
+
+
+def test_page_is_stale_until_its_code_is_recorded_and_after_a_change(project):
+    assert measure.state_of(PAGE) == "stale: its code is not recorded"
+    measure.record(PAGE, "0" * 12)
+    assert measure.state_of(PAGE) == "stale: its code has changed"
+    measure.record(PAGE, measure.digest_of(PAGE))
+    assert measure.state_of(PAGE) == "current"
+    assert (project / "page.md").read_text().count("measured with code") == 1
+
+
+@pytest.mark.parametrize("words", [[], ["nothing"], ["orders"]])
+def test_wrong_page_is_one_line(words, monkeypatch):
+    monkeypatch.delenv(measure.ARCHIVE, raising=False)
+    monkeypatch.setattr("sys.argv", ["measure", *words])
+    with pytest.raises(SystemExit, match=words[0] if words else "no page"):
+        measure.main()
+
+
+def test_row_of_llm():
+    rng = np.random.default_rng(0)
+    ranks = {users: llm.ranks_of(users, rng) for users in llm.USERS}
+    first, *_, last = rows_of("llm", "few")
+    for users, of_users in ranks.items():
+        column = f"{users:,} users"
+        assert first[column] == llm.allowed(of_users, 4, rng)
+        assert last[column] == f"{np.mean(of_users <= 10):.3f}"
+
+
+def test_row_of_shapes():
+    ranks = Ranks.read(ROOT / "results/reference/ranks/X.parquet")
+    row = {"data": "ml-1m"} | shapes.measured(ranks, "X")
+    assert rows_of("shapes")[0] == {name: str(cell) for name, cell in row.items()}
+
+
+def test_row_of_proxies():
+    runs = int(measure.PAGES["proxies"].steps[0][-1])
+    row = proxies.row_of("random users", proxies.of_random_users(100.0, runs))
+    assert rows_of("proxies")[-1] == row
+
+
+def test_row_of_plan():
+    first = rows_of("plan")[0]
+    planned = plan(
+        metrics=first["metric"],
+        value=float(first["value"]),
+        effect=float(first["effect"]),
+        n_items=plans.N,
+        n_users=int(first["users"]),
+        sizes=plans.SIZES,
+    )
+    (row,) = (row for row in planned if row.n_negatives == int(first["m"]))
+    assert first["promised"] == f"{100 * row.probability:.0f}"
+
+
+def test_factors_of_outside():
+    known = outside.populations()
+    for row in rows_of("outside"):
+        if row["population"] in known:
+            last = -(-5 * outside.N // int(row["m"]))
+            factor = outside.factor(known[row["population"]], last)
+            assert row["factor"] == f"{factor:.2f}"
+
+
+def test_exact_metrics_of_coverage():
+    table = pd.read_csv(ROOT / "results/reference/coverage.csv")
+    known = populations()
+    for row in table.itertuples():
+        exact = known[row.population].exact(parse_measure(row.metric))
+        assert row.exact == pytest.approx(exact, rel=1e-4)
+
+
+def test_exact_metrics_of_verdicts():
+    table = pd.read_csv(ROOT / "results/reference/verdicts.csv")
+    row = table.iloc[0]
+    ranks = verdicts.recommenders(row["dataset"])
+    measure_ = parse_measure(row["metric"])
+    for side in "ab":
+        exact = verdicts.metrics.values(measure_, ranks[row[side]]).mean()
+        assert row[f"exact_{side}"] == pytest.approx(exact, rel=1e-4)
+
+
+def test_row_of_literature():
+    kinds = literature.kinds(read_printed(literature.TABLE))
+    line = next(line for line in kinds.splitlines() if line.startswith("| paper"))
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert list(rows_of("literature")[0].values()) == cells
+
+
+@pytest.mark.long
+def test_row_of_estimators():
+    assert next(quoting.failures()) == rows_of("estimators", "failures")[0]
+
+
+@pytest.mark.long
+def test_row_of_check():
+    rng = np.random.default_rng(1)
+    for exact in (True, False):
+        for _ in range(check.SOUND):
+            planted.sound_table(rng, exact=exact)
+    error, each = planted.ERRORS[0], check.WRONG // len(planted.ERRORS)
+    flagged = [
+        check.flagged(
+            [planted.wrong_table(error, rng, exact=exact) for _ in range(each)]
+        )
+        for exact in (True, False)
+    ]
+    assert rows_of("check", "table")[1] == check.line(error, each, *flagged)

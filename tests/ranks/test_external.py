@@ -1,0 +1,281 @@
+"""Ranks and scores from elsewhere against counting by hand; ranks in pieces against the whole."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.data import rank
+from sampled_metrics_study.data.split import Split, leave_last_out, save_split
+from sampled_metrics_study.recommenders import create
+from sampled_metrics_study.recommenders.ranking import (
+    gather_ranks,
+    rank_piece,
+    read_aligned,
+    read_scores,
+    users_of_piece,
+)
+from tests.conftest import ROOT
+from tests.helpers.interactions import synthetic_interactions
+
+RNG = np.random.default_rng(4)
+SHAPE = N_USERS, N_ITEMS = 9, 14
+HELD_OUT = RNG.integers(0, N_ITEMS, N_USERS)
+SEEN = (RNG.random(SHAPE) < 0.3) & (np.arange(N_ITEMS) != HELD_OUT[:, None])
+USERS, ITEMS = (RNG.permutation(100)[:n] + 5 for n in SHAPE)
+SCORES = RNG.integers(0, 6, SHAPE).astype(float)
+OWN = SCORES[np.arange(N_USERS), HELD_OUT][:, None]
+COUNTED = np.stack(
+    [
+        (~SEEN).sum(1),
+        (~SEEN & (SCORES > OWN)).sum(1),
+        (~SEEN & (SCORES == OWN)).sum(1) - 1,
+    ],
+    1,
+).tolist()
+IDS = {
+    "integers": lambda ids: ids.astype(np.int32),
+    "wide": lambda ids: ids + 2**40,
+    "text": lambda ids: np.char.add("u", ids.astype(str)),
+    "digits": lambda ids: ids.astype(str),
+    "padded": lambda ids: np.char.zfill(ids.astype(str), 6),
+}
+
+
+def split_of(ids):
+    return Split(
+        csr_array(SEEN.astype(float)), HELD_OUT, IDS[ids](USERS), IDS[ids](ITEMS), 0
+    )
+
+
+def rows_of(records):
+    return np.stack(
+        [records.n_candidates, records.n_better, records.n_tied], 1
+    ).tolist()
+
+
+def ranked(path, split):
+    with reading(path):
+        ids = {"users": split.evaluated_ids, "items": split.item_ids}
+        return rows_of(
+            rank(read_scores(path, split), split.seen, split.held_out, **ids)
+        )
+
+
+def write(path, users, items, scores):
+    """All pairs in random order, but for those without a score, or rows and columns in it."""
+    if path.suffix == ".npz":
+        users_at, items_at = RNG.permutation(len(users)), RNG.permutation(len(items))
+        moved = {"user_ids": users[users_at], "item_ids": items[items_at]}
+        np.savez(path, scores=scores[users_at][:, items_at], **moved)
+        return path
+    user, item = RNG.permutation(np.argwhere(scores > -np.inf)).T
+    names = ["user_id:token", "item_id:token", "score:float", "title"]
+    columns = users[user], items[item], scores[user, item], ["a, b"] * len(user)
+    frame = pd.DataFrame(dict(zip(names, columns, strict=True)))
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ".tsv" in path.name else ",")
+    return path
+
+
+@pytest.mark.parametrize("ids", IDS)
+@pytest.mark.parametrize("name", ["s.npz", "s.csv", "s.parquet", "s.tsv.gz"])
+@pytest.mark.parametrize(("more", "mask"), [(0, True), (2, False)])
+def test_ranks_are_counted(tmp_path, ids, name, more, mask):
+    """In any form and order, with others' scores, with or without scores of seen items."""
+    scores = np.pad(
+        np.where(SEEN & mask, -np.inf, SCORES), (0, more), constant_values=3
+    )
+    others = np.arange(1000, 1000 + more)
+    users, items = (IDS[ids](np.append(own, others)) for own in (USERS, ITEMS))
+    assert (
+        ranked(write(tmp_path / name, users, items, scores), split_of(ids)) == COUNTED
+    )
+
+
+@pytest.mark.parametrize("name", ["s.npz", "s.parquet"])
+def test_text_fits_integers(tmp_path, name):
+    for ours, theirs in (("integers", "digits"), ("digits", "integers")):
+        path = write(tmp_path / name, IDS[theirs](USERS), IDS[theirs](ITEMS), SCORES)
+        assert ranked(path, split_of(ours)) == COUNTED
+
+
+@pytest.mark.parametrize("kind", [">f8", ">f4", "<f4"])
+def test_floats_of_other_machines_and_sizes(tmp_path, kind):
+    path = write(tmp_path / "s.npz", USERS, ITEMS, SCORES.astype(kind))
+    assert ranked(path, split_of("integers")) == COUNTED
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.parquet"])
+def test_integers_that_no_float_holds_do_not_tie(tmp_path, name):
+    path = write(tmp_path / name, USERS, ITEMS, SCORES.astype(np.int64) + 2**62)
+    assert ranked(path, split_of("integers")) == COUNTED
+
+
+@pytest.mark.parametrize("ids", IDS)
+@pytest.mark.parametrize("with_items", [True, False])
+def test_ranks_in_a_table(tmp_path, ids, with_items):
+    split = split_of(ids)
+    frame = pd.DataFrame(COUNTED, columns=["n_candidates", "n_better", "n_tied"])
+    frame.insert(0, "user_id", split.user_ids)
+    if with_items:
+        frame.insert(1, "item_id", split.held_out_ids)
+    frame.sample(frac=1, random_state=3).to_csv(tmp_path / "r.csv", index=False)
+    assert rows_of(read_aligned(tmp_path / "r.csv", split)) == COUNTED
+
+
+# Small enough to say what is wrong by hand: anna has seen x, bert y; held out are y and z.
+PAIR, XYZ = np.array(["anna", "bert"]), np.array([*"xyz"])
+SMALL = Split(csr_array([[1.0, 0, 0], [0, 1, 0]]), np.array([1, 2]), PAIR, XYZ, 0)
+HEAD = "user_id,item_id,score\n"
+GOOD = HEAD + "anna,y,1\nanna,z,2\nbert,x,1\nbert,z,2\n"
+RANKS = "user_id,item_id,n_candidates,n_better,n_tied\n"
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_only_evaluated_users_need_ranks_and_scores(tmp_path, others):
+    # bert is evaluated and comes first, anna only trains
+    split = Split(
+        csr_array([[0, 1.0, 0], [1, 0, 0]]), np.array([2]), PAIR[::-1], XYZ, 0
+    )
+    (tmp_path / "r.csv").write_text(
+        RANKS + "anna,y,2,1,0\n" * others + "bert,z,2,1,0\n"
+    )
+    assert rows_of(read_aligned(tmp_path / "r.csv", split)) == [[2, 1, 0]]
+    (tmp_path / "s.csv").write_text(
+        HEAD + "anna,y,1\nanna,z,2\n" * others + "bert,x,3\nbert,z,2\n"
+    )
+    assert ranked(tmp_path / "s.csv", split) == [[2, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "row", "column", "problem"),
+    [
+        (ranked, HEAD + "anna,y,1\nanna,z,2\nbert,x,1\n", None, None, "no score of item z"),
+        (ranked, HEAD + "carl,x,1\n", None, None, "no score of item y"),
+        (ranked, GOOD + "bert,x,1\n", None, None, "duplicate score of item x for user bert"),
+        (ranked, GOOD + "bert,y,1\nbert,y,2\n", None, None, "duplicate score of item y for user b"),
+        (ranked, GOOD + "bert,y,nan\n", 5, "score", "found nan"),
+        (ranked, "user_id,item_id,rank\nanna,y,1\n", None, None, "lacks column score"),
+        (read_aligned, RANKS + "anna,y,2,1,0\n", None, None, "user bert is missing"),
+        (read_aligned, RANKS + "anna,y,2,1,0\nanna,y,2,1,0\n", 2, None, "duplicate user_id anna"),
+        (read_aligned, RANKS + "anna,y,2,1,0\ncarl,z,2,0,0\n", 2, "user_id", "found carl"),
+        (read_aligned, RANKS + "anna,y,2,1,0\nbert,z,3,1,0\n", 2, "n_candidates", "found 3; exp"),
+        (read_aligned, RANKS + "bert,z,2,1,0\nanna,z,2,1,0\n", 2, "item_id", "found z; expected y"),
+        (read_aligned, RANKS + "anna,y,2,2,0\nbert,z,2,1,0\n", 1, "n_better", "found 2"),
+        (read_aligned, RANKS + "anna,y,2,1,1\nbert,z,2,1,0\n", 1, "n_tied", "found 1"),
+        (read_aligned, "user_id,n_candidates,n_better\na,2,1\n", None, None, "lacks column n_tied"),
+    ],
+)  # fmt: skip
+def test_tables_that_do_not_fit(tmp_path, read, text, row, column, problem):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / "t.csv", SMALL)
+    assert (caught.value.path, caught.value.row) == (tmp_path / "t.csv", row)
+    assert caught.value.column == column
+    assert caught.value.problem.startswith(problem)
+
+
+MATRIX = {"scores": np.ones((2, 3)), "user_ids": PAIR, "item_ids": XYZ}
+ONE = np.arange(6).reshape(2, 3) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "problem"),
+    [
+        ("scores", np.ones((3, 2)), "scores are float64 of shape (3, 2)"),
+        ("scores", np.ones((2, 3), np.float16), "scores are float16"),
+        (
+            "scores",
+            np.where(ONE, np.nan, 1.0),
+            "score of item x for user bert is nan",
+        ),
+        (
+            "scores",
+            np.where(ONE, np.inf, 1.0),
+            "score of item x for user bert is inf",
+        ),
+        ("scores", np.where(ONE, -np.inf, 1.0), "no score of item x for user bert"),
+        ("user_ids", ["anna", "carl"], "user bert is missing"),
+        ("item_ids", ["y", "z", "w"], "item x is missing"),
+        ("user_ids", ["bert", "bert"], "duplicate user_ids bert"),
+        ("item_ids", [[1, 2, 3]], "item_ids has shape (1, 3)"),
+        ("user_ids", [0.5, 1], "user_ids has dtype float64"),
+        ("scores", None, "not scores"),
+    ],
+)
+def test_matrices_that_do_not_fit(tmp_path, name, array, problem):
+    arrays = {
+        key: value
+        for key, value in (MATRIX | {name: array}).items()
+        if value is not None
+    }
+    np.savez(tmp_path / "s.npz", **arrays)
+    with pytest.raises(InputError) as caught:
+        ranked(tmp_path / "s.npz", SMALL)
+    assert str(caught.value.path) == str(tmp_path / "s.npz")
+    assert caught.value.problem.startswith(problem)
+
+
+def test_snippet_of_the_guide(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_split(tmp_path / "results/shop/split/split.npz", split_of("text"))
+    text = (ROOT / "docs/other-data.md").read_text()
+    (snippet,) = re.findall(r"```python\n(.*?score_all.*?)```", text, re.DOTALL)
+    exec(snippet, {"score_all": lambda _: SCORES})  # noqa: S102 - as a reader would
+    assert ranked(tmp_path / "scores.npz", split_of("text")) == COUNTED
+
+
+SPLIT = leave_last_out(synthetic_interactions(users=23, items=31), "last")
+
+
+@given(st.integers(0, 50), st.integers(1, 60))
+def test_pieces_are_all_in_order_and_nearly_equal(size, count):
+    pieces = [
+        users_of_piece(f"{number}-of-{count}", size) for number in range(1, count + 1)
+    ]
+    assert [user for piece in pieces for user in piece] == list(range(size))
+    assert max(map(len, pieces)) - min(map(len, pieces)) <= 1
+
+
+@pytest.mark.parametrize("kind", ["als", "itemknn", "popularity"])
+@pytest.mark.parametrize("count", [1, 2, 23, 30])
+def test_ranks_of_any_number_of_pieces_are_those_of_one(tmp_path, kind, count):
+    model = create(kind, {}).fit(SPLIT.train)
+    whole, paths = rank_piece(model.score, SPLIT), []
+    for number in range(1, count + 1):
+        paths.append(tmp_path / f"{number}.parquet")
+        records = rank_piece(model.score, SPLIT, f"{number}-of-{count}", block_size=4)
+        users = list(users_of_piece(f"{number}-of-{count}", 23))
+        records.replace(source="test").write(
+            paths[-1], items=SPLIT.held_out_ids[users]
+        )
+    gathered = gather_ranks(paths, SPLIT)
+    assert gathered.source == "test"
+    for column in ("n_candidates", "n_better", "n_tied"):
+        np.testing.assert_array_equal(
+            getattr(gathered, column), getattr(whole, column)
+        )
+
+
+@pytest.mark.parametrize(
+    "pieces", [[], [[7, 8]], [[9], [7, 8]], [[7], [7, 8]], [[7], [9, 8]]]
+)
+def test_pieces_that_do_not_fit(tmp_path, pieces):
+    """Users who are not those of the split, in order."""
+    train = csr_array(np.tile([1.0, 0, 0], (3, 1)))
+    split = Split(train, np.ones(3, int), np.array([7, 8, 9]), np.arange(3), 0)
+    paths = [tmp_path / f"{number}.parquet" for number in range(len(pieces))]
+    for place, users in zip(paths, pieces, strict=True):
+        ones = np.ones(len(users), int)
+        Ranks(2 * ones, 0 * ones, 0 * ones, users=users).write(place)
+    with pytest.raises(InputError):
+        gather_ranks(paths, split)

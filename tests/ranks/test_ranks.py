@@ -1,0 +1,331 @@
+"""Ranks: what they hold, which counts no ranking can have, reading and writing."""
+
+from dataclasses import FrozenInstanceError
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics_study.experiment import read_by_name, read_single, sources
+from tests.helpers.relevance import untied
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
+
+
+COLUMNS = ("n_candidates", "n_better", "n_tied", "n_found", "n_relevant", "depth")
+
+
+def columns(ranks):
+    return {name: getattr(ranks, name).tolist() for name in COLUMNS}
+
+
+# User 0 is fully ranked, user 1 a list of the top 5 with one of three relevant items.
+GOOD = {
+    "n_candidates": [8, 0],
+    "n_better": [0, 4, 2],
+    "n_tied": [1, 0, 0],
+    "n_found": [2, 1],
+    "n_relevant": [2, 3],
+    "depth": [8, 5],
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "row", "column"),
+    [
+        ({"n_better": [-1, 4, 2]}, 1, "n_better"),
+        ({"n_tied": [0, 0, -2]}, 3, "n_tied"),
+        ({"n_better": [0, 4, 5]}, 3, "n_better"),  # beyond the depth
+        ({"n_tied": [1, 4, 0]}, 2, "n_tied"),
+        ({"n_relevant": [2, 0]}, 2, "n_relevant"),
+        ({"n_relevant": [1, 3]}, 1, "n_found"),
+        ({"n_found": [2, -1]}, 2, "n_found"),
+        ({"n_relevant": [9, 3]}, 1, "n_relevant"),
+        ({"n_relevant": [3, 3]}, 1, "n_relevant"),  # no place for the third
+        ({"n_candidates": [8, -1]}, 2, "n_candidates"),
+        ({"depth": [9, 5]}, 1, "depth"),
+    ],
+)
+def test_impossible_counts_of_several_items(changed, row, column):
+    with pytest.raises(InputError) as caught:
+        Ranks(**(GOOD | changed))
+    assert (caught.value.row, caught.value.column) == (row, column)
+
+
+def test_columns_become_int64_with_the_best_item_first():
+    with pytest.raises(InputError, match="row 2, column n_candidates"):
+        Ranks([10, 1], [0, 0], [0, 0])
+    ranks = Ranks(
+        [9], np.array([4, 1], np.int32), np.array([0, 2], np.uint8), n_found=[2]
+    )
+    assert all(getattr(ranks, name).dtype == np.int64 for name in COLUMNS)
+    assert (ranks.n_better.tolist(), ranks.n_tied.tolist()) == ([1, 4], [2, 0])
+
+
+def test_properties():
+    ranks = Ranks([5, 5, 6], [0, 4, 0], [0, 0, 4], users=list("xyz"))
+    assert ranks.best_rank.tolist() == [1, 5, 1]
+    assert ranks.worst_rank.tolist() == [1, 5, 5]
+    assert (len(ranks), ranks.mean_candidates, ranks.is_single) == (3, 5, True)
+    assert (len(Ranks([], [], [])), Ranks([], [], []).mean_candidates) == (0, 0)
+    several = Ranks(**GOOD)
+    assert (len(several), several.mean_candidates, several.is_single) == (2, 0, False)
+
+
+def test_take():
+    ranks = Ranks(**GOOD, users=["a", "b"], source="hand")
+    last, first = ranks.take([1]), ranks.take(np.array([True, False]))
+    assert columns(last) == columns(untied(3, n=0, n_relevant=3, depth=5))
+    assert (first.users.tolist(), first.source) == (["a"], "hand")
+    assert columns(ranks.take(slice(None, None, -1)).take([1, 0])) == columns(ranks)
+    assert columns(ranks.take([0, 0]))["n_better"] == [0, 4, 0, 4]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"depth": [8]}, "columns differ in length"),
+        ({"n_tied": [0]}, "columns differ in length"),
+        ({"n_candidates": [8.0, 0.0]}, "n_candidates has dtype float64"),
+        ({"n_candidates": [[8, 0]]}, r"n_candidates has shape \(1, 2\)"),
+        ({"n_found": [2, 2]}, "3 ranks of items, but n_found is 4 in all"),
+        (
+            {"n_better": [0, 0, 2]},
+            "0 better and 1 tied, 0 better and 0 tied; ranks of two items",
+        ),
+        (
+            {"n_better": [4, 4, 2], "n_tied": [0, 0, 0]},
+            "4 better and 0 tied, 4 better and 0 tied",
+        ),
+        ({"users": [7, 7]}, "row 2: duplicate users 7"),
+        ({"users": [1.0, 2.0]}, "users has dtype float64"),
+    ],
+)
+def test_arguments_that_do_not_fit_together(changed, message):
+    with pytest.raises(InputError, match=message):
+        Ranks(**(GOOD | changed))
+
+
+def test_the_row_of_two_items_that_overlap():
+    with pytest.raises(InputError, match="user in row 2"):
+        Ranks([9, 9], [0, 4, 4], [0] * 3, n_found=[1, 2])
+
+
+@pytest.mark.parametrize(
+    ("ranks", "message"),
+    [
+        (Ranks(**GOOD, users=["a", "b"]), "user a has 2 relevant items"),
+        (untied(1, 2, n=5), "user 1 has 2 relevant items"),
+        (
+            Ranks(
+                [9, 9, 9], [1, 0, 3, 2], [0] * 4, n_found=[1, 2, 1], users=list("abc")
+            ),
+            r"user b has 2 relevant items and a list of 9 places \(1 such users\)",
+        ),
+        (
+            Ranks(
+                [9, 0, 9],
+                [1, 2],
+                [0] * 2,
+                n_found=[1, 1, 0],
+                n_relevant=[1, 1, 1],
+                depth=[9, 5, 7],
+            ),
+            r"user 2 has 1 relevant items and a list of 5 places \(2 such users\)",
+        ),
+        (untied(1, n=9, depth=7), "a list of 7 places"),
+        (untied(n=9, n_relevant=1, depth=7), "a list of 7 places"),
+    ],
+)
+def test_single_requires_one_item_fully_ranked(ranks, message):
+    with pytest.raises(InputError, match=message):
+        ranks.single()
+
+
+def test_what_is_written_comes_back(tmp_path):
+    path = tmp_path / "deep" / "A.parquet"
+    single = Ranks([9, 8], [1, 0], [0, 3], users=[7, 9], source="a test")
+    several = Ranks([9, 8], [1, 4, 0], [0, 0, 3], n_found=[2, 1], users=["b", "a"])
+    for ranks in (single, several):
+        ranks.write(path, items=np.arange(ranks.n_better.size))
+        again = as_ranks(path)
+        assert columns(again) == columns(ranks)
+        assert (again.users.tolist(), again.source) == (
+            ranks.users.tolist(),
+            ranks.source,
+        )
+        names = ["user_id", "item_id", "n_candidates", "n_better", "n_tied"]
+        assert pq.read_table(path).column_names == names
+    with pytest.raises(InputError, match="user b") as caught:
+        read_single(path)
+    assert caught.value.path == path
+    with pytest.raises(InputError, match="depth"):
+        Ranks(**GOOD).write(path)
+
+
+def test_recommenders_by_name_and_their_sources(tmp_path):
+    Ranks([5], [1], [0]).write(tmp_path / "A.parquet")
+    table = pq.read_table(tmp_path / "A.parquet")
+    table = table.replace_schema_metadata({b"source": b"a\nb \xff\x1b[2J"})
+    pq.write_table(table, tmp_path / "B.parquet")
+    ranks = read_by_name([tmp_path / "A.parquet", tmp_path / "B.parquet"])
+    assert [r.source for r in ranks.values()] == ["unknown", "a b \ufffd\\x1b[2J"]
+    assert list(ranks) == ["A", "B"]
+    assert read_by_name([]) == {}
+    with pytest.raises(InputError, match="recommender"):
+        read_by_name([tmp_path / "A.parquet"] * 2)
+    Ranks([5, 5], [1, 1], [0, 0]).write(tmp_path / "B.parquet")
+    with pytest.raises(InputError, match=r"A\.parquet"):
+        read_by_name([tmp_path / "A.parquet", tmp_path / "B.parquet"])
+    assert sources(["trained here", "scores; trained here"]) == "scores; trained here"
+
+
+@pytest.mark.parametrize(
+    ("ids", "written"),
+    [
+        (np.array([-(2**31), 2**31 - 1]), pa.int32()),
+        (np.array([7, 2**31]), pa.int64()),
+        (np.array([-(2**31) - 1, 7]), pa.int64()),
+        (np.array(["7", "ω"]), pa.string()),
+    ],
+)
+def test_ids_of_any_type_come_back(tmp_path, ids, written):
+    path = tmp_path / "A.parquet"
+    Ranks([9, 8], [1, 0], [0, 3], users=ids).write(path, items=ids[::-1])
+    table = pq.read_table(path)
+    assert [table.schema.field(name).type for name in ("user_id", "item_id")] == [
+        written
+    ] * 2
+    assert table["item_id"].to_pylist() == ids[::-1].tolist()
+    users = as_ranks(path).users
+    assert users.tolist() == ids.tolist()
+    assert users.dtype.kind in "iU"
+
+
+def counts_of_rankings(n, relevant):
+    """Better and tied candidates of the first `relevant` of n items, in every order with ties."""
+    found = set()
+    for levels in product(range(n), repeat=n):
+        better = [sum(other > own for other in levels) for own in levels]
+        tied = [levels.count(own) - 1 for own in levels]
+        found.add(tuple(sorted(zip(better[:relevant], tied[:relevant], strict=True))))
+    return found
+
+
+def is_taken(n, pairs, n_found):
+    better, tied = np.array(pairs).T
+    try:
+        Ranks(n, better, tied, n_found=n_found)
+    except InputError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("n", "relevant"), [(2, 1), (4, 1), (2, 2), (4, 2), (3, 3), (4, 3)]
+)
+def test_counts_are_taken_if_a_ranking_has_them(n, relevant):
+    possible = counts_of_rankings(n, relevant)
+    for pairs in combinations_with_replacement(
+        product(range(-1, n + 1), repeat=2), relevant
+    ):
+        assert is_taken([n], pairs, [relevant]) == (pairs in possible), pairs
+
+
+def test_items_of_different_users_are_apart():
+    two, one = counts_of_rankings(3, 2), counts_of_rankings(3, 1)
+    every = list(product(range(3), repeat=2))
+    for first, second, third in product(every, repeat=3):
+        is_possible = tuple(sorted((first, second))) in two and (third,) in one
+        assert is_taken([3, 3], [first, second, third], [2, 1]) == is_possible
+        is_possible = (first,) in one and tuple(sorted((second, third))) in two
+        assert is_taken([3, 3], [first, second, third], [1, 2]) == is_possible
+
+
+@pytest.mark.parametrize(
+    ("wrong", "column"),
+    [
+        ((1, 0, 0), "n_candidates"),
+        ((5, -1, 0), "n_better"),
+        ((5, 5, 0), "n_better"),
+        ((5, 0, -1), "n_tied"),
+        ((5, 3, 2), "n_tied"),
+    ],
+)
+def test_records_at_the_bounds_and_beyond(tmp_path, wrong, column):
+    rows = [(5, 4, 0), (5, 0, 4), (5, 3, 1), (2, 1, 0), (2, 0, 1)]
+    path = tmp_path / "r.csv"
+    pd.DataFrame(rows, columns=COLUMNS[:3]).to_csv(path, index=False)
+    ranks = as_ranks(path)
+    assert (
+        list(
+            zip(*(getattr(ranks, name).tolist() for name in COLUMNS[:3]), strict=True)
+        )
+        == rows
+    )
+    pd.DataFrame([*rows, wrong], columns=COLUMNS[:3]).to_csv(path, index=False)
+    with pytest.raises(InputError) as caught:
+        as_ranks(path)
+    assert (caught.value.row, caught.value.column) == (6, column)
+
+
+def test_ranks_are_themselves_only_and_do_not_change():
+    for make in (lambda: Ranks([9], [1], [0]), lambda: SampledRanks([1], 9, 3)):
+        ranks = make()
+        assert {ranks, ranks, make()} - {ranks} != set()
+        assert ranks != make()
+        with pytest.raises(FrozenInstanceError):
+            ranks.users = np.array([7])
+
+
+def test_ranks_that_are_made_of_counts_have_no_rows_of_a_matrix():
+    single = Ranks([9, 9], [1, 0], [0, 0])
+    assert (single.n_rows, single.min_relevance) == (0, 0.0)
+    assert SampledRanks([1], 9, 3).n_rows == 0
+    assert single.take([0]).n_rows == single.at_least(1).n_rows == 0
+
+
+def test_binary_ranks_are_those_of_the_items_that_are_good_enough():
+    rng = np.random.default_rng(1)
+    n_relevant = rng.integers(1, 5, 30)
+    n_found = rng.integers(0, n_relevant + 1)
+    better = np.concatenate(
+        [np.sort(rng.choice(20, k, replace=False)) for k in n_found]
+    )
+    grades = rng.integers(1, 4, n_relevant.sum())
+    options = {"n_relevant": n_relevant, "n_found": n_found, "depth": np.full(30, 20)}
+    graded = Ranks(np.full(30, 50), better, 0 * better, relevance=grades, **options)
+    for least in (0.0, 1, 2, 3):
+        kept = graded.at_least(least).binary
+        rows = []
+        first = first_found = 0
+        for relevant, found in zip(n_relevant, n_found, strict=True):
+            enough = grades[first : first + relevant] >= least
+            places = better[first_found : first_found + found][enough[:found]]
+            if enough.any():
+                rows.append((enough.sum(), places.tolist()))
+            first += relevant
+            first_found += found
+        assert kept.relevance is None
+        assert kept.n_relevant.tolist() == [count for count, _ in rows]
+        assert kept.n_found.tolist() == [len(places) for _, places in rows]
+        assert kept.n_better.tolist() == [
+            place for _, places in rows for place in places
+        ]
+
+
+def test_ends_of_ties_by_hand():
+    """Two above and one tied: best rank 3, worst 4; three above and three tied: 4 and 7."""
+    ranks = Ranks([9, 9, 9], [2, 3, 1], [1, 3, 0])
+    assert ranks.best_rank.tolist() == [3, 4, 2]
+    assert ranks.worst_rank.tolist() == [4, 7, 2]

@@ -1,0 +1,206 @@
+"""Scripts of the study, on the ranks of the reference run, write the files of results/reference.
+
+They get what the rules of the workflow pass. Drawings are made as SVG only.
+`python -m tests.study.test_reference_study` renews the drawings after a change of their looks.
+"""
+
+import json
+import math
+import re
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+import pytest
+import yaml
+
+from sampled_metrics.ranks.data import as_ranks
+from sampled_metrics_study import figures
+from sampled_metrics_study.claims.starts import spread_table
+from sampled_metrics_study.config import Study, departures
+from tests.conftest import ROOT, run_script
+
+REFERENCE = ROOT / "results/reference"
+PUBLISHED = str(ROOT / "config/paper/tables.csv")
+NAMES = ("X", "Y", "Z")
+FORMS = ("csv", "md", "tex")
+DRAWN = ("csv", "svg")
+NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e-?\d+)?)")
+HASH = re.compile(r"\b[hmp][0-9a-f]{10}\b")  # names of markers and clips in a drawing
+TABLES = [f"tables/table{n}.{form}" for n in range(1, 5) for form in FORMS]
+FIGURES = [
+    f"figures/{name}"
+    for name in ("z", "errors", *(f"figure{n}" for n in range(1, 7)))
+]
+WRITTEN = [
+    *TABLES,
+    *(f"{name}.{form}" for name in FIGURES for form in DRAWN),
+    *(
+        f"{name}.{form}"
+        for name in ("tables/exact", "tables/likely", "scorecard")
+        for form in FORMS[:2]
+    ),
+]
+
+
+def study(**changed):
+    """The configuration of the reference run, with some values of its experiment changed."""
+    settings = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    settings["experiment"] |= changed
+    return Study.of(settings, "config")
+
+
+def plain(settings):
+    return settings.model_dump(mode="json", by_alias=True)
+
+
+def files(folder, stem, numbers, forms):
+    return [
+        str(folder / f"{stem}{number}.{form}") for number in numbers for form in forms
+    ]
+
+
+def scored(folder, ranks, target, settings, changed=()):
+    """Run the scorecard on the cells in a folder; `changed` are departures from the paper."""
+    run_script(
+        "scorecard",
+        target / "scorecard.log",
+        {
+            "ranks": ranks,
+            "cells": files(folder, "cells/table", range(1, 5), ["csv"]),
+            "published": PUBLISHED,
+            "spread": str(REFERENCE / "spread.csv"),
+        },
+        {
+            "csv": str(target / "scorecard.csv"),
+            "md": str(target / "scorecard.md"),
+            "z": str(target / "figures/z.svg"),
+        },
+        departures=changed,
+        experiment=plain(settings.experiment),
+    )
+
+
+def run_study(folder):
+    """Run all scripts from the reference's ranks on."""
+    ranks = [str(folder / f"{name}.parquet") for name in NAMES]
+    for name, path in zip(NAMES, ranks, strict=True):
+        kept = as_ranks(REFERENCE / f"ranks/{name}.parquet")
+        kept.replace(source="trained in this run").write(path)
+    settings = study()
+    experiment = plain(settings.experiment)
+    given = {
+        "ranks": ranks,
+        "published": PUBLISHED,
+        "band": str(REFERENCE / "band.csv"),
+    }
+    log = folder / "step.log"
+    run_script(
+        "theory",
+        log,
+        given,
+        {
+            "csv": files(folder, "tables/table", (1, 2), ["csv"]),
+            "cells": files(folder, "cells/table", (1, 2), ["csv"]),
+            "figure1": str(folder / "figures/figure1.svg"),
+        },
+        toy=plain(settings.toy),
+    )
+    run_script(
+        "tables",
+        log,
+        given,
+        {
+            "csv": files(folder, "tables/table", (3, 4), ["csv"]),
+            "cells": files(folder, "cells/table", (3, 4), ["csv"]),
+            "likely": str(folder / "tables/likely.csv"),
+            "likely_md": str(folder / "tables/likely.md"),
+        },
+        experiment=experiment,
+    )
+    figure5 = {"figure5": str(folder / "figures/figure5.svg")}
+    run_script("figures", log, given, figure5, experiment=experiment)
+    exact = {name: str(folder / f"tables/exact.{name}") for name in ("csv", "md")}
+    exact["ranges"] = str(folder / "ranges.csv")
+    metrics = experiment["metrics"]
+    run_script(
+        "exact", log, given, exact, exact=plain(settings.exact), metrics=metrics
+    )
+    scored(folder, ranks, folder, settings)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """The folder of a run."""
+    folder = tmp_path_factory.mktemp("results")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(figures, "_FORMS", {"svg": figures._FORMS["svg"]})
+        run_study(folder)
+    return folder
+
+
+def assert_same(found, kept, relative, absolute):
+    """Two texts are equal, but for the last digits of numbers, which a processor may round."""
+    ours, theirs = (NUMBER.split(HASH.sub("name", text)) for text in (found, kept))
+    assert ours[::2] == theirs[::2]
+    for one, other in zip(ours[1::2], theirs[1::2], strict=True):
+        assert one == other or math.isclose(
+            float(one), float(other), rel_tol=relative, abs_tol=absolute
+        ), (one, other)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", WRITTEN)
+def test_files_are_those_of_the_reference(results, name):
+    texts = [(folder / name).read_text("utf-8") for folder in (results, REFERENCE)]
+    if name.endswith("svg"):
+        assert_same(*texts, relative=0.0, absolute=0.02)
+    else:
+        assert_same(*texts, relative=1e-6, absolute=1e-6)
+
+
+@pytest.mark.long
+def test_with_other_settings_no_cell_is_compared(results, tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "_FORMS", {"svg": figures._FORMS["svg"]})
+    other = study(n_items=3000)
+    words = "experiment.n_items is 3000, the paper's null"
+    assert departures(other, study()) == [words]
+    ranks = [str(results / f"{name}.parquet") for name in NAMES]
+    scored(results, ranks, tmp_path, other, [words])
+    card = pd.read_csv(tmp_path / "scorecard.csv", keep_default_na=False, dtype=str)
+    assert set(card["verdict"]) == {"not comparable"}
+    assert set(card["note"]) == {words}
+
+
+def test_spread_of_the_reference():
+    """That over its starts, and over the order of ties of Z by one metric."""
+    numbers = pd.read_csv(REFERENCE / "starts.csv")
+    others = {
+        name: as_ranks(REFERENCE / f"ranks/{name}.parquet") for name in ("Y", "Z")
+    }
+    found = spread_table("X", numbers, others, study(metrics=["ap"]).experiment)
+    kept = pd.read_csv(REFERENCE / "spread.csv")
+    kept = kept[
+        kept["row"].str.startswith("X") | (kept["metric"] == "AP")
+    ].reset_index(drop=True)
+    assert set(kept["cause"]) == {"initialisation of X", "tie draw of Z"}
+    pd.testing.assert_frame_equal(
+        found.reset_index(drop=True), kept, rtol=1e-3, atol=1e-6
+    )
+
+
+def test_a_reference_run_says_what_it_is_of():
+    kept = json.loads((REFERENCE / "provenance.json").read_text())
+    identity = study().identity()
+    assert (identity["ranks"], identity["seeds"]) == (kept["ranks"], kept["seeds"])
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as temporary:
+        run_study(Path(temporary))
+        for drawing in FIGURES:
+            for form in ("svg", "pdf", "png"):
+                shutil.copy(
+                    Path(temporary, f"{drawing}.{form}"), REFERENCE / "figures"
+                )

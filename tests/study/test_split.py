@@ -1,0 +1,379 @@
+"""Which events are held out and trained on, by hand and by loops; equal keys as in libstdc++."""
+
+import datetime as dt
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics_study.data.events import Interactions
+from sampled_metrics_study.data.settings import SplitSettings, TieBreak
+from sampled_metrics_study.data.split import (
+    given_split,
+    hold_out,
+    last_sorted,
+    leave_last_out,
+    load_split,
+    sample_users,
+    save_split,
+)
+from sampled_metrics_study.recommenders.ranking import require_candidates
+from tests.helpers.interactions import synthetic_interactions
+
+RULES = get_args(TieBreak)
+
+
+def events(*rows):
+    user, item, timestamp = np.array(rows).T
+    return Interactions(user, item, timestamp)
+
+
+def held_out(split):
+    """Held-out item by evaluated user, in published ids."""
+    return dict(
+        zip(split.evaluated_ids.tolist(), split.held_out_ids.tolist(), strict=True)
+    )
+
+
+def training(split):
+    """Training items by user, in published ids."""
+    return {
+        user: sorted(split.item_ids[split.train[[row]].indices].tolist())
+        for row, user in enumerate(split.user_ids.tolist())
+    }
+
+
+def split_by(data, seed=0, **options):
+    return hold_out(data, SplitSettings(**options), np.random.default_rng(seed))
+
+
+# User 2 comes first in the file; user 1 has two events at its last timestamp, 7.
+EVENTS = events((2, 50, 1), (2, 40, 9), (1, 40, 7), (1, 60, 3), (1, 50, 7))
+# By time: 1 has 10 at 1 and 20 at 4 | 30 and 40 at 6; 2 has 10 at 5 | 20 at 8, 50 at 6; 3 only
+# trains; 4 has nothing before the cut at 6.
+TIMED = events(
+    *((1, 30, 6), (1, 10, 1), (1, 20, 4), (1, 40, 6), (3, 60, 2), (3, 10, 5)),
+    *((2, 20, 8), (2, 10, 5), (2, 50, 6), (4, 10, 7)),
+)
+
+
+@pytest.mark.parametrize(("tie_break", "of_user_1"), [("first", 40), ("last", 50)])
+def test_last_event_by_hand(tie_break, of_user_1):
+    split = leave_last_out(EVENTS, tie_break)
+    assert held_out(split) == {1: of_user_1, 2: 40}
+    assert training(split) == {1: sorted({40, 50, 60} - {of_user_1}), 2: [50]}
+    assert split.item_ids.tolist() == [
+        50,
+        40,
+        60,
+    ]  # in the order of their first event
+    assert split.counts() == {
+        "users": 2, "items": 3, "interactions": 5, "training_events": 3, "tied_users": 1,
+        "evaluated_users": 2,
+    }  # fmt: skip
+
+
+@given(st.integers(0, 10_000), st.sampled_from([*RULES, None]))
+def test_any_rule_takes_one_event_in_any_order_of_users(seed, tie_break):
+    data = synthetic_interactions(users=9, items=20, seed=seed)
+    order = np.argsort(
+        np.random.default_rng(seed).random(10)[data.user], kind="stable"
+    )
+    moved = Interactions(data.user[order], data.item[order], data.timestamp[order])
+    options = {"tie_break": tie_break} if tie_break else {"method": "random"}
+    split, again = (split_by(one, **options) for one in (data, moved))
+    assert held_out(split) == held_out(again)
+    assert split.user_ids.tolist() == sorted(set(data.user.tolist()))
+    for user, chosen in held_out(split).items():
+        own = data.user == user
+        items, stamps = data.item[own], data.timestamp[own]
+        if tie_break:
+            assert stamps[items == chosen] == stamps.max()
+        if tie_break == "ncf":
+            assert chosen == items[last_sorted(stamps.tolist())]
+        assert sorted([*training(split)[user], chosen]) == sorted(items)
+
+
+@pytest.mark.parametrize("options", [{"tie_break": "random"}, {"method": "random"}])
+def test_random_is_uniform_and_follows_its_generator(options):
+    users = np.repeat(np.arange(9000), 3)
+    data = Interactions(users, np.tile([1, 2, 3], 9000), np.zeros(27_000, int))
+    split, again = (split_by(data, 2, **options) for _ in range(2))
+    counts = np.bincount(split.held_out, minlength=3)
+    # each of three events with probability 1/3; four standard deviations
+    assert (abs(counts - 3000) < 4 * np.sqrt(9000 * (1 / 3) * (2 / 3))).all()
+    np.testing.assert_array_equal(split.held_out, again.held_out)
+    assert split.tied_users == (0 if "method" in options else 9000)
+
+
+def test_only_random_needs_no_times():
+    untimed = replace(EVENTS, timestamp=None)
+    assert split_by(untimed, method="random").tied_users == 0
+    for options in ({}, {"method": "global-time", "cut": 0.5}):
+        with pytest.raises(InputError, match="no timestamps"):
+            split_by(untimed, **options)
+
+
+@pytest.mark.parametrize(
+    ("users", "items"),
+    [
+        ([1, 2], [40, 50, 60]),
+        (["ann", "bob"], ["x", "y", "zoë"]),
+        ([2**40, 2**41], [-(2**50), 5, 9]),
+    ],
+)
+def test_files_keep_all(tmp_path, users, items):
+    # users bob, ann; items y, zoë, x in the order of their first event
+    data = Interactions(
+        np.array([1, 0, 1, 0], np.int32), np.array([1, 2, 0, 1], np.int32), np.arange(4),
+        user_names=np.array(users), item_names=np.array(items),
+    )  # fmt: skip
+    split = replace(leave_last_out(data), left_out_users=3, left_out_events=4)
+    assert split.user_ids.tolist() == users
+    assert split.item_ids.tolist() == [items[1], items[2], items[0]]
+    assert held_out(split) == {users[0]: items[1], users[1]: items[0]}
+    save_split(tmp_path / "split.npz", split)
+    again = load_split(tmp_path / "split.npz")
+    assert training(again) == training(split)
+    assert again.counts() == split.counts()
+    for name in ("held_out", "user_ids", "item_ids"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(split, name))
+        assert getattr(again, name).dtype == getattr(split, name).dtype
+    for one in (split, again):
+        assert (one.train.indices.dtype, one.train.dtype) == (np.int32, np.float64)
+
+
+@pytest.mark.parametrize("name", ["user_ids", "item_ids", "held_out"])
+def test_arrays_that_do_not_fit_together_are_no_split(tmp_path, name):
+    save_split(tmp_path / "s.npz", leave_last_out(EVENTS))
+    with np.load(tmp_path / "s.npz") as file:
+        arrays = dict(file)
+    np.savez(tmp_path / "s.npz", **arrays | {name: np.tile(arrays[name], 2)})
+    with pytest.raises(InputError, match=r"s\.npz"):
+        load_split(tmp_path / "s.npz")
+
+
+@pytest.mark.parametrize(
+    ("tie_break", "of_user_1"), [("first", 30), ("last", 40), ("ncf", 30)]
+)
+def test_global_time_by_hand(tie_break, of_user_1):
+    split = split_by(TIMED, method="global-time", cut=6, tie_break=tie_break)
+    assert split.user_ids.tolist() == [1, 2, 3]  # those that only train come last
+    assert held_out(split) == {1: of_user_1, 2: 50}
+    assert training(split) == {1: [10, 20], 2: [10], 3: [10, 60]}
+    assert split.seen.toarray().tolist() == split.train.toarray()[:2].tolist()
+    assert split.n_candidates.tolist() == [
+        4,
+        5,
+    ]  # 6 items less those seen in training
+    assert split.counts() == {
+        "users": 4, "items": 6, "interactions": 10, "training_events": 5, "tied_users": 1,
+        "evaluated_users": 2, "left_out_users": 1, "left_out_events": 3,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("cut", [0.5, 0.59, 6.0])
+def test_share_of_the_events(cut):
+    # times in order: 1 2 4 5 5 6 6 6 7 8, so place 5 is a 6
+    split = split_by(TIMED, method="global-time", cut=cut, tie_break="first")
+    assert held_out(split) == {1: 30, 2: 50}
+
+
+@pytest.mark.parametrize("cut", [9, 0])
+def test_impossible_cuts(cut):
+    with pytest.raises(InputError, match=f"both before and from split.cut {cut}"):
+        split_by(TIMED, method="global-time", cut=float(cut))
+
+
+DAY = 86_400
+NOON = 1_730_419_200 + DAY // 2  # of 2024-11-01, UTC
+DATED = events(
+    (1, 10, NOON - DAY), (1, 20, NOON + 1), (2, 10, NOON - 2), (2, 30, NOON)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        NOON,
+        str(NOON),
+        "2024-11-01T12:00:00",
+        "2024-11-01 12:00:00",
+        "2024-11-01T13:00:00+01:00",
+        "2024-11-01T12:00:00Z",
+        dt.datetime(2024, 11, 1, 12),
+        dt.datetime(2024, 11, 1, 12, tzinfo=dt.UTC),
+    ],
+    ids=str,
+)
+def test_a_date_is_a_cut(cut):
+    split = split_by(DATED, method="global-time", cut=cut, tie_break="first")
+    assert held_out(split) == {1: 20, 2: 30}
+    assert training(split) == {1: [10], 2: [10]}
+
+
+@pytest.mark.parametrize("cut", ["2024-11-01", dt.date(2024, 11, 1)], ids=str)
+def test_a_day_begins_at_midnight(cut):
+    settings = SplitSettings(method="global-time", cut=cut)
+    assert settings.cut_number == NOON - DAY // 2
+    assert settings.model_dump(mode="json")["cut"] == "2024-11-01"
+
+
+@pytest.mark.parametrize(
+    ("cut", "least", "most"),
+    [
+        ("2030-01-01", "2024-10-31T12:00:00", "2024-11-01T12:00:01"),
+        (1_900_000_000, str(NOON - DAY), str(NOON + 1)),
+    ],
+)
+def test_an_impossible_cut_names_the_times_as_it_is_written(cut, least, most):
+    with pytest.raises(InputError, match=f"{cut}.*from {least} to {most}"):
+        split_by(
+            DATED,
+            method="global-time",
+            cut=float(cut) if isinstance(cut, int) else cut,
+        )
+
+
+def test_times_that_are_no_seconds_are_named_as_they_are():
+    milliseconds = events((1, 10, 1_730_419_200_000), (1, 20, 1_730_419_200_001))
+    with pytest.raises(InputError, match="from 1730419200000 to 1730419200001"):
+        split_by(milliseconds, method="global-time", cut="2024-11-01")
+
+
+def test_users_need_a_candidate_beside_the_held_out_item():
+    """Of three items, user 2 has trained on two."""
+    alone = events((1, 10, 1), (1, 20, 2), (2, 10, 1), (2, 20, 2), (2, 30, 3))
+    with pytest.raises(InputError, match="user 2 "):
+        require_candidates(split_by(alone), "a")
+    more = events((1, 40, 1), (1, 20, 2), (2, 10, 1), (2, 20, 2), (2, 30, 3))
+    require_candidates(split_by(more), "a")
+
+
+TRAIN = events((7, 10, 1), (8, 20, 2), (7, 30, 3))
+
+
+def test_given_takes_the_first_by_time_or_in_the_file():
+    test = events((7, 40, 9), (7, 20, 8), (9, 10, 5))
+    split = given_split(TRAIN, test)
+    assert held_out(split) == {7: 20}
+    assert training(split) == {7: [10, 30], 8: [20]}
+    assert split.item_ids.tolist() == [10, 20, 30, 40]
+    assert (split.left_out_users, split.left_out_events) == (1, 2)
+    assert held_out(given_split(replace(TRAIN, timestamp=None), test)) == {7: 20}
+    untimed = given_split(TRAIN, replace(test, timestamp=None))
+    assert held_out(untimed) == {7: 40}
+    assert untimed.tied_users == 0
+
+
+def test_text_in_one_file_and_numbers_in_the_other():
+    names = {
+        "user_names": np.array(["7", "ann"]),
+        "item_names": np.array(["10", "x"]),
+    }
+    test = Interactions(
+        np.array([0, 1], np.int32), np.array([1, 0], np.int32), **names
+    )
+    split = given_split(TRAIN, test)
+    assert held_out(split) == {"7": "x"}
+    assert training(split) == {"7": ["10", "30"], "8": ["20"]}
+
+
+@pytest.mark.parametrize(
+    ("test", "problem"),
+    [
+        (events((8, 10, 5), (7, 30, 5)), "user 7 has item 30 also in the training"),
+        (events((1, 10, 5)), "no user is also in the training events"),
+    ],
+)
+def test_files_that_do_not_fit(test, problem):
+    with pytest.raises(InputError) as caught:
+        given_split(TRAIN, test)
+    assert caught.value.problem.startswith(problem)
+
+
+def test_some_users_are_evaluated_and_the_others_still_train():
+    split = leave_last_out(synthetic_interactions(users=30))
+    some = sample_users(
+        replace(split, left_out_events=5), 0.3, np.random.default_rng(1)
+    )
+    assert held_out(split).items() > held_out(some).items()
+    assert training(some) == training(split)
+    assert some.evaluated_ids.tolist() == sorted(some.evaluated_ids)
+    more = {"evaluated_users": 9, "left_out_events": 5 + 21, "interactions": 5}
+    more["interactions"] += split.counts()["interactions"]
+    assert some.counts() == split.counts() | more
+    for share, users in (
+        (0.001, 1),
+        (0.049, 1),
+        (0.051, 2),
+        (0.99, 30),
+        (1, 1),
+        (30, 30),
+    ):
+        few = sample_users(split, share, np.random.default_rng(1))
+        assert few.held_out.size == users
+    with pytest.raises(InputError, match="30 users"):
+        sample_users(split, 31, np.random.default_rng(0))
+
+
+def test_users_are_drawn_uniformly():
+    split, rng = (
+        leave_last_out(synthetic_interactions(users=10)),
+        np.random.default_rng(2),
+    )
+    drawn = np.concatenate(
+        [sample_users(split, 4, rng).evaluated_ids for _ in range(2000)]
+    )
+    # each of ten users in 4 of 10 draws; four standard deviations
+    assert (abs(np.bincount(drawn)[1:] - 800) < 4 * np.sqrt(2000 * 0.4 * 0.6)).all()
+
+
+HERE = Path(__file__).parent
+VECTORS = json.loads((HERE.parent / "golden" / "std_sort.json").read_text())
+KILLER = VECTORS.pop(10)
+
+
+def random_arrays():
+    """Random keys, sorted and backwards too, and beginnings of them, as each has one last."""
+    rng = np.random.default_rng(0)
+    for size in [*range(1, 40), *rng.integers(40, 400, 60), 1000, 2500, 5000]:
+        for distinct in (1, 2, 5, 30, 10_000):
+            keys = rng.integers(0, distinct, size)
+            for form in (keys, np.sort(keys), np.sort(keys)[::-1]):
+                yield from (
+                    form[:end]
+                    for end in {1, 2, 17, size // 3, size // 2, size - 1, size}
+                )
+
+
+def test_orders_equal_keys_as_libstdcxx(tmp_path):
+    if not shutil.which("g++"):
+        pytest.skip(
+            "no g++ to compile std_sort.cpp with; the stored vectors serve instead"
+        )
+    program = tmp_path / "std_sort"
+    arrays = [keys for keys in random_arrays() if keys.size]
+    subprocess.run(["g++", "-O2", "-o", program, HERE / "std_sort.cpp"], check=True)
+    text = "\n".join(f"{len(keys)} {' '.join(map(str, keys))}" for keys in arrays)
+    done = subprocess.run(
+        [program], input=text, capture_output=True, text=True, check=True
+    )
+    orders = done.stdout.split("\n")[:-1]
+    last = [int(line.split()[-1]) for line in orders]
+    assert [last_sorted(keys.tolist()) for keys in arrays] == last
+
+
+def test_stored_vectors():
+    for vector in VECTORS[1:]:  # the first is empty
+        assert last_sorted(vector["keys"]) == vector["order"][-1]
+    with pytest.raises(InputError, match="heap sort"):  # made to need the depth limit
+        last_sorted(KILLER["keys"])
