@@ -113,7 +113,7 @@ float(hypergeom(9999, 1489, 100).cdf(19))
 # %%
 one = sm.SampledRanks([1], n_items=3541, n_negatives=20)
 (result,) = sm.correct(one, ["recall@10"], ["sampled"])
-f"recall@{result.behaves_like}"
+f"recall@{result.acts_like}"
 
 # %% [markdown]
 # that is, it says how often the held-out item is in the better half

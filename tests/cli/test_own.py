@@ -101,7 +101,7 @@ def column(rows, *keys):
         ("compare r.csv other/r.csv --n-items 100",
          {"a": "r.csv", "b": "other/r.csv", "difference": 0.0}),
         ("compare s3.csv s.csv --n-items 100 --n-negatives 10 --metric auc --estimator sampled",
-         {"a": "s3", "b": "s", "paired": True, "behaves_like": None}),
+         {"a": "s3", "b": "s", "paired": True, "acts_like": None}),
         (f"{PLAN} --metric auc", {"n_users": 3, "exact_a": (99 + 97 + 89) / 99 / 3}),
         (f"{PLAN} --n-users 9", {"n_users": 9, "n_negatives": 1}),
         (EFFECT, {"n_users": 40, "n_items": 100, "exact_a": 0.2, "exact_b": 0.5}),

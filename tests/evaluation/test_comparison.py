@@ -90,7 +90,7 @@ class TestExact:
         )
         assert (found.range_low, found.range_high) == (found.ci_low, found.ci_high)
         assert (found.paired, found.n_users, found.n_items) == (True, 4, 100)
-        assert (found.estimator, found.behaves_like, found.n_negatives) == (
+        assert (found.estimator, found.acts_like, found.n_negatives) == (
             "exact",
             None,
             None,
@@ -357,7 +357,7 @@ class TestOrder:
             assert start.startswith(
                 "undecided: 10 uniform negatives leave recall@10 between "
             )
-            assert end == f"B is above A at about recall@{found.behaves_like}"
+            assert end == f"B is above A at about recall@{found.acts_like}"
         (found,) = compare(many, ["recall@10"], ["sampled"])
         assert (found.order, found.p_value < 0.05) == ("a", True)
         assert found.verdict.startswith("A is above B, unless ")
@@ -524,9 +524,7 @@ def test_what_estimates_act_like_is_below_the_name_of_the_metric():
     samples = named(sampled([1, 3, 2, 4] * 9), sampled([2, 1, 5, 3] * 9))
     lines = str(compare(samples, "f1@3, ap, auc", "sampled")).splitlines()
     rows = [line.split()[2:] for line in lines if line.startswith("acts like")]
-    ranks = [
-        result.behaves_like for result in compare(samples, "f1@3, ap", "sampled")
-    ]
+    ranks = [result.acts_like for result in compare(samples, "f1@3, ap", "sampled")]
     assert rows == [[f"@{ranks[0]}"], ["(not", "2)", "rank", str(ranks[1])], []]
 
 

@@ -226,12 +226,12 @@ def test_range_and_resolution():
     )
     evaluation = SampledRanks(ranks, 3541, 100)
     found = correct(evaluation, ["recall@10"], ["bv:0.1", "cls", "sampled"])
-    assert [each.behaves_like for each in found] == [17, 26, 342]
+    assert [each.acts_like for each in found] == [17, 26, 342]
     (expected,) = metric_ranges([parse_measure("recall@10")], evaluation)
     ends = {(each.range_low, each.range_high, each.shape) for each in found}
     assert ends == {(expected.low, expected.high, "non-increasing")}
     (auc,) = correct(evaluation, ["auc"], ["sampled"])
-    assert auc.behaves_like is None
+    assert auc.acts_like is None
     assert auc.range_low < auc.value < auc.range_high
 
 

@@ -204,7 +204,7 @@ def test_estimates_of_sampled_ranks():
             result.value,
             span(result.ci_low, result.ci_high),
         )
-        like = "auc" if result.metric == "auc" else f"recall@{result.behaves_like}"
+        like = "auc" if result.metric == "auc" else f"recall@{result.acts_like}"
         assert row["acts like"] == like
     assert "interval" not in found.parts()[0][0]
     lines = words.splitlines()

@@ -12,7 +12,7 @@ import pytest
 import sampled_metrics as sm
 from sampled_metrics._base.text import html_of, span
 from sampled_metrics.evaluation import plots
-from sampled_metrics.evaluation.results import count, extent, likeness
+from sampled_metrics.evaluation.results import ActsLike, count, extent
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -249,7 +249,7 @@ def test_plots_of_several_recommenders_have_a_line_for_each():
     assert (width, height) == (6, pytest.approx(0.5 * 3 + 0.3 * 4))
 
 
-def test_extents_counts_and_likenesses_in_words():
+def test_extents_counts_and_acts_like_in_words():
     assert [count(n, "user") for n in (0, 1, 2, 6040)] == [
         "0 users", "1 user", "2 users", "6,040 users",
     ]  # fmt: skip
@@ -265,6 +265,6 @@ def test_extents_counts_and_likenesses_in_words():
         ("auc", None, "auc"),
         ("ap", None, "no rank"),
     ):
-        assert str(likeness(metric, rank, 1000)) == words
-    assert likeness("ndcg", 9, 3).exact_rank == 3
-    assert likeness("ndcg", 9, 2).exact_rank == 2
+        assert str(ActsLike.from_rank(metric, rank, 1000)) == words
+    assert ActsLike.from_rank("ndcg", 9, 3).exact_rank == 3
+    assert ActsLike.from_rank("ndcg", 9, 2).exact_rank == 2

@@ -63,7 +63,7 @@ for name, sample in samples.items():
                 f"  {name:8}{each.metric} {each.range_low:.3f} to {each.range_high:.3f}"
             )
         print(
-            f"    {each.estimator:8} {each.value:.3f}, acts like recall@{each.behaves_like}"
+            f"    {each.estimator:8} {each.value:.3f}, acts like recall@{each.acts_like}"
         )
 
 # 4. Which is better?

@@ -16,7 +16,7 @@ from scipy.stats import beta, chi2, norm
 from scipy.stats import t as student
 
 from sampled_metrics import InputError, InputWarning, correct
-from sampled_metrics.evaluation.correct import behaves_like
+from sampled_metrics.evaluation.correct import acts_like_rank
 from sampled_metrics.intervals import brackets
 from sampled_metrics.intervals.brackets import (
     LOWER,
@@ -549,14 +549,14 @@ class TestBehavesLike:
         for vector in np.sort(vectors)[:, ::-1]:
             fallen = np.flatnonzero(points @ vector <= vector[0] / 2)
             expected = fallen[0] + 1 if fallen.size else None
-            assert behaves_like(vector, n, sampling) == expected
+            assert acts_like_rank(vector, n, sampling) == expected
 
     def test_millions_of_candidates(self):
-        assert behaves_like(np.linspace(1, 0, 1001), 10**6) == 500_001
+        assert acts_like_rank(np.linspace(1, 0, 1001), 10**6) == 500_001
 
     @pytest.mark.parametrize("vector", [[1.0, 0.9, 0.8], [0.0, 0.0], [-1.0, 0.0]])
     def test_credit_that_does_not_fall_to_half(self, vector):
-        assert behaves_like(np.array(vector), 100) is None
+        assert acts_like_rank(np.array(vector), 100) is None
 
 
 @pytest.mark.parametrize(

@@ -127,10 +127,12 @@ def test_the_three_pairs_with_the_least_chance_are_shown_in_their_order_and_unde
     assert shown(pair for pair in chances if pair != (2, 3)) == ["AD", "BD", "CD"]
 
 
-def setting_of(metric, estimator="sampled", m=20, half=None, n=1000):
+def setting_of(metric, estimator="sampled", m=20, acts_like=None, n=1000):
     measure, estimator = parse_measure(metric), parse_estimator(estimator)
     rest = {"mean": np.zeros(1), "sd": np.zeros(1), "by_rank": np.zeros(1)}
-    return Setting(measure=measure, estimator=estimator, m=m, n=n, half=half, **rest)
+    return Setting(
+        measure=measure, estimator=estimator, m=m, n=n, acts_like=acts_like, **rest
+    )
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_other_claims_of_the_gallery():
     assert round(hypergeom(9999, 1489, 100).cdf(19), 2) == 0.90
     assert hypergeom(9999, 1490, 100).cdf(19) < 0.90  # 1,490 is the last such rank
     (result,) = sm.correct(sm.SampledRanks([1], 3541, 20), "recall@10", "sampled")
-    assert abs(result.behaves_like / 3541 - 1 / 2) < 0.03
+    assert abs(result.acts_like / 3541 - 1 / 2) < 0.03
 
 
 def test_its_study_has_the_papers_recommenders():

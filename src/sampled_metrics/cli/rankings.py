@@ -113,7 +113,7 @@ def correct(
     metric. Rows of one user_id, or of one visit of a user, are averaged first.
 
     Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high,
-    likely_low, likely_high (of the exact metric, for `likely`), shape, behaves_like, n_users,
+    likely_low, likely_high (of the exact metric, for `likely`), shape, acts_like, n_users,
     n_items, n_negatives, sampling, n_visits (if users have several), notes (questions about the
     file); values are fractions. The estimate to quote is by `likely`.
     """
@@ -290,7 +290,7 @@ def compare_files(
 
     Keys: a, b, metric, estimator, value_a, value_b, difference (b - a), std_error, ci_low, ci_high,
     range_low, range_high, likely_low, likely_high (of the exact difference, for `likely`), order
-    (a, b or undecided), p_value, behaves_like, verdict, paired, n_users, n_items, n_negatives,
+    (a, b or undecided), p_value, acts_like, verdict, paired, n_users, n_items, n_negatives,
     sampling, users_needed (to decide an undecided order of full rankings, about), holds_up_to (the
     largest factor of --shape at which sampled ranks decide the order), n_visits (if users have
     several), notes (questions about the files); values are fractions.

@@ -314,7 +314,7 @@ def _by_samples(
                     compared,
                     range_low=allowed.low,
                     range_high=allowed.high,
-                    behaves_like=a.behaves_like(i, j),
+                    acts_like=a.acts_like(i, j),
                     n_items=round((a.ranks.mean_candidates + b.ranks.mean_candidates) / 2),
                     n_negatives=a.ranks.n_negatives,
                     sampling=str(a.ranks.sampling),

@@ -32,11 +32,11 @@ from sampled_metrics.estimators import (
 )
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.evaluation.results import (
+    ActsLike,
     Results,
     Row,
     count,
     explained_table,
-    likeness,
     missing_notes,
     rankings_meant,
     with_questions,
@@ -86,9 +86,10 @@ class Corrected(Record):
         Of `likely`, the interval about the exact metric: with chance, and with what is usual of
         ranks that the sampled ranks do not show. It holds `value`, and is in the range; nan for
         other estimators. For AUC it is the range.
-    behaves_like
-        Resolution of the estimate: the true rank at which its expected credit has fallen to half
-        of the credit at rank 1; None for AUC, which sampling does not distort.
+    acts_like
+        The first true rank whose expected credit is at most half of the credit of rank 1, so that
+        the estimate acts like an exact metric with this cut-off; None for AUC, which sampling does
+        not distort.
     n_users, n_items
         Users averaged over; n, the candidates of a full ranking, the mean where users differ.
     n_visits
@@ -110,7 +111,7 @@ class Corrected(Record):
     likely_low: float
     likely_high: float
     shape: str
-    behaves_like: int | None
+    acts_like: int | None
     n_users: int
     n_items: int
     n_negatives: int
@@ -201,13 +202,13 @@ def correct(
     Examples
     --------
     >>> found = correct([1, 1, 5, 40, 90], "hr@10", n_items=3541, n_negatives=100)
-    >>> found.to_frame()[["estimator", "value", "behaves_like", "range_high"]].round(3)
-      estimator  value  behaves_like  range_high
-    0    likely    NaN            72       0.902
-    1   sampled  0.600           342       0.902
-    2       cls  0.197            26       0.902
-    3    bv:0.1  0.236            17       0.902
-    4   bv:0.01  0.355            12       0.902
+    >>> found.to_frame()[["estimator", "value", "acts_like", "range_high"]].round(3)
+      estimator  value  acts_like  range_high
+    0    likely    NaN         72       0.902
+    1   sampled  0.600        342       0.902
+    2       cls  0.197         26       0.902
+    3    bv:0.1  0.236         17       0.902
+    4   bv:0.01  0.355         12       0.902
 
     Scores, the first column being those of the held-out items:
 
@@ -266,7 +267,7 @@ def correct(
                     likely_low=number.low,
                     likely_high=number.high,
                     shape=name_of(shape),
-                    behaves_like=solved.behaves_like(i, j),
+                    acts_like=solved.acts_like(i, j),
                     n_items=n,
                     n_negatives=ranks.n_negatives,
                     sampling=str(ranks.sampling),
@@ -346,12 +347,12 @@ class Solved(NamedTuple):
         allowed = self.ranges[str(self.measures[measure])]
         return quote(value, float(self.log_errors[measure]), allowed, self.bracketed.confidence)
 
-    def behaves_like(self, measure: int, estimator: int) -> int | None:
-        """Resolution of an estimate, see `behaves_like`; None for AUC."""
+    def acts_like(self, measure: int, estimator: int) -> int | None:
+        """Rank at which the credit of an estimate has fallen to half; None for AUC."""
         if self.measures[measure].metric.needs_candidates:
             return None
         n = self.ranks.mean_candidates
-        return behaves_like(self.vectors[measure, estimator], n, self.ranks.sampling)
+        return acts_like_rank(self.vectors[measure, estimator], n, self.ranks.sampling)
 
 
 def solve(
@@ -387,16 +388,25 @@ def solve(
     return Solved(ranks, measures, estimators, vectors, bracketed, by_metric, log_errors)
 
 
-def behaves_like(vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACEMENT) -> int | None:
-    """Find the first true rank whose expected credit is at most half of rank 1's.
+def acts_like_rank(
+    vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACEMENT
+) -> int | None:
+    """Find the first true rank whose expected credit is at most half of that of rank 1.
 
-    `vector`, shape (m + 1,), is the credit for each sampled rank; n counts the candidates, the
-    relevant item included. None where rank 1 gets no credit, or where no rank has as little as half
-    of it.
+    None if rank 1 has no credit, or if no rank has so little.
+
+    Parameters
+    ----------
+    vector
+        Credit of each sampled rank, shape (m + 1,).
+    n
+        Candidates of a full ranking, the relevant item included.
+    sampling
+        How the negatives are drawn.
 
     Examples
     --------
-    >>> behaves_like(np.array([1.0, 0.75, 0.5, 0.25, 0.0]), 101)  # falls by 1/100 per rank
+    >>> acts_like_rank(np.array([1.0, 0.75, 0.5, 0.25, 0.0]), 101)  # falls by 1/100 per rank
     51
     """
     m = vector.size - 1
@@ -450,7 +460,7 @@ def _parts(
         row["estimator"] = Bold(QUOTED) if is_quoted else result.estimator
         row["value"] = BoldNumber(result.value) if is_quoted else result.value
         row["interval" if intervals else "error"] = _error(result, intervals)
-        row["acts like"] = str(likeness(result.metric, result.behaves_like, result.n_items))
+        row["acts like"] = str(ActsLike.from_rank(result.metric, result.acts_like, result.n_items))
         rows.append(row)
     first = results[0]
     drawn = "and kept once" if first.sampling == "distinct" else first.sampling.replace("-", " ")

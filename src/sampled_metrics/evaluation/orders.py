@@ -11,11 +11,11 @@ from sampled_metrics.evaluation.results import (
     EXACT,
     INSTEAD,
     UNDECIDED,
+    ActsLike,
     Compared,
     Row,
     count,
     extent,
-    likeness,
     rankings_meant,
 )
 from sampled_metrics.intervals.ranges import Range
@@ -79,7 +79,7 @@ def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
     )
     if isnan(result.difference):
         return words
-    where = likeness(result.metric, result.behaves_like, result.n_items or 0).resolution
+    where = ActsLike.from_rank(result.metric, result.acts_like, result.n_items or 0).phrase
     if result.order_of_estimates == UNDECIDED:
         return f"{words}; not distinguishable {where} either"
     return f"{words}; {is_above(result, result.order_of_estimates)} {where}"
@@ -241,9 +241,10 @@ def _estimates(solved: dict[str, Solved]) -> list[Row]:
                     rows.append({"": f"  {QUOTED} in", **nothing, "range": interval})
         row = {"": "acts like", **nothing}
         for j, estimator in enumerate(estimators):
-            like = likeness(str(measure), first.behaves_like(i, j), first.ranks.mean_candidates)
-            row[estimator] = Right(like.below_metric)
-            if like.exact_rank is not None:
-                row["range"] = Right(f"(not {like.exact_rank})")
+            n_items = first.ranks.mean_candidates
+            acts_like = ActsLike.from_rank(str(measure), first.acts_like(i, j), n_items)
+            row[estimator] = Right(acts_like.below_metric)
+            if acts_like.exact_rank is not None:
+                row["range"] = Right(f"(not {acts_like.exact_rank})")
         rows.append(row)
     return rows

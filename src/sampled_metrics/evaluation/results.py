@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from math import nan
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
 
 import pandas as pd
 
@@ -194,7 +194,7 @@ class Compared(Record):
     likely_high: float = nan
     order: str = UNDECIDED
     p_value: float
-    behaves_like: int | None = None
+    acts_like: int | None = None
     verdict: str = ""
     paired: bool
     n_users: int
@@ -220,28 +220,53 @@ def order_of(low: float, high: float) -> str:
     return UNDECIDED
 
 
-class Likeness(NamedTuple):
-    """The cut-off or rank that an estimate acts like, by its expected credit at each true rank.
+class ActsLike(NamedTuple):
+    """The cut-off or rank at which an estimate has half of the credit of rank 1.
 
     Attributes
     ----------
     name
-        Name of a metric whose credit is the same down to its cut-off, which is then about `rank`;
-        or of AUC, which sampling does not distort. None for all else.
+        A metric that gives the same credit to all ranks up to its cut-off, such as recall, which
+        the estimate acts like at the cut-off `rank`; or AUC, which sampling does not distort.
+        None for other metrics.
     rank
-        The first true rank with at most half of the credit of rank 1; None for AUC, and where no
-        rank has as little.
+        The first true rank whose expected credit is at most half of that of rank 1. None for AUC,
+        and if no rank has so little credit.
     exact_rank
-        The same rank for the exact metric; None if `name` is known or `rank` is not.
+        The same for the exact metric; None if `name` is set or `rank` is None.
     """
 
     name: str | None = None
     rank: int | None = None
     exact_rank: int | None = None
 
+    @classmethod
+    def from_rank(cls, metric: str, acts_like: int | None, n_items: int) -> Self:
+        """Describe the rank at which the credit of an estimate has fallen to half.
+
+        Examples
+        --------
+        >>> str(ActsLike.from_rank("recall@10", 17, n_items=1000))
+        'recall@17'
+        >>> str(ActsLike.from_rank("ndcg@10", 17, n_items=1000))
+        'rank 17 (not 3)'
+        """
+        measure = parse_measure(metric)
+        if measure.metric.needs_candidates:
+            return cls(name=metric)
+        if acts_like is None:
+            return cls()
+        if measure.kind in FLAT:
+            return cls(name=measure.name, rank=acts_like)
+        half = measure.at([1], n_items)[0] / 2.0
+        exact_rank = 2
+        while exact_rank < n_items and measure.at([exact_rank], n_items)[0] > half:
+            exact_rank += 1
+        return cls(rank=acts_like, exact_rank=exact_rank)
+
     @property
     def place(self) -> str:
-        """Where credit has fallen to half."""
+        """The rank in words."""
         if self.rank is None:
             return "no rank"
         return f"rank {self.rank}"
@@ -257,7 +282,7 @@ class Likeness(NamedTuple):
 
     @property
     def below_metric(self) -> str:
-        """In a row that names the metric, and the rank of the exact one."""
+        """Short form for a row that already names the metric and the rank of the exact one."""
         if self.name is None:
             return self.place
         if self.rank is None:
@@ -265,35 +290,13 @@ class Likeness(NamedTuple):
         return f"@{self.rank}"
 
     @property
-    def resolution(self) -> str:
+    def phrase(self) -> str:
         """Where estimates separate recommenders best, such as `at about recall@17`."""
         if self.name is None:
             return f"with half credit at {self.place}"
         if self.rank is None:
             return f"at {self}"
         return f"at about {self}"
-
-
-def likeness(metric: str, behaves_like: int | None, n_items: int) -> Likeness:
-    """Find the cut-off that an estimate acts like from its resolution, see `Corrected`.
-
-    Examples
-    --------
-    >>> str(likeness("recall@10", 17, 1000)), str(likeness("ndcg@10", 17, 1000))
-    ('recall@17', 'rank 17 (not 3)')
-    """
-    measure = parse_measure(metric)
-    if measure.metric.needs_candidates:
-        return Likeness(name=metric)
-    if behaves_like is None:
-        return Likeness()
-    if measure.kind in FLAT:
-        return Likeness(name=measure.name, rank=behaves_like)
-    half = measure.at([1], n_items)[0] / 2.0
-    rank = 2
-    while rank < n_items and measure.at([rank], n_items)[0] > half:
-        rank += 1
-    return Likeness(rank=behaves_like, exact_rank=rank)
 
 
 def explained_table(rows: Rows, lines: Iterable[str], explained: Iterable[str]) -> Parts:

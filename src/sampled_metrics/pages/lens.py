@@ -16,7 +16,7 @@ from scipy.special import ndtr
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.estimators import Estimator, estimator_matrix
-from sampled_metrics.evaluation.correct import behaves_like
+from sampled_metrics.evaluation.correct import acts_like_rank
 from sampled_metrics.evaluation.results import UNDECIDED, Compared
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.metrics import Measure, values
@@ -103,9 +103,9 @@ def settings(
         np.add.at(by_rank, rank, given * shares[group, np.newaxis])
         falls = np.ptp(by_rank[ks <= of_groups.min()], axis=0) > EQUAL
         for place, (measure, estimator) in enumerate(product(measures, kept)):
-            half = None
+            acts_like = None
             if falls[place] and not measure.metric.needs_candidates:
-                half = behaves_like(vectors[place], n, sampling)
+                acts_like = acts_like_rank(vectors[place], n, sampling)
             variance = np.array([moment.within[place] for moment in moments])
             yield Setting(
                 measure=measure,
@@ -115,7 +115,7 @@ def settings(
                 mean=np.array([moment.mean[place] for moment in moments]),
                 sd=np.sqrt(variance / counts),
                 by_rank=by_rank[:, place],
-                half=half,
+                acts_like=acts_like,
             )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators import Estimator
-from sampled_metrics.evaluation.results import count, likeness
+from sampled_metrics.evaluation.results import ActsLike, count
 from sampled_metrics.metrics import Measure
 
 MOST_PAIRS = 3  # in words
@@ -39,7 +39,7 @@ class Setting(NamedTuple):
     mean: Float  # shape (recommenders,)
     sd: Float
     by_rank: Float  # mean estimate at ranks of the chart
-    half: int | None  # rank at which credit has halved; None for AUC, and if all get the same
+    acts_like: int | None  # rank with half the credit of rank 1; None for AUC and equal credits
 
 
 def percent(value: float) -> str:
@@ -69,15 +69,15 @@ def _measured(setting: Setting) -> str:
         if setting.estimator.name == "sampled":
             return measure.label
         return f"about {measure.label}"
-    like = likeness(str(measure), setting.half, setting.n)
-    if like.rank is None:
+    acts_like = ActsLike.from_rank(str(measure), setting.acts_like, setting.n)
+    if acts_like.rank is None:
         if setting.m < (measure.cutoff or 0):
             return f"nothing: all {setting.m + 1} are among the best {measure.cutoff}"
         return "nothing"
-    if like.exact_rank is None:
+    if acts_like.exact_rank is None:
         kind, _, _ = measure.label.partition("@")
-        return f"about {kind}@{like.rank:,}"
-    return f"a metric that counts half at rank {like.rank:,}, not {like.exact_rank:,}"
+        return f"about {kind}@{acts_like.rank:,}"
+    return f"a metric that counts half at rank {acts_like.rank:,}, not {acts_like.exact_rank:,}"
 
 
 def verdict(orders: Orders, n_undecided: int = 0) -> str:
