@@ -64,7 +64,7 @@ class Simulated(NamedTuple):
 
     def exact(self, measure: Measure) -> float:
         """Exact metric of the population."""
-        return float(measure.at(self.rank, self.n) @ self.share)
+        return float(measure.value_at(self.rank, self.n) @ self.share)
 
     def users(self, number: int, rng: np.random.Generator) -> Int:
         """Draw kinds of users, with replacement."""
@@ -135,7 +135,7 @@ def cells(
                 bracketed = bracket_users(MEASURES, sample, shape)
                 p_value = misfit(sample, shape).p_value
                 for place, measure in enumerate(MEASURES):
-                    of_users = measure.at(population.rank[kind], population.n[kind]).mean()
+                    of_users = measure.value_at(population.rank[kind], population.n[kind]).mean()
                     found.append((str(measure), *bracketed.range(place), of_users, p_value))
             columns = ["metric", "low", "high", "inverted", "of_users", "p_value"]
             table = pd.DataFrame(found, columns=columns)
@@ -218,7 +218,7 @@ def of_exact(
     """Share of experiments in which the interval of each exact metric holds its expectation."""
     held = dict.fromkeys((f"exact {measure}" for measure in WITH_AUC), 0)
     ranks = np.arange(1, N_ITEMS + 1)
-    priors = [Shape.of(measure.at(ranks, N_ITEMS)) for measure in WITH_AUC]
+    priors = [Shape.of(measure.value_at(ranks, N_ITEMS)) for measure in WITH_AUC]
     values = [metrics.values(measure, population.ranks) for measure in WITH_AUC]
     for _ in range(repeats):
         users = rng.choice(population.share.size, n_users, p=population.share)

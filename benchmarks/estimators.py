@@ -120,7 +120,7 @@ def em(shares: np.ndarray, n: int, m: int) -> np.ndarray:
     share = weights / n
     for _ in range(EM_STEPS):
         share = em_step(given, share, shares)
-    return np.array([share @ measure.at(ranks, n) for measure in MEASURES])
+    return np.array([share @ measure.value_at(ranks, n) for measure in MEASURES])
 
 
 def likely(histogram: np.ndarray, n: int, m: int) -> np.ndarray:

@@ -97,7 +97,7 @@ def cell(name: str, m: int, users: int, shape: float, experiments: int) -> dict[
     """Run the experiments of one cell."""
     known = populations()
     share = known.get(name, next(iter(known.values())))
-    exact = [float(share @ measure.at(RANKS, N)) for measure in MEASURES]
+    exact = [float(share @ measure.value_at(RANKS, N)) for measure in MEASURES]
     held = np.zeros(len(MEASURES))
     refused = asked = 0
     width = 0.0

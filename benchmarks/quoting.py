@@ -380,7 +380,7 @@ def quoted(histogram: np.ndarray, names: str, n: int) -> list[Reported]:
     m = histogram.size - 1
     users = int(histogram.sum())
     printed = {
-        name: f"{parse_measure(name).in_sample(m) @ histogram / users:.4f}"
+        name: f"{parse_measure(name).sampled_values(m) @ histogram / users:.4f}"
         for name in names.split()
     }
     with warnings.catch_warnings():

@@ -59,7 +59,7 @@ def world() -> tuple[Float, csr_array, Float, Float]:
     own = scores[np.arange(USERS), held]
     rank = 1 + ((scores > own[:, np.newaxis]) & (is_seen == 0.0)).sum(axis=1)
     n = np.full(USERS, ITEMS - SEEN)
-    exact = np.stack([parse_measure(name).at(rank, n) for name in METRICS])
+    exact = np.stack([parse_measure(name).value_at(rank, n) for name in METRICS])
     return scores, csr_array(is_seen), held, exact
 
 

@@ -54,7 +54,7 @@ def cell(true: Int, n: int, printed: str, m: int, users: int, experiments: int) 
     names = printed.split()
     rng = generator(0, printed, m, users)
     exact = (true <= 10).mean()
-    credit = [parse_measure(name).at(np.arange(1, m + 2), m + 1) for name in names]
+    credit = [parse_measure(name).value_at(np.arange(1, m + 2), m + 1) for name in names]
     held = refused = 0
     for _ in range(experiments):
         rank = rng.choice(true, users)

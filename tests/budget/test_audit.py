@@ -132,7 +132,7 @@ class World:
         places = [b + 1 + np.arange(t) for b, t in zip(better, ties, strict=True)]
         self.exact = np.array(
             [
-                [measure.at(place, items).mean() for place in places]
+                [measure.value_at(place, items).mean() for place in places]
                 for measure in METRICS
             ]
         )

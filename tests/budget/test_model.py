@@ -133,7 +133,7 @@ class Loops:
         for g in self.classes:
             law = poisson.pmf(support, means[g])
             for i, metric in enumerate(METRICS):
-                values = metric.at(known + support + 1, ITEMS)
+                values = metric.value_at(known + support + 1, ITEMS)
                 first[i] += posterior[row][g] * (law @ values)
                 second[i] += posterior[row][g] * (law @ values**2)
         return first, second - first**2

@@ -47,7 +47,9 @@ def test_tables_agree_with_sums_over_the_poisson_law(names: list[str]) -> None:
     support = np.arange(6000)
     law = poisson.pmf(support, mean[:, :, np.newaxis])
     for index, metric in enumerate(metrics):
-        values = metric.at(better[:, np.newaxis] + support + 1, 10_000)[:, np.newaxis]
+        values = metric.value_at(better[:, np.newaxis] + support + 1, 10_000)[
+            :, np.newaxis
+        ]
         first = (share * (law * values).sum(2)).sum(1)
         second = (share * (law * values**2).sum(2)).sum(1)
         assert moments[0][index] == pytest.approx(first, rel=2e-3, abs=2e-4)

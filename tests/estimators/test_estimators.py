@@ -45,7 +45,7 @@ def grid(n, m, sampling):
 
 def exact(measures, n):
     return np.column_stack(
-        [measure.at(np.arange(1, n + 1), n) for measure in measures]
+        [measure.value_at(np.arange(1, n + 1), n) for measure in measures]
     )
 
 

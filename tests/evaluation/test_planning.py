@@ -90,7 +90,7 @@ class TestPopulation:
         for measure, exact in zip(
             MEASURES, map(population.exact, MEASURES), strict=True
         ):
-            values = measure.at(ranks, 6)
+            values = measure.value_at(ranks, 6)
             found = population.exact_moments(measure)
             assert (exact, found.mean) == pytest.approx((np.mean(values),) * 2)
             assert found.within == 0.0

@@ -303,7 +303,7 @@ def test_random_order_is_at_most_a_little_too_high(metric, users, most):
     """It is at the edge of the class, which no mixture is beyond; users bring it closer."""
     rng = np.random.default_rng(5)
     n, m = 400, 50
-    exact = parse_measure(metric).at(np.arange(1, n + 1), n).mean()
+    exact = parse_measure(metric).value_at(np.arange(1, n + 1), n).mean()
     values = []
     for _ in range(20):
         counts = np.bincount(rng.integers(0, m + 1, users), minlength=m + 1)
@@ -411,7 +411,9 @@ def test_log_errors_are_those_about_the_exact_metric(m):
         counts = np.bincount(ranks.sampled_ranks - 1, minlength=m + 1)
         values = likely(counts, ["recall@10", "ap"], 10_000) @ counts / 2000
         errors = likely_log_errors(counts, measures, 10_000, m, WITHOUT)
-        exact = [measure.at(np.arange(1, 10_001), 10_000) for measure in measures]
+        exact = [
+            measure.value_at(np.arange(1, 10_001), 10_000) for measure in measures
+        ]
         share = np.diff((np.arange(10_001) / 10_000) ** exponent)
         held.append(np.abs(np.log(values / (exact @ share))) < 1.96 * errors)
     assert 0.85 < np.mean(held) <= 1.0

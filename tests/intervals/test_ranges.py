@@ -99,7 +99,7 @@ def all_points(n, m, shape, sampling, metric, cutoff=None):
     """Distributions of sampled ranks and exact metrics under all extreme points."""
     ranks = np.arange(1, n + 1)
     single = chances(n, m, sampling).copy()
-    values = parse_measure(metric).at(ranks, n)
+    values = parse_measure(metric).value_at(ranks, n)
     last = 0 if shape == "none" else max(math.ceil(5 * n / m), 3 * (cutoff or 0))
     single[:last] = np.cumsum(single[:last], axis=0) / ranks[:last, None]
     values[:last] = np.cumsum(values[:last]) / ranks[:last]
@@ -176,7 +176,7 @@ class TestFactor:
         shares = likely_mixture(table.binned(counts), table).shares
         lower, upper = bracket(measure, table, shares[None], 2000, 1.96)
         single = pmf_at(ranks, n, m, Sampling.WITHOUT_REPLACEMENT)
-        exact = measure.at(ranks, n)
+        exact = measure.value_at(ranks, n)
         for gains in (exact - single @ upper[0], single @ lower[0] - exact):
             sums = greatest_sums(gains, table.last, factor)
             assert -2e-3 < sums.max() < 1e-10
@@ -186,7 +186,7 @@ class TestFactor:
     def test_many_users_leave_what_a_linear_programme_leaves(self, metric, factor):
         n, m, ranks = 25, 4, np.arange(1, 26)
         single = pmf_at(ranks, n, m, Sampling.WITHOUT_REPLACEMENT)
-        exact = parse_measure(metric).at(ranks, n)
+        exact = parse_measure(metric).value_at(ranks, n)
         shares = np.random.default_rng(1).dirichlet(np.arange(n, 0, -1)) @ (
             np.cumsum(single, axis=0) / ranks[:, None]
         )
@@ -359,7 +359,7 @@ class TestMetricRanges:
     def test_holds_the_exact_metric(self, metric, shape, sampling):
         rng, measure = np.random.default_rng(7), parse_measure(metric)
         share = np.diff((np.arange(301) / 300) ** 0.3)
-        exact = share @ measure.at(np.arange(1, 301), 300)
+        exact = share @ measure.value_at(np.arange(1, 301), 300)
         marginal = share @ pmf_at(np.arange(1, 301), 300, 10, sampling)
         for _ in range(8):
             ranks = 1 + rng.choice(11, 400, p=marginal / marginal.sum())

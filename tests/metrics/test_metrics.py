@@ -23,7 +23,7 @@ RANKS = np.array([1, 2, 3, 4, 5])  # of n = 5 candidates
 
 
 def at(name, rank=RANKS, n=5):
-    return parse_measure(name).at(rank, n)
+    return parse_measure(name).value_at(rank, n)
 
 
 class TestNames:

@@ -238,11 +238,11 @@ def test_sums_over_many_items_are_those_of_single_ranks(shape):
     ]
     ranks = np.arange(1, n + 1)
     credit = np.array(
-        [measure.at(np.arange(1, m + 2), m + 1) for measure in measures]
+        [measure.value_at(np.arange(1, m + 2), m + 1) for measure in measures]
     )
     probabilities = pmf(ranks, n, m, Sampling.WITHOUT_REPLACEMENT)
     wanted = [probabilities @ values for values in credit]
-    exact = [measure.at(ranks, n) for measure in measures]
+    exact = [measure.value_at(ranks, n) for measure in measures]
     if shape == "non-increasing":  # uniform on the first k
         wanted = [np.cumsum(values) / ranks for values in wanted]
         exact = [np.cumsum(values) / ranks for values in exact]

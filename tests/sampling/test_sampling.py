@@ -189,7 +189,7 @@ class TestExpectedValues:
             sampled_ranks = [
                 1 + sum(item < rank for item in sample) for sample in drawn
             ]
-            mean = measure.at(np.array(sampled_ranks), m + 1).mean()
+            mean = measure.value_at(np.array(sampled_ranks), m + 1).mean()
             assert expected_values(measure, rank, n, m, sampling) == pytest.approx(
                 mean, rel=1e-13
             )

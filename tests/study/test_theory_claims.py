@@ -36,7 +36,7 @@ def toys(measure, m=None):
     """Metric of A, B and C: exact, or expected among m negatives."""
     if m is None:
         return {
-            name: measure.at(np.array(ranks), N).mean()
+            name: measure.value_at(np.array(ranks), N).mean()
             for name, ranks in RANKS.items()
         }
     return {
@@ -90,7 +90,7 @@ def vector(name, measure, n, m, nonnegative=True):
 
 
 def least_squares(n, m):
-    target = AP.at(np.arange(1, n + 1), n)
+    target = AP.value_at(np.arange(1, n + 1), n)
     free = np.linalg.lstsq(grid(n, m), target)[0]
     return free, np.mean((grid(n, m) @ free - target) ** 2)
 
@@ -98,7 +98,7 @@ def least_squares(n, m):
 def bias_of_1000_samples(measure):
     ranks = np.arange(1, 1001)
     errors = np.abs(
-        expected_values(measure, ranks, N, 1000, WITH) - measure.at(ranks, N)
+        expected_values(measure, ranks, N, 1000, WITH) - measure.value_at(ranks, N)
     )
     return f"{errors.max():.2f} at rank {ranks[errors.argmax()]}"
 
@@ -111,7 +111,7 @@ def bend_at_one_negative(measure):
 
 def auc_bias():
     ways = [expected_values(AUC, EVERY, N, M, way) for way in (WITH, WITHOUT)]
-    return np.abs(np.array(ways) - AUC.at(EVERY, N)).max()
+    return np.abs(np.array(ways) - AUC.value_at(EVERY, N)).max()
 
 
 def rank_estimate_bias():
@@ -140,7 +140,7 @@ def turns(name):
 
 def farther():
     """Estimators with more bias than the uncorrected AP at some rank, and at how many."""
-    exact, names = AP.at(EVERY, N), ("sampled", "rank-estimate", "cls", *BV)
+    exact, names = AP.value_at(EVERY, N), ("sampled", "rank-estimate", "cls", *BV)
     bias = {
         name: np.abs(grid(N, M) @ vector(name, AP, N, M) - exact) for name in names
     }
@@ -193,10 +193,10 @@ def ends_of_ratios():
 
 small_ends = "n = 50, m = 9: P(1 | 1) = {:g}, P(m + 1 | n) = {:g}"
 COMPUTED = {
-    "rank 1 is twice": lambda: f"{np.divide(*AP.at([1, 2], N)):g}",
-    "for NDCG, rank 1": lambda: f"{np.divide(*NDCG.at([1, 2], N)):.3f} times",
+    "rank 1 is twice": lambda: f"{np.divide(*AP.value_at([1, 2], N)):g}",
+    "for NDCG, rank 1": lambda: f"{np.divide(*NDCG.value_at([1, 2], N)):.3f} times",
     "from position 101": lambda: "{0:.6f} and {2:.6f}".format(
-        *-np.diff(AUC.at([100, 101, 1, 2], N))),
+        *-np.diff(AUC.value_at([100, 101, 1, 2], N))),
     "On AUC, recommender A": lambda: listed(toys(AUC)),
     "For top heavy": lambda: each(lambda one: listed(toys(one))),
     "a 10x higher": lambda: "C over A {C[A]:.2f}, over B {C[B]:.2f}".format(
@@ -240,7 +240,7 @@ COMPUTED = {
     "When γ = 0": lambda: "relative difference {:.0e}".format(
         np.ptp(vector("bv:0", AP, *SMALL) - least_squares(*SMALL)[0])),
     "When γ = 1": lambda: "largest difference {:.0e}".format(np.abs(
-        AP.at(EVERY[:1000], 1000) @ (grid(1000, M) / grid(1000, M).sum(axis=0))
+        AP.value_at(EVERY[:1000], 1000) @ (grid(1000, M) / grid(1000, M).sum(axis=0))
         - vector("bv:1", AP, 1000, M)).max()),
     "i.e., a sampling rate": lambda: f"{100 * M / N:.2f} %",
     "lower values of γ": lambda: "; ".join(map(turns, ("cls", *BV))),

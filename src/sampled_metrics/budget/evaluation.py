@@ -197,7 +197,7 @@ def question_ties(counts: Counts, measures: Sequence[Measure]) -> None:
     n = counts.frame.n_candidates[owner] + 1
     ends = []
     for measure in measures:
-        low, middle, high = (measure.at(best + part * tied, n) for part in (1.0, 0.5, 0.0))
+        low, middle, high = (measure.value_at(best + part * tied, n) for part in (1.0, 0.5, 0.0))
         if high.mean() - low.mean() > 4.0 * middle.std() / np.sqrt(owner.size):
             ends.append(str(measure))
     if ends:

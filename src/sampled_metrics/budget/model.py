@@ -311,7 +311,7 @@ class PoissonMeans:
         self._tables = np.zeros((2, len(measures), depth, means.size))
         for power, place in np.ndindex(self._tables.shape[:2]):
             table = self._tables[power, place]
-            values = measures[place].at(better + support + 1, n_largest)
+            values = measures[place].value_at(better + support + 1, n_largest)
             table[:, is_small] = values ** (power + 1) @ law.T
             if measures[place].cutoff is None:
                 table[:, ~is_small] = _expansion(better, means[~is_small], power + 1)

@@ -90,7 +90,7 @@ def reduced(
     system = np.zeros((0, m + 1 + len(measures)))
     for rows in blocks(ranks.size, 1, max(_BLOCK_ROWS, 2 * m)):
         grid = pmf_at(ranks[rows], n, m, sampling)
-        values = np.column_stack([measure.at(ranks[rows], n) for measure in measures])
+        values = np.column_stack([measure.value_at(ranks[rows], n) for measure in measures])
         marginal += weights[rows] @ grid
         weighted = np.hstack([grid, values]) * np.sqrt(weights[rows])[:, None]
         system = np.asarray(np.linalg.qr(np.vstack([system, weighted]), mode="r"))
@@ -268,7 +268,7 @@ def sums_up_to(ends: Int, values: Callable[[Float], Float]) -> Float:
 def mean_up_to(ends: Int, measure: Measure, n: int) -> Float:
     """Mean of a metric over the ranks 1 ... k, for each k of some ends in increasing order."""
     credited = ends if measure.cutoff is None else np.minimum(ends, measure.cutoff)
-    return sums_up_to(credited, lambda ranks: measure.at(ranks, n)) / ends
+    return sums_up_to(credited, lambda ranks: measure.value_at(ranks, n)) / ends
 
 
 def _rule(first: int, count: int) -> tuple[Float, Float]:

@@ -192,7 +192,7 @@ def _vectors_of(estimator: Estimator, problem: Problem) -> Float:
 
 
 register("sampled", label="Sampled")(  # the metric of a ranking of m + 1 items
-    lambda problem: np.array([measure.in_sample(problem.m) for measure in problem.measures])
+    lambda problem: np.array([measure.sampled_values(problem.m) for measure in problem.measures])
 )
 
 
@@ -216,7 +216,7 @@ def _rank_estimate(problem: Problem) -> Float:
 
 
 def _at_ranks(problem: Problem, ranks: Int) -> Float:
-    return np.array([measure.at(ranks, problem.n) for measure in problem.measures])
+    return np.array([measure.value_at(ranks, problem.n) for measure in problem.measures])
 
 
 register("cls", label="CLS")(lambda problem: monotone(problem.system, problem.cls_nonnegative))
@@ -255,7 +255,7 @@ def _em(problem: Problem, iterations: float) -> Float:
     measures = problem.measures
     ranks, weights = rank_rule(measures, n, problem.m)
     given = pmf_at(ranks, n, problem.m, problem.sampling)
-    values = np.column_stack([measure.at(ranks, n) for measure in measures])
+    values = np.column_stack([measure.value_at(ranks, n) for measure in measures])
     return _after_steps(int(iterations), weights / n, given, values, problem.shares)
 
 

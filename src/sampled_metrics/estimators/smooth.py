@@ -222,7 +222,7 @@ def likely_vectors(
     vectors += (fit.share @ cells.values - vectors @ shares)[:, None]
     for place, measure in enumerate(measures):
         if measure.metric.needs_candidates:
-            vectors[place] = measure.in_sample(m)
+            vectors[place] = measure.sampled_values(m)
     return vectors
 
 
@@ -241,7 +241,7 @@ def likely_estimates(
     estimates = np.column_stack([cells.values.T @ fit.share for fit in fits])
     for place, measure in enumerate(measures):
         if measure.metric.needs_candidates:
-            estimates[place] = shares @ measure.in_sample(m)
+            estimates[place] = shares @ measure.sampled_values(m)
     return estimates
 
 

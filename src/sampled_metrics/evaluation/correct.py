@@ -506,4 +506,4 @@ def _of_random_order(metric: str, n: int) -> float:
     """Value of a metric of one relevant item in a random order of n items."""
     measure = parse_measure(metric)
     ranks, weights = rank_rule([measure], n, 1)
-    return float(weights @ measure.at(ranks, n) / n)
+    return float(weights @ measure.value_at(ranks, n) / n)

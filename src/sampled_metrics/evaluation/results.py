@@ -258,9 +258,9 @@ class ActsLike(NamedTuple):
             return cls()
         if measure.kind in FLAT:
             return cls(name=measure.name, rank=acts_like)
-        half = measure.at([1], n_items)[0] / 2.0
+        half = measure.value_at([1], n_items)[0] / 2.0
         exact_rank = 2
-        while exact_rank < n_items and measure.at([exact_rank], n_items)[0] > half:
+        while exact_rank < n_items and measure.value_at([exact_rank], n_items)[0] > half:
             exact_rank += 1
         return cls(rank=acts_like, exact_rank=exact_rank)
 

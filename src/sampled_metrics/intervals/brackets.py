@@ -78,7 +78,7 @@ def bracketing_vectors(
     of `shares` is a likely distribution of sampled ranks in the bins of `table`. `z` is the weight
     of the standard error of means over `n_users`.
     """
-    low, high = measure.at(np.array([table.n, 1]), table.n).tolist()
+    low, high = measure.value_at(np.array([table.n, 1]), table.n).tolist()
     if high <= low:
         return np.full((len(shares), table.m + 1), low)
     span = max(high - low, np.finfo(float).tiny)

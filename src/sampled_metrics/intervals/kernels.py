@@ -104,7 +104,7 @@ class Kernel(Extremes):
 
     def metric(self, measure: Measure) -> Float:
         """Exact metric under each extreme point; shape (points,)."""
-        values = measure.at(self.points, self.n)
+        values = measure.value_at(self.points, self.n)
         uniform = self.points <= self.last
         values[uniform] = mean_up_to(self.points[uniform], measure, self.n)
         return values

@@ -188,7 +188,7 @@ def prior_shapes(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, S
     n = ranks.mean_candidates or _UNKNOWN_SIZE
     places, weights = rank_rule(list(measures), n, 1)
     if (ranks.n_relevant == 1).all():
-        return {measure: Shape.of(measure.at(places, n), weights) for measure in measures}
+        return {measure: Shape.of(measure.value_at(places, n), weights) for measure in measures}
     drawn = _at_places(ranks, places)
     shapes = {}
     for measure in measures:

@@ -134,12 +134,12 @@ class Measure:
         """Spelling in tables and figures, such as `Recall@10`."""
         return self.spelled(self.metric.label)
 
-    def at(self, rank: ArrayLike, n_candidates: ArrayLike) -> Float:
+    def value_at(self, rank: ArrayLike, n_candidates: ArrayLike) -> Float:
         """Return the value if one item is relevant, from its rank, which need not be whole.
 
         Examples
         --------
-        >>> parse_measure("recall@2").at([1, 2, 3], 10)
+        >>> parse_measure("recall@2").value_at([1, 2, 3], 10)
         array([1., 1., 0.])
         """
         rank, n = np.broadcast_arrays(rank, n_candidates)
@@ -151,16 +151,16 @@ class Measure:
         values = self.metric.of_levels(levels, ranks, self)
         return values.reshape(rank.shape)
 
-    def in_sample(self, n_negatives: int) -> Float:
+    def sampled_values(self, n_negatives: int) -> Float:
         """Return the value at each rank 1 ... m + 1 in a sample of m negatives.
 
         Examples
         --------
-        >>> parse_measure("auc").in_sample(2)
+        >>> parse_measure("auc").sampled_values(2)
         array([1. , 0.5, 0. ])
         """
         size = n_negatives + 1
-        return self.at(np.arange(1, size + 1), size)
+        return self.value_at(np.arange(1, size + 1), size)
 
 
 def parse_measure(text: str) -> Measure:
@@ -356,7 +356,7 @@ def _at_places(measure: Measure, places: Int, n: int) -> Float:
     """Return the metric at each place, computed for some at a time."""
     found = np.empty(places.size)
     for rows in blocks(places.size, 1, _PLACES_AT_A_TIME):
-        found[rows] = measure.at(places[rows], n)
+        found[rows] = measure.value_at(places[rows], n)
     return found
 
 

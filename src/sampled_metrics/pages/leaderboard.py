@@ -82,7 +82,7 @@ def expected(
         for column, m in enumerate(sizes):
             chances = users.share @ top_of_samples(users.ranks, m, last, sampling)
             ranks_in_sample = np.arange(1, chances.size + 1)
-            credit = [measure.at(ranks_in_sample, m + 1) for measure in measures]
+            credit = [measure.value_at(ranks_in_sample, m + 1) for measure in measures]
             values[:, row, column] = credit @ chances
         values[:, row, -1] = [users.exact(measure) for measure in measures]
     return values

@@ -181,7 +181,7 @@ class Chart(NamedTuple):
 
     def cut_off(self, measure: Measure) -> dict[str, Any]:
         """Draw the window of a metric; only its place where all of the credit ends at once."""
-        window = self.window(measure.at(self.ks, int(self.ks[-1])))
+        window = self.window(measure.value_at(self.ks, int(self.ks[-1])))
         if measure.cutoff and window["up"].count("v") < 3:
             place = np.searchsorted(self.ks, min(measure.cutoff, self.ks[-1]))
             window["up"] = ""

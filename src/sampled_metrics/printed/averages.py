@@ -32,7 +32,7 @@ def sampled_moments(
     A user's metrics are means over `runs`, each with negatives of its own. Shapes (metrics, points)
     and (metrics, metrics, points).
     """
-    credit = np.stack([measure.in_sample(m) for measure in measures], axis=1)
+    credit = np.stack([measure.sampled_values(m) for measure in measures], axis=1)
     first, second = np.triu_indices(len(measures))
     squares = credit[:, first] * credit[:, second]
 
@@ -54,9 +54,9 @@ def exact_metric(measure: Measure, n: int, alone: bool) -> Float:
     """Exact metric under each extreme point; shape (points,)."""
     points = last_ranks(n)
     if alone:
-        return measure.at(points, n)
+        return measure.value_at(points, n)
     last = min(measure.cutoff or n, n)  # that has any credit
-    sums = np.cumsum(measure.at(np.arange(1, last + 1), n))
+    sums = np.cumsum(measure.value_at(np.arange(1, last + 1), n))
     return sums[np.minimum(points, last) - 1] / points
 
 

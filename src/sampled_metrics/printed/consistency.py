@@ -172,7 +172,7 @@ def not_above_random(printed: Mapping[str, float | str], n_negatives: int) -> li
     """Name the sampled metrics that do not exceed a random order's."""
     found = []
     for name, text in printed.items():
-        of_random = float(parse_measure(name).in_sample(n_negatives).mean())
+        of_random = float(parse_measure(name).sampled_values(n_negatives).mean())
         if number_of(name, text)[0] <= of_random:
             found.append(name)
     return found
@@ -222,7 +222,7 @@ def _contradiction(
         middles.append(value + step / 4.0)  # from half a digit less, rounded, to one more, cut off
         halves.append(0.75 * step + _ROUNDING)
     ranks = np.arange(1, places + 1) if places <= _MOST_PLACES else rank_grid(places)
-    credit = np.stack([parse_measure(name).at(ranks, places) for name in numbers])
+    credit = np.stack([parse_measure(name).value_at(ranks, places) for name in numbers])
     means = Means.of_any_rank(np.array(middles), np.array(halves), ranks, credit)
     if conflict(means) <= _VIOLATED:
         return None

@@ -86,7 +86,7 @@ def likely(problem: Printed, measure: Measure, allowed: Range) -> Quoted:
 def _fit(problem: Printed, cells: Cells) -> Fit:
     """Fit the distribution, with the covariance of the printed means under it."""
     about = problem.about
-    credit = np.stack([measure.in_sample(about.n_negatives) for measure in problem.measures])
+    credit = np.stack([measure.sampled_values(about.n_negatives) for measure in problem.measures])
     expected = cells.given @ credit.T
     squares = np.einsum("cs,is,js->cij", cells.given, credit, credit)
     crossed = expected[:, :, None] * expected[:, None, :]

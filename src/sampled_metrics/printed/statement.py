@@ -69,7 +69,7 @@ def state(printed: Numbers, about: About) -> Printed:
     names = [f"{name}={number}" for name, number in printed.items()]
     numbers = _values_and_halves(printed)
     measures = tuple(map(parse_measure, printed))
-    credit = np.stack([measure.in_sample(about.n_negatives) for measure in measures])
+    credit = np.stack([measure.sampled_values(about.n_negatives) for measure in measures])
     ranks = np.arange(1, credit.shape[1] + 1)
     of_any = Means.of_any_rank(numbers[0], numbers[1], ranks, credit)
     possible = Printed(names, about._replace(n_users=None), of_any, measures)
@@ -200,7 +200,7 @@ def solve(problem: Printed, measure: Measure) -> Range:
     means = problem.means
     n = problem.about.n_items
     exact = exact_metric_of(problem, measure)
-    of_last = float(measure.at([n], n)[0])
+    of_last = float(measure.value_at([n], n)[0])
     low = least(means, exact, of_last)
     high = -least(means, -exact, -of_last)
     if problem.is_random:

@@ -54,7 +54,7 @@ def metric_against_rank() -> pd.DataFrame:
     """Figure 1: every metric at the ranks of n = 10,000, all of the top and every 20th below."""
     ranks = np.r_[1:201, 220 : N_ITEMS + 1 : 20]
     return pd.concat(
-        pd.DataFrame({"metric": m.label, "rank": ranks, "value": m.at(ranks, N_ITEMS)})
+        pd.DataFrame({"metric": m.label, "rank": ranks, "value": m.value_at(ranks, N_ITEMS)})
         for m in METRICS
     )
 
@@ -83,7 +83,7 @@ def toy_against_samples() -> pd.DataFrame:
     rows = []
     labels = [measure.label for measure in METRICS]
     for m in geometric_sizes(1, N_ITEMS - 1, 121):
-        sampled = np.array([measure.in_sample(m) for measure in METRICS])
+        sampled = np.array([measure.sampled_values(m) for measure in METRICS])
         for name, ranks in PREDICTED_RANKS.items():
             means = sampled @ pmf(ranks, N_ITEMS, m, _WITHOUT).mean(axis=0)
             rows += [(label, name, m, mean) for label, mean in zip(labels, means, strict=True)]
@@ -110,7 +110,7 @@ def sampled_against_rank() -> pd.DataFrame:
     frames = []
     for measure in METRICS:
         curves = {f"m = {m}": expected_values(measure, ranks, N_ITEMS, m, _WITH) for m in SIZES}
-        curves[EXACT] = measure.at(ranks, N_ITEMS)
+        curves[EXACT] = measure.value_at(ranks, N_ITEMS)
         for name, value in curves.items():
             columns = {"metric": measure.label, "curve": name, "rank": ranks, "value": value}
             frames.append(pd.DataFrame(columns))
@@ -129,7 +129,7 @@ def expected_values(
     >>> expected_values(parse_measure("ap"), [1, 2, 3], 3, 1, "with-replacement")
     array([1.  , 0.75, 0.5 ])
     """
-    return pmf(rank, n, m, sampling) @ measure.in_sample(m)
+    return pmf(rank, n, m, sampling) @ measure.sampled_values(m)
 
 
 def draw_sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
@@ -167,7 +167,7 @@ def corrected_ap() -> pd.DataFrame:
     for estimator, vector, expectation in zip(estimators, vectors, expectations, strict=True):
         curves.append(("sampled rank", estimator.label, sampled, vector))
         curves.append(("true rank", estimator.label, ranks, expectation))
-    curves.append(("true rank", EXACT, ranks, measure.at(ranks, N_ITEMS)))
+    curves.append(("true rank", EXACT, ranks, measure.value_at(ranks, N_ITEMS)))
     columns = ("panel", "curve", "rank", "value")
     return pd.concat(pd.DataFrame(dict(zip(columns, one, strict=True))) for one in curves)
 
