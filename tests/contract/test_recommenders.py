@@ -14,7 +14,7 @@ from sampled_metrics_study.recommenders import (
     save_recommender,
 )
 from sampled_metrics_study.recommenders.ranking import rank_piece
-from tests.helpers.warned import in_full
+from tests.helpers.caught_warnings import full_messages
 
 SETTINGS = {
     "als": {"d": 2, "lambda": 0.1, "alpha": 0.1, "iterations": 50, "seed": 3},
@@ -86,7 +86,7 @@ def test_good_data_is_not_asked_about(case, recwarn):
     sm.evaluate(
         scores, "recall@10, ap, auc", relevant=held_out, seen=csr_array(train)
     )
-    asked = in_full(recwarn)
+    asked = full_messages(recwarn)
     assert bool(asked) == (case == "random"), asked
 
 

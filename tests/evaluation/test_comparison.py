@@ -25,7 +25,7 @@ from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.ranks.data import as_ranks, as_sampled, rank
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from tests.conftest import ROOT
-from tests.helpers.warned import asks, in_full
+from tests.helpers.caught_warnings import full_messages, warns_about
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
@@ -109,7 +109,7 @@ class TestExact:
             ranks_of(self.a, users=range(4)),
             ranks_of(self.b[:3], users=range(4, 7)),
         )
-        with asks("0 of 3"):
+        with warns_about("0 of 3"):
             (found,) = compare(named(a, b), ["ap"])
         a, b = self.ap[0], self.ap[1, :3]
         assert found.difference == pytest.approx(b.mean() - a.mean())
@@ -137,7 +137,7 @@ class TestExact:
     @pytest.mark.parametrize("metric", ["recall@10", "ap"])
     def test_the_other_way_round_with_another_catalogue(self, metric):
         a, b = (ranks_of(self.a, n, users=[1, 2, 3, 4]) for n in (50, 5000))
-        with asks("candidates"):
+        with warns_about("candidates"):
             (one,), (other,) = (
                 compare(named(a, b), metric),
                 compare(named(b, a), metric),
@@ -245,7 +245,7 @@ def test_errors(data, options, word):
 )
 def test_evaluations_that_are_unlike_are_questioned(a, b, words, recwarn):
     compare(named(a, b), "recall@10", correction="none")
-    asked = [text for text in in_full(recwarn) if "same data" in text]
+    asked = [text for text in full_messages(recwarn) if "same data" in text]
     assert [words in each for each in asked] == ([] if words is None else [True])
 
 
@@ -576,7 +576,9 @@ class TestCandidatesOfTheSameUser:
         a, b = self.masked(users), self.masked(0)
         assert (a.n_candidates != b.n_candidates).sum() == users
         compare({"A": a, "B": b}, "mrr")
-        asked = [text for text in in_full(recwarn) if "numbers of candidates" in text]
+        asked = [
+            text for text in full_messages(recwarn) if "numbers of candidates" in text
+        ]
         assert len(asked) == is_asked
         assert all(
             f"{users} of 400 users" in each and "seen" in each for each in asked
@@ -585,4 +587,6 @@ class TestCandidatesOfTheSameUser:
     def test_the_remedy_gives_equal_values(self, recwarn):
         (found,) = compare({"A": self.masked(0), "B": self.masked(0)}, "mrr")
         assert found.difference == 0.0
-        assert not any("numbers of candidates" in text for text in in_full(recwarn))
+        assert not any(
+            "numbers of candidates" in text for text in full_messages(recwarn)
+        )

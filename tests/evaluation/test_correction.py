@@ -19,7 +19,7 @@ from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 from tests.conftest import metric_ranges
-from tests.helpers.warned import asks
+from tests.helpers.caught_warnings import warns_about
 
 SAMPLING = ("without-replacement", "with-replacement", "distinct")
 SEEDS, SETTINGS_OF_SEED = range(2), 24
@@ -237,7 +237,7 @@ def test_range_and_resolution():
 
 def test_many_negatives_leave_slow_estimators_out_of_the_defaults():
     ranks = SampledRanks([1, 3, 200, 900, 1501], n_items=1700, n_negatives=1501)
-    with asks("cls"):
+    with warns_about("cls"):
         found = correct(ranks, "recall@10")
     assert [result.estimator for result in found] == ["likely", "sampled"]
     (named,) = correct(ranks, "recall@10", ["rank-estimate"])

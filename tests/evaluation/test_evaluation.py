@@ -14,8 +14,8 @@ from sampled_metrics.evaluation.evaluate import evaluate
 from sampled_metrics.intervals.means import prior_shapes
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
+from tests.helpers.caught_warnings import warns_about
 from tests.helpers.relevance import by_user
-from tests.helpers.warned import asks
 
 
 def ranks_of(n, better, tied=None):
@@ -106,7 +106,7 @@ def test_prior_of_several_items_is_a_random_order():
 @pytest.mark.filterwarnings("ignore:.*held-out items are above")  # of random scores
 def test_scores_that_are_not_of_all_candidates_are_questioned():
     rng = np.random.default_rng(0)
-    with asks("candidates"):
+    with warns_about("candidates"):
         evaluate(
             rng.random((50, 101)), "ap", relevant=[0] * 50, seen=np.zeros((50, 101))
         )
@@ -122,7 +122,7 @@ def test_scores_that_are_not_of_all_candidates_are_questioned():
     rank = (scores >= scores[:, :1]).sum(axis=1)
     frame = pd.DataFrame(scores)
     for data, held_out in ((table, relevant), (scores, [0] * 50), (frame, [0] * 50)):
-        with asks("--seen"):
+        with warns_about("--seen"):
             (found,) = evaluate(data, "ap", relevant=held_out)
         assert found.value == pytest.approx((1 / rank).mean())
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sampled_metrics as sm
-from tests.helpers.warned import asks
+from tests.helpers.caught_warnings import warns_about
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*users have scores of all",
@@ -232,7 +232,7 @@ def test_unmasked_scores_are_questioned_unless_the_size_is_given():
     ]
     for meter, scores in zip(meters, (SCORES, SCORES, MASKED), strict=True):
         meter.update(scores, HELD_OUT)
-    with asks("seen"):
+    with warns_about("seen"):
         meters[0].compute()
     assert meters[1].compute()[0] == sm.evaluate(meters[1].ranks(), "rr")[0]
     meters[2].compute()
@@ -241,14 +241,14 @@ def test_unmasked_scores_are_questioned_unless_the_size_is_given():
 def test_a_random_order_is_questioned():
     meter = sm.RankMeter("rr")
     meter.update(-SCORES, HELD_OUT)
-    with asks("higher"):
+    with warns_about("higher"):
         meter.compute()
 
 
 def test_a_hundred_columns_without_a_size_are_questioned():
     meter = sm.RankMeter("rr")
     meter.update(RNG.normal(size=(20, 101)))
-    with asks("sampled"):
+    with warns_about("sampled"):
         meter.compute()
 
 

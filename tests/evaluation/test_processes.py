@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.warned import in_full
+from tests.helpers.caught_warnings import full_messages
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*users have scores of all",
@@ -112,7 +112,7 @@ def work(rank, n, place):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         alone = mine.compute()
-    asked = [text for text in in_full(caught) if "torch.distributed" in text]
+    asked = [text for text in full_messages(caught) if "torch.distributed" in text]
     with warnings.catch_warnings():
         warnings.filterwarnings("error", ".*torch.distributed")
         synced = mine.sync().compute()

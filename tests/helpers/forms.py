@@ -1,4 +1,4 @@
-"""The same data in every form in which people hold it."""
+"""The same data in every form that people use."""
 
 import importlib.util
 from pathlib import Path
@@ -12,8 +12,8 @@ from scipy.sparse import coo_array, csr_array, save_npz
 Forms = dict[str, Any]
 
 
-class Lent:
-    """As much of a DataFrame of polars as it lends to others."""
+class ArrowFrame:
+    """A stand-in for a DataFrame of polars, which others read by the Arrow protocol."""
 
     def __init__(self, frame: Any):
         self.table = pa.table(frame)
@@ -23,11 +23,11 @@ class Lent:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
-Lent.__name__ = "DataFrame"
+ArrowFrame.__name__ = "DataFrame"
 
 
-def tables(frame: pd.DataFrame, folder: Path) -> Forms:
-    """A table as everything that holds one."""
+def table_forms(frame: pd.DataFrame, folder: Path) -> Forms:
+    """A table in everything that holds one."""
     csv, tsv, parquet = (
         new_path(folder, name) for name in ("t.csv", "u.tsv", "v.parquet")
     )
@@ -38,7 +38,7 @@ def tables(frame: pd.DataFrame, folder: Path) -> Forms:
     forms["columns"] = {str(name): frame[name].to_numpy() for name in frame}
     arrow = pa.Table.from_pandas(frame, preserve_index=False)
     forms["arrow"] = arrow
-    forms["lent"] = Lent(arrow)
+    forms["lent"] = ArrowFrame(arrow)
     if importlib.util.find_spec("polars"):
         import polars
 
@@ -46,9 +46,9 @@ def tables(frame: pd.DataFrame, folder: Path) -> Forms:
     return forms
 
 
-def lists(frame: pd.DataFrame, folder: Path) -> Forms:
-    """Lists, with a column `score` or best first, as everything that holds them."""
-    forms = tables(frame, folder)
+def list_forms(frame: pd.DataFrame, folder: Path) -> Forms:
+    """Lists, with a column `score` or best first, in everything that holds them."""
+    forms = table_forms(frame, folder)
     by_user = frame.groupby("user_id", sort=False)
     if "score" not in frame:
         forms["dictionary"] = {
@@ -69,9 +69,9 @@ def lists(frame: pd.DataFrame, folder: Path) -> Forms:
     return forms
 
 
-def of_users(frame: pd.DataFrame, folder: Path) -> Forms:
-    """Pairs of user and item, of which each user has some, as everything that holds them by id."""
-    forms = tables(frame, folder)
+def user_item_forms(frame: pd.DataFrame, folder: Path) -> Forms:
+    """Pairs of user and item, at least one for each user, in everything that holds them by id."""
+    forms = table_forms(frame, folder)
     by_user = frame.groupby("user_id", sort=False)["item_id"]
     forms["dictionary"] = {user: items.tolist() for user, items in by_user}
     forms["sets"] = {user: set(items) for user, items in by_user}
@@ -84,8 +84,8 @@ def of_users(frame: pd.DataFrame, folder: Path) -> Forms:
     return forms
 
 
-def matrices(matrix: np.ndarray, folder: Path) -> Forms:
-    """Numbers of users x items as everything that holds them in one piece."""
+def matrix_forms(matrix: np.ndarray, folder: Path) -> Forms:
+    """Numbers of users x items in everything that holds them in one piece."""
     npy, npz = new_path(folder, "m.npy"), new_path(folder, "m.npz")
     np.save(npy, matrix)
     np.savez(npz, scores=matrix)
@@ -101,7 +101,7 @@ def matrices(matrix: np.ndarray, folder: Path) -> Forms:
         for place, column in enumerate(matrix.T)
     }
     forms["arrow"] = pa.table(columns)
-    forms["lent"] = Lent(forms["arrow"])
+    forms["lent"] = ArrowFrame(forms["arrow"])
     if importlib.util.find_spec("polars"):
         import polars
 
@@ -109,8 +109,8 @@ def matrices(matrix: np.ndarray, folder: Path) -> Forms:
     return forms
 
 
-def marks(matrix: np.ndarray, folder: Path) -> Forms:
-    """Nonzeros of users x items as everything that holds them by position."""
+def mark_forms(matrix: np.ndarray, folder: Path) -> Forms:
+    """Nonzero numbers of users x items in everything that holds them by position."""
     npy, npz = new_path(folder, "n.npy"), new_path(folder, "n.npz")
     np.save(npy, matrix)
     save_npz(npz, csr_array(matrix))

@@ -11,8 +11,8 @@ import sampled_metrics as sm
 from sampled_metrics.evaluation import compare, evaluate
 from sampled_metrics.inputs import asked, counting, devices, products
 from sampled_metrics.ranks import data
+from tests.helpers.caught_warnings import full_messages, warns_about
 from tests.helpers.relevance import ALL_KINDS, by_definition, orders
-from tests.helpers.warned import asks, in_full
 
 USERS, ITEMS, D = 60, 90, 5
 KINDS_OF_METRICS = [kind for kind in ALL_KINDS if kind != "recall-micro"]
@@ -131,7 +131,7 @@ def told(do):
     return (
         shown,
         getattr(results, "notes", []),
-        in_full(asked_of),
+        full_messages(asked_of),
     )
 
 
@@ -314,7 +314,7 @@ def test_a_doubt_ranks_all_in_full(kept):
     rng = np.random.default_rng(6)
     users, items = made("lengths", rng, 600, 200)
     held_out, seen = rng.integers(1, 200, 600), np.eye(600, 200)[[0] * 600]
-    with asks("in a random order"):
+    with warns_about("in a random order"):
         sm.evaluate((users, items), "hr@5", relevant=held_out, seen=seen)
     assert kept == [False]
 

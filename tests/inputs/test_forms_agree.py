@@ -20,8 +20,8 @@ import sampled_metrics as sm
 from sampled_metrics._base.errors import collected
 from sampled_metrics.cli import app
 from sampled_metrics.inputs.roles import ROLES
-from tests.helpers.forms import matrices, new_path, tables
-from tests.helpers.warned import in_full
+from tests.helpers.caught_warnings import full_messages
+from tests.helpers.forms import matrix_forms, new_path, table_forms
 
 USERS, ITEMS, M = 14, 17, 9
 RNG = np.random.default_rng(8)
@@ -498,7 +498,7 @@ def outcome(kind: Kind, given: dict[str, Any], added: dict[str, list[str]]) -> s
         [
             *notes,
             *getattr(kind.call, "notes", []),
-            *in_full(asked),
+            *full_messages(asked),
         ]
     )
     missing = [name for names in added.values() for name in names if name not in told]
@@ -518,7 +518,7 @@ def test_other_columns_types_and_forms(name: str, seed: int, tmp_path: Path) -> 
             made, added[table] = with_more(
                 chooser, each, kind.reads[table] | set(each)
             )
-            forms = tables(made, tmp_path)
+            forms = table_forms(made, tmp_path)
             names = [form for form in forms if isinstance(forms[form], Path)]
             if not name.startswith("command"):
                 names = list(forms)
@@ -651,7 +651,7 @@ def array_forms(array: np.ndarray, folder: Path) -> dict[str, Any]:
             array, index=np.arange(len(array))[::-1] + 100
         )
     else:
-        forms |= matrices(array, folder)
+        forms |= matrix_forms(array, folder)
         forms["with ids"] = (
             pd.DataFrame(array).add_prefix("c").assign(user_id=np.arange(len(array)))
         )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.warned import in_full
+from tests.helpers.caught_warnings import full_messages
 
 RNG = np.random.default_rng(63)
 SIZE, BATCHES, ITEMS = 40, 5, 3000
@@ -19,7 +19,7 @@ DIAGONAL = np.tile(np.arange(SIZE), BATCHES)
 
 
 def asked(recwarn):
-    return [text for text in in_full(recwarn) if "square batches" in text]
+    return [text for text in full_messages(recwarn) if "square batches" in text]
 
 
 @pytest.mark.parametrize(

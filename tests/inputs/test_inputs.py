@@ -11,7 +11,7 @@ import sampled_metrics as sm
 from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks, as_sampled
-from tests.helpers.warned import asks
+from tests.helpers.caught_warnings import warns_about
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
@@ -241,7 +241,7 @@ def test_own_names_come_first_and_relevance_above_0(tmp_path):
         "t.csv",
         "user,user_id,item_id,relevance\n1,2,3,0.5\n1,9,3,0\n1,8,3,-1\n",
     )
-    with asks("not column user"):
+    with warns_about("not column user"):
         relevant = relevant_items(path)
     assert (relevant.user_ids.to_pylist(), relevant.relevance.tolist()) == (
         [2],
@@ -307,7 +307,7 @@ def test_matrix_and_table_of_scores_agree_with_comparing_one_by_one(tmp_path):
         own = scores[user, item]
         expected.append(((scores[user] > own).sum(), (scores[user] == own).sum() - 1))
     for data, options in ((tmp_path / "s.npy", {}), (table, {"n_items": 15})):
-        with asks("15 items"):
+        with warns_about("15 items"):
             ranks = as_ranks(data, relevant=relevant, **options)
         assert ranks.users.tolist() == sorted(set(pairs[:, 0]))
         assert list(zip(ranks.n_better, ranks.n_tied, strict=True)) == expected
@@ -360,7 +360,7 @@ def test_seen_items_and_complete_lists(study):
     assert values == pytest.approx(exact, rel=1e-14)
     values = found(study["filtered"], complete=True, relevant=relevant)
     assert values == pytest.approx(exact, rel=1e-14)
-    with asks("30 users"):
+    with warns_about("30 users"):
         assert found(study["scores"], "recall@10", relevant=relevant) != exact
     assert (
         found(study["filtered"], relevant=relevant, n_items=60)["auc"] > exact["auc"]
@@ -375,15 +375,15 @@ def test_cut_lists_give_the_metrics_that_they_know(study):
         study["filtered"][study["filtered"]["rank"] <= 10],
         study["relevant"],
     )
-    with asks("left out: a") as caught:
+    with warns_about("left out: a") as caught:
         values = found(top, "recall@10,ap,ndcg@5,auc", relevant=relevant)
     assert list(values) == ["recall@10", "ndcg@5"]
     assert values["recall@10"] == study["exact"]["recall@10"]
     assert ["use ap@10" in text for text in caught] == [True, False]
-    with asks("left out: auc"):
+    with warns_about("left out: auc"):
         compared = sm.compare({"a": top, "b": top}, "hr@10,auc", relevant=relevant)
     assert [result.metric for result in compared] == ["hr@10"]
-    with asks("left out: auc"):
+    with warns_about("left out: auc"):
         evaluated = sm.evaluate(top, "hr@10,auc", relevant=relevant)
     for results in (compared, evaluated):
         note = results.notes[-1]

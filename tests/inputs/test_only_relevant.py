@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.warned import asks, in_full
+from tests.helpers.caught_warnings import full_messages, warns_about
 
 pytestmark = pytest.mark.filterwarnings("ignore:seen")
 SCORES = np.array([[0.1, 0.2, 0.3, 0.0], [0.3, 0.2, 0.1, 0.5], [0.2, 0.3, 0.1, 0.4]])
@@ -20,7 +20,7 @@ def auc_of(scores, relevant):
 
 
 def test_they_are_left_out_of_auc_alone():
-    with asks("auc leaves out 1 of 3 users"):
+    with warns_about("auc leaves out 1 of 3 users"):
         found = sm.evaluate(SCORES, "auc, recall@1, ap", relevant=RELEVANT)
     assert found[0].value == pytest.approx(np.mean([0.0, 2 / 3]))
     assert found[1].value == pytest.approx(np.mean([0, 1 / 4, 0]))
@@ -29,7 +29,7 @@ def test_they_are_left_out_of_auc_alone():
 
 
 def test_error_and_interval_are_those_of_the_other_users():
-    with asks("leaves out"):
+    with warns_about("leaves out"):
         (found,) = sm.evaluate(SCORES, "auc", relevant=RELEVANT)
     (alone,) = sm.evaluate(SCORES[[0, 2]], "auc", relevant=RELEVANT[[0, 2]])
     assert found.std_error == pytest.approx(alone.std_error)
@@ -37,7 +37,7 @@ def test_error_and_interval_are_those_of_the_other_users():
 
 
 def test_values_by_user_are_nan():
-    with asks("leaves out"):
+    with warns_about("leaves out"):
         values = sm.values_by_user(SCORES, "auc", relevant=RELEVANT)["auc"]
     pd.testing.assert_series_equal(
         values.reset_index(drop=True), pd.Series([0.0, np.nan, 2 / 3], name="auc")
@@ -56,12 +56,13 @@ def test_defaults_of_many_queries(recwarn):
     expected = np.mean([auc_of(scores[user], relevant[user]) for user in others])
     assert {one.metric: one.value for one in found}["auc"] == pytest.approx(expected)
     assert any(
-        f"{1000 - len(others)} of 1,000 users" in text for text in in_full(recwarn)
+        f"{1000 - len(others)} of 1,000 users" in text
+        for text in full_messages(recwarn)
     )
 
 
 def test_comparisons_leave_them_out_in_pairs():
-    with asks("leaves out"):
+    with warns_about("leaves out"):
         (found,) = sm.compare({"A": SCORES, "B": OTHER}, "auc", relevant=RELEVANT)
     others = [0, 2]
     a, b = (

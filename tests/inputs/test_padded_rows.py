@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.warned import asks
+from tests.helpers.caught_warnings import warns_about
 
 INF = np.inf
 ROWS = [
@@ -54,7 +54,7 @@ class TestSizesOfRows:
 
     def test_held_out_item_behind_the_padding(self):
         last = np.column_stack([MATRIX[:, 1:], MATRIX[:, 0]])
-        with asks("95 are kept"):
+        with warns_about("95 are kept"):
             found = sampled(last, positive=-1)
         assert found.n_negatives == 95
         assert (found.sampled_ranks[SIZES == 95] == RANKS[SIZES == 95]).all()
@@ -73,9 +73,9 @@ class TestSizesOfRows:
         meter = sm.RankMeter("hr@10", n_items=3000)
         for rows in np.array_split(MATRIX, 3):
             meter.update(rows)
-        with asks("95 are kept"):
+        with warns_about("95 are kept"):
             result = meter.compute()[0]
-        with asks("95 are kept"):
+        with warns_about("95 are kept"):
             assert result.value == sm.correct(MATRIX, "hr@10", **OPTIONS)[0].value
 
     def test_batches_of_other_widths_are_refused_and_the_remedy_works(self):
@@ -85,7 +85,7 @@ class TestSizesOfRows:
         with pytest.raises(sm.InputError, match="fill up rows of fewer negatives"):
             meter.update(few)
         meter.update(np.column_stack([few, np.full((len(few), 4), -INF)]))
-        with asks("95 are kept"):
+        with warns_about("95 are kept"):
             ranks = meter.ranks()
         assert (ranks.sampled_ranks[150:] == RANKS[SIZES == 95]).all()
 
@@ -112,7 +112,7 @@ class TestGapsWithinRows:
 
 class TestMissingLast:
     def test_padding_is_asked_about(self):
-        with asks(r"50 rows end with -inf.*leave missing"):
+        with warns_about(r"50 rows end with -inf.*leave missing"):
             found = sampled(MATRIX, missing="last")
         assert found.n_negatives == 99
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.warned import in_full
+from tests.helpers.caught_warnings import full_messages
 
 pytestmark = pytest.mark.filterwarnings("ignore:seen")
 RNG = np.random.default_rng(8)
@@ -23,7 +23,7 @@ LISTS = {
 
 
 def questions(recwarn, word):
-    return [text for text in in_full(recwarn) if word in text]
+    return [text for text in full_messages(recwarn) if word in text]
 
 
 class TestRelevantLists:

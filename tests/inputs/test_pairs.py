@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.warned import asks
+from tests.helpers.caught_warnings import warns_about
 
 USERS, ITEMS, M, SEEN = 500, 800, 40, 25
 RNG = np.random.default_rng(6)
@@ -133,6 +133,6 @@ def test_draws_with_replacement_may_repeat():
 @pytest.mark.filterwarnings("ignore:.*have the same ranks")
 def test_two_recommenders_are_asked_about_by_name():
     data = {"good": pairs(uniform(8)), "bad": pairs(of_popularity())}
-    with asks("negatives"):
+    with warns_about("negatives"):
         found = sm.compare(data, "auc", "sampled", n_items=ITEMS - SEEN, shape="none")
     assert [note.partition(":")[0] for note in found.notes] == ["bad, data", "data"]

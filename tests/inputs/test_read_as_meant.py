@@ -12,7 +12,7 @@ import sampled_metrics as sm
 from sampled_metrics.cli import app
 from sampled_metrics.inputs.roles import ROLES, known_names
 from sampled_metrics.ranks import parts
-from tests.helpers.warned import asks
+from tests.helpers.caught_warnings import warns_about
 
 
 def values(results):
@@ -86,7 +86,7 @@ def test_users_without_a_label_above_0_are_told():
     table = pd.DataFrame(
         {"user_id": [1, 1, 2, 2], "rank": [1, 2] * 2, "label": [0, 1, 0, 0]}
     )
-    with asks("1 of 2 users"):
+    with warns_about("1 of 2 users"):
         assert values(sm.evaluate(table, "rr", n_items=9)) == [0.5]
     with pytest.raises(sm.InputError, match="label"):
         sm.evaluate(table.assign(label=0), "rr", n_items=9)
@@ -369,7 +369,7 @@ def test_ids_from_1_beside_rows_from_0():
     vectors = np.eye(12), np.eye(13, 12)
     ids = np.arange(1, 12)
     relevant = pd.DataFrame({"user_id": ids, "item_id": ids})
-    with asks("from 1"):
+    with warns_about("from 1"):
         sm.evaluate(vectors, "hit@1", relevant=relevant)
     users, items = np.arange(1, 13), np.arange(1, 14)
     ranks = sm.Ranks.from_factors(*vectors, relevant, users=users, items=items)
@@ -596,7 +596,7 @@ def test_errors_of_tables_of_ratings(true, predicted):
 
 
 def test_ratings_without_a_prediction_are_told():
-    with asks("1 of 3 ratings"):
+    with warns_about("1 of 3 ratings"):
         assert sm.mae(RATED, PREDICTED.iloc[:2]) == pytest.approx((1 + 1.5) / 2)
 
 
@@ -671,7 +671,7 @@ def test_whole_numbers_beside_shuffled_lists_are_not_dropped(name, kind):
         [right]
     )
     by_user = mixed.sort_values("user_id")
-    with asks(name):
+    with warns_about(name):
         sm.evaluate(by_user, "hit@3", relevant=held)
 
 
@@ -682,7 +682,7 @@ def test_rows_of_users_that_are_mixed():
     assert values(sm.evaluate(by_place, "hit@3", relevant=held)) == pytest.approx(
         [right]
     )
-    with asks("mixed"):
+    with warns_about("mixed"):
         sm.evaluate(lists.sample(frac=1, random_state=0), "hit@3", relevant=held)
 
 
@@ -745,7 +745,7 @@ def test_all_places_are_relevant():
     table = pd.DataFrame(
         {"user_id": np.repeat(np.arange(12), 3), "rank": [1, 2, 3] * 12}
     )
-    with asks("1, 2, 3"):
+    with warns_about("1, 2, 3"):
         assert values(sm.evaluate(table, "recall@3", n_items=60)) == [1.0]
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import sampled_metrics as sm
-from tests.helpers.warned import in_full
+from tests.helpers.caught_warnings import full_messages
 
 RNG = np.random.default_rng(36)
 USERS, ITEMS = 80, 300
@@ -30,7 +30,7 @@ RANKS = matrix(
 
 
 def questions(recwarn, word):
-    return [text for text in in_full(recwarn) if word in text]
+    return [text for text in full_messages(recwarn) if word in text]
 
 
 class TestSparseScores:

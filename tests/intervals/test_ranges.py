@@ -36,7 +36,7 @@ from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.probability import pmf_at
 from tests.conftest import difference_ranges, metric_ranges
-from tests.helpers.warned import asks, in_full
+from tests.helpers.caught_warnings import full_messages, warns_about
 
 N, M = 3541, 100
 BROKEN = {  # what a correction does: (refuses the ranks, asks about them)
@@ -659,7 +659,7 @@ class TestMisfit:
         drawn = SampledRanks(sampled(true, M, rng), N, M)
         with pytest.raises(InputError, match="shape 3"):
             correct(drawn, "recall@10", "sampled")
-        with asks("negatives"):
+        with warns_about("negatives"):
             correct(drawn, "recall@10", "sampled", shape=3)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -678,7 +678,7 @@ class TestMisfit:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             correct(drawn, "recall@10", "sampled")
-        assert any("likelier" in text for text in in_full(caught)) == asks
+        assert any("likelier" in text for text in full_messages(caught)) == asks
 
     @pytest.mark.parametrize(
         ("n", "m"), [(300, 30), (300, 299), (3, 1), (25_000, 400)]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.warned import asks
+from tests.helpers.caught_warnings import warns_about
 
 # Relevant items at ranks 1 and 4 of 10; at rank 3 of 10; at ranks 2, 5 and 6 of 8.
 PLACES = [[1, 4], [3], [2, 5, 6]]
@@ -55,7 +55,7 @@ class TestByHand:
 
     def test_micro_auc_leaves_out_users_with_relevant_candidates_only(self):
         full = sm.Ranks([2], [0, 1], [0, 0], n_found=[2])
-        with asks("leaves out 1 of 4"):
+        with warns_about("leaves out 1 of 4"):
             found = value(sm.Ranks.concatenate([RANKS, full]), "auc-micro")
         assert found == pytest.approx(np.average(AUC, weights=[2, 1, 3]))
 
@@ -143,7 +143,7 @@ class TestTheirNumbers:
     )
     def test_evidently(self, metric, theirs):
         """Users without a relevant item are left out there too."""
-        with asks("have no row"):
+        with warns_about("have no row"):
             found = sm.evaluate(EVIDENTLY, metric, n_items=4)
         assert found[0].value == pytest.approx(theirs)
 

@@ -18,8 +18,8 @@ import sampled_metrics as sm
 from sampled_metrics.cli import app
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks.data import as_ranks, as_sampled
+from tests.helpers.caught_warnings import warns_about
 from tests.helpers.relevance import orders
-from tests.helpers.warned import asks
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
@@ -409,7 +409,7 @@ class TestKept:
         assert recall["value"] == pytest.approx((1 / 2 + 1) / 2)
 
     def test_sampled_rankings_say_that_grades_are_not_used(self):
-        with asks("grades"):
+        with warns_about("grades"):
             sm.correct(LISTS[LISTS.user_id == 1], "hr@1", relevant=TABLE, n_items=50)
 
 

@@ -18,7 +18,7 @@ from scipy import sparse
 
 import sampled_metrics as sm
 from tests.conftest import ROOT
-from tests.helpers.warned import asks, in_full
+from tests.helpers.caught_warnings import full_messages, warns_about
 
 PAGE = (ROOT / "docs/your-files.md").read_text(encoding="utf-8")
 pytestmark = pytest.mark.filterwarnings("ignore:.*carry most of the value")
@@ -436,7 +436,7 @@ def test_ogb_and_tgb(run_block):
     assert sampled(found) == 2 / 4
     yours["y_pred_neg"] = [*np.tile(others, 7)]  # 7, 21, 0 and 14 of 21 are above
     yours["y_pred_neg"][1] = yours["y_pred_neg"][1][:-1]
-    with asks("kept at random"):
+    with warns_about("kept at random"):
         found = run_block("OGB and TGB", nth=1, **yours)
     assert sampled(found) == 1 / 4
 
@@ -487,7 +487,7 @@ def test_rows_of_label_0_are_not_relevant(labels):
 @pytest.mark.parametrize("name", ["y_true", "is_click", "bought", "liked", "weight"])
 def test_column_that_could_be_a_label_is_asked_about(name):
     given = LABELLED.rename(columns={"label": name})
-    with asks(f"column {name} .*call it label"):
+    with warns_about(f"column {name} .*call it label"):
         sm.evaluate(LISTS, "rr@3", relevant=given)
 
 
@@ -499,7 +499,7 @@ def test_gaps_beside_one_value_are_the_other_label(values, asks):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         sm.evaluate(LISTS, "rr@3", relevant=given)
-    assert any("column weight" in text for text in in_full(caught)) == asks
+    assert any("column weight" in text for text in full_messages(caught)) == asks
 
 
 def test_item_lists_of_sequences_are_not_the_relevant_item(tmp_path):
@@ -516,7 +516,7 @@ def test_item_lists_of_sequences_are_not_the_relevant_item(tmp_path):
 @pytest.mark.parametrize("joined", ["12 13", "12|13", "12,13", "12;13", "[12 13]"])
 def test_several_ids_in_a_cell_are_asked_about(joined):
     relevant = table(user_id=[1, 2], item_id=[joined, "13"])
-    with asks("several"):
+    with warns_about("several"):
         sm.evaluate({1: [11, 12, 13], 2: [12, 11, 13]}, "recall@2", relevant=relevant)
 
 
@@ -643,7 +643,7 @@ def asked_or(right, call):
             found = means(call())
         except sm.InputError:
             return
-    questions = [text for text in in_full(caught) if "carry" not in text]
+    questions = [text for text in full_messages(caught) if "carry" not in text]
     assert questions or found == pytest.approx(right)
 
 
@@ -900,14 +900,14 @@ def test_ids_in_another_form(ids):
 def test_text_ids_joined_otherwise(joined):
     lists = {1: ["k11", "k12", "k13"], 2: ["k12", "k11", "k13"]}
     relevant = table(user_id=[1, 2], item_id=[joined, "k13"])
-    with asks("several ids"):
+    with warns_about("several ids"):
         sm.evaluate(lists, "recall@2", relevant=relevant)
 
 
 @pytest.mark.parametrize("column", ["movie_id", "docid"])
 def test_two_columns_of_ids(column):
     lists = ROWS.assign(**{column: ROWS["item_id"].str.upper()})
-    with asks(column):
+    with warns_about(column):
         sm.evaluate(lists, "rr@3", relevant=HELD_OUT)
 
 

@@ -10,7 +10,7 @@ import pytest
 import sampled_metrics as sm
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 from tests.conftest import ROOT
-from tests.helpers.warned import in_full
+from tests.helpers.caught_warnings import full_messages
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
@@ -31,7 +31,7 @@ def asked(call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = call()
-    assert result.notes == in_full(caught)
+    assert result.notes == full_messages(caught)
     return " ".join(result.notes)
 
 
@@ -185,7 +185,7 @@ class TestNotes:
         data = {"good": AMONG, "bad": -AMONG}
         options = {"n_items": N, "positive": 0, "shape": "none"}
         found = sm.compare(data, "auc", "sampled", **options)
-        assert in_full(recwarn) == found.notes
+        assert full_messages(recwarn) == found.notes
         (note,) = found.notes
         assert note.startswith("bad, positive: held-out items are above")
         assert f"question: {note}" in str(found).replace("\n  ", " ")

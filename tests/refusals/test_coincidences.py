@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.warned import in_full
+from tests.helpers.caught_warnings import full_messages
 
 USERS, ITEMS = 200, 300
 RNG = np.random.default_rng(12)
@@ -16,7 +16,7 @@ def asked(call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    return in_full(caught)
+    return full_messages(caught)
 
 
 def lists_with(hits, users=60, length=20, items=400):

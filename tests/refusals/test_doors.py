@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from tests.helpers.warned import in_full
+from tests.helpers.caught_warnings import full_messages
 
 RNG = np.random.default_rng(0)
 USERS, ITEMS = 60, 50
@@ -27,7 +27,7 @@ def outcome(call):
         warnings.simplefilter("always")
         found = call()
     values = [getattr(one, "value", None) for one in found]
-    return values, " ".join(in_full(caught))
+    return values, " ".join(full_messages(caught))
 
 
 def refused(call):

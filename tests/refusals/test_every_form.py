@@ -14,7 +14,14 @@ import pytest
 from scipy.sparse import coo_array, csc_array, csr_array, save_npz
 
 import sampled_metrics as sm
-from tests.helpers.forms import lists, marks, matrices, new_path, of_users, tables
+from tests.helpers.forms import (
+    list_forms,
+    mark_forms,
+    matrix_forms,
+    new_path,
+    table_forms,
+    user_item_forms,
+)
 from tests.refusals.test_mistakes import outcome
 
 USERS, ITEMS, SEEN, TOP, M = 120, 90, 6, 20, 30
@@ -79,7 +86,7 @@ def corrected(data: Any, **given: Any) -> Callable[[], Any]:
 @mistake
 def scores_by_usual_names(folder: Path) -> Attempts:
     for name in ("prediction", "est", "pred", "logit", "rating"):
-        for form, data in tables(
+        for form, data in table_forms(
             LISTS.rename(columns={"score": name}), folder
         ).items():
             yield f"{name}, {form}", evaluated(data), WITHOUT_SEEN
@@ -88,7 +95,7 @@ def scores_by_usual_names(folder: Path) -> Attempts:
 @mistake
 def scores_by_an_unknown_name(folder: Path) -> Attempts:
     for name in ("weight", "affinity", "0"):
-        for form, data in tables(
+        for form, data in table_forms(
             LISTS.rename(columns={"score": name}), folder
         ).items():
             yield f"{name}, {form}", evaluated(data), WITHOUT_SEEN
@@ -96,14 +103,14 @@ def scores_by_an_unknown_name(folder: Path) -> Attempts:
 
 @mistake
 def best_first_without_scores(folder: Path) -> Attempts:
-    for form, data in lists(IN_ORDER[["user_id", "item_id"]], folder).items():
+    for form, data in list_forms(IN_ORDER[["user_id", "item_id"]], folder).items():
         yield form, evaluated(data), WITHOUT_SEEN
 
 
 @mistake
 def best_first_with_times(folder: Path) -> Attempts:
     timed = IN_ORDER[["user_id", "item_id"]].assign(timestamp=881250949)
-    for form, data in tables(timed, folder).items():
+    for form, data in table_forms(timed, folder).items():
         yield form, evaluated(data), WITHOUT_SEEN
 
 
@@ -113,7 +120,7 @@ def rank_and_prediction_contradict(folder: Path) -> Attempts:
     data = IN_ORDER.assign(
         rank=place, score=np.random.default_rng(2).normal(size=len(place))
     )
-    for form, value in tables(data, folder).items():
+    for form, value in table_forms(data, folder).items():
         yield form, evaluated(value), np.nan
 
 
@@ -122,7 +129,7 @@ def rank_and_prediction_contradict(folder: Path) -> Attempts:
 
 @mistake
 def runs_of_users(folder: Path) -> Attempts:
-    for form, data in lists(LISTS, folder).items():
+    for form, data in list_forms(LISTS, folder).items():
         yield form, evaluated(data), WITHOUT_SEEN
 
 
@@ -131,7 +138,7 @@ def qrels_with_grades_of_0(folder: Path) -> Attempts:
     other = np.stack([HELD, (HELD + 1) % ITEMS, (HELD + 2) % ITEMS], axis=1)
     grades = np.tile([1, 0, 0], USERS)
     qrels = frame(np.repeat(np.arange(USERS), 3), other.ravel(), relevance=grades)
-    forms = tables(qrels, folder)
+    forms = table_forms(qrels, folder)
     forms["dictionaries"] = {
         user: dict(zip(rows["item_id"], rows["relevance"], strict=True))
         for user, rows in qrels.groupby("user_id")
@@ -143,7 +150,7 @@ def qrels_with_grades_of_0(folder: Path) -> Attempts:
     matrix[np.arange(USERS), HELD] = 1
     for form, data in forms.items():
         yield form, evaluated(LISTS, relevant=data), WITHOUT_SEEN
-    for form, data in marks(matrix, folder).items():
+    for form, data in mark_forms(matrix, folder).items():
         given = {"relevant": data, "seen": csr_array(MARKED)}
         yield f"scores, {form}", evaluated(SCORES, **given), WITHOUT_SEEN
 
@@ -153,7 +160,7 @@ def seen_with_values_of_0(folder: Path) -> Attempts:
     both = np.concatenate([TRAIN.to_numpy(), TEST.to_numpy()])
     value = np.concatenate([np.ones(len(TRAIN), int), np.zeros(len(TEST), int)])
     seen = frame(both[:, 0], both[:, 1], relevance=value)
-    forms = tables(seen, folder)
+    forms = table_forms(seen, folder)
     forms["dictionaries"] = {
         user: dict(zip(rows["item_id"], rows["relevance"], strict=True))
         for user, rows in seen.groupby("user_id")
@@ -164,7 +171,7 @@ def seen_with_values_of_0(folder: Path) -> Attempts:
 
 @mistake
 def lists_without_order(folder: Path) -> Attempts:
-    sets = of_users(LISTS[["user_id", "item_id"]], folder)["sets"]
+    sets = user_item_forms(LISTS[["user_id", "item_id"]], folder)["sets"]
     for form, data in {
         "sets": sets,
         "frozen": {k: frozenset(v) for k, v in sets.items()},
@@ -180,7 +187,7 @@ def lists_without_order(folder: Path) -> Attempts:
 @mistake
 def columns_as_users(folder: Path) -> Attempts:
     given = {"seen": TRAIN.to_dict("list"), "relevant": TEST.to_dict("list")}
-    for form, data in lists(top_of(SCORES, ITEMS), folder).items():
+    for form, data in list_forms(top_of(SCORES, ITEMS), folder).items():
         yield form, evaluated(data, **given), WITHOUT_SEEN
 
 
@@ -197,7 +204,7 @@ def other_ids(given: pd.DataFrame, folder: Path) -> Iterator[tuple[str, Any]]:
     for kind, change in NUMBERS_OF_IDS.items():
         for column in ("user_id", "item_id"):
             changed = given.assign(**{column: change(given[column])})
-            for form, data in of_users(changed, folder).items():
+            for form, data in user_item_forms(changed, folder).items():
                 yield f"{kind} of {column}, {form}", data
 
 
@@ -232,7 +239,7 @@ def lists_of_others(folder: Path) -> Attempts:
     for kind, change in NUMBERS_OF_IDS.items():
         for column in ("user_id", "item_id"):
             changed = LISTS.assign(**{column: change(LISTS[column])})
-            for form, data in lists(changed, folder).items():
+            for form, data in list_forms(changed, folder).items():
                 yield f"{kind} of {column}, {form}", evaluated(data), WITHOUT_SEEN
 
 
@@ -241,14 +248,14 @@ def seen_by_position_beside_lists(folder: Path) -> Attempts:
     named = top_of(SCORES, ITEMS)
     named = named.assign(user_id=named["user_id"].map("u{}".format))
     test = TEST.assign(user_id=TEST["user_id"].map("u{}".format))
-    for form, data in marks(MARKED.astype(float), folder).items():
+    for form, data in mark_forms(MARKED.astype(float), folder).items():
         yield form, evaluated(named, relevant=test, seen=data), WITHOUT_SEEN
 
 
 @mistake
 def few_common_ids(folder: Path) -> Attempts:
     few = TRAIN.assign(user_id=TRAIN["user_id"] + USERS - 4)
-    for form, data in of_users(few, folder).items():
+    for form, data in user_item_forms(few, folder).items():
         yield form, evaluated(top_of(SCORES, ITEMS), seen=data), WITHOUT_SEEN
 
 
@@ -285,10 +292,12 @@ def ratings_of_movielens_as_relevant(folder: Path) -> Attempts:
         rated.to_csv(path, sep=separator, header=False, index=False)
         yield name, evaluated(LISTS, relevant=path), WITHOUT_SEEN
         yield f"seen, {name}", evaluated(LISTS, seen=path), np.nan
-    for form, data in tables(rated.set_axis(list("0123"), axis=1), folder).items():
+    for form, data in table_forms(
+        rated.set_axis(list("0123"), axis=1), folder
+    ).items():
         yield form, evaluated(LISTS, relevant=data), WITHOUT_SEEN
     for width in (2, 3, 4):
-        for form, data in matrices(rated.to_numpy()[:, :width], folder).items():
+        for form, data in matrix_forms(rated.to_numpy()[:, :width], folder).items():
             yield (
                 f"{width} columns, {form}",
                 evaluated(LISTS, relevant=data),
@@ -317,13 +326,17 @@ def holes_in_marks(folder: Path) -> Attempts:
         holes[np.arange(USERS), HELD] = 1.0
         seen = np.where(MARKED, 1.0, number)
         given = {"seen": csr_array(MARKED)}
-        for form, data in (marks(holes, folder) | matrices(holes, folder)).items():
+        for form, data in (
+            mark_forms(holes, folder) | matrix_forms(holes, folder)
+        ).items():
             yield (
                 f"{number}, {form}",
                 evaluated(SCORES, relevant=data, **given),
                 WITHOUT_SEEN,
             )
-        for form, data in (marks(seen, folder) | matrices(seen, folder)).items():
+        for form, data in (
+            mark_forms(seen, folder) | matrix_forms(seen, folder)
+        ).items():
             yield (
                 f"seen {number}, {form}",
                 evaluated(SCORES, relevant=HELD, seen=data),
@@ -335,7 +348,7 @@ def holes_in_marks(folder: Path) -> Attempts:
 def missing_ids(folder: Path) -> Attempts:
     item = HELD.astype(float)
     item[::3] = np.nan
-    for form, data in tables(TEST.assign(item_id=item), folder).items():
+    for form, data in table_forms(TEST.assign(item_id=item), folder).items():
         yield form, evaluated(LISTS, relevant=data), np.nan
         yield f"seen, {form}", evaluated(LISTS, seen=data), np.nan
 
@@ -402,7 +415,7 @@ def archives_with_something_else(folder: Path) -> Attempts:
 def numbers_of_other_types(folder: Path) -> Attempts:
     given = {"relevant": HELD, "seen": csr_array(MARKED)}
     for kind in (np.float16, np.float32, np.dtype(">f4"), np.dtype(">f8")):
-        for form, data in matrices(SCORES.astype(kind), folder).items():
+        for form, data in matrix_forms(SCORES.astype(kind), folder).items():
             yield f"{kind}, {form}", evaluated(data, **given), WITHOUT_SEEN
     for kind in (">i4", "i2", "u8", "f8", "f2", "U", "O"):
         yield (
@@ -434,7 +447,7 @@ def labels_of_other_types(folder: Path) -> Attempts:
     label = np.tile(np.arange(M + 1) == 0, USERS)
     sampled = float(np.mean((score[:, 1:] > score[:, :1]).sum(axis=1) < 10))
     for kind in (bool, int, float, str):
-        for form, data in tables(
+        for form, data in table_forms(
             pairs.assign(label=label.astype(kind)), folder
         ).items():
             yield f"{kind.__name__}, {form}", _value_of(data), sampled
@@ -467,7 +480,7 @@ def candidates_of_a_sample_in_some_rows(folder: Path) -> Attempts:
     data = pd.DataFrame(
         {"sampled_rank": rank, "n_candidates": n_items, "n_negatives": M}
     )
-    for form, value in tables(data, folder).items():
+    for form, value in table_forms(data, folder).items():
         yield form, corrected(value, n_items=None), np.nan
     yield (
         "records",
@@ -484,7 +497,7 @@ def negatives_that_repeat(folder: Path) -> Attempts:
     score = np.take_along_axis(SCORES, items, axis=1).ravel()
     data = frame(np.repeat(np.arange(USERS), M + 1), items.ravel(), score=score)
     data["label"] = np.tile([1] + [0] * M, USERS)
-    for form, value in tables(data, folder).items():
+    for form, value in table_forms(data, folder).items():
         yield form, corrected(value), np.nan
 
 

@@ -16,8 +16,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from tests.helpers import forms as every
-from tests.helpers.warned import in_full
+from tests.helpers.caught_warnings import full_messages
+from tests.helpers.forms import Forms, matrix_forms, new_path, table_forms
 
 USERS, ITEMS, SEEN, NEGATIVES, CUT = 300, 400, 12, 50, 10
 METRIC = f"hit@{CUT}"
@@ -103,13 +103,13 @@ class World:
         return 1 + (rows[:, 1:] > rows[:, :1]).sum(axis=1)
 
     def path(self, name: str) -> Path:
-        return every.new_path(self.folder, name)
+        return new_path(self.folder, name)
 
-    def forms(self, frame: pd.DataFrame) -> every.Forms:
-        return every.tables(frame, self.folder)
+    def forms(self, frame: pd.DataFrame) -> Forms:
+        return table_forms(frame, self.folder)
 
-    def matrix_forms(self, matrix: np.ndarray) -> every.Forms:
-        return every.matrices(matrix, self.folder)
+    def matrix_forms(self, matrix: np.ndarray) -> Forms:
+        return matrix_forms(matrix, self.folder)
 
 
 def table(users: np.ndarray, items: np.ndarray) -> pd.DataFrame:
@@ -155,7 +155,7 @@ def outcome(call: Callable[[], Any], truth: float) -> str:
             result = call()
         except sm.InputError:
             return "refused"
-    asked = in_full(caught)
+    asked = full_messages(caught)
     if asked:
         return "questioned" if list(result.notes) == asked else "not in the notes"
     if not np.isnan(truth) and is_right(result, truth):

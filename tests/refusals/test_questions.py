@@ -7,7 +7,7 @@ import pytest
 import sampled_metrics as sm
 from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.ranks.data import as_sampled
-from tests.helpers.warned import asks, in_full
+from tests.helpers.caught_warnings import full_messages, warns_about
 
 
 def relevant_items(data):
@@ -55,7 +55,7 @@ def test_negatives_are_asked_about(data, options, words, recwarn):
         "n_items": N,
     } | options
     sm.correct(data, "hr@10", "cls", **options)
-    asked = in_full(recwarn)
+    asked = full_messages(recwarn)
     assert any(words in each for each in asked) if words else not asked
     assert all(each.filename == __file__ for each in recwarn)
 
@@ -72,7 +72,7 @@ def test_negatives_are_asked_about(data, options, words, recwarn):
 )
 def test_full_rankings_are_asked_about(scores, options, words, recwarn):
     sm.evaluate(scores, "hr@10", **(FULL | options))
-    asked = in_full(recwarn)
+    asked = full_messages(recwarn)
     assert any(words in each for each in asked) if words else not asked
 
 
@@ -81,7 +81,7 @@ def test_rows_are_thinned_to_the_fewest_negatives():
     numbers = np.repeat([90, 100], 4000)
     ranks = np.repeat([37, 41], 4000)  # 40 % of the negatives are above
     ranks[0] = 91  # ranks do not end too early
-    with asks("90 negatives"):
+    with warns_about("90 negatives"):
         thinned = as_sampled(frame(ranks, n_negatives=numbers), n_items=N)
     assert thinned.n_negatives == 90
     assert set(thinned.sampled_ranks[1:4000]) == {37}

@@ -12,7 +12,7 @@ from sampled_metrics.ranks.warnings import (
     warn_about_sampled_ranks,
     warn_about_seen_items,
 )
-from tests.helpers.warned import in_full
+from tests.helpers.caught_warnings import full_messages
 
 
 def rows(*parts):
@@ -26,7 +26,7 @@ def asked(question, *given):
         warnings.simplefilter("always")
         question(*given)
     assert all(issubclass(one.category, InputWarning) for one in caught)
-    return "\n".join(in_full(caught))
+    return "\n".join(full_messages(caught))
 
 
 def full(ranks, n_candidates, tied=0):

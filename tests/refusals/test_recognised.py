@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 
 import sampled_metrics as sm
-from tests.helpers.warned import asks
+from tests.helpers.caught_warnings import warns_about
 
 USERS, ITEMS = 30, 23
 RNG = np.random.default_rng(0)
@@ -209,9 +209,9 @@ def test_ids_with_nothing_in_common():
             "of the items of seen",
         ),
     ):
-        with asks(words):
+        with warns_about(words):
             sm.evaluate(LISTS, "hr@3", relevant=RELEVANT, seen=given)
-        with asks(words):
+        with warns_about(words):
             sm.negatives(RELEVANT, given, 3)
 
 

@@ -11,7 +11,7 @@ from sampled_metrics.inputs.warnings import (
 )
 from sampled_metrics.ranks.data import as_sampled
 from sampled_metrics.ranks.warnings import warn_about_sampled_ranks
-from tests.helpers.warned import asks, in_full
+from tests.helpers.caught_warnings import full_messages, warns_about
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
@@ -24,7 +24,7 @@ M, N = 100, 3541
 
 
 def asked(recwarn):
-    return in_full(recwarn)
+    return full_messages(recwarn)
 
 
 def good_ranks(rows):
@@ -99,7 +99,7 @@ def test_at_most_a_tenth_fewer_negatives(least, is_taken):
         {"sampled_rank": good_ranks(40), "n_negatives": np.resize([least, 100], 40)}
     )
     if is_taken:
-        with asks(f"20 of 40 rows have more than {least} negatives"):
+        with warns_about(f"20 of 40 rows have more than {least} negatives"):
             result = sm.correct(table, "auc", "sampled", n_items=N)
         assert result[0].n_negatives == least
     else:

@@ -1,0 +1,45 @@
+"""Warnings about data, in full: a result with several of them is announced by one warning."""
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from warnings import WarningMessage
+
+import pytest
+
+import sampled_metrics as sm
+
+
+def full_messages(caught: Iterable[WarningMessage]) -> list[str]:
+    """Return the messages about data that warnings announce, and the text of other warnings."""
+    messages = []
+    for warning in caught:
+        messages += getattr(warning.message, "notes", ()) or [str(warning.message)]
+    return messages
+
+
+def with_warnings(call: Callable[[], Any]) -> tuple[Any, list[str]]:
+    """Return the result of a call, and all messages that it warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call()
+    return result, full_messages(caught)
+
+
+def warnings_of(call: Callable[[], Any]) -> list[str]:
+    """Return all messages that a call warns of."""
+    return with_warnings(call)[1]
+
+
+@contextmanager
+def warns_about(pattern: str = "") -> Iterator[list[str]]:
+    """Require an InputWarning that matches a pattern; yield all messages, known at the end."""
+    messages: list[str] = []
+    with pytest.warns(sm.InputWarning) as caught:
+        yield messages
+    messages += full_messages(
+        warning for warning in caught if warning.category is sm.InputWarning
+    )
+    assert any(re.search(pattern, message) for message in messages), messages
