@@ -24,7 +24,7 @@ from sampled_metrics.budget.strata import MANY, Counts, proxy_helps, question_sc
 from sampled_metrics.evaluation.evaluate import are_many
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.metrics import Measure
-from sampled_metrics.ranks.data import OfUsers
+from sampled_metrics.ranks.data import ItemsByUser
 
 FIRST_STEPS = 30  # expectation maximisation, after the first round
 ROUND_STEPS = 6
@@ -44,10 +44,10 @@ def evaluate_on_budget(
     recommender: Scores | Mapping[str, Scores],
     metrics: Names = BUDGET_METRICS,
     *,
-    relevant: OfUsers,
-    seen: OfUsers = None,
-    candidates: OfUsers = None,
-    items: OfUsers = None,
+    relevant: ItemsByUser,
+    seen: ItemsByUser = None,
+    candidates: ItemsByUser = None,
+    items: ItemsByUser = None,
     proxy: Scores = "popularity",
     budget: float = BUDGET,
     confidence: float = CONFIDENCE,

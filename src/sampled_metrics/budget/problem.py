@@ -24,7 +24,7 @@ from sampled_metrics.inputs.items import (
 from sampled_metrics.inputs.roles import ITEM
 from sampled_metrics.inputs.scores import Scores, factors, scores_of
 from sampled_metrics.inputs.warnings import warn_about_unused_grades
-from sampled_metrics.ranks.data import OfUsers
+from sampled_metrics.ranks.data import ItemsByUser
 from sampled_metrics.sampling.catalogue import known_items
 
 CANDIDATES = "candidates"
@@ -101,10 +101,10 @@ class Problem(NamedTuple):
 
 
 def read_problem(
-    relevant: OfUsers,
-    seen: OfUsers | None,
-    candidates: OfUsers | None = None,
-    items: OfUsers | None = None,
+    relevant: ItemsByUser,
+    seen: ItemsByUser | None,
+    candidates: ItemsByUser | None = None,
+    items: ItemsByUser | None = None,
     scores: Sequence[Any] = (),
 ) -> Problem:
     """Take tables of ids, or matrices and lists by position; see `evaluate_on_budget`.
@@ -127,7 +127,7 @@ def read_problem(
     return _by_position(given, items, scores)
 
 
-def _by_id(tables: dict[str, Any], items: OfUsers | None) -> Problem:
+def _by_id(tables: dict[str, Any], items: ItemsByUser | None) -> Problem:
     """Number the users with held-out items, and the items of all tables."""
     listed = [tables[CANDIDATES]] if CANDIDATES in tables else []
     known = known_items(tables[RELEVANT], tables.get(SEEN), items, listed)

@@ -49,7 +49,7 @@ from sampled_metrics.intervals.quoting import Quoted, quote_difference
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import Data, OfUsers
+from sampled_metrics.ranks.data import Data, ItemsByUser
 
 _holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # the same for all estimators
 
@@ -61,8 +61,8 @@ def compare(
     metrics: Names = METRICS,
     estimators: Names | None = None,
     *,
-    relevant: OfUsers = None,
-    seen: OfUsers = None,
+    relevant: ItemsByUser = None,
+    seen: ItemsByUser = None,
     n_items: int | None = None,
     min_relevance: float = 0.0,
     complete: bool = False,

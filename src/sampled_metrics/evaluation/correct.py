@@ -51,7 +51,7 @@ from sampled_metrics.intervals.ranges import Bracketed, Range, checked_ranges
 from sampled_metrics.intervals.shapes import assumed, caveat, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
-from sampled_metrics.ranks.data import Data, OfUsers, as_sampled
+from sampled_metrics.ranks.data import Data, ItemsByUser, as_sampled
 from sampled_metrics.sampling.negatives import check_pairs
 from sampled_metrics.sampling.probability import pmf_at
 
@@ -132,7 +132,7 @@ def correct(
     n_negatives: int | None = None,
     sampling: str | None = None,
     positive: ArrayLike | None = None,
-    relevant: OfUsers = None,
+    relevant: ItemsByUser = None,
     missing: str = "refuse",
     ties: str = "random",
     seed: int = 0,

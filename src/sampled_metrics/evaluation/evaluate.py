@@ -34,7 +34,7 @@ from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.data import Cut, Data, OfUsers, as_ranks
+from sampled_metrics.ranks.data import Cut, Data, ItemsByUser, as_ranks
 from sampled_metrics.ranks.parts import RankFile
 from sampled_metrics.ranks.warnings import warn_about_number_of_candidates, warn_about_ranks
 
@@ -83,8 +83,8 @@ def evaluate(
     data: Data,
     metrics: Names = METRICS,
     *,
-    relevant: OfUsers | None = None,
-    seen: OfUsers | None = None,
+    relevant: ItemsByUser | None = None,
+    seen: ItemsByUser | None = None,
     n_items: int | None = None,
     min_relevance: float = 0.0,
     complete: bool = False,
@@ -320,8 +320,8 @@ def values_by_user(
     data: Data,
     metrics: Names = METRICS,
     *,
-    relevant: OfUsers | None = None,
-    seen: OfUsers | None = None,
+    relevant: ItemsByUser | None = None,
+    seen: ItemsByUser | None = None,
     n_items: int | None = None,
     min_relevance: float = 0.0,
     complete: bool = False,

@@ -13,17 +13,17 @@ from sampled_metrics._base.text import Parts, Right
 from sampled_metrics.evaluation.results import Results, explained_table, with_questions
 from sampled_metrics.inputs.items import negative_rows, table_of_items
 from sampled_metrics.inputs.roles import ITEM, USER, NamesByRole, naming
-from sampled_metrics.ranks.data import OfUsers
+from sampled_metrics.ranks.data import ItemsByUser
 from sampled_metrics.sampling import negatives as uniform
 from sampled_metrics.sampling.catalogue import known_items
 
 
 def negatives(
-    relevant: OfUsers,
-    seen: OfUsers,
+    relevant: ItemsByUser,
+    seen: ItemsByUser,
     n_negatives: int,
     *,
-    items: OfUsers | None = None,
+    items: ItemsByUser | None = None,
     seed: int = 0,
     columns: NamesByRole = None,
 ) -> pd.DataFrame:
@@ -80,11 +80,11 @@ def negatives(
 
 @with_questions
 def check_negatives(
-    negatives: OfUsers,
-    relevant: OfUsers,
-    seen: OfUsers,
+    negatives: ItemsByUser,
+    relevant: ItemsByUser,
+    seen: ItemsByUser,
     *,
-    items: OfUsers | None = None,
+    items: ItemsByUser | None = None,
     columns: NamesByRole = None,
 ) -> Results[uniform.Check]:
     """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.

@@ -36,7 +36,7 @@ from sampled_metrics.pages import render
 from sampled_metrics.pages.leaderboard import board_of
 from sampled_metrics.pages.words import MOST_NAMED, percent, range_bars
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import OfUsers
+from sampled_metrics.ranks.data import ItemsByUser
 
 _M = 100  # negatives that the page of full rankings begins with, or all of fewer items
 
@@ -47,8 +47,8 @@ def report(
     metrics: Names = METRICS[:1],
     estimators: Names = ESTIMATORS,
     *,
-    relevant: OfUsers = None,
-    seen: OfUsers = None,
+    relevant: ItemsByUser = None,
+    seen: ItemsByUser = None,
     n_items: int | None = None,
     missing: str = "refuse",
     positive: Any = None,

@@ -43,7 +43,9 @@ from sampled_metrics.ranks.warnings import (
     warn_about_seen_items,
 )
 
-OfUsers: TypeAlias = Any  # items by user: a table, a file, a dictionary, an array, a sparse matrix
+ItemsByUser: TypeAlias = (
+    Any  # items by user: a table, a file, a dictionary, an array, a sparse matrix
+)
 Data: TypeAlias = Any  # Ranks, SampledRanks, scores, lists, tables, files
 
 _SOME = 1000  # rows that tell whether an array holds whole numbers
@@ -70,8 +72,8 @@ class Cut(NamedTuple):
 def as_ranks(
     data: Data,
     *,
-    relevant: OfUsers | None = None,
-    seen: OfUsers | None = None,
+    relevant: ItemsByUser | None = None,
+    seen: ItemsByUser | None = None,
     n_items: int | None = None,
     complete: bool = False,
     min_relevance: float = 0.0,
@@ -185,7 +187,7 @@ def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], work: dict[st
     return Ranks.from_top_k(ids, scores=scores, **given)
 
 
-def _are_vectors(arrays: tuple[Array, Array], relevant: OfUsers | None) -> bool:
+def _are_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -> bool:
     """Return whether two arrays of numbers are vectors of users and of items.
 
     If there are as many users as items, relevant items tell: they have higher numbers than lists of
@@ -285,7 +287,7 @@ def as_sampled(
     data: Data,
     *,
     positive: ArrayLike | None = None,
-    relevant: OfUsers | None = None,
+    relevant: ItemsByUser | None = None,
     n_items: ArrayLike | None = None,
     n_negatives: int | None = None,
     sampling: str | None = None,
