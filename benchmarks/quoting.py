@@ -335,7 +335,7 @@ def under_priors(histogram: np.ndarray, n: int, m: int) -> tuple[np.ndarray, np.
     """Log likelihoods and metrics under each prior, the one of `likely` last."""
     cells = smooth.rank_cells(tuple(MEASURES[: len(COLUMNS)]), n, m, KIND)
     users = float(histogram.sum())
-    likelihood = smooth.OfSampledRanks(cells.given, histogram / users, users)
+    likelihood = smooth.SampledRankLikelihood(cells.given, histogram / users, users)
     level = np.zeros_like(cells.stiffness)
     level[0, 0] = 1.0
     logs = []

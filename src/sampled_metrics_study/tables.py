@@ -16,7 +16,7 @@ from pandas.api.types import is_numeric_dtype
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.files import write_text
-from sampled_metrics.estimators import DECLARED
+from sampled_metrics.estimators import REGISTERED_ESTIMATORS
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.experiment import (
@@ -58,7 +58,7 @@ _SIGNS = {"±": r"$\pm$", "−": "$-$", "γ": r"$\gamma$", "∞": r"$\infty$"}
 _NUMBER = re.compile(r"(\*\*)?[-−]?[\d.]")
 # Shrunk to the width of the page, but never enlarged.
 _FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"
-LIKELY = DECLARED["likely"].label
+LIKELY = REGISTERED_ESTIMATORS["likely"].label
 BESIDE = ["metric", "recommender", "estimator", "value", "std", "error"]
 
 

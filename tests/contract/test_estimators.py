@@ -5,7 +5,7 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator, register
-from sampled_metrics.estimators.registry import DECLARED
+from sampled_metrics.estimators.registry import REGISTERED_ESTIMATORS
 from sampled_metrics.metrics import known_measures, parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import (
@@ -25,10 +25,14 @@ def spellings(name):
         "gamma": (":0.01", ":0.3", ":1"),
         "iterations": (":1", ":20"),
     }
-    return [name + value for value in values[DECLARED[name].parameter]]
+    return [name + value for value in values[REGISTERED_ESTIMATORS[name].parameter]]
 
 
-ESTIMATORS = [parse_estimator(text) for name in DECLARED for text in spellings(name)]
+ESTIMATORS = [
+    parse_estimator(text)
+    for name in REGISTERED_ESTIMATORS
+    for text in spellings(name)
+]
 MEASURES = [
     parse_measure(name.replace("@k", "@5").replace("BETA", "2"))
     for name in known_measures()

@@ -342,7 +342,7 @@ def fitted(cells, counts):
     counts = np.asarray(counts, float)
     users = counts.sum()
     return smooth.maximise(
-        cells, smooth.OfSampledRanks(cells.given, counts / users, users)
+        cells, smooth.SampledRankLikelihood(cells.given, counts / users, users)
     )
 
 
@@ -370,7 +370,9 @@ def test_density_of_extreme_counts_is_at_the_maximum(n, m):
     for users in (1, 30, 10_000, 100_000):
         for name, counts in extreme_counts(m, users).items():
             fit = fitted(cells, counts)
-            of_ranks = smooth.OfSampledRanks(cells.given, counts / users, users)
+            of_ranks = smooth.SampledRankLikelihood(
+                cells.given, counts / users, users
+            )
             gradient, curvature, _ = of_ranks.derivatives(fit.share)
             density = np.log(np.maximum(fit.share, 1e-300) / cells.widths)
             density += cells.usual[0] - density[0]  # the level is free

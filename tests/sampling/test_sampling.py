@@ -25,7 +25,7 @@ from sampled_metrics.sampling import (
 from sampled_metrics.sampling.probability import (
     likely_columns,
     pmf_at,
-    top_of_samples,
+    top_rank_probabilities,
 )
 from sampled_metrics_study.figures.figure1_to_4 import expected_values
 
@@ -406,7 +406,7 @@ def test_the_top_of_samples_has_the_first_columns_of_all(sampling, m, k):
     better, tied = np.array(ends).T
     ranks = Ranks(np.full(better.size, n), better, tied)
     whole = sampled_rank_distribution(ranks, m, sampling)
-    top = top_of_samples(ranks, m, k, sampling)
+    top = top_rank_probabilities(ranks, m, k, sampling)
     assert top.shape == (better.size, min(k, m + 1))
     assert top == pytest.approx(whole[:, :k], abs=1e-12)
 
@@ -415,7 +415,7 @@ def test_the_top_of_samples_has_the_first_columns_of_all(sampling, m, k):
 def test_the_top_of_samples_is_that_of_all_samples(m):
     for better, tied in combinations(range(7), 2):
         ranks = Ranks([6], [better], [tied - better - 1])
-        (top,) = top_of_samples(ranks, m, 2, WITHOUT)
+        (top,) = top_rank_probabilities(ranks, m, 2, WITHOUT)
         whole = enumerated(
             6, better, tied - better - 1, m, sampling=WITHOUT, ties="random"
         )

@@ -5,7 +5,7 @@ The paper's (section 5) are fixed; `em` is fitted to the sampled ranks.
 
 from sampled_metrics.estimators.least_squares import bias_variance, monotone, reduced
 from sampled_metrics.estimators.registry import (
-    DECLARED,
+    REGISTERED_ESTIMATORS,
     Estimator,
     Problem,
     em_step,
@@ -17,7 +17,7 @@ from sampled_metrics.estimators.registry import (
 from sampled_metrics.estimators.smooth import likely_estimates, likely_log_errors
 
 __all__ = [
-    "DECLARED",
+    "REGISTERED_ESTIMATORS",
     "Estimator",
     "Problem",
     "bias_variance",

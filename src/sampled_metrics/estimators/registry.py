@@ -77,16 +77,16 @@ class Declaration:
     fitted: bool = False  # whether the vectors depend on `Problem.histogram`
 
 
-DECLARED: dict[str, Declaration] = {}
+REGISTERED_ESTIMATORS: dict[str, Declaration] = {}
 
 
 def register(name: str, label: str, **options: Any) -> Callable[[Vectors], Vectors]:
     """Declare an estimator; decorates the function that makes its vectors, see `Declaration`."""
 
     def declare(vectors: Vectors) -> Vectors:
-        if name in DECLARED:
+        if name in REGISTERED_ESTIMATORS:
             raise InputError(f"estimator {name!r} is already registered")
-        DECLARED[name] = Declaration(label, vectors, **options)
+        REGISTERED_ESTIMATORS[name] = Declaration(label, vectors, **options)
         return vectors
 
     return declare
@@ -100,7 +100,7 @@ class Estimator:
     parameter: float | None = None
 
     def __post_init__(self) -> None:
-        declared = DECLARED.get(self.name)
+        declared = REGISTERED_ESTIMATORS.get(self.name)
         if declared is None or (declared.parameter is None) != (self.parameter is None):
             raise _unknown(str(self))
         if self.parameter is not None and not declared.allows(self.parameter):
@@ -114,7 +114,7 @@ class Estimator:
     @property
     def label(self) -> str:
         """Name in tables, such as `Rank Estimate` or `BV 0.1`."""
-        label = DECLARED[self.name].label
+        label = REGISTERED_ESTIMATORS[self.name].label
         if self.parameter is None:
             return label
         return f"{label} {self.parameter:g}"
@@ -144,14 +144,14 @@ def parse_estimators(names: str | Sequence[str | Estimator]) -> list[Estimator]:
 def _unknown(text: str) -> InputError:
     known = []
     values = []
-    for name, declared in DECLARED.items():
+    for name, declared in REGISTERED_ESTIMATORS.items():
         if declared.parameter:
             parameter = declared.parameter.upper()
             known.append(f"{name}:{parameter}")
             values.append(f"{parameter} {declared.values}")
         else:
             known.append(name)
-    meant = f"unknown estimator {shown(text)};{similar(text, list(DECLARED))}"
+    meant = f"unknown estimator {shown(text)};{similar(text, list(REGISTERED_ESTIMATORS))}"
     return InputError(f"{meant} known: {', '.join(known)} ({', '.join(values)})")
 
 
@@ -183,7 +183,7 @@ def estimator_matrix(
 
 
 def _vectors_of(estimator: Estimator, problem: Problem) -> Float:
-    declared = DECLARED[estimator.name]
+    declared = REGISTERED_ESTIMATORS[estimator.name]
     if declared.fitted and problem.histogram is None:
         raise InputError(f"{estimator} has no fixed vector, which is needed here; drop it")
     if estimator.parameter is None:

@@ -103,7 +103,7 @@ class Fit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class OfSampledRanks:
+class SampledRankLikelihood:
     """The likelihood of sampled ranks."""
 
     given: Float  # probabilities of sampled ranks, shape (cells, m + 1)
@@ -215,7 +215,7 @@ def likely_vectors(
     (measures, m + 1).
     """
     cells = rank_cells(tuple(measures), n, m, sampling)
-    likelihood = OfSampledRanks(cells.given, shares, n_users)
+    likelihood = SampledRankLikelihood(cells.given, shares, n_users)
     fit = maximise(cells, likelihood)
     change = np.linalg.solve(fit.curvature, fit.gradients(cells.values))
     vectors = (n_users * likelihood.slopes(fit.share).T @ change).T
@@ -237,7 +237,9 @@ def likely_estimates(
     n_users = float(histograms[0].sum())
     shares = histograms / n_users
     cells = rank_cells(tuple(measures), n, m, sampling)
-    fits = [maximise(cells, OfSampledRanks(cells.given, of_one, n_users)) for of_one in shares]
+    fits = [
+        maximise(cells, SampledRankLikelihood(cells.given, of_one, n_users)) for of_one in shares
+    ]
     estimates = np.column_stack([cells.values.T @ fit.share for fit in fits])
     for place, measure in enumerate(measures):
         if measure.metric.needs_candidates:
@@ -257,7 +259,7 @@ def likely_log_errors(
     counts = np.asarray(histogram, dtype=np.float64)
     n_users = float(counts.sum())
     cells = rank_cells(tuple(measures), n, m, sampling)
-    fit = maximise(cells, OfSampledRanks(cells.given, counts / n_users, n_users))
+    fit = maximise(cells, SampledRankLikelihood(cells.given, counts / n_users, n_users))
     errors = fit.log_errors(cells.values)
     is_unbiased = [measure.metric.needs_candidates for measure in measures]
     return np.where(is_unbiased, np.nan, errors)

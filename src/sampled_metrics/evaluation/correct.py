@@ -24,7 +24,7 @@ from sampled_metrics._base.errors import ask, reading
 from sampled_metrics._base.records import WHERE_KNOWN, Record
 from sampled_metrics._base.text import Bold, BoldNumber, Parts, Right, digits, ends, span
 from sampled_metrics.estimators import (
-    DECLARED,
+    REGISTERED_ESTIMATORS,
     Estimator,
     estimator_matrix,
     likely_log_errors,
@@ -365,7 +365,7 @@ def solve(
     """Solve for vectors; fitted estimators are fitted to all rows, with equal weights of users."""
     m = ranks.n_negatives
     histogram = None
-    if any(DECLARED[estimator.name].fitted for estimator in estimators):
+    if any(REGISTERED_ESTIMATORS[estimator.name].fitted for estimator in estimators):
         user = bracketed.rows.user
         weights = 1.0 / np.bincount(user)[user]
         histogram = tuple(np.bincount(ranks.sampled_ranks - 1, weights, m + 1).tolist())

@@ -20,7 +20,7 @@ from sampled_metrics.intervals.shapes import factor_of
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.sampling.probability import likely_parts
+from sampled_metrics.sampling.probability import likely_blocks
 
 ALL_POINTS = 20_000  # up to this n, every k is a point
 MOST_NEGATIVES = 100_000  # which take some GB
@@ -186,7 +186,7 @@ def in_bins(ranks: Ranks, m: int, sampling: Sampling) -> Float:
     """
     starts = bins_of(m)
     given = np.zeros((len(ranks), starts.size))
-    for users, first, shares in likely_parts(ranks, m, sampling):
+    for users, first, shares in likely_blocks(ranks, m, sampling):
         begin = int(np.searchsorted(starts, first, "right")) - 1
         end = int(np.searchsorted(starts, first + shares.shape[1]))
         inside = np.maximum(starts[begin:end] - first, 0)

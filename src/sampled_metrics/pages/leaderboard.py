@@ -14,7 +14,7 @@ from sampled_metrics.intervals.population import Population
 from sampled_metrics.metrics import Measure
 from sampled_metrics.pages.words import percent
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling.probability import top_of_samples
+from sampled_metrics.sampling.probability import top_rank_probabilities
 
 ROUND = (20, 50, 100, 200, 500, 1000)  # sizes that are always shown
 FEWEST = 15
@@ -80,7 +80,7 @@ def expected(
     for row, ranks in enumerate(records.values()):
         users = Population.of_users(ranks)
         for column, m in enumerate(sizes):
-            chances = users.share @ top_of_samples(users.ranks, m, last, sampling)
+            chances = users.share @ top_rank_probabilities(users.ranks, m, last, sampling)
             ranks_in_sample = np.arange(1, chances.size + 1)
             credit = [measure.value_at(ranks_in_sample, m + 1) for measure in measures]
             values[:, row, column] = credit @ chances

@@ -22,7 +22,7 @@ from sampled_metrics._base.defaults import (
 from sampled_metrics._base.errors import InputError, collected, reading
 from sampled_metrics._base.files import require_output, write_text
 from sampled_metrics._base.text import Explanation, Rows, digits, listed
-from sampled_metrics.estimators import DECLARED, parse_estimators
+from sampled_metrics.estimators import REGISTERED_ESTIMATORS, parse_estimators
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.evaluation.evaluate import evaluate
@@ -150,7 +150,7 @@ def own_sampled(
         ends = [(result.range_low, result.range_high) for result in results]
         bars.append({**group, **range_bars(ends, quoted, m)})
     parsed = parse_estimators(chosen)
-    fixed = [estimator for estimator in parsed if not DECLARED[estimator.name].fitted]
+    fixed = [estimator for estimator in parsed if not REGISTERED_ESTIMATORS[estimator.name].fitted]
     candidates = np.atleast_1d(first.n_items)
     shown = window.lens({}, measures, fixed, m, None, candidates, sampling=first.sampling)
     users = max(map(len, samples.values()))

@@ -15,7 +15,7 @@ from sampled_metrics._base.arrays import Float, Int, blocks, generator
 from sampled_metrics._base.defaults import MOST_NEGATIVES
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling.probability import TIES, checked, likely_parts
+from sampled_metrics.sampling.probability import TIES, checked, likely_blocks
 
 
 def draw_sampled_ranks(
@@ -180,7 +180,7 @@ def _drawn(
         for numbers, rng in zip(uniform.T, generators, strict=True):
             numbers[:] = rng.random(len(part))
         drawn = np.empty(uniform.shape, dtype=np.int64)
-        for users, first, distribution in likely_parts(part, m, sampling, ties):
+        for users, first, distribution in likely_blocks(part, m, sampling, ties):
             drawn[users] = first + _places(distribution, uniform[users])
         yield drawn
 

@@ -155,7 +155,7 @@ def sampled_rank_distribution(
     return distribution
 
 
-def top_of_samples(ranks: Ranks, m: int, k: int, sampling: Sampling | str) -> Float:
+def top_rank_probabilities(ranks: Ranks, m: int, k: int, sampling: Sampling | str) -> Float:
     """Probability of the sampled ranks 1 ... k for each user, ties in random order.
 
     The first columns of `sampled_rank_distribution`, at most m + 1; without replacement in much
@@ -163,7 +163,7 @@ def top_of_samples(ranks: Ranks, m: int, k: int, sampling: Sampling | str) -> Fl
 
     Examples
     --------
-    >>> top_of_samples(Ranks([4, 4], [0, 0], [1, 2]), 2, 1, "without-replacement").round(4)
+    >>> top_rank_probabilities(Ranks([4, 4], [0, 0], [1, 2]), 2, 1, "without-replacement").round(4)
     array([[0.6667],
            [0.4444]])
     """
@@ -216,7 +216,7 @@ def _log_factorials(last: int) -> NDArray[np.longdouble]:
     return np.append(0.0, np.cumsum(np.log(numbers)))
 
 
-def likely_parts(
+def likely_blocks(
     ranks: Ranks, m: int, sampling: Sampling | str, ties: str = "random"
 ) -> Iterator[tuple[Int, int, Float]]:
     """Yield some users, the first sampled rank - 1 that they may have, and the probabilities.

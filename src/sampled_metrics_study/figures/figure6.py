@@ -18,7 +18,7 @@ from sampled_metrics._base.arrays import Float, geometric_sizes, one_thread
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.sampling.probability import top_of_samples
+from sampled_metrics.sampling.probability import top_rank_probabilities
 from sampled_metrics_study.experiment import (
     Moments,
     corrected_items,
@@ -178,7 +178,7 @@ def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:
     distance = np.abs(vectors - last)
     differs = distance > 1e-13 * np.abs(vectors).max(axis=1, keepdims=True)
     head = int(np.flatnonzero(differs.any(axis=0)).max(initial=0)) + 1
-    chances = top_of_samples(ranks, m, head, sampling)
+    chances = top_rank_probabilities(ranks, m, head, sampling)
     return last + (vectors[:, :head] - last) @ chances.T
 
 
