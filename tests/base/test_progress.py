@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.ranks import parts
+from sampled_metrics.ranks import large_files
 
 VECTORS = np.eye(3)[[0, 1, 2, 0]], np.eye(3)
 HELD_OUT = [0, 1, 2, 1]
@@ -46,8 +46,8 @@ def test_where_bars_are(capsys, monkeypatch, name, is_terminal, progress):
 
 def test_bars_of_large_files(tmp_path, capsys, monkeypatch):
     pytest.importorskip("tqdm")
-    monkeypatch.setattr(parts, "LARGE", 100)
-    monkeypatch.setattr(parts, "ROWS", 70)
+    monkeypatch.setattr(large_files, "LARGE_FILE_ROWS", 100)
+    monkeypatch.setattr(large_files, "ROWS_AT_A_TIME", 70)
     path = tmp_path / "ranks.parquet"
     pd.DataFrame({"rank": np.arange(200) % 90 + 1}).to_parquet(path)
     sm.evaluate(path, "hr@5", n_items=1000, progress=True)

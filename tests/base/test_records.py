@@ -18,7 +18,7 @@ NO_RESULTS = {
     "Estimator",
     "Measure",
     "Metric",
-    "Problem",
+    "EstimatorInputs",
     "Reduced",
 }
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 import sampled_metrics as sm
 from sampled_metrics.cli import app
 from sampled_metrics.inputs.roles import ROLES, known_names
-from sampled_metrics.ranks import parts
+from sampled_metrics.ranks import large_files
 from tests.helpers.caught_warnings import warns_about
 
 
@@ -844,8 +844,8 @@ def test_unread_columns_of_a_file_that_is_read_in_parts(tmp_path, monkeypatch, k
     path = tmp_path / "ranks.parquet"
     ranks.to_parquet(path)
     whole = sm.evaluate(path, "rr", n_items=97)
-    monkeypatch.setattr(parts, "LARGE", 100)
-    monkeypatch.setattr(parts, "ROWS", 70)
+    monkeypatch.setattr(large_files, "LARGE_FILE_ROWS", 100)
+    monkeypatch.setattr(large_files, "ROWS_AT_A_TIME", 70)
     in_parts = sm.evaluate(path, "rr", n_items=97)
     unread = {"ranks": "title", "counts": "rank, title"}[kind]
     for found in (whole, in_parts):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import sampled_metrics as sm
-from sampled_metrics.metrics.measures import METRICS, parse_measure
+from sampled_metrics.metrics.measures import REGISTERED_METRICS, parse_measure
 
 N_ITEMS = 200
 POPULATION = 3000
@@ -24,7 +24,7 @@ OF_RANKS = (
 
 def names_of_all_metrics():
     """Every registered metric, at cut-off 10 and over the whole ranking, where it has such."""
-    for kind, metric in METRICS.items():
+    for kind, metric in REGISTERED_METRICS.items():
         name = f"{kind}2" if metric.has_beta else kind
         if metric.cutoff != "none":
             yield f"{name}@10"

@@ -258,7 +258,7 @@ def rank_biased_precision():
 
     yield
     del (
-        measures.METRICS["rbp"],
+        measures.REGISTERED_METRICS["rbp"],
         measures._KINDS["rbp"],
         measures._KINDS["rank-biased-precision"],
     )

@@ -14,7 +14,7 @@ from sampled_metrics.evaluation.negatives import _parts
 from sampled_metrics.sampling.negatives import (
     Check,
     Pairs,
-    check_negatives,
+    check_drawn_negatives,
     check_pairs,
     draw_negatives,
 )
@@ -35,7 +35,7 @@ def interactions(seed: int = 3) -> tuple[csr_array, csr_array]:
 def checked(items: np.ndarray, seed: int = 3) -> dict[str, tuple[bool, float, float]]:
     seen, held_out = interactions(seed)
     user = np.repeat(np.arange(USERS), items.shape[1])
-    checks = check_negatives(user, items.ravel(), seen, held_out)
+    checks = check_drawn_negatives(user, items.ravel(), seen, held_out)
     return {
         check.name: (check.passed, check.found, check.p_value) for check in checks
     }
@@ -109,7 +109,7 @@ def test_chi_square_is_pearsons_where_nothing_is_excluded():
     nothing = csr_array((USERS, ITEMS))
     items = np.random.default_rng(1).integers(ITEMS, size=(USERS, M))
     user = np.repeat(np.arange(USERS), M)
-    checks = check_negatives(user, items.ravel(), nothing, nothing)
+    checks = check_drawn_negatives(user, items.ravel(), nothing, nothing)
     found = {check.name: check.found for check in checks}["uniformity"]
     assert found == pytest.approx(
         chisquare(np.bincount(items.ravel(), minlength=ITEMS)).statistic
@@ -120,7 +120,7 @@ def test_all_candidates_as_negatives_pass():
     nothing = csr_array((4, 6))
     user, item = np.repeat(np.arange(4), 6), np.tile(np.arange(6), 4)
     assert all(
-        check.passed for check in check_negatives(user, item, nothing, nothing)
+        check.passed for check in check_drawn_negatives(user, item, nothing, nothing)
     )
 
 
@@ -145,7 +145,7 @@ def chi_square_test(n_items, drawn, candidates, share):
 
 
 def by_loops(drawn, seen, held_out):
-    """What `check_negatives` finds and expects, user by user and item by item."""
+    """What `check_drawn_negatives` finds and expects, user by user and item by item."""
     n_items = seen.shape[1]
     with_seen = any(
         seen[u, i] and not held_out[u, i] for u, own in enumerate(drawn) for i in own
@@ -207,7 +207,7 @@ def test_checks_are_those_of_loops_over_users_and_items(seed, kind):
     order = rng.permutation(user.size)
     item = np.concatenate(drawn).astype(np.int64)
     args = user[order], item[order], csr_array(seen), csr_array(held_out)
-    checks = {check.name: check for check in check_negatives(*args)}
+    checks = {check.name: check for check in check_drawn_negatives(*args)}
     expected, of_seen = by_loops(drawn, seen, held_out)
     for name, values in expected.items():
         check = checks[name]
@@ -230,7 +230,7 @@ def test_duplicates_beside_those_of_draws_with_replacement(repeated):
     items[:repeated, 1] = items[:repeated, 0]
     user = np.repeat(np.arange(100), 8)
     nothing = csr_array((100, 199))
-    checks = check_negatives(user, items.ravel(), nothing, nothing)
+    checks = check_drawn_negatives(user, items.ravel(), nothing, nothing)
     (check,) = (check for check in checks if check.name == "duplicates")
     assert check.found == repeated
     if repeated:
@@ -241,14 +241,14 @@ def test_duplicates_beside_those_of_draws_with_replacement(repeated):
 def test_two_items_by_hand():
     """12 draws of one item and 4 of another, 8 expected of each: 4^2/8 + 4^2/8 = 4."""
     nothing = csr_array((16, 2))
-    checks = check_negatives(
+    checks = check_drawn_negatives(
         np.arange(16), np.repeat([0, 1], [12, 4]), nothing, nothing
     )
     found = {check.name: check for check in checks}["uniformity"]
     assert (found.found, found.expected) == (4.0, 1.0)
     assert found.p_value == pytest.approx(chi2.sf(4.0, 1))
     nothing = csr_array((3, 1))
-    checks = check_negatives(np.arange(3), np.zeros(3, int), nothing, nothing)
+    checks = check_drawn_negatives(np.arange(3), np.zeros(3, int), nothing, nothing)
     assert {check.name: check.p_value for check in checks}["uniformity"] == 1.0
 
 

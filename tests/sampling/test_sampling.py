@@ -15,7 +15,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import (
-    TIES,
+    SAMPLED_TIE_POLICIES,
     draw_sampled_ranks,
     histograms,
     pmf,
@@ -212,7 +212,7 @@ class TestExpectedValues:
 
 
 class TestDistribution:
-    @pytest.mark.parametrize("ties", TIES)
+    @pytest.mark.parametrize("ties", SAMPLED_TIE_POLICIES)
     @pytest.mark.parametrize("sampling", Sampling)
     def test_enumeration(self, sampling, ties):
         for n in range(2, 7):
@@ -232,7 +232,7 @@ class TestDistribution:
         assert np.flatnonzero(table[0]).tolist() == list(range(9))
         assert np.flatnonzero(table[1]).tolist() == list(range(90, 101))
 
-    @pytest.mark.parametrize("ties", TIES)
+    @pytest.mark.parametrize("ties", SAMPLED_TIE_POLICIES)
     def test_large_samples(self, ties):
         n = (
             201 if ties == "paper" else 1001
@@ -275,7 +275,7 @@ class TestDraws:
     RECORDS = Ranks([60, 60, 80, 80, 100], [0, 20, 10, 30, 90], [0, 0, 40, 1, 9])
 
     @pytest.mark.parametrize("shared", [False, True])
-    @pytest.mark.parametrize("ties", TIES)
+    @pytest.mark.parametrize("ties", SAMPLED_TIE_POLICIES)
     @pytest.mark.parametrize("sampling", Sampling)
     @pytest.mark.parametrize("user", [(7, 2, 3), (8, 6, 1), (6, 5, 0), (5, 0, 4)])
     def test_draws_follow_the_enumeration(self, user, sampling, ties, shared):

@@ -231,11 +231,11 @@ def columns(
 
 def _own_names() -> list[dict[str, str]]:
     """Return the rows of our own names."""
-    from sampled_metrics.metrics.measures import METRICS, known_measures
+    from sampled_metrics.metrics.measures import REGISTERED_METRICS, known_measures
 
     names = []
     for name in known_measures():
-        metric = METRICS[name.partition("@")[0].removesuffix("BETA")]
+        metric = REGISTERED_METRICS[name.partition("@")[0].removesuffix("BETA")]
         names.append((", ".join(metric.aliases), name))
     return [
         {"library": "sampled-metrics", "theirs": theirs, "ours": ours, "note": ""}

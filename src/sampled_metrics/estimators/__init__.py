@@ -7,7 +7,7 @@ from sampled_metrics.estimators.least_squares import bias_variance, monotone, re
 from sampled_metrics.estimators.registry import (
     REGISTERED_ESTIMATORS,
     Estimator,
-    Problem,
+    EstimatorInputs,
     em_step,
     estimator_matrix,
     parse_estimator,
@@ -19,7 +19,7 @@ from sampled_metrics.estimators.smooth import likely_estimates, likely_log_error
 __all__ = [
     "REGISTERED_ESTIMATORS",
     "Estimator",
-    "Problem",
+    "EstimatorInputs",
     "bias_variance",
     "em_step",
     "estimator_matrix",

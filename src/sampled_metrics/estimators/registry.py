@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Problem:
+class EstimatorInputs:
     """Arguments of `estimator_matrix`, and the least-squares problem that follows from them."""
 
     measures: Sequence[Measure]
@@ -70,11 +70,11 @@ class Declaration:
     """An estimator as `register` knows it."""
 
     label: str  # its name in tables
-    vectors: Callable[..., Float]  # for a `Problem`, shape (measures, m + 1)
+    vectors: Callable[..., Float]  # for `EstimatorInputs`, shape (measures, m + 1)
     parameter: str | None = None  # second argument of `vectors`
     values: str = ""  # allowed values of the parameter, in words
     allows: Callable[[float], bool] = bool  # whether a number is one of them
-    fitted: bool = False  # whether the vectors depend on `Problem.histogram`
+    fitted: bool = False  # whether the vectors depend on `EstimatorInputs.histogram`
 
 
 REGISTERED_ESTIMATORS: dict[str, Declaration] = {}
@@ -162,7 +162,7 @@ def estimator_matrix(
 
     An estimate is the mean of its vector over users' sampled ranks: histogram @ vector / users.
     Returns float64 of shape (measures, estimators, m + 1); the last axis is sampled rank - 1.
-    `options` are further attributes of `Problem`; `sampling` is required.
+    `options` are further attributes of `EstimatorInputs`; `sampling` is required.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def estimator_matrix(
     >>> vectors[0, :, 0]
     array([1.        , 1.        , 0.48763849])
     """
-    problem = Problem(measures, n, m, **options)
+    problem = EstimatorInputs(measures, n, m, **options)
     checked(1, n, m, problem.sampling)
     values = np.empty((len(measures), len(estimators), m + 1))
     with one_thread():
@@ -182,7 +182,7 @@ def estimator_matrix(
     return values
 
 
-def _vectors_of(estimator: Estimator, problem: Problem) -> Float:
+def _vectors_of(estimator: Estimator, problem: EstimatorInputs) -> Float:
     declared = REGISTERED_ESTIMATORS[estimator.name]
     if declared.fitted and problem.histogram is None:
         raise InputError(f"{estimator} has no fixed vector, which is needed here; drop it")
@@ -197,7 +197,7 @@ register("sampled", label="Sampled")(  # the metric of a ranking of m + 1 items
 
 
 @register("rank-estimate", label="Rank Estimate")
-def _rank_estimate(problem: Problem) -> Float:
+def _rank_estimate(problem: EstimatorInputs) -> Float:
     """Metric at an estimate of the true rank, eq. 20: M(1 + (n - 1)(sampled rank - 1)/divisor)."""
     m = problem.m
     divisors = {"m": m, "m+1": m + 1}
@@ -215,7 +215,7 @@ def _rank_estimate(problem: Problem) -> Float:
     return values + rest / divisor * (following - values)
 
 
-def _at_ranks(problem: Problem, ranks: Int) -> Float:
+def _at_ranks(problem: EstimatorInputs, ranks: Int) -> Float:
     return np.array([measure.value_at(ranks, problem.n) for measure in problem.measures])
 
 
@@ -249,7 +249,7 @@ def em_step(given: Float, share: Float, shares: Float) -> Float:
     allows=lambda iterations: iterations in range(1, 1001),
     fitted=True,
 )
-def _em(problem: Problem, iterations: float) -> Float:
+def _em(problem: EstimatorInputs, iterations: float) -> Float:
     """Mean metric under the distribution of true ranks after some steps from a uniform one."""
     n = problem.n
     measures = problem.measures
@@ -260,7 +260,7 @@ def _em(problem: Problem, iterations: float) -> Float:
 
 
 @register("likely", label="Likely", fitted=True)
-def _likely(problem: Problem) -> Float:
+def _likely(problem: EstimatorInputs) -> Float:
     """Mean metric under the likeliest smooth distribution of true ranks, see `smooth`."""
     return likely_vectors(
         problem.shares, problem.n_users, problem.measures, problem.n, problem.m, problem.sampling

@@ -35,7 +35,7 @@ from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import Cut, Data, ItemsByUser, as_ranks
-from sampled_metrics.ranks.parts import RankFile
+from sampled_metrics.ranks.large_files import LargeRankFile
 from sampled_metrics.ranks.warnings import warn_about_number_of_candidates, warn_about_ranks
 
 ROWS_QUESTIONED = 131_072  # rows of a large file that questions are about
@@ -178,7 +178,7 @@ def evaluate(
     is_plain = relevant is None and seen is None and not complete and missing == "refuse"
     is_plain = is_plain and columns is None
     if is_plain and min_relevance == 0.0 and not any(each.metric.pooled for each in measures):
-        file = RankFile.of(data, n_items)
+        file = LargeRankFile.open_if_large(data, n_items)
         if file is not None:
             return _results(_by_parts(file, measures, ties, seed, progress), ties, confidence)
     ranks = as_ranks(
@@ -261,7 +261,7 @@ def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Av
 
 @one_thread()
 def _by_parts(
-    file: RankFile, measures: list[Measure], ties: str, seed: int, progress: bool | None
+    file: LargeRankFile, measures: list[Measure], ties: str, seed: int, progress: bool | None
 ) -> _Averages:
     """Average metrics over the users of a large file; questions are about some of its rows."""
     shapes: dict[Measure, list[Shape]] = {measure: [] for measure in measures}
@@ -270,7 +270,7 @@ def _by_parts(
     some = []
     sizes: list[int] = []
     total = 0
-    for ranks in with_bar(file.parts(), file.n_rows, len, "users", progress):
+    for ranks in with_bar(file.blocks(), file.n_rows, len, "users", progress):
         for measure in measures:
             values = exact_values(measure, ranks, ties, draws[measure])
             shapes[measure].append(Shape.of(values))

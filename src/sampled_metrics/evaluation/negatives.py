@@ -129,7 +129,7 @@ def check_negatives(
     drawn = negative_rows(table)
     user = table.places(USER, known.user_ids, "an id of the relevant items")[drawn]
     item = table.places(ITEM, known.item_ids, "an id of the items")[drawn]
-    checks = uniform.check_negatives(user, item, known.seen.matrix(), known.held_out.matrix())
+    checks = uniform.check_drawn_negatives(user, item, known.seen.matrix(), known.held_out.matrix())
     return Results(checks, _parts)
 
 

@@ -1,7 +1,7 @@
 """Ranking metrics: names, formulas, tie policies."""
 
 from sampled_metrics.metrics import formulas  # whose declarations make names known
-from sampled_metrics.metrics.levels import TIES
+from sampled_metrics.metrics.levels import TIE_POLICIES
 from sampled_metrics.metrics.measures import (
     Measure,
     known_measures,
@@ -12,7 +12,7 @@ from sampled_metrics.metrics.measures import (
 )
 
 __all__ = [
-    "TIES",
+    "TIE_POLICIES",
     "Measure",
     "formulas",
     "known_measures",

@@ -150,7 +150,7 @@ def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
     return levels.apart(place[np.lexsort((place, level))], key)
 
 
-TIES: dict[str, Callable[[Levels, np.random.Generator | None], Levels]] = {
+TIE_POLICIES: dict[str, Callable[[Levels, np.random.Generator | None], Levels]] = {
     "expected": lambda levels, _: levels,
     "optimistic": partial(_extreme, last=False),
     "pessimistic": partial(_extreme, last=True),

@@ -19,7 +19,7 @@ from sampled_metrics._base.arguments import require_known
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, shown
-from sampled_metrics.metrics.levels import TIES, Levels
+from sampled_metrics.metrics.levels import TIE_POLICIES, Levels
 from sampled_metrics.ranks import Ranks
 
 Formula = TypeVar("Formula", bound=Callable[..., Float])
@@ -54,7 +54,7 @@ class Metric:
     pooled: bool = False  # whether only the mean over all users has a meaning
 
 
-METRICS: dict[str, Metric] = {}
+REGISTERED_METRICS: dict[str, Metric] = {}
 _KINDS: dict[str, str] = {}  # by name or alias
 _OF_RATINGS = ("mae", "rmse")  # functions of predicted ratings, not of ranks
 _NAME = re.compile(r"(.+?)(?:(?:@|-|-at-)(\d{1,9}))?", re.ASCII)
@@ -75,7 +75,7 @@ def register(
             if name in _KINDS:
                 raise InputError(f"metric {shown(name)} is already registered")
             _KINDS[name] = kind
-        METRICS[kind] = metric
+        REGISTERED_METRICS[kind] = metric
         return of_levels
 
     return add
@@ -91,7 +91,7 @@ class Measure:
     called: str = field(default="", compare=False)  # name that the caller gave
 
     def __post_init__(self) -> None:
-        metric = METRICS.get(self.kind)
+        metric = REGISTERED_METRICS.get(self.kind)
         k = self.cutoff
         beta = self.beta
         if metric is None or metric.has_beta != (beta is not None):
@@ -127,7 +127,7 @@ class Measure:
     @property
     def metric(self) -> Metric:
         """Declaration of the metric."""
-        return METRICS[self.kind]
+        return REGISTERED_METRICS[self.kind]
 
     @property
     def label(self) -> str:
@@ -206,12 +206,12 @@ def parse_measure(text: str) -> Measure:
 
 
 def _has_beta(name: str) -> bool:
-    metric = METRICS.get(_KINDS[name])
+    metric = REGISTERED_METRICS.get(_KINDS[name])
     return metric is not None and metric.has_beta
 
 
 def _takes_cutoff(name: str) -> bool:
-    metric = METRICS.get(_KINDS[name])
+    metric = REGISTERED_METRICS.get(_KINDS[name])
     return metric is not None and metric.cutoff != "none"
 
 
@@ -275,7 +275,7 @@ def known_measures() -> tuple[str, ...]:
     """Return all names, with `k` and `BETA` in the place of numbers."""
     cut = []
     whole = []
-    for kind, metric in METRICS.items():
+    for kind, metric in REGISTERED_METRICS.items():
         name = f"{kind}BETA" if metric.has_beta else kind
         if metric.cutoff != "none":
             cut.append(f"{name}@k")
@@ -310,7 +310,7 @@ def values(
     >>> values(parse_measure("ap@4"), ranks).round(4)  # (1/1 + 2/3 + 3/4) / 3
     array([0.8056])
     """
-    require_known("tie policy", ties, TIES)
+    require_known("tie policy", ties, TIE_POLICIES)
     if len(ranks) >= _MANY and ranks.is_single:
         tied = ranks.n_tied > 0
         # A random order draws a number for each user, tied or not.
@@ -320,7 +320,7 @@ def values(
     if not measure.metric.graded:
         ranks = ranks.binary
     _require_depth(measure, ranks)
-    levels = TIES[ties](Levels.of(ranks), rng)
+    levels = TIE_POLICIES[ties](Levels.of(ranks), rng)
     return measure.metric.of_levels(levels, ranks, measure)
 
 
@@ -347,7 +347,7 @@ def _by_place(measure: Measure, ranks: Ranks, ties: str, tied: NDArray[np.bool_]
         found = _at_places(measure, n_better + 1, n)
     if tied.any():
         some = ranks.take(tied)
-        levels = TIES[ties](Levels.of(some), None)
+        levels = TIE_POLICIES[ties](Levels.of(some), None)
         found[tied] = measure.metric.of_levels(levels, some, measure)
     return found
 

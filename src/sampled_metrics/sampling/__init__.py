@@ -2,14 +2,14 @@
 
 from sampled_metrics.sampling.draws import draw_sampled_ranks, histograms, shared_histograms
 from sampled_metrics.sampling.probability import (
-    TIES,
+    SAMPLED_TIE_POLICIES,
     distinct_items,
     pmf,
     sampled_rank_distribution,
 )
 
 __all__ = [
-    "TIES",
+    "SAMPLED_TIE_POLICIES",
     "distinct_items",
     "draw_sampled_ranks",
     "histograms",

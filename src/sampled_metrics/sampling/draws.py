@@ -15,7 +15,7 @@ from sampled_metrics._base.arrays import Float, Int, blocks, generator
 from sampled_metrics._base.defaults import MOST_NEGATIVES
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling.probability import TIES, checked, likely_blocks
+from sampled_metrics.sampling.probability import SAMPLED_TIE_POLICIES, checked, likely_blocks
 
 
 def draw_sampled_ranks(
@@ -170,7 +170,7 @@ def _drawn(
     ties: str,
 ) -> Iterator[Int]:
     """Sampled ranks - 1 of a few users at a time, shape (users, generators); at least one part."""
-    require_known("tie policy", ties, TIES)
+    require_known("tie policy", ties, SAMPLED_TIE_POLICIES)
     whole_number("m", m, 1, MOST_NEGATIVES)
     checked(ranks.best_rank, ranks.n_candidates, m, sampling)
     width = max(m + 1, len(generators))

@@ -87,7 +87,7 @@ class Check(Record):
     remark: str  # consequence and remedy; empty where nothing is wrong
 
 
-def check_negatives(
+def check_drawn_negatives(
     user: Int, item: Int, seen_items: csr_array, held_out_items: csr_array
 ) -> list[Check]:
     """Test whether negatives are distinct, unseen and uniform.
@@ -103,7 +103,7 @@ def check_negatives(
     >>> seen = csr_array(np.eye(3, 40))
     >>> held_out = csr_array(np.eye(3, 40, k=3))
     >>> user, item = np.array([0, 0, 1, 1, 2, 2]), np.array([7, 9, 30, 1, 12, 12])
-    >>> [check.name for check in check_negatives(user, item, seen, held_out) if not check.passed]
+    >>> [check.name for check in check_drawn_negatives(user, item, seen, held_out) if not check.passed]
     ['seen items', 'duplicates']
     """
     seen = marked(seen_items)

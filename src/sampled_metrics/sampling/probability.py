@@ -22,7 +22,7 @@ from sampled_metrics._base.arrays import CACHE, MEMORY, Float, Int, blocks, inte
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, Sampling
 
-TIES = ("optimistic", "paper", "pessimistic", "random")
+SAMPLED_TIE_POLICIES = ("optimistic", "paper", "pessimistic", "random")
 _LOG_ZERO = -1e300  # stands for log 0, so that 0 * log 0 is 0
 _LOG_UNLIKELY = 20.0 * math.log(10.0)  # a probability of 1e-20
 _NEGLIGIBLE = 1e-17  # probability up to which small numbers of distinct items are left out
@@ -135,7 +135,7 @@ def sampled_rank_distribution(
     array([[0.6667, 0.3333, 0.    ],
            [0.4444, 0.4444, 0.1111]])
     """
-    require_known("tie policy", ties, TIES)
+    require_known("tie policy", ties, SAMPLED_TIE_POLICIES)
     if Sampling(sampling) is Sampling.DISTINCT:
 
         def of_size(rows: Int, size: int) -> Float:

@@ -19,13 +19,13 @@ from sampled_metrics.inputs.roles import ITEM, USER, VISIT, known_names
 from sampled_metrics.inputs.tables import Table, is_text
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 
-ROWS = 65_536  # read at a time, few enough that arrays of them stay in the cache
-LARGE = 524_288  # rows from which on a file is read in parts
-IDS = 4_194_304  # ids that are compared at a time: 32 MB
-_REFUSED = r"^$|[\x00-\x1f\x7f]|^.{201}"  # ids that the common reader refuses
+ROWS_AT_A_TIME = 65_536  # read at a time, few enough that arrays of them stay in the cache
+LARGE_FILE_ROWS = 524_288  # rows from which on a file is read in parts
+IDS_AT_A_TIME = 4_194_304  # ids that are compared at a time: 32 MB
+_UNUSUAL_ID = r"^$|[\x00-\x1f\x7f]|^.{201}"  # ids that the common reader refuses
 
 
-class RankFile(NamedTuple):
+class LargeRankFile(NamedTuple):
     """A large parquet file with a row for each user: its ranks, each user once."""
 
     path: Path
@@ -35,13 +35,13 @@ class RankFile(NamedTuple):
     n_items: int | None
 
     @classmethod
-    def of(cls, data: object, n_items: int | None = None) -> RankFile | None:
+    def open_if_large(cls, data: object, n_items: int | None = None) -> LargeRankFile | None:
         """Return the file if data is such a file, else None."""
         if not isinstance(data, str | Path) or Path(data).suffix.lower() not in PARQUET:
             return None
         path = Path(data)
         opened = _opened(path)
-        if opened is None or opened.metadata.num_rows < LARGE:
+        if opened is None or opened.metadata.num_rows < LARGE_FILE_ROWS:
             return None
         schema = opened.schema_arrow
         known = known_names(schema.names)
@@ -56,7 +56,7 @@ class RankFile(NamedTuple):
         file = cls(path, columns, (*schema.names,), opened.metadata.num_rows, n_items)
         return None if file._has_users_again() else file
 
-    def parts(self) -> Iterator[Ranks]:
+    def blocks(self) -> Iterator[Ranks]:
         """Yield the ranks of some rows after the other, without ids of users.
 
         Results note the columns that are not read.
@@ -80,7 +80,7 @@ class RankFile(NamedTuple):
         """Yield columns of some rows by their names here."""
         names = {own: self.columns[own] for own in wanted if own in self.columns}
         with parquet.ParquetFile(self.path) as opened:
-            for batch in opened.iter_batches(ROWS, columns=list(names.values())):
+            for batch in opened.iter_batches(ROWS_AT_A_TIME, columns=list(names.values())):
                 yield {own: batch.column(theirs) for own, theirs in names.items()}
 
     def _has_users_again(self) -> bool:
@@ -101,7 +101,7 @@ class RankFile(NamedTuple):
             last = ids[-1:]
         else:
             return False
-        n_groups = -(-self.n_rows // IDS)
+        n_groups = -(-self.n_rows // IDS_AT_A_TIME)
         return any(self._has_again(group, n_groups) for group in range(n_groups))
 
     def _has_again(self, group: int, n_groups: int) -> bool:
@@ -134,6 +134,6 @@ def _numbers(ids: pa.Array) -> Array | None:
     if not is_text(ids.type):
         return None
     text = ids.cast(pa.large_string())
-    if pc.any(pc.match_substring_regex(text, _REFUSED)).as_py():
+    if pc.any(pc.match_substring_regex(text, _UNUSUAL_ID)).as_py():
         return None
     return pd.util.hash_array(text.to_numpy(zero_copy_only=False))
