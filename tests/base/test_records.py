@@ -19,7 +19,7 @@ NO_RESULTS = {
     "Measure",
     "Metric",
     "EstimatorInputs",
-    "Reduced",
+    "ReducedSystem",
 }
 
 

@@ -13,12 +13,12 @@ from scipy.optimize import lsq_linear
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import (
-    bias_variance,
     em_step,
     estimator_matrix,
-    monotone,
     parse_estimator,
-    reduced,
+    reduce_system,
+    solve_bias_variance,
+    solve_monotone,
 )
 from sampled_metrics.estimators.least_squares import (
     ConditioningError,
@@ -177,10 +177,10 @@ class TestBiasVariance:
     @pytest.mark.parametrize(("n", "m"), [(5, 2), (9, 4), (14, 7)])
     @pytest.mark.parametrize("sampling", SAMPLINGS)
     def test_eq_25_in_rational_numbers(self, n, m, sampling):
-        system = reduced(MEASURES, n, m, sampling)
+        system = reduce_system(MEASURES, n, m, sampling)
         for gamma in map(Fraction, ("0", "1/1000", "1/10", "9/10", "1")):
             for ours, target in zip(
-                bias_variance(system, float(gamma)),
+                solve_bias_variance(system, float(gamma)),
                 exact(MEASURES, n).T.tolist(),
                 strict=True,
             ):
@@ -195,13 +195,13 @@ class TestBiasVariance:
     def test_gamma_0_is_eq_22_and_gamma_1_eq_26(self, sampling):
         n, m = 300, 8
         given, b = grid(n, m, sampling), exact(MEASURES, n)
-        system = reduced(MEASURES, n, m, sampling)
+        system = reduce_system(MEASURES, n, m, sampling)
         solution = np.linalg.lstsq(given, b, rcond=None)[0]
         np.testing.assert_allclose(
-            bias_variance(system, 0.0).T, solution, rtol=1e-9, atol=1e-10
+            solve_bias_variance(system, 0.0).T, solution, rtol=1e-9, atol=1e-10
         )
         posterior = given / given.sum(axis=0)
-        ours = bias_variance(system, 1.0)
+        ours = solve_bias_variance(system, 1.0)
         np.testing.assert_allclose(ours.T, posterior.T @ b, rtol=1e-10, atol=1e-13)
         once = matrix(
             ["em:1"], MEASURES, n, m, sampling=sampling, histogram=np.ones(m + 1)
@@ -212,7 +212,7 @@ class TestBiasVariance:
 
     def test_recall_of_the_study(self):
         # solved in 260 digits, uniform prior, n = 3541, m = 100: recall@10 at sampled rank 1
-        system = reduced(MEASURES[:1], 3541, 100, WITH)
+        system = reduce_system(MEASURES[:1], 3541, 100, WITH)
         expected = {
             1.0: 0.24849263,
             0.1: 0.56540931,
@@ -220,22 +220,24 @@ class TestBiasVariance:
             0.001: 1.11109776,
         }
         for gamma, head in expected.items():
-            assert bias_variance(system, gamma)[0, 0] == pytest.approx(head, abs=5e-9)
-        few = reduced(MEASURES[:1], 3541, 20, WITH)
-        assert np.abs(bias_variance(few, 0.0)).max() == pytest.approx(
+            assert solve_bias_variance(system, gamma)[0, 0] == pytest.approx(
+                head, abs=5e-9
+            )
+        few = reduce_system(MEASURES[:1], 3541, 20, WITH)
+        assert np.abs(solve_bias_variance(few, 0.0)).max() == pytest.approx(
             10718.43, abs=0.01
         )
-        assert np.isfinite(bias_variance(system, 1e-9)).all()
+        assert np.isfinite(solve_bias_variance(system, 1e-9)).all()
         for refused in (
             system,
-            reduced(MEASURES, 5, 9, WITH),
+            reduce_system(MEASURES, 5, 9, WITH),
         ):  # fewer ranks than unknowns
             m = refused.marginal.size - 1
             with pytest.raises(ConditioningError, match=f"gamma 0 with {m} "):
-                bias_variance(refused, 0.0)
+                solve_bias_variance(refused, 0.0)
 
     def test_several_blocks_of_rows_give_the_triangle_of_one(self):
-        system = reduced(MEASURES, 5000, 6, WITH)
+        system = reduce_system(MEASURES, 5000, 6, WITH)
         a = grid(5000, 6, WITH) / np.sqrt(5000)
         np.testing.assert_allclose(
             system.triangle.T @ system.triangle, a.T @ a, atol=1e-14
@@ -248,7 +250,7 @@ class TestBiasVariance:
         assert ranks.size < 1000
         assert weights @ ranks == pytest.approx(sum(range(1, 10**6 + 1)), rel=1e-12)
         # without replacement, no position among m negatives is likelier than another
-        marginal = reduced(MEASURES, 10**6, m, WITHOUT).marginal
+        marginal = reduce_system(MEASURES, 10**6, m, WITHOUT).marginal
         np.testing.assert_allclose(marginal, np.full(m + 1, 1 / (m + 1)), rtol=1e-12)
 
 
@@ -261,7 +263,9 @@ class TestMonotone:
     def test_optimality_conditions(self, n, m, sampling, nonnegative):
         measures = [*MEASURES, parse_measure("ndcg"), parse_measure("recall@500")]
         a, b = grid(n, m, sampling) / np.sqrt(n), exact(measures, n) / np.sqrt(n)
-        solutions = monotone(reduced(measures, n, m, sampling), nonnegative)
+        solutions = solve_monotone(
+            reduce_system(measures, n, m, sampling), nonnegative
+        )
         for x, target in zip(solutions, b.T, strict=True):
             steps = np.append(x[:-1] - x[1:], x[-1])
             free = steps[: None if nonnegative else -1]
@@ -274,15 +278,15 @@ class TestMonotone:
 
     def test_recall_of_the_study_by_hand(self):
         # recall@10 with one step x_1 = h: h = sum_r p(1|r) M(r) / sum_r p(1|r)^2
-        system = reduced(MEASURES[:1], 3541, 100, WITH)
+        system = reduce_system(MEASURES[:1], 3541, 100, WITH)
         first = (1 - np.arange(3541) / 3540) ** 100
-        (vector,) = monotone(system)
+        (vector,) = solve_monotone(system)
         assert vector[0] == pytest.approx(
             first[:10].sum() / (first**2).sum(), rel=1e-11
         )
         assert vector[0] == pytest.approx(0.48764, abs=5e-6)
         assert np.abs(vector[1:]).max() <= 1e-15
-        (free,) = monotone(system, nonnegative=False)
+        (free,) = solve_monotone(system, nonnegative=False)
         assert free[1:] == pytest.approx(np.full(100, -0.0021), abs=5e-5)
 
 
@@ -437,7 +441,7 @@ def test_constrained_vectors_never_rise(sampling):
 def test_constrained_vectors_of_many_negatives():
     """More unknowns than the solver of this package takes, against bounded least squares."""
     n, m, measures = 400, 140, [parse_measure("recall@10"), parse_measure("rr@3")]
-    solutions = monotone(reduced(measures, n, m, WITH))
+    solutions = solve_monotone(reduce_system(measures, n, m, WITH))
     steps = np.cumsum(grid(n, m, WITH), axis=1)
     for found, wanted in zip(solutions, exact(measures, n).T, strict=True):
         expected = lsq_linear(steps, wanted, (0, np.inf), "bvls", tol=1e-15)

@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 from scipy import linalg, optimize
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.estimators import bias_variance, least_squares, reduced
+from sampled_metrics.estimators import (
+    least_squares,
+    reduce_system,
+    solve_bias_variance,
+)
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
@@ -151,14 +155,17 @@ def test_quadrature_is_the_sum_over_all_ranks(n, m, sampling):
     cutoffs = [k for k in (10, 600, 20_000) if k < n]
     names = ["auc", "ap", "ndcg", *(f"recall@{k}" for k in cutoffs), "ndcg@600"]
     measures = [parse_measure(name) for name in names]
-    few = reduced(measures, n, m, sampling)
+    few = reduce_system(measures, n, m, sampling)
     with mock.patch.object(least_squares, "ONE_BY_ONE", n):
-        all_ranks = reduced(measures, n, m, sampling)
+        all_ranks = reduce_system(measures, n, m, sampling)
     np.testing.assert_allclose(
         few.marginal, all_ranks.marginal, rtol=1e-10, atol=1e-16
     )
     for gamma in (1.0, 0.1, 0.001):
-        ours, theirs = bias_variance(few, gamma), bias_variance(all_ranks, gamma)
+        ours, theirs = (
+            solve_bias_variance(few, gamma),
+            solve_bias_variance(all_ranks, gamma),
+        )
         assert np.abs(ours - theirs).max() < 1e-10 * np.abs(theirs).max()
 
 

@@ -3,7 +3,11 @@
 The paper's (section 5) are fixed; `em` is fitted to the sampled ranks.
 """
 
-from sampled_metrics.estimators.least_squares import bias_variance, monotone, reduced
+from sampled_metrics.estimators.least_squares import (
+    reduce_system,
+    solve_bias_variance,
+    solve_monotone,
+)
 from sampled_metrics.estimators.registry import (
     REGISTERED_ESTIMATORS,
     Estimator,
@@ -20,14 +24,14 @@ __all__ = [
     "REGISTERED_ESTIMATORS",
     "Estimator",
     "EstimatorInputs",
-    "bias_variance",
     "em_step",
     "estimator_matrix",
     "likely_estimates",
     "likely_log_errors",
-    "monotone",
     "parse_estimator",
     "parse_estimators",
-    "reduced",
+    "reduce_system",
     "register",
+    "solve_bias_variance",
+    "solve_monotone",
 ]

@@ -51,7 +51,7 @@ class ConditioningError(InputError):
 
 
 @dataclass(frozen=True)
-class Reduced:
+class ReducedSystem:
     """Least squares for several metrics at once, in m + 1 equations."""
 
     triangle: Float  # R, upper triangular; shape (m + 1, m + 1)
@@ -59,13 +59,13 @@ class Reduced:
     marginal: Float  # c of eq. 25, the probability of every sampled rank; shape (m + 1,), positive
 
 
-def reduced(
+def reduce_system(
     measures: Sequence[Measure],
     n: int,
     m: int,
     sampling: Sampling | str,
     prior: ArrayLike | None = None,
-) -> Reduced:
+) -> ReducedSystem:
     """Set up eq. 21 for some metrics and reduce it to a triangle.
 
     Time is proportional to n m^2 up to n = 16,384 and for a `prior`, else to about 1,000 m^2. A
@@ -73,7 +73,7 @@ def reduced(
 
     Examples
     --------
-    >>> reduced([Measure("auc")], 3, 1, "with-replacement").marginal
+    >>> reduce_system([Measure("auc")], 3, 1, "with-replacement").marginal
     array([0.5, 0.5])
     """
     checked(1, n, m, sampling)
@@ -103,7 +103,7 @@ def reduced(
         raise InputError(f"{place} has probability 0 with {cause}")
     square = np.zeros((m + 1, system.shape[1]))
     square[: len(system)] = system[: m + 1]
-    return Reduced(square[:, : m + 1], square[:, m + 1 :], marginal)
+    return ReducedSystem(square[:, : m + 1], square[:, m + 1 :], marginal)
 
 
 def _shares(prior: ArrayLike, n: int) -> Float:
@@ -124,7 +124,7 @@ def _require_few(m: int) -> None:
         raise InputError(f"cls, bv and em take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
 
 
-def bias_variance(system: Reduced, gamma: float) -> Float:
+def solve_bias_variance(system: ReducedSystem, gamma: float) -> Float:
     """Minimiser of bias^2 + gamma variance, eq. 25, for all metrics of `system`.
 
     `gamma`, the weight of the variance, is from 0 (least squares, eq. 22) to 1 (eq. 26). Returns
@@ -133,8 +133,8 @@ def bias_variance(system: Reduced, gamma: float) -> Float:
 
     Examples
     --------
-    >>> system = reduced([Measure("auc")], 3, 2, "with-replacement")
-    >>> bias_variance(system, 0.0).round(6) + 0
+    >>> system = reduce_system([Measure("auc")], 3, 2, "with-replacement")
+    >>> solve_bias_variance(system, 0.0).round(6) + 0
     array([[1. , 0.5, 0. ]])
     """
     size = system.marginal.size
@@ -149,7 +149,7 @@ def bias_variance(system: Reduced, gamma: float) -> Float:
     return scaled.T / np.sqrt(system.marginal)
 
 
-def monotone(system: Reduced, nonnegative: bool = True) -> Float:
+def solve_monotone(system: ReducedSystem, nonnegative: bool = True) -> Float:
     """Minimiser of the average squared bias among non-increasing vectors, eq. 21.
 
     Steps down d_j = x_j - x_(j+1), d_(m+1) = x_(m+1) turn it into least squares with d >= 0, solved
@@ -162,8 +162,8 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
 
     Examples
     --------
-    >>> system = reduced([Measure("recall", 10)], 3541, 100, "with-replacement")
-    >>> monotone(system)[0, :3].round(5) + 0
+    >>> system = reduce_system([Measure("recall", 10)], 3541, 100, "with-replacement")
+    >>> solve_monotone(system)[0, :3].round(5) + 0
     array([0.48764, 0.     , 0.     ])
     """
     size = system.marginal.size
@@ -192,7 +192,7 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
     return np.array(vectors)
 
 
-def _augmented(system: Reduced, gamma: float) -> tuple[Float, Float]:
+def _augmented(system: ReducedSystem, gamma: float) -> tuple[Float, Float]:
     """Return matrix and targets of the problem in y."""
     bias = np.sqrt(1.0 - gamma)
     spread = np.sqrt(gamma)

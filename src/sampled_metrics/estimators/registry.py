@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arrays import Float, Int, one_thread
 from sampled_metrics._base.errors import InputError, shown
 from sampled_metrics.estimators.least_squares import (
-    Reduced,
-    bias_variance,
-    monotone,
+    ReducedSystem,
     rank_rule,
-    reduced,
+    reduce_system,
+    solve_bias_variance,
+    solve_monotone,
 )
 from sampled_metrics.estimators.smooth import likely_vectors
 from sampled_metrics.metrics.measures import Measure, parse_list, similar
@@ -44,9 +44,9 @@ class EstimatorInputs:
     divisor: str = "m+1"
 
     @cached_property
-    def system(self) -> Reduced:
+    def system(self) -> ReducedSystem:
         """Least-squares problem of eq. 21, shared by all estimators that solve it."""
-        return reduced(self.measures, self.n, self.m, self.sampling, self.prior)
+        return reduce_system(self.measures, self.n, self.m, self.sampling, self.prior)
 
     @cached_property
     def n_users(self) -> float:
@@ -219,14 +219,16 @@ def _at_ranks(problem: EstimatorInputs, ranks: Int) -> Float:
     return np.array([measure.value_at(ranks, problem.n) for measure in problem.measures])
 
 
-register("cls", label="CLS")(lambda problem: monotone(problem.system, problem.cls_nonnegative))
+register("cls", label="CLS")(
+    lambda problem: solve_monotone(problem.system, problem.cls_nonnegative)
+)
 register(
     "bv",
     label="BV",
     parameter="gamma",
     values="a number from 0 to 1",
     allows=lambda gamma: 0.0 <= gamma <= 1.0,
-)(lambda problem, gamma: bias_variance(problem.system, gamma))
+)(lambda problem, gamma: solve_bias_variance(problem.system, gamma))
 
 
 def em_step(given: Float, share: Float, shares: Float) -> Float:

@@ -103,7 +103,8 @@ def check_drawn_negatives(
     >>> seen = csr_array(np.eye(3, 40))
     >>> held_out = csr_array(np.eye(3, 40, k=3))
     >>> user, item = np.array([0, 0, 1, 1, 2, 2]), np.array([7, 9, 30, 1, 12, 12])
-    >>> [check.name for check in check_drawn_negatives(user, item, seen, held_out) if not check.passed]
+    >>> checks = check_drawn_negatives(user, item, seen, held_out)
+    >>> [check.name for check in checks if not check.passed]
     ['seen items', 'duplicates']
     """
     seen = marked(seen_items)
