@@ -16,7 +16,7 @@ PICTURE = re.compile(r"\.\./results/reference/((?:\w+/)?[\w-]+\.svg)")
 PAGE = "../results/reference/report.png"
 LENS = "<!-- the lens -->"  # GitHub shows no page within a page
 FRAME = """\
-The lens shows why: what is measured is another metric.
+Why? A sampled metric measures a different cut-off. Try it:
 
 <iframe class="study" src="lens.html" loading="lazy"
 title="The lens: what a sampled metric measures"></iframe>
