@@ -23,7 +23,7 @@ from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.evaluation.correct import _SMOOTHING as SMOOTHING
-from sampled_metrics.intervals.means import Shape, estimate
+from sampled_metrics.intervals.means import Moments, mean_interval
 from sampled_metrics.intervals.misfit import misfit
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.ranges import bracket_users
@@ -204,7 +204,7 @@ def width(cell: pd.DataFrame, m: int) -> str:
 
 def known_populations() -> dict[str, Population]:
     ranks = {name: Ranks.read(REFERENCE / f"ranks/{name}.parquet") for name in "XYZ"}
-    known = {name: Population.of_users(records) for name, records in ranks.items()}
+    known = {name: Population.from_ranks(records) for name, records in ranks.items()}
     every = Ranks(np.full(N_ITEMS, N_ITEMS), np.arange(N_ITEMS), np.zeros(N_ITEMS, int))
     for name, exponent in (("(k/n)^0.2", 0.2), ("random", 1.0)):
         share = np.diff((np.arange(N_ITEMS + 1) / N_ITEMS) ** exponent)
@@ -218,12 +218,12 @@ def of_exact(
     """Share of experiments in which the interval of each exact metric holds its expectation."""
     held = dict.fromkeys((f"exact {measure}" for measure in WITH_AUC), 0)
     ranks = np.arange(1, N_ITEMS + 1)
-    priors = [Shape.of(measure.value_at(ranks, N_ITEMS)) for measure in WITH_AUC]
+    priors = [Moments.from_values(measure.value_at(ranks, N_ITEMS)) for measure in WITH_AUC]
     values = [metrics.values(measure, population.ranks) for measure in WITH_AUC]
     for _ in range(repeats):
         users = rng.choice(population.share.size, n_users, p=population.share)
         for cell, value, prior in zip(held, values, priors, strict=True):
-            found = estimate(Shape.of(value[users]), n_users, prior)
+            found = mean_interval(Moments.from_values(value[users]), n_users, prior)
             held[cell] += found.ci_low <= value @ population.share <= found.ci_high
     return {cell: count / repeats for cell, count in held.items()}
 
@@ -237,14 +237,14 @@ def of_sampled(
     marginal = population.share @ sampled_rank_distribution(population.ranks, N_NEGATIVES, sampling)
     places = list(product(range(len(WITH_AUC)), range(len(ESTIMATORS))))
     held = np.zeros((len(WITH_AUC), len(ESTIMATORS)))
-    priors = [Shape.of(vectors[place]) for place in places]
+    priors = [Moments.from_values(vectors[place]) for place in places]
     for counts in rng.multinomial(n_users, marginal / marginal.sum(), repeats):
         # The intervals of `correct`, without its ranges and its refusals.
-        _, likely = Population.estimated(counts, N_ITEMS, sampling, SMOOTHING)
+        _, likely = Population.from_counts(counts, N_ITEMS, sampling, SMOOTHING)
         for place, prior in zip(places, priors, strict=True):
-            of_users = Shape.of(vectors[place], counts)
-            smooth = Shape.of(vectors[place], likely)
-            found = estimate(of_users, n_users, prior, 0.95, smooth)
+            of_users = Moments.from_values(vectors[place], counts)
+            smooth = Moments.from_values(vectors[place], likely)
+            found = mean_interval(of_users, n_users, prior, 0.95, smooth)
             held[place] += found.ci_low <= vectors[place] @ marginal <= found.ci_high
     return {f"{ESTIMATORS[j]} {WITH_AUC[i]}": held[i, j] / repeats for i, j in places}
 

@@ -379,7 +379,7 @@ class TestOrder:
                     [parse_measure(one.metric)],
                     map(records, (one.a, one.b)),
                 )
-                a, b = (Population.of_users(each).exact(*measure) for each in both)
+                a, b = (Population.from_ranks(each).exact(*measure) for each in both)
                 right = "b" if b > a else "a"
                 assert one.order in ("undecided", right)
                 assert one.range_low <= b - a <= one.range_high

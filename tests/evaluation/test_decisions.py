@@ -9,10 +9,10 @@ from sampled_metrics.evaluation.decisions import (
     of_common,
     strict_level,
 )
-from sampled_metrics.intervals.means import Shape
+from sampled_metrics.intervals.means import Moments
 from tests.evaluation.test_orders import compared
 
-PRIOR = Shape.of([0.0, 1.0])
+PRIOR = Moments.from_values([0.0, 1.0])
 
 
 def pairs(p_values, metric="ap", low=0.1, high=0.3):

@@ -11,7 +11,7 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.evaluation.evaluate import evaluate
-from sampled_metrics.intervals.means import prior_shapes
+from sampled_metrics.intervals.means import prior_moments
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 from tests.helpers.caught_warnings import warns_about
@@ -67,7 +67,7 @@ def test_several_relevant_items_and_lists_of_an_unknown_catalogue():
 
 
 def prior_of(name, ranks):
-    (shape,) = prior_shapes([parse_measure(name)], ranks).values()
+    (shape,) = prior_moments([parse_measure(name)], ranks).values()
     return shape
 
 

@@ -14,7 +14,12 @@ from sampled_metrics.evaluation.orders import (
 from sampled_metrics.evaluation.pairing import paired_users
 from sampled_metrics.evaluation.results import Compared
 from sampled_metrics.intervals.ranges import Range
-from sampled_metrics.intervals.shapes import assumed, caveat, factor_of, name_of
+from sampled_metrics.intervals.shapes import (
+    describe_caveat,
+    describe_shape,
+    shape_factor,
+    shape_name,
+)
 from sampled_metrics.ranks import Ranks
 
 
@@ -191,10 +196,10 @@ def test_users_are_paired_by_row_if_there_are_as_many_rows():
     ],
 )
 def test_shapes_and_their_factors(shape, factor, name, words):
-    assert factor_of(shape) == factor
-    assert name_of(shape) == name
-    assert words in assumed(shape)
-    known = caveat(shape)
+    assert shape_factor(shape) == factor
+    assert shape_name(shape) == name
+    assert words in describe_shape(shape)
+    known = describe_caveat(shape)
     if factor == np.inf:
         assert known == ""
     else:
@@ -204,4 +209,4 @@ def test_shapes_and_their_factors(shape, factor, name, words):
 @pytest.mark.parametrize("shape", ["0.99", 0.5, True, "x", None, float("nan"), -2])
 def test_what_is_no_shape(shape):
     with pytest.raises(InputError, match="unknown shape"):
-        factor_of(shape)
+        shape_factor(shape)

@@ -60,7 +60,7 @@ class TestPopulation:
     @each_sampling
     def test_moments_are_those_of_all_users_and_all_draws(self, sampling):
         n, m, ranks, vector = 5, 3, [1, 2, 2, 5], np.array([1.3, 0.2, -0.4, 0.1])
-        population = Population.of_users(ranking(ranks, n))
+        population = Population.from_ranks(ranking(ranks, n))
         found = population.moments(np.array([vector, 2 * vector]), sampling)
         estimates = np.array(
             [vector[sampled_ranks(n, rank, m, sampling) - 1] for rank in ranks]
@@ -81,7 +81,7 @@ class TestPopulation:
 
     @given(st.lists(st.integers(1, 6), min_size=1, max_size=20))
     def test_users_and_their_exact_metrics(self, ranks):
-        population = Population.of_users(ranking(ranks, 6))
+        population = Population.from_ranks(ranking(ranks, 6))
         best = population.ranks.best_rank
         assert best[population.kind].tolist() == ranks
         assert population.share == pytest.approx(
@@ -113,7 +113,7 @@ class TestPopulation:
     def test_steps_are_those_of_the_estimator(self, steps, estimator, sampling):
         """One step from uniform ranks is bv:1, the plug-in of p(r | sampled rank)."""
         n, counts = 50, np.array([40, 20, 0, 10, 3, 7])
-        found, _ = Population.estimated(counts, n, sampling, steps)
+        found, _ = Population.from_counts(counts, n, sampling, steps)
         chosen, options = (
             [parse_estimator(estimator)],
             {"sampling": sampling, "histogram": counts},
@@ -129,7 +129,7 @@ class TestPopulation:
     def test_moments_by_bins_are_those_by_sampled_ranks(self, shape, sampling):
         n, m = 2500, 90
         counts = np.r_[50, np.arange(m, 0, -1)]
-        found, _ = Population.estimated(counts, n, SAMPLING, 5)
+        found, _ = Population.from_counts(counts, n, SAMPLING, 5)
         table = kernel(n, m, sampling, shape, 10)
         binned = table.binned(sampled_shares(found, m, sampling))
         by_bin = found.share @ found.in_bins(m, sampling)
@@ -148,7 +148,7 @@ class TestPopulation:
 def test_difference_of_a_pair(drawn, paired):
     vector = np.array([1.0, 0.4, 0.0, -0.2, 0.1])
     ranks = (1, 5, 5, 20, 40, 2), (1, 2, 9, 30, 12, 2)
-    both = [Population.of_users(ranking(of_one)) for of_one in ranks]
+    both = [Population.from_ranks(ranking(of_one)) for of_one in ranks]
     pair = Pair(*both, n_users=11, drawn=drawn, paired=paired)
     mean, variance, of_users = pair.difference(*(x.moments(vector) for x in both))
     given = stats.hypergeom.pmf(np.arange(5), 39, np.array(ranks)[..., None] - 1, 4)
@@ -363,7 +363,7 @@ def test_simulated_users_have_the_distribution_of_their_sampled_ranks(
 ):
     users, table = 4000, kernel(2500, m, sampling, "non-increasing", 10)
     both = [
-        Population.of_users(power(2500, exponent, users)) for exponent in (0.2, 0.5)
+        Population.from_ranks(power(2500, exponent, users)) for exponent in (0.2, 0.5)
     ]
     pair = Pair(*both, users, drawn=drawn, paired=paired, sampling=sampling)
     for sample, population in zip(

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.intervals.means import Estimate, Shape, estimate
+from sampled_metrics.intervals.means import MeanInterval, Moments, mean_interval
 
 VALUES = st.lists(
     st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, -0.2]), min_size=3, max_size=40
 )
-PRIOR = Shape.of([0.0, 0.0, 0.0, 1.0])
+PRIOR = Moments.from_values([0.0, 0.0, 0.0, 1.0])
 
 
 def wilson(successes, n, confidence):
@@ -33,10 +33,10 @@ def wilson(successes, n, confidence):
     return optimize.brentq(beyond, -1, p), optimize.brentq(beyond, p, 2)
 
 
-class TestShape:
+class TestMoments:
     @given(VALUES, st.floats(-1, 1))
     def test_moments(self, values, centre):
-        shape = Shape.of(values)
+        shape = Moments.from_values(values)
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", RuntimeWarning
@@ -45,9 +45,9 @@ class TestShape:
         assert shape[:4] == pytest.approx((np.mean(values), *moments), abs=1e-15)
         assert shape[4:] == (min(values), max(values))
         about = [np.mean((np.array(values) - centre) ** k) for k in (2, 3, 4)]
-        assert shape.about(centre) == pytest.approx(about, abs=1e-12)
-        pairs = Shape.of(np.subtract.outer(values, values))
-        assert shape.difference() == pytest.approx(pairs, abs=1e-12)
+        assert shape.moments_about(centre) == pytest.approx(about, abs=1e-12)
+        pairs = Moments.from_values(np.subtract.outer(values, values))
+        assert shape.of_difference() == pytest.approx(pairs, abs=1e-12)
 
     @pytest.mark.parametrize(("n_a", "n_b"), [(2, 2), (3, 2), (1, 3), (2, 4)])
     def test_means_of_all_samples(self, n_a, n_b):
@@ -58,7 +58,9 @@ class TestShape:
             for x in itertools.product(a, repeat=n_a)
             for y in itertools.product(b, repeat=n_b)
         ]
-        shape, n = Shape.of_means(Shape.of(a), n_a, Shape.of(b), n_b)
+        shape, n = Moments.from_mean_difference(
+            Moments.from_values(a), n_a, Moments.from_values(b), n_b
+        )
         assert (n, shape.mean) == (min(n_a, n_b), pytest.approx(np.mean(differences)))
         second, third, fourth = (
             stats.moment(differences, order=k) for k in (2, 3, 4)
@@ -72,24 +74,26 @@ class TestShape:
         assert (shape.low, shape.high) == pytest.approx((-0.9, 0.9))
 
 
-class TestEstimate:
+class TestMeanInterval:
     @pytest.mark.parametrize(
         ("successes", "n"), [(40, 100), (1, 30), (29, 30), (500, 1000)]
     )
     def test_shares_of_successes_have_the_interval_of_wilson(self, successes, n):
-        share = Shape.of([1.0] * successes + [0.0] * (n - successes))
+        share = Moments.from_values([1.0] * successes + [0.0] * (n - successes))
         # The half user of the prior does not matter where it is as those observed.
         for confidence in (0.5, 0.9, 0.95, 0.999):
-            found = estimate(share, n, share, confidence)
+            found = mean_interval(share, n, share, confidence)
             expected = wilson(successes, n, confidence)
             assert (found.ci_low, found.ci_high) == pytest.approx(expected, abs=1e-12)
             deviation = math.sqrt(successes * (n - successes) / n**2 / (n - 1))
             assert found.std_error == pytest.approx(deviation)
 
-    @pytest.mark.parametrize("likely", [None, Shape.of([0.0, 0.5, 1.0])])
+    @pytest.mark.parametrize("likely", [None, Moments.from_values([0.0, 0.5, 1.0])])
     def test_users_who_were_not_observed(self, likely):
         """30 users at 0, half a user at 0 or 1 with probability 3/4 and 1/4, 50 likely users."""
-        found = estimate(Shape.of([0.0] * 30), 30, PRIOR, likely=likely)
+        found = mean_interval(
+            Moments.from_values([0.0] * 30), 30, PRIOR, likely=likely
+        )
         users, weights = (
             ([0, 1], [0.375, 0.125]) if likely is None else ([0, 0.5, 1], [0, 50, 0])
         )
@@ -113,18 +117,20 @@ class TestEstimate:
         assert (found.value, found.std_error, found.ci_low) == (0.0, 0.0, 0.0)
 
     def test_tiny_values_have_the_interval_of_large_ones_scaled(self):
-        ones, tiny = (Shape.of(scale * np.array([0, 0, 1])) for scale in (1.0, 1e-60))
-        one, small = (estimate(shape, 9, shape) for shape in (ones, tiny))
+        ones, tiny = (
+            Moments.from_values(scale * np.array([0, 0, 1])) for scale in (1.0, 1e-60)
+        )
+        one, small = (mean_interval(shape, 9, shape) for shape in (ones, tiny))
         assert small.ci_high == pytest.approx(1e-60 * one.ci_high)
 
     def test_few_users_and_values_that_do_not_vary(self):
-        one = estimate(Shape.of([0.3]), 1, PRIOR)
+        one = mean_interval(Moments.from_values([0.3]), 1, PRIOR)
         assert (one.value, one.n_users) == (0.3, 1)
         assert all(map(math.isnan, one[1:4]))
-        two = estimate(Shape.of([0.3, 0.3]), 2, PRIOR)
+        two = mean_interval(Moments.from_values([0.3, 0.3]), 2, PRIOR)
         assert 0.0 == two.std_error <= two.ci_low < 0.3 < two.ci_high <= 1.0
-        same = Shape.of([1.0])
-        assert estimate(same, 7, same) == Estimate(1.0, 0.0, 1.0, 1.0, 7)
+        same = Moments.from_values([1.0])
+        assert mean_interval(same, 7, same) == MeanInterval(1.0, 0.0, 1.0, 1.0, 7)
 
     @pytest.mark.parametrize(
         ("users", "confidence", "word"),
@@ -135,15 +141,16 @@ class TestEstimate:
     )
     def test_errors(self, users, confidence, word):
         with pytest.raises(InputError, match=word):
-            estimate(PRIOR, users, PRIOR, confidence)
+            mean_interval(PRIOR, users, PRIOR, confidence)
 
     @given(VALUES, st.floats(0.01, 0.99), st.floats(0.01, 0.99))
     def test_more_confidence_is_wider_and_within_the_possible_values(
         self, values, one, other
     ):
-        shape = Shape.of(values)
+        shape = Moments.from_values(values)
         narrow, wide = (
-            estimate(shape, len(values), PRIOR, each) for each in sorted([one, other])
+            mean_interval(shape, len(values), PRIOR, each)
+            for each in sorted([one, other])
         )
         assert wide.ci_low <= narrow.ci_low + 1e-15
         assert narrow.ci_high <= wide.ci_high + 1e-15
@@ -168,7 +175,9 @@ DRAWS = {
 def test_coverage(name, n):
     """At least 95 % but for what chance allows."""
     rng, (draw, mean) = np.random.default_rng([n, len(name)]), DRAWS[name]
-    prior = Shape.of(draw(np.random.default_rng(0), 10_000))
-    found = [estimate(Shape.of(draw(rng, n)), n, prior) for _ in range(400)]
+    prior = Moments.from_values(draw(np.random.default_rng(0), 10_000))
+    found = [
+        mean_interval(Moments.from_values(draw(rng, n)), n, prior) for _ in range(400)
+    ]
     covered = np.mean([each.ci_low <= mean <= each.ci_high for each in found])
     assert 0.95 - 4 * math.sqrt(0.95 * 0.05 / 400) < covered

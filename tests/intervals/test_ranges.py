@@ -30,7 +30,7 @@ from sampled_metrics.intervals.likelihood import End
 from sampled_metrics.intervals.likelihood import upper_bound as bound_of
 from sampled_metrics.intervals.misfit import misfit, rise, users_by_rank
 from sampled_metrics.intervals.ranges import bracket_users, grouped
-from sampled_metrics.intervals.shapes import SHAPES, factor_of, name_of
+from sampled_metrics.intervals.shapes import SHAPES, shape_factor, shape_name
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
@@ -147,20 +147,20 @@ def greatest_sums(gains, last, factor):
 
 class TestFactor:
     def test_names_and_numbers(self):
-        assert [factor_of(shape) for shape in (*SHAPES, 2, "2.5")] == [
+        assert [shape_factor(shape) for shape in (*SHAPES, 2, "2.5")] == [
             1.0,
             math.inf,
             2.0,
             2.5,
         ]
-        assert [name_of(shape) for shape in (1, "inf", 2.0, "3.10")] == [
+        assert [shape_name(shape) for shape in (1, "inf", 2.0, "3.10")] == [
             *SHAPES,
             "2",
             "3.1",
         ]
         for wrong in ("round", 0.9, "nan", True, None):
             with pytest.raises(InputError, match="number"):
-                factor_of(wrong)
+                shape_factor(wrong)
 
     @pytest.mark.parametrize(
         ("n", "m"), [(25, 4), (80, 40), (300, 100), (20_500, 60)]

@@ -44,7 +44,7 @@ from sampled_metrics.evaluation.results import (
 )
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals import ranges
-from sampled_metrics.intervals.means import Shape, by_user, prior_shapes
+from sampled_metrics.intervals.means import Moments, collapse_visits, prior_moments
 from sampled_metrics.intervals.quoting import Quoted, quote_difference
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
@@ -247,7 +247,7 @@ def _by_rankings(
     for name, ranks in rankings.items():
         with reading(name):
             question_ends(ranks, known[name])
-    priors = {name: prior_shapes(known[name], ranks) for name, ranks in rankings.items()}
+    priors = {name: prior_moments(known[name], ranks) for name, ranks in rankings.items()}
     for pair, rows in users.common.items():
         a, b = (rankings[name] for name in pair)
         larger = max(pair, key=lambda name: rankings[name].mean_candidates)
@@ -275,7 +275,7 @@ def _by_rankings(
                 ]
             of_a, of_b = defined(of_a), defined(of_b)
             n_visits = None if owners[0] is None else min(of_a.size, of_b.size)
-            of_a, of_b = by_user(of_a, owners[0]), by_user(of_b, owners[1])
+            of_a, of_b = collapse_visits(of_a, owners[0]), collapse_visits(of_b, owners[1])
             prior = priors[larger][measure]
             p = p_value(of_a, of_b, paired)
             compared = _compared(pair, measure, EXACT, (of_a, of_b), paired, prior, p, confidence)
@@ -303,8 +303,8 @@ def _by_samples(
             for j, estimator in enumerate(a.estimators):
                 of_a, of_b = of_common(a.user_values(i, j), b.user_values(i, j), rows)
                 n_visits = None if owners[0] is None else min(of_a.size, of_b.size)
-                of_pair = by_user(of_a, owners[0]), by_user(of_b, owners[1])
-                prior = Shape.of(a.vectors[i, j])
+                of_pair = collapse_visits(of_a, owners[0]), collapse_visits(of_b, owners[1])
+                prior = Moments.from_values(a.vectors[i, j])
                 compared = _compared(
                     pair, measure, str(estimator), of_pair, rows is not None, prior, p, confidence
                 )
@@ -348,7 +348,7 @@ def _compared(
     estimator: str,
     values: tuple[Float, Float],
     paired: bool,
-    prior: Shape,
+    prior: Moments,
     p: float,
     confidence: float,
 ) -> Compared:

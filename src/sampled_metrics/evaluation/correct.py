@@ -44,11 +44,11 @@ from sampled_metrics.evaluation.results import (
 from sampled_metrics.evaluation.several import each_recommender
 from sampled_metrics.inputs.roles import NamesByRole
 from sampled_metrics.intervals.kernels import rank_grid
-from sampled_metrics.intervals.means import Estimate, Shape, by_user, estimate
+from sampled_metrics.intervals.means import MeanInterval, Moments, collapse_visits, mean_interval
 from sampled_metrics.intervals.population import Population
-from sampled_metrics.intervals.quoting import NOTHING, TOO_WIDE, Quoted, quote
+from sampled_metrics.intervals.quoting import NOT_QUOTED, TOO_WIDE, Quoted, quote
 from sampled_metrics.intervals.ranges import Bracketed, Range, checked_ranges
-from sampled_metrics.intervals.shapes import assumed, caveat, name_of
+from sampled_metrics.intervals.shapes import describe_caveat, describe_shape, shape_name
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
 from sampled_metrics.ranks.data import Data, ItemsByUser, as_sampled
@@ -241,19 +241,19 @@ def correct(
     owner = bracketed.rows.owner
     n_users = bracketed.rows.n_independent
     if n_users == len(ranks):
-        _, likely = Population.estimated(counts, n, ranks.sampling, _SMOOTHING)
+        _, likely = Population.from_counts(counts, n, ranks.sampling, _SMOOTHING)
     results = []
     for i, measure in enumerate(measures):
         for j, estimator in enumerate(parsed):
             vector = solved.vectors[i, j]
             smooth = None
             if likely is None:
-                of_users = Shape.of(by_user(solved.user_values(i, j), owner))
+                of_users = Moments.from_values(collapse_visits(solved.user_values(i, j), owner))
             else:
-                of_users = Shape.of(vector, counts)
-                smooth = Shape.of(vector, likely)
-            mean = estimate(of_users, n_users, Shape.of(vector), confidence, smooth)
-            number = NOTHING
+                of_users = Moments.from_values(vector, counts)
+                smooth = Moments.from_values(vector, likely)
+            mean = mean_interval(of_users, n_users, Moments.from_values(vector), confidence, smooth)
+            number = NOT_QUOTED
             if str(estimator) == QUOTED:
                 number = solved.quoted(i, j)
                 mean = _around(mean, number.value)
@@ -266,7 +266,7 @@ def correct(
                     range_high=ranges[i].high,
                     likely_low=number.low,
                     likely_high=number.high,
-                    shape=name_of(shape),
+                    shape=shape_name(shape),
                     acts_like=solved.acts_like(i, j),
                     n_items=n,
                     n_negatives=ranks.n_negatives,
@@ -296,7 +296,7 @@ def question_negatives(ranks: SampledRanks) -> bool:
     return is_shared
 
 
-def _around(mean: Estimate, value: float) -> Estimate:
+def _around(mean: MeanInterval, value: float) -> MeanInterval:
     """Replace an estimate by the number to quote; its error and interval are nan if that is.
 
     An interval of the expectation that the number lies outside of is dropped.
@@ -472,10 +472,10 @@ def _parts(
         f"{drawn} from {first.n_items - 1:,} items. Fractions.",
         *notes,
         "range: values of the exact metric that the sampled ranks allow, at "
-        f"{100 * confidence:g} %, {assumed(first.shape)}.",
+        f"{100 * confidence:g} %, {describe_shape(first.shape)}.",
         *random,
     ]
-    lines = [*filter(None, [caveat(first.shape)]), meant]
+    lines = [*filter(None, [describe_caveat(first.shape)]), meant]
     if any(result.estimator == QUOTED for result in results):
         lines.append(
             f"{QUOTED}: the number to quote, with its interval about the exact metric. What "

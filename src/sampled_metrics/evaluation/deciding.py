@@ -15,10 +15,10 @@ from scipy.special import ndtr, ndtri
 
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
-from sampled_metrics.intervals.kernels import bins_of, kernel
-from sampled_metrics.intervals.means import by_user
-from sampled_metrics.intervals.population import Moments, Population
-from sampled_metrics.intervals.ranges import least_differences, unbiased_auc
+from sampled_metrics.intervals.kernels import bin_starts, kernel
+from sampled_metrics.intervals.means import collapse_visits
+from sampled_metrics.intervals.population import EstimateMoments, Population
+from sampled_metrics.intervals.ranges import auc_vector, lower_ends_of_differences
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import SampledRanks, Sampling
 
@@ -63,7 +63,7 @@ class Pair:
         """Exact metric of both."""
         return self.a.exact(measure), self.b.exact(measure)
 
-    def difference(self, a: Moments, b: Moments) -> tuple[float, float, float]:
+    def difference(self, a: EstimateMoments, b: EstimateMoments) -> tuple[float, float, float]:
         """Mean of b - a, its variance, and the variance with users drawn anew."""
         within = a.within + b.within
         anew = a.total + b.total
@@ -107,7 +107,7 @@ class Pair:
             drawn = (up_to <= rng.random((kind.size, 1)) * up_to[:, -1:]).sum(axis=1)
             if self.paired:
                 ids = np.arange(kind.size)
-        ranks = bins_of(m)[drawn] + 1
+        ranks = bin_starts(m)[drawn] + 1
         sampling = Sampling(self.sampling)
         visits = None
         if owner is not None:
@@ -117,7 +117,7 @@ class Pair:
 
 def _between(values: Float, owner: Int | None) -> float:
     """Variance of a value such that the mean of independent ones varies as this mean does."""
-    of_users = by_user(values, owner)
+    of_users = collapse_visits(values, owner)
     return float(of_users.var()) * values.size / of_users.size
 
 
@@ -142,11 +142,11 @@ def decision(
     return Decision(float(ndtr(_ratio(low, variance))), width)
 
 
-def _fixed(pair: Pair, measure: Measure, m: int | None) -> list[Moments]:
+def _fixed(pair: Pair, measure: Measure, m: int | None) -> list[EstimateMoments]:
     """Moments of numbers of users that do not depend on the sample: exact metrics, or AUC."""
     if m is None:
         return [population.exact_moments(measure) for population in (pair.a, pair.b)]
-    auc = unbiased_auc(pair.n_items, m, str(pair.sampling))
+    auc = auc_vector(pair.n_items, m, str(pair.sampling))
     return [population.moments(auc, pair.sampling) for population in (pair.a, pair.b)]
 
 
@@ -167,7 +167,7 @@ def _low_end(
     for first, end in pairwise([*firsts, COMPARISONS]):
         numbers = range(first, end)
         drawn = [pair.samples(m, generator(0, "plan", number)) for number in numbers]
-        lows = least_differences(drawn, measure, shape, confidence, confidence)
+        lows = lower_ends_of_differences(drawn, measure, shape, confidence, confidence)
         for (a, b), low in zip(drawn, lows, strict=True):
             simple = lower[b.sampled_ranks - 1].mean() - upper[a.sampled_ranks - 1].mean()
             rests.append(low - simple)

@@ -9,7 +9,7 @@ from scipy.special import ndtri, stdtr
 
 from sampled_metrics._base.arrays import Float, Int, adjusted
 from sampled_metrics.evaluation.results import UNDECIDED, Compared, order_of
-from sampled_metrics.intervals.means import Estimate, Shape, estimate
+from sampled_metrics.intervals.means import MeanInterval, Moments, mean_interval
 
 _ROUNDING = 1e-13
 _LEAST_RATIO = 1e-5  # difference by error, so that users needed fit into int64
@@ -22,16 +22,20 @@ def of_common(a: Float, b: Float, common: tuple[Int, Int] | None) -> tuple[Float
     return a[common[0]], b[common[1]]
 
 
-def mean_difference(a: Float, b: Float, paired: bool, prior: Shape, confidence: float) -> Estimate:
+def mean_difference(
+    a: Float, b: Float, paired: bool, prior: Moments, confidence: float
+) -> MeanInterval:
     """Estimate the mean of b - a over users; `prior` is the shape of one recommender's values."""
     if paired:
         difference = b - a
         difference[np.abs(difference) < _ROUNDING] = 0.0
-        shape = Shape.of(difference)
+        shape = Moments.from_values(difference)
         n_users = a.size
     else:
-        shape, n_users = Shape.of_means(Shape.of(a), a.size, Shape.of(b), b.size)
-    return estimate(shape, n_users, prior.difference(), confidence)
+        shape, n_users = Moments.from_mean_difference(
+            Moments.from_values(a), a.size, Moments.from_values(b), b.size
+        )
+    return mean_interval(shape, n_users, prior.of_difference(), confidence)
 
 
 def decided(results: Sequence[Compared], correction: str, confidence: float) -> list[Compared]:

@@ -29,7 +29,7 @@ from sampled_metrics.evaluation.results import (
 )
 from sampled_metrics.evaluation.several import each_recommender
 from sampled_metrics.inputs.roles import USER, VISIT, NamesByRole
-from sampled_metrics.intervals.means import Shape, by_user, estimate, prior_shapes
+from sampled_metrics.intervals.means import Moments, collapse_visits, mean_interval, prior_moments
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
@@ -221,8 +221,8 @@ def _is_enough(measures: list[Measure], ties: str, ranks: Ranks) -> bool:
 class _Averages(NamedTuple):
     """Shapes of metrics over users, and those of users with random ranks."""
 
-    shapes: dict[Measure, Shape]
-    priors: dict[Measure, Shape]
+    shapes: dict[Measure, Moments]
+    priors: dict[Measure, Moments]
     n_users: int
     n_of: dict[Measure, int]  # users with a value, if some have none
     n_visits: dict[Measure, int]  # likewise, if users have several
@@ -244,11 +244,11 @@ def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Av
         has_value = ~np.isnan(values)
         of_users[measure] = values[has_value]
         if ranks.user is not None:
-            of_users[measure] = by_user(values[has_value], ranks.user[has_value])
+            of_users[measure] = collapse_visits(values[has_value], ranks.user[has_value])
             n_visits[measure] = int(np.count_nonzero(has_value))
     return _Averages(
-        shapes={measure: Shape.of(values) for measure, values in of_users.items()},
-        priors=prior_shapes(known, ranks),
+        shapes={measure: Moments.from_values(values) for measure, values in of_users.items()},
+        priors=prior_moments(known, ranks),
         n_users=ranks.n_users,
         n_of={measure: values.size for measure, values in of_users.items()},
         n_visits=n_visits,
@@ -264,7 +264,7 @@ def _by_parts(
     file: LargeRankFile, measures: list[Measure], ties: str, seed: int, progress: bool | None
 ) -> _Averages:
     """Average metrics over the users of a large file; questions are about some of its rows."""
-    shapes: dict[Measure, list[Shape]] = {measure: [] for measure in measures}
+    shapes: dict[Measure, list[Moments]] = {measure: [] for measure in measures}
     draws = {measure: generator(seed, "ties") for measure in measures}
     step = -(-file.n_rows // ROWS_QUESTIONED)
     some = []
@@ -273,7 +273,7 @@ def _by_parts(
     for ranks in with_bar(file.blocks(), file.n_rows, len, "users", progress):
         for measure in measures:
             values = exact_values(measure, ranks, ties, draws[measure])
-            shapes[measure].append(Shape.of(values))
+            shapes[measure].append(Moments.from_values(values))
         some.append(ranks.take(slice(-sum(sizes) % step, None, step)))
         sizes.append(len(ranks))
         total += int(ranks.n_candidates.sum())
@@ -284,8 +284,8 @@ def _by_parts(
         found = _at_once(sample, measures, ties, seed)
     n_items = round(total / file.n_rows)
     return found._replace(
-        shapes={measure: Shape.joined(parts, sizes) for measure, parts in shapes.items()},
-        priors=prior_shapes(measures, Ranks([n_items], [0], [0])),
+        shapes={measure: Moments.pooled(parts, sizes) for measure, parts in shapes.items()},
+        priors=prior_moments(measures, Ranks([n_items], [0], [0])),
         n_users=file.n_rows,
         n_of={},
         n_items=n_items,
@@ -298,7 +298,7 @@ def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluate
     results = []
     for measure, shape in found.shapes.items():
         n_users = found.n_of.get(measure, found.n_users)
-        mean = estimate(shape, n_users, found.priors[measure], confidence)
+        mean = mean_interval(shape, n_users, found.priors[measure], confidence)
         square = shape.second + shape.mean**2
         effective_users = 0.0
         if square > 0.0:

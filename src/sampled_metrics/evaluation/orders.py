@@ -19,7 +19,7 @@ from sampled_metrics.evaluation.results import (
     rankings_meant,
 )
 from sampled_metrics.intervals.ranges import Range
-from sampled_metrics.intervals.shapes import MOST_FACTOR, NONE, assumed
+from sampled_metrics.intervals.shapes import MOST_FACTOR, NONE, describe_shape
 from sampled_metrics.metrics.measures import parse_measure
 
 _MANY_USERS = 10_000_000
@@ -126,7 +126,7 @@ def order_parts(
         explained.append(_ABOUT_FACTORS)
     rule = _rule(pairs, correction, "range" if solved else "interval")
     if solved:
-        rule += f", {assumed(shape)}"
+        rule += f", {describe_shape(shape)}"
         explained.append(rankings_meant([x.ranks for x in solved.values()], ordered=True))
         if any(pair.order == UNDECIDED for pair in pairs):
             explained += ["`plan` computes how many negatives decide an order.", INSTEAD]

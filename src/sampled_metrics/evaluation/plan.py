@@ -35,7 +35,7 @@ from sampled_metrics.evaluation.results import (
 from sampled_metrics.evaluation.several import recommenders_of
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals.population import Population, power_law_with
-from sampled_metrics.intervals.shapes import assumed
+from sampled_metrics.intervals.shapes import describe_shape
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.data import Data, as_ranks, refuse_vectors
@@ -218,8 +218,8 @@ def _ranked_pair(
             "n_users (--n-users) does not go with visits, of which users have several; leave it out"
         )
     pair = Pair(
-        Population.of_users(both[0]),
-        Population.of_users(both[1]),
+        Population.from_ranks(both[0]),
+        Population.from_ranks(both[1]),
         n_users or min(map(len, both)),
         drawn=n_users is not None,
         paired=common is not None,
@@ -318,7 +318,7 @@ def _parts(
         )
     explained = [
         "probability: that the range of the difference excludes 0 on the right side, "
-        f"{assumed(shape)}.",
+        f"{describe_shape(shape)}.",
         "decides above: a larger difference is decided in more than about half of the evaluations; "
         "all: full rankings.",
         INSTEAD,

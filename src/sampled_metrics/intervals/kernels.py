@@ -16,7 +16,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import mean_up_to, sums_up_to
-from sampled_metrics.intervals.shapes import factor_of
+from sampled_metrics.intervals.shapes import shape_factor
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Sampling
@@ -122,7 +122,7 @@ def kernel(
     Points are all k up to n = 20,000, else a grid, which has the ranks beside a metric's cut-off.
     The class has its shape down to rank `down_to` at least.
     """
-    factor = factor_of(shape)
+    factor = shape_factor(shape)
     if not 1 <= m < n:
         raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
     if n > MOST_RANKED:
@@ -158,7 +158,7 @@ def _tabulated(n: int, m: int, sampling: Sampling, last: int, cutoff: int | None
         uniform = at(first, first - 1)  # an item tied with all before
     else:
         uniform = sums_up_to(first, at) / first[:, None]
-    starts = bins_of(m)
+    starts = bin_starts(m)
     return Kernel(
         factor=1.0,
         last=last,
@@ -171,7 +171,7 @@ def _tabulated(n: int, m: int, sampling: Sampling, last: int, cutoff: int | None
     )
 
 
-def bins_of(m: int) -> Int:
+def bin_starts(m: int) -> Int:
     """First sampled rank - 1 of every bin: the first ranks singly, wider bins further down."""
     count = int(np.log(max(m / _SINGLE_RANKS, 1.0)) / np.log(_RATIO)) + 1
     wide = (_SINGLE_RANKS * _RATIO ** np.arange(count)).round().astype(np.int64)
@@ -184,7 +184,7 @@ def in_bins(ranks: Ranks, m: int, sampling: Sampling) -> Float:
 
     Ranks that are not tied need not be whole.
     """
-    starts = bins_of(m)
+    starts = bin_starts(m)
     given = np.zeros((len(ranks), starts.size))
     for users, first, shares in likely_blocks(ranks, m, sampling):
         begin = int(np.searchsorted(starts, first, "right")) - 1

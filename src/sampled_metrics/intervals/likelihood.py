@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import stdtrit
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics.intervals.means import by_user
+from sampled_metrics.intervals.means import collapse_visits
 
 _NEAR, _FAR = -45.0, 45.0  # logarithms of distances from the largest value, relative to the span
 
@@ -35,7 +35,7 @@ class End(NamedTuple):
         """Return values of independent users, see `means`; what visits may add is scaled too."""
         if self.owner is None:
             return self
-        values = by_user(self.values, self.owner)
+        values = collapse_visits(self.values, self.owner)
         most = np.bincount(self.owner).max() * values.size / self.values.size
         extreme = self.mean + most * (self.extreme - self.mean)
         return End(values, np.ones(values.size, np.int64), extreme, self.limit)

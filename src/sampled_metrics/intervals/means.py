@@ -52,7 +52,7 @@ _UNKNOWN_SIZE = 1000  # candidates of a prior, if their number is not known
 _LEAST_CURVATURE = -2.0  # a share of successes has it: V(mu) = mu (1 - mu)
 
 
-class Shape(NamedTuple):
+class Moments(NamedTuple):
     """Mean, central moments and range of a distribution of values."""
 
     mean: float
@@ -63,7 +63,7 @@ class Shape(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, values: ArrayLike, weights: ArrayLike | None = None) -> "Shape":
+    def from_values(cls, values: ArrayLike, weights: ArrayLike | None = None) -> "Moments":
         """Calculate the moments of values of any shape; weights are equal by default."""
         flat = np.asarray(values, dtype=np.float64).ravel()
         share = np.ones(flat.size) if weights is None else np.asarray(weights, float).ravel()
@@ -76,19 +76,21 @@ class Shape(NamedTuple):
         return cls(mean, second, third, fourth, float(flat.min()), float(flat.max()))
 
     @classmethod
-    def joined(cls, parts: Sequence["Shape"], sizes: Sequence[int]) -> "Shape":
+    def pooled(cls, parts: Sequence["Moments"], sizes: Sequence[int]) -> "Moments":
         """Return the shape of all values of several parts of these sizes."""
         if len(parts) == 1:
             return parts[0]
         mean = float(np.average([part.mean for part in parts], weights=sizes))
-        about = [part.about(mean) for part in parts]
+        about = [part.moments_about(mean) for part in parts]
         second, third, fourth = np.average(about, axis=0, weights=sizes).tolist()
         low = min(part.low for part in parts)
         high = max(part.high for part in parts)
         return cls(mean, second, third, fourth, low, high)
 
     @classmethod
-    def of_means(cls, a: "Shape", n_a: int, b: "Shape", n_b: int) -> tuple["Shape", int]:
+    def from_mean_difference(
+        cls, a: "Moments", n_a: int, b: "Moments", n_b: int
+    ) -> tuple["Moments", int]:
         """Return shape and number of values whose mean varies like mean(b) - mean(a).
 
         For independent samples. The cumulants of the difference of the means, k2 = v_a/n_a +
@@ -104,21 +106,21 @@ class Shape(NamedTuple):
         high = b.high - a.low
         return cls(b.mean - a.mean, second, third, excess + 3.0 * second**2, low, high), n
 
-    def about(self, centre: float) -> Float:
+    def moments_about(self, centre: float) -> Float:
         """Second to fourth moments about a centre; shape (3,)."""
         d = self.mean - centre
         third = self.third + 3.0 * d * self.second + d**3
         fourth = self.fourth + 4.0 * d * self.third + 6.0 * d**2 * self.second + d**4
         return np.array([self.second + d**2, third, fourth])
 
-    def difference(self) -> "Shape":
-        """Shape of the difference of two independent values of this shape."""
+    def of_difference(self) -> "Moments":
+        """Moments of the difference of two independent values of this shape."""
         fourth = 2.0 * self.fourth + 6.0 * self.second**2
         width = self.high - self.low
-        return Shape(0.0, 2.0 * self.second, 0.0, fourth, -width, width)
+        return Moments(0.0, 2.0 * self.second, 0.0, fourth, -width, width)
 
 
-class Estimate(NamedTuple):
+class MeanInterval(NamedTuple):
     """A mean over users with standard error and interval, which are nan for one user."""
 
     value: float
@@ -128,13 +130,13 @@ class Estimate(NamedTuple):
     n_users: int
 
 
-def estimate(
-    observed: Shape,
+def mean_interval(
+    observed: Moments,
     n_users: int,
-    prior: Shape,
+    prior: Moments,
     confidence: float = CONFIDENCE,
-    likely: Shape | None = None,
-) -> Estimate:
+    likely: Moments | None = None,
+) -> MeanInterval:
     """Estimate a mean from the shape `observed` of the values of independent users.
 
     `prior` is the shape of the values at a uniformly random rank, to whose range the interval
@@ -145,13 +147,13 @@ def estimate(
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence is {confidence}; it must be between 0 and 1")
     if n_users == 1:
-        return Estimate(observed.mean, math.nan, math.nan, math.nan, 1)
+        return MeanInterval(observed.mean, math.nan, math.nan, math.nan, 1)
     mixed = [observed, prior]
     users = [float(n_users), _PRIOR_USERS]
     if likely is not None:
         mixed.append(likely)
         users.append(_LIKELY_USERS)
-    about = [shape.about(observed.mean) for shape in mixed]
+    about = [shape.moments_about(observed.mean) for shape in mixed]
     second, third, fourth = np.average(about, axis=0, weights=users).tolist()
     below = 0.0
     above = 0.0
@@ -170,10 +172,10 @@ def estimate(
     low = max(observed.mean + below, min(prior.low, observed.mean))
     high = min(observed.mean + above, max(prior.high, observed.mean))
     std_error = math.sqrt(observed.second / (n_users - 1))
-    return Estimate(observed.mean, std_error, low, high, n_users)
+    return MeanInterval(observed.mean, std_error, low, high, n_users)
 
 
-def prior_shapes(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, Shape]:
+def prior_moments(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, Moments]:
     """Calculate the shapes of metrics of the users of `ranks` in a uniformly random ranking.
 
     The ranks of one relevant item are summed over; further relevant items of its user have ranks
@@ -181,18 +183,21 @@ def prior_shapes(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, S
 
     Examples
     --------
-    >>> (shape,) = prior_shapes([Measure("recall", 4)], Ranks([8, 8], [0, 1], [0, 0])).values()
+    >>> (shape,) = prior_moments([Measure("recall", 4)], Ranks([8, 8], [0, 1], [0, 0])).values()
     >>> shape.mean, shape.low, shape.high
     (0.5, 0.0, 1.0)
     """
     n = ranks.mean_candidates or _UNKNOWN_SIZE
     places, weights = rank_rule(list(measures), n, 1)
     if (ranks.n_relevant == 1).all():
-        return {measure: Shape.of(measure.value_at(places, n), weights) for measure in measures}
+        return {
+            measure: Moments.from_values(measure.value_at(places, n), weights)
+            for measure in measures
+        }
     drawn = _at_places(ranks, places)
     shapes = {}
     for measure in measures:
-        shape = Shape.of(metrics.values(measure, drawn), weights)
+        shape = Moments.from_values(metrics.values(measure, drawn), weights)
         shapes[measure] = shape._replace(low=0.0, high=1.0)
     return shapes
 
@@ -221,14 +226,14 @@ def _at_places(ranks: Ranks, places: Float) -> Ranks:
     return drawn
 
 
-def by_user(values: Float, user: Int | None) -> Float:
+def collapse_visits(values: Float, user: Int | None) -> Float:
     """Return one value for each user from those of visits; `user` numbers the users of these.
 
     Without numbers each value is of another user, and stays. Users without a visit are left out.
 
     Examples
     --------
-    >>> by_user(np.array([1.0, 0.0, 1.0, 0.5]), np.array([0, 0, 1, 1]))
+    >>> collapse_visits(np.array([1.0, 0.0, 1.0, 0.5]), np.array([0, 0, 1, 1]))
     array([0.5 , 0.75])
     """
     if user is None or not values.size:

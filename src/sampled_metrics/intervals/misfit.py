@@ -19,7 +19,7 @@ from sampled_metrics._base.errors import InputError, ask
 from sampled_metrics._base.solvers import nearest_weights
 from sampled_metrics.intervals.brackets import likely_mixture
 from sampled_metrics.intervals.kernels import Kernel, kernel
-from sampled_metrics.intervals.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of
+from sampled_metrics.intervals.shapes import MOST_FACTOR, NON_INCREASING, NONE, shape_factor
 from sampled_metrics.ranks import SampledRanks
 
 CAUSES = (
@@ -70,7 +70,7 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
     rising = rise(users_by_rank(sample))
     if not ordered.is_refused and rising > _RISING:
         return
-    factor = factor_of(shape)
+    factor = shape_factor(shape)
     plausible = misfit(sample, max(min(factor, MOST_FACTOR), _PLAUSIBLE), n // 2)
     if factor == np.inf:
         _refuse_or_ask_of_any(sample, plausible)

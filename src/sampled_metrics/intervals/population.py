@@ -13,7 +13,7 @@ from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import em_step
-from sampled_metrics.intervals.kernels import bins_of, in_bins
+from sampled_metrics.intervals.kernels import bin_starts, in_bins
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import sampled_rank_distribution
@@ -24,7 +24,7 @@ _ITERATIONS = 100
 _LOG_EXPONENTS = (-12.0, 0.0)  # natural, of power laws; exponent 1 is a random order of the items
 
 
-class Moments(NamedTuple):
+class EstimateMoments(NamedTuple):
     """Moments of the estimate of one user drawn from a population; arrays of one shape."""
 
     mean: Float  # over users and negatives
@@ -56,14 +56,14 @@ class Population:
     kind: Int = field(default_factory=lambda: np.arange(0))
 
     @classmethod
-    def of_users(cls, ranks: Ranks) -> "Population":
+    def from_ranks(cls, ranks: Ranks) -> "Population":
         """Describe the users of an evaluation."""
         rows = np.column_stack([ranks.n_candidates, ranks.n_better, ranks.n_tied])
         kinds, kind, count = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
         return cls(Ranks(*kinds.T, is_checked=True), count / len(ranks), kind.ravel())
 
     @classmethod
-    def estimated(
+    def from_counts(
         cls, counts: ArrayLike, n: int, sampling: Sampling | str, iterations: int = _ITERATIONS
     ) -> tuple["Population", Float]:
         """Fit a distribution of true ranks to counts of users at every sampled rank.
@@ -87,16 +87,16 @@ class Population:
         """Calculate an exact metric, ties in expectation."""
         return float(self.exact_moments(measure).mean)
 
-    def exact_moments(self, measure: Measure) -> Moments:
+    def exact_moments(self, measure: Measure) -> EstimateMoments:
         """Calculate the moments of an exact metric, which does not vary for one user."""
         values = metrics.values(measure, self.ranks)
         mean = self.share @ values
         variance = self.share @ np.square(values - mean)
-        return Moments(mean, np.zeros(()), variance, values)
+        return EstimateMoments(mean, np.zeros(()), variance, values)
 
     def moments(
         self, vectors: Float, sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT
-    ) -> Moments:
+    ) -> EstimateMoments:
         """Calculate the moments of estimates (eq. 16) by vectors, shape (..., m + 1)."""
         columns = vectors.shape[-1]
         expected, square = np.empty((2, *vectors.shape[:-1], len(self.ranks)))
@@ -107,22 +107,22 @@ class Population:
                 square[(*place, rows)] = given @ np.square(vectors[place])
         return self._moments(expected, square)
 
-    def binned_moments(self, vectors: Float, sampling: Sampling | str) -> Moments:
+    def binned_moments(self, vectors: Float, sampling: Sampling | str) -> EstimateMoments:
         """Calculate the moments of estimates by vectors that are constant in the bins of a kernel.
 
         Much faster than `moments`, once the distribution of the bins is known.
         """
         m = vectors.shape[-1] - 1
-        of_bins = vectors[..., bins_of(m)]
+        of_bins = vectors[..., bin_starts(m)]
         given = self.in_bins(m, sampling)
         return self._moments(of_bins @ given.T, np.square(of_bins) @ given.T)
 
-    def _moments(self, expected: Float, square: Float) -> Moments:
+    def _moments(self, expected: Float, square: Float) -> EstimateMoments:
         """Average expectations of estimates, and of their squares, over the kinds of users."""
         within = np.maximum(square - np.square(expected), 0.0) @ self.share
         mean = expected @ self.share
         total = np.maximum(square @ self.share - np.square(mean), 0.0)
-        return Moments(mean, within, total, expected)
+        return EstimateMoments(mean, within, total, expected)
 
     def in_bins(self, m: int, sampling: Sampling | str) -> Float:
         """Calculate the distribution of the sampled rank of each kind; shape (kinds, bins)."""

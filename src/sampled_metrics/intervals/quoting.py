@@ -27,12 +27,12 @@ class Quoted(NamedTuple):
         return not math.isnan(self.value)
 
 
-def or_none(number: float) -> float | None:
+def none_if_nan(number: float) -> float | None:
     """Return a number, or None in place of nan."""
     return None if math.isnan(number) else number
 
 
-NOTHING = Quoted(math.nan, math.nan, math.nan)
+NOT_QUOTED = Quoted(math.nan, math.nan, math.nan)
 
 
 def quote(estimate: float, log_error: float, allowed: Range, confidence: float) -> Quoted:
@@ -48,7 +48,7 @@ def quote(estimate: float, log_error: float, allowed: Range, confidence: float) 
         low = max(low, value / reach)
         high = min(high, value * reach)
     if high > MOST_WIDTH * low:
-        return NOTHING
+        return NOT_QUOTED
     return Quoted(value, low, high)
 
 
@@ -59,7 +59,7 @@ def quote_difference(difference: float, a: Quoted, b: Quoted, allowed: Range) ->
     rather too wide.
     """
     if not (a.is_quoted and b.is_quoted):
-        return NOTHING
+        return NOT_QUOTED
     value = allowed.nearest(difference)
     below = math.hypot(b.value - b.low, a.high - a.value)
     above = math.hypot(b.high - b.value, a.value - a.low)

@@ -28,7 +28,13 @@ from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors,
 from sampled_metrics.intervals.kernels import Kernel, kernel
 from sampled_metrics.intervals.likelihood import End, bound_of_sum, upper_bound
 from sampled_metrics.intervals.misfit import CAUSES, refuse_unexplained
-from sampled_metrics.intervals.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of, name_of
+from sampled_metrics.intervals.shapes import (
+    MOST_FACTOR,
+    NON_INCREASING,
+    NONE,
+    shape_factor,
+    shape_name,
+)
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
@@ -167,7 +173,7 @@ def ends_of_users(
     limit = float(measure.metric.needs_candidates and sign == UPPER)
     for size, share in zip(rows.sizes, np.bincount(rows.group) / rows.group.size, strict=True):
         if measure.metric.needs_candidates:
-            of_groups.append(np.tile(unbiased_auc(size, m, sampling), (len(samples), 2, 1)))
+            of_groups.append(np.tile(auc_vector(size, m, sampling), (len(samples), 2, 1)))
             continue
         table = kernel(size, m, sampling, shape, measure.cutoff)
         shares = _likely_shares(of_samples, size, table)
@@ -258,7 +264,7 @@ def checked_ranges(
 
 def _contradicted(shape: str | float) -> str:
     """Name the shape as a cause of a misfit, to be followed by further causes."""
-    if name_of(shape) == NONE:
+    if shape_name(shape) == NONE:
         return ""
     return "the top ranks are less likely than assumed (try shape 3 or none, --shape), or "
 
@@ -293,7 +299,7 @@ def _least(upper: End, lower: End, common: "_Common | None") -> Callable[[float]
     return lambda level: -bound(level)
 
 
-def least_differences(
+def lower_ends_of_differences(
     pairs: Sequence[tuple[SampledRanks, SampledRanks]],
     measure: Measure,
     shape: str | float,
@@ -350,12 +356,12 @@ def order_holds_up_to(
     To within 5 %, at most 16. The order must be decided for `shape`; `level` is the confidence at
     which it must be, `confidence` that for which vectors are made.
     """
-    least = factor_of(shape)
+    least = shape_factor(shape)
     if least >= MOST_FACTOR or measure.metric.needs_candidates:
         return MOST_FACTOR
 
     def margin(factor: float) -> float:
-        (low,) = least_differences([(worse, better)], measure, factor, confidence, level)
+        (low,) = lower_ends_of_differences([(worse, better)], measure, factor, confidence, level)
         return low
 
     if margin(MOST_FACTOR) > 0.0:
@@ -384,7 +390,7 @@ def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | 
     return (first, second) if first.size else None
 
 
-def unbiased_auc(n: int, m: int, sampling: str) -> Float:
+def auc_vector(n: int, m: int, sampling: str) -> Float:
     """Vector of the unbiased estimate of AUC, shape (m + 1,); fewer distinct items are ranked."""
     ranked = float(m)
     if Sampling(sampling) is Sampling.DISTINCT:

@@ -20,12 +20,12 @@ BEFORE_LAST = "before the last "
 _FAILS = "It fails, for example, where rules fill the top places"
 
 
-def factor_of(shape: str | float) -> float:
+def shape_factor(shape: str | float) -> float:
     """Return the factor of a shape: 1 for `non-increasing`, infinity for `none`.
 
     Examples
     --------
-    >>> factor_of("non-increasing"), factor_of(2), factor_of("2.5"), factor_of("none")
+    >>> shape_factor("non-increasing"), shape_factor(2), shape_factor("2.5"), shape_factor("none")
     (1.0, 2.0, 2.5, inf)
     """
     if shape == NON_INCREASING:
@@ -41,9 +41,9 @@ def factor_of(shape: str | float) -> float:
     return factor
 
 
-def name_of(shape: str | float) -> str:
+def shape_name(shape: str | float) -> str:
     """Write a shape as results have it."""
-    factor = factor_of(shape)
+    factor = shape_factor(shape)
     if factor == 1.0:
         return NON_INCREASING
     if factor == math.inf:
@@ -51,9 +51,9 @@ def name_of(shape: str | float) -> str:
     return f"{factor:g}"
 
 
-def assumed(shape: str | float, where: str = _NEAR_TOP) -> str:
+def describe_shape(shape: str | float, where: str = _NEAR_TOP) -> str:
     """Put an assumption in words, to follow a comma."""
-    factor = factor_of(shape)
+    factor = shape_factor(shape)
     if factor == math.inf:
         return "whatever the true ranks are"
     if factor == 1.0:
@@ -61,9 +61,9 @@ def assumed(shape: str | float, where: str = _NEAR_TOP) -> str:
     return f"assuming that {where}no rank is more than {factor:g} times as likely as a better one"
 
 
-def caveat(shape: str | float) -> str:
+def describe_caveat(shape: str | float) -> str:
     """Return a sentence on how far an assumption can be checked; empty without an assumption."""
-    factor = factor_of(shape)
+    factor = shape_factor(shape)
     if factor == math.inf:
         return ""
     weaker = "2" if factor < 2.0 else NONE

@@ -78,7 +78,7 @@ def expected(
     last = max(measure.cutoff or 0 for measure in measures)
     values = np.empty((len(measures), len(records), len(sizes) + 1))
     for row, ranks in enumerate(records.values()):
-        users = Population.of_users(ranks)
+        users = Population.from_ranks(ranks)
         for column, m in enumerate(sizes):
             chances = users.share @ top_rank_probabilities(users.ranks, m, last, sampling)
             ranks_in_sample = np.arange(1, chances.size + 1)

@@ -15,9 +15,15 @@ from sampled_metrics._base.progress import with_bar
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Explanation, Parts, Right, ends, span
 from sampled_metrics.evaluation.results import Results, Row, count
-from sampled_metrics.intervals.quoting import or_none
+from sampled_metrics.intervals.quoting import none_if_nan
 from sampled_metrics.intervals.ranges import Range
-from sampled_metrics.intervals.shapes import BEFORE_LAST, NONE, assumed, caveat, name_of
+from sampled_metrics.intervals.shapes import (
+    BEFORE_LAST,
+    NONE,
+    describe_caveat,
+    describe_shape,
+    shape_name,
+)
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.printed import consistency, flags
 from sampled_metrics.printed.consistency import OUTSIDE, Placed
@@ -212,7 +218,7 @@ def check(
 HR@10 from 0.7885 to 1.0000, not 0.5538
     """
     check_arguments(metric=metric, shape=shape, confidence=confidence)
-    question = _Question(parse_measure(metric), name_of(shape), unscored, confidence)
+    question = _Question(parse_measure(metric), shape_name(shape), unscored, confidence)
     results = []
     strict = []
     rows = read_printed(table, n_items, n_negatives)
@@ -269,9 +275,9 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
         checked,
         range_low=allowed.low,
         range_high=allowed.high,
-        likely=or_none(number.value),
-        likely_low=or_none(number.low),
-        likely_high=or_none(number.high),
+        likely=none_if_nan(number.value),
+        likely_low=none_if_nan(number.low),
+        likely_high=none_if_nan(number.high),
         flags=tuple(found),
         placed=tuple(placed),
     )
@@ -328,9 +334,9 @@ def _parts(results: list[Checked], orders: list[Orders], question: _Question) ->
         explained.append(_QUESTIONS)
     names = {result.row: result.model or f"row {result.row}" for result in results}
     lines += [about, *(_line_of(found, names) for found in orders if found.n_pairs)]
-    assumption = assumed(question.shape, where=BEFORE_LAST)
+    assumption = describe_shape(question.shape, where=BEFORE_LAST)
     if question.shape != NONE:
-        explained.append(caveat(question.shape))
+        explained.append(describe_caveat(question.shape))
     level = f"{100 * question.confidence:g} %"
     lines.append(f"Ranges of {question.measure} over all items at {level}, {assumption}.")
     return [list(map(_row, results)), "\n".join(lines), Explanation("\n".join(explained))]

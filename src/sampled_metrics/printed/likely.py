@@ -23,7 +23,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators import smooth
 from sampled_metrics.estimators.smooth import Cells, Derivatives, Fit
-from sampled_metrics.intervals.quoting import NOTHING, TOO_WIDE, Quoted, quote
+from sampled_metrics.intervals.quoting import NOT_QUOTED, TOO_WIDE, Quoted, quote
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.printed.statement import Printed
@@ -72,9 +72,9 @@ def likely(problem: Printed, measure: Measure, allowed: Range) -> Quoted:
     means = problem.means
     of_random = means.moments[:, -1]
     if len(problem.names) < _FEWEST or not np.isfinite(means.extremes.factor):
-        return NOTHING
+        return NOT_QUOTED
     if (of_random <= 0.0).any():
-        return NOTHING
+        return NOT_QUOTED
     about = problem.about
     cells = smooth.rank_cells((measure,), about.n_items, about.n_negatives, about.sampling)
     fit = _fit(problem, cells)

@@ -18,13 +18,13 @@ from sampled_metrics._base.errors import ask
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import BoldNumber, Explanation, Parts, ends, span
 from sampled_metrics.evaluation.results import Results, count
-from sampled_metrics.intervals.quoting import or_none
+from sampled_metrics.intervals.quoting import none_if_nan
 from sampled_metrics.intervals.shapes import (
     BEFORE_LAST,
     NONE,
-    assumed,
-    caveat,
-    name_of,
+    describe_caveat,
+    describe_shape,
+    shape_name,
 )
 from sampled_metrics.metrics.measures import parse_measure, parse_measures
 from sampled_metrics.printed.consistency import no_share, not_above_random
@@ -160,7 +160,7 @@ def reported(
         users = count(wrong.n_users * about.runs, "user")
         ask("n_users", f"{', '.join(wrong.numbers)} is no share of {users}: are there others?")
     low: list[str] = []
-    if not unscored and name_of(shape) != NONE:
+    if not unscored and shape_name(shape) != NONE:
         low = not_above_random(printed, about.n_negatives)
     return Results(found, partial(_parts, confidence=confidence, low=low))
 
@@ -180,10 +180,10 @@ def _ranges(printed: Numbers, metrics: Names | None, about: About) -> list[Repor
             reported=known.get(measure),
             range_low=found.low,
             range_high=found.high,
-            likely=or_none(quoted.value),
-            likely_low=or_none(quoted.low),
-            likely_high=or_none(quoted.high),
-            shape=name_of(about.shape),
+            likely=none_if_nan(quoted.value),
+            likely_low=none_if_nan(quoted.low),
+            likely_high=none_if_nan(quoted.high),
+            shape=shape_name(about.shape),
             n_items=about.n_items,
             n_negatives=about.n_negatives,
             n_users=about.n_users,
@@ -206,7 +206,7 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
         for result in results
     ]
     lines = [_assumptions(results[0], confidence)]
-    explained = [*filter(None, [caveat(results[0].shape)])]
+    explained = [*filter(None, [describe_caveat(results[0].shape)])]
     if any(result.likely is not None for result in results):
         explained.append(
             "likely: the number to quote; likely in: its interval about the exact metric, which "
@@ -232,5 +232,5 @@ def _assumptions(result: Reported, confidence: float) -> str:
     return (
         f"From {result.printed}: {count(result.n_negatives, 'negative')} drawn uniformly "
         f"{result.sampling.replace('-', ' ')}; {result.n_items:,} candidates; {users}, "
-        f"{assumed(result.shape, where=BEFORE_LAST)}."
+        f"{describe_shape(result.shape, where=BEFORE_LAST)}."
     )

@@ -17,7 +17,7 @@ from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED
 from sampled_metrics._base.errors import InputError, shown
 from sampled_metrics.intervals.kernels import Extremes
 from sampled_metrics.intervals.ranges import Range
-from sampled_metrics.intervals.shapes import factor_of
+from sampled_metrics.intervals.shapes import shape_factor
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.printed.averages import exact_metric, last_ranks, sampled_moments
 from sampled_metrics.printed.means import Means, conflict, conflict_with, least
@@ -99,7 +99,7 @@ def _of_class(numbers: Float, measures: tuple[Measure, ...], last: Float, about:
     """
     values, halves = numbers
     n = about.n_items
-    factor = factor_of(about.shape)
+    factor = shape_factor(about.shape)
     alone = factor == np.inf
     given, products = sampled_moments(
         measures, n, about.n_negatives, Sampling(about.sampling), alone, about.runs
@@ -126,7 +126,7 @@ def _of_class(numbers: Float, measures: tuple[Measure, ...], last: Float, about:
 
 def _remedy(about: About) -> str:
     """Say which assumption to change."""
-    if factor_of(about.shape) == np.inf or about.unscored >= UNSCORED:
+    if shape_factor(about.shape) == np.inf or about.unscored >= UNSCORED:
         return ", or shape"
     return (
         "; are many held-out items not scored at all, as in a split by time (unscored, "
@@ -170,7 +170,7 @@ def checked(printed: Numbers, about: About) -> About:
         confidence=about.confidence,
         sampling=about.sampling,
     )
-    factor_of(about.shape)
+    shape_factor(about.shape)
     if not isinstance(printed, Mapping) or issparse(printed) or not printed:
         raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
     m = whole_number("n_negatives", about.n_negatives, 1)
