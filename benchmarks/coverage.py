@@ -31,7 +31,7 @@ from sampled_metrics.intervals.shapes import NON_INCREASING, SHAPES
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics_study.tables import markdown
+from sampled_metrics_study.tables import to_markdown
 
 REFERENCE = Path(__file__).parents[1] / "results/reference"
 N_ITEMS, N_NEGATIVES = 3541, 100
@@ -182,7 +182,7 @@ def report(table: pd.DataFrame) -> Iterator[str]:
             }
             line |= {x: f"{100 * cell[x].mean():.1f}" for x in ("inverted", "misfit")}
             lines.append(line | {f"m = {m}": width(cell, m) for m in WIDTHS})
-        yield markdown(pd.DataFrame(lines))
+        yield to_markdown(pd.DataFrame(lines))
     yield f"\nThe ranks of {', '.join(BREAKS_SHAPE)} are not of the shape `{NON_INCREASING}`."
     holds = table[(table["shape"] != NON_INCREASING) | ~table["population"].isin(BREAKS_SHAPE)]
     short = holds[holds["held"] < LEAST]
@@ -275,7 +275,7 @@ def expectations(jobs: Jobs) -> Iterator[str]:
             row |= {key: f"{100 * value:.1f}" for key, value in spread.items()}
             rows.append(row | {"outside 93 to 97": len(bad), "of": len(values)})
         yield f"\n## {what}\n"
-        yield markdown(pd.DataFrame(rows))
+        yield to_markdown(pd.DataFrame(rows))
         yield "\nOutside: " + ("; ".join(outside) or "none") + "."
 
 

@@ -14,9 +14,9 @@ from sampled_metrics.evaluation.results import count
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.pages.leaderboard import ROUND, board_of
 from sampled_metrics.pages.words import percent
-from sampled_metrics_study.config import KEPT
-from sampled_metrics_study.experiment import read_by_name
-from sampled_metrics_study.page.contents import OF_PAPER, contenders
+from sampled_metrics_study.config import STORED_RANKS
+from sampled_metrics_study.experiment import read_ranks_by_name
+from sampled_metrics_study.page.contents import PAPERS_RECOMMENDERS, leaderboard_ranks
 
 PICTURE = "HR@10"
 SHOWN = 100  # random items of the picture
@@ -91,9 +91,9 @@ def main(reference: Path) -> None:
     """Draw the board of the reference run for the README."""
     import matplotlib as mpl
 
-    own = read_by_name([reference / f"ranks/{name}.parquet" for name in OF_PAPER])
-    kept = [reference / f"{name}.parquet" for name in KEPT]
-    records = contenders(own, kept, is_paper=True)
+    own = read_ranks_by_name([reference / f"ranks/{name}.parquet" for name in PAPERS_RECOMMENDERS])
+    kept = [reference / f"{name}.parquet" for name in STORED_RANKS]
+    records = leaderboard_ranks(own, kept, is_paper=True)
     (measure,) = parse_measures(PICTURE)
     content = board_of(records, [measure])
     if content is None or SHOWN not in content["sizes"]:

@@ -17,7 +17,7 @@ from sampled_metrics.printed.check import Checked, Checks, Orders, check
 from sampled_metrics.printed.consistency import INSIDE, OUTSIDE, WITHIN_ERROR
 from sampled_metrics.printed.reported import reported
 from sampled_metrics.printed.rows import PrintedRow, read_printed
-from sampled_metrics_study.page.atlas import KINDS, SHOWN, atlas
+from sampled_metrics_study.page.atlas import KINDS, METRICS_BY_PREFERENCE, atlas
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "config/literature.csv"
@@ -108,7 +108,7 @@ def kinds(rows: list[PrintedRow]) -> str:
 
 def winner_changes(board: list[PrintedRow]) -> bool | None:
     """Say whether the best row is another one over all items; None without three such rows."""
-    for metric in SHOWN:
+    for metric in METRICS_BY_PREFERENCE:
         both = [row for row in board if metric in row.printed and metric in row.exact]
         if len(both) >= 3:
             winners = []

@@ -23,7 +23,7 @@ from sampled_metrics import InputError, InputWarning, SampledRanks
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics.intervals.ranges import checked_ranges
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics_study.tables import markdown
+from sampled_metrics_study.tables import to_markdown
 
 PAGE = Path(__file__).parents[1] / "docs/measured/outside.md"
 N = 3541
@@ -154,7 +154,7 @@ def page(found: pd.DataFrame, experiments: int, cpu: float) -> str:
         about = ABOUT.format(experiments=experiments, users=f"{users:,}", cpu=round(cpu))
         if parts:
             about = f"\n## {users:,} users\n"
-        parts.append(f"{about}\n{markdown(pd.DataFrame(rows).fillna(''))}\n")
+        parts.append(f"{about}\n{to_markdown(pd.DataFrame(rows).fillna(''))}\n")
     return "".join(parts)
 
 

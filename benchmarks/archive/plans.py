@@ -26,7 +26,7 @@ from sampled_metrics.intervals.population import Population, power_law_with
 from sampled_metrics.intervals.ranges import lower_ends_of_differences
 from sampled_metrics.intervals.shapes import NON_INCREASING
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics_study.tables import markdown
+from sampled_metrics_study.tables import to_markdown
 
 PAGE = Path(__file__).parents[2] / "docs/measured/plan.md"
 N = 3541
@@ -124,8 +124,8 @@ def main() -> None:
         largest=difference[difference.abs().idxmax()],
         cpu=round(times.user + times.children_user + times.children_system),
     )
-    print(about, markdown(table), sep="")
-    options.output.write_text(f"{about}{markdown(table)}\n", encoding="utf-8")
+    print(about, to_markdown(table), sep="")
+    options.output.write_text(f"{about}{to_markdown(table)}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.outside import RANKS, N, populations
 from sampled_metrics import InputError, InputWarning, SampledRanks, correct
 from sampled_metrics._base.arrays import Float, generator
-from sampled_metrics_study.tables import markdown
+from sampled_metrics_study.tables import to_markdown
 
 PAGE = Path(__file__).parents[2] / "docs/measured/power.md"
 USERS = (500, 2000)
@@ -173,7 +173,7 @@ def main() -> None:
     times = os.times()
     cpu = round(times.children_user + times.children_system)
     about = ABOUT.format(experiments=options.experiments, cpu=cpu, level=f"{100 * LEVEL:g}")
-    options.output.write_text(f"{about}{markdown(pd.DataFrame(rows))}\n", encoding="utf-8")
+    options.output.write_text(f"{about}{to_markdown(pd.DataFrame(rows))}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

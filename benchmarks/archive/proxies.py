@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 import sampled_metrics as sm
 from sampled_metrics._base.arrays import Float, generator
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics_study.tables import markdown
+from sampled_metrics_study.tables import to_markdown
 
 PAGE = Path(__file__).parents[2] / "docs/measured/proxies.md"
 USERS, ITEMS, FACTORS, SEEN = 943, 1682, 6, 60
@@ -156,7 +156,7 @@ def main() -> None:
         runs=options.runs,
         cpu=round(times.children_user + times.children_system),
     )
-    options.output.write_text(f"{text}{markdown(pd.DataFrame(rows))}\n", encoding="utf-8")
+    options.output.write_text(f"{text}{to_markdown(pd.DataFrame(rows))}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

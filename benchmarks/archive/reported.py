@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from sampled_metrics import InputError, Ranks, reported
 from sampled_metrics._base.arrays import Int, generator
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics_study.tables import markdown
+from sampled_metrics_study.tables import to_markdown
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results/reference"
@@ -109,7 +109,7 @@ def main() -> None:
         "drawn with replacement, negatives without. `make measure PAGE=reported` writes this\n"
         f"page; {cpu} s of CPU time.\n\n"
     )
-    options.output.write_text(f"{text}{markdown(pd.DataFrame(rows))}\n", encoding="utf-8")
+    options.output.write_text(f"{text}{to_markdown(pd.DataFrame(rows))}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from scipy.optimize import isotonic_regression
 
 from sampled_metrics import InputWarning, Ranks
 from sampled_metrics._base.arrays import Float, Int, generator
-from sampled_metrics_study.tables import markdown
+from sampled_metrics_study.tables import to_markdown
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results/reference"
@@ -106,7 +106,7 @@ def main() -> None:
         for name in names:
             ranks = Ranks.read(FOLDER / folder / f"{name}.parquet")
             rows.append({"data": data} | measured(ranks, name))
-    text = f"{ABOUT}{markdown(pd.DataFrame(rows))}\n"
+    text = f"{ABOUT}{to_markdown(pd.DataFrame(rows))}\n"
     (ROOT / "docs/measured/shapes.md").write_text(text, encoding="utf-8")
     print(text)
 

@@ -19,7 +19,7 @@ from mkdocs.structure.files import File, Files
 
 from sampled_metrics._base import defaults
 from sampled_metrics.cli import app
-from sampled_metrics_study.config import KEPT, Study
+from sampled_metrics_study.config import STORED_RANKS, Study
 from sampled_metrics_study.page import render
 from sampled_metrics_study.page.contents import collect
 
@@ -119,7 +119,7 @@ def study_content() -> dict[str, Any]:
         config=settings.model_dump(mode="json", by_alias=True),
         is_paper=True,
         audit=REFERENCE / "audit.csv",
-        kept=[REFERENCE / f"{name}.parquet" for name in KEPT],
+        kept=[REFERENCE / f"{name}.parquet" for name in STORED_RANKS],
     )
 
 

@@ -30,11 +30,11 @@ from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics import Measure, parse_measure, values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.claims.starts import (
-    HALF,
-    TOP,
-    in_worst_bucket,
+    BOTTOM_HALF,
+    TOP_100,
+    count_in_worst_bucket,
+    count_users_by_rank,
     means_over_orders,
-    users_by_rank,
 )
 from sampled_metrics_study.data.split import leave_last_out
 from sampled_metrics_study.experiment import expected_estimates
@@ -46,7 +46,7 @@ HALF_UNIT = 0.005  # of the last printed digit, in percent
 RECALL, NDCG, AP, AUC = METRICS = [
     parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc")
 ]
-STARTS, SCALES, ITERATIONS = 8, (0.001, 0.01, 0.1, 1.0), (2, 3, 4, 6, 8, 15)
+N_STARTS, SCALES, ITERATIONS = 8, (0.001, 0.01, 0.1, 1.0), (2, 3, 4, 6, 8, 15)
 ORDERS_OF_TIES = 300
 REPETITIONS = 100  # of the published means
 WITHOUT, WITH = "without-replacement", "with-replacement"
@@ -81,15 +81,15 @@ class Reading:
     quantity: Quantity
 
 
-Found = Iterator[tuple[str, Quantity]]
+Readings = Iterator[tuple[str, Quantity]]
 
 
-def percent(measure: Measure, ranks: Ranks, ties: str = "expected") -> float:
+def percent_exact(measure: Measure, ranks: Ranks, ties: str = "expected") -> float:
     """Exact metric in percent."""
     return 100 * float(values(measure, ranks, ties).mean())
 
 
-def over_ties(paper: Paper, measure: Measure, ranks: Ranks) -> tuple[float, float]:
+def mean_over_ties(paper: Paper, measure: Measure, ranks: Ranks) -> tuple[float, float]:
     """Mean and standard deviation of an exact metric over random orders of the ties."""
     seed = paper.study.experiment.seed
     orders = (generator(seed, "audit", i) for i in range(ORDERS_OF_TIES))
@@ -97,21 +97,21 @@ def over_ties(paper: Paper, measure: Measure, ranks: Ranks) -> tuple[float, floa
     return float(means.mean()), float(means.std(ddof=1))
 
 
-def exact(paper: Paper, name: str, ranks: Ranks) -> Iterator[Quantity]:
+def exact_quantities(paper: Paper, name: str, ranks: Ranks) -> Iterator[Quantity]:
     """Exact metrics; the published number is one order of the ties, ours the mean over all."""
     for measure in METRICS:
         spread = 0.0
         if ranks.n_tied.mean() >= 1:
-            _, spread = over_ties(paper, measure, ranks)
+            _, spread = mean_over_ties(paper, measure, ranks)
         yield Quantity(
             name=f"{name}, {measure.label}, exact",
-            value=percent(measure, ranks),
+            value=percent_exact(measure, ranks),
             published=paper.cell(name, measure),
             tolerance=3 * spread + HALF_UNIT,
         )
 
 
-def estimate(
+def expected_quantity(
     paper: Paper, ranks: Ranks, name: str, estimator: str, measure: Measure, **settings: object
 ) -> Quantity:
     """Expectation of a cell of Table 3, with other settings of the experiment."""
@@ -128,44 +128,44 @@ def estimate(
     )
 
 
-def ties_of_the_split(paper: Paper) -> Found:
+def ties_of_the_split(paper: Paper) -> Readings:
     """Exact metrics of Y by the rule that picks one of several last events."""
     for rule in ("ncf", "first", "last", "random"):
         rng = generator(paper.study.experiment.seed, "audit", "split")
         split = leave_last_out(paper.interactions, rule, rng)
-        for quantity in exact(paper, "Y", paper.ranks("Y", split)):
+        for quantity in exact_quantities(paper, "Y", paper.ranks("Y", split)):
             yield f"tie_break: {rule}", quantity
 
 
-def candidates(paper: Paper) -> Found:
+def candidates_of_auc(paper: Paper) -> Readings:
     """AUC of Y among the user's candidates, and among the catalogue."""
     own = paper.ranks("Y")
     n_items = np.full(len(own), paper.split.item_ids.size)
     whole = Ranks(n_items, own.n_better, own.n_tied)
     readings = {"n = catalogue minus the user's training items": own, "n = whole catalogue": whole}
     for reading, ranks in readings.items():
-        value = percent(AUC, ranks)
+        value = percent_exact(AUC, ranks)
         yield reading, Quantity("Y, AUC, exact", value, paper.cell("Y", AUC), HALF_UNIT)
 
 
-def starts_of_x(paper: Paper) -> Found:
+def starts_of_x(paper: Paper) -> Readings:
     """Exact metrics of X by iterations and scale of the random start, mean of some starts."""
     settings = paper.entry("X").settings
     data = paper.split
     for scale in SCALES:
-        found = np.empty((STARTS, len(ITERATIONS), len(METRICS)))
-        for seed in range(STARTS):
+        found = np.empty((N_STARTS, len(ITERATIONS), len(METRICS)))
+        for seed in range(N_STARTS):
             model = ALS(settings.replaced(start=scale, seed=seed))
             # One training passes through all numbers of iterations.
             for stage, vectors in enumerate(model.stages(data.train, ITERATIONS)):
                 ranks = rank(vectors, data.train, data.held_out)
-                found[seed, stage] = [percent(measure, ranks) for measure in METRICS]
+                found[seed, stage] = [percent_exact(measure, ranks) for measure in METRICS]
         for stage, iterations in enumerate(ITERATIONS):
-            reading = f"{iterations} iterations from U[0, {scale:g}), mean of {STARTS} starts"
+            reading = f"{iterations} iterations from U[0, {scale:g}), mean of {N_STARTS} starts"
             for place, measure in enumerate(METRICS):
                 of_starts = found[:, stage, place]
                 # The published number is one more start, and the mean of ours is uncertain too.
-                spread = float(of_starts.std(ddof=1)) * (1 + 1 / STARTS) ** 0.5
+                spread = float(of_starts.std(ddof=1)) * (1 + 1 / N_STARTS) ** 0.5
                 quantity = Quantity(
                     name=f"X, {measure.label}, exact",
                     value=float(of_starts.mean()),
@@ -175,60 +175,60 @@ def starts_of_x(paper: Paper) -> Found:
                 yield reading, quantity
 
 
-def trainings(name: str, readings: Mapping[str, Mapping[str, Any]]) -> Callable[[Paper], Found]:
+def retrained(name: str, readings: Mapping[str, Mapping[str, Any]]) -> Callable[[Paper], Readings]:
     """Return a topic: exact metrics of a recommender with other settings."""
 
-    def measured(paper: Paper) -> Found:
+    def measured(paper: Paper) -> Readings:
         for reading, settings in readings.items():
-            for quantity in exact(paper, name, paper.ranks(name, **settings)):
+            for quantity in exact_quantities(paper, name, paper.ranks(name, **settings)):
                 yield reading, quantity
 
     return measured
 
 
-def ties_of_z(paper: Paper) -> Found:
+def ties_of_z(paper: Paper) -> Readings:
     """AP and AUC of Z by the order of its ties, exact and sampled."""
     ranks = paper.ranks("Z")
     for measure in (AP, AUC):
         name = f"Z, {measure.label}, exact"
         published = paper.cell("Z", measure)
         for ties in ("expected", "optimistic", "pessimistic"):
-            yield ties, Quantity(name, percent(measure, ranks, ties), published, HALF_UNIT)
-        mean, spread = over_ties(paper, measure, ranks)
+            yield ties, Quantity(name, percent_exact(measure, ranks, ties), published, HALF_UNIT)
+        mean, spread = mean_over_ties(paper, measure, ranks)
         reading = f"one random order (standard deviation {spread:.3f}, 3 of them allowed)"
         yield reading, Quantity(name, mean, published, 3 * spread + HALF_UNIT)
     for ties, words in (("random", "0 ... T"), ("paper", "0 ... T - 1")):
         reading = f"sampled: place among T sampled ties drawn from {words}"
-        yield reading, estimate(paper, ranks, "Z", "sampled", AUC, ties=ties)
+        yield reading, expected_quantity(paper, ranks, "Z", "sampled", AUC, ties=ties)
 
 
-def rank_distribution(paper: Paper) -> Found:
+def rank_distribution(paper: Paper) -> Readings:
     """Numbers of users that the text on Figure 5 names."""
-    counts = users_by_rank(paper.ranks("X"))
+    counts = count_users_by_rank(paper.ranks("X"))
     reading = "the start of this run"
-    yield reading, Quantity(f"X, {TOP}", counts[TOP], "2310", 0.5)
-    yield reading, Quantity(f"X, {HALF}", counts[HALF], "< 300", 0.0)
+    yield reading, Quantity(f"X, {TOP_100}", counts[TOP_100], "2310", 0.5)
+    yield reading, Quantity(f"X, {BOTTOM_HALF}", counts[BOTTOM_HALF], "< 300", 0.0)
     z = paper.ranks("Z")
     for ties, width in product(("random", "pessimistic"), (100, 120, 370)):
         words = ties.replace("random", "at random")
-        users = in_worst_bucket(z, ties, width)
+        users = count_in_worst_bucket(z, ties, width)
         reading = f"ties {words}, buckets of {width} ranks"
         yield reading, Quantity("Z, worst bucket", users, "> 1600", 0.0)
 
 
-def items_of_corrections(paper: Paper) -> Found:
+def n_of_corrections(paper: Paper) -> Readings:
     """BV 1 of Y by the n that the corrections use."""
     ranks = paper.ranks("Y")
     sizes = {"the mean number of candidates": ranks.mean_candidates}
     sizes["the catalogue"] = paper.split.item_ids.size
     for words, n in sizes.items():
-        found = estimate(paper, ranks, "Y", "bv:1", RECALL, n_items=n)
+        found = expected_quantity(paper, ranks, "Y", "bv:1", RECALL, n_items=n)
         yield f"n = {n}, {words}", found
     value = variance = 0.0
     for n in np.unique(ranks.n_candidates):
         own = ranks.take(ranks.n_candidates == n)
         share = len(own) / len(ranks)
-        found = estimate(paper, own, "Y", "bv:1", RECALL, n_items=int(n))
+        found = expected_quantity(paper, own, "Y", "bv:1", RECALL, n_items=int(n))
         deviation = (found.tolerance - HALF_UNIT) / 3
         value += share * found.value
         variance += (share * deviation) ** 2
@@ -236,59 +236,62 @@ def items_of_corrections(paper: Paper) -> Found:
     yield "n of each user", Quantity(found.name, value, found.published, tolerance)
 
 
-def experiments(
+def rerun(
     cells: list[tuple[str, Measure]], readings: Mapping[str, Mapping[str, Any]]
-) -> Callable[[Paper], Found]:
+) -> Callable[[Paper], Readings]:
     """Return a topic: expected cells of Y with other settings of the experiment."""
 
-    def measured(paper: Paper) -> Found:
+    def measured(paper: Paper) -> Readings:
         ranks = paper.ranks("Y")
         for reading, settings in readings.items():
             for estimator, measure in cells:
-                yield reading, estimate(paper, ranks, "Y", estimator, measure, **settings)
+                yield reading, expected_quantity(paper, ranks, "Y", estimator, measure, **settings)
 
     return measured
 
 
 AXES = {"nearest of each row, as printed": "row", "nearest of each column": "column"}
-SELVES = {"with the item itself": True, "without the item itself": False}
+SELF_SIMILARITY = {"with the item itself": True, "without the item itself": False}
 DIVISORS = {"divided by m, as printed": "m", "divided by m+1": "m+1"}
-TOPICS: dict[str, Callable[[Paper], Found]] = {
+TOPICS: dict[str, Callable[[Paper], Readings]] = {
     "1. Section 6, split: which of several events at a user's last timestamp is held out": (
         ties_of_the_split
     ),
-    "2. Section 6.1, candidates: whether training items count in the n of AUC": candidates,
+    "2. Section 6.1, candidates: whether training items count in the n of AUC": candidates_of_auc,
     "3. Section 9, X: iterations and random start are not given": starts_of_x,
-    "4. Eq. 30, Y: divided by the row sum, or the numerator alone": trainings(
+    "4. Eq. 30, Y: divided by the row sum, or the numerator alone": retrained(
         "Y",
         {
             "divided, as printed": {"normalise_scores": True},
             "numerator alone": {"normalise_scores": False},
         },
     ),
-    "5. Eq. 27-29, Y: whether an item is similar to itself": trainings(
+    "5. Eq. 27-29, Y: whether an item is similar to itself": retrained(
         "Y",
         {
             "s_ii = 1 enters the row norm": {"self_similarity": True},
             "s_ii = 0": {"self_similarity": False},
         },
     ),
-    "6. Eq. 28, Z: over which axis k' = 10 keeps the nearest, and the item itself": trainings(
+    "6. Eq. 28, Z: over which axis k' = 10 keeps the nearest, and the item itself": retrained(
         "Z",
         {
-            f"{axis}; {own}": {"neighbour_axis": AXES[axis], "self_similarity": SELVES[own]}
-            for axis, own in product(AXES, SELVES)
+            f"{axis}; {own}": {
+                "neighbour_axis": AXES[axis],
+                "self_similarity": SELF_SIMILARITY[own],
+            }
+            for axis, own in product(AXES, SELF_SIMILARITY)
         },
     ),
     "7. Ties of Z (its held-out item often scores 0, like thousands of others)": ties_of_z,
     "8. Section 6.1, text on Figure 5: numbers of users by rank": rank_distribution,
-    "9. Section 6: whether the m = 100 negatives are drawn with replacement": experiments(
+    "9. Section 6: whether the m = 100 negatives are drawn with replacement": rerun(
         [("sampled", measure) for measure in (RECALL, NDCG, AP)],
         {WITHOUT: {"sampling": WITHOUT}, WITH: {"sampling": WITH}},
     ),
-    "10. Section 5: which n the corrections use": items_of_corrections,
+    "10. Section 5: which n the corrections use": n_of_corrections,
     "11. Section 5: noise model of the corrections (samples are drawn without replacement)": (
-        experiments(
+        rerun(
             [("bv:1", RECALL), ("bv:0.1", RECALL)],
             {
                 "binomial": {"assumed_sampling": WITH},
@@ -296,14 +299,14 @@ TOPICS: dict[str, Callable[[Paper], Found]] = {
             },
         )
     ),
-    "12. Section 5.2: whether constrained least squares is also non-negative": experiments(
+    "12. Section 5.2: whether constrained least squares is also non-negative": rerun(
         [("cls", RECALL)],
         {
             "non-increasing and at least 0": {"cls_nonnegative": True},
             "non-increasing": {"cls_nonnegative": False},
         },
     ),
-    "13. Eq. 20: divisor and rounding of the rank estimate": experiments(
+    "13. Eq. 20: divisor and rounding of the rank estimate": rerun(
         [("rank-estimate", measure) for measure in (RECALL, AP, AUC)],
         {
             f"{words}; {rounding}": {"divisor": DIVISORS[words], "rounding": rounding}
@@ -330,7 +333,7 @@ paper gives no number (topic 3).
 `make measure PAGE=audit` writes this page."""
 
 
-def page(table: pd.DataFrame) -> Iterator[str]:
+def page_lines(table: pd.DataFrame) -> Iterator[str]:
     """Text and tables of the page, one table per topic."""
     yield INTRODUCTION
     for topic, rows in table.groupby("topic", sort=False):
@@ -382,7 +385,7 @@ def main() -> None:
     )
     table.to_csv(REFERENCE / "audit.csv", index=False)
     table["value"] = [one.quantity.value for one in readings]
-    (REFERENCE / "audit.md").write_text("\n".join(page(table)) + "\n", encoding="utf-8")
+    (REFERENCE / "audit.md").write_text("\n".join(page_lines(table)) + "\n", encoding="utf-8")
 
 
 PAGE = """\
@@ -395,7 +398,7 @@ later than the held-out event of a user: of its {users:,} users, half have more 
 """
 
 
-def shares_later(training: Int, held_out: Int) -> Float:
+def share_later(training: Int, held_out: Int) -> Float:
     """Share of the training times that are later than each held-out time."""
     ordered = np.sort(training)
     not_later = np.searchsorted(ordered, held_out, side="right")
@@ -412,15 +415,15 @@ def future() -> None:
     is_held_out = np.array([item_of[user] == item for user, item in events])
     if is_held_out.sum() != split.held_out.size:
         raise SystemExit("the events of the archive do not fit the split")
-    shares = 100 * shares_later(times[~is_held_out], times[is_held_out])
-    page = PAGE.format(
+    shares = 100 * share_later(times[~is_held_out], times[is_held_out])
+    page_lines = PAGE.format(
         events=split.train.nnz,
         users=shares.size,
         share=shares.mean(),
         median=np.median(shares),
     )
-    (ROOT / "docs/measured/future.md").write_text(page, encoding="utf-8")
-    print(page)
+    (ROOT / "docs/measured/future.md").write_text(page_lines, encoding="utf-8")
+    print(page_lines)
 
 
 if __name__ == "__main__":

@@ -33,13 +33,13 @@ from sampled_metrics_study.validation import Settings, described_pattern
 
 # What is made on the paper's data, and on other data.
 TABLES: Mapping[bool, Sequence[int]] = {True: (1, 2, 3, 4), False: (3, 4)}
-_OF_RANKS = ("figure5", "figure6", "errors")
+_FIGURES_OF_RANKS = ("figure5", "figure6", "errors")
 FIGURES: Mapping[bool, Sequence[str]] = {
-    True: ("figure1", "figure2", "figure3", "figure4", *_OF_RANKS),
-    False: _OF_RANKS,
+    True: ("figure1", "figure2", "figure3", "figure4", *_FIGURES_OF_RANKS),
+    False: _FIGURES_OF_RANKS,
 }
 REFERENCE = Path("results/reference")
-KEPT = {  # recommenders by their file in results/reference
+STORED_RANKS = {  # recommenders by their file in results/reference
     "ncf/GMF": "GMF (NCF)",
     "ncf/MLP": "MLP (NCF)",
     "ml-1m/ranks/BM25": "item-kNN, BM25",
@@ -48,17 +48,17 @@ KEPT = {  # recommenders by their file in results/reference
     "ml-1m/ranks/Popularity": "Popularity",
     "ml-1m/ranks/TwentyNeighbours": "item-kNN, 20",
 }
-_IN_USE = ("benchmarks", "config", "docs", "resources", "src", "tests", "workflow")
+_FOLDERS_IN_USE = ("benchmarks", "config", "docs", "resources", "src", "tests", "workflow")
 
 
-def _no_pair(name: str) -> str:
+def _refuse_pair(name: str) -> str:
     """Refuse a name that reads like a pair of recommenders."""
     if " vs " in name:
         raise InputError(f"{name!r} reads like a pair of recommenders; leave out vs")
     return name
 
 
-def _folder(path: str) -> str:
+def _results_folder(path: str) -> str:
     """Spell a folder as Snakemake does, without a slash at its end; refuse one that is in use."""
     folder = Path(os.path.normpath(path))
     if folder.is_absolute() or folder.parts[:1] in {(), ("..",)}:
@@ -67,7 +67,7 @@ def _folder(path: str) -> str:
     names = [name.lower() for name in folder.parts]
     if names[:2] == list(REFERENCE.parts):
         raise InputError(f"{folder} keeps the reference run; name another folder")
-    if names[0].startswith(".") or names[0] in _IN_USE:
+    if names[0].startswith(".") or names[0] in _FOLDERS_IN_USE:
         raise InputError(f"{folder} is not for results; name another folder, such as results/own")
     return str(folder)
 
@@ -77,7 +77,7 @@ ResultsFolder = Annotated[
     described_pattern(
         "^[A-Za-z0-9._/][A-Za-z0-9._/-]*$", "a folder of letters, digits, dots, _ and -"
     ),
-    AfterValidator(_folder),
+    AfterValidator(_results_folder),
 ]
 PAPERS_NAMES = ("X", "Y", "Z")  # recommenders of the paper
 PAPERS_CHOICES = {  # in its experiment; no other study should inherit them
@@ -113,7 +113,7 @@ class Entry(Settings):
             "^[A-Za-z0-9][A-Za-z0-9._-]*( [A-Za-z0-9._-]+)*$",
             "a name of letters, digits, . _ - and single spaces, because files have it too",
         ),
-        AfterValidator(_no_pair),
+        AfterValidator(_refuse_pair),
     ]
     """Name in files, tables and figures."""
     kind: str
@@ -126,7 +126,7 @@ class Entry(Settings):
         return self.model_dump(mode="json", by_alias=True, exclude={"settings": {"made_by"}})
 
 
-def _entry(kind: str, settings: type[Settings]) -> type[Entry]:
+def _entry_model(kind: str, settings: type[Settings]) -> type[Entry]:
     """Return the model of a recommender of one kind; required settings have no default."""
     default: Any = ...
     if not any(field.is_required() for field in settings.model_fields.values()):
@@ -148,7 +148,7 @@ if TYPE_CHECKING:
     Recommender = Entry
 else:
     Recommender = Annotated[
-        Union[tuple(_entry(kind, settings) for kind, settings in RECOMMENDERS.items())],  # noqa: UP007
+        Union[tuple(_entry_model(kind, settings) for kind, settings in RECOMMENDERS.items())],  # noqa: UP007
         Field(discriminator="kind"),
     ]
 
@@ -286,7 +286,7 @@ class Study(Settings):
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-_LONGEST = 100  # characters of a number
+_LONGEST_NUMBER = 100  # characters of a number
 _OUT_OF_RANGE = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
 
 
@@ -297,29 +297,29 @@ def with_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
     file they are none, and a text such as "2020" or "no" may be a title.
     """
     settings = deepcopy(dict(values))
-    for path in filter(None, _refused(settings)):
+    for path in filter(None, _errors_by_path(settings)):
         *above, key = path
         parent: Any = settings
         for step in above:
             parent = parent[step]
         text = parent[key]
         if isinstance(text, str):
-            parent[key] = _number(text)
-            if _refused(settings).get(path, _OUT_OF_RANGE[0]) not in _OUT_OF_RANGE:
+            parent[key] = _parse_number(text)
+            if _errors_by_path(settings).get(path, _OUT_OF_RANGE[0]) not in _OUT_OF_RANGE:
                 parent[key] = text  # no number is wanted, and the error is about the text
     return settings
 
 
-def _refused(values: Mapping[str, Any]) -> dict[tuple[str | int, ...], str]:
+def _errors_by_path(values: Mapping[str, Any]) -> dict[tuple[str | int, ...], str]:
     """Return where values are that a study refuses (keys, and places in lists), and why."""
     try:
         Study.model_validate(values)
     except ValidationError as error:
-        return {_path(values, problem["loc"]): problem["type"] for problem in error.errors()}
+        return {_key_path(values, problem["loc"]): problem["type"] for problem in error.errors()}
     return {}
 
 
-def _path(values: Any, place: Sequence[str | int]) -> tuple[str | int, ...]:
+def _key_path(values: Any, place: Sequence[str | int]) -> tuple[str | int, ...]:
     """Return the keys that lead to a value; the place of an error also names alternatives."""
     path: list[str | int] = []
     for step in place:
@@ -330,9 +330,9 @@ def _path(values: Any, place: Sequence[str | int]) -> tuple[str | int, ...]:
     return tuple(path)
 
 
-def _number(text: str) -> Any:
+def _parse_number(text: str) -> Any:
     """Return the number, truth value or None that YAML reads in a text, or else the text."""
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST_NUMBER:
         return text
     try:
         read = yaml.safe_load(text)
@@ -367,8 +367,8 @@ def refuse_other_results(study: Study) -> None:
 # Settings in which a study on the paper's data departs from the paper's study. Published cells are
 # compared with ours only if there are none. Settings that move no expectation or that the paper
 # leaves open are no departures.
-FREE = {"seed", "repetitions", "shared_samples", "shared_ties", "iterations", "start"}
-LISTS = {"metrics", "estimators"}  # to which a study may add
+FREE_SETTINGS = {"seed", "repetitions", "shared_samples", "shared_ties", "iterations", "start"}
+LIST_SETTINGS = {"metrics", "estimators"}  # to which a study may add
 
 
 def departures(study: Study, papers: Study) -> list[str]:
@@ -377,8 +377,10 @@ def departures(study: Study, papers: Study) -> list[str]:
     if study.dataset.name != papers.dataset.name:
         found.append(f"dataset.name is {study.dataset.name}, the paper's {papers.dataset.name}")
     for group in ("filters", "split", "toy", "experiment"):
-        found += _different(f"{group}.{{}}", getattr(study, group), getattr(papers, group))
-    for name in sorted(LISTS):
+        found += _settings_departures(
+            f"{group}.{{}}", getattr(study, group), getattr(papers, group)
+        )
+    for name in sorted(LIST_SETTINGS):
         ours = getattr(study.experiment, name)
         missing = [one for one in getattr(papers.experiment, name) if one not in ours]
         found += [f"experiment.{name} has no {one}" for one in missing]
@@ -386,25 +388,25 @@ def departures(study: Study, papers: Study) -> list[str]:
         if entry.name not in study.names:
             found.append(f"recommenders has no {entry.name}")
         elif study.ranks == "trained":
-            found += _of_recommender(study.recommender(entry.name), entry)
+            found += _recommender_departures(study.recommender(entry.name), entry)
     return found
 
 
-def _of_recommender(ours: Entry, papers: Entry) -> list[str]:
+def _recommender_departures(ours: Entry, papers: Entry) -> list[str]:
     """Compare a recommender with the paper's of the same name; one from a file may be anything."""
     if ours.kind == "external":
         return []
     if ours.kind != papers.kind:
         return [f"{ours.name} is of kind {ours.kind}, the paper's {papers.kind}"]
-    return _different(f"{{}} of {ours.name}", ours.settings, papers.settings)
+    return _settings_departures(f"{{}} of {ours.name}", ours.settings, papers.settings)
 
 
-def _different(place: str, ours: Settings, papers: Settings) -> list[str]:
+def _settings_departures(place: str, ours: Settings, papers: Settings) -> list[str]:
     """Name the settings of a group that differ; `place` says where a setting is."""
     values: dict[str, Any] = ours.model_dump(mode="json", by_alias=True)
     found = []
     for name, expected in papers.model_dump(mode="json", by_alias=True).items():
-        if name not in FREE | LISTS and values[name] != expected:
+        if name not in FREE_SETTINGS | LIST_SETTINGS and values[name] != expected:
             shown = ["null" if value is None else value for value in (values[name], expected)]
             found.append(f"{place.format(name)} is {shown[0]}, the paper's {shown[1]}")
     return found

@@ -15,7 +15,7 @@ from sampled_metrics.sampling import draw_sampled_ranks
 from sampled_metrics_study.experiment import fewest_candidates
 from sampled_metrics_study.files import write_table
 from sampled_metrics_study.settings import ExactSettings
-from sampled_metrics_study.tables import PERCENT, markdown
+from sampled_metrics_study.tables import PERCENT, to_markdown
 
 RANGES = ["metric", "n_negatives", "a", "b", "low", "high"]
 
@@ -75,4 +75,4 @@ def write_exact(table: pd.DataFrame, source: str, csv: Path, md: Path) -> None:
     write_table(table, csv, "%.6f")
     caption = f"Exact metrics in percent, by tie policy. Ranks: {source}."
     wide = table.set_index(["recommender", "ties", "metric"])["value"].unstack(sort=False)
-    write_text(md, f"{caption}\n\n{markdown(wide.reset_index(), decimals=2)}\n")
+    write_text(md, f"{caption}\n\n{to_markdown(wide.reset_index(), decimals=2)}\n")

@@ -25,10 +25,10 @@ from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.sampling import histograms, sampled_rank_distribution, shared_histograms
 from sampled_metrics_study.settings import ExperimentSettings
 
-ROUNDING = 1e-13  # a spread or difference of means below this fraction of the values is noise
+ROUNDING_ERROR = 1e-13  # a spread or difference of means below this fraction of the values is noise
 
 
-class Moments(NamedTuple):
+class MeanAndSd(NamedTuple):
     """Mean and standard deviation of estimates over repeated sampling, as fractions."""
 
     mean: Float
@@ -44,8 +44,8 @@ class Experiment(NamedTuple):
     settings: ExperimentSettings
     exact: Float  # shape (measures,)
     repeated: Float  # shape (measures, estimators, repetitions)
-    expected: Moments  # over repetitions, in closed form
-    uniform: Moments  # the same if all orders of tied samples were equally likely
+    expected: MeanAndSd  # over repetitions, in closed form
+    uniform: MeanAndSd  # the same if all orders of tied samples were equally likely
     likely: Float  # shape (measures, repetitions)
     source: str
 
@@ -77,9 +77,11 @@ def run_experiment(
     else:
         drawn = _independent_histograms(name, ranks, settings, streams or settings.estimators)
     counts = np.broadcast_to(drawn, (len(settings.estimators), *drawn.shape[1:]))
-    n = corrected_items(ranks, settings)
+    n = n_items_of_corrections(ranks, settings)
     vectors = estimator_vectors(n, settings)
-    repeated = np.stack([estimates(c, vectors[:, i]) for i, c in enumerate(counts)], axis=1)
+    repeated = np.stack(
+        [repeated_estimates(c, vectors[:, i]) for i, c in enumerate(counts)], axis=1
+    )
     exact = np.array([values(measure, ranks).mean() for measure in settings.measures])
     expected = expected_estimates(ranks, settings)
     uniform = expected
@@ -128,25 +130,25 @@ def _independent_histograms(
 
 def expected_estimates(
     ranks: Ranks, settings: ExperimentSettings, ties: str | None = None
-) -> Moments:
+) -> MeanAndSd:
     """Mean and standard deviation of every estimate, in closed form; `ties` as set by default."""
     distribution = sampled_rank_distribution(
         ranks, settings.n_negatives, settings.sampling, ties or settings.ties
     )
-    vectors = estimator_vectors(corrected_items(ranks, settings), settings)
+    vectors = estimator_vectors(n_items_of_corrections(ranks, settings), settings)
     return expected_moments(distribution, vectors)
 
 
 @lru_cache(maxsize=4)
 def estimator_vectors(n_items: int, settings: ExperimentSettings) -> Float:
     """Return estimators as vectors over sampled ranks, shape (measures, estimators, m + 1)."""
-    matrix = matrix_of(settings)
+    matrix = estimator_matrix_for(settings)
     vectors = matrix(settings.corrections, settings.measures, n_items, settings.n_negatives)
     vectors.flags.writeable = False
     return vectors
 
 
-def matrix_of(settings: ExperimentSettings) -> Callable[..., Float]:
+def estimator_matrix_for(settings: ExperimentSettings) -> Callable[..., Float]:
     """Return `estimator_matrix` with the options of an experiment."""
     return partial(
         estimator_matrix,
@@ -157,14 +159,14 @@ def matrix_of(settings: ExperimentSettings) -> Callable[..., Float]:
     )
 
 
-def corrected_items(ranks: Ranks, settings: ExperimentSettings) -> int:
+def n_items_of_corrections(ranks: Ranks, settings: ExperimentSettings) -> int:
     """Return n of the corrections."""
     if settings.n_items is None:
         return ranks.mean_candidates
     return settings.n_items
 
 
-def expected_moments(distribution: Float, vectors: Float) -> Moments:
+def expected_moments(distribution: Float, vectors: Float) -> MeanAndSd:
     """Calculate mean and standard deviation of estimates, without simulation.
 
     mean = sum over u of E[v | u] / U, sd^2 = sum over u of Var[v | u] / U^2 for U users.
@@ -181,7 +183,7 @@ def expected_moments(distribution: Float, vectors: Float) -> Moments:
         mean[place] = by_user.mean()
         variance = _variance(distribution, vector, by_user)
         sd[place] = np.sqrt(variance) / len(distribution)
-    return Moments(mean, sd)
+    return MeanAndSd(mean, sd)
 
 
 def _variance(distribution: Float, vector: Float, by_user: Float) -> float:
@@ -191,12 +193,12 @@ def _variance(distribution: Float, vector: Float, by_user: Float) -> float:
     for rows in blocks(len(distribution), vector.size, CACHE):
         deviation = (vector - by_user[rows, None]) / scale
         total += float(np.vdot(distribution[rows], np.square(deviation)))
-    if total <= ROUNDING**2 * len(distribution):
+    if total <= ROUNDING_ERROR**2 * len(distribution):
         return 0.0
     return total * scale**2
 
 
-def estimates(histograms: ArrayLike, vectors: Float) -> Float:
+def repeated_estimates(histograms: ArrayLike, vectors: Float) -> Float:
     """Calculate the estimates of repeated experiments: histogram @ vector / users.
 
     `histograms` counts users at every sampled rank, shape (repetitions, m + 1), each row with the
@@ -206,19 +208,19 @@ def estimates(histograms: ArrayLike, vectors: Float) -> Float:
     return vectors @ counts.T / counts.sum(axis=1)
 
 
-def probability_less(a: Moments, b: Moments) -> Float:
+def probability_less(a: MeanAndSd, b: MeanAndSd) -> Float:
     """Approximate the probability that A's estimate comes out below an independent B's.
 
     Uses the normal distribution. Equal outcomes, also by rounding, count half.
     """
     difference = b.mean - a.mean
     scale = np.maximum(np.abs(a.mean), np.abs(b.mean))
-    is_rounding = np.abs(difference) <= ROUNDING * scale
+    is_rounding = np.abs(difference) <= ROUNDING_ERROR * scale
     difference = np.where(is_rounding, 0.0, difference)
-    return ndtr(deviations(difference, np.hypot(a.sd, b.sd)))
+    return ndtr(divide_by_sd(difference, np.hypot(a.sd, b.sd)))
 
 
-def deviations(difference: ArrayLike, sd: ArrayLike) -> Float:
+def divide_by_sd(difference: ArrayLike, sd: ArrayLike) -> Float:
     """Divide differences by their standard deviations; 0 / 0 is 0."""
     difference, sd = np.broadcast_arrays(np.asarray(difference, float), np.asarray(sd, float))
     differs = difference != 0.0
@@ -226,13 +228,13 @@ def deviations(difference: ArrayLike, sd: ArrayLike) -> Float:
     return np.divide(difference, sd, out=certain, where=differs & (sd != 0.0))
 
 
-def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
+def read_ranks_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
     """Read one relevant item per user from several files, named by their stems."""
     names = [path.stem for path in paths]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"duplicate recommender: {name}")
-    found = {path.stem: read_single(path) for path in paths}
+    found = {path.stem: read_single_item_ranks(path) for path in paths}
     for path in paths:
         first = len(found[names[0]])
         here = len(found[path.stem])
@@ -241,7 +243,7 @@ def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
     return found
 
 
-def read_single(path: Path) -> Ranks:
+def read_single_item_ranks(path: Path) -> Ranks:
     """Read ranks of one held-out item per user, fully ranked; anything else raises InputError."""
     ranks = as_ranks(path)
     with reading(path):
@@ -253,7 +255,7 @@ def fewest_candidates(records: Mapping[str, Ranks]) -> int:
     return min(int(ranks.n_candidates.min()) for ranks in records.values())
 
 
-def sources(texts: Iterable[str]) -> str:
+def join_sources(texts: Iterable[str]) -> str:
     """Join the sources of several ranks, each once, with semicolons."""
     parts = (part for text in sorted(set(texts)) for part in text.split("; "))
     return "; ".join(dict.fromkeys(parts))

@@ -15,7 +15,7 @@ from sampled_metrics._base.arrays import Array
 from sampled_metrics._base.files import reading_as, write_text
 from sampled_metrics._base.sparse import canonical
 
-PLACES = ("shape", "indptr", "indices")  # arrays that say where a table has entries
+SPARSE_ARRAYS = ("shape", "indptr", "indices")  # arrays that say where a table has entries
 
 
 def checksum(path: str | Path, kind: str = "sha256") -> str:
@@ -54,16 +54,16 @@ def read_table(
     return table
 
 
-def structure(table: sparse.csr_array, name: str = "") -> dict[str, Any]:
-    """Return the places of a table's entries, as arrays for `numpy.savez` with prefixed names."""
-    return {name + part: np.asarray(getattr(table, part)) for part in PLACES}
+def sparse_to_arrays(table: sparse.csr_array, name: str = "") -> dict[str, Any]:
+    """Return where a table has entries, as arrays for `numpy.savez`; `name` is their prefix."""
+    return {name + part: np.asarray(getattr(table, part)) for part in SPARSE_ARRAYS}
 
 
-def from_structure(
+def sparse_from_arrays(
     arrays: Mapping[str, Array], name: str = "", data: Array | None = None
 ) -> sparse.csr_array:
-    """Return the table of arrays that `structure` returned, with its entries or with ones."""
-    shape, indptr, indices = (arrays[name + part] for part in PLACES)
+    """Return the table that `sparse_to_arrays` took apart; without `data` all its entries are 1."""
+    shape, indptr, indices = (arrays[name + part] for part in SPARSE_ARRAYS)
     if any(x.dtype.kind not in "iu" for x in (shape, indptr, indices)):
         raise InputError("damaged sparse matrix (its structure is no whole numbers)")
     if data is None:

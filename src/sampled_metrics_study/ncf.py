@@ -29,7 +29,7 @@ PUBLISHED = (
 Weights = dict[str, np.ndarray]
 
 
-def load(path: Path) -> Weights:
+def load_weights(path: Path) -> Weights:
     """Weights of a model, by their names without the layer's."""
     weights: Weights = {}
 
@@ -75,7 +75,7 @@ def negatives(path: Path) -> Iterator[tuple[int, int]]:
         yield from ((user, item) for item in items)
 
 
-def published(folder: Path, pattern: str) -> Path:
+def find_published_file(folder: Path, pattern: str) -> Path:
     """The file of the folder; ends with one line where there is none."""
     found = next(iter(sorted(folder.glob(pattern))), None)
     return found or sys.exit(f"{folder}: no file {pattern}; {PUBLISHED}")
@@ -88,14 +88,16 @@ def main() -> None:
     parser.add_argument("archive", type=Path)
     parser.add_argument("--output", type=Path, default=Path("results/ncf"))
     options = parser.parse_args()
-    files = {name: published(options.folder, pattern) for name, (pattern, _) in MODELS.items()}
-    pairs = np.array(list(negatives(published(options.folder, NEGATIVES))))
+    files = {
+        name: find_published_file(options.folder, pattern) for name, (pattern, _) in MODELS.items()
+    }
+    pairs = np.array(list(negatives(find_published_file(options.folder, NEGATIVES))))
     ids = item_ids(options.archive)
     options.output.mkdir(parents=True, exist_ok=True)
     table = pd.DataFrame({"user_id": pairs[:, 0] + 1, "item_id": ids[pairs[:, 1]]})
     table.to_csv(options.output / "negatives.csv", index=False)
     for name, (_, score) in MODELS.items():
-        weights = load(files[name])
+        weights = load_weights(files[name])
         users = range(len(weights["user_embedding_W"]))
         scores = np.array([score(weights, user) for user in users], dtype=np.float32)
         np.savez(

@@ -29,10 +29,10 @@ from sampled_metrics_study.recommenders.factors import ALS, ALSSettings
 from sampled_metrics_study.recommenders.ranking import read_scores
 
 SCORES = ROOT / "results/ncf"
-KEPT = REFERENCE / "ncf"
+FOLDER = REFERENCE / "ncf"
 TRAINED = ("X", "Y", "Z")
 PUBLISHED = ("GMF", "MLP")
-SMALL = {"d": 8, "lambda": 10.0, "alpha": 0.2, "iterations": 15}  # settings of the proxy
+PROXY_SETTINGS = {"d": 8, "lambda": 10.0, "alpha": 0.2, "iterations": 15}  # settings of the proxy
 METRICS = ("recall@10", "ndcg@10", "ap")
 SIGNS = ("undecided", "b", "a")  # orders by the sign of b - a: 0, 1, -1
 
@@ -53,7 +53,7 @@ class Negatives:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredRecommender:
     """A recommender: all its scores, and its ranks among all items and among the negatives."""
 
     scores: Float
@@ -71,7 +71,7 @@ def read_negatives(path: Path, split: Split) -> Negatives:
     return Negatives(table, user.astype(np.int64), item.astype(np.int64))
 
 
-def scored(paper: Paper, name: str, negatives: Negatives) -> Scored:
+def score_recommender(paper: Paper, name: str, negatives: Negatives) -> ScoredRecommender:
     """Train a recommender or read its scores; rank held-out items, ties among negatives drawn.
 
     A held-out item among its own negatives is not better than itself.
@@ -97,20 +97,20 @@ def scored(paper: Paper, name: str, negatives: Negatives) -> Scored:
         negatives.per_user,
         users=np.arange(split.held_out.size),
     )
-    return Scored(scores, full, sampled)
+    return ScoredRecommender(scores, full, sampled)
 
 
-def exact(recommender: Scored) -> dict[str, float]:
+def exact_metrics(recommender: ScoredRecommender) -> dict[str, float]:
     """Exact metrics by name."""
     results = sm.evaluate(recommender.full, METRICS)
     return {result.metric: result.value for result in results}
 
 
-def value_table(recommenders: Mapping[str, Scored]) -> pd.DataFrame:
+def value_table(recommenders: Mapping[str, ScoredRecommender]) -> pd.DataFrame:
     """Sampled metrics, the ranges that they allow, and the exact metrics."""
     rows = []
     for name, recommender in recommenders.items():
-        known = exact(recommender)
+        known = exact_metrics(recommender)
         for found in sm.correct(recommender.sampled, METRICS, "sampled"):
             row = {
                 "recommender": name,
@@ -125,14 +125,14 @@ def value_table(recommenders: Mapping[str, Scored]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def order_table(recommenders: Mapping[str, Scored], split: Split) -> pd.DataFrame:
+def order_table(recommenders: Mapping[str, ScoredRecommender], split: Split) -> pd.DataFrame:
     """Orders of all pairs: exact, by the ranges that negatives allow, and on a budget.
 
     Differences are of the second less the first. The budget is the default, the proxy a small ALS.
     """
-    known = {name: exact(recommender) for name, recommender in recommenders.items()}
+    known = {name: exact_metrics(recommender) for name, recommender in recommenders.items()}
     scores = {name: recommender.scores for name, recommender in recommenders.items()}
-    small = ALS(ALSSettings.model_validate(SMALL)).fit(split.seen)
+    small = ALS(ALSSettings.model_validate(PROXY_SETTINGS)).fit(split.seen)
     on_budget = sm.evaluate_on_budget(
         scores,
         METRICS,
@@ -181,17 +181,19 @@ def main() -> None:
     """Score, rank, compare, and write all files."""
     paper = read_paper()
     negatives = read_negatives(SCORES / "negatives.csv", paper.split)
-    recommenders = {name: scored(paper, name, negatives) for name in (*TRAINED, *PUBLISHED)}
-    KEPT.mkdir(parents=True, exist_ok=True)
+    recommenders = {
+        name: score_recommender(paper, name, negatives) for name in (*TRAINED, *PUBLISHED)
+    }
+    FOLDER.mkdir(parents=True, exist_ok=True)
     for name, recommender in recommenders.items():
-        recommender.sampled.write(KEPT / f"{name}.sampled.parquet")
+        recommender.sampled.write(FOLDER / f"{name}.sampled.parquet")
     tables = {
         "values": value_table(recommenders),
         "orders": order_table(recommenders, paper.split),
         "checks": check_table(negatives, paper.split),
     }
     for name, table in tables.items():
-        table.to_csv(KEPT / f"{name}.csv", index=False, float_format="%.10g")
+        table.to_csv(FOLDER / f"{name}.csv", index=False, float_format="%.10g")
 
 
 if __name__ == "__main__":

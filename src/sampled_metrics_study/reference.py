@@ -38,7 +38,7 @@ PARTS = {
 }
 
 
-def rows_of(path: Path) -> list[list[str]]:
+def read_rows(path: Path) -> list[list[str]]:
     """Read the cells of a CSV file."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file))
@@ -56,8 +56,8 @@ def is_same(found: str, expected: str) -> bool:
 
 def differences(found: Path, expected: Path) -> tuple[list[str], int]:
     """Return the cells that differ, and the number of cells; other rows differ as a whole."""
-    ours = rows_of(found)
-    theirs = rows_of(expected)
+    ours = read_rows(found)
+    theirs = read_rows(expected)
     n_cells = sum(map(len, theirs))
     if [len(row) for row in ours] != [len(row) for row in theirs]:
         return [f"{found.name} has other rows"], n_cells
@@ -69,7 +69,7 @@ def differences(found: Path, expected: Path) -> tuple[list[str], int]:
     return places, n_cells
 
 
-def kind_of(source: Mapping[str, Any]) -> str:
+def describe_archive(source: Mapping[str, Any]) -> str:
     """Say which data a run used."""
     if source["archive_is_official"]:
         return "official archive"
@@ -96,7 +96,7 @@ def verify(run: Path, reference: Path) -> None:
         else:
             same.append(name)
         places += of_part
-    line = f"{kind_of(source)} ({source['archive']}): "
+    line = f"{describe_archive(source)} ({source['archive']}): "
     if other:
         line += f"other than the reference: {', '.join(other)}, first {places[0]}; "
     line += f"the same as the reference: {', '.join(same) or 'nothing'}"
@@ -106,10 +106,12 @@ def verify(run: Path, reference: Path) -> None:
 
 def keep(folder: Path, *paths: Path) -> None:
     """Write ranks without item ids and with users numbered from 0, which may be shared."""
-    from sampled_metrics_study.experiment import read_single  # which reads models, see schema
+    from sampled_metrics_study.experiment import (
+        read_single_item_ranks,  # which reads models, see schema
+    )
 
     for path in paths:
-        records = read_single(path)
+        records = read_single_item_ranks(path)
         source = "reference run; nothing was trained here"
         records.replace(users=np.arange(len(records)), source=source).write(folder / path.name)
 
@@ -155,16 +157,16 @@ def schema(path: Path) -> None:
 
 def slope(reference: Path) -> None:
     """Draw Recall@10 of X, Y and Z against random items and over all items."""
-    from sampled_metrics_study.experiment import read_by_name
+    from sampled_metrics_study.experiment import read_ranks_by_name
     from sampled_metrics_study.figures.slope import write_slope
     from sampled_metrics_study.paper import read_study
 
     study = read_study()
     paths = [reference / f"ranks/{entry.name}.parquet" for entry in study.recommenders]
-    write_slope(read_by_name(paths), study.experiment, reference)
+    write_slope(read_ranks_by_name(paths), study.experiment, reference)
 
 
-def with_other_times(user: Int, item: Int, time: Int) -> Int:
+def replace_times(user: Int, item: Int, time: Int) -> Int:
     """Replace ratings by 3, and the times of a user by 0, 1, 2 ... in the same order."""
     order = np.lexsort((time, user))
     is_later = np.diff(time[order], prepend=-1) != 0
@@ -186,7 +188,7 @@ def rewrite(kind: str, archive: str, output: str) -> None:
         lines = zipped.read(MEMBER).decode("latin-1").split()
     events = np.array([line.split("::") for line in lines], dtype=np.int64)
     if kind == "times":
-        events = with_other_times(events[:, 0], events[:, 1], events[:, 3])
+        events = replace_times(events[:, 0], events[:, 1], events[:, 3])
     else:
         events = np.random.default_rng(0).permutation(events)
     text = "".join(f"{u}::{i}::{r}::{t}\n" for u, i, r, t in events.tolist())

@@ -22,8 +22,8 @@ from sampled_metrics_study.tables import (
     KEY,
     PAPERS_REPETITIONS,
     as_printed,
-    markdown,
-    of_hundred,
+    counts_per_100_repetitions,
+    to_markdown,
 )
 from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICTS
 
@@ -37,7 +37,7 @@ EXACT_BY_KIND = {  # meaning of equal digits, by kind of cell
 }
 
 
-class Cell(NamedTuple):
+class PublishedCell(NamedTuple):
     """A published cell, as text, with the numbers of ours; NaN where one is missing."""
 
     table: int
@@ -52,7 +52,7 @@ class Cell(NamedTuple):
     departures: str  # settings that are not the paper's
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """The scorecard's entries for a cell."""
 
     tolerance: str = ""
@@ -62,8 +62,8 @@ class Judged(NamedTuple):
     error: str = ""
 
 
-_OURS = ("ours", "ours_std", "difference")
-SCORECARD = (*KEY, "published", "published_std", *_OURS, *Judged._fields)
+_OUR_COLUMNS = ("ours", "ours_std", "difference")
+SCORECARD = (*KEY, "published", "published_std", *_OUR_COLUMNS, *Judgement._fields)
 
 
 class Tolerance(NamedTuple):
@@ -132,7 +132,7 @@ def scorecard(
 ) -> pd.DataFrame:
     """Compare unrounded cells with the published ones.
 
-    `table` has the columns of `tables.Row`, `published` the columns of
+    `table` has the columns of `tables.TableCell`, `published` the columns of
     `config/paper/tables.csv`. `spread` has, by cell, the standard deviation over choices that the
     paper leaves open, and its `cause`. `departures` name settings that are not the paper's.
 
@@ -140,8 +140,8 @@ def scorecard(
     this run did not compute are not comparable; with departures, no cell is.
     """
     ours = table.assign(
-        expected=of_hundred(table),
-        uniform=of_hundred(table, "uniform"),
+        expected=counts_per_100_repetitions(table),
+        uniform=counts_per_100_repetitions(table, "uniform"),
         expected_std=table["expected_std"].where(table["table"] != COUNTS),
     )
     printed = as_printed(ours, "expected", "expected_std")
@@ -151,17 +151,17 @@ def scorecard(
     cells["departures"] = "; ".join(departures)
     difference = cells["expected"] - cells["value_published"].astype(float)
     cells["difference"] = difference.map("{:z.4f}".format)
-    cells.loc[difference.isna(), _OURS] = ""
-    rows = cells[[*Cell._fields]].itertuples(index=False)
-    judged = pd.DataFrame([_judge(Cell(*row)) for row in rows], columns=Judged._fields)
+    cells.loc[difference.isna(), _OUR_COLUMNS] = ""
+    rows = cells[[*PublishedCell._fields]].itertuples(index=False)
+    judged = pd.DataFrame([_judge(PublishedCell(*row)) for row in rows], columns=Judgement._fields)
     names = {"value_published": "published", "std_published": "published_std"}
     return pd.concat([cells.rename(columns=names), judged], axis=1)[[*SCORECARD]]
 
 
-def _judge(cell: Cell) -> Judged:
+def _judge(cell: PublishedCell) -> Judgement:
     """Judge a cell by the noise of repetitions, and by all choices that the paper leaves open."""
     if cell.departures or pd.isna(cell.expected):
-        return Judged(note=cell.departures or "not computed in this run")
+        return Judgement(note=cell.departures or "not computed in this run")
     difference = cell.expected - float(cell.value_published)
     noise = _tolerance(cell)
     widest = _tolerance(cell, cell.spread)
@@ -185,10 +185,10 @@ def _judge(cell: Cell) -> Judged:
     allowed = tolerance.above
     if difference > 0:
         allowed = tolerance.below
-    return Judged(f"{allowed:.4f}", verdict, note, noise.kind, f"{widest.error:.4f}")
+    return Judgement(f"{allowed:.4f}", verdict, note, noise.kind, f"{widest.error:.4f}")
 
 
-def _is_due_to_ties(cell: Cell) -> bool:
+def _is_due_to_ties(cell: PublishedCell) -> bool:
     """Whether the published value is unlikely if all orders of tied samples are equally likely."""
     if not cell.repetitions or pd.isna(cell.uniform):
         return False
@@ -196,7 +196,7 @@ def _is_due_to_ties(cell: Cell) -> bool:
     return not noise.holds(cell.uniform - float(cell.value_published))
 
 
-def _tolerance(cell: Cell, spread: float = 0.0) -> Tolerance:
+def _tolerance(cell: PublishedCell, spread: float = 0.0) -> Tolerance:
     if cell.table == COUNTS:
         return count_tolerance(cell.expected, spread)
     if cell.repetitions or spread:
@@ -212,7 +212,7 @@ def z_scores(card: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(z=z).dropna(subset="z")[[*KEY, "z"]].reset_index(drop=True)
 
 
-def summary(card: pd.DataFrame) -> pd.DataFrame:
+def count_by_verdict(card: pd.DataFrame) -> pd.DataFrame:
     """Count the cells of each table by verdict, exact ones by kind; each cell is in one column."""
     by_kind = card["kind"].map(EXACT_BY_KIND)
     columns = card["verdict"].mask(card["verdict"] == "exact", by_kind)
@@ -228,9 +228,9 @@ def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None
     parts = [
         "# Scorecard against the published tables",
         f"Ranks: {ranks}.",
-        markdown(summary(card), decimals=0),
+        to_markdown(count_by_verdict(card), decimals=0),
         _RULES,
-        _explained(card),
+        _explained_cells_text(card),
     ]
     z = z_scores(card)["z"]
     if len(z) > 1:
@@ -243,10 +243,10 @@ def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None
     if len(others):
         listed = "\n".join(f"- {note}: {n}" for note, n in others.items())
         parts.append(f"Cells that are not comparable, by setting:\n\n{listed}")
-    write_text(md, "\n\n".join([*parts, "## Cells", markdown(card)]) + "\n")
+    write_text(md, "\n\n".join([*parts, "## Cells", to_markdown(card)]) + "\n")
 
 
-def _explained(card: pd.DataFrame) -> str:
+def _explained_cells_text(card: pd.DataFrame) -> str:
     """Count the explained cells by cause, because all cells of one cause are one event."""
     notes_of_cells = card.loc[card["verdict"] == "explained", "note"]
     causes = notes_of_cells.str.split("; ").str[0].value_counts(sort=False)

@@ -32,11 +32,11 @@ def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-_LIST = (Field(strict=False, min_length=1), AfterValidator(_no_duplicates))
-Metrics = Annotated[tuple[Annotated[str, AfterValidator(_metric)], ...], *_LIST]
-Estimators = Annotated[tuple[Annotated[str, AfterValidator(_estimator)], ...], *_LIST]
+_LIST_FIELD = (Field(strict=False, min_length=1), AfterValidator(_no_duplicates))
+Metrics = Annotated[tuple[Annotated[str, AfterValidator(_metric)], ...], *_LIST_FIELD]
+Estimators = Annotated[tuple[Annotated[str, AfterValidator(_estimator)], ...], *_LIST_FIELD]
 TiePolicies = Annotated[
-    tuple[Literal["expected", "optimistic", "pessimistic", "random"], ...], *_LIST
+    tuple[Literal["expected", "optimistic", "pessimistic", "random"], ...], *_LIST_FIELD
 ]
 
 

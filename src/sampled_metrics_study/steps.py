@@ -57,7 +57,7 @@ STAGES = {
 
 
 @cache
-def code_of(stage: str) -> str:
+def code_digest(stage: str) -> str:
     """Return the hash of the files that the scripts of a stage run, with their names.
 
     It is a parameter of the rules, so that changed code makes its results again, and no others.

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics_study.program import program
-from sampled_metrics_study.verdicts import NOT_COMPARABLE, WORDS
+from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICT_PHRASES
 
 
-def sentence(results: Path) -> str:
+def summary_line(results: Path) -> str:
     """Count the cells of a scorecard by verdict, or say what there is of which recommenders.
 
     Examples
     --------
-    >>> sentence(Path("results/reference"))
+    >>> summary_line(Path("results/reference"))
     '204 cells: 96 with the same digits, 87 within noise, 21 explained, 0 differ'
     """
     card = results / "scorecard.csv"
@@ -25,7 +25,7 @@ def sentence(results: Path) -> str:
         names = dict.fromkeys(row["recommender"] for row in _rows(results / "tables/exact.csv"))
         return f"Tables 3 and 4, Figures 5 and 6 of {', '.join(names)}"
     counts = Counter(row["verdict"] for row in _rows(card))
-    shown = [f"{counts[verdict]} {words}" for verdict, words in WORDS.items()]
+    shown = [f"{counts[verdict]} {words}" for verdict, words in VERDICT_PHRASES.items()]
     if not counts[NOT_COMPARABLE]:
         shown.pop()
     return f"{counts.total()} cells: {', '.join(shown)}"
@@ -42,7 +42,7 @@ def main(results: Path) -> None:
     for path in (page, record):
         if not path.exists():
             raise InputError(f"{path} is missing; run the study first: make reproduce")
-    said = sentence(results)
+    said = summary_line(results)
     ranks = json.loads(record.read_text("utf-8"))["ranks"]
     if ranks == "reference":
         said += "; nothing was trained, the ranks are those of the reference run"

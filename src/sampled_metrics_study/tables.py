@@ -1,6 +1,6 @@
 """Tables 1 to 4, computed, rounded and laid out as in the paper; the number to quote beside them.
 
-A cell is a `Row`, exact, simulated and in closed form; `as_printed` rounds it to the digits of its
+A `TableCell` has a simulated and a closed-form value; `as_printed` rounds it to the digits of its
 table. `write_tables` writes each table as CSV, Markdown and LaTeX.
 """
 
@@ -21,10 +21,10 @@ from sampled_metrics.metrics import parse_measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.experiment import (
     Experiment,
-    Moments,
+    MeanAndSd,
+    join_sources,
     probability_less,
     run_experiment,
-    sources,
 )
 from sampled_metrics_study.files import read_table, write_table
 from sampled_metrics_study.settings import N_ITEMS, ExperimentSettings, ToySettings
@@ -32,7 +32,7 @@ from sampled_metrics_study.settings import N_ITEMS, ExperimentSettings, ToySetti
 KEY = ["table", "row", "metric", "column"]
 COLUMNS = (*KEY, "value", "std")
 SPREAD_COLUMNS = (*KEY, "spread", "cause")
-TEXTS = ("row", "metric", "column", "ranks", "cause")
+TEXT_COLUMNS = ("row", "metric", "column", "ranks", "cause")
 EXACT = "Exact"
 SAMPLED = "Sampled"
 COUNTS = 4  # the table of counts
@@ -59,10 +59,10 @@ _NUMBER = re.compile(r"(\*\*)?[-−]?[\d.]")
 # Shrunk to the width of the page, but never enlarged.
 _FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"
 LIKELY = REGISTERED_ESTIMATORS["likely"].label
-BESIDE = ["metric", "recommender", "estimator", "value", "std", "error"]
+LIKELY_COLUMNS = ["metric", "recommender", "estimator", "value", "std", "error"]
 
 
-class Row(NamedTuple):
+class TableCell(NamedTuple):
     """One cell: a fraction in Tables 1 and 2, percent in Table 3, a count in Table 4.
 
     `value` and `std` are mean and standard deviation over `repetitions`, 0 for an exact value;
@@ -96,11 +96,11 @@ def toy_tables(settings: ToySettings) -> dict[int, pd.DataFrame]:
     experiment = ExperimentSettings(
         **settings.model_dump(), metrics=metrics, estimators=("sampled",)
     )
-    rows: list[Row] = []
+    rows: list[TableCell] = []
     for name in PREDICTED_RANKS:
         ranks = toy_ranks(name)
         outcome = run_experiment("toy", ranks, experiment, [name], with_likely=False)
-        rows += _rows(2, name, outcome)
+        rows += _cells_of_experiment(2, name, outcome)
     cells = pd.DataFrame(rows)
     is_exact = cells["column"] == EXACT
     exact = cells[is_exact].assign(table=1)
@@ -109,28 +109,30 @@ def toy_tables(settings: ToySettings) -> dict[int, pd.DataFrame]:
 
 def table3(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
     """Exact, sampled and corrected metrics in percent, over all repetitions."""
-    rows: list[Row] = []
+    rows: list[TableCell] = []
     for name, experiment in experiments.items():
-        rows += _rows(3, name, experiment, PERCENT)
-    labels = [measure.label for measure in experiment.settings.measures]
-    rows.sort(key=lambda row: labels.index(row.metric))
-    return pd.DataFrame(rows, columns=Row._fields)
+        rows += _cells_of_experiment(3, name, experiment, PERCENT)
+    estimator_labels = [measure.label for measure in experiment.settings.measures]
+    rows.sort(key=lambda row: estimator_labels.index(row.metric))
+    return pd.DataFrame(rows, columns=TableCell._fields)
 
 
-def _rows(table: int, name: str, experiment: Experiment, unit: float = 1.0) -> Iterator[Row]:
+def _cells_of_experiment(
+    table: int, name: str, experiment: Experiment, unit: float = 1.0
+) -> Iterator[TableCell]:
     """Yield the exact value of each metric, then the estimates by estimator, times `unit`."""
     settings = experiment.settings
     for i, measure in enumerate(settings.measures):
         cell = (table, name, measure.label)
         exact = unit * float(experiment.exact[i])
-        yield Row(*cell, EXACT, exact, None, exact, None, exact, 0, experiment.source)
+        yield TableCell(*cell, EXACT, exact, None, exact, None, exact, 0, experiment.source)
         for j, estimator in enumerate(settings.corrections):
             drawn = unit * experiment.repeated[i, j]
             simulated = (float(drawn.mean()), float(drawn.std(ddof=1)))
             mean, sd = (unit * float(moment[i, j]) for moment in experiment.expected)
             expected = (mean, sd, unit * float(experiment.uniform.mean[i, j]))
             label = estimator.label
-            yield Row(*cell, label, *simulated, *expected, drawn.size, experiment.source)
+            yield TableCell(*cell, label, *simulated, *expected, drawn.size, experiment.source)
 
 
 def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
@@ -144,34 +146,36 @@ def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
         sign = np.where(a.exact < b.exact, 1.0, -1.0)[:, np.newaxis]
         counts = np.sum(sign[..., np.newaxis] * (b.repeated - a.repeated) > 0.0, axis=-1)
         repetitions = a.repeated.shape[-1]
-        chances = _right(sign, a.expected, b.expected)
+        chances = _probability_of_right_order(sign, a.expected, b.expected)
         expected = repetitions * chances
         spread = np.sqrt(expected * (1.0 - chances))
-        uniform = repetitions * _right(sign, a.uniform, b.uniform)
+        uniform = repetitions * _probability_of_right_order(sign, a.uniform, b.uniform)
         for i, measure in enumerate(a.settings.measures):
             for j, estimator in enumerate(a.settings.corrections):
                 cell = (4, f"{name_a} vs {name_b}", measure.label, estimator.label)
                 moments = (expected[i, j], spread[i, j], uniform[i, j])
-                rows.append(Row(*cell, float(counts[i, j]), None, *moments, repetitions, source))
-    return pd.DataFrame(rows, columns=Row._fields)
+                rows.append(
+                    TableCell(*cell, float(counts[i, j]), None, *moments, repetitions, source)
+                )
+    return pd.DataFrame(rows, columns=TableCell._fields)
 
 
-def _right(sign: Float, a: Moments, b: Moments) -> Float:
+def _probability_of_right_order(sign: Float, a: MeanAndSd, b: MeanAndSd) -> Float:
     """Probability that the estimate of B is above that of A, or below it where `sign` is -1."""
-    return probability_less(Moments(sign * a.mean, a.sd), Moments(sign * b.mean, b.sd))
+    return probability_less(MeanAndSd(sign * a.mean, a.sd), MeanAndSd(sign * b.mean, b.sd))
 
 
-def labels(settings: ExperimentSettings) -> list[str]:
-    """Name the estimators in the order of `together`."""
+def estimator_labels(settings: ExperimentSettings) -> list[str]:
+    """Name the estimators in the order of `join_likely`."""
     return [LIKELY, *(one.label for one in settings.corrections)]
 
 
-def together(likely: Float, others: Float) -> Float:
+def join_likely(likely: Float, others: Float) -> Float:
     """Join estimates, shape (measures, estimators, repetitions)."""
     return np.concatenate([likely[:, np.newaxis], others], axis=1)
 
 
-def beside_others(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
+def likely_table(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
     """Lay `likely` beside the estimators of Table 3, from the same samples, in percent.
 
     `value` and `std` are mean and standard deviation over repetitions; `error` is the root mean
@@ -180,17 +184,17 @@ def beside_others(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
     rows = []
     for name, experiment in experiments.items():
         settings = experiment.settings
-        found = PERCENT * together(experiment.likely, experiment.repeated)
+        found = PERCENT * join_likely(experiment.likely, experiment.repeated)
         for i, measure in enumerate(settings.measures):
             cell = (measure.label, name)
             exact = PERCENT * experiment.exact[i]
             rows.append((*cell, EXACT, exact, None, None))
-            for label, drawn in zip(labels(settings), found[i], strict=True):
+            for label, drawn in zip(estimator_labels(settings), found[i], strict=True):
                 error = np.sqrt(np.square(drawn - exact).mean())
                 rows.append((*cell, label, drawn.mean(), drawn.std(ddof=1), error))
     order = [measure.label for measure in settings.measures]
     rows.sort(key=lambda row: order.index(row[0]))
-    return pd.DataFrame(rows, columns=BESIDE)
+    return pd.DataFrame(rows, columns=LIKELY_COLUMNS)
 
 
 def read_texts(path: Path, columns: Sequence[str]) -> pd.DataFrame:
@@ -204,11 +208,13 @@ def read_published(path: Path) -> pd.DataFrame:
 
 
 def read_cells(paths: Sequence[Path]) -> pd.DataFrame:
-    """Read our cells from the files of several tables; columns of `Row`."""
-    return pd.concat([read_table(path, Row._fields, TEXTS) for path in paths], ignore_index=True)
+    """Read our cells from the files of several tables; columns of `TableCell`."""
+    return pd.concat(
+        [read_table(path, TableCell._fields, TEXT_COLUMNS) for path in paths], ignore_index=True
+    )
 
 
-def of_hundred(cells: pd.DataFrame, column: str = "expected") -> "pd.Series[float]":
+def counts_per_100_repetitions(cells: pd.DataFrame, column: str = "expected") -> "pd.Series[float]":
     """Return expected values of cells, counts of Table 4 for a hundred repetitions."""
     scale = PAPERS_REPETITIONS[COUNTS] / cells["repetitions"].clip(lower=1)
     return cells[column] * scale.where(cells["table"] == COUNTS, 1.0)
@@ -225,13 +231,13 @@ def as_printed(table: pd.DataFrame, value: str = "value", std: str = "std") -> p
     return printed
 
 
-def groups(table: pd.DataFrame, column: str) -> Iterator[tuple[str, pd.DataFrame]]:
+def rows_by_value(table: pd.DataFrame, column: str) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the rows by the value of a column, in the order in which the values first appear."""
     for name, rows in table.groupby(column, sort=False):
         yield str(name), rows
 
 
-def markdown(table: pd.DataFrame, decimals: int | None = None) -> str:
+def to_markdown(table: pd.DataFrame, decimals: int | None = None) -> str:
     """Return a table as Markdown, floats with some decimals, or with None all values as text."""
     if decimals is None:
         return table.to_markdown(index=False, tablefmt="github", disable_numparse=True)
@@ -241,7 +247,7 @@ def markdown(table: pd.DataFrame, decimals: int | None = None) -> str:
     )
 
 
-def latex(table: pd.DataFrame, caption: str, label: str) -> str:
+def to_latex(table: pd.DataFrame, caption: str, label: str) -> str:
     r"""Return a table of texts in LaTeX (booktabs, graphicx), as wide as the page at most.
 
     Columns before the first that holds numbers only are names, not repeated from row to row.
@@ -268,7 +274,7 @@ def latex(table: pd.DataFrame, caption: str, label: str) -> str:
     return re.sub("|".join(_SIGNS), lambda sign: _SIGNS[sign[0]], text)
 
 
-def heads(number: int) -> dict[str, str]:
+def column_titles(number: int) -> dict[str, str]:
     """Names of the leading columns of a table, by the column of the published file."""
     names = {name: name for name in LINES[number]}
     names["row"] = "recommender"
@@ -298,7 +304,7 @@ def side_by_side(
     ours = table[lines].drop_duplicates().itertuples(index=False)
     shown = [key for line in ours for kind in kinds if (key := (*line, kind)) in wide.index]
     laid_out = wide.loc[shown, table[across].unique()].reset_index()
-    return laid_out.rename(columns={**heads(number), "number": ""})
+    return laid_out.rename(columns={**column_titles(number), "number": ""})
 
 
 def best_in_bold(cells: pd.DataFrame) -> "pd.Series[str]":
@@ -313,16 +319,16 @@ def write_printed(
 ) -> None:
     """Write one table as `.csv` (as printed), `.md` and `.tex` (beside any published numbers)."""
     write_table(as_printed(table), stem.with_suffix(".csv"))
-    laid_out = pd.DataFrame(columns=[*heads(number).values()])
+    laid_out = pd.DataFrame(columns=[*column_titles(number).values()])
     words = "One recommender makes no pair."
     if len(table):
         laid_out = side_by_side(number, table, published)
-        words = f"Ranks: {sources(table['ranks'])}."
+        words = f"Ranks: {join_sources(table['ranks'])}."
     if number > 1:
         words = f"Ours: simulated; closed form: expected. {words}"
     caption = f"{CAPTIONS[number]} {words}"
-    write_text(stem.with_suffix(".md"), f"Table {number}. {caption}\n\n{markdown(laid_out)}\n")
-    write_text(stem.with_suffix(".tex"), latex(laid_out, caption, stem.name))
+    write_text(stem.with_suffix(".md"), f"Table {number}. {caption}\n\n{to_markdown(laid_out)}\n")
+    write_text(stem.with_suffix(".tex"), to_latex(laid_out, caption, stem.name))
 
 
 def write_tables(
@@ -334,8 +340,8 @@ def write_tables(
         write_printed(number, table, published, folder / f"table{number}")
 
 
-def write_beside(table: pd.DataFrame, source: str, csv: Path, md: Path) -> None:
-    """Write the table of `beside_others` as CSV, and as Markdown with a column per estimator."""
+def write_likely(table: pd.DataFrame, source: str, csv: Path, md: Path) -> None:
+    """Write the table of `likely_table` as CSV, and as Markdown with a column per estimator."""
     write_table(table, csv, "%.6f")
     spread = table["std"].map("±{:.2f}".format, na_action="ignore").fillna("")
     lines = {
@@ -355,4 +361,4 @@ def write_beside(table: pd.DataFrame, source: str, csv: Path, md: Path) -> None:
         "mean ± standard deviation of an evaluation, and root mean square error. "
         f"Ranks: {source}."
     )
-    write_text(md, f"{caption}\n\n{markdown(laid_out)}\n")
+    write_text(md, f"{caption}\n\n{to_markdown(laid_out)}\n")

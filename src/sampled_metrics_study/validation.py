@@ -42,7 +42,7 @@ class Settings(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            raise InputError(_problem(error), path=place) from None
+            raise InputError(_describe_error(error), path=place) from None
 
     def replaced(self, **changes: object) -> Self:
         """Return a copy with other values, which are trusted."""
@@ -60,7 +60,7 @@ class Settings(BaseModel):
         return self
 
 
-def _problem(error: ValidationError) -> str:
+def _describe_error(error: ValidationError) -> str:
     """Describe the first invalid value, with its dotted key."""
     first = error.errors()[0]
     kind = first["type"]

@@ -37,7 +37,7 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked, require_sound
-from sampled_metrics_study.files import from_structure, structure
+from sampled_metrics_study.files import sparse_from_arrays, sparse_to_arrays
 from tests.conftest import ROOT
 
 small = st.integers(0, 5)
@@ -208,15 +208,15 @@ def test_sparse_matrices_have_one_entry_per_place():
 
 def test_sparse_matrices_come_back_from_arrays():
     table = csr_array(np.array([[0.0, 2.0], [3.0, 0.0]]))
-    arrays = structure(table, "seen_")
+    arrays = sparse_to_arrays(table, "seen_")
     assert sorted(arrays) == ["seen_indices", "seen_indptr", "seen_shape"]
-    assert from_structure(arrays, "seen_", table.data).toarray().tolist() == [
+    assert sparse_from_arrays(arrays, "seen_", table.data).toarray().tolist() == [
         [0, 2],
         [3, 0],
     ]
-    assert from_structure(arrays, "seen_").toarray().tolist() == [[0, 1], [1, 0]]
+    assert sparse_from_arrays(arrays, "seen_").toarray().tolist() == [[0, 1], [1, 0]]
     with pytest.raises(InputError, match="structure"):
-        from_structure(arrays | {"seen_shape": np.array([2.0, 2.0])}, "seen_")
+        sparse_from_arrays(arrays | {"seen_shape": np.array([2.0, 2.0])}, "seen_")
 
 
 @pytest.mark.parametrize(

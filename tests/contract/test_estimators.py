@@ -13,7 +13,7 @@ from sampled_metrics.sampling import (
     histograms,
     sampled_rank_distribution,
 )
-from sampled_metrics_study.experiment import estimates, expected_moments
+from sampled_metrics_study.experiment import expected_moments, repeated_estimates
 
 N_ITEMS, N_NEGATIVES, USERS, REPETITIONS, RESAMPLES = 200, 15, 120, 1500, 400
 DEVIATIONS = 4.5  # of a thousand cells, one is outside with probability 0.007
@@ -70,7 +70,7 @@ def test_mean_and_deviation_are_those_of_a_simulation(sampling):
         sampled_rank_distribution(ranks, N_NEGATIVES, sampling), vectors
     )
 
-    drawn = estimates(
+    drawn = repeated_estimates(
         histograms(ranks, N_NEGATIVES, rng.spawn(REPETITIONS), sampling), vectors
     ).reshape(-1, REPETITIONS)
     centred = drawn - drawn.mean(axis=1, keepdims=True)

@@ -12,11 +12,11 @@ from hypothesis.extra.numpy import arrays
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics_study.experiment import (
-    Moments,
-    deviations,
-    estimates,
+    MeanAndSd,
+    divide_by_sd,
     expected_moments,
     probability_less,
+    repeated_estimates,
 )
 
 
@@ -61,26 +61,30 @@ def test_no_spread_is_exactly_none():
 
 def test_estimates_by_hand():
     vectors = np.array([[1.0, 0.5, 0.0], [3.0, 0.0, -1.0]])
-    found = estimates([[2, 1, 1], [0, 4, 0], [0, 0, 4]], vectors)
+    found = repeated_estimates([[2, 1, 1], [0, 4, 0], [0, 0, 4]], vectors)
     assert found == pytest.approx(
         np.array([[(2 + 0.5) / 4, 0.5, 0], [(6 - 1) / 4, 0, -1]])
     )
-    assert estimates([[3, 1], [2, 2]], vectors[:, None, :2]).shape == (2, 1, 2)
+    assert repeated_estimates([[3, 1], [2, 2]], vectors[:, None, :2]).shape == (
+        2,
+        1,
+        2,
+    )
 
 
 def test_probability_of_an_order_by_hand():
     # difference 3 with deviation sqrt(3^2 + 4^2) = 5: Phi(3/5) = 0.7257
     a, b = (
-        Moments(np.array(1.0), np.array(3.0)),
-        Moments(np.array(4.0), np.array(4.0)),
+        MeanAndSd(np.array(1.0), np.array(3.0)),
+        MeanAndSd(np.array(4.0), np.array(4.0)),
     )
     assert probability_less(a, b) == pytest.approx(0.725747, abs=1e-6)
     assert probability_less(a, b) + probability_less(b, a) == pytest.approx(1)
-    a = Moments(np.array([1.0, 1.0, 1.0, 0.1 + 0.2]), np.zeros(4))
-    b = Moments(np.array([0.9, 1.1, 1.0, 0.3]), np.zeros(4))
+    a = MeanAndSd(np.array([1.0, 1.0, 1.0, 0.1 + 0.2]), np.zeros(4))
+    b = MeanAndSd(np.array([0.9, 1.1, 1.0, 0.3]), np.zeros(4))
     assert probability_less(a, b).tolist() == [0.0, 1.0, 0.5, 0.5]
     # (1, -1, 0) / 0, then 0 / 2 and 4 / 2
-    found = deviations([1.0, -1.0, 0.0, 0.0, 4.0], [0.0, 0.0, 0.0, 2.0, 2.0])
+    found = divide_by_sd([1.0, -1.0, 0.0, 0.0, 4.0], [0.0, 0.0, 0.0, 2.0, 2.0])
     assert found.tolist() == [np.inf, -np.inf, 0.0, 0.0, 2.0]
 
 

@@ -13,7 +13,7 @@ import pytest
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.roles import known_names
 from sampled_metrics.inputs.tables import QRELS, RUN, Table, read_table
-from sampled_metrics_study.data.events import times_of
+from sampled_metrics_study.data.events import read_times
 
 HERE = Path("t")
 COLUMNS = ("user_id", "item_id", "score", "rank", "n_tied")
@@ -127,7 +127,7 @@ def test_finite_numbers_and_their_order():
     assert column([7, 5]).ordered("rank").tolist() == [7, 5]
     assert column([0.5, -2.0]).ordered("rank").tolist() == [0.5, -2]
     for values in ([0.0, math.inf], [0.0, math.nan], ["1", "nan"], [1.0, None]):
-        for method in (Table.finite, Table.ordered, times_of):
+        for method in (Table.finite, Table.ordered, read_times):
             assert error_of(method, column(values), "rank").row == 2
 
 
@@ -149,7 +149,7 @@ def test_finite_numbers_and_their_order():
     ],
 )
 def test_times_in_seconds(values, expected):
-    assert times_of(column(values), "rank").tolist() == expected
+    assert read_times(column(values), "rank").tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_times_in_seconds(values, expected):
     ],
 )
 def test_times_of_two_kinds(values, row):
-    error = error_of(times_of, column(values), "rank")
+    error = error_of(read_times, column(values), "rank")
     assert error.row == row
 
 

@@ -18,8 +18,8 @@ from sampled_metrics.pages.leaderboard import (
 )
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling.draws import draw_sampled_ranks
-from sampled_metrics_study.config import KEPT
-from sampled_metrics_study.page.contents import OF_PAPER, contenders
+from sampled_metrics_study.config import STORED_RANKS
+from sampled_metrics_study.page.contents import PAPERS_RECOMMENDERS, leaderboard_ranks
 from tests.conftest import ROOT
 
 REFERENCE = ROOT / "results/reference"
@@ -27,9 +27,12 @@ REFERENCE = ROOT / "results/reference"
 
 @pytest.fixture(scope="module")
 def records():
-    own = {name: Ranks.read(REFERENCE / f"ranks/{name}.parquet") for name in OF_PAPER}
-    return contenders(
-        own, [REFERENCE / f"{name}.parquet" for name in KEPT], is_paper=True
+    own = {
+        name: Ranks.read(REFERENCE / f"ranks/{name}.parquet")
+        for name in PAPERS_RECOMMENDERS
+    }
+    return leaderboard_ranks(
+        own, [REFERENCE / f"{name}.parquet" for name in STORED_RANKS], is_paper=True
     )
 
 

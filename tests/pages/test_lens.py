@@ -31,7 +31,7 @@ from sampled_metrics.pages.words import (
     verdict,
 )
 from sampled_metrics.ranks import Ranks
-from sampled_metrics_study.page.contents import ranges_of
+from sampled_metrics_study.page.contents import draw_ranges
 
 N, M = 1000, 20
 METRICS = ["recall@10", "ndcg@10", "ap", "auc"]
@@ -318,12 +318,12 @@ def test_ranges_decide_orders_that_exclude_0():
         [(5, *pair, *of) for pair, of in ends.items()],
         columns=["n_negatives", "a", "b", "low", "high"],
     )
-    bars = ranges_of(rows, names, [0.2, 0.3, 0.5])
+    bars = draw_ranges(rows, names, [0.2, 0.3, 0.5])
     assert bars["bars"] == [(0.1, 0.4, 0.2), (0.1, 0.4, 0.3), (0.1, 0.4, 0.5)]
     assert bars["decided"] == ["B above A", "A above C"]
     assert (bars["leaning"], bars["open"], bars["m"]) == ([], 1, "5 random items")
     assert 0.5 < bars["most"] <= 0.51
-    single = ranges_of(rows[:1].assign(n_negatives=1), ["A"], [0.1])
+    single = draw_ranges(rows[:1].assign(n_negatives=1), ["A"], [0.1])
     assert (single["m"], single["decided"], single["open"]) == (
         "1 random item",
         [],

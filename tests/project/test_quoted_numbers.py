@@ -227,7 +227,7 @@ def test_the_page_of_readings_shows_the_kept_rows():
 
 
 def test_shares_of_later_events_by_hand():
-    shares = audit.shares_later(np.array([5, 1, 3, 3]), np.array([0, 3, 5]))
+    shares = audit.share_later(np.array([5, 1, 3, 3]), np.array([0, 3, 5]))
     assert shares.tolist() == [1.0, 0.25, 0.0]
 
 

@@ -17,7 +17,7 @@ from sampled_metrics_study.recommenders import create
 from sampled_metrics_study.recommenders.ranking import (
     gather_ranks,
     rank_piece,
-    read_aligned,
+    read_ranks,
     read_scores,
     users_of_piece,
 )
@@ -129,7 +129,7 @@ def test_ranks_in_a_table(tmp_path, ids, with_items):
     if with_items:
         frame.insert(1, "item_id", split.held_out_ids)
     frame.sample(frac=1, random_state=3).to_csv(tmp_path / "r.csv", index=False)
-    assert rows_of(read_aligned(tmp_path / "r.csv", split)) == COUNTED
+    assert rows_of(read_ranks(tmp_path / "r.csv", split)) == COUNTED
 
 
 # Small enough to say what is wrong by hand: anna has seen x, bert y; held out are y and z.
@@ -149,7 +149,7 @@ def test_only_evaluated_users_need_ranks_and_scores(tmp_path, others):
     (tmp_path / "r.csv").write_text(
         RANKS + "anna,y,2,1,0\n" * others + "bert,z,2,1,0\n"
     )
-    assert rows_of(read_aligned(tmp_path / "r.csv", split)) == [[2, 1, 0]]
+    assert rows_of(read_ranks(tmp_path / "r.csv", split)) == [[2, 1, 0]]
     (tmp_path / "s.csv").write_text(
         HEAD + "anna,y,1\nanna,z,2\n" * others + "bert,x,3\nbert,z,2\n"
     )
@@ -165,14 +165,14 @@ def test_only_evaluated_users_need_ranks_and_scores(tmp_path, others):
         (ranked, GOOD + "bert,y,1\nbert,y,2\n", None, None, "duplicate score of item y for user b"),
         (ranked, GOOD + "bert,y,nan\n", 5, "score", "found nan"),
         (ranked, "user_id,item_id,rank\nanna,y,1\n", None, None, "lacks column score"),
-        (read_aligned, RANKS + "anna,y,2,1,0\n", None, None, "user bert is missing"),
-        (read_aligned, RANKS + "anna,y,2,1,0\nanna,y,2,1,0\n", 2, None, "duplicate user_id anna"),
-        (read_aligned, RANKS + "anna,y,2,1,0\ncarl,z,2,0,0\n", 2, "user_id", "found carl"),
-        (read_aligned, RANKS + "anna,y,2,1,0\nbert,z,3,1,0\n", 2, "n_candidates", "found 3; exp"),
-        (read_aligned, RANKS + "bert,z,2,1,0\nanna,z,2,1,0\n", 2, "item_id", "found z; expected y"),
-        (read_aligned, RANKS + "anna,y,2,2,0\nbert,z,2,1,0\n", 1, "n_better", "found 2"),
-        (read_aligned, RANKS + "anna,y,2,1,1\nbert,z,2,1,0\n", 1, "n_tied", "found 1"),
-        (read_aligned, "user_id,n_candidates,n_better\na,2,1\n", None, None, "lacks column n_tied"),
+        (read_ranks, RANKS + "anna,y,2,1,0\n", None, None, "user bert is missing"),
+        (read_ranks, RANKS + "anna,y,2,1,0\nanna,y,2,1,0\n", 2, None, "duplicate user_id anna"),
+        (read_ranks, RANKS + "anna,y,2,1,0\ncarl,z,2,0,0\n", 2, "user_id", "found carl"),
+        (read_ranks, RANKS + "anna,y,2,1,0\nbert,z,3,1,0\n", 2, "n_candidates", "found 3; exp"),
+        (read_ranks, RANKS + "bert,z,2,1,0\nanna,z,2,1,0\n", 2, "item_id", "found z; expected y"),
+        (read_ranks, RANKS + "anna,y,2,2,0\nbert,z,2,1,0\n", 1, "n_better", "found 2"),
+        (read_ranks, RANKS + "anna,y,2,1,1\nbert,z,2,1,0\n", 1, "n_tied", "found 1"),
+        (read_ranks, "user_id,n_candidates,n_better\na,2,1\n", None, None, "lacks column n_tied"),
     ],
 )  # fmt: skip
 def test_tables_that_do_not_fit(tmp_path, read, text, row, column, problem):

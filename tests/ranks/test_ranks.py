@@ -12,7 +12,11 @@ import pytest
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import as_ranks, as_sampled
-from sampled_metrics_study.experiment import read_by_name, read_single, sources
+from sampled_metrics_study.experiment import (
+    join_sources,
+    read_ranks_by_name,
+    read_single_item_ranks,
+)
 from tests.helpers.relevance import untied
 
 
@@ -167,7 +171,7 @@ def test_what_is_written_comes_back(tmp_path):
         names = ["user_id", "item_id", "n_candidates", "n_better", "n_tied"]
         assert pq.read_table(path).column_names == names
     with pytest.raises(InputError, match="user b") as caught:
-        read_single(path)
+        read_single_item_ranks(path)
     assert caught.value.path == path
     with pytest.raises(InputError, match="depth"):
         Ranks(**GOOD).write(path)
@@ -178,16 +182,19 @@ def test_recommenders_by_name_and_their_sources(tmp_path):
     table = pq.read_table(tmp_path / "A.parquet")
     table = table.replace_schema_metadata({b"source": b"a\nb \xff\x1b[2J"})
     pq.write_table(table, tmp_path / "B.parquet")
-    ranks = read_by_name([tmp_path / "A.parquet", tmp_path / "B.parquet"])
+    ranks = read_ranks_by_name([tmp_path / "A.parquet", tmp_path / "B.parquet"])
     assert [r.source for r in ranks.values()] == ["unknown", "a b \ufffd\\x1b[2J"]
     assert list(ranks) == ["A", "B"]
-    assert read_by_name([]) == {}
+    assert read_ranks_by_name([]) == {}
     with pytest.raises(InputError, match="recommender"):
-        read_by_name([tmp_path / "A.parquet"] * 2)
+        read_ranks_by_name([tmp_path / "A.parquet"] * 2)
     Ranks([5, 5], [1, 1], [0, 0]).write(tmp_path / "B.parquet")
     with pytest.raises(InputError, match=r"A\.parquet"):
-        read_by_name([tmp_path / "A.parquet", tmp_path / "B.parquet"])
-    assert sources(["trained here", "scores; trained here"]) == "scores; trained here"
+        read_ranks_by_name([tmp_path / "A.parquet", tmp_path / "B.parquet"])
+    assert (
+        join_sources(["trained here", "scores; trained here"])
+        == "scores; trained here"
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,13 @@ import pytest
 
 from sampled_metrics import check, reported
 from sampled_metrics.printed.rows import read_printed
-from sampled_metrics_study.page.atlas import COLUMNS, KINDS, SHARED, STYLES, atlas
+from sampled_metrics_study.page.atlas import (
+    COLUMNS,
+    KINDS,
+    SHARED_COLUMNS,
+    STYLES,
+    atlas,
+)
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs/atlas.html"
@@ -33,7 +39,7 @@ def rows_of(page):
         dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]
     ]
     for row in rows:
-        for name in SHARED:
+        for name in SHARED_COLUMNS:
             row[name] = numbers["texts"][name][row[name]]
     return rows
 

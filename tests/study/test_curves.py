@@ -20,14 +20,14 @@ from sampled_metrics_study.claims.run import Run
 from sampled_metrics_study.claims.starts import band_over_starts
 from sampled_metrics_study.config import PAPERS_CHOICES
 from sampled_metrics_study.exact import allowed_ranges
-from sampled_metrics_study.experiment import expected_estimates, read_by_name
+from sampled_metrics_study.experiment import expected_estimates, read_ranks_by_name
 from sampled_metrics_study.figures import figure1_to_4, figure5
 from sampled_metrics_study.figures.figure6 import (
-    _averages,
+    _average_over_samples,
     expected_recall,
     recall_against_samples,
     sample_sizes,
-    smallest_from,
+    smallest_size_from_which,
 )
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import KEY
@@ -240,7 +240,9 @@ def test_the_band_is_the_range_over_the_starts():
 @pytest.fixture(scope="module")
 def figures():
     files = [ROOT / f"results/reference/ranks/{name}.parquet" for name in "XYZ"]
-    return figure1_to_4.theory() | {5: figure5.rank_distribution(read_by_name(files))}
+    return figure1_to_4.theory() | {
+        5: figure5.rank_distribution(read_ranks_by_name(files))
+    }
 
 
 @pytest.mark.parametrize("number", range(1, 6))
@@ -254,12 +256,14 @@ def test_reference_ranks_give_the_reference_figures(figures, number):
     st.sets(st.integers(2, 61), max_size=30), st.sampled_from([1e-9, 1.0, math.inf])
 )
 def test_the_smallest_size_against_looking_at_every_size(wrong, height):
-    found = smallest_from(
+    found = smallest_size_from_which(
         lambda m: -height if m in wrong else 1.0, list(range(1, 62))
     )
     assert found == (max(wrong, default=0) + 1 if 61 not in wrong else None)
     after = max(wrong, default=1)  # wrong up to there
-    found = smallest_from(lambda m: -height if m <= after else 1.0, [1, 7, 61])
+    found = smallest_size_from_which(
+        lambda m: -height if m <= after else 1.0, [1, 7, 61]
+    )
     assert found == (after + 1 if after < 61 else None)
 
 
@@ -324,5 +328,7 @@ def test_averages_over_the_first_sampled_ranks_are_those_over_all(n, m):
     vectors = np.stack([np.arange(m + 1) < 10, np.exp(-np.arange(m + 1) / 2)])
     whole = vectors @ sampled_rank_distribution(ranks, m).T
     np.testing.assert_allclose(
-        _averages(vectors, ranks, "without-replacement"), whole, atol=1e-12
+        _average_over_samples(vectors, ranks, "without-replacement"),
+        whole,
+        atol=1e-12,
     )

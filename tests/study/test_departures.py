@@ -8,12 +8,12 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.config import departures
 from sampled_metrics_study.experiment import run_experiment
 from sampled_metrics_study.figures import draw
-from sampled_metrics_study.page.contents import other_settings
+from sampled_metrics_study.page.contents import count_other_settings
 from sampled_metrics_study.scorecard import scorecard, write_scorecard, z_scores
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import (
     SPREAD_COLUMNS,
-    TEXTS,
+    TEXT_COLUMNS,
     read_published,
     table3,
     table4,
@@ -117,7 +117,7 @@ def fifty():
         experiments[name] = run_experiment(name, records, own.experiment)
     cells = pd.concat([table3(experiments), table4(experiments)])
     spread = pd.read_csv(
-        ROOT / "results/reference/spread.csv", dtype=dict.fromkeys(TEXTS, str)
+        ROOT / "results/reference/spread.csv", dtype=dict.fromkeys(TEXT_COLUMNS, str)
     )
     words = departures(own, study())
     return scorecard(cells, PUBLISHED, spread[list(SPREAD_COLUMNS)], words)
@@ -135,7 +135,7 @@ def test_settings_are_listed_in_the_order_of_their_cells_and_counted():
     notes = ["b", "", "a; b", "a", "a", "c"]
     verdicts = ["not comparable", "exact", *["not comparable"] * 3, "differs"]
     card = pd.DataFrame({"verdict": verdicts, "note": notes})
-    assert other_settings(card) == [("b", 2), ("a", 3)]
+    assert count_other_settings(card) == [("b", 2), ("a", 3)]
 
 
 def test_the_figure_of_no_random_cells_says_so(fifty, tmp_path):

@@ -7,7 +7,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics_study.config import PAPERS_CHOICES
-from sampled_metrics_study.experiment import Experiment, Moments, run_experiment
+from sampled_metrics_study.experiment import Experiment, MeanAndSd, run_experiment
 from sampled_metrics_study.settings import ExperimentSettings, ToySettings
 from sampled_metrics_study.tables import (
     as_printed,
@@ -126,7 +126,7 @@ def test_more_negatives_than_candidates_are_refused():
 def by_hand(exact, repeated, mean, sd):
     """An experiment of one measure and one estimator."""
     one = SETTINGS.replaced(metrics=("ap",), estimators=("sampled",))
-    expected = Moments(np.array([[mean]]), np.array([[sd]]))
+    expected = MeanAndSd(np.array([[mean]]), np.array([[sd]]))
     return Experiment(
         one,
         np.array([exact]),

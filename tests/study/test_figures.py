@@ -17,7 +17,7 @@ from matplotlib.text import Text
 from sampled_metrics._base.errors import InputError
 from sampled_metrics_study.figures import FIGURES, STYLE, draw
 from sampled_metrics_study.figures.figure1_to_4 import SHADES
-from sampled_metrics_study.figures.style import apart, log_axis, shown
+from sampled_metrics_study.figures.style import keep_apart, log_axis, shorten_name
 from sampled_metrics_study.scorecard import z_scores
 from tests.conftest import ROOT
 
@@ -117,9 +117,9 @@ def test_figure_4_has_a_row_for_each_correction_on_linear_axes(figures):
         assert axes.get_ylim()[0] < table["value"].min()
     for row, name in zip(rows, names, strict=True):
         for axes, kind in zip(row, ("sampled rank", "true rank"), strict=True):
-            shown = table["curve"].isin([name, "Sampled", "Exact"])
+            is_shown = table["curve"].isin([name, "Sampled", "Exact"])
             assert_drawn(
-                axes, table[shown & (table["panel"] == kind)], "curve", "rank"
+                axes, table[is_shown & (table["panel"] == kind)], "curve", "rank"
             )
             assert axes.get_yscale() == "linear"
         assert words(row[0]) == [name]
@@ -185,7 +185,7 @@ def test_figure_6_rings_crossings_and_lists_from_where_pairs_are_ordered(figures
 @given(st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=8), st.floats(0.01, 0.4))
 def test_names_are_moved_apart_and_no_further(places, size):
     places = np.array(places)
-    moved = apart(places, size)
+    moved = keep_apart(places, size)
     order = np.lexsort((-np.arange(places.size), places.round(3)))
     assert (np.diff(moved[order]) >= size - 1e-12).all()
     assert moved.min() >= size / 2 - 1e-12
@@ -215,7 +215,7 @@ def test_logarithmic_axes_have_ticks_at_2_and_5_below_two_powers_of_ten(high, ti
 
 @given(st.text(st.characters(categories=["L", "N"]), max_size=30), st.integers(5, 30))
 def test_long_names_keep_both_ends(name, longest):
-    text = shown(name, longest)
+    text = shorten_name(name, longest)
     if len(name) <= longest:
         assert text == name
         return

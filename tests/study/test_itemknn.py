@@ -133,10 +133,10 @@ def test_slabs_kind_of_product_and_what_is_kept_make_no_difference(
         (5, 1e9, 2),
         (10, 0, 2),
     ):
-        monkeypatch.setattr(f"{module}._SLAB", slab)
-        monkeypatch.setattr(f"{module}._GAIN", gain)
-        monkeypatch.setattr(f"{module}.MOST_KEPT", kept)
-        monkeypatch.setattr(f"{module}._MOST_WHOLE", kept)
+        monkeypatch.setattr(f"{module}._SLAB_ROWS", slab)
+        monkeypatch.setattr(f"{module}._SPARSE_COST", gain)
+        monkeypatch.setattr(f"{module}.MOST_DENSE_ITEMS", kept)
+        monkeypatch.setattr(f"{module}._MOST_COUNTED_ITEMS", kept)
         again = ItemKNN(settings).fit(train)
         assert isinstance(again.scorer, Tiles) == (not neighbours)
         np.testing.assert_array_equal(all_weights(again), all_weights(whole))
@@ -203,7 +203,7 @@ from sampled_metrics_study.recommenders import neighbours, save_recommender
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
-items, neighbours.MOST_KEPT = int(sys.argv[1]), int(sys.argv[2])
+items, neighbours.MOST_DENSE_ITEMS = int(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(0)
 events = rng.random((300, items)) < 0.002
 events[:, 0] = False  # held out

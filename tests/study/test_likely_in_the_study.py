@@ -17,7 +17,7 @@ from sampled_metrics_study.experiment import Experiment, run_experiment
 from sampled_metrics_study.figures import FIGURES, STYLE
 from sampled_metrics_study.figures.errors import errors_against_samples
 from sampled_metrics_study.settings import ExperimentSettings
-from sampled_metrics_study.tables import beside_others, table3, write_beside
+from sampled_metrics_study.tables import likely_table, table3, write_likely
 from tests.conftest import ROOT
 
 TABLE = pd.read_csv(ROOT / "results/reference/tables/likely.csv")
@@ -54,7 +54,7 @@ def test_the_table_by_hand():
     by_hand = Experiment(
         settings, np.array([0.2]), repeated, None, None, likely, "by hand"
     )
-    cells = beside_others({"A": by_hand}).set_index("estimator")
+    cells = likely_table({"A": by_hand}).set_index("estimator")
     expected = {
         "Exact": (20, np.nan, np.nan),
         "Likely": (20, 10 * np.sqrt(2), 10),
@@ -78,7 +78,7 @@ def test_all_but_likely_is_as_in_table_3():
         name: run_experiment(name, ranked(rng.integers(1, 102, 60)), settings)
         for name in "AB"
     }
-    beside = beside_others(experiments)
+    beside = likely_table(experiments)
     found = beside[beside["estimator"] != "Likely"]
     names = {"row": "recommender", "column": "estimator"}
     columns = ["metric", "recommender", "estimator", "value", "std"]
@@ -87,7 +87,7 @@ def test_all_but_likely_is_as_in_table_3():
 
 
 def test_markdown_has_the_numbers_of_the_csv(tmp_path):
-    write_beside(TABLE, "kept", tmp_path / "likely.csv", tmp_path / "likely.md")
+    write_likely(TABLE, "kept", tmp_path / "likely.csv", tmp_path / "likely.md")
     again = pd.read_csv(tmp_path / "likely.csv")
     pd.testing.assert_frame_equal(again, TABLE)
     lines = (tmp_path / "likely.md").read_text().splitlines()

@@ -21,7 +21,7 @@ from sampled_metrics.pages.lens import grouped, settings
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics_study.config import KEPT, Study
+from sampled_metrics_study.config import STORED_RANKS, Study
 from sampled_metrics_study.experiment import expected_moments
 from sampled_metrics_study.page import contents as page_of_a_study
 from sampled_metrics_study.page import render
@@ -51,7 +51,7 @@ def sources(folder=REFERENCE, **changed):
     usual = {
         "ranks": [REFERENCE / f"ranks/{name}.parquet" for name in "XYZ"],
         "audit": REFERENCE / "audit.csv",
-        "kept": [REFERENCE / f"{name}.parquet" for name in KEPT],
+        "kept": [REFERENCE / f"{name}.parquet" for name in STORED_RANKS],
         "config": config(),
         "is_paper": True,
     }
@@ -244,7 +244,7 @@ def test_verdicts_count_all_cells_that_are_compared(content):
 
 
 def test_cells_of_other_data_have_no_verdicts(content, monkeypatch):
-    monkeypatch.setattr(page_of_a_study, "_lens", lambda *_: content["lens"])
+    monkeypatch.setattr(page_of_a_study, "_lens_of_study", lambda *_: content["lens"])
     own = collect(**sources(is_paper=False, audit=None))
     assert [table["number"] for table in own["tables"]] == [3, 4]
     for table in own["tables"]:
@@ -421,7 +421,7 @@ def test_users_ranked_last_stay_within_their_candidates_when_grouped():
 
 
 def test_readings_of_the_paper_follow_a_changed_audit(content, tmp_path, monkeypatch):
-    monkeypatch.setattr(page_of_a_study, "_lens", lambda *_: content["lens"])
+    monkeypatch.setattr(page_of_a_study, "_lens_of_study", lambda *_: content["lens"])
     header = "topic,reading,quantity,value,published,tolerance,reproduces"
     rows = [
         "A topic,first reading,NDCG of Y,4.5933,4.59,0.005,yes",

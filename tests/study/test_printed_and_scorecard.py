@@ -14,10 +14,10 @@ from sampled_metrics_study.files import write_table
 from sampled_metrics_study.scorecard import (
     SCORECARD,
     VERDICTS,
+    count_by_verdict,
     count_tolerance,
     mean_tolerance,
     scorecard,
-    summary,
     write_scorecard,
 )
 from sampled_metrics_study.tables import (
@@ -25,12 +25,12 @@ from sampled_metrics_study.tables import (
     CAPTIONS,
     KEY,
     LINES,
-    Row,
+    TableCell,
     as_printed,
-    heads,
-    latex,
+    column_titles,
     read_cells,
     read_published,
+    to_latex,
     write_printed,
 )
 from tests.conftest import ROOT
@@ -40,7 +40,7 @@ NASTY = r"50% of a_b & c#d ~e^f\g {h} <i> |j| $k"
 
 
 def cell(table, row, metric, column, value, std=None, repetitions=0, uniform=np.nan):
-    return Row(
+    return TableCell(
         table,
         row,
         metric,
@@ -56,7 +56,7 @@ def cell(table, row, metric, column, value, std=None, repetitions=0, uniform=np.
 
 
 def unrounded(*rows):
-    return pd.DataFrame(rows, columns=Row._fields)
+    return pd.DataFrame(rows, columns=TableCell._fields)
 
 
 def test_rounded_as_each_table_prints_and_read_again(tmp_path):
@@ -117,7 +117,7 @@ def test_a_latex_table_by_hand():
     table = pd.DataFrame(
         {"name": ["A", "A", NASTY], "": ["ours", "±", "ours"], "AP": [1, 2, 3]}
     )
-    lines = latex(table, "Toys, 100 %.", "toys").splitlines()
+    lines = to_latex(table, "Toys, 100 %.", "toys").splitlines()
     for line in (
         r"\caption{Toys, 100 \%.}",
         r"\label{tab:toys}",
@@ -130,7 +130,7 @@ def test_a_latex_table_by_hand():
     ]  # fmt: skip
     assert r"50\% of a\_b \& c\#d" in lines[start + 5]
     assert lines[start + 6] == r"\bottomrule"
-    assert r"\begin{tabular}{ll}" in latex(table[["name", ""]], "Names", "names")
+    assert r"\begin{tabular}{ll}" in to_latex(table[["name", ""]], "Names", "names")
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
@@ -275,7 +275,7 @@ def test_tolerance_of_means_and_with_a_spread():
 
 def test_verdicts_part_the_cells_of_the_reference():
     card = pd.read_csv(ROOT / "results/reference/scorecard.csv", dtype=str).fillna("")
-    counts = summary(card).set_index("table")
+    counts = count_by_verdict(card).set_index("table")
     exact = card[card["verdict"] == "exact"]["kind"]
     by_kind = [
         (exact == kind).sum() for kind in ("deterministic", "near-certain", "random")
@@ -321,8 +321,8 @@ def test_every_table_of_the_paper_has_a_layout():
     for parts in (CAPTIONS, LINES, ACROSS):
         assert sorted(parts) == [1, 2, 3, 4]
     assert len(set(CAPTIONS.values())) == 4
-    assert [*heads(4).values()] == ["pair", "metric"]
-    assert [*heads(3).values()] == ["metric", "recommender"]
+    assert [*column_titles(4).values()] == ["pair", "metric"]
+    assert [*column_titles(3).values()] == ["metric", "recommender"]
 
 
 def test_the_highest_values_are_bold(tmp_path):

@@ -135,7 +135,7 @@ def results(tmp_path_factory):
     """The folder of a run."""
     folder = tmp_path_factory.mktemp("results")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(figures, "_FORMS", {"svg": figures._FORMS["svg"]})
+        patched.setattr(figures, "_FILE_TYPES", {"svg": figures._FILE_TYPES["svg"]})
         run_study(folder)
     return folder
 
@@ -162,7 +162,7 @@ def test_files_are_those_of_the_reference(results, name):
 
 @pytest.mark.long
 def test_with_other_settings_no_cell_is_compared(results, tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "_FORMS", {"svg": figures._FORMS["svg"]})
+    monkeypatch.setattr(figures, "_FILE_TYPES", {"svg": figures._FILE_TYPES["svg"]})
     other = study(n_items=3000)
     words = "experiment.n_items is 3000, the paper's null"
     assert departures(other, study()) == [words]

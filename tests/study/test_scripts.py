@@ -113,7 +113,7 @@ def test_a_server_that_is_not_reached_leaves_a_mark(tmp_path, log, monkeypatch):
     def fail(*_):
         raise UnreachableError("no answer; try again")
 
-    monkeypatch.setattr(download, "cached_or_downloaded", fail)
+    monkeypatch.setattr(download, "find_or_download", fail)
     with pytest.raises(SystemExit) as ended:
         run_script(
             "fetch", log, {"archive": []}, files_of_fetch(tmp_path), dataset={}
@@ -128,7 +128,7 @@ def test_an_archive_is_the_one_of_the_rule(tmp_path, log, monkeypatch, is_local)
     path = write_archive(
         tmp_path / "mine.zip", as_ratings(synthetic_interactions(users=5))
     )
-    monkeypatch.setattr(download, "cached_or_downloaded", lambda *_: (path, "cache"))
+    monkeypatch.setattr(download, "find_or_download", lambda *_: (path, "cache"))
     given = {"archive": str(path) if is_local else []}
     run_script(
         "fetch", log, given, files_of_fetch(tmp_path), dataset={"name": "ml-1m"}

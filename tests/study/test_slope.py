@@ -8,9 +8,9 @@ from sampled_metrics import Ranks, compare
 from sampled_metrics_study import reference
 from sampled_metrics_study.figures.slope import (
     THEMES,
+    describe_orders,
     headline,
     recall_by_candidates,
-    verdicts_on_orders,
     write_slope,
 )
 from sampled_metrics_study.paper import read_study
@@ -45,7 +45,7 @@ def test_values_of_the_reference_run_are_those_of_the_readme(records, experiment
 
 
 def test_order_that_is_not_decided_is_called_undecided(records):
-    words = verdicts_on_orders(compare(records, "recall@10"))
+    words = describe_orders(compare(records, "recall@10"))
     assert "Y above X" in words
     assert "Z above X" in words
     assert "Y against Z is undecided" in words
@@ -56,7 +56,7 @@ def test_few_users_decide_no_order():
     pair = {
         name: Ranks([2000] * 50, rng.geometric(0.01, 50), [0] * 50) for name in "AB"
     }
-    assert "decide no order" in verdicts_on_orders(compare(pair, "recall@10"))
+    assert "decide no order" in describe_orders(compare(pair, "recall@10"))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sampled_metrics.ranks import Ranks
-from sampled_metrics_study.claims.starts import COLUMNS, spread_table, table_of_starts
+from sampled_metrics_study.claims.starts import COLUMNS, spread_table, starts_table
 from sampled_metrics_study.settings import ExperimentSettings
 
 SETTINGS = ExperimentSettings(n_negatives=10)
@@ -18,7 +18,7 @@ def test_numbers_and_spread_over_starts():
     ]
     other = Ranks(np.full(4, 50), np.full(4, 9), np.zeros(4, int))
     one = SETTINGS.replaced(metrics=("ap",), estimators=("sampled",), repetitions=10)
-    table = table_of_starts("X", starts, {"Y": other}, one)
+    table = starts_table("X", starts, {"Y": other}, one)
     cells = table.set_index(["table", "row", "column"])["expected"]
     assert cells[3, "X", "Exact"].tolist() == [100, 50, 25]
     assert cells[3, "Y", "Exact"].tolist() == [10] * 3

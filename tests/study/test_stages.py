@@ -10,7 +10,7 @@ import grimp
 import pytest
 
 from sampled_metrics_study import steps
-from sampled_metrics_study.steps import STAGES, code_of
+from sampled_metrics_study.steps import STAGES, code_digest
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src"
@@ -121,7 +121,7 @@ def test_each_change_of_a_file_or_its_name_changes_the_code(tmp_path, monkeypatc
     for name in ("a/x.py", "a/deep/style.css", "b/c.py", "b/other.py", "a/x.pyc"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
-    digest = code_of.__wrapped__
+    digest = code_digest.__wrapped__
     before = digest("data")
     for name in ("b/other.py", "a/x.pyc"):
         (tmp_path / name).write_text("changed")

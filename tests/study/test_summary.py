@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from sampled_metrics_study.scorecard import VERDICTS
-from sampled_metrics_study.summary import WORDS, sentence
+from sampled_metrics_study.summary import summary_line
+from sampled_metrics_study.verdicts import VERDICT_PHRASES, VERDICTS
 from tests.conftest import ROOT
 
 REFERENCE = ROOT / "results/reference"
@@ -39,7 +39,7 @@ def results(tmp_path):
 
 
 def test_every_verdict_has_words():
-    assert tuple(WORDS) == VERDICTS
+    assert tuple(VERDICT_PHRASES) == VERDICTS
 
 
 def test_the_cells_of_the_scorecard_are_counted(results):
@@ -51,8 +51,8 @@ def test_the_cells_of_the_scorecard_are_counted(results):
     head, first, *others = card.read_text().splitlines()
     first = first.replace("exact", "not comparable")
     card.write_text("\n".join([head, first, *others]))
-    assert sentence(results).startswith("204 cells: 95 with")
-    assert sentence(results).endswith(", 1 not comparable")
+    assert summary_line(results).startswith("204 cells: 95 with")
+    assert summary_line(results).endswith(", 1 not comparable")
 
 
 def test_a_study_without_a_scorecard_names_its_recommenders(results):

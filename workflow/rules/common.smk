@@ -22,7 +22,7 @@ if Path(ROOT, "src").is_dir():
 
 from sampled_metrics import InputError
 from sampled_metrics_study.config import (
-    KEPT,
+    STORED_RANKS,
     REFERENCE,
     Study,
     departures,
@@ -30,7 +30,7 @@ from sampled_metrics_study.config import (
     with_numbers,
 )
 from sampled_metrics_study.files import checksum
-from sampled_metrics_study.steps import code_of
+from sampled_metrics_study.steps import code_digest
 
 
 def own(path):
@@ -127,7 +127,7 @@ def get_origin(wildcards):
         return None
     files = [one.settings.path for one in STUDY.recommenders if one.kind == "external"]
     return {
-        "code": code_of("ranking"),
+        "code": code_digest("ranking"),
         "data": get_data(wildcards),
         "recommenders": [one.as_trained() for one in STUDY.recommenders],
         "ranking": config["ranking"],
@@ -162,4 +162,4 @@ def get_audit(wildcards):
 
 def get_kept(wildcards):
     """Ranks of further recommenders on the paper's data, for the leaderboard."""
-    return [own(f"{REFERENCE}/{name}.parquet") for name in KEPT if STUDY.is_papers_data]
+    return [own(f"{REFERENCE}/{name}.parquet") for name in STORED_RANKS if STUDY.is_papers_data]

@@ -14,7 +14,7 @@ rule split:
         mem_mb=scaled(600, 25),
         runtime=scaled(10, 0.2),
     params:
-        code=code_of("data"),
+        code=code_digest("data"),
         dataset=STUDY.dataset.without_places().model_dump(mode="json"),
         filters=config["filters"],
         split=config["split"],

@@ -18,7 +18,7 @@ rule exact:
         mem_mb=scaled(700, 400),
         runtime=scaled(10, 10),
     params:
-        code=code_of("tables"),
+        code=code_digest("tables"),
         origin=get_origin,
         exact=config["exact"],
         metrics=config["experiment"]["metrics"],
@@ -66,7 +66,7 @@ rule tables:
         mem_mb=scaled(1500, 400),
         runtime=scaled(15, 10),
     params:
-        code=code_of("tables"),
+        code=code_digest("tables"),
         origin=get_origin,
         experiment=config["experiment"],
     message:

@@ -52,7 +52,7 @@ rule theory:
         mem_mb=scaled(1500, 0),
         runtime=scaled(10, 0),
     params:
-        code=code_of("figures"),
+        code=code_digest("figures"),
         toy=config["toy"],
     message:
         "Compute what needs no data: Tables 1 and 2, Figures 1 to 4."
@@ -97,7 +97,7 @@ rule figures:
         mem_mb=scaled(1500, 400),
         runtime=scaled(15, 10),
     params:
-        code=code_of("figures"),
+        code=code_digest("figures"),
         origin=get_origin,
         experiment=config["experiment"],
     message:

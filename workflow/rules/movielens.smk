@@ -10,7 +10,7 @@ rule fetch:
     conda:
         "../envs/study.yaml"
     params:
-        code=code_of("data"),
+        code=code_digest("data"),
         dataset=config["dataset"],
     message:
         "Fetch the archive of MovieLens, or copy a local one."

@@ -9,7 +9,7 @@ rule describe:
     conda:
         "../envs/study.yaml"
     params:
-        code=code_of("data"),
+        code=code_digest("data"),
         dataset=config["dataset"],
     message:
         "Record checksums and terms of the tables of events."

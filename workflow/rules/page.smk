@@ -30,7 +30,7 @@ rule page:
         mem_mb=scaled(1500, 40),
         runtime=scaled(10, 1),
     params:
-        code=code_of("page"),
+        code=code_digest("page"),
         study=config,
         is_paper=STUDY.is_papers_data,
         upstream=get_origin,

@@ -21,7 +21,7 @@ rule train:
         mem_mb=scaled(700, 25),
         runtime=scaled(10, 1.5),
     params:
-        code=code_of("ranking"),
+        code=code_digest("ranking"),
         recommender=get_recommender,
         source=get_source,
     message:
@@ -46,7 +46,7 @@ rule rank:
         mem_mb=scaled(700, 25),
         runtime=scaled(10, 1.5),
     params:
-        code=code_of("ranking"),
+        code=code_digest("ranking"),
         recommender=get_recommender,
         source=get_source,
         block_size=config["ranking"]["block_size"],
@@ -70,7 +70,7 @@ rule gather:
         mem_mb=scaled(600, 15),
         runtime=scaled(10, 0.1),
     params:
-        code=code_of("ranking"),
+        code=code_digest("ranking"),
         recommender=get_recommender,
         source=get_source,
     message:

@@ -15,7 +15,7 @@ rule rank:
         mem_mb=scaled(700, 25),
         runtime=scaled(10, 1.5),
     params:
-        code=code_of("ranking"),
+        code=code_digest("ranking"),
         recommender=get_recommender,
         source=get_source,
         block_size=config["ranking"]["block_size"],

@@ -26,8 +26,8 @@ rule scorecard:
         mem_mb=scaled(1500, 40),
         runtime=scaled(10, 1),
     params:
-        code=code_of("figures"),
-        of_tables=code_of("tables"),
+        code=code_digest("figures"),
+        of_tables=code_digest("tables"),
         origin=get_origin,
         toy=config["toy"],
         experiment=config["experiment"],

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sampled_metrics_study.experiment import read_by_name, sources
+from sampled_metrics_study.experiment import join_sources, read_ranks_by_name
 from sampled_metrics_study.figures import write_figure
 from sampled_metrics_study.figures.errors import errors_against_samples
 from sampled_metrics_study.figures.figure5 import rank_distribution
@@ -11,12 +11,12 @@ from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.steps import step
 
 with step(snakemake):
-    ranks = read_by_name([Path(path) for path in snakemake.input.ranks])
+    ranks = read_ranks_by_name([Path(path) for path in snakemake.input.ranks])
     settings = ExperimentSettings(**snakemake.params.experiment)
     band = None
     if snakemake.input.band:
         band = Path(snakemake.input.band)
-    note = f"Ranks: {sources(records.source for records in ranks.values())}"
+    note = f"Ranks: {join_sources(records.source for records in ranks.values())}"
     drawn = {
         5: rank_distribution(ranks),
         6: recall_against_samples(ranks, settings, band),

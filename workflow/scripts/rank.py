@@ -8,7 +8,7 @@ from sampled_metrics_study.data.split import load_split
 from sampled_metrics_study.recommenders import create, load_recommender
 from sampled_metrics_study.recommenders.ranking import (
     rank_piece,
-    read_aligned,
+    read_ranks,
     read_scores,
     require_candidates,
     users_of_piece,
@@ -28,7 +28,7 @@ with step(snakemake) as logger, collected() as asked:
     )
     with reading(path):
         if settings.get("format") == "ranks":
-            ranks = read_aligned(path, split).take(users)
+            ranks = read_ranks(path, split).take(users)
         else:
             if kind == "external":
                 scores = read_scores(path, split)

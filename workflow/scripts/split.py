@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from sampled_metrics_study.data.settings import DatasetSettings, FilterSettings, SplitSettings
-from sampled_metrics_study.data.split import save_split, split_of
+from sampled_metrics_study.data.split import make_split, save_split
 from sampled_metrics_study.files import write_json
 from sampled_metrics_study.steps import step
 
 with step(snakemake):
-    split, record = split_of(
+    split, record = make_split(
         [Path(path) for path in snakemake.input],
         DatasetSettings(**snakemake.params.dataset),
         FilterSettings(**snakemake.params.filters),

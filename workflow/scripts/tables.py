@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from sampled_metrics_study.experiment import read_by_name, run_experiment, sources
+from sampled_metrics_study.experiment import join_sources, read_ranks_by_name, run_experiment
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.steps import step
 from sampled_metrics_study.tables import (
-    beside_others,
+    likely_table,
     read_published,
     table3,
     table4,
-    write_beside,
+    write_likely,
     write_tables,
 )
 
@@ -18,10 +18,10 @@ output = snakemake.output
 with step(snakemake):
     settings = ExperimentSettings(**snakemake.params.experiment)
     experiments = {}
-    for name, ranks in read_by_name([Path(path) for path in snakemake.input.ranks]).items():
+    for name, ranks in read_ranks_by_name([Path(path) for path in snakemake.input.ranks]).items():
         experiments[name] = run_experiment(name, ranks, settings)
-    source = sources(one.source for one in experiments.values())
-    write_beside(beside_others(experiments), source, Path(output.likely), Path(output.likely_md))
+    source = join_sources(one.source for one in experiments.values())
+    write_likely(likely_table(experiments), source, Path(output.likely), Path(output.likely_md))
     made = {3: table3(experiments), 4: table4(experiments)}
     published = None
     if snakemake.input.published:

@@ -18,16 +18,22 @@ import pandas as pd
 from sampled_metrics._base.files import write_text
 from sampled_metrics_study.claims import starts
 from sampled_metrics_study.claims.run import Run, comparable_run, printed_run
-from sampled_metrics_study.experiment import read_by_name, sources
+from sampled_metrics_study.experiment import join_sources, read_ranks_by_name
 from sampled_metrics_study.files import read_table, write_table
 from sampled_metrics_study.program import program
 from sampled_metrics_study.scorecard import SCORECARD
-from sampled_metrics_study.tables import TEXTS, markdown, read_cells, read_published, read_texts
+from sampled_metrics_study.tables import (
+    TEXT_COLUMNS,
+    read_cells,
+    read_published,
+    read_texts,
+    to_markdown,
+)
 
 NOT_MEASURED = "not computed in this run, or not with the paper's settings"
 HOLDS = "holds"
 DEPENDS = "depends on the start"
-DOES_NOT = "does not hold"
+DOES_NOT_HOLD = "does not hold"
 PUBLISHED = Path("config/paper/tables.csv")
 OFTEN = 0.95  # share of runs in which a claim must hold to hold in general
 _INTRODUCTION = """\
@@ -49,7 +55,7 @@ COLUMNS = ["section", "claim", "published", "ours", "verdict", "note"]
 def ledger(run: Run, printed: Run, starts: Iterable[Run]) -> pd.DataFrame:
     """Measure all claims; one row each: section, claim, published, ours, verdict, note."""
     others = list(starts)
-    table = pd.DataFrame([_row(claim, run, printed, others) for claim in claims()])
+    table = pd.DataFrame([_judge_claim(claim, run, printed, others) for claim in claims()])
     return table.rename(columns={"quote": "claim"})[COLUMNS]
 
 
@@ -59,17 +65,19 @@ def claims() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _row(claim: dict[str, str], run: Run, printed: Run, starts: Sequence[Run]) -> dict[str, str]:
+def _judge_claim(
+    claim: dict[str, str], run: Run, printed: Run, starts: Sequence[Run]
+) -> dict[str, str]:
     """Measure a claim, or take what `claims.csv` says of it."""
     if not claim["measurement"]:
         return claim
     try:
-        return {**claim, **_measured(claim, run, printed, starts)}
+        return {**claim, **_measure_claim(claim, run, printed, starts)}
     except LookupError:
         return {**claim, "ours": "", "verdict": "not measured", "note": NOT_MEASURED}
 
 
-def _measured(
+def _measure_claim(
     claim: dict[str, str], run: Run, printed: Run, starts: Sequence[Run]
 ) -> dict[str, str]:
     """Measure a claim; LookupError where a run lacks what it is about."""
@@ -80,13 +88,13 @@ def _measured(
     notes = [claim["note"]]
     if not published:
         in_print, published = printed.measure(name)
-    verdict = HOLDS if holds else DOES_NOT
+    verdict = HOLDS if holds else DOES_NOT_HOLD
     if claim["varies_with"]:
         of_starts = [start.measure(name)[0] for start in starts]
-        verdict, note = _over_starts(of_starts, in_print=in_print, holds=holds)
+        verdict, note = _judge_over_starts(of_starts, in_print=in_print, holds=holds)
         notes.append(note)
     if in_print != holds and not claim["published"]:
-        of_print = HOLDS if in_print else DOES_NOT
+        of_print = HOLDS if in_print else DOES_NOT_HOLD
         notes.append(f"{of_print} in the published tables")
     if claim["if_not"] and not holds:
         verdict = claim["if_not"]
@@ -94,12 +102,14 @@ def _measured(
     return {"published": published, "ours": ours, "verdict": verdict, "note": note}
 
 
-def _over_starts(of_starts: Sequence[bool], *, in_print: bool, holds: bool) -> tuple[str, str]:
+def _judge_over_starts(
+    of_starts: Sequence[bool], *, in_print: bool, holds: bool
+) -> tuple[str, str]:
     """Judge a claim by the share of runs of which it is true, and say of which."""
     others = f"{sum(of_starts)} of {len(of_starts)} others"
     n_true = sum(of_starts, holds)
     if n_true == 0:
-        return DOES_NOT, ""
+        return DOES_NOT_HOLD, ""
     if n_true / (len(of_starts) + 1) >= OFTEN:
         return HOLDS, f"true of {others}"
     runs = ["the published run"] * in_print + ["this one"] * holds
@@ -114,8 +124,8 @@ def write_claims(ledger: pd.DataFrame, ranks: str, path: Path, md: Path) -> None
         "# Claims of the paper",
         f"Ranks: {ranks}.",
         _INTRODUCTION,
-        markdown(pd.DataFrame(counts, columns=["verdict", "claims"]), decimals=0),
-        markdown(ledger.apply(lambda column: column.str.replace("|", "\\|"))),
+        to_markdown(pd.DataFrame(counts, columns=["verdict", "claims"]), decimals=0),
+        to_markdown(ledger.apply(lambda column: column.str.replace("|", "\\|"))),
     )
     write_text(md, "\n\n".join(parts) + "\n")
 
@@ -123,17 +133,17 @@ def write_claims(ledger: pd.DataFrame, ranks: str, path: Path, md: Path) -> None
 def main() -> None:
     """Write the ledger of claims as a page, and as CSV to the reference run."""
     results, reference, page = map(Path, sys.argv[1:])
-    ranks = read_by_name(sorted(results.glob("ranks/*.parquet")))
+    ranks = read_ranks_by_name(sorted(results.glob("ranks/*.parquet")))
     ours = read_cells([results / f"cells/table{number}.csv" for number in (3, 4)])
     card = read_texts(results / "scorecard.csv", SCORECARD).astype({"table": int})
     figure6 = read_table(results / "figures/figure6.csv", ["kind"])
-    by_start = read_table(reference / "starts.csv", starts.COLUMNS, TEXTS)
+    by_start = read_table(reference / "starts.csv", starts.COLUMNS, TEXT_COLUMNS)
     found = ledger(
         comparable_run(ours, card, ranks, figure6),
         printed_run(read_published(PUBLISHED)),
         [Run(rows) for _, rows in by_start.groupby("start")],
     )
-    source = sources(records.source for records in ranks.values())
+    source = join_sources(records.source for records in ranks.values())
     write_claims(found, source, reference / "claims.csv", page)
     print(*found["verdict"].value_counts().items())
 

@@ -10,11 +10,16 @@ import pandas as pd
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.ranks import Ranks
-from sampled_metrics_study.claims.starts import SIZES, USERS, in_worst_bucket, users_by_rank
-from sampled_metrics_study.tables import COUNTS, EXACT, KEY, SAMPLED, of_hundred
+from sampled_metrics_study.claims.starts import (
+    SIZES,
+    USERS,
+    count_in_worst_bucket,
+    count_users_by_rank,
+)
+from sampled_metrics_study.tables import COUNTS, EXACT, KEY, SAMPLED, counts_per_100_repetitions
 from sampled_metrics_study.verdicts import NOT_COMPARABLE
 
-Found = tuple[bool | np.bool_, str]  # whether a claim holds, and what was measured
+Finding = tuple[bool | np.bool_, str]  # whether a claim holds, and what was measured
 
 NAMES = "XYZ"
 PAIRS = ("X vs Y", "X vs Z", "Y vs Z")
@@ -29,7 +34,7 @@ CORRECTIONS = [RANK_ESTIMATE, CLS, *BV]
 _EQUAL = 1e-9
 
 
-def ranked(values: Mapping[str, float]) -> str:
+def order_of(values: Mapping[str, float]) -> str:
     """Names from best to worst, such as `B = C > A`; equal ones in alphabetical order."""
     levels = []
     for value in sorted(set(values.values()), reverse=True):
@@ -37,13 +42,13 @@ def ranked(values: Mapping[str, float]) -> str:
     return " > ".join(levels)
 
 
-def _listed(values: Mapping[str, float]) -> str:
+def _values_in_order(values: Mapping[str, float]) -> str:
     """Names from best to worst with their values: `Z 9.42, X 7.60`."""
     names = sorted(values, key=values.__getitem__, reverse=True)
     return ", ".join(f"{name} {values[name]:.2f}" for name in names)
 
 
-def _each(parts: Mapping[str, Any], form: str = "{}") -> str:
+def _by_name(parts: Mapping[str, Any], form: str = "{}") -> str:
     """What was found for each metric or estimator: `AP: A > B; AUC: B > A`."""
     return "; ".join(f"{name}: {form.format(part)}" for name, part in parts.items())
 
@@ -51,7 +56,7 @@ def _each(parts: Mapping[str, Any], form: str = "{}") -> str:
 class Run:
     """Cells of Tables 3 and 4 and numbers on Figures 5 and 6: of this run, or printed, or others.
 
-    Methods that return `Found` are named in `claims.csv`, with arguments after `|`.
+    Methods that return `Finding` are named in `claims.csv`, with arguments after `|`.
     """
 
     def __init__(self, cells: pd.DataFrame, ranks: Mapping[str, Ranks] | None = None) -> None:
@@ -99,68 +104,68 @@ class Run:
 
     # Section 6.1 and Figure 5.
 
-    def number_of_ranks(self) -> Found:
+    def number_of_ranks(self) -> Finding:
         users = {len(self.ranks[name]) for name in NAMES}
         return users == {6040}, f"{max(users):,}"
 
-    def users_in_the_worst_bucket(self) -> Found:
-        random = in_worst_bucket(self.ranks["Z"], "random")
-        last = in_worst_bucket(self.ranks["Z"], "pessimistic")
+    def users_in_the_worst_bucket(self) -> Finding:
+        random = count_in_worst_bucket(self.ranks["Z"], "random")
+        last = count_in_worst_bucket(self.ranks["Z"], "pessimistic")
         return random > 1600, f"{random:,} with ties at random, {last:,} with ties ranked last"
 
-    def users(self, which: str, low: str, high: str) -> Found:
+    def users(self, which: str, low: str, high: str) -> Finding:
         users = int(self.at("X", USERS[1], which, table=USERS[0]))
         return int(low) <= users <= int(high), f"{users:,} of X"
 
     # Section 6.2: sampled metrics.
 
-    def order(self, column: str, best: str, *metrics: str) -> Found:
+    def order(self, column: str, best: str, *metrics: str) -> Finding:
         values = [self.means(metric, column) for metric in metrics]
-        holds = all(ranked(by_name).startswith(best) for by_name in values)
-        return holds, _each(dict(zip(metrics, map(_listed, values), strict=True)))
+        holds = all(order_of(by_name).startswith(best) for by_name in values)
+        return holds, _by_name(dict(zip(metrics, map(_values_in_order, values), strict=True)))
 
-    def deviations_below_the_bias(self) -> Found:
+    def deviations_below_the_bias(self) -> Finding:
         sd = self.sds(SAMPLED)
         bias = self.bias(SAMPLED)
         deviations = f"deviations {sd.min():.2f} to {sd.max():.2f}"
         words = f"{deviations}, bias {bias.min():.1f} to {bias.max():.1f}"
         return (10 * sd < bias).all(), words
 
-    def worst_becomes_the_best(self) -> Found:
+    def worst_becomes_the_best(self) -> Finding:
         metrics = ("NDCG@10", "AP")
         is_best, words = self.order(SAMPLED, "X", *metrics)
-        is_worst = all(ranked(self.means(metric, EXACT)).endswith("X") for metric in metrics)
+        is_worst = all(order_of(self.means(metric, EXACT)).endswith("X") for metric in metrics)
         return is_best and is_worst, words
 
-    def order_of_y_and_z(self) -> Found:
+    def order_of_y_and_z(self) -> Finding:
         sampled = {metric: self.means(metric, SAMPLED) for metric in ("NDCG@10", "AP")}
         holds = all(by_name["Z"] > by_name["Y"] for by_name in sampled.values())
-        return holds, _each(sampled, "Z {0[Z]:.2f}, Y {0[Y]:.2f}")
+        return holds, _by_name(sampled, "Z {0[Z]:.2f}, Y {0[Y]:.2f}")
 
-    def auc_is_consistent(self) -> Found:
+    def auc_is_consistent(self) -> Finding:
         exact = self.means("AUC", EXACT)
         sampled = self.means("AUC", SAMPLED)
-        words = f"exact {_listed(exact)}; sampled {_listed(sampled)}"
-        return ranked(exact) == ranked(sampled), words
+        words = f"exact {_values_in_order(exact)}; sampled {_values_in_order(sampled)}"
+        return order_of(exact) == order_of(sampled), words
 
-    def metrics_that_change_the_order(self) -> Found:
+    def metrics_that_change_the_order(self) -> Finding:
         changed = []
         for metric in METRICS:
-            if ranked(self.means(metric, EXACT)) != ranked(self.means(metric, SAMPLED)):
+            if order_of(self.means(metric, EXACT)) != order_of(self.means(metric, SAMPLED)):
                 changed.append(metric)
         return changed == list(TOP_HEAVY), f"order changes for {', '.join(changed)}"
 
     # Sections 5.3, 6.3 and 7: corrections.
 
-    def variance_of_low_gamma(self) -> Found:
+    def variance_of_low_gamma(self) -> Finding:
         sds = {column: self.sds(column) for column in (SAMPLED, *BV)}
         uncorrected, *by_gamma = sds.values()
         grows = (np.diff(by_gamma, axis=0) >= 0.0).all()
         place = (TOP_HEAVY.index("Recall@10"), NAMES.index("Y"))
-        words = _each({column: cells[place] for column, cells in sds.items()}, "{:.2f}")
+        words = _by_name({column: cells[place] for column, cells in sds.items()}, "{:.2f}")
         return grows and (by_gamma[-1] > uncorrected).all(), words
 
-    def corrections_are_closer(self) -> Found:
+    def corrections_are_closer(self) -> Finding:
         uncorrected = self.bias(SAMPLED, METRICS)
         differences = [self.bias(column, METRICS) - uncorrected for column in CORRECTIONS]
         farther = np.array(differences) > _EQUAL
@@ -168,11 +173,11 @@ class Run:
         cells = f"{farther.sum()} of {farther.size} cells"
         return not farther.any(), f"farther in {cells}, in {top} of Recall, NDCG and AP"
 
-    def close_to_the_exact_metric(self) -> Found:
+    def close_to_the_exact_metric(self) -> Finding:
         shares = {column: 100 * self.biases(column).max() for column in (CLS, *LOW_GAMMA)}
-        return max(shares.values()) <= 5, "at most " + _each(shares, "{:.1f} %")
+        return max(shares.values()) <= 5, "at most " + _by_name(shares, "{:.1f} %")
 
-    def z_leads_by_all_corrections(self) -> Found:
+    def z_leads_by_all_corrections(self) -> Finding:
         leads = {}
         for metric, column in product(TOP_HEAVY, CORRECTIONS):
             x, y, z = self.means(metric, column).values()
@@ -182,41 +187,41 @@ class Run:
         words = f"{right} of {len(leads)}; smallest lead {leads[least]:.3f}, {least}"
         return right == len(leads), words
 
-    def corrections_that_order_x_and_y(self) -> Found:
+    def corrections_that_order_x_and_y(self) -> Finding:
         metrics = np.array(TOP_HEAVY)
         right = {}
         for column in CORRECTIONS:
             x, y, _ = self.cells(column).T
             right[column] = ", ".join(metrics[y > x]) or "none"
-        return all(right[column] == ", ".join(metrics) for column in LOW_GAMMA), _each(right)
+        return all(right[column] == ", ".join(metrics) for column in LOW_GAMMA), _by_name(right)
 
-    def size(self, column: str, low: str, high: str) -> Found:
+    def size(self, column: str, low: str, high: str) -> Finding:
         """Judge the smallest m from which on X and Y are ordered correctly in expectation."""
         m = self.at("X vs Y", SIZES[1], column, table=SIZES[0])
         if np.isnan(m):
             return high == "inf", "at no m"
         return float(low) <= m <= float(high), f"from m = {m:,.0f} on"
 
-    def order_by_low_gamma(self) -> Found:
+    def order_by_low_gamma(self) -> Finding:
         wrong = []
         for metric, column in product(METRICS, LOW_GAMMA):
-            order = ranked(self.means(metric, column))
-            if order != ranked(self.means(metric, EXACT)):
+            order = order_of(self.means(metric, column))
+            if order != order_of(self.means(metric, EXACT)):
                 wrong.append(f"{column} {metric}: {order}")
         n_orders = len(METRICS) * len(LOW_GAMMA)
         right = f"right in {n_orders - len(wrong)} of {n_orders}"
         return not wrong, "; ".join([right, *wrong])
 
-    def mistakes_resolved(self) -> Found:
+    def mistakes_resolved(self) -> Finding:
         mistakes = [key for key, count in self.counts(SAMPLED).items() if count <= 50]
         resolved = {}
         for column in CORRECTIONS:
             counts = self.counts(column)
             resolved[column] = sum(counts[key] > 50 for key in mistakes)
         holds = 2 * min(resolved.values()) > len(mistakes)
-        return holds, f"of {len(mistakes)} {_each(resolved)}"
+        return holds, f"of {len(mistakes)} {_by_name(resolved)}"
 
-    def counts_up_to_90(self, exception: str = "") -> Found:
+    def counts_up_to_90(self, exception: str = "") -> Finding:
         few = {}
         for (pair, metric), count in self.counts(BEST).items():
             if count <= 90:
@@ -224,32 +229,32 @@ class Run:
         words = ", ".join(f"{name} {count:.1f}" for name, count in few.items()) or "none"
         return len(few) == 1 and exception in ("", *few), f"90 or less: {words}"
 
-    def better_than_uncorrected(self) -> Found:
+    def better_than_uncorrected(self) -> Finding:
         ours = np.round([*self.counts(RANK_ESTIMATE).values()])  # as printed
         theirs = np.round([*self.counts(SAMPLED).values()])
         better = np.sum(ours > theirs)
         equal = np.sum(ours == theirs)
         return better == len(ours), f"better in {better} of {len(ours)}, equal in {equal}"
 
-    def recall_equals_ndcg_by_rank_estimate(self) -> Found:
+    def recall_equals_ndcg_by_rank_estimate(self) -> Finding:
         recall, ndcg = self.cells(RANK_ESTIMATE, ("Recall@10", "NDCG@10"))
         counts = self.counts(RANK_ESTIMATE)
         of_counts = [counts[pair, "Recall@10"] - counts[pair, "NDCG@10"] for pair in PAIRS]
         differences = np.append(recall - ndcg, of_counts)
         holds = np.abs(differences).max() < _EQUAL
         both = zip(NAMES, recall, ndcg, strict=True)
-        return holds, _each({name: f"{a:.2f} and {b:.2f}" for name, a, b in both})
+        return holds, _by_name({name: f"{a:.2f} and {b:.2f}" for name, a, b in both})
 
-    def rank_estimate_has_less_bias(self) -> Found:
+    def rank_estimate_has_less_bias(self) -> Finding:
         ratios = self.biases(RANK_ESTIMATE, TOP_HEAVY[:2])
         words = f"{ratios.min():.2f} to {ratios.max():.2f} of the uncorrected bias"
         return ratios.max() < 1, words
 
-    def no_equal_recommenders(self) -> Found:
+    def no_equal_recommenders(self) -> Finding:
         distinct = {len(set(self.means(metric, EXACT).values())) for metric in METRICS}
         return distinct == {len(NAMES)}, "no two recommenders are equal by any metric"
 
-    def bias_against_variance(self) -> Found:
+    def bias_against_variance(self) -> Finding:
         bias = self.biases(BV[-1])
         sds = self.sds(BV[-1]) / self.sds(SAMPLED)
         words = f"bias times {bias.min():.3f} to {bias.max():.3f}"
@@ -268,10 +273,10 @@ def comparable_run(
     comparable = card.loc[card["verdict"] != NOT_COMPARABLE, KEY]
     kept = cells.merge(comparable, on=KEY)
     of_ranks = kept.loc[(kept["table"] == 3) & (kept["column"] == EXACT), "row"].unique()
-    expected = of_hundred(kept)
+    expected = counts_per_100_repetitions(kept)
     rows: list[tuple[Any, ...]] = []
     if "X" in of_ranks:
-        for which, users in users_by_rank(ranks["X"]).items():
+        for which, users in count_users_by_rank(ranks["X"]).items():
             rows.append((USERS[0], "X", USERS[1], which, users))
     is_ordered = (figure6["kind"] == "ordered") & (figure6["recommender"] == "X vs Y")
     sizes = figure6[is_ordered].set_index("estimator")["n_negatives"]

@@ -24,16 +24,16 @@ from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.config import Study
 from sampled_metrics_study.data.split import Split, load_split
-from sampled_metrics_study.experiment import read_by_name, run_experiment
+from sampled_metrics_study.experiment import read_ranks_by_name, run_experiment
 from sampled_metrics_study.figures.figure5 import BUCKET, users_by_bucket
 from sampled_metrics_study.figures.figure6 import (
     CURVES,
     ESTIMATORS,
     RECALL,
     expected_recall,
-    lead,
+    lead_in_sds,
     sample_sizes,
-    smallest_from,
+    smallest_size_from_which,
 )
 from sampled_metrics_study.files import write_table
 from sampled_metrics_study.program import program
@@ -45,7 +45,7 @@ from sampled_metrics_study.tables import (
     KEY,
     PERCENT,
     SPREAD_COLUMNS,
-    of_hundred,
+    counts_per_100_repetitions,
     table3,
     table4,
 )
@@ -56,8 +56,8 @@ THREADS = 2
 COLUMNS = ("start", *KEY, "value", "expected")
 USERS = (5, "users")  # table and metric of rows on Figure 5
 SIZES = (6, RECALL.label)  # of rows on Figure 6
-TOP = "top 100"
-HALF = "bottom half"
+TOP_100 = "top 100"
+BOTTOM_HALF = "bottom half"
 
 
 def ranks_by_start(
@@ -72,7 +72,7 @@ def ranks_by_start(
     return ranks
 
 
-def table_of_starts(
+def starts_table(
     name: str, starts: Sequence[Ranks], others: Mapping[str, Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:
     """Compute Tables 3 and 4 and some numbers on Figures 5 and 6 for each start of a recommender.
@@ -87,7 +87,7 @@ def table_of_starts(
     tables = []
     for start, ranks in enumerate(starts):
         seeded = settings.replaced(seed=settings.seed + start + 1)
-        numbers = users_by_rank(ranks).items()
+        numbers = count_users_by_rank(ranks).items()
         rows = [(USERS[0], name, USERS[1], which, users, users) for which, users in numbers]
         users = pd.DataFrame(rows, columns=COLUMNS[1:])
         experiments = {}
@@ -95,31 +95,31 @@ def table_of_starts(
             experiments[other] = run_experiment(other, records, seeded, with_likely=False)
         for table in (table3(experiments), table4(experiments), users):
             tables.append(table.assign(start=start))
-    sizes = smallest_sizes(name, starts, others, settings)
+    sizes = smallest_sizes_of_starts(name, starts, others, settings)
     return pd.concat([*tables, sizes], ignore_index=True)[[*COLUMNS]]
 
 
-def in_worst_bucket(ranks: Ranks, ties: str, width: int = BUCKET) -> int:
+def count_in_worst_bucket(ranks: Ranks, ties: str, width: int = BUCKET) -> int:
     """Count, to the nearest whole user, those in the last `width` ranks, as Figure 5 does."""
     last = int(ranks.n_candidates.max())
     return round(float(users_by_bucket(ranks, [last - width, last], ties)[0]))
 
 
-def users_by_rank(ranks: Ranks) -> dict[str, int]:
+def count_users_by_rank(ranks: Ranks) -> dict[str, int]:
     """Count users whose held-out item ranks at most 100, and in the lower half of its candidates.
 
     Examples
     --------
-    >>> users_by_rank(Ranks([500] * 3, [99, 100, 251], [0, 0, 0]))
+    >>> count_users_by_rank(Ranks([500] * 3, [99, 100, 251], [0, 0, 0]))
     {'top 100': 1, 'bottom half': 1}
     """
     return {
-        TOP: int(np.sum(ranks.best_rank <= 100)),
-        HALF: int(np.sum(2 * ranks.best_rank > ranks.n_candidates)),
+        TOP_100: int(np.sum(ranks.best_rank <= 100)),
+        BOTTOM_HALF: int(np.sum(2 * ranks.best_rank > ranks.n_candidates)),
     }
 
 
-def smallest_sizes(
+def smallest_sizes_of_starts(
     name: str, starts: Sequence[Ranks], others: Mapping[str, Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:
     """Smallest m from which on each start and the first of the others are ordered correctly."""
@@ -135,7 +135,9 @@ def smallest_sizes(
     rows = []
     for e, estimator in enumerate(ESTIMATORS):
         for start in keys:
-            m = smallest_from(partial(lead, at, exact, start, other, e, 0.0), sizes)
+            m = smallest_size_from_which(
+                partial(lead_in_sds, at, exact, start, other, e, 0.0), sizes
+            )
             rows.append((int(start), *cell, estimator.label, m, m))
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -173,7 +175,7 @@ def spread_table(
     is_of_name = starts["row"].str.split(" vs ").str[0] == name
     cells = starts[starts["table"].isin((3, COUNTS)) & is_of_name]
     cells = cells.assign(repetitions=settings.repetitions)
-    cells["spread"] = of_hundred(cells)
+    cells["spread"] = counts_per_100_repetitions(cells)
     table = cells.groupby(KEY, sort=False)["spread"].std(ddof=1).reset_index()
     table["spread"] *= np.sqrt(2.0)
     parts = [table.assign(cause=f"initialisation of {name}")]
@@ -209,11 +211,11 @@ def main() -> None:
     results, reference = map(Path, sys.argv[1:])
     study = Study.of(yaml.safe_load(Path("config/config.yaml").read_text("utf-8")), "config")
     settings = study.experiment
-    others = read_by_name([results / f"ranks/{name}.parquet" for name in ("Y", "Z")])
+    others = read_ranks_by_name([results / f"ranks/{name}.parquet" for name in ("Y", "Z")])
     split = load_split(results / "split/split.npz")
     entry = study.recommender("X").model_dump(mode="json", by_alias=True)
     trained = ranks_by_start(entry["settings"], split, STARTS, THREADS)
-    numbers = table_of_starts("X", trained, others, settings)
+    numbers = starts_table("X", trained, others, settings)
     write_table(numbers, reference / "starts.csv", "%.6g")
     band = band_over_starts("X", trained, settings)
     write_table(band, reference / "band.csv", "%.10g")

@@ -62,7 +62,7 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
         origin = "local archive"
         require_file(path, f"a {dataset.title} archive")
     else:
-        path, origin = cached_or_downloaded(settings, dataset)
+        path, origin = find_or_download(settings, dataset)
     official = None
     if dataset.checksum is not None:
         kind, digest = dataset.checksum.split(":")
@@ -71,7 +71,7 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
     # An official archive has official content; another archive may have it too.
     is_published: bool | None = official or None
     if not official and dataset.ratings_git_blob is not None:
-        is_published = git_blob(content) == dataset.ratings_git_blob
+        is_published = git_blob_hash(content) == dataset.ratings_git_blob
     source = Source(
         dataset=dataset.name,
         origin=origin,
@@ -92,7 +92,7 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
     return source
 
 
-def git_blob(content: bytes) -> str:
+def git_blob_hash(content: bytes) -> str:
     """Return the hash under which git stores a file."""
     head = b"blob %d\0" % len(content)
     return hashlib.sha1(head + content, usedforsecurity=False).hexdigest()
@@ -113,7 +113,7 @@ def describe_tables(paths: Sequence[Path], settings: DatasetSettings) -> Source:
     )
 
 
-def cached_or_downloaded(settings: DatasetSettings, dataset: MovieLens) -> tuple[Path, str]:
+def find_or_download(settings: DatasetSettings, dataset: MovieLens) -> tuple[Path, str]:
     """Return the path of the archive in the cache, and its origin, `cache` or `download`."""
     import pooch
     import requests

@@ -25,7 +25,7 @@ from sampled_metrics_study.data.movielens import ML_1M, MovieLens
 from sampled_metrics_study.data.settings import Columns, DatasetSettings
 
 _TYPES = {"user": pa.int32(), "item": pa.int32(), "rating": pa.float32(), "timestamp": pa.int64()}
-_QUOTED = 60  # bytes of a wrong line that its error repeats
+_QUOTED_BYTES = 60  # bytes of a wrong line that its error repeats
 _UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
 _TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
 _COLUMNS = ("user", "item", "timestamp", "rating")
@@ -62,7 +62,7 @@ class Interactions:
         """Return the published ids of an event's user and item."""
         user = self.user[event]
         item = self.item[event]
-        return published(user, self.user_names), published(item, self.item_names)
+        return published_ids(user, self.user_names), published_ids(item, self.item_names)
 
     def error(self, problem: str) -> InputError:
         """Make an error that names the file."""
@@ -78,7 +78,7 @@ def as_int32(codes: Codes, names: pa.Array) -> tuple[Codes, Names | None]:
     return place.astype(np.int32)[codes], table
 
 
-def published(ids: NDArray[np.int32] | np.int32, names: Names | None) -> Any:
+def published_ids(ids: NDArray[np.int32] | np.int32, names: Names | None) -> Any:
     """Return the published ids for ids of `Interactions`."""
     if names is None:
         return ids
@@ -149,7 +149,7 @@ def _wrong_line(content: bytes, start: int, place: str, expected: str) -> InputE
     if end < 0:
         expected += ", and a line feed at the end, so the file is cut off"
         end = len(content)
-    quoted = content[start : min(end, start + _QUOTED)].decode("latin-1")
+    quoted = content[start : min(end, start + _QUOTED_BYTES)].decode("latin-1")
     return InputError(f"found {quoted!r}; expected {expected}", path=place, line=number)
 
 
@@ -181,12 +181,12 @@ def read_interactions(
         del table.columns[name]
     (user, user_names), (item, item_names) = encoded
     if names.get("timestamp") in table.columns:
-        timestamp = times_of(table, names["timestamp"])
+        timestamp = read_times(table, names["timestamp"])
         del table.columns[names["timestamp"]]
     return Interactions(user, item, timestamp, rating, user_names, item_names, path)
 
 
-def times_of(table: Table, name: str) -> Int | Float:
+def read_times(table: Table, name: str) -> Int | Float:
     """Return a column of times as numbers in the same order.
 
     Numbers stay as they are. Dates and times, in UTC where they name no zone, become seconds since

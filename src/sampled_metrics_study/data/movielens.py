@@ -18,7 +18,7 @@ _TERMS = (
 )
 _CLOSED = _TERMS + "no redistribution without permission"
 _OPEN = _TERMS + "redistribution under the same terms"
-_SMALL = 1 << 26  # bytes
+_LEAST_ALLOWED_SIZE = 1 << 26  # bytes
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class MovieLens:
     @property
     def largest_member(self) -> int:
         """Largest size of the ratings file in bytes, several times the published size."""
-        return max(_SMALL, 64 * self.counts["interactions"])
+        return max(_LEAST_ALLOWED_SIZE, 64 * self.counts["interactions"])
 
 
 def _counts(users: int, items: int, interactions: int) -> dict[str, int]:

@@ -32,7 +32,7 @@ TieBreak = Literal["ncf", "first", "last", "random"]
 Column = Annotated[str, Field(min_length=1)]
 
 
-def _time(value: Any) -> float | str | None:
+def _parse_time(value: Any) -> float | str | None:
     """Return a time as in the file: a number, or the ISO text of a date."""
     if isinstance(value, date):
         return value.isoformat()
@@ -152,7 +152,7 @@ class SplitSettings(Settings):
     """How events are held out, see docs/other-data.md."""
     tie_break: TieBreak = "ncf"
     """Which of several events at the same time; ncf is the published choice."""
-    cut: Annotated[float | str | None, BeforeValidator(_time)] = None
+    cut: Annotated[float | str | None, BeforeValidator(_parse_time)] = None
     """For global-time: a time as in the file, a number or an ISO date such as 2024-11-01, or a
     share of the events."""
     train: FileName | None = None

@@ -34,7 +34,7 @@ from sampled_metrics import InputError
 from sampled_metrics._base.arrays import Ids, Int, first_duplicate, generator
 from sampled_metrics._base.files import read_arrays, replacing
 from sampled_metrics.inputs.tables import as_numpy, encoded
-from sampled_metrics_study.data.events import Interactions, as_int32, published, read_dataset
+from sampled_metrics_study.data.events import Interactions, as_int32, published_ids, read_dataset
 from sampled_metrics_study.data.filters import apply_filters
 from sampled_metrics_study.data.settings import (
     DatasetSettings,
@@ -42,10 +42,10 @@ from sampled_metrics_study.data.settings import (
     SplitSettings,
     TieBreak,
 )
-from sampled_metrics_study.files import PLACES, from_structure, structure
+from sampled_metrics_study.files import SPARSE_ARRAYS, sparse_from_arrays, sparse_to_arrays
 
 _log = logging.getLogger(__name__)
-_THRESHOLD = 16  # longest range that libstdc++ leaves to the final insertion sort
+_INSERTION_SORT_SIZE = 16  # longest range that libstdc++ leaves to the final insertion sort
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Split:
         }
 
 
-def split_of(
+def make_split(
     paths: Sequence[Path],
     dataset: DatasetSettings,
     filters: FilterSettings,
@@ -153,15 +153,15 @@ def hold_out(
     if settings.method == "leave-last-out":
         return leave_last_out(interactions, settings.tie_break, rng)
     if settings.method == "random":
-        return _split(interactions, None, "random", rng)
+        return _hold_out_one(interactions, None, "random", rng)
     times = interactions.times("global-time")
     cut = settings.cut_number
     if 0 < cut < 1 and not isinstance(settings.cut, str):
         place = int(cut * times.size)
         cut = np.partition(times, place)[place].item()
-    split = _split(interactions, times, settings.tie_break, rng, times >= cut)
+    split = _hold_out_one(interactions, times, settings.tie_break, rng, times >= cut)
     if not split.held_out.size:
-        first, last = (_as_written(time, settings.cut) for time in (times.min(), times.max()))
+        first, last = (_format_time(time, settings.cut) for time in (times.min(), times.max()))
         shown = settings.cut if isinstance(settings.cut, str) else f"{cut:.15g}"
         raise interactions.error(
             f"no user has events both before and from split.cut {shown}; choose another time "
@@ -170,7 +170,7 @@ def hold_out(
     return split
 
 
-def _as_written(time: float, cut: float | str | None) -> str:
+def _format_time(time: float, cut: float | str | None) -> str:
     """Write a time as the cut is: as a number, or as a date if there is one."""
     if isinstance(cut, str):
         with suppress(OverflowError, ValueError):
@@ -187,7 +187,7 @@ def leave_last_out(
     Each user needs two events, none a duplicate of user and item. `rng` is for `tie_break` random
     only.
     """
-    return _split(interactions, interactions.times("leave-last-out"), tie_break, rng)
+    return _hold_out_one(interactions, interactions.times("leave-last-out"), tie_break, rng)
 
 
 def given_split(
@@ -204,8 +204,8 @@ def given_split(
     name = train.path or "the training events"
     parts = (train, test)
     # numpy turns numbers into text where one of the files has text.
-    users = np.concatenate([published(part.user, part.user_names) for part in parts])
-    items = np.concatenate([published(part.item, part.item_names) for part in parts])
+    users = np.concatenate([published_ids(part.user, part.user_names) for part in parts])
+    items = np.concatenate([published_ids(part.item, part.item_names) for part in parts])
     user, user_names = as_int32(*encoded(users))
     item, item_names = as_int32(*encoded(items))
     times = None
@@ -217,7 +217,7 @@ def given_split(
         user_id, item_id = both.ids(again)
         problem = f"user {user_id} has item {item_id} also in {name}"
         raise test.error(f"{problem}; keep each pair in one of the two files")
-    split = _split(both, times, tie_break, rng, np.arange(len(both)) >= len(train))
+    split = _hold_out_one(both, times, tie_break, rng, np.arange(len(both)) >= len(train))
     if not split.held_out.size:
         raise test.error(f"no user is also in {name}; write ids alike in both files")
     return split
@@ -248,7 +248,7 @@ def save_split(path: Path, split: Split) -> None:
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez(
             file,
-            **structure(split.train),
+            **sparse_to_arrays(split.train),
             held_out=split.held_out,
             user_ids=split.user_ids,
             item_ids=split.item_ids,
@@ -259,15 +259,15 @@ def save_split(path: Path, split: Split) -> None:
 def load_split(path: Path) -> Split:
     """Read a split written by `save_split`."""
     names = ("held_out", "user_ids", "item_ids", "counted")
-    data = read_arrays(path, "a split", (*PLACES, *names))
+    data = read_arrays(path, "a split", (*SPARSE_ARRAYS, *names))
     held_out, user_ids, item_ids, counted = (data[name] for name in names)
-    train = from_structure(data)
+    train = sparse_from_arrays(data)
     if train.shape != (user_ids.size, item_ids.size) or held_out.size > user_ids.size:
         raise InputError("not a split (its arrays do not fit together)", path=path)
     return Split(train, held_out, user_ids, item_ids, *counted.tolist())
 
 
-def _split(
+def _hold_out_one(
     interactions: Interactions,
     times: NDArray[Any] | None,
     tie_break: TieBreak,
@@ -320,8 +320,8 @@ def _split(
     return Split(
         train,
         item[held_out].astype(np.int64),
-        published(user_ids, interactions.user_names),
-        published(as_numpy(item_ids), interactions.item_names),
+        published_ids(user_ids, interactions.user_names),
+        published_ids(as_numpy(item_ids), interactions.item_names),
         tied_users,
         left_out_users=evaluated.size - user_ids.size,
         left_out_events=item.size - train.nnz - held_out.size,
@@ -353,11 +353,11 @@ def last_events(
         for user in tied:
             first, end = bounds[user : user + 2]
             # Elements are compared one by one, which is faster in lists than in arrays.
-            picked[user] = first + last_sorted(timestamp[first:end].tolist())
+            picked[user] = first + last_after_std_sort(timestamp[first:end].tolist())
     return picked, tied.size
 
 
-def last_sorted(keys: Sequence[Any]) -> int:
+def last_after_std_sort(keys: Sequence[Any]) -> int:
     """Return the position, in `keys`, of the last element after `std::sort`.
 
     GNU libstdc++'s sort (introsort) is not stable, so the order of equal elements depends on its
@@ -368,15 +368,15 @@ def last_sorted(keys: Sequence[Any]) -> int:
 
     Examples
     --------
-    >>> last_sorted([3, 1, 2])
+    >>> last_after_std_sort([3, 1, 2])
     0
-    >>> last_sorted([5] * 17)  # a stable sort would say 16
+    >>> last_after_std_sort([5] * 17)  # a stable sort would say 16
     1
     """
     order = list(range(len(keys)))
     first = 0
     depth = 2 * len(keys).bit_length() - 2
-    while len(keys) - first > _THRESHOLD:
+    while len(keys) - first > _INSERTION_SORT_SIZE:
         if depth == 0:
             raise InputError("tie_break ncf would need a heap sort; use another, such as last")
         depth -= 1

@@ -44,7 +44,7 @@ FIGURES: dict[int | str, Callable[[Figure, pd.DataFrame], None]] = {
 }
 # Metadata: without the day and the version of matplotlib, so that the same table gives the same
 # bytes, and with what is noted.
-_FORMS = {
+_FILE_TYPES = {
     "png": (FigureCanvasAgg, 300, ["Software"], "Description"),
     "svg": (FigureCanvasSVG, 72, ["Date", "Creator"], "Description"),
     "pdf": (FigureCanvasPdf, 72, ["CreationDate", "Creator", "Producer"], "Subject"),
@@ -66,22 +66,22 @@ def draw(number: int | str, table: pd.DataFrame, stem: Path, note: str = "") -> 
     with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
         figure = Figure()
         FIGURES[number](figure, table)
-        for kind, (canvas, dpi, left_out, noted) in _FORMS.items():
+        for kind, (canvas, dpi, left_out, noted) in _FILE_TYPES.items():
             with replacing(stem.with_name(f"{stem.name}.{kind}")) as path:
                 figure.dpi = dpi
                 # `savefig` draws twice.
                 save = getattr(canvas(figure), f"print_{kind}")
                 save(path, metadata={**dict.fromkeys(left_out), noted: note or None})
                 if kind == "svg":
-                    path.write_text(compact(path.read_text("utf-8")), "utf-8")
+                    path.write_text(compact_svg(path.read_text("utf-8")), "utf-8")
 
 
-def compact(svg: str) -> str:
+def compact_svg(svg: str) -> str:
     r"""Leave out superfluous parts of a drawing: third decimals, spaces, names of groups.
 
     Examples
     --------
-    >>> compact('<g id="line2d_1">\n  <path d="M 1.125 2 \nL 3 4 \n" style="fill: none"/>1.125')
+    >>> compact_svg('<g id="line2d_1">\n  <path d="M 1.125 2 \nL 3 4 \n" style="fill: none"/>1.125')
     '<g>\n<path d="M1.12 2L3 4" style="fill:none"/>1.125'
     """
     svg = re.sub(r'<g id="[a-z0-9_.]+">', "<g>", svg)

@@ -13,23 +13,23 @@ from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import histograms
 from sampled_metrics_study.experiment import (
-    corrected_items,
-    estimates,
     estimator_vectors,
     fewest_candidates,
+    n_items_of_corrections,
+    repeated_estimates,
 )
 from sampled_metrics_study.figures.style import (
     INK,
-    curves,
+    annotate,
+    draw_curves,
+    label_line_ends,
+    line_styles,
     log_axis,
-    looks,
-    name_ends,
     panels,
-    shown,
-    write,
+    shorten_name,
 )
 from sampled_metrics_study.settings import ExperimentSettings
-from sampled_metrics_study.tables import PERCENT, labels, together
+from sampled_metrics_study.tables import PERCENT, estimator_labels, join_likely
 
 ERRORS = ["estimator", "n_negatives", "value"]
 SIZES = (10, 20, 50, 100, 200)
@@ -58,20 +58,20 @@ def errors_against_samples(
         if not len(squares):
             break
         errors = PERCENT * np.sqrt(squares.mean(axis=(0, 2)))
-        for label, error in zip(labels(settings), errors, strict=True):
+        for label, error in zip(estimator_labels(settings), errors, strict=True):
             rows.append((label, m, error))
     return pd.DataFrame(rows, columns=ERRORS)
 
 
 def _relative_errors(name: str, ranks: Ranks, settings: ExperimentSettings) -> Float:
-    """Relative errors of one recommender's metrics above 0, in the shape of `together`."""
-    n = corrected_items(ranks, settings)
+    """Relative errors of one recommender's metrics above 0, in the shape of `join_likely`."""
+    n = n_items_of_corrections(ranks, settings)
     m = settings.n_negatives
     generators = [generator(settings.seed, name, "errors", m, draw) for draw in range(DRAWS)]
     drawn = histograms(ranks, m, generators, settings.sampling)
     measures = settings.measures
     likely = likely_estimates(drawn, measures, n, m, settings.correction_sampling)
-    found = together(likely, estimates(drawn, estimator_vectors(n, settings)))
+    found = join_likely(likely, repeated_estimates(drawn, estimator_vectors(n, settings)))
     exact = np.array([values(measure, ranks).mean() for measure in measures])
     is_known = exact > 0.0
     known = exact[is_known, np.newaxis, np.newaxis]
@@ -84,15 +84,15 @@ def draw_errors_against_samples(figure: Figure, table: pd.DataFrame) -> None:
         figure.text(0.02, 0.5, "No metric above 0 but AUC.")
         return
     names = table["estimator"].unique()
-    styles = [{"color": INK, "linewidth": 1.8}, *looks(len(names) - 1)]
+    styles = [{"color": INK, "linewidth": 1.8}, *line_styles(len(names) - 1)]
     ((axes,),) = panels(figure, 1, 1, 2, right=0.85, ylabel="Relative error (%)")
     table = table.assign(value=table["value"].clip(lower=LEAST_ERROR))
-    curves(axes, table, "estimator", "n_negatives", styles, clip_on=False)
+    draw_curves(axes, table, "estimator", "n_negatives", styles, clip_on=False)
     first = table["n_negatives"].min()
     log_axis(axes.xaxis, first, max(table["n_negatives"].max(), 2 * first))
     log_axis(axes.yaxis, 0.8 * table["value"].min(), 1.25 * table["value"].max())
     axes.set_xlabel("Negatives m")
-    name_ends(axes.get_lines())
+    label_line_ends(axes.get_lines())
 
 
 def draw_z_scores(figure: Figure, table: pd.DataFrame) -> None:
@@ -102,7 +102,7 @@ def draw_z_scores(figure: Figure, table: pd.DataFrame) -> None:
         return
     z = table["z"]
     places, rows = pd.factorize(pd.MultiIndex.from_frame(table[["table", "row"]]))
-    names = [f"Table {number}: {shown(name, 24)}" for number, name in rows]
+    names = [f"Table {number}: {shorten_name(name, 24)}" for number, name in rows]
     left = 0.15 + 0.058 * max(map(len, names))
     top, below = panels(figure, 2, 1, 1.3, left=left, below=0.14, sharex=True)[:, 0]
     reach = max(4.0, 0.5 * np.ceil(2 * z.abs().max()))
@@ -113,7 +113,7 @@ def draw_z_scores(figure: Figure, table: pd.DataFrame) -> None:
     most = max(counts.max(), expected.max())
     top.stairs(counts, edges, fill=True, color="C0", alpha=0.5)
     top.plot(at, expected, color=INK)
-    write(top, 0.02, 0.98, f"mean {z.mean():.2f},\nsd {z.std():.2f}\n(curve: 0, 1)")
+    annotate(top, 0.02, 0.98, f"mean {z.mean():.2f},\nsd {z.std():.2f}\n(curve: 0, 1)")
     top.set(ylabel=f"Cells, of {len(table)}", ylim=(0, 1.15 * most))
     below.plot(z, places, "|", color="C0", markersize=6)
     below.set(xlim=(-reach, reach), ylim=(len(names) - 0.4, -0.6))

@@ -21,16 +21,16 @@ from sampled_metrics_study.figures.style import (
     GREY,
     INK,
     LIGHT,
-    curves,
+    annotate,
+    draw_curves,
+    label_line_ends,
+    line_styles,
     linear_axis,
     log_axis,
-    looks,
-    name_ends,
     panels,
-    write,
 )
 from sampled_metrics_study.settings import N_ITEMS
-from sampled_metrics_study.tables import EXACT, METRICS, PREDICTED_RANKS, SAMPLED, groups
+from sampled_metrics_study.tables import EXACT, METRICS, PREDICTED_RANKS, SAMPLED, rows_by_value
 
 _WITH = Sampling.WITH_REPLACEMENT
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
@@ -44,7 +44,7 @@ def theory() -> dict[int, pd.DataFrame]:
     """Return the tables of Figures 1 to 4, which need no data."""
     return {
         1: metric_against_rank(),
-        2: toy_against_samples(),
+        2: toys_against_samples(),
         3: sampled_against_rank(),
         4: corrected_ap(),
     }
@@ -68,17 +68,17 @@ def draw_metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     first = min(100, last)
     styles = [{"color": INK, "linestyle": dashes} for dashes in DASHES]
     for axes, end in ((whole, last), (top, first)):
-        curves(axes, table[table["rank"] <= end], "metric", "rank", styles)
+        draw_curves(axes, table[table["rank"] <= end], "metric", "rank", styles)
         axes.set(xlabel="Rank", ylim=(-0.03, 1.04))
         linear_axis(axes, end)
-    name_ends(top.get_lines())
-    write(whole, 0.56, 0.66, "AUC", color=INK)
-    write(whole, 0.22, 0.24, "NDCG", color=INK)  # AP and Recall@10 are both near 0
+    label_line_ends(top.get_lines())
+    annotate(whole, 0.56, 0.66, "AUC", color=INK)
+    annotate(whole, 0.22, 0.24, "NDCG", color=INK)  # AP and Recall@10 are both near 0
     whole.set_title("All ranks")
     top.set_title(f"First {first:,}")
 
 
-def toy_against_samples() -> pd.DataFrame:
+def toys_against_samples() -> pd.DataFrame:
     """Figure 2: expected sampled metrics of A, B and C, without replacement, m up to n - 1."""
     rows = []
     labels = [measure.label for measure in METRICS]
@@ -95,11 +95,11 @@ def draw_toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     styles = [
         {"color": color, "linestyle": dashes} for color, dashes in zip(TOYS, DASHES, strict=False)
     ]
-    grid = _by_metric(figure, table, "recommender", "n_negatives", styles, top=0.36)
+    grid = _draw_by_metric(figure, table, "recommender", "n_negatives", styles, top=0.36)
     for axes in grid.flat:
         axes.axvline(99, color=GREY, label="m of Table 2", **DOTTED)
         log_axis(axes.xaxis, 1, 1 + table["n_negatives"].max())
-    _legend(figure, grid[0, 0], handlelength=1.1, columnspacing=0.9, handletextpad=0.4)
+    _draw_legend(figure, grid[0, 0], handlelength=1.1, columnspacing=0.9, handletextpad=0.4)
     for axes in grid[-1]:
         axes.set_xlabel("Negatives m, of n = 10,000")
 
@@ -109,9 +109,9 @@ def sampled_against_rank() -> pd.DataFrame:
     ranks = np.r_[1:101, 105:1001:5]
     frames = []
     for measure in METRICS:
-        curves = {f"m = {m}": expected_values(measure, ranks, N_ITEMS, m, _WITH) for m in SIZES}
-        curves[EXACT] = measure.value_at(ranks, N_ITEMS)
-        for name, value in curves.items():
+        values = {f"m = {m}": expected_values(measure, ranks, N_ITEMS, m, _WITH) for m in SIZES}
+        values[EXACT] = measure.value_at(ranks, N_ITEMS)
+        for name, value in values.items():
             columns = {"metric": measure.label, "curve": name, "rank": ranks, "value": value}
             frames.append(pd.DataFrame(columns))
     return pd.concat(frames)
@@ -141,13 +141,13 @@ def draw_sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     ]
     styles.append({"color": INK, "linewidth": 1.6, "zorder": 1.5})
     labels = table["curve"].str.replace("1000", "1,000").str.lower()
-    grid = _by_metric(figure, table.assign(curve=labels), "curve", "rank", styles, right=0.62)
+    grid = _draw_by_metric(figure, table.assign(curve=labels), "curve", "rank", styles, right=0.62)
     for axes in grid.flat:
         linear_axis(axes, table["rank"].max())
         if axes.get_title("left") == "AUC":
-            write(axes, 0.04, 0.72, "the same\nfor all m")
+            annotate(axes, 0.04, 0.72, "the same\nfor all m")
     for axes in grid[:, 1]:
-        name_ends(axes.get_lines())
+        label_line_ends(axes.get_lines())
     for axes in grid[-1]:
         axes.set_xlabel("True rank, n = 10,000")
 
@@ -186,7 +186,7 @@ def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
         "label": "uncorrected",
     }
     exact: dict[str, Any] = {"color": INK, "linestyle": DASHES[2], "label": "exact", "zorder": 3}
-    looks_of_names = dict(zip(names, looks(len(names)), strict=True))
+    styles_by_name = dict(zip(names, line_styles(len(names)), strict=True))
     height = 0.56
     grid = panels(
         figure,
@@ -202,12 +202,12 @@ def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
         sharex="col",
         sharey="row",
     )
-    for column, (panel, rows) in zip(grid.T, groups(table, "panel"), strict=True):
-        styles = {SAMPLED: uncorrected, EXACT: exact, **looks_of_names}
-        _corrections(column[0], rows, styles)
+    for column, (panel, rows) in zip(grid.T, rows_by_value(table, "panel"), strict=True):
+        styles = {SAMPLED: uncorrected, EXACT: exact, **styles_by_name}
+        _draw_corrections(column[0], rows, styles)
         for axes, name in zip(column[1:], names, strict=True):
-            style = looks_of_names[name] | {"linestyle": "-"}
-            _corrections(axes, rows, {SAMPLED: uncorrected, name: style, EXACT: exact})
+            style = styles_by_name[name] | {"linestyle": "-"}
+            _draw_corrections(axes, rows, {SAMPLED: uncorrected, name: style, EXACT: exact})
         if panel == "sampled rank":  # a whole number
             for line in (line for axes in column for line in axes.get_lines()):
                 line.set_drawstyle("steps-mid")
@@ -216,24 +216,24 @@ def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
         log_axis(column[0].xaxis, 1, rows["rank"].max())
         column[-1].set_xlabel(panel.capitalize())
     for axes, name in zip(grid[1:, 0], names, strict=True):
-        write(axes, 1, 1, name, color=looks_of_names[name]["color"], ha="right")
-        _scale(axes, table.loc[table["curve"] == name, "value"])
+        annotate(axes, 1, 1, name, color=styles_by_name[name]["color"], ha="right")
+        _set_scale(axes, table.loc[table["curve"] == name, "value"])
     grid[0, 0].set(ylim=(-0.55, 1.05), yticks=[-0.5, 0, 0.5, 1])
-    write(grid[0, 0], 1, 0.22, "all corrections,\ncolours as below", ha="right")
+    annotate(grid[0, 0], 1, 0.22, "all corrections,\ncolours as below", ha="right")
     grid[0, 0].set_title("Estimate")
     grid[0, 1].set_title("Expected estimate")
     handles = [Line2D([], [], **style) for style in (uncorrected, exact)]
     figure.legend(handles=handles, loc="upper right", ncols=2, columnspacing=1)
 
 
-def _corrections(axes: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:
+def _draw_corrections(axes: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:
     """Draw the curves that have a style, in the order of the styles."""
     present = [name for name in styles if (rows["curve"] == name).any()]
     for name in present:
-        curves(axes, rows[rows["curve"] == name], "curve", "rank", [styles[name]])
+        draw_curves(axes, rows[rows["curve"] == name], "curve", "rank", [styles[name]])
 
 
-def _by_metric(
+def _draw_by_metric(
     figure: Figure,
     table: pd.DataFrame,
     name: str,
@@ -241,22 +241,22 @@ def _by_metric(
     styles: Sequence[dict[str, Any]],
     **space: Any,
 ) -> Any:
-    """Draw `curves` in a panel for each metric; return the panels."""
+    """Draw the curves of each metric in a panel of its own; return the panels."""
     ylabel = "Expected sampled metric"
     grid = panels(figure, 2, 2, 1, beside=0.32, ylabel=ylabel, sharex=True, sharey=True, **space)
-    for axes, (metric, rows) in zip(grid.flat, groups(table, "metric"), strict=True):
-        curves(axes, rows, name, x, styles)
+    for axes, (metric, rows) in zip(grid.flat, rows_by_value(table, "metric"), strict=True):
+        draw_curves(axes, rows, name, x, styles)
         axes.set(title=metric, ylim=(-0.03, 1.04), yticks=[0, 0.5, 1])
     return grid
 
 
-def _legend(figure: Figure, axes: Axes, **style: Any) -> None:
+def _draw_legend(figure: Figure, axes: Axes, **style: Any) -> None:
     """Name the curves of a panel above all panels, where there is no data."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="upper right", ncols=len(labels), **style)
 
 
-def _scale(axes: Axes, values: "pd.Series[float]") -> None:
+def _set_scale(axes: Axes, values: "pd.Series[float]") -> None:
     """Set a y axis to the range of some values, with ticks at 0 and at a round number.
 
     If the lowest value is a tenth of the highest below 0, the ticks are on both sides of 0, as far

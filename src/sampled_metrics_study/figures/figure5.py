@@ -16,18 +16,18 @@ from sampled_metrics_study.figures.style import (
     DASHES,
     GREY,
     LIGHT,
+    annotate,
     linear_axis,
     panels,
-    shown,
-    write,
+    shorten_name,
 )
-from sampled_metrics_study.tables import groups
+from sampled_metrics_study.tables import rows_by_value
 
 BUCKET = 100  # ranks in the worst bin of Figure 5
-TIES_MATTER = 1  # candidates tied with the held-out item, on average over users
-BACKGROUND: dict[str, Any] = {"color": LIGHT, "linewidth": 0.5}
-FRONT: dict[str, Any] = {"linewidth": 1.2, "zorder": 3}
-RANDOM_ORDER: dict[str, Any] = {"linewidth": 0.7, "linestyle": DASHES[2], "zorder": 2}
+LEAST_MEAN_TIES = 1  # candidates tied with the held-out item, on average over users
+BACKGROUND_STYLE: dict[str, Any] = {"color": LIGHT, "linewidth": 0.5}
+FRONT_STYLE: dict[str, Any] = {"linewidth": 1.2, "zorder": 3}
+RANDOM_ORDER_STYLE: dict[str, Any] = {"linewidth": 0.7, "linestyle": DASHES[2], "zorder": 2}
 
 
 def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
@@ -48,7 +48,7 @@ def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
     }
     tables = []
     for name, ranks in records.items():
-        policies = ("random", "pessimistic")[: 1 + (ranks.n_tied.mean() > TIES_MATTER)]
+        policies = ("random", "pessimistic")[: 1 + (ranks.n_tied.mean() > LEAST_MEAN_TIES)]
         for (panel, ends), ties in product(edges.items(), policies):
             columns = {
                 "panel": panel,
@@ -119,17 +119,17 @@ def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         sharex="col",
         sharey="col",
     )
-    for column, (_, rows) in zip(grid.T, groups(table, "panel"), strict=True):
+    for column, (_, rows) in zip(grid.T, rows_by_value(table, "panel"), strict=True):
         thin = rows[rows["is_thin"]]
         thick = rows[~rows["is_thin"]]
         for i, name in enumerate(names):
             color = f"C{i % 8}"
             for other, points in thick.groupby("recommender"):
-                style = FRONT | {"color": color} if other == name else BACKGROUND
-                _outline(column[i], points, style)
+                style = FRONT_STYLE | {"color": color} if other == name else BACKGROUND_STYLE
+                _draw_outline(column[i], points, style)
             if name in has_last:
                 points = thin[thin["recommender"] == name]
-                _outline(column[i], points, RANDOM_ORDER | {"color": color})
+                _draw_outline(column[i], points, RANDOM_ORDER_STYLE | {"color": color})
         last = rows["last_rank"].max()
         linear_axis(column[0], last)
         most = rows["width"].max()
@@ -139,17 +139,17 @@ def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         column[0].set_title("Users per rank" if most == 1 else f"Users per {most} ranks")
     _log_axis_from_zero(grid[0, 0], 4 * table["users"].max())
     grid[0, 1].set_ylim(0, None)
-    _name_rows(grid, table)
+    _label_rows(grid, table)
     handles = []
     if len(names) > 1:
-        handles.append(Line2D([], [], label="other recommenders", **BACKGROUND))
+        handles.append(Line2D([], [], label="other recommenders", **BACKGROUND_STYLE))
     if len(has_last):
         label = "ties in random order, not last"
-        handles.append(Line2D([], [], label=label, color=GREY, **RANDOM_ORDER))
+        handles.append(Line2D([], [], label=label, color=GREY, **RANDOM_ORDER_STYLE))
     figure.legend(handles=handles, loc="upper right", ncols=2, columnspacing=1)
 
 
-def _name_rows(grid: Any, table: pd.DataFrame) -> None:
+def _label_rows(grid: Any, table: pd.DataFrame) -> None:
     """Write the name of each recommender in its panels, and how many users are in its last bin.
 
     The number is written where tied items rank before the held-out item.
@@ -158,15 +158,15 @@ def _name_rows(grid: Any, table: pd.DataFrame) -> None:
     last_bins = table[is_last].groupby("recommender").tail(1).set_index("recommender")
     for i, name in enumerate(table["recommender"].unique()):
         style = {"color": f"C{i % 8}", "ha": "right"}
-        text = shown(name, 16)
-        write(grid[i, 1], 0.97, 0.99, text, **style)
+        text = shorten_name(name, 16)
+        annotate(grid[i, 1], 0.97, 0.99, text, **style)
         if name in last_bins.index:
             worst = last_bins.loc[name]
             text += f"\n{worst['users']:,.0f} in the last {worst['width']}"
-        write(grid[i, 0], 0.87, 0.99, text, **style)  # beside the last ranks
+        annotate(grid[i, 0], 0.87, 0.99, text, **style)  # beside the last ranks
 
 
-def _outline(axes: Axes, points: pd.DataFrame, style: dict[str, Any]) -> None:
+def _draw_outline(axes: Axes, points: pd.DataFrame, style: dict[str, Any]) -> None:
     """Draw bins as steps."""
     edges = np.append(points["first_rank"], points["last_rank"].max() + 1) - 0.5
     axes.stairs(points["height"], edges, baseline=None, **style)

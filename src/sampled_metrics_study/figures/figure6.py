@@ -20,37 +20,37 @@ from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling.probability import top_rank_probabilities
 from sampled_metrics_study.experiment import (
-    Moments,
-    corrected_items,
-    deviations,
+    MeanAndSd,
+    divide_by_sd,
+    estimator_matrix_for,
     fewest_candidates,
-    matrix_of,
+    n_items_of_corrections,
 )
 from sampled_metrics_study.figures.style import (
     GREY,
     INK,
-    apart,
-    curves,
+    annotate,
+    draw_curves,
+    keep_apart,
+    label_line_ends,
+    line_styles,
     log_axis,
-    looks,
-    name_ends,
     panels,
-    shown,
-    write,
+    shorten_name,
 )
 from sampled_metrics_study.files import read_table
 from sampled_metrics_study.settings import ExperimentSettings
-from sampled_metrics_study.tables import EXACT, SAMPLED, groups
+from sampled_metrics_study.tables import EXACT, SAMPLED, rows_by_value
 
 RECALL = parse_measure("recall@10")
 ESTIMATORS = tuple(map(parse_estimator, ("sampled", "bv:0.1")))
 SMALLEST = 10  # with fewer negatives, every sampled rank is at most 10
 LARGEST = 2000  # beyond it the corrections of a large catalogue take hours to solve
-SURE = 0.95
+SURE_PROBABILITY = 0.95
 CURVES = ["kind", "recommender", "estimator", "n_negatives", "value"]
-Expected: TypeAlias = Callable[[str, int, int], Moments]
-LETTER = 0.062  # inches, wide enough for most
-RING: dict[str, Any] = {
+MomentsAt: TypeAlias = Callable[[str, int, int], MeanAndSd]
+LETTER_WIDTH = 0.062  # inches, wide enough for most
+RING_STYLE: dict[str, Any] = {
     "color": INK,
     "linestyle": "",
     "marker": "o",
@@ -83,7 +83,7 @@ def recall_against_samples(
     at = expected_recall(records, settings)
     pairs = list(combinations(records, 2))
     conditions = [("ordered", 0.0, *pair) for pair in pairs]
-    conditions += [("sure", ndtri(SURE), *pair) for pair in pairs[:1]]
+    conditions += [("sure", ndtri(SURE_PROBABILITY), *pair) for pair in pairs[:1]]
     rows = []
     for e, estimator in enumerate(ESTIMATORS):
         label = estimator.label
@@ -91,8 +91,8 @@ def recall_against_samples(
             for m in sizes:
                 rows.append(("curve", name, label, m, at(name, e, m).mean))
         for kind, least, a, b in conditions:
-            is_ahead = partial(lead, at, exact, a, b, e, least)
-            smallest = smallest_from(is_ahead, sizes)
+            is_ahead = partial(lead_in_sds, at, exact, a, b, e, least)
+            smallest = smallest_size_from_which(is_ahead, sizes)
             if smallest is not None:
                 mean = at(a, e, smallest).mean
                 rows.append((kind, f"{a} vs {b}", label, smallest, mean))
@@ -118,57 +118,59 @@ def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:
     return geometric_sizes(SMALLEST, min(fewest - 1, LARGEST), 12)
 
 
-def smallest_from(lead: Callable[[int], float], sizes: Sequence[int]) -> int | None:
-    """Find the smallest size from which on `lead` is positive, up to the largest of `sizes`.
+def smallest_size_from_which(
+    lead_in_sds: Callable[[int], float], sizes: Sequence[int]
+) -> int | None:
+    """Find the smallest size from which on `lead_in_sds` is positive, up to the largest of `sizes`.
 
     Its sign may change several times, but only once between two neighbouring `sizes`. Returns None
     if it is not positive at the largest.
     """
     smallest = None
     for size in reversed(sizes):
-        if lead(size) <= 0.0:
+        if lead_in_sds(size) <= 0.0:
             break
         smallest = size
     if smallest is None or smallest == sizes[0]:
         return smallest
     between = range(size + 1, smallest)
-    return between.start + bisect_left(between, True, key=lambda m: lead(m) > 0.0)
+    return between.start + bisect_left(between, True, key=lambda m: lead_in_sds(m) > 0.0)
 
 
-def lead(
-    at: Expected, exact: Mapping[str, float], a: str, b: str, estimator: int, least: float, m: int
+def lead_in_sds(
+    at: MomentsAt, exact: Mapping[str, float], a: str, b: str, estimator: int, least: float, m: int
 ) -> float:
     """Standard deviations by which b is ahead of a, or behind it if exactly so, beyond `least`."""
     of_a = at(a, estimator, m)
     of_b = at(b, estimator, m)
     sign = np.sign(exact[b] - exact[a])
     difference = sign * (of_b.mean - of_a.mean)
-    ahead = deviations(difference, np.hypot(of_a.sd, of_b.sd))
+    ahead = divide_by_sd(difference, np.hypot(of_a.sd, of_b.sd))
     return float(ahead - least)
 
 
-def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) -> Expected:
+def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) -> MomentsAt:
     """Return a cached function of recommender, place in `ESTIMATORS`, m: moments in percent."""
-    matrix = matrix_of(settings)
+    matrix = estimator_matrix_for(settings)
 
     @cache
     def vector(estimator: int, n: int, m: int) -> Float:
         return 100.0 * matrix([ESTIMATORS[estimator]], [RECALL], n, m)[0, 0]
 
     @cache
-    def at(name: str, estimator: int, m: int) -> Moments:
+    def at(name: str, estimator: int, m: int) -> MeanAndSd:
         ranks = records[name]
-        credit = vector(estimator, corrected_items(ranks, settings), m)
+        credit = vector(estimator, n_items_of_corrections(ranks, settings), m)
         both = np.stack([credit, np.square(credit)])
-        mean, square = _averages(both, ranks, settings.sampling)
+        mean, square = _average_over_samples(both, ranks, settings.sampling)
         variance = np.maximum(square - np.square(mean), 0.0)  # not -1e-16 by rounding
         sd = np.sqrt(variance.sum()) / len(ranks)
-        return Moments(mean.mean(), sd)
+        return MeanAndSd(mean.mean(), sd)
 
     return at
 
 
-def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:
+def _average_over_samples(vectors: Float, ranks: Ranks, sampling: str) -> Float:
     """Average vectors over the sampled ranks of each user; shape (vectors, users).
 
     Beyond some sampled rank the vectors are constant, so only the first ones need probabilities.
@@ -188,40 +190,40 @@ def draw_recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     Exact values are marks at the right edge. Where the table has them, a band is the range of a
     recommender over its random starts, and a triangle on the axis the paper's m.
     """
-    parts = dict(groups(table, "estimator"))
+    parts = dict(rows_by_value(table, "estimator"))
     exact = parts.pop(EXACT).set_index("recommender")["value"].to_dict()
-    ends = [f"{shown(name, 12)} {value:.2f}" for name, value in exact.items()]
-    right = 0.2 + LETTER * max(map(len, ends))
+    ends = [f"{shorten_name(name, 12)} {value:.2f}" for name, value in exact.items()]
+    right = 0.2 + LETTER_WIDTH * max(map(len, ends))
     ylabel = "Expected Recall@10 (%)"
     grid = panels(figure, len(parts), 1, 1.45, right=right, ylabel=ylabel, sharex=True)[:, 0]
     for axes, (estimator, rows) in zip(grid, parts.items(), strict=True):
-        _expected_recall(axes, rows, exact, ends)
+        _draw_expected_recall(axes, rows, exact, ends)
         first = rows["n_negatives"].min()
         rings = rows[(rows["kind"] == "ordered") & (rows["n_negatives"] > first)]
-        axes.plot(rings["n_negatives"], rings["value"], **RING)
+        axes.plot(rings["n_negatives"], rings["value"], **RING_STYLE)
         for m in rows.loc[rows["kind"] == "published", "n_negatives"]:
             axes.plot(m, 0, color=GREY, marker="^", markersize=4, clip_on=False, zorder=4)
             place = {"xytext": (-4, 1.5), "textcoords": "offset points", "ha": "right"}
             axes.annotate(f"paper: {m:,}", (m, 0), color=GREY, **place)
         text = _orders_as_text(rows, first)
         if estimator == SAMPLED:  # whose curves fall
-            write(axes, 0.99, 0.97, text, ha="right")
+            annotate(axes, 0.99, 0.97, text, ha="right")
             axes.set_title("Uncorrected")
         else:
             if (rows["kind"] == "lowest").any():
                 text += "\nBand: random starts"
-            write(axes, 0.99, 0.03, text, ha="right", va="bottom")
+            annotate(axes, 0.99, 0.03, text, ha="right", va="bottom")
             axes.set_title(f"Corrected by {estimator}")
     grid[-1].set_xlabel("Negatives m")
 
 
-def _expected_recall(
+def _draw_expected_recall(
     axes: Axes, rows: pd.DataFrame, exact: dict[Any, float], ends: Sequence[str]
 ) -> None:
     """Draw curves of recommenders by one estimator, and their exact values with texts `ends`."""
-    styles = looks(len(exact))
+    styles = line_styles(len(exact))
     expected = rows[rows["kind"] == "curve"]
-    curves(axes, expected, "recommender", "n_negatives", styles, marker=".", clip_on=False)
+    draw_curves(axes, expected, "recommender", "n_negatives", styles, marker=".", clip_on=False)
     log_axis(axes.xaxis, *expected["n_negatives"].agg(["min", "max"]))
     largest = max(expected["value"].max(), *exact.values())
     unit = 10.0 ** np.floor(np.log10(largest))
@@ -245,12 +247,12 @@ def _expected_recall(
             axes.fill_between(
                 low.index, low, bands[name, "highest"], color=color, alpha=0.3, linewidth=0
             )
-    name_ends(marks, head="exact:")
+    label_line_ends(marks, head="exact:")
     if 1 < len(exact) <= MOST_NAMES:
-        _name_curves(axes, expected, styles)
+        _label_curves(axes, expected, styles)
 
 
-def _name_curves(axes: Axes, expected: pd.DataFrame, styles: Sequence[dict[str, Any]]) -> None:
+def _label_curves(axes: Axes, expected: pd.DataFrame, styles: Sequence[dict[str, Any]]) -> None:
     """Write the name of each curve on it, at the m where the curves are farthest apart."""
     by_name = expected.pivot(index="n_negatives", columns="recommender", values="value")
     by_name = by_name[expected["recommender"].unique()]
@@ -262,12 +264,12 @@ def _name_curves(axes: Axes, expected: pd.DataFrame, styles: Sequence[dict[str, 
     x, heights = to_axes.transform(ends).T
     row = 0.125 * axes.figure.dpi / axes.bbox.height  # inches
     for name, left, height, style in zip(
-        by_name, x, apart(heights + row / 2, row), styles, strict=True
+        by_name, x, keep_apart(heights + row / 2, row), styles, strict=True
     ):
         axes.text(
             left + 0.01,
             height,
-            shown(name, 12),
+            shorten_name(name, 12),
             transform=axes.transAxes,
             color=style["color"],
             weight="bold",
@@ -288,7 +290,7 @@ def _orders_as_text(rows: pd.DataFrame, first: int) -> str:
         if m > first:
             words = f"from m = {m:,}"
         space = "\n" if len(pair) > 14 else " "
-        lines.append(f"{shown(pair, 28)}:{space}{words}")
+        lines.append(f"{shorten_name(pair, 28)}:{space}{words}")
         if pair in sure:
             lines.append(f"(95 % of runs: {sure[pair]:,})")
     return "\n".join(lines)

@@ -24,7 +24,7 @@ from sampled_metrics_study.tables import SAMPLED
 
 SIZE = 8.4, 2.45  # inches, as wide as a README on GitHub
 LEFT, RIGHT = 0.0, 1.0  # places of both axes
-HEADS = "against {m} random items", "over all items"
+AXIS_TITLES = "against {m} random items", "over all items"
 
 
 class Theme(NamedTuple):
@@ -60,7 +60,7 @@ def recall_by_candidates(
     return pd.DataFrame(rows, columns=["recommender", "sampled", "exact"])
 
 
-def verdicts_on_orders(pairs: Iterable[Compared]) -> str:
+def describe_orders(pairs: Iterable[Compared]) -> str:
     """Say which orders full rankings decide, and which they do not, by one exact metric."""
     decided = []
     undecided = []
@@ -115,8 +115,8 @@ def draw_slope(figure: Figure, table: pd.DataFrame, m: int, note: str, theme: Th
         width = 4.0 if row.Index == best else 2.2
         axes.plot([LEFT, RIGHT], ends, color=color, linewidth=width, marker="o", clip_on=False)
         texts = f"{row.recommender}   {row.sampled:.1f} %", f"{row.exact:.2f} %   {row.recommender}"
-        name_both_ends(axes, ends, texts, color=color)
-    for x, words, side in zip((0.02, 0.98), HEADS, ("left", "right"), strict=True):
+        label_both_ends(axes, ends, texts, color=color)
+    for x, words, side in zip((0.02, 0.98), AXIS_TITLES, ("left", "right"), strict=True):
         head = f"Recall@10 {words.format(m=f'{m:,}')}"
         figure.text(x, 0.81, head, ha=side, color=theme.ink, fontsize=11)
     by_sampled, by_exact = (
@@ -139,7 +139,7 @@ def shares_of_range(column: pd.Series) -> Any:
     return (column - column.min()) / (column.max() - column.min())
 
 
-def name_both_ends(axes: Axes, heights: list[float], texts: tuple[str, str], **style: Any) -> None:
+def label_both_ends(axes: Axes, heights: list[float], texts: tuple[str, str], **style: Any) -> None:
     """Write texts at the left and the right end of a line."""
     for x, y, text, side, shift in zip(
         (LEFT, RIGHT), heights, texts, ("right", "left"), (-12, 12), strict=True
@@ -164,7 +164,7 @@ def write_slope(records: Mapping[str, Ranks], settings: ExperimentSettings, fold
     users = len(next(iter(records.values())))
     note = (
         f"MovieLens 1M, {users:,} users. Values on the left are expected ones. "
-        f"Each side has its own scale.\n{verdicts_on_orders(compare(records, str(RECALL)))}"
+        f"Each side has its own scale.\n{describe_orders(compare(records, str(RECALL)))}"
     )
     for suffix, theme in THEMES.items():
         style = matplotlib.rc_params_from_file(STYLE)

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics_study.tables import groups
+from sampled_metrics_study.tables import rows_by_value
 
 INK = "#1a1a1a"  # for exact values
 GREY = "#555555"  # for text
@@ -84,24 +84,24 @@ def log_axis(axis: XAxis | YAxis, low: float, high: float) -> None:
     axis.minorticks_off()
 
 
-def looks(number: int) -> list[dict[str, Any]]:
+def line_styles(number: int) -> list[dict[str, Any]]:
     """Return a colour and dashes for each of some curves."""
     return [{"color": f"C{i % 8}", "linestyle": DASHES[(i + i // 8) % 4]} for i in range(number)]
 
 
-def write(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
+def annotate(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
     """Write in a panel, at shares of its width and height."""
     axes.text(x, y, text, **{"transform": axes.transAxes, "color": GREY, "va": "top", **style})
 
 
-def curves(
+def draw_curves(
     axes: Axes, table: pd.DataFrame, name: str, x: str, styles: Iterable[Any], **style: Any
 ) -> None:
     """Draw the values of a table against `x`, a curve for each value of the column `name`.
 
     A curve that jumps from 1 to 0 is drawn in steps.
     """
-    for (label, points), own in zip(groups(table, name), styles, strict=False):
+    for (label, points), own in zip(rows_by_value(table, name), styles, strict=False):
         drawstyle = "default"
         if set(points["value"]) == {0.0, 1.0}:
             drawstyle = "steps-mid"
@@ -109,12 +109,12 @@ def curves(
         axes.plot(points[x], points["value"], **look)
 
 
-def shown(name: object, longest: int = 18) -> str:
+def shorten_name(name: object, longest: int = 18) -> str:
     r"""Shorten a name in its middle, and escape dollar signs, which matplotlib takes for formulas.
 
     Examples
     --------
-    >>> print(shown("Neighbours-of-the-item", 11), shown("a$b"))
+    >>> print(shorten_name("Neighbours-of-the-item", 11), shorten_name("a$b"))
     Neigh…-item a\$b
     """
     text = str(name)
@@ -124,7 +124,7 @@ def shown(name: object, longest: int = 18) -> str:
     return text.replace("$", r"\$")
 
 
-def apart(places: Float, size: float) -> Float:
+def keep_apart(places: Float, size: float) -> Float:
     """Move places until neighbours are at least `size` apart.
 
     All stay between `size` / 2 and 1 - `size` / 2 if there is room for them. Of equal places, to a
@@ -132,7 +132,7 @@ def apart(places: Float, size: float) -> Float:
 
     Examples
     --------
-    >>> apart(np.array([0.5, 0.5, 0.9]), 0.2).round(2)
+    >>> keep_apart(np.array([0.5, 0.5, 0.9]), 0.2).round(2)
     array([0.6, 0.4, 0.9])
     """
     order = np.lexsort((-np.arange(len(places)), places.round(3)))
@@ -145,7 +145,7 @@ def apart(places: Float, size: float) -> Float:
     return moved
 
 
-def name_ends(lines: Sequence[Line2D], head: str = "") -> None:
+def label_line_ends(lines: Sequence[Line2D], head: str = "") -> None:
     """Write the label of each line to the right of its last point, and `head` above all labels.
 
     Labels are below each other, and a thin line leads from each to its point.
@@ -156,7 +156,7 @@ def name_ends(lines: Sequence[Line2D], head: str = "") -> None:
     left = 1 + 0.09 * dpi / axes.bbox.width
     ends = [(axes.get_xlim()[1], np.asarray(line.get_ydata())[-1]) for line in lines]
     to_axes = axes.transData + axes.transAxes.inverted()
-    heights = apart(to_axes.transform(ends)[:, 1], row)
+    heights = keep_apart(to_axes.transform(ends)[:, 1], row)
     for line, end, height in zip(lines, ends, heights, strict=True):
         leader = {
             "arrowstyle": "-",
@@ -176,4 +176,4 @@ def name_ends(lines: Sequence[Line2D], head: str = "") -> None:
             color=line.get_color(),
             va="center",
         )
-    write(axes, left, max(heights) + row, head, va="center")
+    annotate(axes, left, max(heights) + row, head, va="center")

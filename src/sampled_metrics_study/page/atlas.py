@@ -13,8 +13,13 @@ from sampled_metrics.printed.reported import reported
 from sampled_metrics.printed.rows import PrintedRow
 from sampled_metrics_study.page import render
 
-SHOWN = ("HR@10", "NDCG@10", "HR@5", "NDCG@5")  # the first of them that a row has is drawn
-OF_METRIC = ("metric", "value", "low", "high", "likely", "measured", "standing")
+METRICS_BY_PREFERENCE = (
+    "HR@10",
+    "NDCG@10",
+    "HR@5",
+    "NDCG@5",
+)  # the first of them that a row has is drawn
+METRIC_COLUMNS = ("metric", "value", "low", "high", "likely", "measured", "standing")
 KINDS = {  # of sources, and what one is called; papers are drawn darker than the others
     "paper": "paper",
     "authors": "authors' log",
@@ -25,37 +30,40 @@ SCRIPTS = ("base", "chance", "paper", "take", "atlas")
 STYLES = ("page", "atlas")
 _DIGITS = 5
 _BY_POPULARITY = "by popularity"
-_PAPER = ("paper", "year", "source")
+_PAPER_COLUMNS = ("paper", "year", "source")
 # Columns of a row in the numbers of the page; those of SHARED are places in lists of texts.
-SHARED = ("paper", "data", "note", "way", "kind")
+SHARED_COLUMNS = ("paper", "data", "note", "way", "kind")
 COLUMNS = (
-    *("id", "model", *OF_METRIC),
+    *("id", "model", *METRIC_COLUMNS),
     *("n", "m", "users", "runs", "printed", "exact", "remark"),
-    *SHARED,
+    *SHARED_COLUMNS,
 )
 
 
 def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
     """Return the page of rows of printed tables and their checks, which loads no other file.
 
-    Each row shows the first metric of `SHOWN` that it has, with the range of the same metric over
-    all items, if it was checked, and the others where one of them is asked for. Rows may name the
-    kind of their source, see `KINDS`. `start` names the row to begin with, as in the address.
+    Each row shows the first of `METRICS_BY_PREFERENCE` that it has, with the range of this metric
+    over all items if the row was checked. Its other metrics are shown when a reader chooses one of
+    them. Rows may name the kind of their source, see `KINDS`. The page opens with the row whose
+    address is `start`.
     """
-    texts: dict[str, dict[str, int]] = {name: {} for name in SHARED}
+    texts: dict[str, dict[str, int]] = {name: {} for name in SHARED_COLUMNS}
     names: Counter[str] = Counter()
     table: dict[str, list[Any]] = {}
     further = []
     for row, checked in zip(rows, checks, strict=True):
-        metric, *others = [name for name in SHOWN if name in row.printed] or row.printed
-        shown = _shown(row, checked, metric)
+        metric, *others = [
+            name for name in METRICS_BY_PREFERENCE if name in row.printed
+        ] or row.printed
+        shown = _row_entry(row, checked, metric)
         for other in others:
-            if other in SHOWN:
-                of_metric = _of_metric(other, row, checked)
-                further.append([len(table), *(of_metric[column] for column in OF_METRIC)])
+            if other in METRICS_BY_PREFERENCE:
+                of_metric = _metric_entry(other, row, checked)
+                further.append([len(table), *(of_metric[column] for column in METRIC_COLUMNS)])
         for name, places in texts.items():
             shown[name] = places.setdefault(shown[name], len(places))
-        name = _slug(row)
+        name = _address_of(row)
         names[name] += 1
         if names[name] > 1:
             name = f"{name}.{names[name]}"
@@ -68,13 +76,13 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
         "n_rows": len(table),
         "n_sources": len({row.source for row in rows}),
         "metrics": Counter([*shown_metrics, *(metric for _, metric, *_ in further)]),
-        "kinds": _kinds(rows),
+        "kinds": _describe_kinds(rows),
         "data_sets": sorted(texts["data"]),
         "numbers": {
             "columns": COLUMNS,
             "rows": list(table.values()),
             "further": further,
-            "of_metric": OF_METRIC,
+            "of_metric": METRIC_COLUMNS,
             "texts": {name: list(places) for name, places in texts.items()},
             "start": begin,
         },
@@ -82,7 +90,7 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
     return render(content, "atlas.html", SCRIPTS, STYLES)
 
 
-def _kinds(rows: Sequence[PrintedRow]) -> dict[str, str]:
+def _describe_kinds(rows: Sequence[PrintedRow]) -> dict[str, str]:
     """Count results and sources of each kind of source, in words."""
     results = Counter(row.about["kind"] for row in rows if "kind" in row.about)
     named = {(row.about["kind"], row.source) for row in rows if "kind" in row.about}
@@ -95,10 +103,10 @@ def _kinds(rows: Sequence[PrintedRow]) -> dict[str, str]:
     }
 
 
-def _shown(row: PrintedRow, checked: Checked, metric: str) -> dict[str, Any]:
+def _row_entry(row: PrintedRow, checked: Checked, metric: str) -> dict[str, Any]:
     """Numbers and texts of one row, by the names of their columns."""
     about = row.about
-    of_metric = _of_metric(metric, row, checked)
+    of_metric = _metric_entry(metric, row, checked)
     has_no_range = of_metric["low"] is None
     return {
         "model": row.model,
@@ -110,7 +118,7 @@ def _shown(row: PrintedRow, checked: Checked, metric: str) -> dict[str, Any]:
         "printed": checked.printed,
         "exact": checked.exact,
         "remark": _remark(row, has_no_range, of_metric["standing"]),
-        "paper": "\n".join([row.source, *(about.get(name, "") for name in _PAPER)]),
+        "paper": "\n".join([row.source, *(about.get(name, "") for name in _PAPER_COLUMNS)]),
         "data": row.data_set,
         "note": about.get("note", ""),
         "way": row.sampling or _BY_POPULARITY,
@@ -118,7 +126,7 @@ def _shown(row: PrintedRow, checked: Checked, metric: str) -> dict[str, Any]:
     }
 
 
-def _of_metric(metric: str, row: PrintedRow, checked: Checked) -> dict[str, Any]:
+def _metric_entry(metric: str, row: PrintedRow, checked: Checked) -> dict[str, Any]:
     """Printed value of a metric of a row, range and number to quote, and the measured value."""
     low, high, likely = _range_of(metric, row, checked)
     measured = None
@@ -173,7 +181,7 @@ def _remark(row: PrintedRow, has_no_range: bool, standing: str | None) -> str:
     return text
 
 
-def _slug(row: PrintedRow) -> str:
+def _address_of(row: PrintedRow) -> str:
     """Name a row in the address: source, data set and model."""
     parts = (row.source, row.data_set, row.model)
     return ".".join(re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-") for part in parts)

@@ -22,11 +22,15 @@ from sampled_metrics.pages.leaderboard import board_of
 from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import range_bars
 from sampled_metrics.ranks import Ranks
-from sampled_metrics_study.config import FIGURES, KEPT, TABLES
+from sampled_metrics_study.config import FIGURES, STORED_RANKS, TABLES
 from sampled_metrics_study.data.movielens import CATALOGUE
 from sampled_metrics_study.exact import RANGES
-from sampled_metrics_study.experiment import fewest_candidates, matrix_of, read_by_name
-from sampled_metrics_study.figures.slope import headline, verdicts_on_orders
+from sampled_metrics_study.experiment import (
+    estimator_matrix_for,
+    fewest_candidates,
+    read_ranks_by_name,
+)
+from sampled_metrics_study.figures.slope import describe_orders, headline
 from sampled_metrics_study.files import read_json, read_table
 from sampled_metrics_study.scorecard import SCORECARD, z_scores
 from sampled_metrics_study.settings import ExperimentSettings
@@ -37,19 +41,19 @@ from sampled_metrics_study.tables import (
     KEY,
     LINES,
     SAMPLED,
-    groups,
-    heads,
+    column_titles,
     read_texts,
+    rows_by_value,
 )
-from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICTS, WORDS
+from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICT_PHRASES, VERDICTS
 
-LABELS_OF_ORDERS = (SAMPLED, "BV 0.1")  # columns of the table of orders
-OF_FIGURE_6 = ("kind", "recommender", "estimator", "n_negatives")
-SHOWN = {10, 100, 1000}  # negatives of the ranges that are shown
-OF_PAPER = {"X": "ALS 16 (X)", "Y": "item-kNN, all (Y)", "Z": "item-kNN, 10 (Z)"}
-_OF_CARD = ["ours", "ours_std", "published", "published_std", "difference", "tolerance", "z"]
+ORDER_COLUMNS = (SAMPLED, "BV 0.1")  # columns of the table of orders
+FIGURE_6_COLUMNS = ("kind", "recommender", "estimator", "n_negatives")
+SHOWN_SIZES = {10, 100, 1000}  # negatives of the ranges that are shown
+PAPERS_RECOMMENDERS = {"X": "ALS 16 (X)", "Y": "item-kNN, all (Y)", "Z": "item-kNN, 10 (Z)"}
+_CARD_COLUMNS = ["ours", "ours_std", "published", "published_std", "difference", "tolerance", "z"]
 PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
-_KINDS = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
+_KIND_TITLES = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
 
 
 def collect(
@@ -67,15 +71,15 @@ def collect(
     6, and no scorecard and `audit`. Recommenders whose ranks are `kept` stand on the leaderboard,
     if they ranked the same users among the same candidates.
     """
-    users = read_by_name(ranks)
+    users = read_ranks_by_name(ranks)
     settings = ExperimentSettings(**config.get("experiment", {}))
-    curves = read_table(results / "figures/figure6.csv", OF_FIGURE_6)
+    curves = read_table(results / "figures/figure6.csv", FIGURE_6_COLUMNS)
     ordered = curves[curves["kind"] == "ordered"]
     compared: list[Compared] = []
     if len(users) > 1:
         compared = compare(users, list(map(str, settings.measures[:4])))
-    shown = _lens(users, settings, ordered, compared)
-    all_users = contenders(users, kept, is_paper)
+    shown = _lens_of_study(users, settings, ordered, compared)
+    all_users = leaderboard_ranks(users, kept, is_paper)
     board = board_of(all_users, settings.measures, settings.sampling)
     card = pd.DataFrame(columns=SCORECARD)
     if is_paper:
@@ -87,37 +91,37 @@ def collect(
     figures = results / "figures"
     return {
         "version": run["versions"]["sampled-metrics"],
-        "who": who_ranked(list(users), config),
+        "who": describe_recommenders(list(users), config),
         "dataset": title_of_dataset(run),
         "users": max(map(len, users.values())),
         "lens": shown,
         "board": board,
-        "slope": slope_in_words(shown, compared),
+        "slope": describe_slope(shown, compared),
         "trained": f"{listed(list(users))} {'were' if len(users) > 1 else 'was'}",
-        "stored": stored_in_words(list(all_users)[len(users) :]) if board else "",
+        "stored": describe_stored(list(all_users)[len(users) :]) if board else "",
         "links": links_of_project(),
-        "verdict_words": WORDS,
+        "verdict_words": VERDICT_PHRASES,
         "numbers": {"lens": shown, "board": board},
         "ordered": ordered_pairs(ordered, grid["min"], shown),
         "grid": grid,
-        "ranges": _ranges(results / "ranges.csv", shown),
+        "ranges": _ranges_by_size(results / "ranges.csv", shown),
         "is_paper": is_paper,
         "is_reproduction": is_paper and not cells["not_comparable"],
         **cells,
         "tables": [table_grid(n, results / f"tables/table{n}.csv", card) for n in TABLES[is_paper]],
-        "scores": picture(figures / "z") if "exact" in cells["cells"] else None,
-        "exact": download(results / "tables/exact.csv"),
-        "figures": [picture(figures / name) for name in FIGURES[is_paper]],
-        "audit": readings(audit) if audit else [],
-        "audit_file": download(audit) if audit else None,
-        "provenance_file": download(results / "provenance.json"),
+        "scores": read_figure(figures / "z") if "exact" in cells["cells"] else None,
+        "exact": embed_file(results / "tables/exact.csv"),
+        "figures": [read_figure(figures / name) for name in FIGURES[is_paper]],
+        "audit": agreeing_readings(audit) if audit else [],
+        "audit_file": embed_file(audit) if audit else None,
+        "provenance_file": embed_file(results / "provenance.json"),
         "origin": origin,
         "run": run,
         "facts": list(pd.json_normalize(origin, sep=": ").iloc[0].items()),
     }
 
 
-def _lens(
+def _lens_of_study(
     users: Mapping[str, Ranks],
     settings: ExperimentSettings,
     ordered: pd.DataFrame,
@@ -126,7 +130,7 @@ def _lens(
     """Compute the lens of a study, also for the numbers of negatives that put pairs in order."""
     measures = settings.measures[:4]
     wanted = ordered.loc[ordered["estimator"] == SAMPLED, "n_negatives"]
-    matrix = matrix_of(settings)
+    matrix = estimator_matrix_for(settings)
     return lens(
         users,
         measures,
@@ -156,7 +160,7 @@ def ordered_pairs(
         row = [" and ".join(names)]
         if frozenset(names) in undecided:
             row[0] += " (not decided by full rankings)"
-        for estimator in LABELS_OF_ORDERS:
+        for estimator in ORDER_COLUMNS:
             m = by_pair.get(estimator, pd.Series(dtype=float)).get(pair, np.nan)
             at_most = "≤ " if m == fewest else ""
             row.append("-" if np.isnan(m) else f"{at_most}{m:,.0f}")
@@ -164,16 +168,16 @@ def ordered_pairs(
     return rows
 
 
-def _ranges(path: Path, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _ranges_by_size(path: Path, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Draw the ranges of the metric that the lens opens with, for some numbers of negatives."""
     metric = shown["start"]["metric"]
     table = read_table(path, RANGES, keep_default_na=False)
     of_size = dict(iter(table[table["metric"] == metric].groupby("n_negatives")))
-    wanted = [m for m in of_size if m in SHOWN] or list(of_size)[-1:]
-    return [ranges_of(of_size[m], shown["names"], shown["exact"][metric]) for m in wanted]
+    wanted = [m for m in of_size if m in SHOWN_SIZES] or list(of_size)[-1:]
+    return [draw_ranges(of_size[m], shown["names"], shown["exact"][metric]) for m in wanted]
 
 
-def ranges_of(rows: pd.DataFrame, names: Sequence[str], exact: Sequence[float]) -> dict[str, Any]:
+def draw_ranges(rows: pd.DataFrame, names: Sequence[str], exact: Sequence[float]) -> dict[str, Any]:
     """Draw ranges from samples of one size, and list the orders that those of differences decide.
 
     `rows` have columns a, b, low and high, b being empty where a range is of one recommender.
@@ -190,17 +194,19 @@ def ranges_of(rows: pd.DataFrame, names: Sequence[str], exact: Sequence[float]) 
     return {**bars, "decided": decided, "leaning": [], "open": len(pairs) - len(decided)}
 
 
-def contenders(own: Mapping[str, Ranks], kept: Sequence[Path], is_paper: bool) -> dict[str, Ranks]:
+def leaderboard_ranks(
+    own: Mapping[str, Ranks], kept: Sequence[Path], is_paper: bool
+) -> dict[str, Ranks]:
     """Name recommenders for a board, and add kept ones of the same users and candidates.
 
     Kept ranks have running numbers instead of ids of users, so users are paired by row.
     """
     found = {}
     for name, ranks in own.items():
-        found[OF_PAPER.get(name, name) if is_paper else name] = ranks
+        found[PAPERS_RECOMMENDERS.get(name, name) if is_paper else name] = ranks
     first = next(iter(own.values()))
-    titles = {Path(name).name: title for name, title in KEPT.items()}
-    for name, ranks in read_by_name(kept).items():
+    titles = {Path(name).name: title for name, title in STORED_RANKS.items()}
+    for name, ranks in read_ranks_by_name(kept).items():
         if np.array_equal(ranks.n_candidates, first.n_candidates):
             found[titles[name]] = ranks
     source = "by row"
@@ -213,15 +219,16 @@ def contenders(own: Mapping[str, Ranks], kept: Sequence[Path], is_paper: bool) -
 def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
     """Lay a table of this run out as in the paper.
 
-    Returns `number`, `caption`, its file `csv`, `head` of the leading column, `across` (those of
-    the others) and `groups` of lines of cells by column, dictionaries of texts or None. The text
-    shown is `ours`: of the scorecard, an expectation, or where that has none of this run.
+    Returns a dictionary with the `number`, the `caption`, the file `csv`, the `head` of the leading
+    column, `across` (the heads of the other columns) and `groups` of lines. A line has a cell by
+    column: a dictionary of texts, or None. The text shown, `ours`, is the expectation that the
+    scorecard has, or else the value of the table.
     """
     table = read_texts(path, COLUMNS)
     z = z_scores(card)
     z = z.assign(z=z["z"].map("{:.1f}".format).astype(str))
     judged = card.merge(z, on=KEY, how="left")
-    wanted = [*KEY, *_OF_CARD, "verdict", "note"]
+    wanted = [*KEY, *_CARD_COLUMNS, "verdict", "note"]
     cells = table.merge(judged[wanted], on=KEY, how="left")
     if len(card):
         cells = cells.fillna({"verdict": "not published"})
@@ -241,8 +248,8 @@ def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
     return {
         "number": number,
         "caption": f"Table {number}. {CAPTIONS[number]}",
-        "csv": download(path),
-        "head": heads(number)[last],
+        "csv": embed_file(path),
+        "head": column_titles(number)[last],
         "across": across,
         "groups": grouped,
     }
@@ -262,18 +269,18 @@ def counts_of_cells(card: pd.DataFrame) -> dict[str, Any]:
         "verdicts": {verdict: compared.count(verdict) for verdict in VERDICTS[:-1]},
         "kinds_of_exact": kinds.value_counts().to_dict(),
         "not_comparable": len(card) - len(compared),
-        "of_other_settings": other_settings(card),
+        "of_other_settings": count_other_settings(card),
     }
 
 
-def other_settings(card: pd.DataFrame) -> list[tuple[str, int]]:
+def count_other_settings(card: pd.DataFrame) -> list[tuple[str, int]]:
     """List what keeps published cells from being compared, each with their number."""
     notes = card.loc[card["verdict"] == NOT_COMPARABLE, "note"]
     counts = notes.str.split("; ").explode().value_counts(sort=False)
     return [(str(note), int(number)) for note, number in counts.items()]
 
 
-def slope_in_words(lens: Mapping[str, Any], compared: Sequence[Compared]) -> dict[str, str]:
+def describe_slope(lens: Mapping[str, Any], compared: Sequence[Compared]) -> dict[str, str]:
     """Say what the first picture shows, `headline`, and which orders are decided, `verdict`."""
     start = lens["start"]
     view = lens["views"][f"{start['metric']} {start['estimator']} {start['m']}"]
@@ -281,16 +288,16 @@ def slope_in_words(lens: Mapping[str, Any], compared: Sequence[Compared]) -> dic
         [lens["names"][place] for place, _ in best_first]
         for best_first in (view["read"], lens["truth"][start["metric"]])
     )
-    verdict = verdicts_on_orders(pair for pair in compared if pair.metric == start["metric"])
+    verdict = describe_orders(pair for pair in compared if pair.metric == start["metric"])
     return {"headline": headline(by_sampled, by_exact, start["m"]), "verdict": verdict}
 
 
-def stored_in_words(names: Sequence[str]) -> str:
+def describe_stored(names: Sequence[str]) -> str:
     """Say which recommenders of the leaderboard were not trained in this run.
 
     Examples
     --------
-    >>> print(stored_in_words(["ALS 32", "BPR"]))
+    >>> print(describe_stored(["ALS 32", "BPR"]))
     Not trained in this run: ALS 32 and BPR, whose ranks are stored.
     """
     if not names:
@@ -311,11 +318,11 @@ def links_of_project() -> list[tuple[str, str]]:
     return [(name.strip(), address.strip()) for name, _, address in pairs]
 
 
-def readings(path: Path) -> list[tuple[str, str]]:
+def agreeing_readings(path: Path) -> list[tuple[str, str]]:
     """List each choice that the paper leaves open, with the readings that agree with all rows."""
     table = read_texts(path, ["topic", "reading", "quantity", "value", "published", "reproduces"])
     lines = []
-    for topic, rows in groups(table, "topic"):
+    for topic, rows in rows_by_value(table, "topic"):
         is_same = rows["reproduces"] == "yes"
         agrees = is_same.groupby(rows["reading"], sort=False).all()
         agreeing = "; ".join(agrees.index[agrees])
@@ -323,16 +330,16 @@ def readings(path: Path) -> list[tuple[str, str]]:
     return lines
 
 
-def picture(stem: Path) -> dict[str, Any]:
+def read_figure(stem: Path) -> dict[str, Any]:
     """Read a figure: `id`, `svg` and the download `csv`."""
     return {
         "id": stem.name,
         "svg": inline_svg(stem.with_suffix(".svg").read_text("utf-8"), f"{stem.name}-"),
-        "csv": download(stem.with_suffix(".csv")),
+        "csv": embed_file(stem.with_suffix(".csv")),
     }
 
 
-def download(path: Path) -> dict[str, str]:
+def embed_file(path: Path) -> dict[str, str]:
     """Return the `name` of a file that the page carries, and its content `packed`: gzip, base64."""
     content = gzip.compress(path.read_bytes(), mtime=0)
     return {"name": path.name, "packed": base64.b64encode(content).decode()}
@@ -376,10 +383,10 @@ def provenance(ranks: str, origin: Sequence[Path], identity: Mapping[str, Any]) 
     }
 
 
-def who_ranked(names: Sequence[str], config: Mapping[str, Any]) -> str:
+def describe_recommenders(names: Sequence[str], config: Mapping[str, Any]) -> str:
     """Name the recommenders with their kinds."""
     kinds = [
-        f"{entry['name']} ({_KINDS.get(entry['kind'], entry['kind'])})"
+        f"{entry['name']} ({_KIND_TITLES.get(entry['kind'], entry['kind'])})"
         for entry in config.get("recommenders", [])
     ]
     return listed(kinds or names)

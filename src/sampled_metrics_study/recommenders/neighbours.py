@@ -14,19 +14,19 @@ from pydantic import Field
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.inputs.products import Score
-from sampled_metrics_study.files import from_structure, structure
+from sampled_metrics_study.files import sparse_from_arrays, sparse_to_arrays
 from sampled_metrics_study.recommenders.base import Arrays, Recommender, register
 from sampled_metrics_study.validation import Count, Positive, Settings
 
 # Rows of the similarity, or columns of the weights, that are dense at a time: at most so many, and
 # fewer of many items, so that they stay in the processor's cache.
-_SLAB = 256
-_IN_CACHE = 1_048_576
-_MOST_WHOLE = 1 << 13  # items up to which the common users of all pairs are kept meanwhile
-_GAIN = 20  # sums of a dense product in the time of one of a sparse product
+_SLAB_ROWS = 256
+_CACHED_ENTRIES = 1_048_576
+_MOST_COUNTED_ITEMS = 1 << 13  # items up to which the common users of all pairs are kept meanwhile
+_SPARSE_COST = 20  # sums of a dense product in the time of one of a sparse product
 # Up to so many items the weights of all pairs are kept, in at most 2.1 GB; for more items they are
 # computed, some columns at a time, whenever they are needed.
-MOST_KEPT = 1 << 14
+MOST_DENSE_ITEMS = 1 << 14
 
 
 class Neighbours(Recommender):
@@ -45,17 +45,17 @@ class Neighbours(Recommender):
 
     def state(self) -> Arrays:
         """Return the histories and, where they are sparse, the weights."""
-        state = structure(self.histories, "histories_")
+        state = sparse_to_arrays(self.histories, "histories_")
         if self.weights is not None:
-            state.update(structure(self.weights, "weights_"), weights_data=self.weights.data)
+            state.update(sparse_to_arrays(self.weights, "weights_"), weights_data=self.weights.data)
         return state
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
         """Set the histories and the weights; compute dense ones, which are not in the state."""
-        self.histories = from_structure(state, "histories_")
+        self.histories = sparse_from_arrays(state, "histories_")
         if "weights_data" not in state:
             return self.fit(self.histories)
-        self.weights = from_structure(state, "weights_", state["weights_data"])
+        self.weights = sparse_from_arrays(state, "weights_", state["weights_data"])
         return self
 
 
@@ -111,10 +111,10 @@ class ItemKNN(Neighbours):
         self.tiles = Tiles(train, self._columns)
         if self.settings.k is not None or self.settings.k_prime is not None:
             weights = _similarity_of_nearest(train, self.settings)
-            weigh(weights.data, self.settings, weights.indices)
+            similarities_to_weights(weights.data, self.settings, weights.indices)
             weights.eliminate_zeros()
             self.weights = weights
-        elif train.shape[1] <= MOST_KEPT:
+        elif train.shape[1] <= MOST_DENSE_ITEMS:
             kept = list(self._columns())
             self.tiles = Tiles(train, lambda: kept)
         return self
@@ -123,7 +123,7 @@ class ItemKNN(Neighbours):
         """Compute some columns of the dense weights at a time."""
         for first, similarity in _slabs(self.histories, self.settings):
             columns = np.ascontiguousarray(similarity.T)  # the similarity is symmetric
-            weigh(columns, self.settings)
+            similarities_to_weights(columns, self.settings)
             yield first, columns
 
     @property
@@ -138,7 +138,7 @@ class ItemKNN(Neighbours):
         return self.scorer(users)
 
 
-def weigh(
+def similarities_to_weights(
     entries: Float, settings: ItemKNNSettings, column: NDArray[np.int32] | None = None
 ) -> None:
     """Turn similarities into weights, in place: powers, divided by the norm and sum of a column.
@@ -215,12 +215,12 @@ def _common_users(train: scipy.sparse.csr_array) -> Iterator[tuple[int, NDArray[
     by_user = scipy.sparse.csr_array(train, dtype=counted)
     by_item = by_user.T.tocsr()
     sums_of_sparse = np.square(np.diff(by_user.indptr), dtype=float).sum()
-    is_sparse = by_user.nnz * n_items >= _GAIN * sums_of_sparse
-    is_whole = n_items <= _MOST_WHOLE and not is_sparse
+    is_sparse = by_user.nnz * n_items >= _SPARSE_COST * sums_of_sparse
+    is_whole = n_items <= _MOST_COUNTED_ITEMS and not is_sparse
     if is_whole:
         whole = np.empty((n_items, n_items), dtype=counted)
     # numpy sums a single column in another order than one of several, so none is left for the end.
-    step = min(_SLAB, max(16, _IN_CACHE // n_items))
+    step = min(_SLAB_ROWS, max(16, _CACHED_ENTRIES // n_items))
     for first, end in pairwise([*range(0, max(n_items - 1, 1), step), n_items]):
         rows = by_item[first:end]
         if is_sparse:

@@ -26,7 +26,7 @@ from sampled_metrics_study.recommenders.base import Scorer
 from sampled_metrics_study.recommenders.neighbours import Tiles
 
 SCORE = "score"
-WHAT = f"scores ({USER}, {ITEM}, {SCORE}), or .npz of scores, user_ids, item_ids"
+SCORES_DESCRIBED = f"scores ({USER}, {ITEM}, {SCORE}), or .npz of scores, user_ids, item_ids"
 Scores: TypeAlias = NDArray[np.floating[Any]]
 
 
@@ -109,7 +109,7 @@ def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
     return ranks
 
 
-def read_aligned(path: Path, split: Split) -> Ranks:
+def read_ranks(path: Path, split: Split) -> Ranks:
     """Read ranks of a split's held-out items, made elsewhere, in the order of evaluated users.
 
     The file is a table (CSV, TSV or parquet) of `user_id`, `n_candidates`, `n_better`, `n_tied` and
@@ -156,7 +156,7 @@ def read_scores(path: Path, split: Split) -> Score:
     out. A candidate without a score is an InputError of the function, because a partial list cannot
     give a rank.
     """
-    rows = (_of_matrix if path.suffix == ".npz" else _of_table)(path, split)
+    rows = (_read_score_matrix if path.suffix == ".npz" else _read_score_table)(path, split)
 
     def score(users: Int) -> Scores:
         scores: Scores = rows(users)
@@ -177,9 +177,9 @@ def read_scores(path: Path, split: Split) -> Score:
     return score
 
 
-def _of_matrix(path: Path, split: Split) -> Score:
+def _read_score_matrix(path: Path, split: Split) -> Score:
     names = ("scores", "user_ids", "item_ids")
-    arrays = read_arrays(path, WHAT, names)
+    arrays = read_arrays(path, SCORES_DESCRIBED, names)
     scores, user_ids, item_ids = (arrays[name] for name in names)
     with reading(path):
         for name, ids in (("user_ids", user_ids), ("item_ids", item_ids)):
@@ -197,8 +197,8 @@ def _of_matrix(path: Path, split: Split) -> Score:
     return lambda wanted: scores[rows[wanted]][:, columns].astype(native, copy=False)
 
 
-def _of_table(path: Path, split: Split) -> Score:
-    table = read_table(path, WHAT, (USER, ITEM, SCORE))
+def _read_score_table(path: Path, split: Split) -> Score:
+    table = read_table(path, SCORES_DESCRIBED, (USER, ITEM, SCORE))
     table.require(USER, ITEM, SCORE)
     score = table.ordered(SCORE).astype(np.float64)
     pair = []
