@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 SOURCE = ROOT / "src"
 PACKAGES = ("sampled_metrics", "sampled_metrics_study")
 RULE = re.compile(
-    r'code=code_of\("(\w+)"\)(?:(?!^rule ).)*?"\.\./scripts/(\w+)\.py"',
+    r'code=code_digest\("(\w+)"\)(?:(?!^rule ).)*?"\.\./scripts/(\w+)\.py"',
     re.DOTALL | re.MULTILINE,
 )
 

@@ -20,7 +20,7 @@ UNREACHABLE = "http://127.0.0.1:9/ml-1m.zip"
 # At the end of a copy of figures/__init__.py: where rules are the subject, nothing is drawn.
 UNDRAWN = """
 def draw(number, table, stem, note=""):
-    for kind in _FORMS:
+    for kind in _FILE_TYPES:
         stem.with_name(f"{stem.name}.{kind}").write_text("<svg></svg>")
 """
 FILES = (
