@@ -10,19 +10,8 @@ from scipy.sparse import csr_array, save_npz
 import sampled_metrics as sm
 from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_ranks
 from tests.helpers.caught_warnings import warns_about
-
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
-
-def relevant_items(data):
-    return items_by_id(data, "relevant")
-
 
 COLUMNS = ("n_found", "n_better", "n_tied", "n_relevant", "n_candidates", "depth")
 
@@ -228,7 +217,7 @@ def test_names_of_other_libraries(header, tmp_path):
     frame = pd.read_csv(path)
     frame.to_parquet(tmp_path / "t.parquet")
     for data in (path, frame, tmp_path / "t.parquet"):
-        pairs = relevant_items(data)
+        pairs = items_by_id(data, "relevant")
         assert (pairs.user_ids.to_pylist(), pairs.item_ids.to_pylist()) == (
             [7, 8],
             [3, 4],
@@ -242,13 +231,13 @@ def test_own_names_come_first_and_relevance_above_0(tmp_path):
         "user,user_id,item_id,relevance\n1,2,3,0.5\n1,9,3,0\n1,8,3,-1\n",
     )
     with warns_about("not column user"):
-        relevant = relevant_items(path)
+        relevant = items_by_id(path, "relevant")
     assert (relevant.user_ids.to_pylist(), relevant.relevance.tolist()) == (
         [2],
         [0.5],
     )
     with pytest.raises(sm.InputError, match="column user_id"):
-        relevant_items(write(tmp_path, "t.csv", "user,uid,item_id\n1,2,3\n"))
+        items_by_id(write(tmp_path, "t.csv", "user,uid,item_id\n1,2,3\n"), "relevant")
 
 
 # User 0 has seen item 0 and likes 2, tied with 3 and 4, below 1.

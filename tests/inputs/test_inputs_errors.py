@@ -12,17 +12,6 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
-
-def relevant_items(data):
-    return items_by_id(data, "relevant")
-
-
 # In these tables | ends a line of a file, and - is a row or column that is not named.
 RANKS = """\
 rank|                                       - - no rows
@@ -146,7 +135,8 @@ def test_wrong_lists(tmp_path, lists, relevant, name, row, column, words):
 @pytest.mark.parametrize(("content", "row", "column", "words"), cases(SAMPLED, 3))
 def test_wrong_sampled_ranks(tmp_path, content, row, column, words):
     path = made(tmp_path, "s.csv", content)
-    require(error_of(read_sampled, path, 99, 200), "s", row, column, words)
+    error = error_of(as_sampled, path, n_negatives=99, n_items=200)
+    require(error, "s", row, column, words)
 
 
 RECORD = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
@@ -278,8 +268,8 @@ def test_no_file(tmp_path, suffix):
     path = tmp_path / f"missing.{suffix}"
     for read, what in (
         (lambda path: as_ranks(path), "ranks, lists or scores"),
-        (relevant_items, "relevant items"),
-        (lambda path: read_sampled(path, 9), "sampled ranks"),
+        (lambda path: items_by_id(path, "relevant"), "relevant items"),
+        (lambda path: as_sampled(path, n_negatives=9), "sampled ranks"),
     ):
         message = str(error_of(read, path))
         assert message.startswith(f"{path}: no such file")
@@ -388,8 +378,8 @@ def test_damaged_files_are_read_or_refused_in_one_line(tmp_path_factory, data):
     for read, options in (
         (as_ranks, {"n_items": 9}),
         (as_ranks, {"relevant": relevant}),
-        (read_sampled, {"n_negatives": 9}),
-        (relevant_items, {}),
+        (as_sampled, {"n_negatives": 9}),
+        (lambda data: items_by_id(data, "relevant"), {}),
     ):
         message = ""
         try:

@@ -10,15 +10,8 @@ import numpy as np
 import pytest
 
 from sampled_metrics.evaluation.evaluate import evaluate
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_ranks
 from tests.conftest import ROOT
-
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
 
 GOLDEN = ROOT / "tests/golden/peers"
 K = 10

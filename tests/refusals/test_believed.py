@@ -8,16 +8,9 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_ranks
 from tests.conftest import ROOT
 from tests.helpers.caught_warnings import full_messages
-
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
 
 USERS, N, M = 400, 1577, 100
 RNG = np.random.default_rng(8)

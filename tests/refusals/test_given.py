@@ -11,13 +11,6 @@ import sampled_metrics as sm
 from sampled_metrics.ranks.data import as_sampled
 from tests.helpers.caught_warnings import warns_about
 
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
-
 POLICIES = ("random", "optimistic", "pessimistic")
 N, M, USERS = 1571, 100, 400
 
@@ -151,7 +144,7 @@ class TestScoresOfAPositiveAndItsNegatives:
         path.write_text(
             "user_id,score,label\nu,9,1\nu,5,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\nv,2,1\nv,1,0\n"
         )
-        ranks = read_sampled(path, n_items=50)
+        ranks = as_sampled(path, n_items=50)
         assert ranks.sampled_ranks.tolist() == [1, 2, 2, 2]
         assert ranks.several_items
         recall = sm.correct(ranks, "recall@1", "sampled", shape="none")[0]
@@ -194,8 +187,8 @@ class TestScoresOfAPositiveAndItsNegatives:
         path = tmp_path / "pairs.csv"
         path.write_text("user_id,score,label\nu,9,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\n")
         with pytest.raises(sm.InputError, match="1 to 2"):
-            read_sampled(path, n_items=50)
-        ranks = read_sampled(path, 2, 50, "distinct")
+            as_sampled(path, n_items=50)
+        ranks = as_sampled(path, n_negatives=2, n_items=50, sampling="distinct")
         assert (ranks.sampled_ranks.tolist(), ranks.n_negatives) == ([1, 2], 2)
 
 
@@ -203,7 +196,7 @@ def test_what_was_written_agrees_with_the_options(tmp_path):
     sm.SampledRanks([1, 5], [40, 50], 9, "with-replacement", ["a", "b"]).write(
         tmp_path / "s.pq"
     )
-    again = read_sampled(tmp_path / "s.pq", 9, sampling="with-replacement")
+    again = as_sampled(tmp_path / "s.pq", n_negatives=9, sampling="with-replacement")
     assert (again.n_negatives, again.sampling, len(again)) == (
         9,
         "with-replacement",

@@ -5,14 +5,8 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.ranks.data import as_sampled
 from tests.helpers.caught_warnings import full_messages, warns_about
-
-
-def relevant_items(data):
-    return items_by_id(data, "relevant")
-
 
 M, USERS, N = 100, 940, 3541
 RNG = np.random.default_rng(0)

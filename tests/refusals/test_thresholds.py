@@ -13,13 +13,6 @@ from sampled_metrics.ranks.data import as_sampled
 from sampled_metrics.ranks.warnings import warn_about_sampled_ranks
 from tests.helpers.caught_warnings import full_messages, warns_about
 
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
-
 M, N = 100, 3541
 
 
@@ -71,7 +64,7 @@ def test_held_out_items_above_55_percent_of_fifty_rows(
     """All ranks are `low` + 1 of 101: the items are above 100 - `low` percent of the negatives."""
     path = tmp_path / "ranks.csv"
     pd.DataFrame({"sampled_rank": np.full(rows, low + 1)}).to_csv(path, index=False)
-    read_sampled(path, M, N)
+    as_sampled(path, n_negatives=M, n_items=N)
     words = f"above {1 - low / M:.1%} of their negatives"
     assert any(words in each for each in asked(recwarn)) == asks
 

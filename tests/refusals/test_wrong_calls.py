@@ -16,13 +16,6 @@ from scipy.sparse import csr_array, dok_array
 import sampled_metrics as sm
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
-
 warnings.simplefilter("ignore", PendingDeprecationWarning)  # np.matrix
 SCORES, HELD, SEEN = (
     np.random.default_rng(0).random((6, 9)),
@@ -132,7 +125,7 @@ CALLS: list[tuple[Any, dict[str, Any]]] = [
     (FULL.write, {"path": "written.parquet", "items": None}),
     (sm.SampledRanks, {"sampled_ranks": [1, 2], "n_items": 9, "n_negatives": 4, "users": [3, 4]}
      | {"sampling": "distinct", "several_items": False}),
-    (read_sampled, {"path": "s.csv", "n_negatives": 4, "n_items": 9, **READ}),
+    (as_sampled, {"data": "s.csv", "n_negatives": 4, "n_items": 9, **READ}),
     (SAMPLED.take, {"rows": [0, 1]}),
     (SAMPLED.write, {"path": "written.parquet"}),
     (sm.rank, {"score": lambda users: SCORES[users], "seen": SEEN, "relevant": HELD, "users": USERS}
@@ -296,8 +289,6 @@ def test_half_precision_on_a_budget():
 
 def test_signatures_and_reprs_are_short():
     for public, _ in CALLS[:-2]:  # options of a table's parts depend on the table
-        if public is read_sampled:
-            public = as_sampled
         parameters = inspect.signature(public).parameters.values()
         assert all(
             parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters

@@ -1,0 +1,40 @@
+"""Values of results, and what a call says when it refuses its data."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+import sampled_metrics as sm
+from tests.helpers.caught_warnings import with_warnings
+
+
+def values(results: Iterable[Any]) -> list[float]:
+    """Return the value of each result."""
+    return [result.value for result in results]
+
+
+def value_of(results: Any) -> float:
+    """Return the value of the first result."""
+    return float(results[0].value)
+
+
+def values_and_warnings(call: Callable[[], Any]) -> tuple[list[float | None], str]:
+    """Return the values of the results of a call, and all its warnings in one text."""
+    results, messages = with_warnings(call)
+    return [getattr(result, "value", None) for result in results], " ".join(messages)
+
+
+def refusal(
+    call: Callable[..., Any], *arguments: Any, **options: Any
+) -> sm.InputError:
+    """Return the error with which a call refuses its data, in one line."""
+    with pytest.raises(sm.InputError) as caught:
+        call(*arguments, **options)
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+def refusal_message(call: Callable[..., Any], *arguments: Any, **options: Any) -> str:
+    """Return the line with which a call refuses its data."""
+    return str(refusal(call, *arguments, **options))
