@@ -10,6 +10,7 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics.inputs.roles import ROLES
+from tests.helpers.results import value_of
 
 LISTS = pd.DataFrame(
     {
@@ -37,10 +38,6 @@ RATED = pd.DataFrame({"who": [1, 2], "code": [7, 8], "stars": [5.0, 3.0]})
 GUESSED = pd.DataFrame({"who": [2, 1], "code": [8, 7], "guess": [2.0, 3.0]})
 
 
-def value(found):
-    return found[0].value
-
-
 def answer(call):
     """Call without warnings, which such small data has."""
     with warnings.catch_warnings(action="ignore"):
@@ -48,16 +45,16 @@ def answer(call):
 
 
 CALLS = {
-    "evaluate lists": lambda: value(
+    "evaluate lists": lambda: value_of(
         sm.evaluate(LISTS, "rr", relevant=TEST, columns=NAMES)
     ),
-    "evaluate pairs": lambda: value(
+    "evaluate pairs": lambda: value_of(
         sm.evaluate(PAIRS, "rr", complete=True, columns=OF_PAIRS)
     ),
-    "evaluate ranks": lambda: value(
+    "evaluate ranks": lambda: value_of(
         sm.evaluate(RANKS, "rr", n_items=9, columns=OF_RANKS)
     ),
-    "a dictionary of columns": lambda: value(
+    "a dictionary of columns": lambda: value_of(
         sm.evaluate(
             {name: LISTS[name].tolist() for name in LISTS},
             "rr",
@@ -65,7 +62,7 @@ CALLS = {
             columns=NAMES,
         )
     ),
-    "beside scores": lambda: value(
+    "beside scores": lambda: value_of(
         sm.evaluate(
             [[3.0, 9.0, 1.0], [1.0, 2.0, 3.0]],
             "rr",
@@ -76,24 +73,24 @@ CALLS = {
     "values_by_user": lambda: (
         sm.values_by_user(LISTS, "rr", relevant=TEST, columns=NAMES)["rr"].mean()
     ),
-    "from_lists": lambda: value(
+    "from_lists": lambda: value_of(
         sm.evaluate(sm.Ranks.from_lists(LISTS, TEST, columns=NAMES), "rr")
     ),
-    "from_pairs": lambda: value(
+    "from_pairs": lambda: value_of(
         sm.evaluate(sm.Ranks.from_pairs(PAIRS, columns=OF_PAIRS), "rr")
     ),
-    "from_table": lambda: value(
+    "from_table": lambda: value_of(
         sm.evaluate(sm.Ranks.from_table(RANKS, 9, columns=OF_RANKS), "rr")
     ),
-    "from_ranks": lambda: value(
+    "from_ranks": lambda: value_of(
         sm.evaluate(sm.Ranks.from_ranks(RANKS, 9, columns=OF_RANKS), "rr")
     ),
-    "from_top_k": lambda: value(
+    "from_top_k": lambda: value_of(
         sm.evaluate(
             sm.Ranks.from_top_k([[7, 8], [9, 8]], TEST, users=[1, 2], columns=IDS), "rr"
         )
     ),
-    "rank": lambda: value(
+    "rank": lambda: value_of(
         sm.evaluate(
             sm.rank(
                 np.array([[3.0, 2.0, 1.0], [3.0, 4.0, 5.0]]),
@@ -106,11 +103,11 @@ CALLS = {
             "rr",
         )
     ),
-    "correct pairs": lambda: value(
+    "correct pairs": lambda: value_of(
         sm.correct(PAIRS, "recall@1", "sampled", n_items=50, columns=OF_PAIRS)
     )
     + 0.25,
-    "correct samples": lambda: value(
+    "correct samples": lambda: value_of(
         sm.correct(MINUTE, "hr@1", "sampled", columns=OF_SAMPLES)
     )
     + 0.25,
@@ -208,10 +205,10 @@ def test_commands(suffix, tmp_path):
 def test_known_names_of_other_columns_are_left():
     """The name that is given counts, also beside one that is known."""
     lists = LISTS.assign(item_id=range(6), score=-1.0)
-    assert value(sm.evaluate(lists, "rr", relevant=TEST, columns=NAMES)) == 0.75
+    assert value_of(sm.evaluate(lists, "rr", relevant=TEST, columns=NAMES)) == 0.75
     # and a role that some table has under a known name
     test = TEST.rename(columns={"who": "user_id", "code": "asin"})
-    assert value(sm.evaluate(LISTS, "rr", relevant=test, columns=NAMES)) == 0.75
+    assert value_of(sm.evaluate(LISTS, "rr", relevant=test, columns=NAMES)) == 0.75
 
 
 def test_unknown_roles_and_names_are_refused():

@@ -22,6 +22,7 @@ from sampled_metrics.cli import app
 from sampled_metrics.inputs.roles import ROLES
 from tests.helpers.caught_warnings import full_messages
 from tests.helpers.forms import matrix_forms, new_path, table_forms
+from tests.helpers.results import value_of
 
 USERS, ITEMS, M = 14, 17, 9
 RNG = np.random.default_rng(8)
@@ -116,22 +117,18 @@ OF_PAIRS = IDS | {"score", "label"}
 VECTORS = np.eye(USERS), SCORES.T.copy()
 
 
-def first(results: Any) -> Any:
-    return results[0].value
-
-
 def full(make: Callable[..., Any]) -> Callable[..., Any]:
     """Return the reciprocal rank of the ranks that a function makes of tables."""
-    return lambda **tables: first(sm.evaluate(make(**tables), "rr"))
+    return lambda **tables: value_of(sm.evaluate(make(**tables), "rr"))
 
 
 def few(make: Callable[..., Any]) -> Callable[..., Any]:
     """Return the hit rate of the sampled ranks that a function makes of a table."""
-    return lambda data: first(sm.correct(make(data), "hr@3", "sampled"))
+    return lambda data: value_of(sm.correct(make(data), "hr@3", "sampled"))
 
 
 def corrected(data: Any, **options: Any) -> Any:
-    return first(sm.correct(data, "hr@3", "sampled", n_items=300, **options))
+    return value_of(sm.correct(data, "hr@3", "sampled", n_items=300, **options))
 
 
 def compared(data: Any, relevant: Any) -> Any:
@@ -178,25 +175,25 @@ ERRORS = RATED - PREDICTED
 KINDS = {
     "evaluate, lists": Kind(
         LISTED,
-        lambda data, relevant: first(sm.evaluate(data, "rr", relevant=relevant)),
+        lambda data, relevant: value_of(sm.evaluate(data, "rr", relevant=relevant)),
         rr(RANK),
         {"data": OF_LISTS, "relevant": OF_ITEMS},
     ),
     "evaluate, lists with ranks, seen": Kind(
         {"data": RANKED, **BOTH},
-        lambda data, **both: first(sm.evaluate(data, "rr", complete=True, **both)),
+        lambda data, **both: value_of(sm.evaluate(data, "rr", complete=True, **both)),
         rr(NEW_RANK),
         {"data": OF_LISTS, **READ_BOTH},
     ),
     "evaluate, scores": Kind(
         BOTH,
-        lambda **both: first(sm.evaluate(SCORES, "rr", **both)),
+        lambda **both: value_of(sm.evaluate(SCORES, "rr", **both)),
         rr(NEW_RANK),
         READ_BOTH,
     ),
     "evaluate, ranks": Kind(
         {"data": RANKS},
-        lambda data: first(sm.evaluate(data, "rr", n_items=ITEMS)),
+        lambda data: value_of(sm.evaluate(data, "rr", n_items=ITEMS)),
         rr(RANK),
         {
             "data": OF_RANKS
@@ -205,13 +202,13 @@ KINDS = {
     ),
     "evaluate, counts": Kind(
         {"data": COUNTS},
-        lambda data: first(sm.evaluate(data, "rr")),
+        lambda data: value_of(sm.evaluate(data, "rr")),
         rr(RANK),
         {"data": OF_COUNTS},
     ),
     "evaluate, pairs": Kind(
         {"data": PAIRS},
-        lambda data: first(sm.evaluate(data, "rr", complete=True)),
+        lambda data: value_of(sm.evaluate(data, "rr", complete=True)),
         rr(RANK),
         {"data": OF_PAIRS},
     ),
@@ -546,57 +543,57 @@ OF_TOP = np.where(RANK <= 8, 1 / RANK, 0).mean()
 def metered(data: Any) -> Any:
     meter = sm.RankMeter("rr")
     meter.update(data, positive=HELD)
-    return first(meter.compute())
+    return value_of(meter.compute())
 
 
 ARRAYS: dict[str, tuple[np.ndarray, Callable[[Any], Any], float]] = {
     "evaluate, scores": (
         SCORES,
-        lambda data: first(sm.evaluate(data, "rr", relevant=HELD)),
+        lambda data: value_of(sm.evaluate(data, "rr", relevant=HELD)),
         rr(RANK),
     ),
     "evaluate, ranks": (
         RANK,
-        lambda data: first(sm.evaluate(data, "rr", n_items=ITEMS)),
+        lambda data: value_of(sm.evaluate(data, "rr", n_items=ITEMS)),
         rr(RANK),
     ),
     "evaluate, relevant": (
         HELD,
-        lambda data: first(sm.evaluate(SCORES, "rr", relevant=data)),
+        lambda data: value_of(sm.evaluate(SCORES, "rr", relevant=data)),
         rr(RANK),
     ),
     "evaluate, marks": (
         (np.arange(ITEMS) == HELD[:, None]).astype(int),
-        lambda data: first(sm.evaluate(SCORES, "rr", relevant=data)),
+        lambda data: value_of(sm.evaluate(SCORES, "rr", relevant=data)),
         rr(RANK),
     ),
     "from_scores": (
         SCORES,
-        lambda data: first(sm.evaluate(sm.Ranks.from_scores(data, HELD), "rr")),
+        lambda data: value_of(sm.evaluate(sm.Ranks.from_scores(data, HELD), "rr")),
         rr(RANK),
     ),
     "from_factors": (
         VECTORS[1],
-        lambda data: first(
+        lambda data: value_of(
             sm.evaluate(sm.Ranks.from_factors(VECTORS[0], data, HELD), "rr")
         ),
         rr(RANK),
     ),
     "from_ranks": (
         RANK,
-        lambda data: first(sm.evaluate(sm.Ranks.from_ranks(data, ITEMS), "rr")),
+        lambda data: value_of(sm.evaluate(sm.Ranks.from_ranks(data, ITEMS), "rr")),
         rr(RANK),
     ),
     "from_top_k": (
         TOP,
-        lambda data: first(
+        lambda data: value_of(
             sm.evaluate(sm.Ranks.from_top_k(data, HELD, missing="last"), "rr@8")
         ),
         OF_TOP,
     ),
     "from_top_k, relevant": (
         HELD[:, None],
-        lambda data: first(
+        lambda data: value_of(
             sm.evaluate(sm.Ranks.from_top_k(TOP, data, missing="last"), "rr@8")
         ),
         OF_TOP,

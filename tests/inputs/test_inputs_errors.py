@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.ranks.data import as_ranks, as_sampled
+from tests.helpers.results import refusal
 
 # In these tables | ends a line of a file, and - is a row or column that is not named.
 RANKS = """\
@@ -102,13 +103,6 @@ def trec(text):
     return text.replace("_", " ") if text.startswith("q_") else text
 
 
-def error_of(read, *args, **options):
-    with pytest.raises(InputError) as caught:
-        read(*args, **options)
-    assert "\n" not in str(caught.value)
-    return caught.value
-
-
 def require(error, name, row, column, words):
     found = (error.path.name.partition(".")[0], error.row, error.column)
     place = (None if value == "-" else value for value in (row, column))
@@ -119,7 +113,7 @@ def require(error, name, row, column, words):
 @pytest.mark.parametrize(("content", "row", "column", "words"), cases(RANKS, 3))
 def test_wrong_ranks(tmp_path, content, row, column, words):
     path = made(tmp_path, "r.csv", content)
-    require(error := error_of(as_ranks, path, n_items=3541), "r", row, column, words)
+    require(error := refusal(as_ranks, path, n_items=3541), "r", row, column, words)
     assert "secret" not in str(error).replace(str(path), "")
 
 
@@ -129,13 +123,13 @@ def test_wrong_ranks(tmp_path, content, row, column, words):
 def test_wrong_lists(tmp_path, lists, relevant, name, row, column, words):
     path = made(tmp_path, "r.csv", trec(lists))
     relevant = made(tmp_path, "t.csv", trec(relevant))
-    require(error_of(as_ranks, path, relevant=relevant), name, row, column, words)
+    require(refusal(as_ranks, path, relevant=relevant), name, row, column, words)
 
 
 @pytest.mark.parametrize(("content", "row", "column", "words"), cases(SAMPLED, 3))
 def test_wrong_sampled_ranks(tmp_path, content, row, column, words):
     path = made(tmp_path, "s.csv", content)
-    error = error_of(as_sampled, path, n_negatives=99, n_items=200)
+    error = refusal(as_sampled, path, n_negatives=99, n_items=200)
     require(error, "s", row, column, words)
 
 
@@ -162,7 +156,7 @@ RECORD = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
 )
 def test_other_files(tmp_path, name, content, row, column, words):
     path = made(tmp_path, name, content)
-    error = error_of(as_ranks, path, n_items=3541)
+    error = refusal(as_ranks, path, n_items=3541)
     require(error, "r", row, column, words)
     assert "secret" not in str(error).replace(str(path), "")
 
@@ -253,7 +247,7 @@ def test_wrong_matrices(tmp_path, scores, relevant, seen, name, row, column, wor
         )
     )
     require(
-        error_of(as_ranks, path, relevant=relevant, seen=seen),
+        refusal(as_ranks, path, relevant=relevant, seen=seen),
         name,
         row,
         column,
@@ -271,11 +265,11 @@ def test_no_file(tmp_path, suffix):
         (lambda path: items_by_id(path, "relevant"), "relevant items"),
         (lambda path: as_sampled(path, n_negatives=9), "sampled ranks"),
     ):
-        message = str(error_of(read, path))
+        message = str(refusal(read, path))
         assert message.startswith(f"{path}: no such file")
         assert what in message
     path.mkdir()
-    assert "a folder" in str(error_of(as_ranks, path))
+    assert "a folder" in str(refusal(as_ranks, path))
 
 
 @pytest.mark.parametrize(
@@ -330,22 +324,22 @@ def test_options_that_do_not_go_with_the_file(
         options = options | {
             "relevant": made(tmp_path, "t.csv", f"user_id,item_id|{relevant}")
         }
-    assert words in str(error_of(as_ranks, path, **options))
+    assert words in str(refusal(as_ranks, path, **options))
 
 
 def test_errors_in_full(tmp_path):
     text = "\ufeff\r\nrank,x\r\n\r\n1,a\r\n\r\n\r\nx,b\r\n"
     path = made(tmp_path, "a\nb.csv", text)
-    assert str(error_of(as_ranks, path, n_items=9)) == (
+    assert str(refusal(as_ranks, path, n_items=9)) == (
         f"{tmp_path}/a b.csv, row 2, column rank: found x; expected whole numbers"
     )
     path = made(tmp_path, "r.csv", 'rank,n_candidates|"' + "1,9|" * 1000 + '",9|')
     assert (
-        len(str(error_of(as_ranks, path))) < 250
+        len(str(refusal(as_ranks, path))) < 250
     )  # a value of many lines is cut short
     # The reader guesses types from the beginning of a file: here it must change its mind.
     path = made(tmp_path, "r.csv", "|".join(["rank", *["7"] * 300_000, "oops"]))
-    error = error_of(as_ranks, path, n_items=9)
+    error = refusal(as_ranks, path, n_items=9)
     assert (error.row, error.column) == (300_001, "rank")
 
 

@@ -13,10 +13,7 @@ from sampled_metrics.cli import app
 from sampled_metrics.inputs.roles import ROLES, known_names
 from sampled_metrics.ranks import large_files
 from tests.helpers.caught_warnings import warns_about
-
-
-def values(results):
-    return [result.value for result in results]
+from tests.helpers.results import values
 
 
 def labelled_ranks(n_users=60, n=30, seed=1):

@@ -14,6 +14,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.roles import known_names
 from sampled_metrics.inputs.tables import QRELS, RUN, Table, read_table
 from sampled_metrics_study.data.events import read_times
+from tests.helpers.results import refusal
 
 HERE = Path("t")
 COLUMNS = ("user_id", "item_id", "score", "rank", "n_tied")
@@ -23,12 +24,6 @@ def column(values, name="rank"):
     if not isinstance(values, pa.Array):
         values = pa.array(values)
     return Table(HERE, {name: pa.chunked_array([values])}, (name,))
-
-
-def error_of(function, *arguments):
-    with pytest.raises(InputError) as caught:
-        function(*arguments)
-    return caught.value
 
 
 @pytest.mark.parametrize(
@@ -55,7 +50,7 @@ def test_whole_numbers_between_bounds(values):
         (0, np.array([2, 9, 4]), 3, "0 to 4"),
         (0, np.array([1, 9, 5]), 1, "0 to 1"),
     ):
-        error = error_of(table.whole, "rank", least, most)
+        error = refusal(table.whole, "rank", least, most)
         assert (error.row, error.column) == (row, "rank")
         assert error.problem.endswith(expected)
 
@@ -77,7 +72,7 @@ def test_whole_numbers_between_bounds(values):
     ],
 )
 def test_what_is_no_whole_number(values, row, found):
-    error = error_of(column(values).whole, "rank", 0)
+    error = refusal(column(values).whole, "rank", 0)
     assert (error.row, error.column) == (row, "rank")
     assert error.problem.startswith(f"found {found}")
     assert "whole numbers" in error.problem
@@ -98,9 +93,9 @@ def test_the_largest_whole_numbers():
     ]
     exact = pa.array([2**63 - 1, 0], pa.uint64())
     assert column(exact).whole("rank", 0).tolist() == [2**63 - 1, 0]
-    error = error_of(column(pa.array([2**63], pa.uint64())).whole, "rank", 0)
+    error = refusal(column(pa.array([2**63], pa.uint64())).whole, "rank", 0)
     assert "found 9.22337203685478e+18" in error.problem
-    error = error_of(column([0, 5]).whole, "rank", 1, 9, "ranks of mine")
+    error = refusal(column([0, 5]).whole, "rank", 1, 9, "ranks of mine")
     assert error.problem == "found 0; expected ranks of mine, 1 to 9"
 
 
@@ -118,7 +113,7 @@ def test_marks():
         assert column(values).marks("rank").tolist() == [True, False, True]
     assert column([1, -1]).marks("rank").tolist() == [True, False]
     for values in ([1, 2], [1, -2], [1, None]):
-        assert error_of(column(values).marks, "rank").row == 2
+        assert refusal(column(values).marks, "rank").row == 2
 
 
 def test_finite_numbers_and_their_order():
@@ -128,7 +123,7 @@ def test_finite_numbers_and_their_order():
     assert column([0.5, -2.0]).ordered("rank").tolist() == [0.5, -2]
     for values in ([0.0, math.inf], [0.0, math.nan], ["1", "nan"], [1.0, None]):
         for method in (Table.finite, Table.ordered, read_times):
-            assert error_of(method, column(values), "rank").row == 2
+            assert refusal(method, column(values), "rank").row == 2
 
 
 @pytest.mark.parametrize(
@@ -163,7 +158,7 @@ def test_times_in_seconds(values, expected):
     ],
 )
 def test_times_of_two_kinds(values, row):
-    error = error_of(read_times, column(values), "rank")
+    error = refusal(read_times, column(values), "rank")
     assert error.row == row
 
 
@@ -207,7 +202,7 @@ def test_ids_and_their_codes(values, expected):
     ],
 )
 def test_what_is_no_id(values, row, words):
-    error = error_of(column(values).ids, "rank")
+    error = refusal(column(values).ids, "rank")
     assert (error.row, error.column) == (row, "rank")
     assert words in error.problem
 
@@ -215,7 +210,7 @@ def test_what_is_no_id(values, row, words):
 def test_places_of_ids_of_a_column():
     table = column(["5", "a", "5"])
     assert table.places("rank", np.array(["a", "5"]), "ids").tolist() == [1, 0, 1]
-    error = error_of(table.places, "rank", np.array(["5", "b"]), "mine")
+    error = refusal(table.places, "rank", np.array(["5", "b"]), "mine")
     assert (error.row, error.problem) == (2, "found a; expected mine")
 
 
@@ -226,7 +221,7 @@ def test_columns_that_are_missing():
         lambda: table.require("rank", "score"),
         lambda: table.finite("score"),
     ):
-        assert error_of(missing).problem == "lacks column score; found rank"
+        assert refusal(missing).problem == "lacks column score; found rank"
     assert len(table) == 2
     assert len(Table(HERE, {}, ())) == 0
 
@@ -269,7 +264,7 @@ def test_names_that_are_not_wanted_stay():
     assert known_names(["user", "user"], ["rank"]) == [None, None]
     for names in (["user", "uid"], ["rank", "rank"], ["rank", "rank:float"]):
         table = pa.table([pa.array([1])] * 2, names=names)
-        assert "duplicate column" in error_of(Table.of, HERE, table).problem
+        assert "duplicate column" in refusal(Table.of, HERE, table).problem
 
 
 ROWS = {
@@ -341,7 +336,7 @@ def test_files_of_trec_eval_are_recognised(tmp_path, text, trec, wanted):
 def test_rows_of_other_lengths(tmp_path, text, found):
     path = tmp_path / "t.csv"
     path.write_text(text)
-    error = error_of(read_table, path, "ranks")
+    error = refusal(read_table, path, "ranks")
     assert f"got {found}" in error.problem
 
 
@@ -363,14 +358,14 @@ def test_rows_of_other_lengths(tmp_path, text, found):
 def test_files_that_hold_no_table(tmp_path, content, words):
     path = tmp_path / "t.csv"
     path.write_bytes(content)
-    assert words in error_of(read_table, path, "ranks", COLUMNS).problem
+    assert words in refusal(read_table, path, "ranks", COLUMNS).problem
 
 
 @pytest.mark.parametrize(
     ("name", "shown"), [("x" * 300, "x" * 300), ("a\0b", "a\\x00b")]
 )
 def test_names_of_no_file(name, shown):
-    assert str(error_of(read_table, name, "ranks")).startswith(f"{shown}: not ranks")
+    assert str(refusal(read_table, name, "ranks")).startswith(f"{shown}: not ranks")
 
 
 def test_what_is_no_file(tmp_path):
@@ -379,7 +374,7 @@ def test_what_is_no_file(tmp_path):
         (tmp_path, "a folder"),
         (Path("/dev/null"), "device"),
     ):
-        error = error_of(read_table, path, "ranks")
+        error = refusal(read_table, path, "ranks")
         assert str(error.path) == str(path)
         assert problem in error.problem
     with pytest.raises(InputError, match="ranks"):
@@ -394,17 +389,15 @@ def test_rows_are_named(tmp_path, row):
     error = table.error_at(row - 1, "wrong", "rank")
     assert (error.path, error.row, error.column) == (path, row, "rank")
     good = np.array([False] * (row - 1) + [True] + [False] * (3 - row))
-    error = error_of(
+    error = refusal(
         table.refuse, "rank", good, [0.1 + 0.2, "b", np.float64(1 / 3)], "none"
     )
     found = {1: "0.30000000000000004", 3: "0.333333333333333"}[row]
     assert error.problem == f"found {found}; expected none"
     table.refuse("rank", np.zeros(3, bool), [1, 2, 3], "none")
-    error = error_of(
-        table.refuse, "rank", good, ["z" * 80] * 3, lambda row: f"{row}!"
-    )
+    error = refusal(table.refuse, "rank", good, ["z" * 80] * 3, lambda row: f"{row}!")
     assert error.problem == f"found {'z' * 80}; expected {row - 1}!"
-    error = error_of(table.refuse, "rank", good, ["z" * 81] * 3, "n")
+    error = refusal(table.refuse, "rank", good, ["z" * 81] * 3, "n")
     assert error.problem == f"found {'z' * 80}; expected n"
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from tests.helpers.caught_warnings import full_messages
+from tests.helpers.results import refusal_message, values_and_warnings
 
 RNG = np.random.default_rng(0)
 USERS, ITEMS = 60, 50
@@ -19,25 +19,6 @@ SCORES[np.arange(USERS), HELD] += 2
 TOP = np.argsort(-SCORES, axis=1)[:, :10]
 OF_TOP = np.take_along_axis(SCORES, TOP, axis=1)
 HITS = np.mean([HELD[user] in TOP[user, :5] for user in range(USERS)])
-
-
-def outcome(call):
-    """The values of a call, and what is asked."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = call()
-    values = [getattr(one, "value", None) for one in found]
-    return values, " ".join(full_messages(caught))
-
-
-def refused(call):
-    with (
-        pytest.raises(sm.InputError) as caught,
-        warnings.catch_warnings(action="ignore"),
-    ):
-        call()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 # Lists b 0.3, 0.2, 0.5 of user 0, and 0.1 to 0.5 of user 1; relevant are 3, and 2 and 4.
@@ -67,7 +48,7 @@ NAMES = (
 def test_rows_of_label_0_are_not_relevant(name, kind):
     values = 2 * LABEL - 1 if kind == "signs" else LABEL.astype(kind)
     relevant = LISTS[["user_id", "item_id"]].assign(**{name: values})
-    found, asked = outcome(
+    found, asked = values_and_warnings(
         lambda: sm.evaluate(LISTS, "ndcg@3, recall@1", relevant=relevant)
     )
     assert found == pytest.approx([NDCG, 0.5])
@@ -86,23 +67,29 @@ def test_labels_in_files_of_any_form(tmp_path):
     ).to_csv(tmp_path / "qrels.tsv", sep="\t", index=False)
     for name in ("a.qrels", "a.inter", "qrels.tsv"):
         call = lambda: sm.evaluate(LISTS, "ndcg@3", relevant=tmp_path / name)  # noqa: B023, E731
-        assert outcome(call)[0] == pytest.approx([NDCG])
+        assert values_and_warnings(call)[0] == pytest.approx([NDCG])
 
 
 def test_an_unknown_column_of_zeros_and_ones_is_asked_about():
     for values in (LABEL, LABEL.astype(bool), 2.0 * LABEL - 1):
         relevant = LISTS[["user_id", "item_id"]].assign(bought=values)
-        _, asked = outcome(lambda: sm.evaluate(LISTS, "recall@1", relevant=relevant))  # noqa: B023
+        _, asked = values_and_warnings(
+            lambda: sm.evaluate(LISTS, "recall@1", relevant=relevant)
+        )  # noqa: B023
         assert "column bought" in asked
     days = LISTS[["user_id", "item_id"]].assign(day=np.arange(7))
-    assert not outcome(lambda: sm.evaluate(LISTS, "recall@1", relevant=days))[1]
+    assert not values_and_warnings(
+        lambda: sm.evaluate(LISTS, "recall@1", relevant=days)
+    )[1]
 
 
 def test_ratings_are_grades_with_a_least_one():
     rated = LISTS[["user_id", "item_id"]].assign(rating=1 + 4 * LABEL)
     call = partial(sm.evaluate, LISTS, "recall@1", relevant=rated)
-    assert outcome(partial(call, min_relevance=4))[0] == pytest.approx([0.5])
-    assert "rating is not read" in outcome(call)[1]
+    assert values_and_warnings(partial(call, min_relevance=4))[0] == pytest.approx(
+        [0.5]
+    )
+    assert "rating is not read" in values_and_warnings(call)[1]
 
 
 def test_labels_of_seen_items_and_of_negatives():
@@ -132,14 +119,16 @@ def test_arrays_of_a_retriever(order, kind):
         data = (ids, scores.astype(kind))
         if order == "scores first":
             data = data[::-1]
-        found, _ = outcome(lambda: sm.evaluate(data, "hit@5", relevant=HELD))  # noqa: B023
+        found, _ = values_and_warnings(
+            lambda: sm.evaluate(data, "hit@5", relevant=HELD)
+        )  # noqa: B023
         assert found == [pytest.approx(HITS)]
 
         def value(ids, scores):
             ranks = sm.Ranks.from_top_k(ids, HELD, scores=scores)
             return sm.evaluate(ranks, "hit@5")
 
-        again, _ = outcome(partial(value, ids, scores))
+        again, _ = values_and_warnings(partial(value, ids, scores))
         assert again == found
 
 
@@ -148,7 +137,7 @@ def test_a_retriever_that_ends_a_list_by_minus_1():
     ranks = sm.Ranks.from_top_k(ids, [2, 0], missing="last")
     assert ranks.n_missing == 0
     assert sm.evaluate(ranks, "recall@3")[0].value == 0.5
-    assert "list" in refused(
+    assert "list" in refusal_message(
         lambda: sm.evaluate(sm.Ranks.from_top_k(ids, [2, 0]), "recall@3")
     )
 
@@ -156,7 +145,9 @@ def test_a_retriever_that_ends_a_list_by_minus_1():
 def test_distances_and_ranks_as_scores_are_asked_about():
     assert (
         "contradict"
-        in outcome(lambda: sm.evaluate((TOP, -OF_TOP), "hit@5", relevant=HELD))[1]
+        in values_and_warnings(
+            lambda: sm.evaluate((TOP, -OF_TOP), "hit@5", relevant=HELD)
+        )[1]
     )
     lists = pd.DataFrame(
         {"user_id": np.repeat(np.arange(USERS), 10), "item_id": TOP.ravel()}
@@ -169,10 +160,15 @@ def test_distances_and_ranks_as_scores_are_asked_about():
     ):
         data = lists.assign(score=score)
         assert (
-            words in outcome(lambda: sm.evaluate(data, "hit@5", relevant=relevant))[1]  # noqa: B023
+            words
+            in values_and_warnings(
+                lambda: sm.evaluate(data, "hit@5", relevant=relevant)
+            )[1]  # noqa: B023
         )
     right = lists.assign(score=OF_TOP.ravel())
-    found, asked = outcome(lambda: sm.evaluate(right, "hit@5", relevant=relevant))
+    found, asked = values_and_warnings(
+        lambda: sm.evaluate(right, "hit@5", relevant=relevant)
+    )
     assert (found, asked) == ([pytest.approx(HITS)], "")
 
 
@@ -186,19 +182,24 @@ def test_lists_sorted_by_item_are_asked_about(form):
             {"user_id": np.repeat(np.arange(USERS), 10), "item_id": items.ravel()}
         )
     elif form == "arrays":
-        _, asked = outcome(
+        _, asked = values_and_warnings(
             lambda: sm.evaluate(sm.Ranks.from_top_k(items, HELD), "hit@5")
         )
         assert "ascend" in asked or not asked
         return
-    assert "ascend" in outcome(lambda: sm.evaluate(data, "hit@5", relevant=held))[1]
+    assert (
+        "ascend"
+        in values_and_warnings(lambda: sm.evaluate(data, "hit@5", relevant=held))[1]
+    )
 
 
 @pytest.mark.parametrize(
     "ids", [[[1, 2, 0, 4, 3, 5]], np.array([[7, 3, 9]]), TOP, TOP.tolist()]
 )
 def test_rows_of_ids_are_no_scores(ids):
-    problem = refused(lambda: sm.evaluate(ids, "recall@2", relevant=[0] * len(ids)))
+    problem = refusal_message(
+        lambda: sm.evaluate(ids, "recall@2", relevant=[0] * len(ids))
+    )
     assert "Ranks.from_top_k" in problem
     assert "floats" in problem
     as_floats = np.asarray(ids, float)
@@ -225,7 +226,7 @@ def test_ids_best_first_by_their_constructor():
 
 def test_two_arrays_that_could_be_either_are_refused():
     for data in ((TOP, TOP), (TOP.astype(float), OF_TOP)):
-        problem = refused(lambda: sm.evaluate(data, "hit@5", relevant=HELD))  # noqa: B023
+        problem = refusal_message(lambda: sm.evaluate(data, "hit@5", relevant=HELD))  # noqa: B023
         assert "Ranks.from_top_k" in problem
         assert "Ranks.from_factors" in problem
 
@@ -236,7 +237,7 @@ def test_two_arrays_that_could_be_either_are_refused():
 def test_ids_in_floats_that_are_too_narrow(kind, large):
     lists = pd.DataFrame({"user_id": [1, 1], "item_id": [large + 2, large + 6]})
     relevant = pd.DataFrame({"user_id": [1], "item_id": np.array([large + 2], kind)})
-    assert "item_id" in refused(
+    assert "item_id" in refusal_message(
         lambda: sm.evaluate(lists, "hit@1", relevant=relevant)
     )
     small = pd.DataFrame({"user_id": [1], "item_id": np.array([6], kind)})
@@ -254,7 +255,7 @@ def test_ids_joined_in_a_cell_are_asked_about(cells):
     lists = {"u": [cells[1], "5"], "v": [cells[1], "7"]}
     relevant = pd.DataFrame({"user_id": ["u", "v"], "item_id": cells})
     call = lambda: sm.evaluate(lists, "hit@1", relevant=relevant)  # noqa: E731
-    assert "several ids" in outcome(call)[1]
+    assert "several ids" in values_and_warnings(call)[1]
 
 
 # What lists and answers lack
@@ -279,7 +280,7 @@ def test_what_lists_lack_counts_as_not_found(lists, metric, expected):
     ranks = sm.Ranks.from_lists(lists, relevant, missing="last")
     assert ranks.n_missing == len(relevant) - len([x for x in lists.values() if x])
     if metric == "recall@1":
-        assert "missing='last'" in refused(
+        assert "missing='last'" in refusal_message(
             lambda: sm.evaluate(lists, metric, relevant=relevant)
         )
 
@@ -309,7 +310,7 @@ def test_lists_that_lack_a_held_out_item_of_sampled_candidates():
     call = partial(
         sm.correct, lists, "recall@3", "sampled", relevant=relevant, **given
     )
-    assert "missing='last'" in refused(call)
+    assert "missing='last'" in refusal_message(call)
     with warnings.catch_warnings(action="ignore"):
         ranks = call(missing="last")
     assert ranks[0].value == pytest.approx(2 / 3)
@@ -332,7 +333,7 @@ def test_held_out_items_without_a_score(door):
 
     assert ranks(**given).sampled_ranks.tolist() == [4, 1, 2]
     assert ranks(**given).n_missing == 1
-    assert "missing='last'" in refused(lambda: ranks(n_items=90))
+    assert "missing='last'" in refusal_message(lambda: ranks(n_items=90))
     if door == "meter":
         with warnings.catch_warnings(action="ignore"):
             full = ranks(missing="last")
@@ -365,10 +366,14 @@ def test_rows_of_users_with_negatives_of_their_own():
     options = {"n_items": 500, "shape": "none"}
     for name in ("row_id", "impression_id"):
         data = pairs.rename(columns={"row_id": name}).drop(columns="item_id")
-        found, _ = outcome(lambda: sm.correct(data, "recall@3", "sampled", **options))  # noqa: B023
+        found, _ = values_and_warnings(
+            lambda: sm.correct(data, "recall@3", "sampled", **options)
+        )  # noqa: B023
         assert found == [pytest.approx(right)]
     pooled = pairs.drop(columns=["row_id", "item_id"])
-    _, asked = outcome(lambda: sm.correct(pooled, "recall@3", "sampled", **options))
+    _, asked = values_and_warnings(
+        lambda: sm.correct(pooled, "recall@3", "sampled", **options)
+    )
     assert "visit_id" in asked
 
 
@@ -378,7 +383,7 @@ def test_impressions_stand_for_users():
     expected = pytest.approx([NDCG, 0.5])
     by_relevant = partial(sm.evaluate, data.drop(columns="clicked"), relevant=data)
     for call in (by_relevant, partial(sm.evaluate, data, complete=True)):
-        assert outcome(partial(call, "ndcg@3, recall@1"))[0] == expected
+        assert values_and_warnings(partial(call, "ndcg@3, recall@1"))[0] == expected
 
 
 def test_labels_of_rows_instead_of_columns():
@@ -390,7 +395,7 @@ def test_labels_of_rows_instead_of_columns():
         expected = np.mean(
             [(SCORES[u] > SCORES[u, HELD[u]]).sum() < 10 for u in range(USERS)]
         )
-        assert outcome(meter.compute)[0] == [pytest.approx(expected)]
+        assert values_and_warnings(meter.compute)[0] == [pytest.approx(expected)]
 
 
 def test_several_labels_of_a_row():
@@ -409,7 +414,7 @@ def test_several_labels_of_a_row():
     assert both.sampled_ranks.tolist() == [1, 2, 3, 1]
     assert both.users.tolist() == [0, 0, 1, 1]
     assert both.n_negatives == 2
-    assert "row 2" in refused(
+    assert "row 2" in refusal_message(
         lambda: meter.update(scores, positive=np.array([[1, 0, 0, 0], [0] * 4]))
     )
 
@@ -422,7 +427,7 @@ def test_files_without_a_header_are_no_qrels(tmp_path):
     for times in (1, 881250949):
         rows = [(user, int(item), 5, times + user) for user, item in enumerate(HELD)]
         path.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
-        problem = refused(
+        problem = refusal_message(
             lambda: sm.evaluate(dict(enumerate(TOP.tolist())), relevant=path)
         )
         assert "user_id" in problem
@@ -445,9 +450,9 @@ def test_comment_lines_of_trec_eval(tmp_path):
 def test_numbers_and_columns_that_files_do_not_mean(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("rank,rank\n3,4\n")
-    assert "rank" in refused(lambda: sm.evaluate(path, "auc", n_items=90))
+    assert "rank" in refusal_message(lambda: sm.evaluate(path, "auc", n_items=90))
     frame = pd.DataFrame([[1, 2, 3]], columns=["user_id", "rank", "rank"])
-    assert "rank" in refused(lambda: sm.evaluate(frame, "auc", n_items=90))
+    assert "rank" in refusal_message(lambda: sm.evaluate(frame, "auc", n_items=90))
 
 
 def test_ids_in_the_index_of_a_frame():
@@ -461,7 +466,7 @@ def test_ids_in_the_index_of_a_frame():
 def test_ids_beside_factors_are_numbers_of_rows():
     vectors = RNG.normal(size=(4, 2)), RNG.normal(size=(5, 2))
     relevant = pd.DataFrame({"user_id": [1, 2, 3, 4], "item_id": [0, 1, 2, 3]})
-    problem = refused(lambda: sm.evaluate(vectors, "hr@1", relevant=relevant))
+    problem = refusal_message(lambda: sm.evaluate(vectors, "hr@1", relevant=relevant))
     assert "scores" in problem
 
 
@@ -469,7 +474,9 @@ def test_new_items_of_a_cold_split_are_no_error():
     lists = {f"u{user}": [3, *range(20, 9, -1)] for user in range(12)}
     given = {"relevant": {user: [3] for user in lists}}
     seen = {user: list(range(50, 70)) for user in lists}
-    found, asked = outcome(lambda: sm.evaluate(lists, "recall@1", seen=seen, **given))
+    found, asked = values_and_warnings(
+        lambda: sm.evaluate(lists, "recall@1", seen=seen, **given)
+    )
     assert found == [1.0]
     assert "items" in asked
 
@@ -489,15 +496,25 @@ def good(users=30):
 
 def test_odd_options_are_asked_about():
     ranks = good()
-    assert "0.95" in outcome(lambda: sm.evaluate(ranks, "hit@5", confidence=0.05))[1]
-    assert "all 40 candidates" in outcome(lambda: sm.evaluate(ranks, "hit@40"))[1]
     assert (
-        "all 40 candidates" in outcome(lambda: sm.evaluate(ranks, "recall@5000"))[1]
+        "0.95"
+        in values_and_warnings(lambda: sm.evaluate(ranks, "hit@5", confidence=0.05))[
+            1
+        ]
     )
-    assert not outcome(lambda: sm.evaluate(ranks, "hit@39, ndcg@40"))[1]
+    assert (
+        "all 40 candidates"
+        in values_and_warnings(lambda: sm.evaluate(ranks, "hit@40"))[1]
+    )
+    assert (
+        "all 40 candidates"
+        in values_and_warnings(lambda: sm.evaluate(ranks, "recall@5000"))[1]
+    )
+    assert not values_and_warnings(lambda: sm.evaluate(ranks, "hit@39, ndcg@40"))[1]
     same = {"A": ranks, "B": good()}
     assert (
-        "A and B have the same ranks" in outcome(lambda: sm.compare(same, "hit@5"))[1]
+        "A and B have the same ranks"
+        in values_and_warnings(lambda: sm.compare(same, "hit@5"))[1]
     )
 
 
@@ -513,7 +530,7 @@ def test_numbers_that_are_none():
         lambda: sm.RankMeter("hit@3", n_items=9, n_negatives="5"),
         lambda: sm.RankMeter("hit@3", missing="first"),
     ):
-        refused(call)
+        refusal_message(call)
 
 
 def test_an_empty_batch_adds_nothing():
@@ -527,7 +544,7 @@ def test_an_empty_batch_adds_nothing():
 
 def test_ranges_of_too_many_items_are_refused():
     ranks = sm.SampledRanks([1, 2, 3], 10**9, 9)
-    assert "10,000,000" in refused(lambda: sm.correct(ranks, "ap", "sampled"))
+    assert "10,000,000" in refusal_message(lambda: sm.correct(ranks, "ap", "sampled"))
 
 
 def test_pages_are_not_written_over_data(tmp_path):
@@ -535,10 +552,14 @@ def test_pages_are_not_written_over_data(tmp_path):
     ranks.write_text("rank\n3\n1\n")
     before = ranks.read_text()
     for path in (ranks, tmp_path / "model.py", tmp_path / "s.npy"):
-        assert "suffix" in refused(lambda: sm.report({"A": ranks}, path, n_items=90))  # noqa: B023
+        assert "suffix" in refusal_message(
+            lambda: sm.report({"A": ranks}, path, n_items=90)
+        )  # noqa: B023
     page = tmp_path / "r.html"
     page.write_text(before)
-    assert "written" in refused(lambda: sm.report({"A": page}, page, n_items=90))
+    assert "written" in refusal_message(
+        lambda: sm.report({"A": page}, page, n_items=90)
+    )
     assert ranks.read_text() == page.read_text() == before
 
 
@@ -560,12 +581,12 @@ def test_numbers_that_no_share_of_the_users_is_are_asked_about():
         call = partial(
             sm.reported, {"HR@10": "0.3200"}, "HR@10", n_users=n_users, **about
         )
-        assert ("is no share of" in outcome(call)[1]) == is_asked
+        assert ("is no share of" in values_and_warnings(call)[1]) == is_asked
 
 
 def test_users_are_named_by_their_ids():
     held, seen = {"anna": ["y"], "bert": ["x"]}, {"anna": ["x"], "bert": ["y"]}
-    assert "user anna" in refused(lambda: sm.negatives(held, seen, 1))
+    assert "user anna" in refusal_message(lambda: sm.negatives(held, seen, 1))
 
 
 @pytest.mark.parametrize(
@@ -590,7 +611,7 @@ def test_labelled_pairs_name_the_two_ways():
     pairs = pd.DataFrame(
         {"user_id": [1, 1, 1], "score": [0.5, 0.9, 0.1], "label": [1, 0, 0]}
     )
-    problem = refused(lambda: sm.evaluate(pairs, "rr"))
+    problem = refusal_message(lambda: sm.evaluate(pairs, "rr"))
     assert "complete=True" in problem
     assert "correct" in problem
     for ranks in (sm.Ranks.from_pairs(pairs), pairs):
@@ -621,7 +642,9 @@ def test_memory_that_is_short_is_no_damaged_file(tmp_path, monkeypatch):
             raise error
 
         monkeypatch.setattr(tables.pyarrow_csv, "read_csv", broken)
-        assert "enough" in refused(lambda: sm.evaluate(path, relevant={0: [3]}))
+        assert "enough" in refusal_message(
+            lambda: sm.evaluate(path, relevant={0: [3]})
+        )
 
 
 def test_ranks_of_users_in_catalogues_of_their_own(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 import sampled_metrics as sm
+from tests.helpers.results import value_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
@@ -24,21 +25,17 @@ class Remedy(NamedTuple):
     right: float
 
 
-def first(results: Any) -> float:
-    return float(results[0].value)
-
-
 def evaluate(data: Any, metrics: str = "rr", **options: Any) -> Callable[[], float]:
-    return lambda: first(sm.evaluate(data, metrics, **options))
+    return lambda: value_of(sm.evaluate(data, metrics, **options))
 
 
 def ranked(make: Callable[[], Any], metrics: str = "rr") -> Callable[[], float]:
-    return lambda: first(sm.evaluate(make(), metrics))
+    return lambda: value_of(sm.evaluate(make(), metrics))
 
 
 def correct(data: Any, **options: Any) -> Callable[[], float]:
     given = {"n_items": 90, **options}
-    return lambda: first(sm.correct(data, "hr@1", "sampled", **given))
+    return lambda: value_of(sm.correct(data, "hr@1", "sampled", **given))
 
 
 def metered(
@@ -48,7 +45,7 @@ def metered(
         meter = sm.RankMeter(metrics, **options)
         for batch in batches:
             meter.update(**batch)
-        return first(meter.compute())
+        return value_of(meter.compute())
 
     return run
 

@@ -11,6 +11,7 @@ from scipy.sparse import coo_array, csr_array
 
 import sampled_metrics as sm
 from tests.helpers.caught_warnings import warns_about
+from tests.helpers.results import refusal_message
 
 USERS, ITEMS = 30, 23
 RNG = np.random.default_rng(0)
@@ -39,13 +40,6 @@ BETTER = (S[np.arange(USERS), HELD][:, None] < S).sum(axis=1)
 EXPECTED = (BETTER < 3).mean()
 
 
-def error(function, *args, **options):
-    with pytest.raises(sm.InputError) as caught:
-        function(*args, **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
-
-
 @pytest.mark.parametrize("name", ["prediction", "est", "pred", "logit", "rating"])
 def test_names_of_scores(name, tmp_path):
     frame = FRAME.rename(columns={"score": name})
@@ -69,7 +63,7 @@ def test_numbers_of_another_name_are_refused_by_it(tmp_path):
     frame.to_csv(tmp_path / "s.csv", index=False)
     frame.to_parquet(tmp_path / "s.parquet")
     for data in (frame, pa.table(frame), tmp_path / "s.csv", tmp_path / "s.parquet"):
-        assert "weight" in error(sm.evaluate, data, relevant=RELEVANT)
+        assert "weight" in refusal_message(sm.evaluate, data, relevant=RELEVANT)
     ordered = FRAME.sort_values(["user_id", "score"], ascending=[True, False])
     ordered = ordered.drop(columns="score").assign(timestamp=7)
     ordered.to_csv(tmp_path / "best_first.csv", index=False)
@@ -98,7 +92,7 @@ def test_dictionaries_of_dictionaries():
 
 def test_sets_have_no_order():
     sets = {user: set(items) for user, items in LISTS.items()}
-    assert "set" in error(sm.evaluate, sets, relevant=RELEVANT)
+    assert "set" in refusal_message(sm.evaluate, sets, relevant=RELEVANT)
     relevant = {user: set(items) for user, items in RELEVANT.items()}
     assert value(LISTS, relevant=relevant) == EXPECTED
 
@@ -109,7 +103,7 @@ def test_dictionaries_of_series():
     relevant = {1: [30], 2: [10]}
     assert value(scores, "ap", relevant=relevant) == 0.5
     series = {user: pd.Series(of_user) for user, of_user in scores.items()}
-    assert "item_id" in error(sm.evaluate, series)
+    assert "item_id" in refusal_message(sm.evaluate, series)
     by_item = {user: of_user.to_dict() for user, of_user in series.items()}
     assert value(by_item, "ap", relevant=relevant) == 0.5
 
@@ -125,7 +119,7 @@ def test_dictionaries_of_columns_and_series_with_several_items():
     assert value(LISTS, "recall@3", relevant=both) == value(
         LISTS, "recall@3", relevant=pairs
     )
-    problem = error(
+    problem = refusal_message(
         sm.evaluate, {"user_id": [1], "item_id": [1, 2]}, relevant=RELEVANT
     )
     assert "length" in problem
@@ -159,7 +153,7 @@ def test_tables_of_other_libraries():
 
 
 def test_a_function_that_returns_a_number():
-    assert "shape ()" in error(sm.evaluate, lambda _: 0.5, relevant=HELD)
+    assert "shape ()" in refusal_message(sm.evaluate, lambda _: 0.5, relevant=HELD)
 
 
 def test_byte_order_and_half_precision():
@@ -180,7 +174,7 @@ def test_damaged_sparse_scores():
         bad[3] = 10**8
         setattr(sparse, name, bad)
         for call in (sm.evaluate, lambda x, relevant: sm.rank(x, None, relevant)):
-            assert "damaged" in error(call, sparse, relevant=HELD)
+            assert "damaged" in refusal_message(call, sparse, relevant=HELD)
 
 
 @pytest.mark.parametrize("number", [np.nan, -np.inf])
@@ -188,20 +182,24 @@ def test_nan_is_neither_relevant_nor_seen(number):
     marked = np.full(S.shape, number)
     marked[np.arange(USERS), HELD] = 1.0
     for given in (marked, csr_array(marked)):
-        assert "relevant has" in error(sm.evaluate, S, relevant=given)
-        assert "seen has" in error(sm.evaluate, S, relevant=HELD, seen=given)
-        assert "seen has" in error(sm.rank, S, given, HELD)
+        assert "relevant has" in refusal_message(sm.evaluate, S, relevant=given)
+        assert "seen has" in refusal_message(
+            sm.evaluate, S, relevant=HELD, seen=given
+        )
+        assert "seen has" in refusal_message(sm.rank, S, given, HELD)
 
 
 def test_ids_with_nothing_in_common():
     other = {user: [f"i{items[0]}"] for user, items in RELEVANT.items()}
-    problem = error(sm.evaluate, LISTS, relevant=other)
+    problem = refusal_message(sm.evaluate, LISTS, relevant=other)
     assert "relevant" in problem
     assert f"'i{HELD[0]}'" in problem
     seen = {user: np.flatnonzero(row) for user, row in enumerate(SEEN)}
     half = {float(user) + 0.5: items for user, items in seen.items()}
-    assert "found 0.5" in error(sm.evaluate, LISTS, relevant=RELEVANT, seen=half)
-    assert "found 0.5" in error(sm.negatives, RELEVANT, half, 3)
+    assert "found 0.5" in refusal_message(
+        sm.evaluate, LISTS, relevant=RELEVANT, seen=half
+    )
+    assert "found 0.5" in refusal_message(sm.negatives, RELEVANT, half, 3)
     for given, words in (  # items or users of a split may be new, so it is a question
         ({f"u{user}": items for user, items in seen.items()}, "of the users of seen"),
         (
@@ -221,12 +219,12 @@ def test_ratings_of_movielens_are_no_qrels(tmp_path):
         for user, item in enumerate(HELD)
     ]
     (tmp_path / "u.data").write_text("\n".join(rows))
-    problem = error(sm.evaluate, LISTS, relevant=tmp_path / "u.data")
+    problem = refusal_message(sm.evaluate, LISTS, relevant=tmp_path / "u.data")
     assert "user_id" in problem
 
 
 def test_users_of_rank_are_different():
-    problem = error(sm.rank, S, None, HELD, users=[5, 5, *range(10, 38)])
+    problem = refusal_message(sm.rank, S, None, HELD, users=[5, 5, *range(10, 38)])
     assert "row 2" in problem
 
 
@@ -236,25 +234,25 @@ def test_archives_of_arrays(tmp_path):
     assert value(path) == EXPECTED
     for other in (HELD, np.array([{}], dtype=object)):
         np.savez(path, scores=S, seen=other)
-        assert "seen" in error(sm.evaluate, path, relevant=HELD)
+        assert "seen" in refusal_message(sm.evaluate, path, relevant=HELD)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("scores.npy", b"hello")
-    assert "scores" in error(sm.evaluate, path, relevant=HELD)
+    assert "scores" in refusal_message(sm.evaluate, path, relevant=HELD)
     big = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         big, {"descr": "<f8", "fortran_order": False, "shape": (10**7, 10**7)}
     )
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("scores.npy", big.getvalue())
-    assert "s.npz" in error(sm.evaluate, path, relevant=HELD)
+    assert "s.npz" in refusal_message(sm.evaluate, path, relevant=HELD)
 
 
 @pytest.mark.parametrize(
     "name", ["x" * 5000, "a\0b", "a\0b.npy", "x" * 300 + ".parquet", "\ud800"]
 )
 def test_names_that_no_file_can_have(name):
-    assert "\n" not in error(sm.evaluate, name, n_items=9)
-    assert "relevant" in error(sm.evaluate, LISTS, relevant=name)
+    assert "\n" not in refusal_message(sm.evaluate, name, n_items=9)
+    assert "relevant" in refusal_message(sm.evaluate, LISTS, relevant=name)
 
 
 @pytest.mark.filterwarnings("ignore:.*negatives fail the check")  # the same for all
@@ -285,6 +283,8 @@ def test_lists_in_a_series_by_row_are_those_of_a_list():
 
 def test_a_user_twice_in_a_series_is_refused():
     lists = pd.Series([[1, 2], [3, 1]], index=["anna", "anna"])
-    assert "row 4" in error(sm.evaluate, lists, relevant={"anna": [1]})
+    assert "row 4" in refusal_message(sm.evaluate, lists, relevant={"anna": [1]})
     lists = pd.Series([[1, 2], [3, 4]], index=["anna", "anna"])
-    assert "column rank" in error(sm.evaluate, lists, relevant={"anna": [1]})
+    assert "column rank" in refusal_message(
+        sm.evaluate, lists, relevant={"anna": [1]}
+    )

@@ -12,6 +12,7 @@ import pytest
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError, shown
 from tests.conftest import ROOT
+from tests.helpers.results import values
 
 RNG = np.random.default_rng(0)
 SCORES = RNG.random((40, 30))
@@ -56,34 +57,30 @@ def chunked(values):
     return pa.chunked_array([values[:half], values[half:]])
 
 
-def value_of(results):
-    return [result.value for result in results]
-
-
 @pytest.mark.parametrize("column", [pa.array, chunked, Column])
 class TestColumnsOfArrow:
     def test_relevant(self, column):
         expected = sm.evaluate(SCORES, "hit@5", relevant=HELD_OUT)
         found = sm.evaluate(SCORES, "hit@5", relevant=column(HELD_OUT))
-        assert value_of(found) == value_of(expected)
+        assert values(found) == values(expected)
 
     def test_lists_of_relevant_items(self, column):
         lists = [[int(item)] for item in HELD_OUT]
         expected = sm.evaluate(SCORES, "hit@5", relevant=lists)
         found = sm.evaluate(SCORES, "hit@5", relevant=column(pa.array(lists)))
-        assert value_of(found) == value_of(expected)
+        assert values(found) == values(expected)
 
     def test_seen(self, column):
         seen = [[int(item + 1) % 30] for item in HELD_OUT]
         expected = sm.evaluate(SCORES, "hit@5", relevant=HELD_OUT, seen=seen)
         given = column(pa.array(seen))
         found = sm.evaluate(SCORES, "hit@5", relevant=HELD_OUT, seen=given)
-        assert value_of(found) == value_of(expected)
+        assert values(found) == values(expected)
 
     def test_ranks(self, column):
         expected = sm.evaluate(HELD_OUT + 1, "hit@5", n_items=30)
         found = sm.evaluate(column(HELD_OUT + 1), "hit@5", n_items=30)
-        assert value_of(found) == value_of(expected)
+        assert values(found) == values(expected)
         ranks = sm.Ranks.from_ranks(column(HELD_OUT + 1), 30)
         assert ranks.n_better.tolist() == HELD_OUT.tolist()
 
@@ -95,7 +92,7 @@ class TestColumnsOfArrow:
         expected = sm.evaluate(SCORES, "hit@5", relevant=HELD_OUT)
         given = column(HELD_OUT)
         found = sm.evaluate(lambda users: SCORES[users], "hit@5", relevant=given)
-        assert value_of(found) == value_of(expected)
+        assert values(found) == values(expected)
 
     def test_positive(self, column):
         expected = sm.correct(SCORES, "hit@5", n_items=90, positive=HELD_OUT)
@@ -125,7 +122,7 @@ def test_generators_within_dictionaries():
         relevant={user: (item for item in items) for user, items in relevant.items()},
         seen={user: map(int, items) for user, items in seen.items()},
     )
-    assert value_of(found) == value_of(expected) == [1.0]
+    assert values(found) == values(expected) == [1.0]
 
 
 class Model:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
+from tests.helpers.results import value_of
 
 RNG = np.random.default_rng(22)
 ROWS = RNG.normal([2.0] + 99 * [0.0], size=(200, 100))
@@ -12,16 +13,14 @@ HR = np.mean((ROWS[:, 1:] > ROWS[:, :1]).sum(axis=1) < 10)
 OPTIONS = {"n_items": 3706, "positive": 0}
 
 
-def value(result):
-    return result[0].value
-
-
 class TestDimensions:
     def test_a_third_axis_is_refused(self):
         with pytest.raises(sm.InputError, match=r"scores\[\.\.\., 0\]"):
             sm.correct(ROWS[..., None], "HR@10", "sampled", **OPTIONS)
         assert (
-            value(sm.correct(ROWS[..., None][..., 0], "HR@10", "sampled", **OPTIONS))
+            value_of(
+                sm.correct(ROWS[..., None][..., 0], "HR@10", "sampled", **OPTIONS)
+            )
             == HR
         )
 
@@ -30,7 +29,7 @@ class TestDimensions:
         with pytest.raises(sm.InputError, match=r"reshape\(-1, scores.shape\[-1\]\)"):
             sm.correct(scores, "HR@10", "sampled", **OPTIONS)
         rows = scores.reshape(-1, scores.shape[-1])
-        assert value(sm.correct(rows, "HR@10", "sampled", **OPTIONS)) == HR
+        assert value_of(sm.correct(rows, "HR@10", "sampled", **OPTIONS)) == HR
 
     def test_flat_scores_with_labels_are_refused(self):
         flat, labels = ROWS.ravel(), np.tile([1] + 99 * [0], 200)
@@ -40,13 +39,15 @@ class TestDimensions:
             sm.correct(flat, "HR@10", "sampled", positive=labels, n_items=3706)
         rows, marks = flat.reshape(-1, 100), labels.reshape(-1, 100)
         found = sm.correct(rows, "HR@10", "sampled", positive=marks, n_items=3706)
-        assert value(found) == HR
+        assert value_of(found) == HR
 
     def test_scores_of_one_user_are_refused(self):
         scores, relevant = np.array([0.2, 0.3, 0.5]), np.array([0, 1, 0])
         with pytest.raises(sm.InputError, match=r"relevant.*data\[None\]"):
             sm.evaluate(scores, "rr", relevant=relevant)
-        assert value(sm.evaluate(scores[None], "rr", relevant=relevant[None])) == 0.5
+        assert (
+            value_of(sm.evaluate(scores[None], "rr", relevant=relevant[None])) == 0.5
+        )
 
 
 class Run:
@@ -72,7 +73,7 @@ def test_objects_like_dictionaries_are_refused_and_the_remedy_works():
     relevant = {"q1": {"b": 1}, "q2": {"x": 1}}
     with pytest.raises(sm.InputError, match=r"found Run.*dict\("):
         sm.evaluate(run, "rr@2", relevant=relevant)
-    assert value(sm.evaluate(dict(run), "rr@2", relevant=relevant)) == 0.25
+    assert value_of(sm.evaluate(dict(run), "rr@2", relevant=relevant)) == 0.25
 
 
 def test_rows_of_users_with_negatives_of_their_own():
@@ -87,7 +88,7 @@ def test_rows_of_users_with_negatives_of_their_own():
         }
     )
     found = sm.correct(pairs, "HR@10, NDCG@10", "sampled", n_items=3706)
-    assert value(found) == HR
+    assert value_of(found) == HR
     assert (found[0].n_users, found[0].n_visits) == (100, 200)
     rank = 1 + (ROWS[:, 1:] > ROWS[:, :1]).sum(axis=1)
     ndcg = np.where(rank <= 10, 1 / np.log2(rank + 1), 0).mean()
@@ -100,4 +101,4 @@ def test_rows_of_users_with_negatives_of_their_own():
         sm.correct(pooled, "HR@10", "sampled")
     visits = {"users": np.repeat(range(100), 2), "visits": np.arange(200)}
     made = sm.SampledRanks.from_scores(ROWS, n_items=3706, **visits)
-    assert value(sm.correct(made, "HR@10", "sampled")) == HR
+    assert value_of(sm.correct(made, "HR@10", "sampled")) == HR
