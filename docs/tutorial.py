@@ -53,9 +53,9 @@ sm.compare(ranked, "HR@10")
 samples = {}
 hits = {}
 for name, ranks in ranked.items():
-    drawn = sm.draw_sampled_ranks(ranks, 100, seed=rng)
-    samples[name] = sm.SampledRanks(drawn, N_ITEMS, 100, users=rows)
-    hits[name] = float((drawn <= 10).mean())
+    sampled = sm.draw_sampled_ranks(ranks, 100, seed=rng)
+    samples[name] = sm.SampledRanks(sampled, N_ITEMS, 100, users=rows)
+    hits[name] = float((sampled <= 10).mean())
 hits
 
 # %% [markdown]

@@ -21,8 +21,8 @@ from scipy.stats import hypergeom
 
 import sampled_metrics as sm
 
-KEPT = files("sampled_metrics_study") / "gallery"
-ranks = pd.read_parquet(KEPT / "ranks.parquet")
+FOLDER = files("sampled_metrics_study") / "gallery"
+ranks = pd.read_parquet(FOLDER / "ranks.parquet")
 
 rows = {}
 for name, users in ranks.groupby("recommender", sort=False):
@@ -32,10 +32,10 @@ for name, users in ranks.groupby("recommender", sort=False):
     full = sm.Ranks(
         users["n_candidates"], users["n_better"], users["n_tied"]
     )
-    (found,) = sm.correct(sampled, "recall@10", "sampled")
+    (estimate,) = sm.correct(sampled, "recall@10", "sampled")
     (exact,) = sm.evaluate(full, "recall@10")
-    span = found.range_low, found.range_high
-    rows[name] = (found.value, *span, exact.value)
+    span = estimate.range_low, estimate.range_high
+    rows[name] = (estimate.value, *span, exact.value)
 columns = ["99 negatives", "range from", "to", "exact Recall@10"]
 table = pd.DataFrame.from_dict(rows, "index", columns=columns)
 table.sort_values("99 negatives", ascending=False).round(4)
@@ -50,7 +50,7 @@ table.sort_values("99 negatives", ascending=False).round(4)
 
 # %%
 orders = (
-    pd.read_csv(KEPT / "orders.csv")
+    pd.read_csv(FOLDER / "orders.csv")
     .query("metric == 'recall@10'")
     .set_index(["a", "b"])
 )
@@ -80,7 +80,7 @@ better.set_axis(
 # negatives:
 
 # %%
-pd.read_csv(KEPT / "checks.csv").drop(columns="remark").set_index(
+pd.read_csv(FOLDER / "checks.csv").drop(columns="remark").set_index(
     "name"
 ).round(4)
 
