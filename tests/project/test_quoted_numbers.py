@@ -201,7 +201,9 @@ def test_divisors_of_the_rank_estimate():
         topic["divided by m+1; floor"],
     )
     auc = "Y, AUC, Rank Estimate"
-    words = f"is expected to be {ours[auc]:.2f} with m + 1 and {printed[auc]:.2f} with m"
+    words = (
+        f"is expected to be {ours[auc]:.2f} with m + 1 and {printed[auc]:.2f} with m"
+    )
     assert words in words_of("docs/estimators.md")
     assert (ours - printed).drop(auc).abs().max() < 0.01
 

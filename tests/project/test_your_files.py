@@ -377,7 +377,9 @@ def test_columns_of_polars(run_block):
 def test_pykeen(run_block):
     scores = np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.6, 0.9]])
     is_fact = np.array([[True, True, False, False], [False, True, True, False]])
-    found = run_block("PyKEEN", scores=scores, tails=np.array([1, 2]), is_fact=is_fact)
+    found = run_block(
+        "PyKEEN", scores=scores, tails=np.array([1, 2]), is_fact=is_fact
+    )
     assert means(found) == pytest.approx({"rr": (1 + 1 / 2) / 2, "recall@1": 1 / 2})
 
 
