@@ -35,7 +35,7 @@ from benchmarks.vectors import (
     sampled_hit_rate,
     synthetic,
 )
-from sampled_metrics._base.arrays import one_thread
+from sampled_metrics._base.threads import one_thread
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/measured/cores.md"

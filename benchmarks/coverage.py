@@ -20,7 +20,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from sampled_metrics import metrics
-from sampled_metrics._base.arrays import Float, Int, generator
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.evaluation.correct import _SMOOTHING as SMOOTHING
 from sampled_metrics.intervals.means import Moments, mean_interval

@@ -223,9 +223,9 @@ def main() -> None:
     name = torch.cuda.get_device_name() if machine.is_gpu else "main memory"
     print(f"{name}, torch {torch.__version__}, numpy {np.__version__}")
     if not machine.is_gpu:
-        real = devices.is_elsewhere
+        real = devices.is_on_device
         for module in (devices, meter, counting, products, scores):
-            module.is_elsewhere = lambda data: isinstance(data, torch.Tensor) or real(data)
+            module.is_on_device = lambda data: isinstance(data, torch.Tensor) or real(data)
     for kind in given.kinds:
         print(f"\n{kind}: {given.users:,} users x {given.items:,} items x {given.dimensions}")
         vectors = Vectors(machine, kind, given)

@@ -19,7 +19,7 @@ import sampled_metrics as sm
 from benchmarks.conditions import conditions
 from benchmarks.cores import memory
 from benchmarks.vectors import LENGTHS, Vectors, sampled_hit_rate
-from sampled_metrics._base.arrays import one_thread
+from sampled_metrics._base.threads import one_thread
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/measured/million.md"

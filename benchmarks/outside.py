@@ -20,7 +20,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from sampled_metrics import InputError, InputWarning, SampledRanks
-from sampled_metrics._base.arrays import Float, Int, generator
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.intervals.ranges import checked_ranges
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics_study.tables import to_markdown

@@ -36,7 +36,7 @@ from benchmarks.estimators import (
     recommenders,
 )
 from benchmarks.markdown import write_table
-from sampled_metrics._base.defaults import MOST_WIDTH
+from sampled_metrics._base.defaults import MAX_WIDTH_RATIO
 from sampled_metrics.estimators import likely_log_errors, smooth
 from sampled_metrics.evaluation.correct import Corrected
 from sampled_metrics.metrics import parse_measure
@@ -51,7 +51,7 @@ USERS = 1000
 POPULATION_USERS = 6040
 DRAWS = 4  # of a population
 COLUMNS = METRICS[:3]
-WIDTHS = (1.0, 2.0, 4.0, 8.0, MOST_WIDTH, 2.0 * MOST_WIDTH, np.inf)
+WIDTHS = (1.0, 2.0, 4.0, 8.0, MAX_WIDTH_RATIO, 2.0 * MAX_WIDTH_RATIO, np.inf)
 PRIORS = [(slope / 10, weight) for slope in range(-6, 1) for weight in (0.5, 2.0)]  # of the usual
 FOLDERS = {
     "ranks": "the paper's study",

@@ -18,7 +18,7 @@ import numpy as np
 
 import sampled_metrics as sm
 from benchmarks.conditions import conditions
-from sampled_metrics._base.arrays import one_thread
+from sampled_metrics._base.threads import one_thread
 
 ROOT = Path(__file__).resolve().parents[1]
 LAUNCHER = ROOT / "benchmarks/launch.py"

@@ -20,8 +20,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.coverage import REFERENCE
 from sampled_metrics import metrics
-from sampled_metrics._base.arrays import generator
-from sampled_metrics._base.text import table_of
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.text import format_table
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.evaluation.correct import solve
 from sampled_metrics.intervals.ranges import bracket_users, difference_range
@@ -105,7 +105,7 @@ def report(table: pd.DataFrame) -> Iterator[str]:
                 shares = shares_of(of_m[of_m["size"] == size], method)
                 words = " / ".join(f"{100 * share:.0f}" for share in shares)
                 lines[-1][f"{size}: {method}"] = words
-        yield table_of(lines, "pipe")
+        yield format_table(lines, "pipe")
     pairs = table[table["range wrong"] > MOST_WRONG * table["seeds"]]
     total, bad = table["seeds"].sum(), table["range wrong"].sum()
     yield f"\nIn all: {bad:,} of {total:,} orders by range are wrong,"

@@ -20,8 +20,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from sampled_metrics import SampledRanks, plan
-from sampled_metrics._base.arrays import generator
-from sampled_metrics._base.defaults import CONFIDENCE
+from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.intervals.population import Population, power_law_with
 from sampled_metrics.intervals.ranges import lower_ends_of_differences
 from sampled_metrics.intervals.shapes import NON_INCREASING
@@ -93,7 +93,9 @@ def decided(setting: Setting, comparisons: int) -> int:
     for number in range(comparisons):
         rng = generator(number, "plan", *map(str, setting[:-1]))
         pair = sample(laws[0], setting, rng), sample(laws[1], setting, rng)
-        (low,) = lower_ends_of_differences([pair], measure, NON_INCREASING, CONFIDENCE, CONFIDENCE)
+        (low,) = lower_ends_of_differences(
+            [pair], measure, NON_INCREASING, DEFAULT_CONFIDENCE, DEFAULT_CONFIDENCE
+        )
         count += low > 0.0
     return count
 

@@ -25,7 +25,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.outside import RANKS, N, populations
 from sampled_metrics import InputError, InputWarning, SampledRanks, correct
-from sampled_metrics._base.arrays import Float, generator
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics_study.tables import to_markdown
 
 PAGE = Path(__file__).parents[2] / "docs/measured/power.md"

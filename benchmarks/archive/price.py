@@ -23,7 +23,9 @@ import pandas as pd
 from scipy.special import stdtrit
 
 import sampled_metrics as sm
-from sampled_metrics._base.arrays import Float, generator, one_thread
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.metrics import values
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks.data import rank

@@ -21,7 +21,8 @@ from scipy.special import stdtrit
 from threadpoolctl import threadpool_limits
 
 import sampled_metrics as sm
-from sampled_metrics._base.arrays import Float, generator
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics_study.tables import to_markdown
 

@@ -18,7 +18,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from sampled_metrics import InputError, Ranks, reported
-from sampled_metrics._base.arrays import Int, generator
+from sampled_metrics._base.array_types import Int
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics_study.tables import to_markdown
 

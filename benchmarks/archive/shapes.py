@@ -13,7 +13,8 @@ import pandas as pd
 from scipy.optimize import isotonic_regression
 
 from sampled_metrics import InputWarning, Ranks
-from sampled_metrics._base.arrays import Float, Int, generator
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics_study.tables import to_markdown
 
 ROOT = Path(__file__).parents[2]

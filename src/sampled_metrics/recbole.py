@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from recbole.evaluator import register
 from recbole.utils import EvaluatorType
 
-from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.evaluation.evaluate import evaluate
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling

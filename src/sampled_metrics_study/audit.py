@@ -24,8 +24,10 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics import rank
-from sampled_metrics._base.arrays import Float, Int, generator, one_thread
-from sampled_metrics._base.text import table_of
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.text import format_table
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics import Measure, parse_measure, values
 from sampled_metrics.ranks import Ranks
@@ -354,7 +356,7 @@ def page_lines(table: pd.DataFrame) -> Iterator[str]:
         lines = [
             {str(name): cell for name, cell in row.items()} for row in shown.to_dict("records")
         ]
-        yield table_of(lines, "pipe")
+        yield format_table(lines, "pipe")
 
 
 @one_thread()

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from sampled_metrics._base.arrays import generator, one_thread
 from sampled_metrics._base.files import write_text
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.intervals.ranges import bracket_users, difference_range
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, SampledRanks

@@ -16,8 +16,11 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from sampled_metrics import InputError
-from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, generator, one_thread
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks
 from sampled_metrics._base.errors import reading
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import estimator_matrix, likely_estimates
 from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks, Sampling
@@ -190,7 +193,7 @@ def _variance(distribution: Float, vector: Float, by_user: Float) -> float:
     """Sum over users of Var[v | u], from deviations, or 0 if that is rounding."""
     scale = np.abs(vector).max() or 1.0
     total = 0.0
-    for rows in blocks(len(distribution), vector.size, CACHE):
+    for rows in blocks(len(distribution), vector.size, CACHE_ENTRIES):
         deviation = (vector - by_user[rows, None]) / scale
         total += float(np.vdot(distribution[rows], np.square(deviation)))
     if total <= ROUNDING_ERROR**2 * len(distribution):

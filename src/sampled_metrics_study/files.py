@@ -11,9 +11,9 @@ import pandas as pd
 from scipy import sparse
 
 from sampled_metrics import InputError
-from sampled_metrics._base.arrays import Array
+from sampled_metrics._base.array_types import Array
 from sampled_metrics._base.files import reading_as, write_text
-from sampled_metrics._base.sparse import canonical
+from sampled_metrics._base.sparse import canonical_csr
 
 SPARSE_ARRAYS = ("shape", "indptr", "indices")  # arrays that say where a table has entries
 
@@ -68,4 +68,4 @@ def sparse_from_arrays(
         raise InputError("damaged sparse matrix (its structure is no whole numbers)")
     if data is None:
         data = np.ones(indices.size)
-    return canonical(sparse.csr_array((data, indices, indptr), tuple(shape)))
+    return canonical_csr(sparse.csr_array((data, indices, indptr), tuple(shape)))

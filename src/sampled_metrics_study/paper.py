@@ -10,7 +10,8 @@ import pandas as pd
 import yaml
 
 from sampled_metrics import rank
-from sampled_metrics._base.arrays import Float, generator
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.metrics import Measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.config import Entry, Study

@@ -19,7 +19,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import sampled_metrics as sm
-from sampled_metrics._base.arrays import Float, Int, generator, one_thread
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.ranks.data import rank
 from sampled_metrics_study.data.split import Split
 from sampled_metrics_study.paper import REFERENCE, ROOT, Paper, read_paper

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.array_types import Int
 from sampled_metrics._base.files import write_text
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics_study.program import program

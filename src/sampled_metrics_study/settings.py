@@ -60,7 +60,7 @@ class RankingSettings(Settings):
 class ExactSettings(Settings):
     """The exact metrics of results/tables/exact.csv."""
 
-    metrics: Metrics = defaults.METRICS
+    metrics: Metrics = defaults.DEFAULT_METRICS
     """Metrics."""
     ties: TiePolicies = ("expected",)
     """Tie policies, each of which gives rows of its own."""
@@ -84,7 +84,7 @@ class ToySettings(Settings):
 class ExperimentSettings(Settings):
     """Sampled and corrected metrics of the recommenders: Tables 3 and 4, Figures 5 and 6."""
 
-    metrics: Metrics = defaults.METRICS
+    metrics: Metrics = defaults.DEFAULT_METRICS
     """Metrics."""
     estimators: Estimators = (
         "sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001",

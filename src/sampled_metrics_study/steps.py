@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sampled_metrics import InputError, InputWarning
-from sampled_metrics._base.errors import os_error_line
+from sampled_metrics._base.errors import format_os_error
 from sampled_metrics._base.files import write_text
 from sampled_metrics_study.files import checksum
 
@@ -92,7 +92,7 @@ def step(job: Any) -> Iterator[logging.Logger]:
         lines = [f"{checksum(path)}  {path}\n" for path in job.output]
         write_text(log.with_suffix(".sha256"), "".join(lines))
     except OSError as error:
-        _log.error("ERROR: %s", os_error_line(error))
+        _log.error("ERROR: %s", format_os_error(error))
         sys.exit(2)
     except (InputError, MemoryError) as error:
         _log.error("ERROR: %s", error)

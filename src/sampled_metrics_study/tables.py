@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.files import write_text
 from sampled_metrics.estimators import REGISTERED_ESTIMATORS
 from sampled_metrics.metrics import parse_measure

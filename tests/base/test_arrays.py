@@ -13,30 +13,32 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from sampled_metrics._base import arguments
 from sampled_metrics._base.arguments import (
     check_arguments,
-    path_of,
     require_same,
+    to_path,
     whole_number,
 )
 from sampled_metrics._base.arrays import (
-    adjusted,
-    array_of,
+    adjust_p_values,
     blocks,
+    concatenate_ranges,
     first_duplicate,
-    generator,
     geometric_sizes,
-    grades_of,
-    id_column,
-    integers,
-    one_thread,
-    ordered_floats,
-    ranges,
-    require,
-    require_unique,
-    short_repr,
-    starts,
+    nontrivial_grades,
+    order_preserving_floats,
+    run_starts,
 )
+from sampled_metrics._base.columns import (
+    id_column,
+    integer_array,
+    require_all,
+    require_unique,
+)
+from sampled_metrics._base.conversion import to_array
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.sparse import canonical, marked, require_sound
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.records import short_repr
+from sampled_metrics._base.sparse import canonical_csr, check_sparse, indicator_matrix
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics_study.files import sparse_from_arrays, sparse_to_arrays
 from tests.conftest import ROOT
 
@@ -62,8 +64,8 @@ def test_blocks_follow_each_other_and_hold_what_they_may(rows, columns, entries)
 def test_ranges_are_concatenated(pairs):
     first, counts = np.array(pairs).T
     expected = [first + i for first, count in pairs for i in range(count)]
-    assert ranges(first, counts).tolist() == expected
-    assert starts(counts).tolist() == [
+    assert concatenate_ranges(first, counts).tolist() == expected
+    assert run_starts(counts).tolist() == [
         int(counts[:i].sum()) for i in range(counts.size)
     ]
 
@@ -79,7 +81,7 @@ def test_the_first_duplicate_has_an_earlier_equal(pairs):
 def test_floats_keep_the_order_of_whole_numbers(values, is_near):
     if is_near:  # neighbours that float64 does not tell apart
         values = [EXACT * 4 + value % 5 for value in values]
-    floats = ordered_floats(np.array(values, np.int64))
+    floats = order_preserving_floats(np.array(values, np.int64))
     assert floats.dtype == np.float64
     for i, a in enumerate(values):
         for j, b in enumerate(values):
@@ -87,18 +89,22 @@ def test_floats_keep_the_order_of_whole_numbers(values, is_near):
 
 
 def test_whole_numbers_that_float64_holds_stay():
-    assert ordered_floats(np.array([EXACT, 3, -EXACT])).tolist() == [EXACT, 3, -EXACT]
-    assert ordered_floats(np.array([EXACT + 1, 3, -7])).tolist() == [2, 1, 0]
-    assert ordered_floats(np.array([7, 3, -EXACT - 1])).tolist() == [2, 1, 0]
+    assert order_preserving_floats(np.array([EXACT, 3, -EXACT])).tolist() == [
+        EXACT,
+        3,
+        -EXACT,
+    ]
+    assert order_preserving_floats(np.array([EXACT + 1, 3, -7])).tolist() == [2, 1, 0]
+    assert order_preserving_floats(np.array([7, 3, -EXACT - 1])).tolist() == [2, 1, 0]
 
 
 def test_holm_by_hand():
     p = [0.02, 0.6, 0.01, 0.7]
-    assert adjusted(p, "none") == p
+    assert adjust_p_values(p, "none") == p
     # Sorted .01 * 4, .02 * 3, .6 * 2 and .7 * 1, each at least the one before, at most 1.
-    assert adjusted(p, "holm") == pytest.approx([0.06, 1.0, 0.04, 1.0])
+    assert adjust_p_values(p, "holm") == pytest.approx([0.06, 1.0, 0.04, 1.0])
     with pytest.raises(InputError, match="'bonferroni'"):
-        adjusted(p, "bonferroni")
+        adjust_p_values(p, "bonferroni")
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.floats(0.01, 0.5))
@@ -110,7 +116,9 @@ def test_holm_rejects_step_by_step(p, level):
             break
         rejected.add(place)
     found = {
-        place for place, value in enumerate(adjusted(p, "holm")) if value <= level
+        place
+        for place, value in enumerate(adjust_p_values(p, "holm"))
+        if value <= level
     }
     assert found == rejected
 
@@ -165,12 +173,14 @@ def test_arguments_at_their_bounds():
 
 
 def test_columns_of_whole_numbers():
-    assert integers("x", np.array([[1, 2]], np.uint8)).dtype == np.int64
-    assert integers("x", [], is_column=True).tolist() == []
-    assert integers("x", np.array([2**63 - 1], np.uint64)).tolist() == [2**63 - 1]
+    assert integer_array("x", np.array([[1, 2]], np.uint8)).dtype == np.int64
+    assert integer_array("x", [], is_column=True).tolist() == []
+    assert integer_array("x", np.array([2**63 - 1], np.uint64)).tolist() == [
+        2**63 - 1
+    ]
     for values in ([[1]], [1.0], [True], np.array([2**63], np.uint64)):
         with pytest.raises(InputError, match=r"^x "):
-            integers("x", values, is_column=True)
+            integer_array("x", values, is_column=True)
 
 
 def test_sizes_are_evenly_spaced_and_different():
@@ -197,13 +207,21 @@ def test_linear_algebra_has_one_thread():
 def test_sparse_matrices_have_one_entry_per_place():
     row, column, value = [0, 0, 1, 1, 2], [2, 2, 1, 1, 0], [1.0, 2.0, 4.0, -4.0, 5.0]
     twice = csr_array((value, column, [0, 2, 4, 5]), shape=(3, 3))
-    assert canonical(twice).toarray().tolist() == [[0, 0, 3], [0, 0, 0], [5, 0, 0]]
-    assert canonical(twice).nnz == 2
+    assert canonical_csr(twice).toarray().tolist() == [
+        [0, 0, 3],
+        [0, 0, 0],
+        [5, 0, 0],
+    ]
+    assert canonical_csr(twice).nnz == 2
     assert twice.nnz == len(row)  # the caller's is as it was
-    assert marked(twice).toarray().tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
+    assert indicator_matrix(twice).toarray().tolist() == [
+        [0, 0, 1],
+        [0, 0, 0],
+        [1, 0, 0],
+    ]
     twice.indices[0] = 9
     with pytest.raises(InputError, match="damaged"):
-        canonical(twice)
+        canonical_csr(twice)
 
 
 def test_sparse_matrices_come_back_from_arrays():
@@ -230,13 +248,13 @@ def test_sparse_matrices_come_back_from_arrays():
 )
 def test_what_is_no_array(values, kind):
     with pytest.raises(InputError, match="differ"):
-        array_of("x", values, kind)
+        to_array("x", values, kind)
 
 
 def test_masks_are_refused_where_they_hide_something():
-    assert array_of("x", np.ma.array([1, 2])).tolist() == [1, 2]
+    assert to_array("x", np.ma.array([1, 2])).tolist() == [1, 2]
     with pytest.raises(InputError, match="mask"):
-        array_of("x", np.ma.array([1, 2], mask=[False, True]))
+        to_array("x", np.ma.array([1, 2], mask=[False, True]))
 
 
 @pytest.mark.parametrize(
@@ -273,8 +291,8 @@ def test_the_first_bad_row_is_named():
     with pytest.raises(
         InputError, match=r"^row 2, column k: found 7; expected less$"
     ):
-        require("k", np.array([1, 7, 9]), np.array([True, False, False]), "less")
-    require("k", np.array([1]), np.array([True]), "less")
+        require_all("k", np.array([1, 7, 9]), np.array([True, False, False]), "less")
+    require_all("k", np.array([1]), np.array([True]), "less")
 
 
 def test_options_that_differ_from_the_data():
@@ -287,15 +305,15 @@ def test_options_that_differ_from_the_data():
 
 
 def test_grades_that_are_all_one_are_none():
-    assert grades_of(np.ones(3)) is None
-    assert grades_of(np.array([1.0, 2.0])).tolist() == [1.0, 2.0]
-    assert grades_of(np.full(2, 0.5)).tolist() == [0.5, 0.5]
+    assert nontrivial_grades(np.ones(3)) is None
+    assert nontrivial_grades(np.array([1.0, 2.0])).tolist() == [1.0, 2.0]
+    assert nontrivial_grades(np.full(2, 0.5)).tolist() == [0.5, 0.5]
 
 
 def test_paths_and_short_forms_of_records():
-    assert path_of("a/b") == path_of(path_of("a/b"))
+    assert to_path("a/b") == to_path(to_path("a/b"))
     with pytest.raises(InputError, match="PathLike"):
-        path_of(3)
+        to_path(3)
     assert short_repr(np.arange(3), "size", "ndim") == "ndarray(size=3, ndim=1)"
     assert short_repr(np.arange(100), "T").startswith(
         "ndarray(T=array([ 0,  1,  2, ..., 97, "
@@ -328,8 +346,8 @@ def test_types_of_arguments(given, words):
 
 
 def test_largest_and_smallest_of_unsigned_and_empty_columns():
-    assert ordered_floats(np.zeros(0, np.int64)).dtype == np.float64
-    assert ordered_floats(np.array([0.5], np.float32)).dtype == np.float32
+    assert order_preserving_floats(np.zeros(0, np.int64)).dtype == np.float64
+    assert order_preserving_floats(np.array([0.5], np.float32)).dtype == np.float32
     assert blocks(3, 0, 2)
     assert [part.stop for part in blocks(5, 0, 2)] == [2, 4, 5]
 
@@ -338,20 +356,20 @@ def test_largest_and_smallest_of_unsigned_and_empty_columns():
 @pytest.mark.parametrize("place", [-1, 3])
 def test_damaged_matrices_of_coordinates(axis, place):
     table = coo_array((np.ones(2), ([0, 1], [2, 0])), shape=(3, 3))
-    require_sound(table)
+    check_sparse(table)
     table.coords[axis][1] = place
     with pytest.raises(
         InputError, match=r"damaged sparse matrix \(indices .* of 3\)"
     ):
-        require_sound(table)
+        check_sparse(table)
 
 
 @pytest.mark.parametrize("kind", [csr_array, coo_array, lil_array, dok_array])
 def test_sound_matrices_without_entries_and_at_the_bounds(kind):
-    require_sound(kind((3, 3)))
+    check_sparse(kind((3, 3)))
     full = kind(np.eye(3))
-    require_sound(full)
-    assert canonical(full).toarray().tolist() == np.eye(3).tolist()
+    check_sparse(full)
+    assert canonical_csr(full).toarray().tolist() == np.eye(3).tolist()
     assert issparse(full)
     assert not issparse(np.eye(3))
 
@@ -379,6 +397,6 @@ def test_what_is_no_whole_number(value):
 
 def test_matrices_keep_all_digits() -> None:
     fine = np.array([[1.0 + 2.0**-50, 0.0], [0.0, -(2.0**-60)]])
-    assert canonical(fine).toarray().tolist() == fine.tolist()
+    assert canonical_csr(fine).toarray().tolist() == fine.tolist()
     half = fine.astype(np.float16)
-    assert canonical(half).dtype == np.float32
+    assert canonical_csr(half).dtype == np.float32

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 import sampled_metrics_study as study
-from sampled_metrics._base.arrays import generator
-from sampled_metrics._base.errors import InputError, InputWarning, ask, reading
-from sampled_metrics._base.files import replacing, write_text
-from sampled_metrics._base.text import table_of
+from sampled_metrics._base.errors import InputError, InputWarning, reading, warn_input
+from sampled_metrics._base.files import replace_file, write_text
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.text import format_table
 from sampled_metrics_study.files import write_json
 
 
@@ -81,9 +81,9 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
     with pytest.raises(UnicodeEncodeError):
         write_text(path, "half" * 10_000 + "\udc80")
     error = OSError(errno.ENOSPC, "No space left on device")
-    with pytest.raises(InputError, match=r"table\.csv"), replacing(path):
+    with pytest.raises(InputError, match=r"table\.csv"), replace_file(path):
         raise error
-    with pytest.raises(FileNotFoundError, match=r"none\.zip"), replacing(path):
+    with pytest.raises(FileNotFoundError, match=r"none\.zip"), replace_file(path):
         (tmp_path / "b/none.zip").open()
     assert path.read_text() == "old\n"
     assert list(tmp_path.iterdir()) == [path]
@@ -200,7 +200,7 @@ def test_a_copy_to_a_full_disk_names_the_target(tmp_path):
     with (
         full_after(1000),
         pytest.raises(InputError) as error,
-        replacing(target) as temporary,
+        replace_file(target) as temporary,
     ):
         shutil.copyfile(source, temporary)
     assert str(error.value).startswith(f"{target}: cannot be written (")
@@ -210,7 +210,7 @@ def test_a_copy_to_a_full_disk_names_the_target(tmp_path):
 def test_names_that_look_like_numbers_are_printed_as_they_are():
     names = ["1", "1e5", "007", "nan", "1.50"]
     rows = [{"a": name, "value": 0.5, "n_users": "6,040"} for name in names]
-    lines = [line.split() for line in table_of(rows).splitlines()[2:]]
+    lines = [line.split() for line in format_table(rows).splitlines()[2:]]
     assert lines == [[name, "0.500", "6,040"] for name in names]
 
 
@@ -254,6 +254,6 @@ def test_only_files_and_names_are_places_of_errors():
         raise InputError("wrong")
     assert refused.value.path == "a.csv"
     with pytest.warns(InputWarning) as asked, reading("A"), reading([1, 2]):
-        ask("data", "what is it?")
+        warn_input("data", "what is it?")
     assert [str(each.message).split(",")[0] for each in asked] == ["A"]
     assert "None" not in str(asked[0].message)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from sampled_metrics._base.solvers import nearest_weights
+from sampled_metrics._base.solvers import nonnegative_least_squares
 
 
 @given(st.integers(0, 10**6), st.integers(2, 12), st.integers(2, 12), st.booleans())
@@ -20,7 +20,7 @@ def test_weights_are_the_nearest_where_sets_do_not_settle(
     target = matrix @ np.abs(rng.normal(size=matrix.shape[1])) + 0.1 * rng.normal(
         size=rows
     )
-    found = nearest_weights(matrix, target, turns=1)
+    found = nonnegative_least_squares(matrix, target, turns=1)
     assert found.min() >= 0.0
     assert np.linalg.norm(matrix @ found - target) == pytest.approx(
         nnls(matrix, target)[1], abs=1e-9

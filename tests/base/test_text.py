@@ -5,17 +5,17 @@ import re
 
 import pytest
 
-from sampled_metrics._base.errors import InputError, flag, one_line, reading
+from sampled_metrics._base.errors import InputError, cli_option, one_line, reading
 from sampled_metrics._base.text import (
     Bold,
     Explanation,
-    Right,
-    digits,
-    html_of,
-    plain,
-    span,
-    table_of,
-    text_of,
+    RightAligned,
+    format_html,
+    format_number,
+    format_range,
+    format_table,
+    format_text,
+    nan_to_none,
 )
 
 
@@ -25,12 +25,17 @@ def test_numbers_and_ranges_are_on_the_right_and_points_below_each_other():
             "name": "12",
             "n_users": 6040,
             "value": 0.20748,
-            "range": Right("0.1 to 0.25"),
+            "range": RightAligned("0.1 to 0.25"),
         },
-        {"name": "abcdef", "n_users": 1, "value": None, "range": Right()},
-        {"name": "", "n_users": -22, "value": 12.5, "range": Right("-0.001 to 1")},
+        {"name": "abcdef", "n_users": 1, "value": None, "range": RightAligned()},
+        {
+            "name": "",
+            "n_users": -22,
+            "value": 12.5,
+            "range": RightAligned("-0.001 to 1"),
+        },
     ]
-    assert table_of(rows).splitlines() == [
+    assert format_table(rows).splitlines() == [
         "name      n_users    value        range",
         "------  ---------  -------  -----------",
         "12          6,040    0.207  0.1 to 0.25",
@@ -42,7 +47,7 @@ def test_numbers_and_ranges_are_on_the_right_and_points_below_each_other():
 def test_wide_letters_take_two_columns():
     pytest.importorskip("wcwidth")
     rows = [{"name": "漢", "n": 1}, {"name": "a", "n": 2}]
-    _, _, wide, narrow = table_of(rows).splitlines()
+    _, _, wide, narrow = format_table(rows).splitlines()
     assert wide.index("1") == narrow.index("2") - 1
 
 
@@ -51,7 +56,7 @@ def test_wide_letters_take_two_columns():
 def test_three_significant_digits(exponent, leading):
     value = leading * 10.0**exponent
     for sign in (1, -1):
-        shown = digits(sign * value)
+        shown = format_number(sign * value)
         assert float(shown) == pytest.approx(sign * value, rel=0.00501)
         if value < 1000:
             kept = shown.lstrip("-").partition("e")[0].replace(".", "").lstrip("0")
@@ -72,30 +77,30 @@ def test_three_significant_digits(exponent, leading):
     ],
 )
 def test_both_ends_have_the_same_decimals(low, high, text):
-    assert span(low, high) == text
+    assert format_range(low, high) == text
 
 
 def test_orders_are_bold_on_a_terminal_only():
     rows = [{"order": Bold("A above B"), "p": "x"}, {"order": "undecided", "p": "y"}]
-    assert "\x1b" not in table_of(rows) + text_of([rows])
-    bold = table_of(rows, bold=True)
+    assert "\x1b" not in format_table(rows) + format_text([rows])
+    bold = format_table(rows, bold=True)
     assert bold.count("\x1b[1mA above B\x1b[0m") == 1
-    assert re.sub(r"\x1b\[\dm", "", bold) == table_of(rows)
+    assert re.sub(r"\x1b\[\dm", "", bold) == format_table(rows)
 
 
 def test_explanations_are_left_out_and_a_line_says_so():
     parts = [[{"a": 1}], "fact", Explanation("how to read it")]
-    assert "how to read it" in text_of(parts)
-    assert "--explain" not in text_of(parts)
-    short = text_of(parts, explain=False)
+    assert "how to read it" in format_text(parts)
+    assert "--explain" not in format_text(parts)
+    short = format_text(parts, explain=False)
     assert "how to read it" not in short
     assert short.endswith("fact\n\n--explain says how to read this.\n")
-    assert text_of(parts[:2], explain=False) == text_of(parts[:2])
+    assert format_text(parts[:2], explain=False) == format_text(parts[:2])
 
 
 def test_a_table_has_no_rows_and_cells_have_one_line():
-    assert table_of([]) == "\n"
-    lines = table_of(
+    assert format_table([]) == "\n"
+    lines = format_table(
         [{"a": "x\n  y", "b": 1}, {"a": "\x1b[2J", "b": 22}]
     ).splitlines()
     assert [line.split() for line in lines[2:]] == [
@@ -103,7 +108,7 @@ def test_a_table_has_no_rows_and_cells_have_one_line():
         ["\\x1b[2J", "22"],
     ]
     rows = [{"a": math.nan, "b": math.inf, "c": "nan", "d": 1.5}]
-    assert plain(rows) == [{"a": None, "b": math.inf, "c": "nan", "d": 1.5}]
+    assert nan_to_none(rows) == [{"a": None, "b": math.inf, "c": "nan", "d": 1.5}]
 
 
 @pytest.mark.parametrize(
@@ -126,22 +131,23 @@ def test_lines_that_can_be_printed(text, line):
 def test_lines_are_wrapped_at_the_width_of_the_terminal(monkeypatch, columns, width):
     monkeypatch.setenv("COLUMNS", str(columns))
     fits = "x" * 30 + " " + "y" * (width - 31)
-    assert text_of([fits]) == f"{fits}\n"
-    assert text_of([f"{fits}y"]) == "x" * 30 + "\n  " + "y" * (width - 30) + "\n"
+    assert format_text([fits]) == f"{fits}\n"
+    assert format_text([f"{fits}y"]) == "x" * 30 + "\n  " + "y" * (width - 30) + "\n"
     # a word is never cut, 95 % stays together, and lines of their own stay so
-    assert text_of(["z" * 70]) == "z" * 70 + "\n"
+    assert format_text(["z" * 70]) == "z" * 70 + "\n"
     assert (
-        text_of(["w" * (width - 3) + " 95 % b"]) == "w" * (width - 3) + "\n  95 % b\n"
+        format_text(["w" * (width - 3) + " 95 % b"])
+        == "w" * (width - 3) + "\n  95 % b\n"
     )
     rows = [{"a": 1}]
-    assert text_of(["p\nq", rows, "r"]) == f"p\nq\n\n{table_of(rows)}\nr\n"
+    assert format_text(["p\nq", rows, "r"]) == f"p\nq\n\n{format_table(rows)}\nr\n"
 
 
 def test_lines_and_tables_as_html():
-    html = html_of(["a < b\n  and c\nd", [{"x": "<b>"}]])
+    html = format_html(["a < b\n  and c\nd", [{"x": "<b>"}]])
     assert html.startswith("<p>a &lt; b and c<br>d</p><table>")
     assert "&lt;b&gt;" in html
-    assert html_of(["run `a <b>`"]) == "<p>run <code>a &lt;b&gt;</code></p>"
+    assert format_html(["run `a <b>`"]) == "<p>run <code>a &lt;b&gt;</code></p>"
 
 
 @pytest.mark.parametrize(
@@ -167,4 +173,4 @@ def test_the_innermost_file_is_named():
     with pytest.raises(InputError) as caught, reading("outer"), reading(7):
         raise InputError("wrong")
     assert caught.value.path == "outer"
-    assert flag("n_items") == "--n-items"
+    assert cli_option("n_items") == "--n-items"

@@ -16,10 +16,10 @@ import sampled_metrics as sm
 from sampled_metrics._base import files
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import (
-    read_array,
-    read_arrays,
+    read_npy,
+    read_npz,
     reading_as,
-    replacing,
+    replace_file,
     write_text,
 )
 from sampled_metrics_study.files import read_json, read_table, write_table
@@ -85,7 +85,7 @@ def test_data_is_on_disk_before_a_file_gets_its_name(tmp_path, monkeypatch):
 
 def test_what_a_living_process_writes_is_left_alone(tmp_path):
     path = tmp_path / "a.csv"
-    with replacing(path) as slow:
+    with replace_file(path) as slow:
         slow.write_text("slow\n")
         write_text(path, "quick\n")
         assert path.read_text() == "quick\n"
@@ -161,8 +161,8 @@ def test_what_fails_to_reach_the_disk_gets_no_name(tmp_path, monkeypatch):
 
 
 READERS = {
-    "array": lambda path: read_array(path, "a matrix"),
-    "arrays": lambda path: read_arrays(path, "a matrix"),
+    "array": lambda path: read_npy(path, "a matrix"),
+    "arrays": lambda path: read_npz(path, "a matrix"),
     "table": lambda path: read_table(path, ["a"]),
 }
 
@@ -202,15 +202,15 @@ def test_any_error_of_reading_is_one_of_input(error, words):
 def test_arrays_by_name(tmp_path):
     path = tmp_path / "x.npz"
     np.savez(path, a=[1], b=[2], c=[3])
-    assert sorted(read_arrays(path, "x")) == ["a", "b", "c"]
-    assert sorted(read_arrays(path, "x", ["b"])) == ["a", "b", "c"]
-    assert sorted(read_arrays(path, "x", ["b"], ["a", "c", "d"])) == ["a", "b", "c"]
+    assert sorted(read_npz(path, "x")) == ["a", "b", "c"]
+    assert sorted(read_npz(path, "x", ["b"])) == ["a", "b", "c"]
+    assert sorted(read_npz(path, "x", ["b"], ["a", "c", "d"])) == ["a", "b", "c"]
     with pytest.raises(InputError, match="array a"):
-        read_arrays(path, "x", ["b"], ["c"])
+        read_npz(path, "x", ["b"], ["c"])
     with pytest.raises(InputError, match=r"not x \(it holds no d\)"):
-        read_arrays(path, "x", ["a", "d"])
+        read_npz(path, "x", ["a", "d"])
     np.save(tmp_path / "x.npy", [1, 2])
-    assert read_array(tmp_path / "x.npy", "x", mmap_mode="r").tolist() == [1, 2]
+    assert read_npy(tmp_path / "x.npy", "x", mmap_mode="r").tolist() == [1, 2]
 
 
 def test_tables_and_json_come_back(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sampled_metrics._base.text import span
+from sampled_metrics._base.text import format_range
 from sampled_metrics.budget import BudgetResult, Estimate
 from sampled_metrics.budget.result import n_ranked, p_value
 
@@ -204,7 +204,7 @@ def test_orders_as_a_table() -> None:
     ]
     assert [row["b - a"] for row in table] == [0.1, 0.2, -0.01]
     for row, order in zip(table, orders, strict=True):
-        assert row["interval (95 %)"] == span(order.ci_low, order.ci_high)
+        assert row["interval (95 %)"] == format_range(order.ci_low, order.ci_high)
     assert len({row["order"] for row in table}) == 3
 
 

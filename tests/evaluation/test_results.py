@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics._base.text import html_of, span
+from sampled_metrics._base.text import format_html, format_range
 from sampled_metrics.evaluation import plots
 from sampled_metrics.evaluation.results import ActsLike, count, extent
 
@@ -64,7 +64,7 @@ def test_notebooks_show_a_table_with_what_is_said_of_it(corrected):
         float(f"{result.value:.3g}") for result in corrected
     ]
     assert "60 users, 10 negatives drawn uniformly" in page
-    assert "<" not in html_of(["a < b"]).removeprefix("<p>").removesuffix("</p>")
+    assert "<" not in format_html(["a < b"]).removeprefix("<p>").removesuffix("</p>")
     assert (
         str(corrected)
         == repr(corrected)
@@ -92,7 +92,7 @@ def test_many_orders_are_a_row_for_each_pair():
         {*pair, "?"} for pair in ("AB", "AC", "BC")
     ]
     found = sm.correct(SCORES, metrics, **ITEMS)
-    ends = {span(x.range_low, x.range_high) for x in found}
+    ends = {format_range(x.range_low, x.range_high) for x in found}
     assert [row.pop("") for row in ranges] == ["A", "B", "C"]
     assert set(ranges[0].values()) == ends
 

@@ -49,16 +49,16 @@ LIBRARIES = {
 def _elsewhere(request, monkeypatch):
     """Tensors of torch in main memory are counted as those on a device."""
     monkeypatch.setattr(devices, "_ENTRIES", request.param)
-    real = devices.is_elsewhere
+    real = devices.is_on_device
 
-    def is_elsewhere(scores):
+    def is_on_device(scores):
         return real(scores) or type(scores).__module__.startswith("torch")
 
     for module in ("counting", "scores", "devices", "products"):
         monkeypatch.setattr(
-            f"sampled_metrics.inputs.{module}.is_elsewhere", is_elsewhere
+            f"sampled_metrics.inputs.{module}.is_on_device", is_on_device
         )
-    monkeypatch.setattr("sampled_metrics.evaluation.meter.is_elsewhere", is_elsewhere)
+    monkeypatch.setattr("sampled_metrics.evaluation.meter.is_on_device", is_on_device)
 
 
 @pytest.fixture
@@ -70,13 +70,13 @@ def _small_tiles(monkeypatch):
 
 def no_copies(monkeypatch):
     """Have arrays larger than single scores refused on the way to main memory."""
-    real = devices.in_memory
+    real = devices.to_numpy
 
     def small(values):
         assert values.ndim == 1
         return real(values)
 
-    monkeypatch.setattr(devices, "in_memory", small)
+    monkeypatch.setattr(devices, "to_numpy", small)
 
 
 def counts(ranks):
@@ -243,10 +243,10 @@ def test_wrong_vectors_are_refused_as_those_of_numpy():
 
 
 def test_tensors_in_main_memory_are_left_to_numpy():
-    assert not devices.is_elsewhere(torch_tensor(SCORES))
-    assert not devices.is_elsewhere(SCORES)
-    assert not devices.is_elsewhere([[0.5]])
-    assert devices.is_elsewhere(strict(SCORES))
+    assert not devices.is_on_device(torch_tensor(SCORES))
+    assert not devices.is_on_device(SCORES)
+    assert not devices.is_on_device([[0.5]])
+    assert devices.is_on_device(strict(SCORES))
 
 
 class Elsewhere:

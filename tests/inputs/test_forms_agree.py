@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics._base.errors import collected
+from sampled_metrics._base.errors import collect_warnings
 from sampled_metrics.cli import app
 from sampled_metrics.inputs.roles import ROLES
 from tests.helpers.caught_warnings import full_messages
@@ -484,7 +484,7 @@ def outcome(kind: Kind, given: dict[str, Any], added: dict[str, list[str]]) -> s
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            with collected() as notes:
+            with collect_warnings() as notes:
                 value = kind.call(**given)
         except sm.InputError:
             return "refused"

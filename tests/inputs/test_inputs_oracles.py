@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.lists import by_score
+from sampled_metrics._base.arrays import count_by_score
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_better_and_tied_rows_of_the_same_user(rows):
     users, scores = np.array(rows).T
     users = np.unique(users, return_inverse=True)[1]
-    better, tied = by_score(users, scores.astype(float))
+    better, tied = count_by_score(users, scores.astype(float))
     for place, (user, score) in enumerate(zip(users, scores, strict=True)):
         own = [s for u, s in zip(users, scores, strict=True) if u == user]
         assert better[place] == sum(s > score for s in own)

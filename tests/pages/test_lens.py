@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.stats import hypergeom
 
-from sampled_metrics._base.text import listed
+from sampled_metrics._base.text import join_names
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.evaluation.results import UNDECIDED, count
 from sampled_metrics.metrics.measures import parse_measure
@@ -413,7 +413,7 @@ def test_lists_in_words_and_standings():
     assert [count(m, "random item") for m in (1, 2, 1000)] == [
         "1 random item", "2 random items", "1,000 random items",
     ]  # fmt: skip
-    assert [listed("X"), listed("XY"), listed("XYZ")] == [
+    assert [join_names("X"), join_names("XY"), join_names("XYZ")] == [
         "X",
         "X and Y",
         "X, Y and Z",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics._base.text import digits, span
+from sampled_metrics._base.text import format_number, format_range
 from sampled_metrics.pages.own import _says, own_full, own_sampled
 from sampled_metrics.ranks import Ranks, SampledRanks
 from tests.pages.test_page_own import rows_of
@@ -44,7 +44,8 @@ def of_samples(samples):
 def cells(row, columns):
     values = [row[name] for name in columns]
     return [
-        digits(value) if isinstance(value, float) else str(value) for value in values
+        format_number(value) if isinstance(value, float) else str(value)
+        for value in values
     ]
 
 
@@ -306,7 +307,7 @@ def test_a_page_of_samples_takes_shape_and_confidence(tmp_path):
         sm.report({"a": sample(ranks)}, tmp_path / "p.html", **options)
         (found,) = sm.correct(sample(ranks), "recall@10", "sampled", **options)
         row = rows_of((tmp_path / "p.html").read_text())["values"][1]
-        assert row[2] == span(found.range_low, found.range_high)
+        assert row[2] == format_range(found.range_low, found.range_high)
 
 
 @pytest.mark.parametrize("data", [{}, [], [1, 2], None, "ranks.csv"])

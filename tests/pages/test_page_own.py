@@ -7,7 +7,7 @@ from html import unescape
 import numpy as np
 import pytest
 
-from sampled_metrics._base.text import span
+from sampled_metrics._base.text import format_range
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.pages import render
@@ -88,7 +88,10 @@ def test_sampled_ranks_of_several_pairs(run, folder):
         for name in ("good", "poor")
     }
     shown = {row[0]: row[2] for row in rows["values"][1:] if row[2]}
-    ends = {name: str(span(x.range_low, x.range_high)) for name, x in ranges.items()}
+    ends = {
+        name: str(format_range(x.range_low, x.range_high))
+        for name, x in ranges.items()
+    }
     assert ends.items() <= shown.items()
     assert not re.search(r'(src|href)="(?!#|data:|https://doi\.org/)', page)
 

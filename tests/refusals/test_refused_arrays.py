@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics._base.arrays import as_array
+from sampled_metrics._base.conversion import numeric_array
 from sampled_metrics.inputs.scores import counts_beside, factors
 from sampled_metrics.ranks.data import as_sampled
 
@@ -18,7 +18,7 @@ NUMBERS = "; expected numbers, a DataFrame or a file"
 @pytest.mark.parametrize("shape", [(3,), (1,), (2, 3), (1, 1)])
 def test_numbers_of_one_or_two_dimensions_are_taken(kind, shape):
     given = np.ones(shape, kind)
-    found = as_array(given)
+    found = numeric_array(given)
     assert found.dtype.isnative
     assert (found.dtype.kind, found.shape) == (given.dtype.kind, shape)
     assert found.tolist() == given.tolist()
@@ -40,7 +40,7 @@ def test_numbers_of_one_or_two_dimensions_are_taken(kind, shape):
 )
 def test_what_is_no_table_of_numbers(data, found):
     with pytest.raises(sm.InputError) as caught:
-        as_array(data, "given")
+        numeric_array(data, "given")
     assert str(caught.value).startswith(f"given: found ndarray{found}{NUMBERS}")
     with pytest.raises(sm.InputError) as caught:
         sm.evaluate(data, "auc", relevant=[0, 1])

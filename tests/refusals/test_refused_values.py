@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics._base.errors import InputError, shown
+from sampled_metrics._base.errors import InputError, format_value
 from tests.conftest import ROOT
 from tests.helpers.results import values
 
@@ -244,7 +244,7 @@ def test_messages_are_bounded(call):
     [("HR@10", "'HR@10'"), (2.5, "2.5"), (None, "None"), ([1, 2], "[1, 2]")],
 )
 def test_short_values_are_shown_as_they_are(value, expected):
-    assert shown(value) == expected
+    assert format_value(value) == expected
 
 
 def test_an_unnamed_recommender_is_not_named():

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import as_ranks

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sampled_metrics._base.errors import collected, reading
+from sampled_metrics._base.errors import collect_warnings, reading
 from sampled_metrics.ranks.warnings import warn_about_ranks
 from sampled_metrics_study.data.split import load_split
 from sampled_metrics_study.recommenders import create, load_recommender
@@ -15,7 +15,7 @@ from sampled_metrics_study.recommenders.ranking import (
 )
 from sampled_metrics_study.steps import step
 
-with step(snakemake) as logger, collected() as asked:
+with step(snakemake) as logger, collect_warnings() as asked:
     split = load_split(Path(snakemake.input.split))
     require_candidates(split, snakemake.input.split)
     kind = snakemake.params.recommender["kind"]

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.defaults import MOST_ITEMS
-from sampled_metrics._base.errors import InputError, ask, flag, shown
+from sampled_metrics._base.defaults import MAX_ITEMS
+from sampled_metrics._base.errors import InputError, cli_option, format_value, warn_input
 
 ALL_CORES = -1  # value of `n_jobs`
 
@@ -35,14 +35,14 @@ _OPTIONS = {
     **dict.fromkeys(("budget", "confidence", "min_relevance"), _Option(_NUMBERS)),
     **dict.fromkeys(("effect", "value"), _Option(_NUMBERS, is_optional=True)),
     "batch_size": _Option(least=1, is_optional=True),
-    "block_size": _Option(least=1, most=MOST_ITEMS),
+    "block_size": _Option(least=1, most=MAX_ITEMS),
     "missing": _Option(known=("refuse", "last")),
-    "n_items": _Option(least=2, most=MOST_ITEMS, is_optional=True),
-    "n_negatives": _Option(least=1, most=MOST_ITEMS, is_optional=True),
-    "n_users": _Option(least=1, most=MOST_ITEMS, is_optional=True),
+    "n_items": _Option(least=2, most=MAX_ITEMS, is_optional=True),
+    "n_negatives": _Option(least=1, most=MAX_ITEMS, is_optional=True),
+    "n_users": _Option(least=1, most=MAX_ITEMS, is_optional=True),
     "seed": _Option(least=0),
     "shape": _Option((str, *_NUMBERS)),
-    "up_to": _Option(least=1, most=MOST_ITEMS, is_optional=True),
+    "up_to": _Option(least=1, most=MAX_ITEMS, is_optional=True),
     "tie_policy": _Option(known=("random", "optimistic", "pessimistic")),
 }
 
@@ -64,18 +64,20 @@ def check_arguments(**given: Any) -> None:
 
 def _check_range(name: str, value: Any) -> None:
     """Raise InputError for an argument outside its range, where fractions are allowed."""
-    if name == "budget" and not (0.0 < value <= MOST_ITEMS and not isinstance(value, bool)):
-        raise InputError(f"{name} is {shown(value)}, expected a number above 0")
+    if name == "budget" and not (0.0 < value <= MAX_ITEMS and not isinstance(value, bool)):
+        raise InputError(f"{name} is {format_value(value)}, expected a number above 0")
     if name == "confidence":
         if not 0.0 < value < 1.0:
-            raise InputError(f"{name} is {shown(value)}, expected a number above 0 and below 1")
+            raise InputError(
+                f"{name} is {format_value(value)}, expected a number above 0 and below 1"
+            )
         if value < 0.5:
-            ask(
+            warn_input(
                 name,
                 f"{value} is below 0.5: is it that of an error? Give {1 - value:g}",
             )
     if name == "min_relevance" and not 0.0 <= value < np.inf:
-        raise InputError(f"{name} is {shown(value)}, expected a finite number of at least 0")
+        raise InputError(f"{name} is {format_value(value)}, expected a finite number of at least 0")
 
 
 def whole_number(
@@ -88,18 +90,18 @@ def whole_number(
         or isinstance(value, bool | np.bool_ | np.ndarray | type)
         or not hasattr(value, "__index__")
     ):
-        raise InputError(f"{name} is {shown(value)}, expected a whole number")
+        raise InputError(f"{name} is {format_value(value)}, expected a whole number")
     number = operator.index(value)
     if least is not None and number < least:
-        raise InputError(f"{name} is {shown(value)}, expected at least {least}")
+        raise InputError(f"{name} is {format_value(value)}, expected at least {least}")
     if most is not None and number > most:
-        raise InputError(f"{name} is {shown(value)}, expected at most {most}")
+        raise InputError(f"{name} is {format_value(value)}, expected at most {most}")
     return number
 
 
-def optional_size(n_items: SupportsIndex | None) -> int | None:
+def check_n_items(n_items: SupportsIndex | None) -> int | None:
     """Convert the number of items of a full ranking, of any library, unless it is None."""
-    return None if n_items is None else whole_number("n_items", n_items, 2, MOST_ITEMS)
+    return None if n_items is None else whole_number("n_items", n_items, 2, MAX_ITEMS)
 
 
 def is_function(data: object) -> bool:
@@ -117,10 +119,10 @@ def wrong_type(name: str, value: object, *kinds: type) -> InputError:
 def require_known(noun: str, name: object, known: Collection[str]) -> None:
     """Raise InputError for an unknown name."""
     if name not in known:
-        raise InputError(f"unknown {noun} {shown(name)}; known: {', '.join(known)}")
+        raise InputError(f"unknown {noun} {format_value(name)}; known: {', '.join(known)}")
 
 
-def path_of(path: str | PathLike[str]) -> Path:
+def to_path(path: str | PathLike[str]) -> Path:
     """Return the name of a file as a path."""
     if not isinstance(path, str | PathLike):
         raise wrong_type("path", path, str, PathLike)
@@ -147,16 +149,16 @@ def require_same(
     said = str(values[0])
     if values.size > 1:
         said = f"{values[0]} to {values[-1]}"
-    given = f"{name} ({flag(name)}) is {option}"
+    given = f"{name} ({cli_option(name)}) is {option}"
     raise InputError(f"found {found_name} {said}, but {given}")
 
 
-def threads_of(n_jobs: int) -> int:
+def n_threads(n_jobs: int) -> int:
     """Return the number of threads of `n_jobs`: -1 for one per core, -2 for one fewer, as joblib.
 
     Examples
     --------
-    >>> threads_of(3)
+    >>> n_threads(3)
     3
     """
     number = whole_number("n_jobs", n_jobs)

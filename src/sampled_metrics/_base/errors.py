@@ -13,7 +13,9 @@ from typing import NamedTuple
 NO_MEMORY = "not enough memory"
 NOT_READ = "not read: "  # begins a note about columns of a table
 READ_AS = "read as "  # begins a note about the meaning of numbers
-JOINT = "\x1f"  # between the ids of a user and of a visit, which hold no control characters
+VISIT_SEPARATOR = (
+    "\x1f"  # between the ids of a user and of a visit, which hold no control characters
+)
 _MOST_OF_VALUE = 80  # characters of a value in a message
 _MOST_OF_MESSAGE = 2000
 _MOST_OF_COLUMNS = 200
@@ -79,11 +81,11 @@ class InputError(ValueError):
 
 def one_line(text: str) -> str:
     """Join lines by blanks and write other characters that cannot be printed as escapes."""
-    line = re.sub(r"\s*[\r\n]\s*", " ", text.replace(JOINT, ", visit "))
+    line = re.sub(r"\s*[\r\n]\s*", " ", text.replace(VISIT_SEPARATOR, ", visit "))
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Write a value for a message, of long ones both ends."""
     writer = reprlib.Repr()
     writer.maxstring = writer.maxother = writer.maxlong = _MOST_OF_VALUE
@@ -102,13 +104,13 @@ def _shortened(text: str, most: int) -> str:
     return f"{text[:half]} ... {text[-half:]}"
 
 
-def os_error_line(error: OSError) -> str:
+def format_os_error(error: OSError) -> str:
     """Return the file and the problem, without the number of the error."""
     place = "" if error.filename is None else f"{error.filename}: "
     return one_line(f"{place}{error.strerror or error}")
 
 
-def flag(name: str) -> str:
+def cli_option(name: str) -> str:
     """Return the option of the command line for an argument of Python."""
     return f"--{name.replace('_', '-')}"
 
@@ -156,10 +158,10 @@ def reading(path: object) -> Iterator[None]:
         _places.reset(token)
 
 
-def ask(argument: str, problem: str) -> None:
+def warn_input(argument: str, problem: str) -> None:
     """Warn the caller of a public function about an argument; the same question only once.
 
-    Where results keep their warnings, they are collected, and `collected` warns of all at once.
+    Where results keep their warnings, `collect_warnings` collects them and warns of all at once.
     """
     place = next(iter(_places.get()), "")  # the recommender or file that is read
     where = argument
@@ -182,7 +184,7 @@ def _warn(warning: InputWarning) -> None:
     warnings.warn(warning, stacklevel=level)
 
 
-def note(argument: str, meaning: str) -> None:
+def note_meaning(argument: str, meaning: str) -> None:
     """Have the results note how numbers are read, without a warning."""
     _collect(one_line(f"{argument}: {READ_AS}{meaning}"))
 
@@ -200,7 +202,7 @@ def _questions(texts: list[str]) -> list[str]:
 
 
 @contextmanager
-def unasked() -> Iterator[list[str]]:
+def suppress_warnings() -> Iterator[list[str]]:
     """Collect the questions inside, and ask none."""
     asked: list[str] = []
     token = _collections.set((asked,))
@@ -212,7 +214,7 @@ def unasked() -> Iterator[list[str]]:
 
 
 @contextmanager
-def collected(see: str = "print(result.notes)") -> Iterator[list[str]]:
+def collect_warnings(see: str = "print(result.notes)") -> Iterator[list[str]]:
     """Collect the questions that are asked inside, each once, and columns that are not read.
 
     In the end, warn of the questions once: of one in full, of several by their number and where
@@ -244,7 +246,7 @@ def collected(see: str = "print(result.notes)") -> Iterator[list[str]]:
         _warn(InputWarning(message, questions))
 
 
-def watch(argument: str, names: Sequence[str], unread: set[str]) -> None:
+def watch_columns(argument: str, names: Sequence[str], unread: set[str]) -> None:
     """Have the results note the columns of a table that are not read in the end.
 
     The caller takes names out of the set `unread` as it reads them.

@@ -12,12 +12,12 @@ import numpy as np
 
 from sampled_metrics._base.errors import NO_MEMORY, InputError
 
-PARQUET = (".parquet", ".pq")
-TEXTS = {".csv": ",", ".tsv": "\t"}  # separators by suffix
+PARQUET_SUFFIXES = (".parquet", ".pq")
+SEPARATORS = {".csv": ",", ".tsv": "\t"}  # separators by suffix
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replace_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path; on success the file takes the place of `path`, else it is removed.
 
     The data is flushed to disk before the file gets its name. A killed process may leave the
@@ -78,7 +78,7 @@ def _is_stream(path: Path) -> bool:
     return str(path.parent) in {"/dev", "/dev/fd"} or path.is_relative_to("/proc")
 
 
-def require_output(path: Path, suffixes: Sequence[str], inputs: Iterable[object]) -> None:
+def check_output_path(path: Path, suffixes: Sequence[str], inputs: Iterable[object]) -> None:
     """Raise InputError for a file to write whose suffix is of something else, or that is read."""
     if path.suffix.lower() not in ("", *suffixes):
         known = ", ".join(suffixes)
@@ -98,7 +98,7 @@ def _is_same(a: str | Path, b: Path) -> bool:
 
 def write_text(path: Path, text: str) -> None:
     """Write `text` as UTF-8 with Unix line ends, all or nothing."""
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -124,25 +124,27 @@ def write_columns(
     from pyarrow import parquet
 
     suffix = path.suffix.lower()
-    if suffix not in (*PARQUET, *TEXTS):
+    if suffix not in (*PARQUET_SUFFIXES, *SEPARATORS):
         found = f"unknown suffix {suffix}" if suffix else "no suffix"
-        raise InputError(f"{found}; known: {', '.join((*PARQUET, *TEXTS))}", path=path)
+        raise InputError(
+            f"{found}; known: {', '.join((*PARQUET_SUFFIXES, *SEPARATORS))}", path=path
+        )
     arrays = {name: values for name, values in columns.items() if values is not None}
-    with replacing(path) as temporary:
-        if suffix in PARQUET:
+    with replace_file(path) as temporary:
+        if suffix in PARQUET_SUFFIXES:
             parquet.write_table(pa.table(arrays, metadata=metadata), temporary)
         else:
-            separator = TEXTS[suffix]
+            separator = SEPARATORS[suffix]
             pd.DataFrame(arrays).to_csv(temporary, sep=separator, index=False, lineterminator="\n")
 
 
-def read_array(path: Path, noun: str, **options: Any) -> Any:
+def read_npy(path: Path, noun: str, **options: Any) -> Any:
     """Read the array of an `.npy` file without pickle; errors name it `noun`."""
     with reading_as(path, noun):
         return np.load(path, allow_pickle=False, **options)
 
 
-def read_arrays(
+def read_npz(
     path: Path, noun: str, names: Sequence[str] = (), others: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """Read the arrays of an `.npz` file: `names`, and maybe `others`, by default any.

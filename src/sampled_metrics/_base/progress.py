@@ -12,7 +12,9 @@ Made = TypeVar("Made")
 
 
 @contextmanager
-def bar(total: int, what: str, progress: bool | None = None) -> Iterator[Callable[[int], object]]:
+def progress_bar(
+    total: int, what: str, progress: bool | None = None
+) -> Iterator[Callable[[int], object]]:
     """Show on standard error how much of a total is done; give a function that takes what is new.
 
     By default there is a bar if standard error is a terminal and tqdm is installed.
@@ -31,7 +33,7 @@ def bar(total: int, what: str, progress: bool | None = None) -> Iterator[Callabl
         yield shown.update
 
 
-def with_bar(
+def iterate_with_bar(
     parts: Iterable[Made],
     total: int,
     size: Callable[[Made], int],
@@ -39,7 +41,7 @@ def with_bar(
     progress: bool | None = None,
 ) -> Iterator[Made]:
     """Yield parts of some work, and show how much of the total is done."""
-    with bar(total, what, progress) as update:
+    with progress_bar(total, what, progress) as update:
         for part in parts:
             yield part
             update(size(part))

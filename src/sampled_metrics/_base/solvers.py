@@ -7,19 +7,19 @@ import clarabel
 import numpy as np
 from scipy import optimize, sparse
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.array_types import Float
 
 _BOUNDED_TURNS = 200  # per unknown
 
 
-def nearest_weights(matrix: Float, target: Float, turns: int) -> Float:
+def nonnegative_least_squares(matrix: Float, target: Float, turns: int) -> Float:
     """Minimise |A x - b| over x >= 0, also where active sets do not settle.
 
     Then by scipy's bounded least squares, whose unknowns at the bound are exactly 0 as well.
 
     Examples
     --------
-    >>> nearest_weights(np.eye(3), np.array([2.0, -1.0, 3.0]), 1)
+    >>> nonnegative_least_squares(np.eye(3), np.array([2.0, -1.0, 3.0]), 1)
     array([2., 0., 3.])
     """
     try:
@@ -32,7 +32,7 @@ def nearest_weights(matrix: Float, target: Float, turns: int) -> Float:
         return np.maximum(found.x, 0.0)
 
 
-def cone_programme(
+def solve_cone_programme(
     cost: Float,
     matrix: Float,
     right: Float,

@@ -7,29 +7,29 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from sampled_metrics._base.arrays import Array
+from sampled_metrics._base.array_types import Array
 from sampled_metrics._base.errors import InputError
 
 Matrix: TypeAlias = "sparse.sparray | sparse.spmatrix | Array"
 
 
-def with_numbers_of_scipy(matrix: Any) -> Any:
+def to_scipy_dtype(matrix: Any) -> Any:
     """Return a matrix of a type that scipy.sparse has; half precision becomes single."""
     kind = np.float32 if matrix.dtype == np.float16 else matrix.dtype.newbyteorder("=")
     return matrix.astype(kind, copy=False)
 
 
-def canonical(table: Matrix, name: str = "", *, keep_zeros: bool = False) -> sparse.csr_array:
+def canonical_csr(table: Matrix, name: str = "", *, keep_zeros: bool = False) -> sparse.csr_array:
     """Return a copy whose rows are sorted, without duplicate entries and zeros."""
-    require_sound(table, name)
-    copy = sparse.csr_array(with_numbers_of_scipy(table), copy=True)
+    check_sparse(table, name)
+    copy = sparse.csr_array(to_scipy_dtype(table), copy=True)
     copy.sum_duplicates()
     if not keep_zeros:
         copy.eliminate_zeros()
     return copy
 
 
-def require_sound(table: Matrix, name: str = "") -> None:
+def check_sparse(table: Matrix, name: str = "") -> None:
     """Raise InputError for a sparse matrix whose indices point outside of it."""
     try:
         if hasattr(table, "check_format"):  # a compressed format
@@ -44,8 +44,8 @@ def require_sound(table: Matrix, name: str = "") -> None:
         raise InputError(f"{place}damaged sparse matrix ({error})") from None
 
 
-def marked(table: Matrix) -> sparse.csr_array:
+def indicator_matrix(table: Matrix) -> sparse.csr_array:
     """Return ones at the nonzeros of a table."""
-    ones = canonical(table)
+    ones = canonical_csr(table)
     ones.data = np.ones(ones.nnz)
     return ones

@@ -12,15 +12,15 @@ from tabulate import tabulate
 
 from sampled_metrics._base.errors import one_line
 
-Rows: TypeAlias = Sequence[Mapping[str, Any]]
-Parts: TypeAlias = Sequence[Rows | str]  # tables, and lines about them
+TableRows: TypeAlias = Sequence[Mapping[str, Any]]
+Parts: TypeAlias = Sequence[TableRows | str]  # tables, and lines about them
 
 
 class Explanation(str):
     """Lines on how to read a table, which a command prints if asked to."""
 
 
-class Right(str):
+class RightAligned(str):
     """Text on the right of its column, such as a range."""
 
 
@@ -37,54 +37,62 @@ _SMALL = 1e-4  # and below, numbers are written with powers of ten
 _LARGE = 1e9
 
 
-def decimals(size: float) -> int:
+def count_decimals(size: float) -> int:
     """Return the decimals that show three significant digits."""
     if 0.0 < size < inf:
         return max(0, 2 - floor(log10(size)))
     return 3
 
 
-def digits(value: float) -> str:
+def format_number(value: float) -> str:
     """Write a number with three significant digits, very small and large ones with powers of ten.
 
     Examples
     --------
-    >>> [digits(value) for value in (0.20748, 0.0046134, 1.0, 0.0, -1234.5, 2.1e-210)]
+    >>> [format_number(value) for value in (0.20748, 0.0046134, 1.0, 0.0, -1234.5, 2.1e-210)]
     ['0.207', '0.00461', '1.00', '0.000', '-1234', '2.10e-210']
     """
     if 0.0 < abs(value) < _SMALL or abs(value) > _LARGE:
         return f"{value:.2e}"
-    return f"{value:.{decimals(abs(value))}f}"
+    return f"{value:.{count_decimals(abs(value))}f}"
 
 
-def span(low: float, high: float) -> Right:
-    """Write the ends of a range with the same decimals: three digits of the larger end, or more.
+def format_range(low: float, high: float) -> RightAligned:
+    """Write the ends of a range with equally many decimals.
+
+    The larger end has three significant digits, or more where the ends would else look alike.
 
     Examples
     --------
-    >>> print(span(0.0868, 0.10162), span(0.0, 0.90201), span(0.89131, 0.89166), sep="; ")
-    0.087 to 0.102; 0.000 to 0.902; 0.8913 to 0.8917
+    >>> [str(format_range(*ends)) for ends in ((0.0868, 0.10162), (0.89131, 0.89166))]
+    ['0.087 to 0.102', '0.8913 to 0.8917']
+    >>> str(format_range(0.0, 0.90201))
+    '0.000 to 0.902'
     """
-    places = max(decimals(max(-low, high)), decimals(high - low) - 2)
-    return Right(f"{low:.{places}f} to {high:.{places}f}")
+    places = max(count_decimals(max(-low, high)), count_decimals(high - low) - 2)
+    return RightAligned(f"{low:.{places}f} to {high:.{places}f}")
 
 
-def ends(low: float | None, high: float | None, *, is_short: bool = False) -> Right:
-    """Write the ends of an interval, or `-` if there is none.
+def format_interval(
+    low: float | None, high: float | None, *, is_short: bool = False
+) -> RightAligned:
+    """Write the ends of an interval, or `-` without one.
 
-    If it `is_short`, ends below 0.1 have two significant digits, for a column beside many others.
+    With `is_short`, ends below 0.1 have two significant digits, for a table with many columns.
 
     Examples
     --------
-    >>> print(ends(0.0386, 0.0736), ends(0.0386, 0.0736, is_short=True), ends(None, None), sep="; ")
-    0.0386 to 0.0736; 0.039 to 0.074; -
+    >>> str(format_interval(0.0386, 0.0736)), str(format_interval(None, None))
+    ('0.0386 to 0.0736', '-')
+    >>> str(format_interval(0.0386, 0.0736, is_short=True))
+    '0.039 to 0.074'
     """
     if low is None or high is None or isnan(low):
-        return Right("-")
+        return RightAligned("-")
     if is_short and 0.0 < high < 0.1:
-        places = decimals(high) - 1
-        return Right(f"{low:.{places}f} to {high:.{places}f}")
-    return span(low, high)
+        places = count_decimals(high) - 1
+        return RightAligned(f"{low:.{places}f} to {high:.{places}f}")
+    return format_range(low, high)
 
 
 def _written(key: str, value: object, bold: bool) -> str:
@@ -92,7 +100,7 @@ def _written(key: str, value: object, bold: bool) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
-        return digits(value)
+        return format_number(value)
     if not isinstance(value, str):
         return format(value, "," * key.startswith("n_"))
     text = one_line(value)
@@ -115,12 +123,12 @@ def _marked(key: str, value: object) -> str:
     return _MARKS[0] + text + _MARKS[1] if isinstance(value, Bold | BoldNumber) else text
 
 
-def table_of(rows: Rows, kind: str = "simple", bold: bool = False) -> str:
+def format_table(rows: TableRows, kind: str = "simple", bold: bool = False) -> str:
     """Lay out rows of the same keys as a kind of table that tabulate knows.
 
     Numbers and ranges are on the right.
     """
-    columns = {key: [row[key] for row in plain(rows)] for row in rows[:1] for key in row}
+    columns = {key: [row[key] for row in nan_to_none(rows)] for row in rows[:1] for key in row}
     texts = {key: [_written(key, x, bold) for x in columns[key]] for key in columns}
     if kind == "html":
         texts = {key: [_marked(key, x) for x in columns[key]] for key in columns}
@@ -129,7 +137,7 @@ def table_of(rows: Rows, kind: str = "simple", bold: bool = False) -> str:
     return table.replace(_MARKS[0], "<b>").replace(_MARKS[1], "</b>")
 
 
-def plain(rows: Rows) -> list[dict[str, Any]]:
+def nan_to_none(rows: TableRows) -> list[dict[str, Any]]:
     """Replace numbers that do not exist by None."""
     return [
         {key: None if isinstance(v, float) and isnan(v) else v for key, v in row.items()}
@@ -137,7 +145,7 @@ def plain(rows: Rows) -> list[dict[str, Any]]:
     ]
 
 
-def text_of(parts: Parts, *, explain: bool = True, bold: bool = False) -> str:
+def format_text(parts: Parts, *, explain: bool = True, bold: bool = False) -> str:
     """Lay out tables, and lines wrapped at the width of the terminal, as text.
 
     Without explanations (`explain`) a last line says how to get them.
@@ -160,27 +168,27 @@ def text_of(parts: Parts, *, explain: bool = True, bold: bool = False) -> str:
                 texts.append(wrapped.replace("\xa0%", " %"))
             texts.append("")
         else:
-            texts.append(table_of(part, bold=bold))
+            texts.append(format_table(part, bold=bold))
     return "\n".join(texts)
 
 
-def html_of(parts: Parts) -> str:
+def format_html(parts: Parts) -> str:
     """Lay out tables and lines as HTML; an indented line continues the one before it."""
     texts = []
     for part in parts:
         if isinstance(part, str):
-            texts.append("<p>" + html_lines_of(part).replace("\n", "<br>") + "</p>")
+            texts.append("<p>" + escape_html(part).replace("\n", "<br>") + "</p>")
         else:  # a column without a name has no head
-            texts.append(re.sub("<th[^>]*> *</th>", "<td></td>", table_of(part, "html")))
+            texts.append(re.sub("<th[^>]*> *</th>", "<td></td>", format_table(part, "html")))
     return "".join(texts)
 
 
-def html_lines_of(words: str) -> str:
+def escape_html(words: str) -> str:
     """Escape lines for HTML; text between backticks becomes code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(words).replace("\n  ", " "))
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Join names, such as `A, B and C`."""
     if len(names) < 2:
         return "".join(names)

@@ -8,53 +8,54 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Ids, id_column, kind_of_ids
-from sampled_metrics._base.errors import JOINT, InputError
+from sampled_metrics._base.array_types import Ids
+from sampled_metrics._base.columns import id_column, id_kind
+from sampled_metrics._base.errors import VISIT_SEPARATOR, InputError
 
 
-def joined(users: Ids, visits: Ids) -> Ids:
+def join_ids(users: Ids, visits: Ids) -> Ids:
     """Return one id for each pair of a user and a visit.
 
     Examples
     --------
-    >>> split(joined(np.array([7, 7]), np.array(["a", "b"])))
+    >>> users_and_visits(join_ids(np.array([7, 7]), np.array(["a", "b"])))
     (array([7, 7]), array(['a', 'b'], dtype='<U1'))
     """
-    return np.char.add(np.char.add(users.astype(np.str_), JOINT), visits.astype(np.str_))
+    return np.char.add(np.char.add(users.astype(np.str_), VISIT_SEPARATOR), visits.astype(np.str_))
 
 
-def ids_of_rows(users: ArrayLike | None, visits: ArrayLike | None, rows: int) -> Ids | None:
+def row_unit_ids(users: ArrayLike | None, visits: ArrayLike | None, rows: int) -> Ids | None:
     """Check ids of the users of rows, and those of their visits if there are any; join both."""
     if visits is not None and users is None:
         raise InputError("visits need users, the ids of the users whose visits they are")
     ids = None if users is None else id_column("users", users, rows)
     if ids is None or visits is None:
         return ids
-    return joined(ids, id_column("visits", visits, rows))
+    return join_ids(ids, id_column("visits", visits, rows))
 
 
-def are_joined(ids: Ids) -> bool:
+def are_visit_ids(ids: Ids) -> bool:
     """Return whether ids are those of visits of users."""
-    return ids.dtype.kind == "U" and ids.size > 0 and JOINT in str(ids.flat[0])
+    return ids.dtype.kind == "U" and ids.size > 0 and VISIT_SEPARATOR in str(ids.flat[0])
 
 
-def split_pairs(ids: Ids) -> tuple[Ids, Ids]:
+def split_ids(ids: Ids) -> tuple[Ids, Ids]:
     """Return the ids of users and of visits."""
-    parts = np.char.partition(ids.astype(np.str_), JOINT)
-    return as_ids(parts[:, 0]), as_ids(parts[:, 2])
+    parts = np.char.partition(ids.astype(np.str_), VISIT_SEPARATOR)
+    return parse_ids(parts[:, 0]), parse_ids(parts[:, 2])
 
 
-def split(ids: Ids) -> tuple[Ids, Ids | None]:
+def users_and_visits(ids: Ids) -> tuple[Ids, Ids | None]:
     """Return the ids of users and of visits; None for these if no user has several."""
-    if not are_joined(ids):
+    if not are_visit_ids(ids):
         return ids, None
-    users, visits = split_pairs(ids)
+    users, visits = split_ids(ids)
     if pd.unique(users).size == pd.unique(ids).size:
         return users, None
     return users, visits
 
 
-def as_ids(texts: NDArray[np.str_]) -> Ids:
+def parse_ids(texts: NDArray[np.str_]) -> Ids:
     """Return ids as whole numbers if all are written as these usually are, else as text."""
     is_short = np.char.str_len(texts) < 19  # so that they fit into int64
     if is_short.all() and np.char.isdecimal(np.char.lstrip(texts, "-")).all():
@@ -64,6 +65,6 @@ def as_ids(texts: NDArray[np.str_]) -> Ids:
     return texts.astype(np.str_)
 
 
-def kind_of(ids: Ids | None) -> str:
+def unit_kind(ids: Ids | None) -> str:
     """Return which ids there are: `none`, `numbers` or `text`, or `visits` of users."""
-    return "visits" if ids is not None and are_joined(ids) else kind_of_ids(ids)
+    return "visits" if ids is not None and are_visit_ids(ids) else id_kind(ids)

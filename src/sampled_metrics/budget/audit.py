@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Bool, Float, Int, generator
+from sampled_metrics._base.array_types import Bool, Float, Int
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.budget.model import Model
 from sampled_metrics.budget.strata import Counts
 

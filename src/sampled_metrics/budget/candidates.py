@@ -7,8 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int, as_array, blocks, generator, ranges
-from sampled_metrics._base.errors import InputError, shown
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import blocks, concatenate_ranges
+from sampled_metrics._base.conversion import numeric_array
+from sampled_metrics._base.errors import InputError, format_value
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.budget.problem import Problem, all_scores
 
 HEAD_ENTRIES = 1 << 25  # items of all users' heads together: 128 MB
@@ -26,7 +29,7 @@ def make_proxy(proxy: Any, problem: Problem) -> Proxy:
     if isinstance(proxy, str):
         if proxy != "popularity":
             raise InputError(
-                f"unknown proxy {shown(proxy)}; expected popularity or scores of all items"
+                f"unknown proxy {format_value(proxy)}; expected popularity or scores of all items"
             )
         counts = problem.events
         if not counts.any() and problem.candidates is not None:
@@ -36,7 +39,7 @@ def make_proxy(proxy: Any, problem: Problem) -> Proxy:
     row = problem.rows
 
     def rows(users: Int) -> Any:
-        found = as_array(scores.rows(row[users]), "proxy")
+        found = numeric_array(scores.rows(row[users]), "proxy")
         expected = (users.size, problem.seen.shape[1])
         if found.shape != expected:
             raise InputError(f"proxy has shape {found.shape}; expected {expected}")
@@ -101,7 +104,7 @@ class Strata:
             absent = self._absent()
         self._first_absent = np.searchsorted(absent, np.arange(n_users + 1) * self._width)
         n_absent = np.diff(self._first_absent)
-        self._gaps = absent - ranges(0, n_absent)  # tail items before each absent one
+        self._gaps = absent - concatenate_ranges(0, n_absent)  # tail items before each absent one
 
     def _heads(self, proxy: Proxy, rng: np.random.Generator) -> tuple[NDArray[np.int32], Float]:
         """First items of each user, and the share of candidates before each held-out item."""
@@ -169,7 +172,7 @@ class Strata:
         first = self._first_row[user]
         count = np.diff(self._first_row)[user]
         place = np.repeat(np.arange(user.size), count)
-        return place, ranges(first, count)
+        return place, concatenate_ranges(first, count)
 
     def by_user(self, rows: NDArray[Any], function: np.ufunc = np.add) -> NDArray[Any]:
         """Sum over the held-out rows of each user; rows are the last axis."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.array_types import Float
 from sampled_metrics.budget.audit import Audit, Phase
 
 LEAST_SHARE = 0.5  # least part of two recommenders' assumed errors in their difference

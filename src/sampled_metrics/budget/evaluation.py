@@ -10,10 +10,17 @@ import numpy as np
 from scipy.sparse import issparse
 
 from sampled_metrics._base.arguments import check_arguments, is_function
-from sampled_metrics._base.arrays import Float, Int, generator, on_threads_of_now, one_thread
-from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE, Names
-from sampled_metrics._base.errors import InputError, ask, collected, reading
-from sampled_metrics._base.progress import bar
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.defaults import (
+    DEFAULT_BUDGET,
+    DEFAULT_BUDGET_METRICS,
+    DEFAULT_CONFIDENCE,
+    Names,
+)
+from sampled_metrics._base.errors import InputError, collect_warnings, reading, warn_input
+from sampled_metrics._base.progress import progress_bar
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.threads import one_thread, with_current_threads
 from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.candidates import Strata, make_proxy
 from sampled_metrics.budget.estimates import estimates
@@ -42,15 +49,15 @@ Scores: TypeAlias = Any  # a function of arrays of users and items, or scores of
 
 def evaluate_on_budget(
     recommender: Scores | Mapping[str, Scores],
-    metrics: Names = BUDGET_METRICS,
+    metrics: Names = DEFAULT_BUDGET_METRICS,
     *,
     relevant: ItemsByUser,
     seen: ItemsByUser = None,
     candidates: ItemsByUser = None,
     items: ItemsByUser = None,
     proxy: Scores = "popularity",
-    budget: float = BUDGET,
-    confidence: float = CONFIDENCE,
+    budget: float = DEFAULT_BUDGET,
+    confidence: float = DEFAULT_CONFIDENCE,
     seed: int = 0,
     batch_size: int | None = None,
     progress: bool | None = None,
@@ -136,11 +143,11 @@ def evaluate_on_budget(
     if not given or not all(isinstance(name, str) for name in given):
         raise InputError("recommender has no names; expected at least one, each a text")
     scorers = {
-        name: on_threads_of_now(score) if is_function(score) else score
+        name: with_current_threads(score) if is_function(score) else score
         for name, score in given.items()
     }
     # Which pairs are scored next depends on sums to the last digit.
-    with collected() as notes, one_thread():
+    with collect_warnings() as notes, one_thread():
         with naming(columns):
             problem = read_problem(relevant, seen, candidates, items, list(given.values()))
         recommenders = {
@@ -153,7 +160,7 @@ def evaluate_on_budget(
         audits = []
         for name, asked in recommenders.items():
             with (
-                bar(limit + frame.owner.size, name, progress) as asked.update,
+                progress_bar(limit + frame.owner.size, name, progress) as asked.update,
                 reading(name * (len(recommenders) > 1)),
             ):
                 model = Model(Counts(frame, asked.score), measures)
@@ -201,7 +208,7 @@ def question_ties(counts: Counts, measures: Sequence[Measure]) -> None:
         if high.mean() - low.mean() > 4.0 * middle.std() / np.sqrt(owner.size):
             ends.append(str(measure))
     if ends:
-        ask(
+        warn_input(
             "recommender",
             f"{n_tied:,} of {owner.size:,} held-out items have the score of others, and metrics "
             f"depend on the order of those, which is taken as random: {', '.join(ends)}; were "
@@ -263,7 +270,7 @@ def _question_again(
     again = recommender.score(users[some], items[some])
     n_others = differing(scores[some], again, scores)
     if n_others:
-        ask(
+        warn_input(
             "recommender",
             f"{n_others} of {some.size} pairs have another score when asked again beside other "
             "pairs: are scores normalised within a call, sorted, or random (dropout)? Return the "

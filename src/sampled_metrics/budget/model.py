@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln, roots_legendre
 
 from sampled_metrics import metrics
-from sampled_metrics._base.arrays import Bool, Float, Int
+from sampled_metrics._base.array_types import Bool, Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget.strata import Counts
 from sampled_metrics.metrics import Measure

@@ -10,9 +10,11 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from sampled_metrics._base.arguments import is_function, whole_number
-from sampled_metrics._base.arrays import EXACT, Bool, Float, Ids, Int, as_array, blocks
+from sampled_metrics._base.array_types import Bool, Float, Ids, Int
+from sampled_metrics._base.arrays import MAX_EXACT_INTEGER, blocks
+from sampled_metrics._base.conversion import numeric_array
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.sparse import canonical, marked
+from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
@@ -83,8 +85,8 @@ class Problem(NamedTuple):
 
     def among(self, listed: csr_array) -> "Problem":
         """Return the problem with these candidates, but for seen and held-out items."""
-        left = marked(listed)
-        others = canonical(left - left.multiply(self.seen + self.held_out))
+        left = indicator_matrix(listed)
+        others = canonical_csr(left - left.multiply(self.seen + self.held_out))
         without = np.flatnonzero(np.diff(others.indptr) == 0)
         if without.size:
             user = self.user_ids[without[0]]
@@ -217,10 +219,13 @@ class Recommender:
     def _checked(self, scores: Any, users: Int, items: Int) -> Float:
         """Return an answer as float64."""
         name = "result of recommender"
-        array = as_array(scores, name)
+        array = numeric_array(scores, name)
         if array.shape != users.shape:
             raise InputError(f"{name} has shape {array.shape}; expected {users.shape}")
-        if array.dtype.kind in "iu" and max(int(array.max()), -int(array.min())) > EXACT:
+        if (
+            array.dtype.kind in "iu"
+            and max(int(array.max()), -int(array.min())) > MAX_EXACT_INTEGER
+        ):
             raise InputError(f"{name} has whole numbers above 2^53, which are not exact as floats")
         is_wrong = ~(array < np.inf)
         if is_wrong.any():

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from sampled_metrics._base.records import Record
-from sampled_metrics._base.text import Parts, plain, span
+from sampled_metrics._base.text import Parts, format_range, nan_to_none
 from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.estimates import Estimate
 from sampled_metrics.evaluation.decisions import decided
@@ -109,7 +109,7 @@ class BudgetResult(Record, Shown):
                     "weak_proxy": weak,
                 }
                 rows.append(row)
-        return plain(rows)
+        return nan_to_none(rows)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows as a DataFrame."""
@@ -162,7 +162,7 @@ class BudgetResult(Record, Shown):
         table = []
         for row in self.rows():
             shown = {name: row[name] for name in ("recommender", "metric", "value")}
-            shown[_heading(self.confidence)] = span(row["ci_low"], row["ci_high"])
+            shown[_heading(self.confidence)] = format_range(row["ci_low"], row["ci_high"])
             table.append(shown)
         orders = self.compare(correction)
         notes = [self._notes(orders, correction), *questions(self.notes)]
@@ -245,7 +245,7 @@ def _order_parts(orders: list[Compared], confidence: float) -> Parts:
             "b": result.b,
             "metric": result.metric,
             "b - a": result.difference,
-            _heading(confidence): span(result.ci_low, result.ci_high),
+            _heading(confidence): format_range(result.ci_low, result.ci_high),
             "order": order_in_words(result),
         }
         for result in orders

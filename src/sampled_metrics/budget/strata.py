@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int, ranges
-from sampled_metrics._base.errors import ask
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import concatenate_ranges
+from sampled_metrics._base.errors import warn_input
 from sampled_metrics.budget.candidates import Strata
 
 LEAST_ODDS = 3.0  # ratio of odds from which a model of the proxy's order pays
@@ -41,7 +42,7 @@ class Counts:
         """
         some = np.nonzero(more)
         count = more[some]
-        index = ranges(self.m[some], count)
+        index = concatenate_ranges(self.m[some], count)
         user, stratum = (np.repeat(part, count) for part in some)
         items = self.frame.items(user, stratum, index)
         scores = self._score(user, items)
@@ -110,7 +111,7 @@ def question_scores(counts: Counts) -> None:
         return
     n_equal = np.count_nonzero(counts.n_tied == asked.sum(axis=1))
     if 2 * n_equal >= len(asked):
-        ask(
+        warn_input(
             "recommender",
             f"all scores of {n_equal:,} of {len(asked):,} held-out items and their candidates "
             "are equal: are these scores?",
@@ -121,7 +122,7 @@ def question_scores(counts: Counts) -> None:
     n_better = (share * candidates).sum(axis=1)
     below = 1.0 - n_better / np.maximum(candidates.sum(axis=1), 1)
     if below.mean() < POOR and (below >= TOP).mean() < AT_TOP:
-        ask(
+        warn_input(
             "recommender",
             f"held-out items are above about {below.mean():.0%} of their candidates, 50 % in a "
             "random order: are higher scores better, and are its arguments users, then items?",

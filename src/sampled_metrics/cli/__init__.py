@@ -16,8 +16,8 @@ from sampled_metrics._base.errors import (
     NO_MEMORY,
     InputError,
     InputWarning,
+    format_os_error,
     one_line,
-    os_error_line,
 )
 from sampled_metrics._base.standard_output import standard_output
 from sampled_metrics.cli.draws import app as draws
@@ -107,7 +107,7 @@ def _described(error: Exception) -> tuple[str, int]:
             message += _example(error) * message.startswith("Missing")
             return " ".join(message.split()), WRONG_INPUT
         case OSError():
-            return os_error_line(error), WRONG_INPUT
+            return format_os_error(error), WRONG_INPUT
         case MemoryError():
             return f"{NO_MEMORY}: {error}", WRONG_INPUT
         case typer.Abort():

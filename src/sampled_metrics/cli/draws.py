@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sampled_metrics._base.defaults import MOST_REPETITIONS, MOST_ROWS
+from sampled_metrics._base.defaults import MAX_REPETITIONS, MAX_ROWS
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_columns, emit_parts, emit_results, wrote
@@ -27,7 +27,7 @@ def sample(
     file: options.RankFile,
     n_negatives: options.Negatives,
     repetitions: Annotated[
-        int, options.option("TIMES", "How often to sample.", min=1, max=MOST_REPETITIONS)
+        int, options.option("TIMES", "How often to sample.", min=1, max=MAX_REPETITIONS)
     ] = 1,
     seed: options.Seed = 0,
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
@@ -54,7 +54,8 @@ def sample(
     """
     import numpy as np
 
-    from sampled_metrics._base.arrays import generator, ranges
+    from sampled_metrics._base.arrays import concatenate_ranges
+    from sampled_metrics._base.random_streams import generator
     from sampled_metrics.inputs.roles import USER, VISIT
     from sampled_metrics.ranks.data import as_ranks
     from sampled_metrics.sampling import draw_sampled_ranks
@@ -72,9 +73,9 @@ def sample(
         raise InputError(problem, path=file)
     ranks = ranks.binary
     items = _by_item(ranks)
-    if repetitions * len(items) > MOST_ROWS:
+    if repetitions * len(items) > MAX_ROWS:
         rows = f"{repetitions:,} repetitions of {len(items):,} ranks"
-        raise InputError(f"--repetitions: {rows} are more than {MOST_ROWS:,} rows; sample fewer")
+        raise InputError(f"--repetitions: {rows} are more than {MAX_ROWS:,} rows; sample fewer")
     generators = [generator(seed, "sample", repetition) for repetition in range(repetitions)]
     with reading(file):
         drawn = draw_sampled_ranks(items, n_negatives, generators, sampling, ties)
@@ -88,7 +89,7 @@ def sample(
     if ranks.visits is not None:
         columns[VISIT] = np.tile(np.repeat(ranks.visits, ranks.n_found), repetitions)
     if len(items) > len(ranks):
-        columns["item_id"] = np.tile(ranges(0, ranks.n_found), repetitions)
+        columns["item_id"] = np.tile(concatenate_ranges(0, ranks.n_found), repetitions)
     columns["n_candidates"] = np.tile(items.n_candidates, repetitions)
     rest = {"n_negatives": n_negatives, "sampling": str(sampling), "sampled_rank": drawn.ravel()}
     emit_columns(columns | rest, form, output)

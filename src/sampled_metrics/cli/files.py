@@ -31,11 +31,11 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     def run(**parameters: Any) -> None:
         output = parameters.get("output")
         if output is not None:
-            from sampled_metrics._base.files import require_output
+            from sampled_metrics._base.files import check_output_path
 
             values = [value for name, value in parameters.items() if name != "output"]
             several = [value if isinstance(value, list | tuple) else [value] for value in values]
-            require_output(output, known, chain.from_iterable(several))
+            check_output_path(output, known, chain.from_iterable(several))
         with printing(parameters.get("form"), output):
             command(**parameters)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sampled_metrics._base.errors import InputError, shown
+from sampled_metrics._base.errors import InputError, format_value
 from sampled_metrics.cli.output import Format
 from sampled_metrics.ranks import Sampling as Drawn
 
@@ -124,7 +124,9 @@ def names_by_role(given: Sequence[str] | None) -> dict[str, str] | None:
     for text in given:
         role, equals, name = text.partition("=")
         if not equals:
-            raise InputError(f"--column {shown(text)}; expected a role and a name, item=docno")
+            raise InputError(
+                f"--column {format_value(text)}; expected a role and a name, item=docno"
+            )
         if role in named:
             raise InputError(f"--column {role} is {named[role]} and {name}; give one of them")
         named[role] = name

@@ -56,16 +56,16 @@ def emit(rows: Sequence[Row], form: Format, output: Path | None) -> None:
     Numbers that do not exist are null in JSON and empty in CSV, where lists are joined by
     semicolons.
     """
-    from sampled_metrics._base.text import plain
+    from sampled_metrics._base.text import nan_to_none
 
     if form is Format.TABLE:
         emit_parts([rows], output)
     elif form is Format.JSON:
-        emit_text(json.dumps(plain(rows), indent=2, ensure_ascii=False) + "\n", output)
+        emit_text(json.dumps(nan_to_none(rows), indent=2, ensure_ascii=False) + "\n", output)
     else:
         import pandas as pd
 
-        joined = [{key: _joined(value) for key, value in row.items()} for row in plain(rows)]
+        joined = [{key: _joined(value) for key, value in row.items()} for row in nan_to_none(rows)]
         _emit_csv(pd.DataFrame(joined, dtype=object), output)
 
 
@@ -79,11 +79,11 @@ def _joined(value: object) -> object:
 
 def emit_parts(parts: "Parts", output: Path | None, explain: bool = False) -> None:
     """Print tables and lines, with explanations if asked to; decided orders bold on a terminal."""
-    from sampled_metrics._base.text import text_of
+    from sampled_metrics._base.text import format_text
 
     is_terminal = sys.stdout is not None and sys.stdout.isatty()  # None if it is closed
     bold = output is None and is_terminal and not os.environ.get("NO_COLOR")
-    emit_text(text_of(parts, explain=explain, bold=bold), output)
+    emit_text(format_text(parts, explain=explain, bold=bold), output)
 
 
 def emit_results(
@@ -93,9 +93,9 @@ def emit_results(
     if form is Format.TABLE:
         emit_parts(results.parts(**options), output, explain)
     else:
-        from sampled_metrics._base.records import row_of
+        from sampled_metrics._base.records import record_to_row
 
-        rows = [{**row_of(result), "notes": results.notes} for result in results]
+        rows = [{**record_to_row(result), "notes": results.notes} for result in results]
         emit(rows, form, output)
 
 
@@ -103,11 +103,11 @@ def emit_columns(columns: Mapping[Any, Any], form: Format, output: Path | None) 
     """Print many rows given as arrays of one length; a name ending in .parquet is written so."""
     import pandas as pd
 
-    from sampled_metrics._base.files import replacing
+    from sampled_metrics._base.files import replace_file
 
     table = pd.DataFrame(columns)
     if output is not None and output.suffix == ".parquet":
-        with replacing(output) as temporary:
+        with replace_file(output) as temporary:
             table.to_parquet(temporary, index=False)
     elif form is Format.CSV:
         _emit_csv(table, output)

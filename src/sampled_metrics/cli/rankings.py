@@ -28,7 +28,7 @@ def evaluate(
     min_relevance: options.MinRelevance = 0.0,
     complete: options.Complete = False,
     missing: options.Missing = "refuse",
-    confidence: options.Confidence = defaults.CONFIDENCE,
+    confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
     seed: options.Seed = 0,
     column: options.Columns = None,
     explain: options.Explain = False,
@@ -41,7 +41,7 @@ def evaluate(
     (few where a handful of users carry the value), n_visits (if users have several), notes
     (questions about the file); values are fractions.
     """
-    from sampled_metrics._base.records import row_of
+    from sampled_metrics._base.records import record_to_row
     from sampled_metrics.evaluation.evaluate import evaluate
     from sampled_metrics.evaluation.several import joined
 
@@ -52,7 +52,7 @@ def evaluate(
         with reading(path):
             found = evaluate(
                 path,
-                metric or defaults.METRICS,
+                metric or defaults.DEFAULT_METRICS,
                 relevant=relevant,
                 seen=seen,
                 n_items=n_items,
@@ -64,7 +64,7 @@ def evaluate(
                 confidence=confidence,
                 columns=options.names_by_role(column),
             )
-        rows += [{"file": str(path), **row_of(one), "notes": found.notes} for one in found]
+        rows += [{"file": str(path), **record_to_row(one), "notes": found.notes} for one in found]
         parts[names[str(path)]] = found.parts()
     if form is Format.TABLE:
         emit_parts(joined("file", parts), output, explain)
@@ -94,11 +94,11 @@ def correct(
         ),
     ] = "random",
     seed: options.Seed = 0,
-    shape: options.Shape = defaults.SHAPE,
+    shape: options.Shape = defaults.DEFAULT_SHAPE,
     intervals: Annotated[
         bool, options.option("", "Show confidence intervals of the estimates.", "--intervals")
     ] = False,
-    confidence: options.Confidence = defaults.CONFIDENCE,
+    confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
     column: options.Columns = None,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
@@ -122,8 +122,8 @@ def correct(
     with reading(file):
         results = correction.correct(
             file,
-            metric or defaults.METRICS,
-            estimator or defaults.ESTIMATORS,
+            metric or defaults.DEFAULT_METRICS,
+            estimator or defaults.DEFAULT_ESTIMATORS,
             n_items=n_items,
             n_negatives=n_negatives,
             sampling=sampling,
@@ -155,12 +155,12 @@ def reported(
     ] = None,
     metric: options.Metrics = None,
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
-    shape: options.Shape = defaults.SHAPE,
-    unscored: options.Unscored = defaults.UNSCORED,
+    shape: options.Shape = defaults.DEFAULT_SHAPE,
+    unscored: options.Unscored = defaults.MAX_UNSCORED,
     runs: Annotated[
         int, options.option("R", "Runs over the same users whose means are printed.", min=1)
     ] = 1,
-    confidence: options.Confidence = defaults.CONFIDENCE,
+    confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
@@ -194,16 +194,16 @@ def check(
     ],
     metric: Annotated[
         str, options.option("NAME", "Exact metric of ranges and orders.")
-    ] = defaults.CHECKED,
+    ] = defaults.CHECKED_METRIC,
     n_items: Annotated[
         int | None, options.option("N", "n_items of rows without this column.", min=2)
     ] = None,
     n_negatives: Annotated[
         int | None, options.option("M", "n_negatives of rows without this column.", min=1)
     ] = None,
-    shape: options.Shape = defaults.SHAPE,
-    unscored: options.Unscored = defaults.UNSCORED,
-    confidence: options.Confidence = defaults.CONFIDENCE,
+    shape: options.Shape = defaults.DEFAULT_SHAPE,
+    unscored: options.Unscored = defaults.MAX_UNSCORED,
+    confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
@@ -271,9 +271,9 @@ def compare_files(
     min_relevance: options.MinRelevance = 0.0,
     complete: options.Complete = False,
     missing: options.Missing = "refuse",
-    shape: options.Shape = defaults.SHAPE,
+    shape: options.Shape = defaults.DEFAULT_SHAPE,
     correction: options.Correction = "holm",
-    confidence: options.Confidence = defaults.CONFIDENCE,
+    confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
     seed: options.Seed = 0,
     column: options.Columns = None,
     explain: options.Explain = False,
@@ -301,7 +301,7 @@ def compare_files(
     with options.naming_files(paths):
         results = compare(
             paths,
-            metric or defaults.METRICS,
+            metric or defaults.DEFAULT_METRICS,
             estimator,
             relevant=relevant,
             seen=seen,
@@ -339,8 +339,8 @@ def plan(
         int | None, options.option("USERS", "Users to be evaluated, drawn anew from these.", min=1)
     ] = None,
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
-    shape: options.Shape = defaults.SHAPE,
-    confidence: options.Confidence = defaults.CONFIDENCE,
+    shape: options.Shape = defaults.DEFAULT_SHAPE,
+    confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
     column: options.Columns = None,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
@@ -371,7 +371,7 @@ def plan(
     results = planning.plan(
         a,
         b,
-        metric or defaults.METRICS[:1],
+        metric or defaults.DEFAULT_METRICS[:1],
         effect=effect,
         value=value,
         n_items=n_items,
@@ -400,8 +400,8 @@ def write_report(
     relevant: options.Relevant = None,
     seen: options.Seen = None,
     missing: options.Missing = "refuse",
-    shape: options.Shape = defaults.SHAPE,
-    confidence: options.Confidence = defaults.CONFIDENCE,
+    shape: options.Shape = defaults.DEFAULT_SHAPE,
+    confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
     column: options.Columns = None,
 ) -> None:
     """Write one HTML page about one recommender or several.
@@ -417,8 +417,8 @@ def write_report(
         report(
             paths,
             output,
-            metric or defaults.METRICS[:1],
-            estimator or defaults.ESTIMATORS,
+            metric or defaults.DEFAULT_METRICS[:1],
+            estimator or defaults.DEFAULT_ESTIMATORS,
             relevant=relevant,
             seen=seen,
             n_items=n_items,

@@ -27,7 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, optimize
 
-from sampled_metrics._base.arrays import Float, Int, array_of, blocks
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import blocks
+from sampled_metrics._base.conversion import to_array
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
@@ -108,7 +110,7 @@ def reduce_system(
 
 def _shares(prior: ArrayLike, n: int) -> Float:
     """Check the weights of all true ranks, and scale them to a sum of 1."""
-    weights = array_of("prior", prior)
+    weights = to_array("prior", prior)
     if weights.shape != (n,) or weights.dtype.kind not in "iuf":
         found = f"{weights.dtype} of shape {weights.shape}"
         raise InputError(f"prior is {found}; expected a weight for each of {n} ranks")

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import Float, Int, one_thread
-from sampled_metrics._base.errors import InputError, shown
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.errors import InputError, format_value
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators.least_squares import (
     ReducedSystem,
     rank_rule,
@@ -151,7 +152,7 @@ def _unknown(text: str) -> InputError:
             values.append(f"{parameter} {declared.values}")
         else:
             known.append(name)
-    meant = f"unknown estimator {shown(text)};{similar(text, list(REGISTERED_ESTIMATORS))}"
+    meant = f"unknown estimator {format_value(text)};{similar(text, list(REGISTERED_ESTIMATORS))}"
     return InputError(f"{meant} known: {', '.join(known)} ({', '.join(values)})")
 
 

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics.estimators.least_squares import mean_up_to
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling

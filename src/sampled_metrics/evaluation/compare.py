@@ -12,10 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Float, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, QUOTED, SHAPE, Names
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.defaults import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_ESTIMATORS,
+    DEFAULT_METRICS,
+    DEFAULT_SHAPE,
+    QUOTED_ESTIMATOR,
+    Names,
+)
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.text import listed
+from sampled_metrics._base.text import join_names
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.evaluation import orders
 from sampled_metrics.evaluation.correct import Solved, chosen_estimators, question_negatives, solve
 from sampled_metrics.evaluation.decisions import (
@@ -58,7 +66,7 @@ _holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # the same for al
 @one_thread()
 def compare(
     data: Mapping[str, Data],
-    metrics: Names = METRICS,
+    metrics: Names = DEFAULT_METRICS,
     estimators: Names | None = None,
     *,
     relevant: ItemsByUser = None,
@@ -71,9 +79,9 @@ def compare(
     n_negatives: int | None = None,
     sampling: str | None = None,
     ties: str | None = None,
-    shape: str | float = SHAPE,
+    shape: str | float = DEFAULT_SHAPE,
     correction: str = "holm",
-    confidence: float = CONFIDENCE,
+    confidence: float = DEFAULT_CONFIDENCE,
     seed: int = 0,
     columns: NamesByRole = None,
 ) -> Results[Compared]:
@@ -149,7 +157,7 @@ def compare(
         samples, rankings = all_alike(data, full, drawn, cut)
     solved: dict[str, Solved] = {}
     if samples:
-        names = ESTIMATORS if estimators is None else estimators
+        names = DEFAULT_ESTIMATORS if estimators is None else estimators
         solved, common, notes, shared = _solved(samples, measures, names, shape, confidence)
         single = list(_by_samples(solved, common, shared, confidence))
     else:
@@ -208,7 +216,7 @@ def _solved(
             checked = ranges.checked_ranges(measures, sample, shape, confidence)
         solved[name] = solve(sample, measures, parsed, *checked)
     if shared:
-        notes.append(f"undecided by {listed(shared)}, whose users share their negatives.")
+        notes.append(f"undecided by {join_names(shared)}, whose users share their negatives.")
     return solved, common, notes, shared
 
 
@@ -308,7 +316,7 @@ def _by_samples(
                 compared = _compared(
                     pair, measure, str(estimator), of_pair, rows is not None, prior, p, confidence
                 )
-                if str(estimator) == QUOTED:
+                if str(estimator) == QUOTED_ESTIMATOR:
                     compared = _quoted(compared, allowed, a.quoted(i, j), b.quoted(i, j))
                 yield replace(
                     compared,

@@ -11,18 +11,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import CACHE, Float, blocks, one_thread
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks
 from sampled_metrics._base.defaults import (
-    CONFIDENCE,
-    ESTIMATORS,
-    METRICS,
-    QUOTED,
-    SHAPE,
+    DEFAULT_CONFIDENCE,
+    DEFAULT_ESTIMATORS,
+    DEFAULT_METRICS,
+    DEFAULT_SHAPE,
+    QUOTED_ESTIMATOR,
     Names,
 )
-from sampled_metrics._base.errors import ask, reading
-from sampled_metrics._base.records import WHERE_KNOWN, Record
-from sampled_metrics._base.text import Bold, BoldNumber, Parts, Right, digits, ends, span
+from sampled_metrics._base.errors import reading, warn_input
+from sampled_metrics._base.records import OMIT_IF_NONE, Record
+from sampled_metrics._base.text import (
+    Bold,
+    BoldNumber,
+    Parts,
+    RightAligned,
+    format_interval,
+    format_number,
+    format_range,
+)
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import (
     REGISTERED_ESTIMATORS,
     Estimator,
@@ -116,8 +126,8 @@ class Corrected(Record):
     n_items: int
     n_negatives: int
     sampling: str
-    n_visits: int | None = field(default=None, metadata=WHERE_KNOWN)
-    recommender: str | None = field(default=None, metadata=WHERE_KNOWN)
+    n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
+    recommender: str | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
 @with_questions
@@ -125,8 +135,8 @@ class Corrected(Record):
 @one_thread()
 def correct(
     data: Data,
-    metrics: Names = METRICS,
-    estimators: Names = ESTIMATORS,
+    metrics: Names = DEFAULT_METRICS,
+    estimators: Names = DEFAULT_ESTIMATORS,
     *,
     n_items: ArrayLike | None = None,
     n_negatives: int | None = None,
@@ -136,8 +146,8 @@ def correct(
     missing: str = "refuse",
     ties: str = "random",
     seed: int = 0,
-    shape: str | float = SHAPE,
-    confidence: float = CONFIDENCE,
+    shape: str | float = DEFAULT_SHAPE,
+    confidence: float = DEFAULT_CONFIDENCE,
     columns: NamesByRole = None,
 ) -> Results[Corrected]:
     """Correct sampled metrics (section 5), and compute the range of the exact ones.
@@ -254,7 +264,7 @@ def correct(
                 smooth = Moments.from_values(vector, likely)
             mean = mean_interval(of_users, n_users, Moments.from_values(vector), confidence, smooth)
             number = NOT_QUOTED
-            if str(estimator) == QUOTED:
+            if str(estimator) == QUOTED_ESTIMATOR:
                 number = solved.quoted(i, j)
                 mean = _around(mean, number.value)
             results.append(
@@ -292,7 +302,7 @@ def question_negatives(ranks: SampledRanks) -> bool:
         if check.passed or (check.name == "duplicates" and with_replacement):
             continue
         is_shared = is_shared or check.name == _SHARED
-        ask("data", f"negatives fail the check {check.name!r}: {check.remark}")
+        warn_input("data", f"negatives fail the check {check.name!r}: {check.remark}")
     return is_shared
 
 
@@ -310,11 +320,11 @@ def _around(mean: MeanInterval, value: float) -> MeanInterval:
 
 def chosen_estimators(names: Names, m: int) -> list[Estimator]:
     """Return the estimators of these names; by default without any that are slow for m."""
-    if names is ESTIMATORS and m > _MOST_BY_DEFAULT:
-        left_out = ", ".join(ESTIMATORS[_FAST:])
+    if names is DEFAULT_ESTIMATORS and m > _MOST_BY_DEFAULT:
+        left_out = ", ".join(DEFAULT_ESTIMATORS[_FAST:])
         problem = f"left out: {left_out}, which take long for {m:,} negatives"
-        ask("estimators", f"{problem}; name them to have them")
-        names = ESTIMATORS[:_FAST]
+        warn_input("estimators", f"{problem}; name them to have them")
+        names = DEFAULT_ESTIMATORS[:_FAST]
     return parse_estimators(names)
 
 
@@ -337,7 +347,7 @@ class Solved(NamedTuple):
 
     def value(self, measure: int, estimator: int) -> float:
         """Mean estimate of one metric; the number to quote is kept in its range, see `quoted`."""
-        if str(self.estimators[estimator]) == QUOTED:
+        if str(self.estimators[estimator]) == QUOTED_ESTIMATOR:
             return self.quoted(measure, estimator).value
         return float(self.user_values(measure, estimator).mean())
 
@@ -379,7 +389,7 @@ def solve(
     )
     by_metric = dict(zip(map(str, measures), ranges, strict=False))
     log_errors = np.full(len(measures), np.nan)
-    if histogram is not None and QUOTED in map(str, estimators):
+    if histogram is not None and QUOTED_ESTIMATOR in map(str, estimators):
         # Visits of a user are alike: the error is at most that of one visit of each user.
         part = bracketed.rows.n_independent / sum(histogram)
         independent = tuple(part * count for count in histogram)
@@ -416,7 +426,7 @@ def acts_like_rank(
         return None
 
     ranks = rank_grid(n)
-    for rows in blocks(ranks.size, m + 1, CACHE):
+    for rows in blocks(ranks.size, m + 1, CACHE_ENTRIES):
         fallen = _pmf_of_grid(n, m, kind, rows.start) @ vector <= half
         if fallen.any():
             place = rows.start + int(np.argmax(fallen))
@@ -433,7 +443,7 @@ def acts_like_rank(
 def _pmf_of_grid(n: int, m: int, sampling: Sampling, first: int) -> Float:
     """Probability of sampled ranks given the true ranks in a block of `rank_grid`."""
     ranks = rank_grid(n)[first:]
-    block = next(blocks(ranks.size, m + 1, CACHE))
+    block = next(blocks(ranks.size, m + 1, CACHE_ENTRIES))
     return pmf_at(ranks[block], n, m, sampling)
 
 
@@ -449,15 +459,15 @@ def _parts(
     rows: list[Row] = []
     random = []
     for result in results:
-        row: Row = {"metric": result.metric, "range": Right()}
+        row: Row = {"metric": result.metric, "range": RightAligned()}
         if not rows or rows[-1]["metric"] != result.metric:
-            row["range"] = span(result.range_low, result.range_high)
+            row["range"] = format_range(result.range_low, result.range_high)
             value = _of_random_order(result.metric, result.n_items)
             if result.range_low <= value <= result.range_high:
                 words = f"the range includes {value:.4f}, the value of a random order."
                 random.append(f"{result.metric}: {words}")
-        is_quoted = result.estimator == QUOTED
-        row["estimator"] = Bold(QUOTED) if is_quoted else result.estimator
+        is_quoted = result.estimator == QUOTED_ESTIMATOR
+        row["estimator"] = Bold(QUOTED_ESTIMATOR) if is_quoted else result.estimator
         row["value"] = BoldNumber(result.value) if is_quoted else result.value
         row["interval" if intervals else "error"] = _error(result, intervals)
         row["acts like"] = str(ActsLike.from_rank(result.metric, result.acts_like, result.n_items))
@@ -476,11 +486,11 @@ def _parts(
         *random,
     ]
     lines = [*filter(None, [describe_caveat(first.shape)]), meant]
-    if any(result.estimator == QUOTED for result in results):
+    if any(result.estimator == QUOTED_ESTIMATOR for result in results):
         lines.append(
-            f"{QUOTED}: the number to quote, with its interval about the exact metric. What "
-            "sampled ranks leave open it fills in by a smooth distribution of true ranks, of a "
-            "usual slope: a random order of many items comes out at twice its value, and a flat "
+            f"{QUOTED_ESTIMATOR}: the number to quote, with its interval about the exact metric. "
+            "What sampled ranks leave open it fills in by a smooth distribution of true ranks, of "
+            "a usual slope: a random order of many items comes out at twice its value, and a flat "
             f"top too low. None is quoted with an interval {TOO_WIDE}."
         )
     about = "error: standard error; how far others are from the exact metric, the range says."
@@ -493,13 +503,13 @@ def _parts(
     return explained_table(rows, facts, lines)
 
 
-def _error(result: Corrected, intervals: bool) -> Right:
+def _error(result: Corrected, intervals: bool) -> RightAligned:
     """Write the interval of the number to quote, and the error or interval of an estimate."""
-    if result.estimator == QUOTED:
-        return ends(result.likely_low, result.likely_high, is_short=True)
+    if result.estimator == QUOTED_ESTIMATOR:
+        return format_interval(result.likely_low, result.likely_high, is_short=True)
     if intervals:
-        return ends(result.ci_low, result.ci_high)
-    return Right("-" if np.isnan(result.std_error) else digits(result.std_error))
+        return format_interval(result.ci_low, result.ci_high)
+    return RightAligned("-" if np.isnan(result.std_error) else format_number(result.std_error))
 
 
 def _of_random_order(metric: str, n: int) -> float:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from sampled_metrics._base.arrays import Float, Int, generator
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
 from sampled_metrics.intervals.kernels import bin_starts, kernel
 from sampled_metrics.intervals.means import collapse_visits

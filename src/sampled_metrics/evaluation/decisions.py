@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtri, stdtr
 
-from sampled_metrics._base.arrays import Float, Int, adjusted
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import adjust_p_values
 from sampled_metrics.evaluation.results import UNDECIDED, Compared, order_of
 from sampled_metrics.intervals.means import MeanInterval, Moments, mean_interval
 
@@ -45,7 +46,7 @@ def decided(results: Sequence[Compared], correction: str, confidence: float) -> 
         by_metric.setdefault(result.metric, {})[result.a, result.b] = result.p_value
     filled = []
     for pairs in by_metric.values():
-        corrected = adjusted(list(pairs.values()), correction)
+        corrected = adjust_p_values(list(pairs.values()), correction)
         pairs.update(zip(pairs, corrected, strict=True))
     for result in results:
         p = by_metric[result.metric][result.a, result.b]

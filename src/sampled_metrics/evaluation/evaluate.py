@@ -12,12 +12,14 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
-from sampled_metrics._base.arrays import Float, generator, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
-from sampled_metrics._base.errors import InputError, ask, reading
-from sampled_metrics._base.progress import with_bar
-from sampled_metrics._base.records import WHERE_KNOWN, Record
-from sampled_metrics._base.text import Parts, span
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
+from sampled_metrics._base.errors import InputError, reading, warn_input
+from sampled_metrics._base.progress import iterate_with_bar
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.records import OMIT_IF_NONE, Record
+from sampled_metrics._base.text import Parts, format_range
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.evaluation.results import (
     FLAT,
     Results,
@@ -73,15 +75,15 @@ class Evaluated(Record):
     n_users: int
     n_items: int | None
     effective_users: float
-    n_visits: int | None = field(default=None, metadata=WHERE_KNOWN)
-    recommender: str | None = field(default=None, metadata=WHERE_KNOWN)
+    n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
+    recommender: str | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
 @with_questions
 @each_recommender
 def evaluate(
     data: Data,
-    metrics: Names = METRICS,
+    metrics: Names = DEFAULT_METRICS,
     *,
     relevant: ItemsByUser | None = None,
     seen: ItemsByUser | None = None,
@@ -90,7 +92,7 @@ def evaluate(
     complete: bool = False,
     missing: str = "refuse",
     ties: str = "expected",
-    confidence: float = CONFIDENCE,
+    confidence: float = DEFAULT_CONFIDENCE,
     seed: int = 0,
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
@@ -270,7 +272,7 @@ def _by_parts(
     some = []
     sizes: list[int] = []
     total = 0
-    for ranks in with_bar(file.blocks(), file.n_rows, len, "users", progress):
+    for ranks in iterate_with_bar(file.blocks(), file.n_rows, len, "users", progress):
         for measure in measures:
             values = exact_values(measure, ranks, ties, draws[measure])
             shapes[measure].append(Moments.from_values(values))
@@ -318,7 +320,7 @@ def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluate
 
 def values_by_user(
     data: Data,
-    metrics: Names = METRICS,
+    metrics: Names = DEFAULT_METRICS,
     *,
     relevant: ItemsByUser | None = None,
     seen: ItemsByUser | None = None,
@@ -398,7 +400,9 @@ def known_values(
     for measure in measures:
         is_whole = 0 < most <= (measure.cutoff or 0)
         if is_whole and measure.kind in FLAT and len(ranks) >= TOY:
-            ask("metrics", f"{measure} is of all {most} candidates, the same for any ranking")
+            warn_input(
+                "metrics", f"{measure} is of all {most} candidates, the same for any ranking"
+            )
         rng = generator(seed, "ties") if ties == "random" else None
         try:
             known[measure] = exact_values(measure, ranks, ties, rng)
@@ -407,11 +411,11 @@ def known_values(
     if not known:
         raise unknown[0]
     for problem in unknown:
-        ask("metrics", f"left out: {problem}")
+        warn_input("metrics", f"left out: {problem}")
     for measure, values in known.items():
         n_left_out = int(np.isnan(values).sum())
         if n_left_out:
-            ask(
+            warn_input(
                 "metrics",
                 f"{measure} leaves out {n_left_out:,} of {values.size:,} users, all of whose "
                 "candidates are relevant",
@@ -433,7 +437,7 @@ def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
         return
     ends = _ends(ranks, known)
     if ends:
-        ask(
+        warn_input(
             "ties",
             f"{n_tied:,} of {n_items:,} relevant items have the score of others, and "
             f"metrics depend on the order of those (--ties): {', '.join(ends)}; were scores "
@@ -453,7 +457,7 @@ def _ends(ranks: Ranks, known: dict[Measure, Float]) -> list[str]:
         both = (exact_values(measure, ranks, end) for end in ("pessimistic", "optimistic"))
         low, high = (float(defined(of_users).mean()) for of_users in both)
         if high - low > 4.0 * defined(values).std() / np.sqrt(values.size):
-            ends.append(f"{measure} {span(low, high)}")
+            ends.append(f"{measure} {format_range(low, high)}")
     return ends
 
 
@@ -498,7 +502,7 @@ def _parts(results: list[Evaluated], found: _Averages, confidence: float) -> Par
         row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
         row[interval] = None
         if not isnan(result.ci_low):
-            row[interval] = span(result.ci_low, result.ci_high)
+            row[interval] = format_range(result.ci_low, result.ci_high)
         rows.append(row)
         # The mean of fewer users is not near a normal distribution.
         is_few = found.n_users >= TOY and 0.0 < result.effective_users < 30.0

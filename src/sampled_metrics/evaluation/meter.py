@@ -12,21 +12,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
-from sampled_metrics._base.arrays import (
-    Ids,
-    Int,
-    as_array,
-    first_duplicate,
-    in_memory,
-    integers,
-    is_elsewhere,
-    ranges,
-    require,
-    starts,
-)
-from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
-from sampled_metrics._base.errors import InputError, ask
-from sampled_metrics._base.visits import ids_of_rows, kind_of, split
+from sampled_metrics._base.array_types import Ids, Int
+from sampled_metrics._base.arrays import concatenate_ranges, first_duplicate, run_starts
+from sampled_metrics._base.columns import integer_array, require_all
+from sampled_metrics._base.conversion import is_on_device, numeric_array, to_numpy
+from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
+from sampled_metrics._base.errors import InputError, warn_input
+from sampled_metrics._base.visits import row_unit_ids, unit_kind, users_and_visits
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, with_questions
@@ -102,7 +94,7 @@ class RankMeter:
     [('hr@2', 0.667), ('rr', 0.611)]
     """
 
-    metrics: Names = METRICS
+    metrics: Names = DEFAULT_METRICS
     _: KW_ONLY
     n_items: int | None = None
     n_negatives: int | None = None
@@ -110,7 +102,7 @@ class RankMeter:
     missing: str = "refuse"
     ties: str | None = None
     seed: int = 0
-    confidence: float = CONFIDENCE
+    confidence: float = DEFAULT_CONFIDENCE
     n_jobs: int = ALL_CORES
 
     def __post_init__(self) -> None:
@@ -158,10 +150,10 @@ class RankMeter:
         if _is_empty(scores) or _is_empty(ranks):
             return  # an empty batch
         if scores is None:
-            counts, n_negatives = self._of_ranks(in_memory(ranks))
+            counts, n_negatives = self._of_ranks(to_numpy(ranks))
         else:
-            counts, n_negatives = self._of_scores(scores, in_memory(positive))
-        ids = ids_of_rows(in_memory(users), in_memory(visits), counts.candidates.size)
+            counts, n_negatives = self._of_scores(scores, to_numpy(positive))
+        ids = row_unit_ids(to_numpy(users), to_numpy(visits), counts.candidates.size)
         self._take(_Batch(counts, ids, n_negatives), "batches")
 
     def merge(self, *others: Self) -> Self:
@@ -213,7 +205,7 @@ class RankMeter:
                 if batch.n_negatives is not None and first.n_negatives is not None:
                     problem += "; fill up rows of fewer negatives with -inf at their ends"
                 raise InputError(problem)
-            if kind_of(batch.users) != kind_of(first.users):
+            if unit_kind(batch.users) != unit_kind(first.users):
                 raise InputError(
                     f"users, or visits, are given with some {what} only, or numbers with some and "
                     "text with others; expected ids of one kind with all or none"
@@ -230,7 +222,7 @@ class RankMeter:
         if n_negatives is None:
             if self.n_items is None and (n == n[0]).all():
                 warn_about_candidates_seen(n.size, int(n[0]))
-            of_users, visits = (None, None) if users is None else split(users)
+            of_users, visits = (None, None) if users is None else users_and_visits(users)
             _require_visits(users)
             full = Ranks(
                 n,
@@ -264,7 +256,7 @@ class RankMeter:
             return self.sync().compute()
         distributed = _distributed()
         if distributed is not None and not self._is_whole:
-            ask(
+            warn_input(
                 "update",
                 f"this process saw {len(self):,} rows, and is one of "
                 f"{distributed.get_world_size()} of torch.distributed: its result is of these rows "
@@ -283,8 +275,8 @@ class RankMeter:
     def _of_scores(self, scores: ArrayLike, positive: ArrayLike) -> tuple[Counts, int | None]:
         """Return the counts of scores, and the number of negatives, None of full rankings."""
         matrix: Any = scores
-        if not is_elsewhere(scores):
-            matrix = as_array(scores, "scores")
+        if not is_on_device(scores):
+            matrix = numeric_array(scores, "scores")
         width = matrix.shape[-1]
         n = self.n_items
         m = self.n_negatives
@@ -308,12 +300,12 @@ class RankMeter:
 
     def _of_ranks(self, ranks: ArrayLike) -> tuple[Counts, int | None]:
         """Return the counts of ranks without ties, likewise."""
-        values: Int = integers("ranks", ranks, is_column=True)
+        values: Int = integer_array("ranks", ranks, is_column=True)
         m = self.n_negatives
         most = self.n_items if m is None else m + 1
         if most is None:
             raise InputError("ranks need n_items, and n_negatives if they are among negatives")
-        require("ranks", values, (values >= 1) & (values <= most), f"1 to {most}")
+        require_all("ranks", values, (values >= 1) & (values <= most), f"1 to {most}")
         none = np.zeros_like(values)
         return Counts(np.full_like(values, most), values - 1, none, none + 1, none), m
 
@@ -347,7 +339,7 @@ def _together(batches: list[_Batch]) -> tuple[Counts, Any]:
         return counts, users
     meter = pd.Series(np.repeat(meters, [batch.n_rows for batch in batches]))
     is_again = meter > meter.groupby(users).transform("min")
-    first = starts(counts.n_found)
+    first = run_starts(counts.n_found)
     better = np.add.reduceat(counts.better, first)
     tied = np.add.reduceat(counts.tied, first)
     facts = counts._replace(better=better, tied=tied)._asdict()
@@ -357,7 +349,7 @@ def _together(batches: list[_Batch]) -> tuple[Counts, Any]:
     kept = np.flatnonzero(~is_again)
     rows = kept[np.argsort(users[kept], kind="stable")]
     n_found = counts.n_found[rows]
-    items = ranges(first[rows], n_found)
+    items = concatenate_ranges(first[rows], n_found)
     kept_counts = Counts(
         candidates=counts.candidates[rows],
         better=counts.better[items],

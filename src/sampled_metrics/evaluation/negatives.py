@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.text import Parts, Right
+from sampled_metrics._base.text import Parts, RightAligned
 from sampled_metrics.evaluation.results import Results, explained_table, with_questions
 from sampled_metrics.inputs.items import negative_rows, table_of_items
 from sampled_metrics.inputs.roles import ITEM, USER, NamesByRole, naming
@@ -141,7 +141,7 @@ def _parts(checks: Sequence[uniform.Check]) -> Parts:
             "check": check.name,
             "passed": "yes" if check.passed else "NO",
             "found": _found(check),
-            "p": Right("" if isnan(check.p_value) else f"{check.p_value:.2g}"),
+            "p": RightAligned("" if isnan(check.p_value) else f"{check.p_value:.2g}"),
         }
         rows.append(row)
     remarks = [f"{check.name}: {check.remark}." for check in checks if not check.passed]

@@ -4,8 +4,16 @@ from itertools import groupby
 from math import floor, isnan
 from operator import attrgetter
 
-from sampled_metrics._base.defaults import QUOTED
-from sampled_metrics._base.text import Bold, Explanation, Parts, Right, Rows, digits, span
+from sampled_metrics._base.defaults import QUOTED_ESTIMATOR
+from sampled_metrics._base.text import (
+    Bold,
+    Explanation,
+    Parts,
+    RightAligned,
+    TableRows,
+    format_number,
+    format_range,
+)
 from sampled_metrics.evaluation.correct import Solved
 from sampled_metrics.evaluation.results import (
     EXACT,
@@ -138,19 +146,19 @@ def order_parts(
         rows = _signs(pairs)
     else:
         rows = [_row(pair, confidence, is_any_held) for pair in pairs]
-    parts: list[Rows | str] = [rows, "\n".join(lines)]
+    parts: list[TableRows | str] = [rows, "\n".join(lines)]
     if solved and is_long:
         parts += ["Ranges of the exact metrics (`correct` prints the estimates):", _ranges(solved)]
     elif solved:
         about = "Ranges of the exact metrics, and estimates, which may be ordered otherwise"
-        about += f" ({QUOTED} in: its interval):" if _has_quoted(results) else ":"
+        about += f" ({QUOTED_ESTIMATOR} in: its interval):" if _has_quoted(results) else ":"
         parts += [about, _estimates(solved)]
     return [*parts, *filter(None, [Explanation("\n".join(explained))])]
 
 
 def _has_quoted(results: list[Compared]) -> bool:
     """Whether a number to quote is among the estimates."""
-    return any(result.estimator == QUOTED for result in results)
+    return any(result.estimator == QUOTED_ESTIMATOR for result in results)
 
 
 def _row(pair: Compared, confidence: float, is_any_held: bool) -> Row:
@@ -159,12 +167,12 @@ def _row(pair: Compared, confidence: float, is_any_held: bool) -> Row:
     if pair.estimator == EXACT:
         row["value_a"] = pair.value_a
         row["value_b"] = pair.value_b
-    row[f"b - a ({100 * confidence:g} %)"] = span(pair.range_low, pair.range_high)
+    row[f"b - a ({100 * confidence:g} %)"] = format_range(pair.range_low, pair.range_high)
     row["order"] = order_in_words(pair)
     if _needs_users(pair):
         row["order"] += f" ({pair.users_needed:,})"
     if is_any_held:
-        row["holds up to"] = Right(_held(pair))
+        row["holds up to"] = RightAligned(_held(pair))
     return row
 
 
@@ -214,7 +222,7 @@ def _ranges(solved: dict[str, Solved]) -> list[Row]:
     for name, of_name in solved.items():
         row: Row = {"": name}
         for metric, found in of_name.ranges.items():
-            row[metric] = span(found.low, found.high)
+            row[metric] = format_range(found.low, found.high)
         rows.append(row)
     return rows
 
@@ -224,27 +232,27 @@ def _estimates(solved: dict[str, Solved]) -> list[Row]:
     rows: list[Row] = []
     first = next(iter(solved.values()))
     estimators = list(map(str, first.estimators))
-    nothing = dict.fromkeys(["range", *estimators], Right())
+    nothing = dict.fromkeys(["range", *estimators], RightAligned())
     for i, measure in enumerate(first.measures):
         rows.append({"": str(measure), **nothing})
         for name, of_name in solved.items():
             found = of_name.ranges[str(measure)]
-            row: Row = {"": name, "range": span(found.low, found.high)}
+            row: Row = {"": name, "range": format_range(found.low, found.high)}
             for j, estimator in enumerate(estimators):
                 value = of_name.value(i, j)
-                row[estimator] = Right("-" if isnan(value) else digits(value))
+                row[estimator] = RightAligned("-" if isnan(value) else format_number(value))
             rows.append(row)
-            if QUOTED in estimators:
-                number = of_name.quoted(i, estimators.index(QUOTED))
+            if QUOTED_ESTIMATOR in estimators:
+                number = of_name.quoted(i, estimators.index(QUOTED_ESTIMATOR))
                 if number.is_quoted and (number.low, number.high) != (found.low, found.high):
-                    interval = span(number.low, number.high)
-                    rows.append({"": f"  {QUOTED} in", **nothing, "range": interval})
+                    interval = format_range(number.low, number.high)
+                    rows.append({"": f"  {QUOTED_ESTIMATOR} in", **nothing, "range": interval})
         row = {"": "acts like", **nothing}
         for j, estimator in enumerate(estimators):
             n_items = first.ranks.mean_candidates
             acts_like = ActsLike.from_rank(str(measure), first.acts_like(i, j), n_items)
-            row[estimator] = Right(acts_like.below_metric)
+            row[estimator] = RightAligned(acts_like.below_metric)
             if acts_like.exact_rank is not None:
-                row["range"] = Right(f"(not {acts_like.exact_rank})")
+                row["range"] = RightAligned(f"(not {acts_like.exact_rank})")
         rows.append(row)
     return rows

@@ -7,8 +7,8 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Int
-from sampled_metrics._base.errors import InputError, ask, reading, shown
+from sampled_metrics._base.array_types import Int
+from sampled_metrics._base.errors import InputError, format_value, reading, warn_input
 from sampled_metrics.inputs.tables import table_of
 from sampled_metrics.intervals.ranges import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -47,11 +47,11 @@ def questioned_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation
         _ask_of_candidates((a, b), (first, second), rows)
         is_same = all(map(np.array_equal, _ranks_of(first), _ranks_of(second)))
         if is_same and min(len(first), len(second)) >= _SEVERAL:
-            ask("data", f"{a} and {b} have the same ranks: is one of them given twice?")
+            warn_input("data", f"{a} and {b} have the same ranks: is one of them given twice?")
         number = 0 if rows is None else rows[0].size
         least = min(_unit_ids(first).size, _unit_ids(second).size)
         if 2 * number < least:
-            ask("data", f"{a} and {b} have {number:,} of {least:,} users in common{_SAME}")
+            warn_input("data", f"{a} and {b} have {number:,} of {least:,} users in common{_SAME}")
     return paired
 
 
@@ -73,7 +73,7 @@ def _ask_of_candidates(
         if n_different and 10 * n_different >= differs.size:
             first = int(np.argmax(differs))
             user = _unit_ids(pair[0])[rows[0][first]]
-            ask(
+            warn_input(
                 "data",
                 f"{n_different:,} of {differs.size:,} users have other numbers of candidates in "
                 f"{a} and {b}, such as {n_a[first]:,} and {n_b[first]:,} of user {user}: rank both "
@@ -82,7 +82,7 @@ def _ask_of_candidates(
             return
     mean_a, mean_b = (of.mean_candidates for of in pair)
     if mean_a and mean_b and abs(mean_a - mean_b) > 0.01 * max(mean_a, mean_b):
-        ask("data", f"{a} has {mean_a:,} candidates and {b} has {mean_b:,}{_SAME}")
+        warn_input("data", f"{a} has {mean_a:,} candidates and {b} has {mean_b:,}{_SAME}")
 
 
 def _candidates(ranks: Ranks | SampledRanks) -> Int | None:
@@ -163,9 +163,13 @@ def with_text_names(data: Mapping[Any, object]) -> dict[str, object]:
     named: dict[str, object] = {}
     for name, value in data.items():
         if not isinstance(name, str | int | np.integer):
-            raise InputError(f"found {shown(name)} as a name of a recommender; expected text")
+            raise InputError(
+                f"found {format_value(name)} as a name of a recommender; expected text"
+            )
         if str(name) in named:
-            raise InputError(f"found two recommenders of name {shown(str(name))}; rename one")
+            raise InputError(
+                f"found two recommenders of name {format_value(str(name))}; rename one"
+            )
         named[str(name)] = value
     return named
 

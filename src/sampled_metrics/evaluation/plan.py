@@ -10,19 +10,20 @@ from pathlib import Path
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments, whole_number
-from sampled_metrics._base.arrays import integers, one_thread
+from sampled_metrics._base.columns import integer_array
 from sampled_metrics._base.defaults import (
-    CONFIDENCE,
-    DECIDED,
-    METRICS,
-    MOST_ITEMS,
-    SHAPE,
+    DECIDED_SHARE,
+    DEFAULT_CONFIDENCE,
+    DEFAULT_METRICS,
+    DEFAULT_SHAPE,
+    MAX_ITEMS,
     Names,
-    Shape,
+    RankShape,
 )
-from sampled_metrics._base.errors import InputError, flag, reading
-from sampled_metrics._base.records import WHERE_KNOWN, Record
-from sampled_metrics._base.text import Parts, Right
+from sampled_metrics._base.errors import InputError, cli_option, reading
+from sampled_metrics._base.records import OMIT_IF_NONE, Record
+from sampled_metrics._base.text import Parts, RightAligned
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.evaluation.deciding import Pair, decision
 from sampled_metrics.evaluation.pairing import paired_users
 from sampled_metrics.evaluation.results import (
@@ -70,7 +71,7 @@ class Planned(Record):
     n_items: int
     n_users: int
     sampling: str
-    n_visits: int | None = field(default=None, metadata=WHERE_KNOWN)
+    n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
 @with_questions
@@ -78,15 +79,15 @@ class Planned(Record):
 def plan(
     a: Data = None,
     b: Data = None,
-    metrics: Names = METRICS[:1],
+    metrics: Names = DEFAULT_METRICS[:1],
     *,
     effect: float | None = None,
     value: float | None = None,
     n_items: int | None = None,
     n_users: int | None = None,
     sampling: str = str(Sampling.WITHOUT_REPLACEMENT),
-    shape: Shape = SHAPE,
-    confidence: float = CONFIDENCE,
+    shape: RankShape = DEFAULT_SHAPE,
+    confidence: float = DEFAULT_CONFIDENCE,
     sizes: Sequence[int] = SIZES,
     columns: NamesByRole = None,
 ) -> Results[Planned]:
@@ -157,7 +158,7 @@ def plan(
     check_arguments(effect=effect, value=value)
     if n_users is not None:
         n_users = int(n_users)
-    sizes = integers("sizes", sizes, is_column=True).tolist()
+    sizes = integer_array("sizes", sizes, is_column=True).tolist()
     sampling = Sampling(sampling)
     measures = parse_measures(metrics)
     rankings = _by_name(a, b)
@@ -241,12 +242,12 @@ def _assumed_pair(
     if effect is None or value is None or n_items is None or n_users is None:
         needed = {"effect": effect, "value": value, "n_items": n_items, "n_users": n_users}
         name = next(name for name, number in needed.items() if number is None)
-        raise InputError(f"a plan without rankings needs {name} ({flag(name)})")
+        raise InputError(f"a plan without rankings needs {name} ({cli_option(name)})")
     if len(measures) != 1:
         raise InputError("effect and value are of one metric; give one")
     if not 0.0 < effect < 1.0:
         raise InputError(f"effect is {effect:g}; expected a difference between 0 and 1")
-    size = whole_number("n_items", n_items, 2, MOST_ITEMS)
+    size = whole_number("n_items", n_items, 2, MAX_ITEMS)
     return Pair(
         power_law_with(measures[0], value, size),
         power_law_with(measures[0], value + effect, size),
@@ -265,7 +266,7 @@ def _planned(
 ) -> list[Planned]:
     """One result for each number of negatives."""
     found = [(m, decision(pair, measure, m, shape, confidence)) for m in sizes]
-    likely = [m for m, of_size in found if of_size.probability >= DECIDED]
+    likely = [m for m, of_size in found if of_size.probability >= DECIDED_SHARE]
     exact_a, exact_b = pair.exact(measure)
     n_users = pair.n_users
     n_visits = None
@@ -300,9 +301,9 @@ def _parts(
         users += f", {count(results[0].n_visits, 'visit')}"
     lines = [f"{users} with true ranks {of_ranks}:"]
     for result in results:
-        size = Right("all")
+        size = RightAligned("all")
         if result.n_negatives is not None:
-            size = Right(f"{result.n_negatives:,}")
+            size = RightAligned(f"{result.n_negatives:,}")
         else:
             exact = f"{result.exact_a:.4f} and {result.exact_b:.4f}"
             lines.append(
@@ -312,7 +313,7 @@ def _parts(
             {
                 "metric": result.metric,
                 "n_negatives": size,
-                "probability": Right(_probability_in_words(result.probability)),
+                "probability": RightAligned(_probability_in_words(result.probability)),
                 "decides above": result.decides_above,
             }
         )
@@ -345,6 +346,6 @@ def _decision_in_words(full: Planned) -> str:
     """Say how many negatives decide the order, or that only full rankings do."""
     if full.decides is not None:
         return f"{count(full.decides, 'negative')} decide"
-    if full.probability >= DECIDED:
+    if full.probability >= DECIDED_SHARE:
         return "of these, only full rankings decide"
     return "none of these decides"

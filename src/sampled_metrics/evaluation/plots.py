@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sampled_metrics._base.defaults import DECIDED, QUOTED
+from sampled_metrics._base.defaults import DECIDED_SHARE, QUOTED_ESTIMATOR
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.text import span
+from sampled_metrics._base.text import format_range
 from sampled_metrics.metrics.measures import Measure, parse_measure
 
 STYLE = Path(__file__).with_name("plots.mplstyle")
@@ -163,8 +163,8 @@ def _draw_lines(
             color, marker = _LOOKS[place % len(_LOOKS)]
             at = height + _ASIDE * (place - middle)
             axes.plot(sign * value, at, label=estimator, color=color, marker=marker, **_MARK)
-            if estimator == QUOTED and "likely_low" in of_line:
-                quoted = of_line[of_line["estimator"] == QUOTED].iloc[0]
+            if estimator == QUOTED_ESTIMATOR and "likely_low" in of_line:
+                quoted = of_line[of_line["estimator"] == QUOTED_ESTIMATOR].iloc[0]
                 interval = sign * quoted[["likely_low", "likely_high"]].astype(float)
                 axes.plot(interval, [at, at], color=color, **_INTERVAL)
         if key in exact:
@@ -192,11 +192,11 @@ def _title(rows: pd.DataFrame, value: str) -> str:
     ends = first[["range_low", "range_high"]].astype(float)
     if rows["key"].nunique() > 1 or ends.isna().any():
         return metric
-    if first["estimator"] == QUOTED and pd.notna(first.get("likely_low")):
+    if first["estimator"] == QUOTED_ESTIMATOR and pd.notna(first.get("likely_low")):
         ends = first[["likely_low", "likely_high"]].astype(float)
-    if first["estimator"] in (QUOTED, "value") and np.isfinite(first[value]):
-        return f"{metric}: {first[value]:.3g} ({span(*ends)})"
-    return f"{metric}: {span(*ends)}"
+    if first["estimator"] in (QUOTED_ESTIMATOR, "value") and np.isfinite(first[value]):
+        return f"{metric}: {first[value]:.3g} ({format_range(*ends)})"
+    return f"{metric}: {format_range(*ends)}"
 
 
 def _orders_in_words(pairs: pd.DataFrame) -> str:
@@ -246,7 +246,11 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
             label=first["title"],
         )
         panel.axhline(
-            DECIDED, color="0.4", linewidth=1, linestyle="--", label=f"{100 * DECIDED:g} %"
+            DECIDED_SHARE,
+            color="0.4",
+            linewidth=1,
+            linestyle="--",
+            label=f"{100 * DECIDED_SHARE:g} %",
         )
         panel.set_xscale("log")
         ticks = sizes.dropna().astype(int).tolist()
@@ -264,10 +268,8 @@ def _title_of_plan(rows: pd.DataFrame) -> str:
     first = rows.iloc[0]
     if pd.notna(first["decides"]):
         decides = f"{first['decides']:,.0f} negatives decide"
-    elif rows["probability"].max() >= DECIDED:
+    elif rows["probability"].max() >= DECIDED_SHARE:
         decides = "only full rankings decide"
     else:
-        return (
-            f"{first['title']}: not even full rankings decide in {100 * DECIDED:g} % of evaluations"
-        )
-    return f"{first['title']}: {decides} in {100 * DECIDED:g} % of evaluations"
+        decides = "not even full rankings decide"
+    return f"{first['title']}: {decides} in {100 * DECIDED_SHARE:g} % of evaluations"

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
 import pandas as pd
 
 from sampled_metrics._base.arguments import check_arguments, wrong_type
-from sampled_metrics._base.defaults import BUDGET
-from sampled_metrics._base.errors import NOT_READ, READ_AS, collected
-from sampled_metrics._base.records import WHERE_KNOWN, Record, row_of
-from sampled_metrics._base.text import Explanation, Parts, Rows, html_of, text_of
+from sampled_metrics._base.defaults import DEFAULT_BUDGET
+from sampled_metrics._base.errors import NOT_READ, READ_AS, collect_warnings
+from sampled_metrics._base.records import OMIT_IF_NONE, Record, record_to_row
+from sampled_metrics._base.text import Explanation, Parts, TableRows, format_html, format_text
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 
@@ -31,7 +31,7 @@ FLAT = ("f", "hit", "precision", "recall", "recall-capped", "recall-micro")
 INSTEAD = (
     "To know more, rank fully where scores are cheap (`evaluate`): by vectors of users and items "
     "exact metrics at a cut-off cost about what 100 negatives do. Where each score is expensive, "
-    f"`evaluate_on_budget` estimates exact metrics from about {BUDGET:g} scores per user."
+    f"`evaluate_on_budget` estimates exact metrics from about {DEFAULT_BUDGET:g} scores per user."
 )
 
 
@@ -67,10 +67,10 @@ class Shown(ABC):
         return draw(self.to_frame(), known, axes)
 
     def __str__(self) -> str:
-        return text_of(self.parts()).rstrip("\n")
+        return format_text(self.parts()).rstrip("\n")
 
     def _repr_html_(self) -> str:
-        return html_of(self.parts())
+        return format_html(self.parts())
 
 
 class Results(Shown, list[Result]):
@@ -108,7 +108,7 @@ class Results(Shown, list[Result]):
 
     def flat_rows(self) -> list[Row]:
         """Return a dictionary for each result, of numbers and texts."""
-        return [row_of(result) for result in self]
+        return [record_to_row(result) for result in self]
 
     __repr__ = Shown.__str__
 
@@ -130,7 +130,7 @@ def with_questions(function: Callable[Arguments, Found]) -> Callable[Arguments, 
 
     @wraps(function)
     def asking(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
-        with collected() as notes:
+        with collect_warnings() as notes:
             results = function(*args, **kwargs)
         results.notes = notes
         return results
@@ -203,7 +203,7 @@ class Compared(Record):
     sampling: str | None = None
     users_needed: int | None = None
     holds_up_to: float | None = None
-    n_visits: int | None = field(default=None, metadata=WHERE_KNOWN)
+    n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
 
     @property
     def order_of_estimates(self) -> str:
@@ -299,7 +299,7 @@ class ActsLike(NamedTuple):
         return f"at about {self}"
 
 
-def explained_table(rows: Rows, lines: Iterable[str], explained: Iterable[str]) -> Parts:
+def explained_table(rows: TableRows, lines: Iterable[str], explained: Iterable[str]) -> Parts:
     """Return a table, lines about it, and an explanation of its columns."""
     return [rows, "\n".join(lines), Explanation("\n".join(explained))]
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int, array_of, in_memory
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.conversion import to_array, to_numpy
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.devices import Pairs, count
 
@@ -79,7 +80,7 @@ class PairScores:
         """Return scores of some pairs, checked."""
         if not users.size:
             return np.empty(0)
-        scores = array_of("scores", in_memory(self.score(users, items)))
+        scores = to_array("scores", to_numpy(self.score(users, items)))
         if scores.shape != users.shape or scores.dtype.kind not in "fiu":
             found = f"scores are {scores.dtype} of shape {scores.shape}"
             raise InputError(f"{found}; expected numbers of shape {users.shape}, one for each pair")

@@ -8,27 +8,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sampled_metrics._base.arguments import ALL_CORES, threads_of
-from sampled_metrics._base.arrays import (
-    Array,
-    Bool,
-    Float,
-    Floats,
-    Ids,
-    Int,
-    array_of,
-    blocks,
-    distinct,
-    in_memory,
-    is_elsewhere,
-    one_thread,
-    pairs_of,
-    ranges,
-    require,
-)
+from sampled_metrics._base.arguments import ALL_CORES, n_threads
+from sampled_metrics._base.array_types import Array, Bool, Float, Floats, Ids, Int
+from sampled_metrics._base.arrays import blocks, concatenate_ranges, pair_codes, sorted_unique
+from sampled_metrics._base.columns import require_all
+from sampled_metrics._base.conversion import is_on_device, to_array, to_numpy
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.progress import bar
-from sampled_metrics._base.threads import in_threads
+from sampled_metrics._base.progress import progress_bar
+from sampled_metrics._base.threads import map_in_threads, one_thread
 from sampled_metrics.inputs.asked import PairScores
 from sampled_metrics.inputs.devices import Pairs, counted, gathered, without
 from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items, how_many_seen
@@ -91,15 +78,15 @@ def rank_items(
         n_rows = n_users
     task = _Task(relevant, seen, users, items, np.zeros(n_users, np.int64))
     rows = np.flatnonzero(relevant.sizes)
-    with bar(rows.size, "users", progress) as update:
-        counter = _Counter(task, score, block_size, threads_of(n_jobs), update)
+    with progress_bar(rows.size, "users", progress) as update:
+        counter = _Counter(task, score, block_size, n_threads(n_jobs), update)
         if early is None:
             counter.count(rows, relevant.n_items if up_to is None else up_to)
         else:
             _count_early(counter, rows, early)
     counts = counter.counts(rows)
     if relevant.name == HELD_OUT:
-        require("n_candidates", counts.n_candidates, counts.n_candidates >= 2, "at least 2")
+        require_all("n_candidates", counts.n_candidates, counts.n_candidates >= 2, "at least 2")
     return counts._replace(n_rows=n_rows)
 
 
@@ -151,7 +138,7 @@ class _Counter:
         for counts in self.task.counts(self.score, rows, self.block_size, self.threads):
             n_candidates, n_better, n_tied = counts
             users = rows[begin : begin + n_candidates.size]
-            items = ranges(relevant.start[users], self.sizes[users])
+            items = concatenate_ranges(relevant.start[users], self.sizes[users])
             self.n_candidates[users] = n_candidates
             self.n_better[items] = n_better
             self.n_tied[items] = n_tied
@@ -161,14 +148,14 @@ class _Counter:
     def cut_off(self, rows: Int) -> Int:
         """Return those of some users who have an item that was not found."""
         owner = np.repeat(rows, self.sizes[rows])
-        items = ranges(self.task.relevant.start[rows], self.sizes[rows])
+        items = concatenate_ranges(self.task.relevant.start[rows], self.sizes[rows])
         return np.unique(owner[self.n_better[items] >= self.task.depth[owner]])
 
     def counts(self, rows: Int) -> Counts:
         """Return the counts of some users, each user's items best first."""
         relevant = self.task.relevant
         sizes = self.sizes[rows]
-        items = ranges(relevant.start[rows], sizes)
+        items = concatenate_ranges(relevant.start[rows], sizes)
         depth = self.task.depth[rows]
         counts = Counts(
             self.n_candidates[rows],
@@ -181,7 +168,7 @@ class _Counter:
         owner = np.repeat(np.arange(rows.size), sizes)
         most = depth[owner]
         n_better = np.minimum(counts.n_better, most)
-        by_place = pairs_of(owner, n_better, relevant.n_items + 1)
+        by_place = pair_codes(owner, n_better, relevant.n_items + 1)
         order = np.argsort(by_place, kind="stable")
         best_first = order[(n_better < most)[order]]
         n_found = np.bincount(owner[best_first], minlength=rows.size)
@@ -225,7 +212,7 @@ class _Task(NamedTuple):
             # The function may return the same memory again, so it waits until that is counted.
             for some in blocks(users.size, 1, block_size):
                 scored = self._scored(score, users[some])
-                yield from in_threads(self._by_scores, scored, threads)
+                yield from map_in_threads(self._by_scores, scored, threads)
             return
         n_blocks = min(threads, max(2, users.size // _USERS_OF_A_THREAD))
         together = n_blocks * USERS_AT_A_TIME
@@ -233,14 +220,14 @@ class _Task(NamedTuple):
         size = max(1, -(-users.size // n_blocks))
         parts = (users[first : first + size] for first in range(0, users.size, size))
         with one_thread():  # in each thread that multiplies
-            yield from in_threads(partial(self._by_products, score), parts, threads)
+            yield from map_in_threads(partial(self._by_products, score), parts, threads)
 
     def _scored(self, score: Score, users: Int) -> Iterator[tuple[Floats, Int]]:
         """Yield checked scores of a few of the users, and these; this thread calls the function."""
         scores = score(users)
-        is_there = is_elsewhere(scores)
+        is_there = is_on_device(scores)
         if not is_there:
-            scores = array_of("scores", scores)
+            scores = to_array("scores", scores)
         shape = users.size, self.relevant.n_items
         if tuple(scores.shape) != shape:
             raise InputError(f"scores have shape {scores.shape}, expected {shape}")
@@ -270,7 +257,7 @@ class _Task(NamedTuple):
         pairs, seen, is_seen = self._pairs(users)
         found = counted(scores, pairs)
         for row in np.flatnonzero(found.bad)[:1]:
-            values = in_memory(scores[int(row) : int(row) + 1, :])[0]
+            values = to_numpy(scores[int(row) : int(row) + 1, :])[0]
             place = int(np.argmin(values < np.inf))
             user, item = self._names(users, row, place)
             problem = f"score of item {item} for user {user} is {values[place]}"
@@ -278,7 +265,7 @@ class _Task(NamedTuple):
         is_no_candidate = is_seen | np.isneginf(found.own)
         if is_no_candidate.any():
             raise self._no_candidate(users, *pairs, is_no_candidate)
-        out = in_memory(gathered(scores, *seen))
+        out = to_numpy(gathered(scores, *seen))
         n_gone = np.bincount(seen[0][out > -np.inf], minlength=users.size)
         n_candidates = scores.shape[1] - found.gaps - n_gone
         counts = without(found.better, found.tied, found.own, pairs[0], seen[0], out)
@@ -289,8 +276,8 @@ class _Task(NamedTuple):
         row, item = self.relevant.select(users)
         seen_row, seen_item = self.seen.select(users)
         width = 1 + max(item.max(initial=0), seen_item.max(initial=0))
-        wanted = pairs_of(row, item, width)
-        seen = distinct(pairs_of(seen_row, seen_item, width))
+        wanted = pair_codes(row, item, width)
+        seen = sorted_unique(pair_codes(seen_row, seen_item, width))
         place = seen.searchsorted(wanted)
         is_seen = np.append(seen, -1)[place] == wanted
         return (row, item), np.divmod(seen, width), is_seen

@@ -11,17 +11,10 @@ from typing import Any, NamedTuple, TypeAlias
 import array_api_compat as compat
 import numpy as np
 
-from sampled_metrics._base.arrays import (
-    CACHE,
-    Array,
-    Floats,
-    Int,
-    blocks,
-    in_memory,
-    is_elsewhere,
-    ranges,
-)
-from sampled_metrics._base.threads import in_threads
+from sampled_metrics._base.array_types import Array, Floats, Int
+from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks, concatenate_ranges
+from sampled_metrics._base.conversion import is_on_device, to_numpy
+from sampled_metrics._base.threads import map_in_threads
 
 Pairs: TypeAlias = tuple[Int, Int]  # places of users within some rows, and items
 _SEVERAL = 16  # pairs a row above which sorting it is faster than comparing it with each
@@ -47,7 +40,7 @@ def counted(
 ) -> Counted:
     """Count the scores above each of some pairs of a row, ascending, and an item."""
     xp = compat.array_namespace(scores)
-    is_there = is_elsewhere(scores)
+    is_there = is_on_device(scores)
     row, item = pairs
     own = gathered(scores, row, item)
     users, width = scores.shape
@@ -79,11 +72,11 @@ def counted(
         better[mine] = count(part > of_pairs)
         level[mine] = count(part == of_pairs)
 
-    most = _ENTRIES if is_there else CACHE
+    most = _ENTRIES if is_there else CACHE_ENTRIES
     size = width * -(-row.size // max(1, users))  # where rows have several pairs
-    for _ in in_threads(count_some, blocks(users, size, most), 1 if is_there else threads):
+    for _ in map_in_threads(count_some, blocks(users, size, most), 1 if is_there else threads):
         pass
-    return Counted(gaps, bad, in_memory(own), better, level - 1)
+    return Counted(gaps, bad, to_numpy(own), better, level - 1)
 
 
 def count_from_limits(
@@ -101,10 +94,10 @@ def count_from_limits(
     above = np.empty(row.size, np.int64)
     near = np.empty(row.size, np.int64)
     is_sorted = np.bincount(row)[row] >= _SORTED
-    if is_elsewhere(scores):
+    if is_on_device(scores):
         is_sorted[:] = False
     by_comparison = np.flatnonzero(~is_sorted)
-    most = _ENTRIES if is_elsewhere(scores) else CACHE
+    most = _ENTRIES if is_on_device(scores) else CACHE_ENTRIES
     for some in blocks(by_comparison.size, scores.shape[1], most):
         pair = by_comparison[some]
         above[pair], near[pair] = _compared(rows_of(scores, row[pair]), low[pair], high[pair])
@@ -185,7 +178,7 @@ def without(
     last = out_row.searchsorted(row, "right")
     n_out = last - first
     pair = np.repeat(np.arange(row.size), n_out)
-    gone = out[ranges(first, n_out)]
+    gone = out[concatenate_ranges(first, n_out)]
     others = own[pair]
     above = pair[gone > others]
     level = pair[gone == others]
@@ -238,7 +231,7 @@ def rounding(vectors: Any) -> float:
 
     This is a setting of torch for products in float32 on a device.
     """
-    if not (is_elsewhere(vectors) and compat.is_torch_array(vectors)):
+    if not (is_on_device(vectors) and compat.is_torch_array(vectors)):
         return 0.0
     precision = sys.modules["torch"].get_float32_matmul_precision()
     return {"highest": 0.0, "high": 2.0**-10}.get(precision, 2.0**-7)
@@ -246,11 +239,11 @@ def rounding(vectors: Any) -> float:
 
 def count(marked: Any) -> Int:
     """Count the true values of each row, several times as fast as `numpy.count_nonzero`."""
-    if is_elsewhere(marked):
+    if is_on_device(marked):
         xp = compat.array_namespace(marked)
         ones = xp.astype(marked, xp.int32)  # half the bytes of int64, which count_nonzero takes
         counts = xp.sum(ones, axis=1, dtype=xp.int32)
-        return in_memory(counts).astype(np.int64)
+        return to_numpy(counts).astype(np.int64)
     width = marked.shape[1]
     numbers = np.ascontiguousarray(marked).view(np.uint8)
     if width % 8 == 0 and width <= 8 * 255:  # eight sums at a time, none above 255

@@ -12,31 +12,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
+from sampled_metrics._base.array_types import Array, Bool, Codes, Float, Ids, Int, RowSelection
 from sampled_metrics._base.arrays import (
-    Array,
-    Bool,
-    Codes,
-    Float,
-    Ids,
-    Int,
-    Rows,
-    array_of,
-    as_array,
-    distinct,
+    concatenate_ranges,
     first_duplicate,
-    grades_of,
-    in_memory,
-    integers,
-    is_table,
-    of_arrow_column,
-    pairs_of,
-    ranges,
+    nontrivial_grades,
+    pair_codes,
     select_rows,
+    sorted_unique,
 )
-from sampled_metrics._base.errors import InputError, ask, note, reading
-from sampled_metrics._base.files import read_array, reading_as
-from sampled_metrics._base.sparse import canonical
-from sampled_metrics._base.visits import are_joined, split_pairs
+from sampled_metrics._base.columns import integer_array
+from sampled_metrics._base.conversion import (
+    arrow_column_to_array,
+    is_arrow_table,
+    numeric_array,
+    to_array,
+    to_numpy,
+)
+from sampled_metrics._base.errors import InputError, note_meaning, reading, warn_input
+from sampled_metrics._base.files import read_npy, reading_as
+from sampled_metrics._base.sparse import canonical_csr
+from sampled_metrics._base.visits import are_visit_ids, split_ids
 from sampled_metrics.inputs.headers import remedies
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import (
@@ -141,14 +137,14 @@ class Items(NamedTuple):
     def select(self, users: Int) -> tuple[Int, Int]:
         """Return the items of some users, each with the place of its user within `users`."""
         counts = self.sizes[users]
-        place = ranges(self.start[users], counts)
+        place = concatenate_ranges(self.start[users], counts)
         return np.repeat(np.arange(users.size), counts), self.item[place]
 
     def has(self, user: Int, item: Int) -> Bool:
         """Return whether each pair of numbers is one of these; -1 is no user and no item."""
         width = int(np.append(self.item, item).max(initial=-1)) + 1
-        own = pairs_of(self.owners, self.item, width)
-        return (user >= 0) & (item >= 0) & np.isin(pairs_of(user, item, width), own)
+        own = pair_codes(self.owners, self.item, width)
+        return (user >= 0) & (item >= 0) & np.isin(pair_codes(user, item, width), own)
 
     def within(self, user_ids: Values, item_ids: Values) -> Items:
         """Return the pairs with both ids among others, with the numbers of these."""
@@ -167,7 +163,7 @@ class Items(NamedTuple):
 
     def of_visits(self, visit_ids: pa.Array, by_visit: bool = False) -> Items:
         """Return items of users, or of visits, as those of visits of users, by their joined ids."""
-        part = split_pairs(as_numpy(visit_ids))[1 if by_visit else 0]
+        part = split_ids(as_numpy(visit_ids))[1 if by_visit else 0]
         own = places(part, self.user_ids)
         has_items = np.flatnonzero(own >= 0)
         row, item = self.select(own[has_items])
@@ -196,7 +192,7 @@ def table_of_items(given: object, name: str) -> Table | None:
     table = table_of(given, f"{name} items (user_id, item_id)", name, "relevance", QRELS)
     if table is not None:
         table.require(table.unit_columns()[0], ITEM)
-    elif is_table(given):
+    elif is_arrow_table(given):
         found = ", ".join(arrow_table(given, Path(name), name).column_names)[:_MOST_SHOWN]
         raise InputError(
             f"{name}: found columns {found}; expected user_id and item_id; other names by "
@@ -287,7 +283,7 @@ def items_beside_lists(
         table.require(*columns)
         return _of_table(table, name, min_relevance, columns)
     if isinstance(given, str | Path) and Path(given).suffix == ".npy":
-        given = read_array(Path(given), f"{name} items in an array")
+        given = read_npy(Path(given), f"{name} items in an array")
     is_file = isinstance(given, str | Path)
     if is_file or sparse.issparse(given) or np.dtype(bool) == getattr(given, "dtype", None):
         return _by_column(given, name)
@@ -312,7 +308,7 @@ def _require_once(owner: Int, item: Codes, ids: Ids) -> None:
 
 def _ids_by_row(given: Any, name: str) -> tuple[Int, Ids, int]:
     """Return the row of each id, the ids, and the number of rows."""
-    given = of_arrow_column(given)
+    given = arrow_column_to_array(given)
     if isinstance(given, pd.Series) or np.dtype("O") is getattr(given, "dtype", None):
         given = given.tolist()
     if isinstance(given, list | tuple):
@@ -331,7 +327,7 @@ def _ids_by_row(given: Any, name: str) -> tuple[Int, Ids, int]:
             f"{name} items are {ids.dtype}; expected ids beside lists, whole numbers or text, "
             f"users x G; {gaps}{_MARKS}"
         )
-    ids = integers(name, ids)
+    ids = integer_array(name, ids)
     bad = ids < -1
     if bad.any():
         row = int(np.argmax(bad))
@@ -347,7 +343,7 @@ def _ids_of_lists(given: Sequence[Any], name: str) -> tuple[Int, Array]:
     if name in _MARKED and not any(isinstance(own, SEVERAL) for own in given):
         raise InputError(f"{name}: found one id for each user; expected lists of ids")
     some = pd.Series(given, dtype=object).explode().dropna()
-    ids = array_of(name, some.to_list())
+    ids = to_array(name, some.to_list())
     if may_be_matrix(given) and ids.dtype.kind == "i" and ids.size % len(given) == 0:
         _refuse_sorted_pairs(ids.reshape(len(given), -1), name)
     return some.index.to_numpy(), ids
@@ -355,7 +351,7 @@ def _ids_of_lists(given: Sequence[Any], name: str) -> tuple[Int, Array]:
 
 def _array_of_ids(given: Any, name: str) -> Array:
     """Return an array of ids: one for each user, or users x G."""
-    array = array_of(name, in_memory(given))
+    array = to_array(name, to_numpy(given))
     if array.ndim == 1 and name not in _MARKED:
         return array
     if array.ndim == 2:
@@ -418,12 +414,12 @@ def items_of_scores(
         table = table_of_items(given, name)
         if table is None:
             return items_by_position(given, name, shape)
-        if user_ids is not None and are_joined(user_ids):
+        if user_ids is not None and are_visit_ids(user_ids):
             return _items_of_visits(table, name, shape, user_ids, item_ids, min_relevance)
         user = _numbers_of(table, USER, user_ids, shape[0])
         item = _numbers_of(table, ITEM, item_ids, shape[1])
         if user_ids is None and item_ids is None and user.all() and item.all():
-            note(str(table.path), "numbers of rows and columns, from 0; none is 0")
+            note_meaning(str(table.path), "numbers of rows and columns, from 0; none is 0")
         rows, grades = _counted_rows(table, name, user, item, min_relevance)
         return Items.of_pairs(user[rows], item[rows], *shape, relevance=grades, name=name)
 
@@ -460,11 +456,11 @@ def _numbers_of(table: Table, column: str, ids: Ids | None, size: int) -> Int:
     if ids is None:
         expected = "numbers of rows or columns of the scores, from 0"
         numbers = table.whole(column, 0, size - 1, expected)
-        n_different = distinct(numbers).size
+        n_different = sorted_unique(numbers).size
         is_nearly_all = n_different >= _SEVERAL_USERS and size - n_different <= max(1, size // 10)
         # Column 0 of the items may be no item.
         if column == USER and is_nearly_all and numbers.all():
-            ask(
+            warn_input(
                 str(table.path),
                 f"{USER} holds numbers of rows, from 0, and none of {n_different} is 0: are these "
                 "ids from 1? Ranks.from_scores takes ids of rows and columns, users and items",
@@ -484,13 +480,13 @@ def _counted_rows(
         return np.arange(len(table)), None
     rows = np.flatnonzero(relevance > 0.0)
     if name == SEEN and rows.size < relevance.size:
-        ask(SEEN, "rows of label 0 do not count as seen; leave the column out if they do")
+        warn_input(SEEN, "rows of label 0 do not count as seen; leave the column out if they do")
     if not rows.size:
         raise InputError("no relevance above 0; expected relevant items", path=table.path)
-    return rows, None if name == SEEN else grades_of(relevance[rows])
+    return rows, None if name == SEEN else nontrivial_grades(relevance[rows])
 
 
-def rows_of_labels(table: Table) -> tuple[Rows, Float | None]:
+def rows_of_labels(table: Table) -> tuple[RowSelection, Float | None]:
     """Return the rows of a table of ranks whose label is above 0, and labels that are grades.
 
     Without a column of labels these are all rows.
@@ -503,14 +499,14 @@ def rows_of_labels(table: Table) -> tuple[Rows, Float | None]:
         raise InputError("no label above 0; expected relevant items", path=table.path)
     if USER in table.columns:
         user, user_ids = table.units()
-        n_without = len(user_ids) - distinct(user[rows].astype(np.int64)).size
+        n_without = len(user_ids) - sorted_unique(user[rows].astype(np.int64)).size
         if n_without:
-            ask(
+            warn_input(
                 "label",
                 f"{n_without:,} of {len(user_ids):,} users have no row of a label above 0 and are "
                 "left out: have they no relevant item, or one below the end of a list?",
             )
-    return rows, grades_of(label[rows])
+    return rows, nontrivial_grades(label[rows])
 
 
 def negative_rows(table: Table) -> Int:
@@ -531,12 +527,14 @@ def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
     known = [column for column in columns if column in table.columns]
     grades = table.finite(known[0]) if known else None
     if grades is None and name == RELEVANT and table.is_rating:
-        ask(name, "rating is not read; give min_relevance (--min-relevance) to take it as grade")
+        warn_input(
+            name, "rating is not read; give min_relevance (--min-relevance) to take it as grade"
+        )
     if grades is None or (grades > 0.0).all():
         for other, values in table.others.items():
             if _could_be_label(plain(values)):
                 problem = f"column {other} may be a label, as 0 and 1 are, but is not read"
-                ask(name, f"{problem}; call it label if it is one")
+                warn_input(name, f"{problem}; call it label if it is one")
     return grades
 
 
@@ -566,8 +564,8 @@ def _could_be_label(values: pa.ChunkedArray) -> bool:
 
 def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> None:
     """Raise InputError for the first row with the pair of an earlier one."""
-    pairs = pairs_of(user, item, int(item.max(initial=0)) + 1)
-    if distinct(pairs).size == pairs.size:
+    pairs = pair_codes(user, item, int(item.max(initial=0)) + 1)
+    if sorted_unique(pairs).size == pairs.size:
         return
     again = first_duplicate(pairs) or 0
     first = int(np.argmax(pairs == pairs[again]))
@@ -583,7 +581,7 @@ def _read_matrix(path: Path, name: str) -> Any:
     """Read items of the rows of a matrix from a file."""
     noun = f"{name} items in an array or a matrix of scipy.sparse.save_npz"
     if path.suffix == ".npy":
-        return read_array(path, noun)
+        return read_npy(path, noun)
     with reading_as(path, noun), path.open("rb") as file:
         return sparse.load_npz(file)
 
@@ -603,7 +601,7 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
     """
     if isinstance(given, str | Path):
         given = _read_matrix(Path(given), name)
-    given = of_arrow_column(given)
+    given = arrow_column_to_array(given)
     if isinstance(given, pd.Series) or np.dtype("O") is getattr(given, "dtype", None):
         given = given.tolist()
     if isinstance(given, list | tuple):
@@ -618,7 +616,7 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
     if given == [] if is_list else tuple(getattr(given, "shape", ())) == (0,):
         given = np.zeros(0, np.int64)
     elif not sparse.issparse(given):
-        given = as_array(given, name)
+        given = numeric_array(given, name)
     return _of_array(given, name, shape)
 
 
@@ -633,7 +631,7 @@ def _of_array(given: Any, name: str, shape: Shape | None) -> Items:
 
 def _refuse_columns(rows: Sequence[Any], name: str) -> None:
     """Refuse lists of as many numbers as there are items that may be columns, and may be grades."""
-    values = array_of(name, rows)
+    values = to_array(name, rows)
     if values.dtype.kind not in "iu" or values.shape[1] < _LEAST_COLUMNS:
         return
     ordered = np.sort(values, axis=1)
@@ -655,14 +653,14 @@ def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
     is_sparse = sparse.issparse(marked)
     if shape is None and not is_sparse and np.unique(marked).size > _MOST_GRADES:
         _refuse_pairs(marked, name)
-    table = canonical(marked, name, keep_zeros=name == SEEN and is_sparse)
+    table = canonical_csr(marked, name, keep_zeros=name == SEEN and is_sparse)
     if not np.isfinite(table.data).all():
         raise InputError(f"{name} has numbers that are not finite; expected finite numbers")
     grades = None
     if name not in _MARKED:
         table.data = np.maximum(table.data, 0)
         table.eliminate_zeros()
-        grades = grades_of(table.data.astype(np.float64))
+        grades = nontrivial_grades(table.data.astype(np.float64))
     start = table.indptr.astype(np.int64)
     return Items(start, table.indices, table.shape[1], relevance=grades, name=name)
 
@@ -683,7 +681,7 @@ def _of_columns(columns: Any, name: str, shape: Shape | None) -> Items:
         raise _wrong(columns, name, shape)
     if columns.dtype.kind == "f":
         raise InputError(f"{name} has dtype {columns.dtype}; expected integers; {GAPS}")
-    item = integers(name, columns)
+    item = integer_array(name, columns)
     has_item = item != -1
     owner = np.flatnonzero(has_item)
     shape = shape or (item.size, int(item.max(initial=-1)) + 1)
@@ -697,7 +695,7 @@ def _of_lists(lists: Sequence[Any], name: str, shape: Shape | None) -> Items:
         raise InputError(f"{name}: found lists of {len(lists)} users; expected {shape[0]}")
     items = pd.Series(lists, dtype=object).explode().dropna()
     owner = items.index.to_numpy()
-    item = integers(name, items.to_list(), is_column=True)
+    item = integer_array(name, items.to_list(), is_column=True)
     if shape is None and may_be_matrix(lists):
         first = item[np.diff(owner, prepend=-1) > 0]
         if (first[1:] >= first[:-1]).all() and np.unique(item).size > _MOST_GRADES:
@@ -723,7 +721,7 @@ def _of_pairs(owner: Int, item: Int, name: str, shape: Shape) -> Items:
         problem = f"found {item[row]}; expected columns, 0 to {n_items - 1}"
         raise InputError(problem, row=int(owner[row]) + 1, column=name)
     width = int(item.max(initial=0)) + 1
-    user, item = np.divmod(distinct(pairs_of(owner, item, width)), width)
+    user, item = np.divmod(sorted_unique(pair_codes(owner, item, width)), width)
     return Items.of_pairs(user, item, n_users, n_items, name=name)
 
 

@@ -10,30 +10,23 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.array_types import Array, Bool, Codes, Floats, Int
 from sampled_metrics._base.arrays import (
-    Array,
-    Bool,
-    Codes,
-    Floats,
-    Int,
-    array_of,
-    as_array,
-    best_first,
-    by_score,
-    distinct,
+    best_first_order,
+    concatenate_ranges,
+    count_by_score,
     first_duplicate,
-    grades_of,
-    in_memory,
-    pairs_of,
-    ranges,
-    require,
-    require_unique,
+    nontrivial_grades,
+    pair_codes,
+    run_starts,
     select_rows,
-    starts,
+    sorted_unique,
 )
-from sampled_metrics._base.defaults import MOST_ITEMS
-from sampled_metrics._base.errors import InputError, ask, reading
-from sampled_metrics._base.visits import ids_of_rows
+from sampled_metrics._base.columns import require_all, require_unique
+from sampled_metrics._base.conversion import numeric_array, to_array, to_numpy
+from sampled_metrics._base.defaults import MAX_ITEMS
+from sampled_metrics._base.errors import InputError, reading, warn_input
+from sampled_metrics._base.visits import row_unit_ids
 from sampled_metrics.inputs.counting import Counts
 from sampled_metrics.inputs.items import (
     GAPS,
@@ -130,7 +123,7 @@ def count_labelled(data: Any) -> Counts:
     grade = table.finite("label")
     score = table.ordered("score")
     ask_of_ranks(table, user, score)
-    better, tied = by_score(user, score)
+    better, tied = count_by_score(user, score)
     held = np.flatnonzero(grade > 0.0)
     held = held[np.lexsort((better[held], user[held]))]
     n_found = np.bincount(user[held], minlength=len(user_ids))
@@ -140,7 +133,7 @@ def count_labelled(data: Any) -> Counts:
         better[held],
         tied[held],
         n_found=n_found[is_taken],
-        relevance=grades_of(grade[held]),
+        relevance=nontrivial_grades(grade[held]),
         users=as_numpy(user_ids)[is_taken],
     )
 
@@ -180,7 +173,9 @@ def _scores_of(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
                 path=table.path,
             )
         if is_unsteady:
-            ask("data", f"rows are taken as best first, without {name}: is it a score? Name it so")
+            warn_input(
+                "data", f"rows are taken as best first, without {name}: is it a score? Name it so"
+            )
     if not are_together:
         _ask_of_mixed_rows(user)
     return -np.arange(len(table)), False
@@ -214,9 +209,9 @@ def _ask_of_mixed_rows(user: Codes | Int) -> None:
     """Ask about rows of users in no order, neither of users nor of places in their lists."""
     order = np.argsort(user, kind="stable")
     place = np.empty(user.size, np.int64)
-    place[order] = ranges(0, np.bincount(user))
+    place[order] = concatenate_ranges(0, np.bincount(user))
     if user.max() + 1 >= _SEVERAL and (np.diff(place) < 0).any():
-        ask(
+        warn_input(
             "data",
             "rows of users are mixed, and the order of rows counts, best first: were they "
             "shuffled? Add a column rank or score",
@@ -231,14 +226,16 @@ def refuse_lists(table: Table, user: Codes | Int, rank: Int) -> None:
         if pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
             continue
         value, different = pd.factorize(column.to_pandas(), use_na_sentinel=False)
-        if first_duplicate(pairs_of(user, value, len(different))) is None:
+        if first_duplicate(pair_codes(user, value, len(different))) is None:
             raise InputError(
                 f"ranks are 1, 2, 3 and so on for each user, as in lists: are the items in column "
                 f"{name}? Name it {ITEM} and give relevant (--relevant)",
                 path=table.path,
             )
     if user.max() + 1 >= _SEVERAL:
-        ask("data", "ranks are 1, 2, 3 and so on for each user: are all of these items relevant?")
+        warn_input(
+            "data", "ranks are 1, 2, 3 and so on for each user: are all of these items relevant?"
+        )
 
 
 def _refuse_several_lists(table: Table, user: Codes | Int) -> None:
@@ -261,7 +258,7 @@ def _tells_lists_apart(user: Codes | Int, column: pa.ChunkedArray) -> bool:
     if pa.types.is_nested(column.type):
         return False
     value, different = pd.factorize(column.to_pandas(), use_na_sentinel=False)
-    pair, groups = pd.factorize(pairs_of(user, value, len(different)))
+    pair, groups = pd.factorize(pair_codes(user, value, len(different)))
     n_users = int(user.max()) + 1
     if len(groups) == n_users or 2 * len(groups) > pair.size:
         return False
@@ -278,7 +275,7 @@ def _require_places(table: Table, user: Codes | Int, rank: Int) -> None:
     bad = rank > length[user]
     if not bad.any():
         has_item = np.zeros(rank.size, bool)
-        has_item[starts(length)[user] + rank - 1] = True
+        has_item[run_starts(length)[user] + rank - 1] = True
         if has_item.all():
             return
         bad[first_duplicate(user, rank)] = True
@@ -305,17 +302,17 @@ def _are_places(user: Codes | Int, values: Array) -> bool:
     if least not in (0, 1):
         return False
     ordered = values[np.lexsort((values, user))] - least
-    return np.array_equal(ordered, ranges(0, np.bincount(user)))
+    return np.array_equal(ordered, concatenate_ranges(0, np.bincount(user)))
 
 
 def _rows_of(rows: Any, filler: Any) -> Array:
     """Return rows as an array, shorter ones of a list filled at their ends."""
     if isinstance(rows, list | tuple):
-        sizes = [array_of("rows", row).size for row in rows]
+        sizes = [to_array("rows", row).size for row in rows]
         if len(set(sizes)) > 1:
             width = max(sizes)
             rows = [[*row, *[filler] * (width - len(row))] for row in rows]
-    return array_of("rows", in_memory(rows))
+    return to_array("rows", to_numpy(rows))
 
 
 def _before_ends(items: Array) -> Bool:
@@ -346,12 +343,12 @@ def lists_of_arrays(
     items = _rows_of(ids, None)
     is_item = _before_ends(items)
     if scores is not None:
-        values = as_array(_rows_of(scores, -np.inf), "scores")
+        values = numeric_array(_rows_of(scores, -np.inf), "scores")
         if values.shape != items.shape:
             raise InputError(f"scores have shape {values.shape}, and ids {items.shape}")
         if values.dtype.kind not in "fiu":
             raise InputError(f"scores are {values.dtype}, expected numbers")
-        require("scores", values[is_item], values[is_item] < np.inf, "finite numbers, or -inf")
+        require_all("scores", values[is_item], values[is_item] < np.inf, "finite numbers, or -inf")
         is_item &= values > _LOWEST
     user, place = np.nonzero(is_item)
     order: Array = -place
@@ -370,7 +367,7 @@ def lists_of_arrays(
     lists = Lists(
         user, numbers, order, user_ids, item_ids, scores is not None, n_rows, True, columns
     )
-    if distinct(pairs_of(user, item, len(item_ids))).size < item.size:
+    if sorted_unique(pair_codes(user, item, len(item_ids))).size < item.size:
         again = first_duplicate(user, item) or 0
         raise InputError(
             f"item {items[is_item][again]} is twice in a list of ids; leave out all but its first "
@@ -386,7 +383,7 @@ def _ids_of_lists(
     users: ArrayLike | None, visits: ArrayLike | None, n_rows: int
 ) -> pa.Array | None:
     """Return ids of users, or of visits of users, each once; None if none are given."""
-    ids = ids_of_rows(users, visits, n_rows)
+    ids = row_unit_ids(users, visits, n_rows)
     if ids is None:
         return None
     require_unique("users" if visits is None else "visits of user", ids)
@@ -507,7 +504,7 @@ def _counts(
         n_better[is_found] = -1 - lists.score[rows]
         n_tied[is_found] = 0
     else:
-        better, tied = by_score(lists.user, lists.score)
+        better, tied = count_by_score(lists.user, lists.score)
         n_better[is_found] = better[rows]
         n_tied[is_found] = tied[rows]
     order = np.lexsort((n_better, ~is_found, owner))
@@ -521,7 +518,7 @@ def _counts(
         n_candidates = depth = depth + n_lost
     elif missing == "last":
         depth = (
-            np.full_like(depth, MOST_ITEMS)
+            np.full_like(depth, MAX_ITEMS)
             if n_items is None
             else np.maximum(n_items - n_lost, depth)
         )
@@ -551,8 +548,8 @@ def _found_in(lists: Lists, number: Int, item: Int) -> Int:
         row[of_list[lists.user[found]]] = found
         return row
     width = len(lists.item_ids)
-    pair = pairs_of(number[wanted], item[wanted], width)
-    of_row = places(pairs_of(lists.user, lists.item, width), pair)
+    pair = pair_codes(number[wanted], item[wanted], width)
+    of_row = places(pair_codes(lists.user, lists.item, width), pair)
     found = np.flatnonzero(of_row >= 0)
     row[wanted[of_row[found]]] = found
     return row
@@ -560,7 +557,7 @@ def _found_in(lists: Lists, number: Int, item: Int) -> Int:
 
 def _steps(user: Codes | Int, score: Array, values: Array) -> Array:
     """Return how numbers change from each row of a user to the next best one."""
-    order = best_first(user, score)
+    order = best_first_order(user, score)
     ordered = values[order]
     owner = user[order]
     return (ordered[1:] - ordered[:-1])[owner[1:] == owner[:-1]]
@@ -572,7 +569,7 @@ def _ask_of_contradiction(user: Codes | Int, rank: Int, score: Array, most: floa
     rising = np.count_nonzero(steps > 0) / max(steps.size, 1)
     least = _SEVERAL if rising < 1.0 else _NO_CHANCE
     if steps.size >= least and 0.1 < rising <= most:
-        ask(
+        warn_input(
             "data",
             f"scores rise from a place to the next in {rising:.0%} of rows, so they "
             "contradict the order; leave one of them out (a column rank, else scores, is taken)",
@@ -589,7 +586,9 @@ def ask_of_ranks(table: Table, user: Codes | Int, score: Floats) -> None:
     is_plain = bare_name(table.name_of("score")) in _PLAINLY_SCORES
     is_from_1 = score.min() == 1 and np.bincount(user).min() >= 2
     if user.max() + 1 >= _SEVERAL or (is_from_1 and not is_plain):
-        ask("data", "scores are 1, 2, 3 and so on for each user: are they ranks? Name them rank")
+        warn_input(
+            "data", "scores are 1, 2, 3 and so on for each user: are they ranks? Name them rank"
+        )
 
 
 def _ask_of_distances(table: Table, user: Codes | Int, score: Floats) -> None:
@@ -601,7 +600,7 @@ def _ask_of_distances(table: Table, user: Codes | Int, score: Floats) -> None:
         return
     steps = _steps(user, -np.arange(user.size), score)
     if steps.size >= _NO_CHANCE and (steps > 0).all():
-        ask(
+        warn_input(
             "data",
             "scores rise from row to row in all lists: are they distances, of which the smallest "
             "are best? Give them with the other sign",
@@ -619,7 +618,9 @@ def _ask_of_sorted_ids(lists: Lists) -> None:
         if (steps <= 0).any():
             return
     if len(lists.user_ids) >= _SEVERAL:
-        ask("data", "the items of all lists ascend: were they sorted by id? Their order counts")
+        warn_input(
+            "data", "the items of all lists ascend: were they sorted by id? Their order counts"
+        )
 
 
 def _ask_of_chance(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> None:
@@ -629,13 +630,13 @@ def _ask_of_chance(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> N
     expected = float((depth * n_relevant).sum()) / n_items
     total = int(n_found.sum())
     if (n_found == n_relevant).all():
-        ask(
+        warn_input(
             "data",
             f"lists of {depth.max()} or fewer of {n_items:,} items hold every relevant item: were "
             "users without a hit left out, or are these sampled candidates, for `correct`?",
         )
     elif expected >= _LEAST_BY_CHANCE and total <= expected + 2.0 * np.sqrt(expected):
-        ask(
+        warn_input(
             RELEVANT,
             f"lists hold {total:,} of {n_relevant.sum():,} relevant items, and {expected:.0f} by "
             "chance: are ids of items the same in both?",

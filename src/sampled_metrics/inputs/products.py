@@ -12,18 +12,15 @@ from typing import Any, NamedTuple, TypeAlias
 import array_api_compat as compat
 import numpy as np
 
+from sampled_metrics._base.array_types import Float, Floats, Int
 from sampled_metrics._base.arrays import (
-    CACHE,
-    MEMORY,
-    Float,
-    Floats,
-    Int,
+    CACHE_ENTRIES,
+    MEMORY_ENTRIES,
     blocks,
-    by_score,
-    in_memory,
-    is_elsewhere,
-    ranges,
+    concatenate_ranges,
+    count_by_score,
 )
+from sampled_metrics._base.conversion import is_on_device, to_numpy
 from sampled_metrics.inputs.devices import (
     Pairs,
     column_of,
@@ -158,8 +155,8 @@ class Products:
     ) -> None:
         self.users = users
         self.items = items
-        self.is_there = is_elsewhere(items)
-        self._kind = np.dtype(in_memory(items[:1, :]).dtype)
+        self.is_there = is_on_device(items)
+        self._kind = np.dtype(to_numpy(items[:1, :]).dtype)
         self._lengths = _lengths(users)
         lengths = _lengths(items)
         with _unlimited():
@@ -178,7 +175,7 @@ class Products:
         self._tile_of = np.empty(longest_first.size, np.min_scalar_type(sizes.size))
         self._tile_of[longest_first] = np.repeat(np.arange(sizes.size), sizes)
         self._column_of = np.empty(longest_first.size, np.int64)
-        self._column_of[longest_first] = ranges(0, sizes)
+        self._column_of[longest_first] = concatenate_ranges(0, sizes)
 
     def _tile(
         self,
@@ -223,7 +220,9 @@ class Products:
     ) -> Float:
         """Return the same scores of single pairs."""
         scores = np.empty(rows.size)
-        size = MEMORY if self.is_there else CACHE  # each block of a device is sent by itself
+        size = (
+            MEMORY_ENTRIES if self.is_there else CACHE_ENTRIES
+        )  # each block of a device is sent by itself
         for some in blocks(rows.size, self.items.shape[1], size):
             users = _exact(self.users, rows[some])
             vectors = _exact(self.items, items[some])
@@ -392,7 +391,7 @@ class Products:
             is_new = np.append(True, (vectors[1:] != vectors[:-1]).any(axis=1))  # others are equal
             scores = self(pairs.user[many], tile.items[is_new]).take(is_new.cumsum() - 1, axis=1)
             of_pairs = pairs.score[many, np.newaxis]
-            of_many = in_memory(rows_of(is_near, many))
+            of_many = to_numpy(rows_of(is_near, many))
             above[many] = count(of_many & (scores > of_pairs))
             level[many] = count(of_many & (scores == of_pairs))
         return above, level
@@ -445,21 +444,21 @@ def _among_themselves(
     """Count for each pair those of the same row with a higher and with an equal score."""
     if (np.diff(row) > 0).all():
         return np.zeros(row.size, np.int64), np.zeros(row.size, np.int64)
-    return by_score(row, score)
+    return count_by_score(row, score)
 
 
 def _places_of(marked: Any) -> Int:
     """Return the places of true values, row by row."""
     xp = compat.array_namespace(marked)
     (places,) = xp.nonzero(xp.reshape(marked, (-1,)))
-    return in_memory(places)
+    return to_numpy(places)
 
 
 def _exact(
     vectors: Any,
     rows: Int,
 ) -> Float:
-    some: Float = in_memory(rows_of(vectors, rows))
+    some: Float = to_numpy(rows_of(vectors, rows))
     return some.astype(np.float64, copy=False)
 
 
@@ -468,7 +467,7 @@ def _lengths(vectors: Any) -> Float:
     xp = compat.array_namespace(vectors)
     n, d = vectors.shape
     lengths = np.empty(n)
-    for rows in blocks(n, d, 16 * MEMORY if is_elsewhere(vectors) else CACHE):
+    for rows in blocks(n, d, 16 * MEMORY_ENTRIES if is_on_device(vectors) else CACHE_ENTRIES):
         some = xp.astype(vectors[rows, :], xp.float64)
         largest = xp.ones_like(some[:, 0])
         if vectors.dtype == xp.float64:
@@ -476,7 +475,7 @@ def _lengths(vectors: Any) -> Float:
             largest = xp.where(largest > 0.0, largest, xp.ones_like(largest))
             some = some / largest[:, None]
         squares = xp.sum(some * some, axis=1)
-        lengths[rows] = in_memory(largest * xp.sqrt(squares))
+        lengths[rows] = to_numpy(largest * xp.sqrt(squares))
     return lengths
 
 

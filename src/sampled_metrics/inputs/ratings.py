@@ -9,15 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sampled_metrics._base.arrays import (
-    Array,
-    array_of,
-    first_duplicate,
-    is_table,
-    of_records,
-    pairs_of,
-)
-from sampled_metrics._base.errors import InputError, ask, watch
+from sampled_metrics._base.array_types import Array
+from sampled_metrics._base.arrays import first_duplicate, pair_codes
+from sampled_metrics._base.conversion import is_arrow_table, records_to_frame, to_array
+from sampled_metrics._base.errors import InputError, warn_input, watch_columns
 from sampled_metrics.inputs.roles import (
     ITEM,
     USER,
@@ -77,7 +72,7 @@ def _table(name: str, data: Any) -> Table | None:
     """Return ids and one column of numbers under the name of the argument; None for arrays."""
     if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
         data = pd.DataFrame(data)
-    data = of_records(data)
+    data = records_to_frame(data)
     if isinstance(data, list) and data and all(isinstance(row, tuple) for row in data):
         raise InputError(f"{name}: found tuples of {len(data[0])}; expected numbers, or {_NOUN}")
     is_nested = isinstance(data, Mapping) and is_by_user(data)
@@ -86,7 +81,7 @@ def _table(name: str, data: Any) -> Table | None:
     if is_nested:
         table: Any = table_of(data, _NOUN, name, "rating")
         return Table(table.path, {**table.columns, name: table.columns["score"]}, table.names)
-    if not (is_table(data) or isinstance(data, Mapping)):
+    if not (is_arrow_table(data) or isinstance(data, Mapping)):
         return None
     read = arrow_table(data, Path(name), _NOUN)
     note_names(read.column_names)
@@ -100,7 +95,7 @@ def _table(name: str, data: Any) -> Table | None:
     if chosen is None:
         chosen = numbers[_chosen(name, [read.column_names[each] for each in numbers], bool(ids))]
     names = tuple(read.column_names)
-    watch(name, names, {names[place] for place in others if place != chosen})
+    watch_columns(name, names, {names[place] for place in others if place != chosen})
     return Table(Path(name), {**ids, name: read.column(chosen)}, names)
 
 
@@ -131,7 +126,7 @@ def _matched(true: Table, predicted: Table, ids: list[str]) -> tuple[Array, Arra
         key = np.zeros(len(table), np.int64)
         for numbers in rows_of_ids:
             width = int(max(each.max() for each in numbers)) + 1
-            key = pairs_of(key, numbers[side], width)
+            key = pair_codes(key, numbers[side], width)
         again = first_duplicate(key)
         if again is not None:
             first = int(np.argmax(key == key[again]))
@@ -143,7 +138,7 @@ def _matched(true: Table, predicted: Table, ids: list[str]) -> tuple[Array, Arra
     if n_without == row.size:
         raise InputError(f"true and predicted have no {' and '.join(ids)} in common")
     if n_without:
-        ask(PREDICTED, f"{n_without:,} of {row.size:,} ratings have no prediction: left out")
+        warn_input(PREDICTED, f"{n_without:,} of {row.size:,} ratings have no prediction: left out")
     return true.finite(TRUE)[is_in_both], predicted.finite(PREDICTED)[row[is_in_both]]
 
 
@@ -159,7 +154,7 @@ def _numbered(true: Table, predicted: Table, name: str) -> tuple[Any, Any]:
 
 def _refuse_rows_of_ids(true: Any, predicted: Any) -> None:
     """Refuse rows of user, item and rating, of which the first two numbers are those of both."""
-    rows = [array_of(name, each) for name, each in ((TRUE, true), (PREDICTED, predicted))]
+    rows = [to_array(name, each) for name, each in ((TRUE, true), (PREDICTED, predicted))]
     shape = rows[0].shape
     if len(shape) != 2 or shape != rows[1].shape or not 3 <= shape[1] <= 4 or shape[0] < 3:
         return

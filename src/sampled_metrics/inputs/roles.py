@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple, TypeAlias
 
-from sampled_metrics._base.errors import InputError, shown
+from sampled_metrics._base.errors import InputError, format_value
 
 NamesByRole: TypeAlias = Mapping[str, str] | None
 USER, ITEM, VISIT = "user_id", "item_id", "visit_id"
@@ -146,7 +146,9 @@ def naming(columns: NamesByRole) -> Iterator[None]:
     for name in names.roles:
         if name not in names.names:
             found = ", ".join(names.names) or "no table"
-            raise InputError(f"columns (--column) name {shown(name)}; found {found[:_MOST_SHOWN]}")
+            raise InputError(
+                f"columns (--column) name {format_value(name)}; found {found[:_MOST_SHOWN]}"
+            )
 
 
 def note_names(names: Sequence[str]) -> None:
@@ -159,7 +161,7 @@ def note_names(names: Sequence[str]) -> None:
 def _roles_of(columns: object) -> dict[str, str]:
     """Return the role of each name that a caller gives."""
     if not isinstance(columns, Mapping):
-        found = shown(columns)
+        found = format_value(columns)
         raise InputError(f"columns are {found}; expected names by role, {{'item': 'docno'}}")
     roles: dict[str, str] = {}
     for role, name in columns.items():
@@ -169,11 +171,13 @@ def _roles_of(columns: object) -> dict[str, str]:
         if known is None:
             short = [own.removesuffix("_id") for own in ROLES]
             raise InputError(
-                f"columns (--column) have {shown(role)}: {shown(name)}; expected the name of a "
-                f"column for one of the roles {', '.join(short)}"
+                f"columns (--column) have {format_value(role)}: {format_value(name)}; expected the "
+                f"name of a column for one of the roles {', '.join(short)}"
             )
         if roles.setdefault(name, known) != known:
-            raise InputError(f"columns (--column) name {shown(name)} for two roles; give one")
+            raise InputError(
+                f"columns (--column) name {format_value(name)} for two roles; give one"
+            )
     return roles
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Bool, Ids, Int, by_score, select_rows
-from sampled_metrics._base.errors import InputError, ask, reading
+from sampled_metrics._base.array_types import Bool, Ids, Int
+from sampled_metrics._base.arrays import count_by_score, select_rows
+from sampled_metrics._base.errors import InputError, reading, warn_input
 from sampled_metrics.inputs.items import (
     Items,
 )
@@ -143,7 +144,7 @@ def _with_lost(found: Samples, wanted: Items, n_negatives: Int, n_drawn: int | N
     """Add held-out items that lists lack, behind `n_drawn` negatives, as lists that end have."""
     m = n_negatives.max()
     if n_drawn is None and n_negatives.min() < m:
-        ask(
+        warn_input(
             "n_negatives",
             f"lists end before {m} negatives, as many as the longest has, and those that they lack "
             "count as behind their ends; give n_negatives (--n-negatives) if there were more",
@@ -167,9 +168,9 @@ def _among_negatives(row: Int, score: Any, held: Bool) -> tuple[Int, Int]:
     """Count negatives above each held-out item and level with it."""
     if not held.any():
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    of_all = by_score(row, score)
+    of_all = count_by_score(row, score)
     _, of_row = np.unique(row[held], return_inverse=True)
-    of_held = by_score(of_row, score[held])
+    of_held = count_by_score(of_row, score[held])
     better = of_all[0][held] - of_held[0]
     tied = of_all[1][held] - of_held[1]
     return better, tied
@@ -199,7 +200,7 @@ def _ask_of_rows(n_held: Int, n_negatives: Int) -> None:
     most = int(n_held.max())
     is_even = (n_held == most).all() and (n_negatives % most == 0).all()
     if n_held.size >= 10 and most > 1 and is_even:
-        ask(
+        warn_input(
             "data",
             f"users have {most} held-out items and {n_negatives[0]} negatives: are these "
             f"{n_negatives[0] // most} of each item? Then number the rows in a column {VISIT}",

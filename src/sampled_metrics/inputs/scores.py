@@ -18,28 +18,24 @@ from sampled_metrics._base.arguments import (
     ALL_CORES,
     check_arguments,
     is_function,
-    threads_of,
+    n_threads,
     whole_number,
 )
-from sampled_metrics._base.arrays import (
-    CACHE,
-    Array,
-    Ids,
-    Int,
-    array_of,
-    as_array,
-    blocks,
-    by_score,
-    in_memory,
-    is_elsewhere,
-    is_table,
-    of_arrow_column,
-    unique_ids,
+from sampled_metrics._base.array_types import Array, Ids, Int
+from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks, count_by_score
+from sampled_metrics._base.columns import unique_ids
+from sampled_metrics._base.conversion import (
+    arrow_column_to_array,
+    is_arrow_table,
+    is_on_device,
+    numeric_array,
+    to_array,
+    to_numpy,
 )
-from sampled_metrics._base.defaults import MOST_ITEMS
+from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import read_array, read_arrays, require_file
-from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
+from sampled_metrics._base.files import read_npy, read_npz, require_file
+from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
 from sampled_metrics.inputs.asked import PairScores, takes_pairs
 from sampled_metrics.inputs.counting import (
     Counts,
@@ -92,7 +88,7 @@ class Scores(NamedTuple):
 
     def matrix(self) -> Array:
         """Return all scores at once."""
-        return array_of("scores", self.rows(np.arange(self.shape[0])))
+        return to_array("scores", self.rows(np.arange(self.shape[0])))
 
 
 def scores_of(data: Any) -> Scores:
@@ -107,22 +103,22 @@ def scores_of(data: Any) -> Scores:
         return _scores_of_archive(data)
     if sparse.issparse(data):
         return _of_sparse(data)
-    if is_table(data) and not isinstance(data, pd.DataFrame):
+    if is_arrow_table(data) and not isinstance(data, pd.DataFrame):
         data = pa.table(data).to_pandas()
     if isinstance(data, pd.DataFrame):
         _refuse_column_of_ids(data, "scores", "users= or items=")
         users, items = (
             None if isinstance(axis, pd.RangeIndex) else axis for axis in (data.index, data.columns)
         )
-        return _of_matrix(as_array(data, "scores"), users, items)
-    if is_elsewhere(data) and data.ndim == 2:
+        return _of_matrix(numeric_array(data, "scores"), users, items)
+    if is_on_device(data) and data.ndim == 2:
         return Scores(partial(rows_of, data), tuple(data.shape))
-    return _of_matrix(as_array(data, "scores"))
+    return _of_matrix(numeric_array(data, "scores"))
 
 
 def _of_sparse(data: Any) -> Scores:
-    require_sound(data, "scores")
-    table = sparse.csr_array(with_numbers_of_scipy(data))
+    check_sparse(data, "scores")
+    table = sparse.csr_array(to_scipy_dtype(data))
     if table.ndim != 2:
         raise InputError(f"scores have shape {table.shape}; expected numbers, users x items")
     return Scores(lambda rows: table[rows].toarray(), table.shape, stored=table)
@@ -143,17 +139,17 @@ def opened(data: Any, noun: str = "ranks, lists or scores") -> Any:
     Anything else stays as it is.
     """
     if not isinstance(data, str | Path):
-        return of_arrow_column(data)
+        return arrow_column_to_array(data)
     path = Path(data)
     require_file(path, noun)
     if path.suffix == ".npy":
-        return read_array(path, noun, mmap_mode="r")
+        return read_npy(path, noun, mmap_mode="r")
     return path
 
 
 def _scores_of_archive(path: Path) -> Scores:
     """Read an `.npz` with `scores` and maybe ids."""
-    arrays = read_arrays(path, "arrays with scores", ("scores",), ("user_ids", "item_ids"))
+    arrays = read_npz(path, "arrays with scores", ("scores",), ("user_ids", "item_ids"))
     return _of_matrix(arrays["scores"], arrays.get("user_ids"), arrays.get("item_ids"))
 
 
@@ -165,13 +161,13 @@ def factors(users: ArrayLike, items: ArrayLike) -> Scores:
     """
     left, right = users, items
     ids = [_index_of_vectors(*named) for named in (("users", users), ("items", items))]
-    if all(is_elsewhere(data) and compat.is_torch_array(data) for data in (users, items)):
+    if all(is_on_device(data) and compat.is_torch_array(data) for data in (users, items)):
         left, right = users.detach(), items.detach()  # type: ignore[union-attr]
     else:
-        left = np.atleast_1d(as_array(users, "users"))
-        right = np.atleast_1d(as_array(items, "items"))
+        left = np.atleast_1d(numeric_array(users, "users"))
+        right = np.atleast_1d(numeric_array(items, "items"))
     xp = compat.array_namespace(left, right)
-    kinds = [in_memory(vectors[:1]).dtype for vectors in (left, right)]
+    kinds = [to_numpy(vectors[:1]).dtype for vectors in (left, right)]
     for name, vectors, kind in (("users", left, kinds[0]), ("items", right, kinds[1])):
         is_table = vectors.ndim == 2 and vectors.shape[1] == left.shape[-1]
         if kind.kind not in "fiu" or not is_table or not xp.all(xp.isfinite(vectors)):
@@ -185,7 +181,7 @@ def factors(users: ArrayLike, items: ArrayLike) -> Scores:
 
 def _index_of_vectors(name: str, vectors: Any) -> Any:
     """Return the index of a DataFrame if it holds ids; refuse a table with a column of ids."""
-    if not is_table(vectors):
+    if not is_arrow_table(vectors):
         return None
     _refuse_column_of_ids(vectors, f"vectors of {name}", f"{name}= to Ranks.from_factors")
     index = getattr(vectors, "index", None)
@@ -221,13 +217,13 @@ def n_rows(relevant: Any, users: ArrayLike | None = None) -> int:
     """Return the number of users, by their ids or by relevant items by position."""
     if isinstance(relevant, Sequence) and not isinstance(relevant, str):
         return len(relevant)
-    relevant = of_arrow_column(relevant)
+    relevant = arrow_column_to_array(relevant)
     if isinstance(relevant, list):
         return len(relevant)
-    if len(shape_of(relevant)) > 0 and not is_table(relevant):
+    if len(shape_of(relevant)) > 0 and not is_arrow_table(relevant):
         return int(relevant.shape[0])
     if users is not None:
-        return array_of("users", users).size
+        return to_array("users", users).size
     raise InputError("a function of users needs relevant by position, or users, their ids")
 
 
@@ -247,7 +243,7 @@ def function(
     if takes_pairs(score):
         if n_items is None:
             raise InputError("a function of users and items needs n_items")
-        number = whole_number("n_items", n_items, 1, MOST_ITEMS)
+        number = whole_number("n_items", n_items, 1, MAX_ITEMS)
         return Scores(PairScores(score, number), (n_users, number))
     shape = np.shape(score(np.zeros(min(n_users, 1), np.int64)))
     if len(shape) != 2:
@@ -309,7 +305,7 @@ def _require_other_items(table: sparse.csr_array, relevant: Items) -> None:
 
 def _ids_of(name: str, given: ArrayLike) -> Ids:
     """Return ids, each once, of any number of rows or columns."""
-    column = array_of(name, given)
+    column = to_array(name, given)
     return unique_ids(name, column, column.size)
 
 
@@ -370,7 +366,7 @@ def counts_beside(
         raise _no_rows(scores)
     row, column = positive_places(positive, scores.shape)
     users, width = scores.shape
-    found = counted(scores, (row, column), threads_of(n_jobs))
+    found = counted(scores, (row, column), n_threads(n_jobs))
     is_lost = np.isneginf(found.own)
     lost = np.bincount(row[is_lost], minlength=users)
     n_padded = np.zeros(users, np.int64)
@@ -390,7 +386,7 @@ def counts_beside(
     tied[is_lost] = lost[row[is_lost]] - 1
     if not is_full:
         warn_about_batches(row, column, width)
-        among_own = by_score(row, found.own)
+        among_own = count_by_score(row, found.own)
         candidates = width - n_found + 1
         if missing == "refuse":
             candidates -= n_padded
@@ -417,9 +413,9 @@ def _padding(scores: Any, gaps: Int, row: Int, column: Int) -> Int:
     n_held = np.bincount(row, minlength=gaps.size)
     width = scores.shape[1]
     with_gaps = np.flatnonzero(gaps)
-    for some in blocks(with_gaps.size, width, CACHE):
+    for some in blocks(with_gaps.size, width, CACHE_ENTRIES):
         rows = with_gaps[some]
-        first = np.isneginf(in_memory(rows_of(scores, rows))).argmax(axis=1)
+        first = np.isneginf(to_numpy(rows_of(scores, rows))).argmax(axis=1)
         place = np.full(gaps.size, width)
         place[rows] = first
         n_own = np.bincount(row[column > place[row]], minlength=gaps.size)[rows]
@@ -438,7 +434,7 @@ def padded(rows: Any) -> Any:
         return rows
     matrix = np.full((sizes.size, sizes.max()), -np.inf)
     for row, own in zip(matrix, rows, strict=True):
-        values = as_array(own, "scores")
+        values = numeric_array(own, "scores")
         if values.ndim != 1:
             return rows
         row[: values.size] = values
@@ -447,7 +443,7 @@ def padded(rows: Any) -> Any:
 
 def _refuse_scores(scores: Any, user: int, row: Int, column: Int, is_full: bool) -> None:
     """Raise InputError for the first score of a row that is no number, or of no candidate."""
-    values = in_memory(scores[user : user + 1, :])[0]
+    values = to_numpy(scores[user : user + 1, :])[0]
     is_bad = ~(values < np.inf)
     if is_full:  # other items may be no candidates
         own = column[row == user]
@@ -469,8 +465,8 @@ def _refuse_scores(scores: Any, user: int, row: Int, column: Int, is_full: bool)
 def positive_places(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, Int]:
     """Return rows and columns of held-out items, given by columns or by labels."""
     if sparse.issparse(positive):
-        require_sound(positive, "positive")
-    column = array_of("positive", of_arrow_column(positive))
+        check_sparse(positive, "positive")
+    column = to_array("positive", arrow_column_to_array(positive))
     users, width = shape
     if column.shape == shape and ((column == 0) | (column == 1)).all():
         without = np.flatnonzero(~column.any(axis=1))

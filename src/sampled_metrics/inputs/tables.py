@@ -21,22 +21,12 @@ from pyarrow import csv as pyarrow_csv
 from pyarrow import parquet
 from scipy import sparse
 
-from sampled_metrics._base.arrays import (
-    Array,
-    Bool,
-    Codes,
-    Float,
-    Floats,
-    Ids,
-    Int,
-    in_memory,
-    is_table,
-    of_records,
-    ordered_floats,
-)
-from sampled_metrics._base.errors import InputError, ask, shown, watch
-from sampled_metrics._base.files import PARQUET, reading_as
-from sampled_metrics._base.visits import joined
+from sampled_metrics._base.array_types import Array, Bool, Codes, Float, Floats, Ids, Int
+from sampled_metrics._base.arrays import order_preserving_floats
+from sampled_metrics._base.conversion import is_arrow_table, records_to_frame, to_numpy
+from sampled_metrics._base.errors import InputError, format_value, warn_input, watch_columns
+from sampled_metrics._base.files import PARQUET_SUFFIXES, reading_as
+from sampled_metrics._base.visits import join_ids
 from sampled_metrics.inputs.headers import remedies
 from sampled_metrics.inputs.roles import (
     ITEM,
@@ -116,12 +106,14 @@ class Table:
             for own in {USER, ITEM} & known.keys():
                 is_other = bare_name(name) in ROLES[own].aliases and not numbers_docno(name, names)
                 if named_place(names, own) is None and is_other:
-                    ask(str(path), f"{own} is read, and not column {name}: which are the ids?")
+                    warn_input(
+                        str(path), f"{own} is read, and not column {name}: which are the ids?"
+                    )
         is_rating = "score" in found and bare_name(names[found.index("score")]) == "rating"
         unread = set()
         if names not in (RUN.columns, QRELS.columns):
             unread = {*filter(None, names)}
-            watch(str(path), names, unread)
+            watch_columns(str(path), names, unread)
         metadata = read.schema.metadata or {}
         return cls(path, known, names, others, metadata, is_rating, unread, tuple(found))
 
@@ -191,7 +183,7 @@ class Table:
         pairs, different = pd.factorize(codes.astype(np.int64) * len(users) + user)
         of_users = as_numpy(users)[different % len(users)]
         of_visits = as_numpy(ids)[different // len(users)]
-        return pairs.astype(np.int32), pa.array(joined(of_users, of_visits))
+        return pairs.astype(np.int32), pa.array(join_ids(of_users, of_visits))
 
     def has_several_visits(self) -> bool:
         """Return whether some user has several visits."""
@@ -225,7 +217,7 @@ class Table:
         """Return finite numbers as floats in the same order, large integers by their places."""
         values = self._numbers(name, "finite numbers")
         if values.dtype.kind == "i":
-            return ordered_floats(values)
+            return order_preserving_floats(values)
         return self.finite(name)
 
     def order(self) -> Floats:
@@ -449,14 +441,14 @@ def table_of(
     """
     if isinstance(data, list) and data and all(map(_is_named_row, data)):
         data = pd.DataFrame(data)
-    data = of_records(data)
+    data = records_to_frame(data)
     if is_by_user(data):
         frame = _frame_of_users(data, name, value)
         table = Table.of(Path(name), arrow_table(frame, Path(name), noun))
         return replace(table, metadata={BY_ITEM: b""}) if value in frame else table
     is_named = isinstance(data, str | Path) and Path(data).suffix not in ARRAYS
     is_given = isinstance(data, Table) or (isinstance(data, Mapping) and not sparse.issparse(data))
-    if is_given or is_named or (is_table(data) and not is_wide(data)):
+    if is_given or is_named or (is_arrow_table(data) and not is_wide(data)):
         return read_table(data, noun, trec=trec, name=name)
     return None
 
@@ -511,7 +503,7 @@ def _items_of(own: Any, name: str) -> Any:
         )
     if not hasattr(own, "__dlpack__"):
         return own
-    items = in_memory(own)
+    items = to_numpy(own)
     if not items.ndim:  # one item as a tensor without axes
         return items.item()
     return items
@@ -540,13 +532,13 @@ def read_table(
         with reading_as(path, noun):
             if path.exists() and not path.is_file():
                 raise InputError(f"a folder, a pipe or a device; expected {noun}", path=path)
-            if path.suffix.lower() in PARQUET:
+            if path.suffix.lower() in PARQUET_SUFFIXES:
                 read = parquet.read_table(path)
             else:
                 read = _read_text(path, columns, trec, ids, separator)
     else:
         path = Path(name)
-        read = arrow_table(of_records(data), path, noun)
+        read = arrow_table(records_to_frame(data), path, noun)
     table = Table.of(path, read, columns)
     expected = f"expected {noun}: some of {', '.join(columns)}"
     if not table.columns:
@@ -568,7 +560,7 @@ def _problem_of_names(names: Sequence[str]) -> str:
 
 def arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
     """Return a table of any library, or a dictionary of columns, as one of pyarrow."""
-    if not (is_table(data) or isinstance(data, Mapping)):
+    if not (is_arrow_table(data) or isinstance(data, Mapping)):
         raise InputError(f"found {type(data).__name__}; expected {noun} in a table or a file")
     _refuse_tables_as_columns(data)
     try:
@@ -578,7 +570,7 @@ def arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
                 data = data.reset_index(named)
             return pa.Table.from_pandas(data.rename(columns=str), preserve_index=False)
         if isinstance(data, Mapping):
-            data = {name: in_memory(column) for name, column in data.items()}
+            data = {name: to_numpy(column) for name, column in data.items()}
         return pa.table(data)
     except MemoryError:
         raise
@@ -589,7 +581,7 @@ def arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
 def _refuse_tables_as_columns(data: Any) -> None:
     if isinstance(data, Mapping):
         for name, column in data.items():
-            if is_table(column):
+            if is_arrow_table(column):
                 raise InputError(f"{name} is of type {type(column).__name__}; expected one column")
 
 
@@ -600,7 +592,9 @@ def _no_table(error: Exception, path: Path) -> InputError:
     if mixed is None:
         return InputError(f"not a table ({problem})", path=path)
     value, column = mixed.groups()
-    problem = f"found {shown(value.strip(_QUOTE))} among others; expected all numbers, or all text"
+    problem = (
+        f"found {format_value(value.strip(_QUOTE))} among others; expected all numbers, or all text"
+    )
     return InputError(problem, path=path, column=column)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.visits import are_joined, split, split_pairs
+from sampled_metrics._base.visits import are_visit_ids, split_ids, users_and_visits
 from sampled_metrics.inputs.items import (
     RELEVANT,
     Items,
@@ -91,12 +91,12 @@ def items_of_units(
 
 
 def _are_visits(unit_ids: pa.Array) -> bool:
-    return are_joined(as_numpy(unit_ids))
+    return are_visit_ids(as_numpy(unit_ids))
 
 
 def _has_several(unit_ids: pa.Array) -> bool:
     """Return whether a user has several visits."""
-    return split(as_numpy(unit_ids))[1] is not None
+    return users_and_visits(as_numpy(unit_ids))[1] is not None
 
 
 def _is_any_in(table: Table, unit_ids: pa.Array) -> bool:
@@ -106,7 +106,7 @@ def _is_any_in(table: Table, unit_ids: pa.Array) -> bool:
 
 def _users_of(unit_ids: pa.Array) -> pa.Array:
     """Return the ids of users who have no more than a visit each."""
-    return pa.array(split(as_numpy(unit_ids))[0])
+    return pa.array(users_and_visits(as_numpy(unit_ids))[0])
 
 
 def _refuse_users(relevant: Any, unit_ids: pa.Array) -> None:
@@ -121,7 +121,7 @@ def _refuse_users(relevant: Any, unit_ids: pa.Array) -> None:
 def _with_users(unit_ids: pa.Array, relevant: Items, table: Table) -> tuple[pa.Array, Items]:
     """Give visits the users that they have in a table of relevant items."""
     ids = as_numpy(table.units()[1])
-    visits = pa.array(split_pairs(ids)[1])
+    visits = pa.array(split_ids(ids)[1])
     again = first_duplicate(np.asarray(visits))
     if again is not None:
         raise InputError(

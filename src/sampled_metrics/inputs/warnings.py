@@ -12,8 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.errors import InputError, ask
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.errors import InputError, warn_input
 from sampled_metrics.inputs.items import RELEVANT, SEEN, Items
 from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.tables import places
@@ -50,7 +50,7 @@ def warn_about_different_ids(
     )
     if not n_common and name == RELEVANT:
         raise InputError(f"{found}; expected the same ids")
-    ask(name, f"{found}: are these ids of the same things?")
+    warn_input(name, f"{found}: are these ids of the same things?")
 
 
 def _warn_about_forms_of_ids(name: str, ids: pa.Array, others: pa.Array) -> None:
@@ -67,10 +67,12 @@ def _warn_about_forms_of_ids(name: str, ids: pa.Array, others: pa.Array) -> None
     same = (places(number, others) >= 0) & (places(number, ids) < 0)
     if several.any():
         found = strange[int(np.argmax(several))].as_py()
-        ask(name, f"found {found!r}: are these several ids? Give each a row of its own")
+        warn_input(name, f"found {found!r}: are these several ids? Give each a row of its own")
     elif same.any():
         place = int(np.argmax(same))
-        ask(name, f"found {strange[place].as_py()!r} and {number[place]}: are these the same id?")
+        warn_input(
+            name, f"found {strange[place].as_py()!r} and {number[place]}: are these the same id?"
+        )
 
 
 def warn_about_common_item(items: Items) -> None:
@@ -82,7 +84,7 @@ def warn_about_common_item(items: Items) -> None:
     if common[-1] >= _NEARLY_ALL * sizes.size and 2 * common[-2] <= common[-1]:
         item = np.bincount(items.item).argmax()
         name = item if items.item_ids is None else items.item_ids[int(item)]
-        ask(
+        warn_input(
             RELEVANT,
             f"item {name} is relevant for {common[-1]:,} of {sizes.size:,} users, and no other for "
             "half as many: does it fill up shorter lists? Leave it out",
@@ -92,13 +94,15 @@ def warn_about_common_item(items: Items) -> None:
 def warn_about_unused_grades(grades: Float | None) -> None:
     """Warn that grades are not used, if there are any."""
     if grades is not None:
-        ask(RELEVANT, "grades are not used here; from full rankings `evaluate` takes them as gains")
+        warn_input(
+            RELEVANT, "grades are not used here; from full rankings `evaluate` takes them as gains"
+        )
 
 
 def warn_about_candidates_seen(users: int, items: int) -> None:
     """Warn that seen items may be candidates, if every user has a score for every item."""
     if min(users, items) >= _SEVERAL:
-        ask(
+        warn_input(
             SEEN,
             f"all {users:,} users have scores of all {items:,} items: items seen in training "
             "count as candidates; if they are none, name them with --seen (seen=)",
@@ -116,13 +120,13 @@ def warn_about_first_column(scores: Scores, relevant: Items, seen: Items | None)
     name = 0 if scores.item_ids is None else scores.item_ids[0]
     steps = np.diff(first)
     if (steps == 0).all() and np.ptp(second) > 0:
-        ask(
+        warn_input(
             "data",
             f"item {name} has the score {first[0]:g} for all users, and is relevant for or seen by "
             "none: is its column padding? Give it scores of -inf",
         )
     elif steps[0] > 0 and (steps == steps[0]).all():
-        ask(
+        warn_input(
             "data",
             f"scores of item {name} are {first[0]:g}, {first[1]:g} and so on, and it is relevant "
             "for or seen by none: does its column hold ids of the rows? Leave it out",
@@ -135,7 +139,7 @@ def warn_about_batches(row: Int, column: Int, width: int) -> None:
     if min(n_rows, width) < _SEVERAL or n_rows < width:
         return
     if np.array_equal(row, np.arange(n_rows)) and np.array_equal(column, row % width):
-        ask(
+        warn_input(
             "positive",
             "held-out items are in columns 0, 1, 2 and so on of square batches: are the negatives "
             "of a row the held-out items of others? These are drawn by popularity, and ranges and "
@@ -146,7 +150,7 @@ def warn_about_batches(row: Int, column: Int, width: int) -> None:
 def warn_about_padding(n_padded: Int) -> None:
     """Warn that negatives that count as last may be padding."""
     n_rows = np.count_nonzero(n_padded)
-    ask(
+    warn_input(
         "missing",
         f"{n_rows:,} rows end with -inf, which count as negatives behind all others; if they are "
         "padding of rows with fewer negatives, leave missing (--missing) out",

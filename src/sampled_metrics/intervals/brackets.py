@@ -20,8 +20,8 @@ from typing import NamedTuple
 import clarabel
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.solvers import cone_programme
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.solvers import solve_cone_programme
 from sampled_metrics.intervals.kernels import Kernel, peaks, spread_rows
 from sampled_metrics.metrics.measures import Measure
 
@@ -146,7 +146,7 @@ def _solve(stated: Float, shares: Float, weight: float) -> Float:
     right = np.concatenate([-target, np.zeros(1 + bins)])
     cones = [clarabel.NonnegativeConeT(points), clarabel.SecondOrderConeT(bins + 1)]
     cost = np.concatenate([shares, [0.0, weight]])
-    solution = cone_programme(cost, matrix, right, cones, _SOLVER_ACCURACY, refinements=1)
+    solution = solve_cone_programme(cost, matrix, right, cones, _SOLVER_ACCURACY, refinements=1)
     vector = np.array(solution.x)[:bins]
     if np.isfinite(vector).all():
         return vector

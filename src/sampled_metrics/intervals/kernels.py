@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import mean_up_to, sums_up_to
 from sampled_metrics.intervals.shapes import shape_factor

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import stdtrit
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics.intervals.means import collapse_visits
 
 _NEAR, _FAR = -45.0, 45.0  # logarithms of distances from the largest value, relative to the span

@@ -38,8 +38,9 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from sampled_metrics import metrics
-from sampled_metrics._base.arrays import Float, Int, starts
-from sampled_metrics._base.defaults import CONFIDENCE
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import run_starts
+from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.metrics.levels import random_places
@@ -134,7 +135,7 @@ def mean_interval(
     observed: Moments,
     n_users: int,
     prior: Moments,
-    confidence: float = CONFIDENCE,
+    confidence: float = DEFAULT_CONFIDENCE,
     likely: Moments | None = None,
 ) -> MeanInterval:
     """Estimate a mean from the shape `observed` of the values of independent users.
@@ -209,7 +210,7 @@ def _at_places(ranks: Ranks, places: Float) -> Ranks:
     n_relevant = users.n_relevant
     n = np.maximum(ranks.mean_candidates or _UNKNOWN_SIZE, n_relevant + 1)
     first = np.minimum(np.rint(places).astype(np.int64), n) - 1
-    begins = starts(n_relevant)
+    begins = run_starts(n_relevant)
     is_other = np.ones(int(n_relevant.sum()), bool)
     is_other[begins] = False
     above = np.empty(is_other.size, np.int64)

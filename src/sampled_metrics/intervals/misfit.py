@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc, ndtr, xlogy
 
-from sampled_metrics._base.arrays import Float, generator
-from sampled_metrics._base.errors import InputError, ask
-from sampled_metrics._base.solvers import nearest_weights
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.errors import InputError, warn_input
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.solvers import nonnegative_least_squares
 from sampled_metrics.intervals.brackets import likely_mixture
 from sampled_metrics.intervals.kernels import Kernel, kernel
 from sampled_metrics.intervals.shapes import MOST_FACTOR, NON_INCREASING, NONE, shape_factor
@@ -88,7 +89,7 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
             f"{_PLAUSIBLE:g}), unless {CAUSES}"
         )
     found = str(ordered) if ordered.is_refused else f"p = {rising:.1g}"
-    ask("data", f"some ranks are likelier than others before them ({found}): {_QUESTION}")
+    warn_input("data", f"some ranks are likelier than others before them ({found}): {_QUESTION}")
 
 
 def _refuse_or_ask_of_any(sample: SampledRanks, plausible: Misfit) -> None:
@@ -99,7 +100,7 @@ def _refuse_or_ask_of_any(sample: SampledRanks, plausible: Misfit) -> None:
             f"no distribution of true ranks explains these sampled ranks ({assumed}); {CAUSES}"
         )
     if plausible.is_refused:
-        ask(
+        warn_input(
             "data",
             f"no plausible true ranks explain these sampled ranks ({plausible}): {_QUESTION}",
         )
@@ -187,7 +188,7 @@ def _closest(
     """Fit a mixture by least squares; extreme points that bring it closer join the `given` ones."""
     for left in reversed(range(_MOST_JOINED + 1)):
         turns = _TURNS * len(given)
-        weights = nearest_weights(given.T / root[:, None], observed / root, turns)
+        weights = nonnegative_least_squares(given.T / root[:, None], observed / root, turns)
         if table.is_complete or not left:
             break
         gains = listed @ ((observed - weights @ given) / root**2)

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from sampled_metrics import metrics
-from sampled_metrics._base.arrays import Float, Int, blocks
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import em_step
 from sampled_metrics.intervals.kernels import bin_starts, in_bins

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from scipy.special import ndtri
 
-from sampled_metrics._base.defaults import MOST_WIDTH
+from sampled_metrics._base.defaults import MAX_WIDTH_RATIO
 from sampled_metrics.intervals.ranges import Range
 
-TOO_WIDE = f"whose high end is more than {MOST_WIDTH:g} times the low one"
+TOO_WIDE = f"whose high end is more than {MAX_WIDTH_RATIO:g} times the low one"
 
 
 class Quoted(NamedTuple):
@@ -47,7 +47,7 @@ def quote(estimate: float, log_error: float, allowed: Range, confidence: float) 
         reach = math.exp(float(ndtri((1.0 + confidence) / 2.0)) * log_error)
         low = max(low, value / reach)
         high = min(high, value * reach)
-    if high > MOST_WIDTH * low:
+    if high > MAX_WIDTH_RATIO * low:
         return NOT_QUOTED
     return Quoted(value, low, high)
 

@@ -21,9 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from sampled_metrics._base.arrays import Float, Int, first_duplicate, generator
-from sampled_metrics._base.defaults import CONFIDENCE
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
 from sampled_metrics.intervals.kernels import Kernel, kernel
 from sampled_metrics.intervals.likelihood import End, bound_of_sum, upper_bound
@@ -218,7 +220,7 @@ def bracket_users(
     measures: tuple[Measure, ...],
     sample: SampledRanks,
     shape: str | float = NON_INCREASING,
-    confidence: float = CONFIDENCE,
+    confidence: float = DEFAULT_CONFIDENCE,
 ) -> Bracketed:
     """Solve for the bracketing vectors of some metrics, and average them for each user.
 

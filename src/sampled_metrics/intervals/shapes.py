@@ -10,7 +10,7 @@ import math
 from contextlib import suppress
 from numbers import Real
 
-from sampled_metrics._base.errors import InputError, shown
+from sampled_metrics._base.errors import InputError, format_value
 
 NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
 EXPECTED = "non-increasing, none, or a number of at least 1"
@@ -37,7 +37,7 @@ def shape_factor(shape: str | float) -> float:
         with suppress(ValueError):
             factor = float(shape)
     if not factor >= 1.0:
-        raise InputError(f"unknown shape {shown(shape)}; expected {EXPECTED}")
+        raise InputError(f"unknown shape {format_value(shape)}; expected {EXPECTED}")
     return factor
 
 

@@ -38,7 +38,8 @@ from typing import cast
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int, ranges
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import concatenate_ranges
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.levels import Levels
 from sampled_metrics.metrics.measures import Measure, register
@@ -121,7 +122,7 @@ def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """
     first = levels.first()
     level = first.of_item
-    left = first.size[level] - ranges(0, first.hits)
+    left = first.size[level] - concatenate_ranges(0, first.hits)
     places = first.places(measure.cutoff)
     share = np.minimum(places[level] / left, 1.0)
     with np.errstate(divide="ignore"):
@@ -319,7 +320,7 @@ def _ndcg(levels: Levels, users: Ranks, measure: Measure, whole: bool = False) -
     gained = levels.per_user(users, gains(levels, k, _discount, weight))
     user = np.repeat(np.arange(len(users)), users.n_relevant)
     order = np.lexsort((-users.relevance, user))
-    place = ranges(1, users.n_relevant)
+    place = concatenate_ranges(1, users.n_relevant)
     discounted = users.relevance[order] * _discount(place)
     discounted[place > ideal_k[user]] = 0.0
     best = np.bincount(user, discounted, len(users))

@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int, ranges, starts
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import concatenate_ranges, run_starts
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
 
@@ -41,10 +42,10 @@ class Levels:
         begins = np.ones(user.size, bool)
         begins[1:] = (user[1:] != user[:-1]) | (above[1:] != above[:-1])
         first = np.flatnonzero(begins)
-        user_begins = starts(ranks.n_found)
+        user_begins = run_starts(ranks.n_found)
         relevance = ranks.relevance
         if relevance is not None:
-            relevance = relevance[ranges(starts(ranks.n_relevant), ranks.n_found)]
+            relevance = relevance[concatenate_ranges(run_starts(ranks.n_relevant), ranks.n_found)]
         return cls(
             user=user[first],
             above=above[first],
@@ -92,7 +93,7 @@ class Levels:
             above=self.above[level] + place,
             size=np.ones_like(level),
             hits=np.ones_like(level),
-            hits_above=self.hits_above[level] + ranges(0, self.hits),
+            hits_above=self.hits_above[level] + concatenate_ranges(0, self.hits),
             relevance=relevance,
         )
 
@@ -108,7 +109,7 @@ def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
     >>> random_places(np.array([3, 1]), np.array([3, 1]), np.random.default_rng(0))
     array([0, 1, 2, 0])
     """
-    first = starts(hits)
+    first = run_starts(hits)
     places = np.empty(int(hits.sum()), np.int64)
     level = np.arange(hits.size)
     for turn in range(int(hits.max(initial=0))):
@@ -129,7 +130,7 @@ def _extreme(levels: Levels, _: np.random.Generator | None, last: bool) -> Level
     together = replace(levels, above=above, size=levels.hits)
     if together.relevance is None:
         return together
-    place = ranges(0, together.hits)
+    place = concatenate_ranges(0, together.hits)
     if last:
         return together.apart(place, together.relevance)
     return together.apart(place, -together.relevance)

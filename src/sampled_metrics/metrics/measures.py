@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.arguments import require_known
-from sampled_metrics._base.arrays import Float, Int, blocks
-from sampled_metrics._base.defaults import MOST_ITEMS
-from sampled_metrics._base.errors import InputError, shown
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import blocks
+from sampled_metrics._base.defaults import MAX_ITEMS
+from sampled_metrics._base.errors import InputError, format_value
 from sampled_metrics.metrics.levels import TIE_POLICIES, Levels
 from sampled_metrics.ranks import Ranks
 
@@ -73,7 +74,7 @@ def register(
         metric = Metric(kind, label, equation, of_levels, **options)
         for name in (kind, *metric.aliases):
             if name in _KINDS:
-                raise InputError(f"metric {shown(name)} is already registered")
+                raise InputError(f"metric {format_value(name)} is already registered")
             _KINDS[name] = kind
         REGISTERED_METRICS[kind] = metric
         return of_levels
@@ -177,7 +178,9 @@ def parse_measure(text: str) -> Measure:
     'HR@5'
     """
     if not isinstance(text, str):
-        raise InputError(f"{shown(text)} is no name of a metric; expected text such as 'HR@10'")
+        raise InputError(
+            f"{format_value(text)} is no name of a metric; expected text such as 'HR@10'"
+        )
     spelled = text.strip().lower().replace("_", "-")
     top = _TOP.fullmatch(spelled)
     if top:
@@ -194,7 +197,7 @@ def parse_measure(text: str) -> Measure:
         name, cutoff = numbered.groups()
     if name in _OF_RATINGS:
         raise InputError(
-            f"{shown(text)} is a metric of predicted ratings, not of ranks; "
+            f"{format_value(text)} is a metric of predicted ratings, not of ranks; "
             f"call sampled_metrics.{name}(true, predicted)"
         )
     stem = name
@@ -247,7 +250,7 @@ def parse_list(
     try:
         entries = [] if hasattr(names, "keys") else list(names)
     except TypeError:
-        raise InputError(f"{noun} are {shown(names)}; expected names") from None
+        raise InputError(f"{noun} are {format_value(names)}; expected names") from None
     parsed: list[T] = []
     for entry in entries:
         if isinstance(entry, str):
@@ -372,7 +375,7 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
         needed = "rank of the first relevant item"
         unknown = ranks.n_found < 1
     unknown &= (ranks.n_candidates == 0) | (ranks.depth < ranks.n_candidates)
-    unknown &= ranks.depth < (k or MOST_ITEMS)
+    unknown &= ranks.depth < (k or MAX_ITEMS)
     if not unknown.any():
         return
     ends = ranks.depth[unknown]
@@ -408,8 +411,9 @@ def synonyms() -> list[dict[str, str]]:
 def _unknown(text: str, stem: str = "", problem: str = "", cutoff: str | None = None) -> InputError:
     meant = _meant(stem, cutoff)
     return InputError(
-        f"unknown measure {shown(text)}{problem};{meant} known: {', '.join(known_measures())} (k a "
-        "whole number >= 1, BETA a number >= 0 of at most 6 digits: f1, f0.5)"
+        f"unknown measure {format_value(text)}{problem};{meant} known: "
+        f"{', '.join(known_measures())} (k a whole number >= 1, BETA a number >= 0 of at most "
+        "6 digits: f1, f0.5)"
     )
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import Float, array_of
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.conversion import to_array
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.ratings import rating_pairs
 from sampled_metrics.inputs.roles import NamesByRole, naming
@@ -106,7 +107,7 @@ def _errors(true: ArrayLike, predicted: ArrayLike, columns: NamesByRole) -> Floa
 
 
 def _numbers(name: str, values: ArrayLike) -> Float:
-    array = array_of(name, values)
+    array = to_array(name, values)
     if array.size and array.dtype.kind not in "iuf":
         raise InputError(f"{name} has dtype {array.dtype}; expected numbers")
     numbers = array.astype(np.float64)

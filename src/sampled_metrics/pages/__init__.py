@@ -8,7 +8,7 @@ from typing import Any
 import jinja2
 
 from sampled_metrics import __version__
-from sampled_metrics._base.text import html_lines_of
+from sampled_metrics._base.text import escape_html
 from sampled_metrics.pages.words import axis
 
 PACKAGES = ("sampled_metrics.pages",)
@@ -35,7 +35,7 @@ def render(
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters["coded"] = html_lines_of
+    environment.filters["coded"] = escape_html
     environment.globals["axis"] = axis
     # A script must not end its element or open a comment, and JSON must not hold HTML's signs.
     script = "\n".join(_static(f"{name}.js", packages) for name in scripts)

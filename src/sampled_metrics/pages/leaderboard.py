@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int, geometric_sizes
-from sampled_metrics._base.defaults import CONFIDENCE
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import geometric_sizes
+from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.orders import better_first
 from sampled_metrics.evaluation.results import UNDECIDED, count
@@ -27,7 +28,7 @@ def board_of(
     records: Mapping[str, Ranks],
     measures: Sequence[Measure],
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
-    confidence: float = CONFIDENCE,
+    confidence: float = DEFAULT_CONFIDENCE,
 ) -> dict[str, Any] | None:
     """Compute the board of recommenders by the first two metrics with a small cut-off.
 

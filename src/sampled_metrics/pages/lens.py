@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics.estimators import Estimator, estimator_matrix
 from sampled_metrics.evaluation.correct import acts_like_rank
 from sampled_metrics.evaluation.results import UNDECIDED, Compared

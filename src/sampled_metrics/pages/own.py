@@ -9,19 +9,19 @@ from typing import Any, cast
 
 import numpy as np
 
-from sampled_metrics._base.arguments import check_arguments, path_of
+from sampled_metrics._base.arguments import check_arguments, to_path
 from sampled_metrics._base.defaults import (
-    CONFIDENCE,
-    ESTIMATORS,
-    METRICS,
-    QUOTED,
-    SHAPE,
+    DEFAULT_CONFIDENCE,
+    DEFAULT_ESTIMATORS,
+    DEFAULT_METRICS,
+    DEFAULT_SHAPE,
+    QUOTED_ESTIMATOR,
     Names,
-    Shape,
+    RankShape,
 )
-from sampled_metrics._base.errors import InputError, collected, reading
-from sampled_metrics._base.files import require_output, write_text
-from sampled_metrics._base.text import Explanation, Rows, digits, listed
+from sampled_metrics._base.errors import InputError, collect_warnings, reading
+from sampled_metrics._base.files import check_output_path, write_text
+from sampled_metrics._base.text import Explanation, TableRows, format_number, join_names
 from sampled_metrics.estimators import REGISTERED_ESTIMATORS, parse_estimators
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.correct import correct
@@ -44,8 +44,8 @@ _M = 100  # negatives that the page of full rankings begins with, or all of fewe
 def report(
     data: Mapping[str, Any],
     path: Path | str,
-    metrics: Names = METRICS[:1],
-    estimators: Names = ESTIMATORS,
+    metrics: Names = DEFAULT_METRICS[:1],
+    estimators: Names = DEFAULT_ESTIMATORS,
     *,
     relevant: ItemsByUser = None,
     seen: ItemsByUser = None,
@@ -55,8 +55,8 @@ def report(
     n_negatives: int | None = None,
     sampling: str | None = None,
     ties: str = "expected",
-    shape: Shape = SHAPE,
-    confidence: float = CONFIDENCE,
+    shape: RankShape = DEFAULT_SHAPE,
+    confidence: float = DEFAULT_CONFIDENCE,
     columns: NamesByRole = None,
 ) -> None:
     """Write one HTML page about recommenders, which opens without a network.
@@ -92,13 +92,13 @@ def report(
     if not isinstance(data, Mapping) or len(data) == 0:
         raise InputError("data is no dictionary of recommenders by name; expected one or more")
     check_arguments(ties=ties, shape=shape, confidence=confidence)
-    file = path_of(path)
-    require_output(file, (".html", ".htm"), [*data.values(), relevant, seen])
+    file = to_path(path)
+    check_output_path(file, (".html", ".htm"), [*data.values(), relevant, seen])
     measures = [str(measure) for measure in parse_measures(metrics)]
     drawn = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling}
     drawn |= {"positive": positive, "relevant": relevant, "missing": missing}
     ranked = {"n_items": n_items, "relevant": relevant, "seen": seen, "missing": missing}
-    with collected(see="the page has them") as notes:
+    with collect_warnings(see="the page has them") as notes:
         with naming(columns):
             samples, full = all_alike(data, ranked, drawn)
         for name, ranks in full.items():
@@ -117,8 +117,8 @@ def own_sampled(
     samples: Mapping[str, SampledRanks],
     metrics: Sequence[str],
     estimators: Sequence[str],
-    shape: str | float = SHAPE,
-    confidence: float = CONFIDENCE,
+    shape: str | float = DEFAULT_SHAPE,
+    confidence: float = DEFAULT_CONFIDENCE,
 ) -> dict[str, Any]:
     """Collect the page of sampled ranks: estimates, ranges, comparisons, ways to decide.
 
@@ -129,7 +129,7 @@ def own_sampled(
     m = first.n_negatives
     names = list(samples)
     measures = parse_measures(metrics)
-    chosen = list(dict.fromkeys([QUOTED, "sampled", *estimators]))
+    chosen = list(dict.fromkeys([QUOTED_ESTIMATOR, "sampled", *estimators]))
     options: dict[str, Any] = {"shape": shape, "confidence": confidence}
     corrected = {}
     for name, sample in samples.items():
@@ -141,7 +141,7 @@ def own_sampled(
     bars = []
     for measure in measures:
         results = _of(measure, chain(*corrected.values()))
-        quoted = [result.value for result in results if result.estimator == QUOTED]
+        quoted = [result.value for result in results if result.estimator == QUOTED_ESTIMATOR]
         results = [result for result in results if result.estimator == "sampled"]
         pairs = _of(measure, chain(*compared))
         group = _orders(measure, pairs)
@@ -258,17 +258,17 @@ def _page(
     }
 
 
-def _printed(results: Results[Any]) -> tuple[Rows, str]:
+def _printed(results: Results[Any]) -> tuple[TableRows, str]:
     """The first table that results print as, and the words below it."""
     table, words, *more = results.parts()
     explained = [part for part in more if isinstance(part, Explanation)]
-    return cast("Rows", table), "\n".join([cast("str", words), *explained])
+    return cast("TableRows", table), "\n".join([cast("str", words), *explained])
 
 
-def _table(name: str, rows: Rows, words: str) -> dict[str, Any]:
+def _table(name: str, rows: TableRows, words: str) -> dict[str, Any]:
     lines = []
     for row in rows:
-        lines.append([digits(x) if isinstance(x, float) else str(x) for x in row.values()])
+        lines.append([format_number(x) if isinstance(x, float) else str(x) for x in row.values()])
     return {
         "id": name,
         "title": name.title(),
@@ -284,7 +284,7 @@ def _says(label: str, names: Sequence[str], values: Sequence[float]) -> str:
     shown = [f"{names[i]} {percent(values[i])}" for i in order[:MOST_NAMED]]
     if len(names) > MOST_NAMED:
         shown.append(f"{len(names) - MOST_NAMED} more")
-    words = f"Your sampled {label} is {listed(shown)}."
+    words = f"Your sampled {label} is {join_names(shown)}."
     if len(names) == 1:
         return words
     chain = names[order[0]]

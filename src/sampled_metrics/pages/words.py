@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.array_types import Float
 from sampled_metrics.estimators import Estimator
 from sampled_metrics.evaluation.results import ActsLike, count
 from sampled_metrics.metrics import Measure

@@ -11,7 +11,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from sampled_metrics._base.arrays import Float, Int, distinct
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import sorted_unique
 from sampled_metrics.intervals.kernels import ALL_POINTS, spread
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
@@ -100,4 +101,4 @@ def last_ranks(n: int) -> Int:
 def _from_both_ends(n: int, singly: int, wide: int) -> Int:
     """Some of the ranks 1 ... n, as dense at one end as at the other; see `spread`."""
     ranks = spread((n + 1) // 2, singly, wide)
-    return distinct(np.concatenate([ranks, n + 1 - ranks]))
+    return sorted_unique(np.concatenate([ranks, n + 1 - ranks]))

@@ -8,12 +8,23 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import one_thread
-from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE, UNSCORED
+from sampled_metrics._base.defaults import (
+    CHECKED_METRIC,
+    DEFAULT_CONFIDENCE,
+    DEFAULT_SHAPE,
+    MAX_UNSCORED,
+)
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.progress import with_bar
+from sampled_metrics._base.progress import iterate_with_bar
 from sampled_metrics._base.records import Record
-from sampled_metrics._base.text import Explanation, Parts, Right, ends, span
+from sampled_metrics._base.text import (
+    Explanation,
+    Parts,
+    RightAligned,
+    format_interval,
+    format_range,
+)
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.evaluation.results import Results, Row, count
 from sampled_metrics.intervals.quoting import none_if_nan
 from sampled_metrics.intervals.ranges import Range
@@ -159,13 +170,13 @@ class _Question(NamedTuple):
 @one_thread()
 def check(
     table: Any,
-    metric: str = CHECKED,
+    metric: str = CHECKED_METRIC,
     *,
     n_items: int | None = None,
     n_negatives: int | None = None,
-    shape: str | float = SHAPE,
-    unscored: float = UNSCORED,
-    confidence: float = CONFIDENCE,
+    shape: str | float = DEFAULT_SHAPE,
+    unscored: float = MAX_UNSCORED,
+    confidence: float = DEFAULT_CONFIDENCE,
     progress: bool | None = None,
 ) -> Checks:
     """Check a table of printed sampled metrics.
@@ -222,7 +233,7 @@ HR@10 from 0.7885 to 1.0000, not 0.5538
     results = []
     strict = []
     rows = read_printed(table, n_items, n_negatives)
-    for row in with_bar(rows, len(rows), lambda _: 1, "rows", progress):
+    for row in iterate_with_bar(rows, len(rows), lambda _: 1, "rows", progress):
         checked, wider = _checked(row, question)
         results.append(checked)
         strict.append(wider)
@@ -344,11 +355,11 @@ def _parts(results: list[Checked], orders: list[Orders], question: _Question) ->
 
 def _row(result: Checked) -> Row:
     """One row of the table."""
-    row: Row = {"row": str(result.row), "model": result.model, result.metric: Right("-")}
+    row: Row = {"row": str(result.row), "model": result.model, result.metric: RightAligned("-")}
     if result.range_low is not None and result.range_high is not None:
-        row[result.metric] = span(result.range_low, result.range_high)
+        row[result.metric] = format_range(result.range_low, result.range_high)
     row["likely"] = result.likely
-    row["likely in"] = ends(result.likely_low, result.likely_high)
+    row["likely in"] = format_interval(result.likely_low, result.likely_high)
     row["measured"] = result.measured
     row["flags"] = ", ".join(flag.test for flag in result.flags)
     return row

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sampled_metrics._base.records import Record
-from sampled_metrics._base.text import listed
+from sampled_metrics._base.text import join_names
 from sampled_metrics.intervals.shapes import NONE
 from sampled_metrics.printed import consistency
 from sampled_metrics.printed.consistency import (
@@ -78,7 +78,7 @@ def of_share(found: NoShare) -> Flag:
     return Flag(
         test=GRANULARITY,
         problem=(
-            f"{listed(found.numbers)} {verb} of {who}: {found.hits - 1:,} of them are {below}, "
+            f"{join_names(found.numbers)} {verb} of {who}: {found.hits - 1:,} of them are {below}, "
             f"{found.hits:,} are {above}"
         ),
         causes=(
@@ -92,7 +92,7 @@ def _of_contradiction(found: Contradiction) -> Flag:
     among = "over all items"
     if found.n_negatives is not None:
         among = f"among {found.n_negatives:,} random items"
-    problem = f"{among} {listed(found.numbers)} contradict each other"
+    problem = f"{among} {join_names(found.numbers)} contradict each other"
     ends = []
     for one in found.allowed:
         _, decimals = number_of(one.name, one.printed)
@@ -108,7 +108,7 @@ def _of_contradiction(found: Contradiction) -> Flag:
 
 def of_ranks(row: PrintedRow, shape: str) -> Flag:
     """Sampled metrics that no distribution of true ranks gives."""
-    numbers = listed(pairs_of(row.printed))
+    numbers = join_names(pairs_of(row.printed))
     among = f"against {row.n_negatives:,} of {row.n_items:,} items"
     causes = (
         "Another number of negatives or items? Negatives drawn by popularity? Ties counted as hits?"
@@ -118,7 +118,7 @@ def of_ranks(row: PrintedRow, shape: str) -> Flag:
     problem = f"{numbers} {among}: no distribution in which better ranks are likelier gives this"
     low = not_above_random(row.printed, row.n_negatives)
     if low:
-        problem += f"; a random order has {listed(low)}, or more"
+        problem += f"; a random order has {join_names(low)}, or more"
         causes = "Held-out items that the model cannot score, ranked last? Another cut-off?"
     return Flag(RANKS, problem, causes)
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.array_types import Float
 from sampled_metrics.estimators import smooth
 from sampled_metrics.estimators.smooth import Cells, Derivatives, Fit
 from sampled_metrics.intervals.quoting import NOT_QUOTED, TOO_WIDE, Quoted, quote

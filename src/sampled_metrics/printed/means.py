@@ -24,9 +24,9 @@ from typing import Any, NamedTuple, Self
 import clarabel
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.solvers import cone_programme
+from sampled_metrics._base.solvers import solve_cone_programme
 from sampled_metrics.intervals.kernels import Extremes, peaks, spread
 
 _SPREADS = 40, 200  # columns at the start; more where these allow no distribution
@@ -189,7 +189,7 @@ class _Programme:
         condition = np.zeros(len(columns) - 2)
         condition[-1] = self.constant
         programme = partial(
-            cone_programme,
+            solve_cone_programme,
             unknowns[-1],
             np.vstack([unknowns[:-1], bounds]),
             np.concatenate([[1.0], condition, -lowest, highest[is_limited]]),

@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from sampled_metrics._base.arrays import one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED, Names
-from sampled_metrics._base.errors import ask
+from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_SHAPE, MAX_UNSCORED, Names
+from sampled_metrics._base.errors import warn_input
 from sampled_metrics._base.records import Record
-from sampled_metrics._base.text import BoldNumber, Explanation, Parts, ends, span
+from sampled_metrics._base.text import BoldNumber, Explanation, Parts, format_interval, format_range
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.evaluation.results import Results, count
 from sampled_metrics.intervals.quoting import none_if_nan
 from sampled_metrics.intervals.shapes import (
@@ -84,10 +84,10 @@ def reported(
     n_negatives: int,
     n_users: int | None = None,
     sampling: str = Sampling.WITHOUT_REPLACEMENT,
-    shape: str | float = SHAPE,
-    unscored: float = UNSCORED,
+    shape: str | float = DEFAULT_SHAPE,
+    unscored: float = MAX_UNSCORED,
     runs: int = 1,
-    confidence: float = CONFIDENCE,
+    confidence: float = DEFAULT_CONFIDENCE,
 ) -> Results[Reported]:
     """Compute the range of exact metrics that printed sampled metrics allow.
 
@@ -158,7 +158,9 @@ def reported(
     wrong = no_share(printed.items(), about.n_users, about.runs)
     if wrong is not None:
         users = count(wrong.n_users * about.runs, "user")
-        ask("n_users", f"{', '.join(wrong.numbers)} is no share of {users}: are there others?")
+        warn_input(
+            "n_users", f"{', '.join(wrong.numbers)} is no share of {users}: are there others?"
+        )
     low: list[str] = []
     if not unscored and shape_name(shape) != NONE:
         low = not_above_random(printed, about.n_negatives)
@@ -199,9 +201,9 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
     rows = [
         {
             "metric": result.metric,
-            "range": span(result.range_low, result.range_high),
+            "range": format_range(result.range_low, result.range_high),
             "likely": None if result.likely is None else BoldNumber(result.likely),
-            "likely in": ends(result.likely_low, result.likely_high),
+            "likely in": format_interval(result.likely_low, result.likely_high),
         }
         for result in results
     ]

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.errors import InputError, flag, reading, shown
+from sampled_metrics._base.errors import InputError, cli_option, format_value, reading
 from sampled_metrics._base.files import require_file
 from sampled_metrics._base.records import Record
 from sampled_metrics.metrics.measures import Measure, parse_measure
@@ -195,7 +195,9 @@ def _numbers(texts: defaultdict[str, str], column: str, prefix: str) -> dict[str
     for pair in texts[column].split():
         name, sign, text = pair.partition("=")
         if not sign:
-            raise InputError(f"found {shown(pair)}; expected such as HR@10=0.8245", column=column)
+            raise InputError(
+                f"found {format_value(pair)}; expected such as HR@10=0.8245", column=column
+            )
         pairs.append((name, text))
     numbers: dict[Measure, tuple[str, str]] = {}
     for name, text in pairs:
@@ -216,7 +218,9 @@ def _count(texts: defaultdict[str, str], name: str) -> int | None:
         return None
     digits = text.replace(",", "").removesuffix(".0")
     if not digits.isdecimal() or int(digits) < 1:
-        raise InputError(f"found {shown(text)}; expected a whole number, at least 1", column=name)
+        raise InputError(
+            f"found {format_value(text)}; expected a whole number, at least 1", column=name
+        )
     return int(digits)
 
 
@@ -225,8 +229,8 @@ def _required(texts: defaultdict[str, str], name: str) -> int:
     count = _count(texts, name)
     if count is None:
         raise InputError(
-            f"no {name}; add a column of whole numbers, or give {name} ({flag(name)}) if all rows "
-            "have the same"
+            f"no {name}; add a column of whole numbers, or give {name} ({cli_option(name)}) if all "
+            "rows have the same"
         )
     return count
 

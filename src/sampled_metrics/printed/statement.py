@@ -12,9 +12,9 @@ from scipy.sparse import issparse
 from scipy.special import chdtri, ndtri
 
 from sampled_metrics._base.arguments import check_arguments, whole_number
-from sampled_metrics._base.arrays import Float
-from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, UNSCORED
-from sampled_metrics._base.errors import InputError, shown
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_SHAPE, MAX_UNSCORED
+from sampled_metrics._base.errors import InputError, format_value
 from sampled_metrics.intervals.kernels import Extremes
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import shape_factor
@@ -36,10 +36,10 @@ class About(NamedTuple):
     n_negatives: int
     n_users: int | None = None
     sampling: str = Sampling.WITHOUT_REPLACEMENT
-    shape: str | float = SHAPE
-    unscored: float = UNSCORED
+    shape: str | float = DEFAULT_SHAPE
+    unscored: float = MAX_UNSCORED
     runs: int = 1
-    confidence: float = CONFIDENCE
+    confidence: float = DEFAULT_CONFIDENCE
 
 
 class Printed(NamedTuple):
@@ -126,7 +126,7 @@ def _of_class(numbers: Float, measures: tuple[Measure, ...], last: Float, about:
 
 def _remedy(about: About) -> str:
     """Say which assumption to change."""
-    if shape_factor(about.shape) == np.inf or about.unscored >= UNSCORED:
+    if shape_factor(about.shape) == np.inf or about.unscored >= MAX_UNSCORED:
         return ", or shape"
     return (
         "; are many held-out items not scored at all, as in a split by time (unscored, "
@@ -184,7 +184,7 @@ def checked(printed: Numbers, about: About) -> About:
     is_number = isinstance(about.unscored, Real) and not isinstance(about.unscored, bool)
     if not is_number or not 0.0 <= about.unscored < 1.0:
         raise InputError(
-            f"unscored is {shown(about.unscored)}; expected a share, at least 0, below 1"
+            f"unscored is {format_value(about.unscored)}; expected a share, at least 0, below 1"
         )
     n_users = about.n_users if about.n_users is None else int(about.n_users)
     return about._replace(n_items=n, n_negatives=m, n_users=n_users, runs=runs)
@@ -231,7 +231,7 @@ def numbers_of(printed: Statement) -> Numbers:
         metric, equals, value = text.partition("=")
         if not equals:
             raise InputError(
-                f"{shown(text)}; expected a metric and its value, such as HR@10=0.8245"
+                f"{format_value(text)}; expected a metric and its value, such as HR@10=0.8245"
             )
         if metric in values:
             raise InputError(f"{metric} is {values[metric]} and {value}; give one of them")
@@ -248,7 +248,9 @@ def number_of(name: str, number: float | str) -> tuple[float, int]:
             decimal = decimal.scaleb(-2)
         inside = 0 <= decimal <= 1
     except InvalidOperation:
-        raise InputError(f"{name} is {shown(number)}; expected a number such as 0.8245") from None
+        raise InputError(
+            f"{name} is {format_value(number)}; expected a number such as 0.8245"
+        ) from None
     if not inside:
         percent = f"; if this is in percent, write {decimal / 100}" if 1 < decimal <= 100 else ""
         raise InputError(f"{name} is {number}; expected a fraction from 0 to 1{percent}")

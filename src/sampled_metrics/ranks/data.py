@@ -12,12 +12,13 @@ from scipy.sparse import issparse
 from sampled_metrics._base.arguments import (
     ALL_CORES,
     check_arguments,
+    check_n_items,
     is_function,
-    optional_size,
     require_same,
 )
-from sampled_metrics._base.arrays import Array, as_array, in_memory
-from sampled_metrics._base.errors import InputError, flag, reading, unasked
+from sampled_metrics._base.array_types import Array
+from sampled_metrics._base.conversion import numeric_array, to_numpy
+from sampled_metrics._base.errors import InputError, cli_option, reading, suppress_warnings
 from sampled_metrics.inputs.asked import PairScores
 from sampled_metrics.inputs.counting import BLOCK_SIZE, Early
 from sampled_metrics.inputs.items import RELEVANT, items_of_scores
@@ -95,7 +96,7 @@ def as_ranks(
     array([2])
     """
     options: dict[str, Any] = {
-        "n_items": optional_size(n_items),
+        "n_items": check_n_items(n_items),
         "complete": complete,
         "min_relevance": min_relevance,
         "missing": missing,
@@ -128,7 +129,7 @@ def _ranks_of(data: Any, options: dict[str, Any], work: dict[str, Any]) -> Ranks
         return _ranks_of_scores(scores, options, work)
     data = opened(data)
     if is_column(data):
-        return _ranks_of_column(as_array(data), options)
+        return _ranks_of_column(numeric_array(data), options)
     scores = scores_of(data)
     if not issparse(data):
         _refuse_ids(scores)
@@ -176,7 +177,7 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
 
 def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], work: dict[str, Any]) -> Ranks:
     """Tell (ids, scores) and (scores, ids) of a retriever from vectors of users and of items."""
-    arrays = as_array(data[0]), as_array(data[1])
+    arrays = numeric_array(data[0]), numeric_array(data[1])
     are_whole = [array.dtype.kind in "iu" for array in arrays]
     if not any(are_whole) and _are_vectors(arrays, options["relevant"]):
         return _ranks_of_scores(factors(*data), options, work)
@@ -200,7 +201,7 @@ def _are_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -> b
     if relevant is None or any((begin == np.rint(begin)).all() for begin in begins):
         return False
     try:
-        with unasked():
+        with suppress_warnings():
             items = items_of_scores(relevant, RELEVANT, (n, n), None, None, 0.0)
     except InputError:
         return False
@@ -231,7 +232,7 @@ def _may_end(whole: Ranks, cut: Cut) -> bool:
     """Return whether full ranks of all users would raise no warning, as those of some show."""
     others = np.repeat(whole.n_candidates - 1, whole.n_found)
     below = 1.0 - (whole.n_better + 0.5 * whole.n_tied) / others
-    with unasked() as questions:
+    with suppress_warnings() as questions:
         warn_about_ranks(whole)
     is_good = below.mean() - 5.0 * below.std() / np.sqrt(below.size) > POOR
     return is_good and not questions and cut.is_enough(whole)
@@ -240,7 +241,7 @@ def _may_end(whole: Ranks, cut: Cut) -> bool:
 def _is_enough(ranks: Ranks, cut: Cut) -> bool:
     """Return whether ranks that end at a cut-off tell all that full ones would."""
     others = np.repeat(ranks.n_candidates - 1, ranks.n_found)
-    with unasked() as questions:
+    with suppress_warnings() as questions:
         warn_about_equal_scores(ranks.n_tied, others, int(ranks.n_relevant.sum()))
     return not questions and cut.is_enough(ranks)
 
@@ -249,7 +250,7 @@ def refuse_vectors(data: Data, remedy: str) -> None:
     """Raise InputError for vectors of users and of items, by which no negatives are needed."""
     if not isinstance(data, tuple) or [np.ndim(part) for part in data] != [2, 2]:
         return
-    users, items = (as_array(part) for part in data)
+    users, items = (numeric_array(part) for part in data)
     if users.shape[1] == items.shape[1] and {users.dtype.kind, items.dtype.kind} == {"f"}:
         raise InputError(
             "found vectors of users and of items: exact metrics at a cut-off cost about what 100 "
@@ -262,7 +263,7 @@ def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
     for name, value in options.items():
         is_given = value is not None and (name not in _DEFAULTS or value != _DEFAULTS[name])
         if is_given and name not in names:
-            raise InputError(f"{name} ({flag(name)}) does not go with {kind}; leave it out")
+            raise InputError(f"{name} ({cli_option(name)}) does not go with {kind}; leave it out")
     return {name: options[name] for name in names if name in options}
 
 
@@ -271,7 +272,7 @@ def _refuse_ids(scores: Scores) -> None:
     some = scores.rows(np.arange(min(scores.shape[0], 1000)))
     if "float" in str(some.dtype):
         return
-    some = in_memory(some)
+    some = to_numpy(some)
     if some.dtype.kind in "iu" and _are_ids(some):
         raise InputError(_WHOLE_NUMBERS)
 
@@ -336,7 +337,7 @@ def _sampled_of(
                 "give scores of a held-out item and its negatives as rows, "
                 "scores.reshape(-1, 1 + n_negatives)"
             )
-        table = read_table({"sampled_rank": as_array(data)}, "sampled ranks")
+        table = read_table({"sampled_rank": numeric_array(data)}, "sampled ranks")
     taken({"positive": positive}, "a table or ranks")
     if "sampled_rank" in table.columns:
         taken({"relevant": relevant}, "sampled ranks")

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from sampled_metrics._base.arrays import Array
-from sampled_metrics._base.errors import InputError, reading, watch
-from sampled_metrics._base.files import PARQUET
+from sampled_metrics._base.array_types import Array
+from sampled_metrics._base.errors import InputError, reading, watch_columns
+from sampled_metrics._base.files import PARQUET_SUFFIXES
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, known_names
 from sampled_metrics.inputs.tables import Table, is_text
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
@@ -37,7 +37,7 @@ class LargeRankFile(NamedTuple):
     @classmethod
     def open_if_large(cls, data: object, n_items: int | None = None) -> LargeRankFile | None:
         """Return the file if data is such a file, else None."""
-        if not isinstance(data, str | Path) or Path(data).suffix.lower() not in PARQUET:
+        if not isinstance(data, str | Path) or Path(data).suffix.lower() not in PARQUET_SUFFIXES:
             return None
         path = Path(data)
         opened = _opened(path)
@@ -63,7 +63,7 @@ class LargeRankFile(NamedTuple):
         """
         wanted = COLUMNS if self.columns.keys() >= {*COLUMNS} else ("n_candidates", "rank")
         taken = {self.columns[own] for own in (USER, ITEM, *wanted) if own in self.columns}
-        watch(str(self.path), self.names, {*filter(None, self.names)} - taken)
+        watch_columns(str(self.path), self.names, {*filter(None, self.names)} - taken)
         first = 0
         for columns in self._batches(*wanted):
             table = Table.of(self.path, pa.table(columns))

@@ -19,40 +19,40 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arguments import (
     ALL_CORES,
     check_arguments,
-    optional_size,
-    path_of,
+    check_n_items,
     require_same,
+    to_path,
     whole_number,
     wrong_type,
 )
+from sampled_metrics._base.array_types import Float, Ids, Int, RowSelection
 from sampled_metrics._base.arrays import (
-    Float,
-    Ids,
-    Int,
-    Rows,
-    array_of,
-    distinct,
+    concatenate_ranges,
     first_duplicate,
-    grades_of,
-    id_column,
-    integers,
-    is_table,
-    kind_of_ids,
-    of_arrow_column,
-    of_records,
-    ranges,
-    require,
-    require_unique,
+    nontrivial_grades,
+    run_starts,
     select_rows,
-    set_fields,
-    short_repr,
-    starts,
+    sorted_unique,
 )
-from sampled_metrics._base.defaults import MOST_ITEMS
+from sampled_metrics._base.columns import (
+    id_column,
+    id_kind,
+    integer_array,
+    require_all,
+    require_unique,
+)
+from sampled_metrics._base.conversion import (
+    arrow_column_to_array,
+    is_arrow_table,
+    records_to_frame,
+    to_array,
+)
+from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, one_line, reading
-from sampled_metrics._base.files import TEXTS, write_columns
-from sampled_metrics._base.visits import ids_of_rows, split
-from sampled_metrics._base.visits import joined as joined_ids
+from sampled_metrics._base.files import SEPARATORS, write_columns
+from sampled_metrics._base.records import set_fields, short_repr
+from sampled_metrics._base.visits import join_ids as joined_ids
+from sampled_metrics._base.visits import row_unit_ids, users_and_visits
 from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
 from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts
@@ -167,7 +167,7 @@ class Ranks:
     ) -> None:
         is_plain = n_found is None and n_relevant is None and depth is None
         if n_found is None:
-            n_found = np.ones_like(array_of("n_candidates", n_candidates))
+            n_found = np.ones_like(to_array("n_candidates", n_candidates))
         if n_relevant is None:
             n_relevant = n_found
         if depth is None:
@@ -184,20 +184,20 @@ class Ranks:
         """Raise InputError unless counts are possible; put each user's items in order."""
         check_arguments(source=self.source)
         for name in (*COLUMNS, *_OF_USERS[1:]):
-            values = integers(name, getattr(self, name), is_column=True)
+            values = integer_array(name, getattr(self, name), is_column=True)
             set_fields(self, **{name: values})
         n = self.n_candidates
         if is_plain:
-            require("n_candidates", n, n >= 2, "at least 2")
+            require_all("n_candidates", n, n >= 2, "at least 2")
         order = _check_counts(self)
         set_fields(self, n_better=self.n_better[order], n_tied=self.n_tied[order])
         _check_levels(self)
         if self.relevance is not None:
             set_fields(self, relevance=_checked_relevance(self, self.relevance, order))
-        ids = ids_of_rows(self.users, self.visits, n.size)
+        ids = row_unit_ids(self.users, self.visits, n.size)
         if ids is not None:
             require_unique("users" if self.visits is None else "visits of user", ids)
-            users, visits = split(ids)
+            users, visits = users_and_visits(ids)
             set_fields(self, users=users, visits=visits)
 
     @classmethod
@@ -205,7 +205,7 @@ class Ranks:
         """Take counts that are valid by construction."""
         fields = counts._asdict()
         if counts.users is not None:
-            fields["users"], fields["visits"] = split(counts.users)
+            fields["users"], fields["visits"] = users_and_visits(counts.users)
         return cls(**fields, is_checked=True).at_least(min_relevance)
 
     @classmethod
@@ -271,7 +271,7 @@ class Ranks:
                 rows,
                 relevant,
                 seen,
-                users=users if visits is None else ids_of_rows(users, visits, rows.shape[0]),
+                users=users if visits is None else row_unit_ids(users, visits, rows.shape[0]),
                 items=items,
                 min_relevance=min_relevance,
                 up_to=up_to,
@@ -356,7 +356,7 @@ class Ranks:
         array([2])
         """
         check_arguments(complete=complete, min_relevance=min_relevance)
-        n_items = optional_size(n_items)
+        n_items = check_n_items(n_items)
         with naming(columns):
             counts = lists.count_lists(
                 lists.lists_of(recommended),
@@ -418,8 +418,8 @@ class Ranks:
         Ranks of one user, or of one of the `visits` of a user, are those of items in one ranking.
         Instead of ranks and users, a table of both, see `from_table`.
         """
-        ranks = of_records(ranks)
-        if is_table(ranks):
+        ranks = records_to_frame(ranks)
+        if is_arrow_table(ranks):
             if users is not None or visits is not None:
                 raise InputError(
                     "users and visits do not go with a table; give columns user_id and visit_id"
@@ -430,15 +430,15 @@ class Ranks:
                 None if number is None else whole_number("n_items", number),
                 columns=columns,
             )
-        ranks = of_arrow_column(ranks)
+        ranks = arrow_column_to_array(ranks)
         table: dict[str, Any] = {"rank": ranks}
         size: Any = n_items
         if users is not None:
             table[USER] = users
         if visits is not None:
-            ids_of_rows(users, visits, array_of("ranks", ranks).size)  # which needs users
+            row_unit_ids(users, visits, to_array("ranks", ranks).size)  # which needs users
             table[VISIT] = visits
-        if size is not None and array_of("n_items", size).ndim:
+        if size is not None and to_array("n_items", size).ndim:
             table["n_candidates"] = size
             size = None
         return cls.from_table(table, size)
@@ -446,7 +446,7 @@ class Ranks:
     @classmethod
     def read(cls, path: Path | str, *, columns: NamesByRole = None) -> Self:
         """Read a file of `write`, or a table with the same columns."""
-        file = path_of(path)
+        file = to_path(path)
         with reading(file):
             return cls.from_table(file, columns=columns)
 
@@ -459,7 +459,7 @@ class Ranks:
         Rows of one `user_id`, or of one `visit_id` of a user, are relevant items of one ranking;
         rows of `label` 0 are not relevant.
         """
-        n_items = optional_size(n_items)
+        n_items = check_n_items(n_items)
         with naming(columns):
             table = read_table(table, RECORDS)
         counts = counts_of(table, n_items)
@@ -469,7 +469,7 @@ class Ranks:
             is_wrong = np.zeros(relevance.size, bool)
             is_wrong[rows] = relevance[rows] <= 0.0
             table.refuse("relevance", is_wrong, relevance, "numbers above 0")
-            grades = grades_of(relevance[rows])
+            grades = nontrivial_grades(relevance[rows])
         source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
         if table.unit_columns()[0] in table.columns:
             ranks = cls(**_by_user(table, counts, rows, grades), source=source)
@@ -500,7 +500,7 @@ class Ranks:
         for part in given:
             if not isinstance(part, cls):
                 raise wrong_type("part", part, cls)
-        if len({(kind_of_ids(x.users), x.n_rows > 0, x.min_relevance) for x in given}) != 1:
+        if len({(id_kind(x.users), x.n_rows > 0, x.min_relevance) for x in given}) != 1:
             raise InputError(
                 "expected ranks, one or more, with ids of users of one kind in all or in none, and "
                 "of the same min_relevance"
@@ -516,7 +516,7 @@ class Ranks:
         if users is not None:
             ids: list[Any] = [part.users for part in given]
             if n_rows.any():
-                ids = [own + before for own, before in zip(ids, starts(n_rows), strict=True)]
+                ids = [own + before for own, before in zip(ids, run_starts(n_rows), strict=True)]
             users = np.concatenate(ids)
             require_unique(USER, users if visits is None else joined_ids(users, visits))
         return given[0]._changed(
@@ -596,7 +596,7 @@ class Ranks:
             return self
         relevant = self.relevance >= self.min_relevance
         user = np.repeat(np.arange(len(self)), self.n_relevant)
-        found = ranges(starts(self.n_relevant), self.n_found)
+        found = concatenate_ranges(run_starts(self.n_relevant), self.n_found)
         items = relevant[found]
         return self._changed(
             n_better=self.n_better[items],
@@ -627,7 +627,7 @@ class Ranks:
                 "expected a column relevance, qrels or a matrix with grades"
             )
         user = np.repeat(np.arange(len(self)), self.n_relevant)
-        users = distinct(user[self.relevance >= min_relevance])
+        users = sorted_unique(user[self.relevance >= min_relevance])
         if not users.size:
             raise InputError(
                 f"min_relevance (--min-relevance) is {min_relevance:g}, but the highest relevance "
@@ -651,11 +651,11 @@ class Ranks:
             "one held-out item each, fully ranked, is needed"
         )
 
-    def take(self, rows: Rows) -> Self:
+    def take(self, rows: RowSelection) -> Self:
         """Return the ranks of some users, selected as an array's elements are."""
         users = np.arange(len(self))[rows]
-        items = ranges(starts(self.n_found)[users], self.n_found[users])
-        relevant = ranges(starts(self.n_relevant)[users], self.n_relevant[users])
+        items = concatenate_ranges(run_starts(self.n_found)[users], self.n_found[users])
+        relevant = concatenate_ranges(run_starts(self.n_relevant)[users], self.n_relevant[users])
         return self._changed(
             n_better=self.n_better[items],
             n_tied=self.n_tied[items],
@@ -682,8 +682,8 @@ class Ranks:
         """
         if not self.is_complete:
             raise InputError("only full rankings can be written; these are cut at some depth")
-        file = path_of(path)
-        if self.min_relevance > 0.0 and file.suffix.lower() in TEXTS:
+        file = to_path(path)
+        if self.min_relevance > 0.0 and file.suffix.lower() in SEPARATORS:
             raise InputError("min_relevance is kept by parquet alone; give a path in .parquet")
         if items is not None:
             items = id_column("items", items, self.n_better.size)
@@ -711,7 +711,7 @@ class Ranks:
 def _visits_of(parts: Sequence[Ranks]) -> Ids | None:
     """Return the ids of visits of all parts, of one kind in all or in none."""
     visits: list[Any] = [part.visits for part in parts]
-    if len(set(map(kind_of_ids, visits))) != 1:
+    if len(set(map(id_kind, visits))) != 1:
         raise InputError("expected ids of visits of one kind in all ranks, or in none")
     return None if visits[0] is None else np.concatenate(visits)
 
@@ -728,7 +728,7 @@ def counts_of(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int]:
     if "n_better" not in table.columns and "n_tied" not in table.columns:
         return _counts_of_ranks(table, n_items)
     table.require(*COLUMNS)
-    n_candidates = table.whole("n_candidates", 2, MOST_ITEMS)
+    n_candidates = table.whole("n_candidates", 2, MAX_ITEMS)
     n_better = table.whole("n_better", 0, n_candidates - 1)
     return n_candidates, n_better, table.whole("n_tied", 0, n_candidates - 1 - n_better)
 
@@ -746,7 +746,7 @@ def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
         )
     most: int | Int | None = n_items
     if "n_candidates" in table.columns:
-        most = table.whole("n_candidates", 2, MOST_ITEMS)
+        most = table.whole("n_candidates", 2, MAX_ITEMS)
     if most is None:
         raise InputError(_NO_SIZE)
     rank = table.whole("rank", 1, most)
@@ -768,13 +768,13 @@ def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
 
 
 def _by_user(
-    table: Table, counts: tuple[Int, Int, Int], rows: Rows, grades: Float | None
+    table: Table, counts: tuple[Int, Int, Int], rows: RowSelection, grades: Float | None
 ) -> dict[str, Any]:
     """Put those rows of each user together that are relevant."""
     n_candidates, n_better, n_tied = counts
     user, user_ids = table.units()
     order = np.argsort(user, kind="stable")
-    first = order[starts(np.bincount(user))]
+    first = order[run_starts(np.bincount(user))]
     of_user = n_candidates[first]
     table.refuse(
         "n_candidates",
@@ -785,7 +785,7 @@ def _by_user(
     n_found = np.bincount(user[rows], minlength=of_user.size)
     has_items = n_found > 0
     order = np.argsort(user[rows], kind="stable")
-    users, visits = split(as_numpy(user_ids)[has_items])
+    users, visits = users_and_visits(as_numpy(user_ids)[has_items])
     return {
         "n_candidates": of_user[has_items],
         "n_better": n_better[rows][order],
@@ -804,22 +804,22 @@ def _check_counts(ranks: Ranks) -> Int:
         if len(set(lengths.values())) > 1:
             raise InputError(f"columns differ in length: {lengths}")
     n, found, relevant, depth = (getattr(ranks, name) for name in _OF_USERS)
-    require("n_candidates", n, n >= 0, "at least 0 (0: not known)")
-    require("n_relevant", relevant, relevant >= 1, "at least 1")
-    require("n_found", found, (found >= 0) & (found <= relevant), "0 to n_relevant")
+    require_all("n_candidates", n, n >= 0, "at least 0 (0: not known)")
+    require_all("n_relevant", relevant, relevant >= 1, "at least 1")
+    require_all("n_found", found, (found >= 0) & (found <= relevant), "0 to n_relevant")
     known = n > 0
-    require("depth", depth, (depth >= 0) & (~known | (depth <= n)), "0 to n_candidates")
+    require_all("depth", depth, (depth >= 0) & (~known | (depth <= n)), "0 to n_candidates")
     fits = ~known | (relevant - found <= n - depth)
-    require("n_relevant", relevant, fits, "at most n_found and the candidates below depth")
+    require_all("n_relevant", relevant, fits, "at most n_found and the candidates below depth")
     better = ranks.n_better
     tied = ranks.n_tied
     if better.size != found.sum():
         raise InputError(f"{better.size} ranks of items, but n_found is {found.sum()} in all")
     user = np.repeat(np.arange(found.size), found)
     above = (better >= 0) & (better < depth[user])
-    require("n_better", better, above, "0 to less than its user's n_candidates or depth")
+    require_all("n_better", better, above, "0 to less than its user's n_candidates or depth")
     fits = (tied >= 0) & (~known[user] | (better + tied < n[user]))
-    require("n_tied", tied, fits, "at least 0, and n_better + n_tied below n_candidates")
+    require_all("n_tied", tied, fits, "at least 0, and n_better + n_tied below n_candidates")
     if (found == 1).all():
         return np.arange(user.size)
     return np.lexsort((better, user))
@@ -827,13 +827,13 @@ def _check_counts(ranks: Ranks) -> Int:
 
 def _checked_relevance(ranks: Ranks, relevance: ArrayLike, order: Int) -> Float:
     """Raise InputError unless grades fit; put the grades of items found in order."""
-    grades = array_of("relevance", relevance, np.float64).copy()
+    grades = to_array("relevance", relevance, np.float64).copy()
     expected = (ranks.n_relevant.sum(),)
     if grades.shape != expected:
         raise InputError(f"relevance has shape {grades.shape}; expected {expected}")
     good = np.isfinite(grades) & (grades > 0.0)
-    require("relevance", grades, good, "a finite number above 0")
-    found = ranges(starts(ranks.n_relevant), ranks.n_found)
+    require_all("relevance", grades, good, "a finite number above 0")
+    found = concatenate_ranges(run_starts(ranks.n_relevant), ranks.n_found)
     grades[found] = grades[found][order]
     return grades
 

@@ -10,28 +10,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import (
-    check_arguments,
-    path_of,
-    require_same,
-    whole_number,
-)
-from sampled_metrics._base.arrays import (
-    Ids,
-    Int,
-    Rows,
-    first_duplicate,
-    generator,
-    integers,
-    require,
-    select_rows,
-    set_fields,
-    short_repr,
-)
-from sampled_metrics._base.defaults import MOST_ITEMS
-from sampled_metrics._base.errors import InputError, ask, reading
+from sampled_metrics._base.arguments import check_arguments, require_same, to_path, whole_number
+from sampled_metrics._base.array_types import Ids, Int, RowSelection
+from sampled_metrics._base.arrays import first_duplicate, select_rows
+from sampled_metrics._base.columns import integer_array, require_all
+from sampled_metrics._base.defaults import MAX_ITEMS
+from sampled_metrics._base.errors import InputError, reading, warn_input
 from sampled_metrics._base.files import write_columns
-from sampled_metrics._base.visits import ids_of_rows, joined, split, split_pairs
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.records import set_fields, short_repr
+from sampled_metrics._base.visits import join_ids, row_unit_ids, split_ids, users_and_visits
 from sampled_metrics.inputs import samples
 from sampled_metrics.inputs.items import rows_of_labels
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
@@ -114,20 +102,20 @@ class SampledRanks:
     ) -> None:
         check_arguments(sampling=sampling, several_items=several_items)
         m = n_negatives
-        ranks = integers("sampled_ranks", sampled_ranks, is_column=True)
+        ranks = integer_array("sampled_ranks", sampled_ranks, is_column=True)
         if not ranks.size:
             raise InputError("no sampled ranks; expected at least one")
-        items = integers("n_items", n_items)
+        items = integer_array("n_items", n_items)
         if items.shape not in {(), ranks.shape}:
             raise InputError(f"n_items has shape {items.shape}; expected () or {ranks.shape}")
         if int(items.min()) <= whole_number("n_negatives", m, 1):
             raise InputError(f"n_items is {items.min()}, expected more than n_negatives, {m}")
-        whole_number("n_items", int(items.max()), 2, MOST_ITEMS)
-        require("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
-        ids = ids_of_rows(users, visits, ranks.size)
+        whole_number("n_items", int(items.max()), 2, MAX_ITEMS)
+        require_all("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
+        ids = row_unit_ids(users, visits, ranks.size)
         of_visits = None
         if ids is not None:
-            ids, of_visits = split(ids)
+            ids, of_visits = users_and_visits(ids)
         set_fields(
             self,
             sampled_ranks=ranks,
@@ -191,7 +179,7 @@ class SampledRanks:
         counts = counts_beside(taken.matrix(), positive, missing=missing)
         if users is None and isinstance(scores, str | Path):  # an index of a DataFrame may be any
             users = taken.user_ids
-        ids = ids_of_rows(users, visits, counts.n_found.size)
+        ids = row_unit_ids(users, visits, counts.n_found.size)
         return cls.from_counts(Samples.of_rows(counts, ids), n_items, **options)
 
     @classmethod
@@ -294,18 +282,18 @@ class SampledRanks:
                 )
             rows = f"{(m > least).sum():,} of {m.size:,} rows have more than {least} negatives"
             words = f"{rows}, up to {most}: of those, {least} are kept at random (seed {seed})"
-            ask("n_negatives", words)
+            warn_input("n_negatives", words)
             stream = generator(seed, "thinned")
             ranks = 1 + stream.hypergeometric(ranks - 1, m - (ranks - 1), least)
         visits = None
         if users is not None:
-            users, visits = split(np.asarray(users))
+            users, visits = users_and_visits(np.asarray(users))
         return cls(ranks, n_items, least, way, users, several_items, visits=visits)
 
     @classmethod
     def read(cls, path: Path | str, *, columns: NamesByRole = None) -> Self:
         """Read a file of `write`, or a table with the same columns."""
-        file = path_of(path)
+        file = to_path(path)
         with reading(file):
             return cls.from_table(file, columns=columns)
 
@@ -330,11 +318,11 @@ class SampledRanks:
             table = read_table(table, "sampled ranks")
         found = table.columns
         if n_negatives is not None:
-            n_negatives = whole_number("n_negatives", n_negatives, 1, MOST_ITEMS)
+            n_negatives = whole_number("n_negatives", n_negatives, 1, MAX_ITEMS)
         m: Any = n_negatives
         items = n_items
         if "n_negatives" in found:
-            m = table.whole("n_negatives", 1, MOST_ITEMS)
+            m = table.whole("n_negatives", 1, MAX_ITEMS)
             require_same("n_negatives", n_negatives, "n_negatives", m)
         if "sampling" in found:
             sampling = _sampling_of(table, sampling)
@@ -345,7 +333,7 @@ class SampledRanks:
             least = int(np.max(m)) + 1
         ranks = table.whole("sampled_rank", 1, most)
         if "n_candidates" in found:
-            items = table.whole("n_candidates", least, MOST_ITEMS)
+            items = table.whole("n_candidates", least, MAX_ITEMS)
             require_same("n_items", n_items, "n_candidates", items)
         if "repetition" in found:
             _require_different_repetitions(table)
@@ -375,7 +363,7 @@ class SampledRanks:
         """Ids of the users of rows, or of the visits of users."""
         if self.users is None or self.visits is None:
             return self.users
-        return joined(self.users, self.visits)
+        return join_ids(self.users, self.visits)
 
     def different_units(self) -> tuple[Ids | None, Int]:
         """Different ids of users, or of visits, in order, and the place of each row among them.
@@ -393,9 +381,9 @@ class SampledRanks:
         ids, _ = self.different_units()
         if ids is None or self.visits is None:
             return None
-        return pd.factorize(split_pairs(ids)[0])[0].astype(np.int64)
+        return pd.factorize(split_ids(ids)[0])[0].astype(np.int64)
 
-    def take(self, rows: Rows) -> Self:
+    def take(self, rows: RowSelection) -> Self:
         """Return some rows, selected as an array's elements are."""
         return replace(
             self,
@@ -420,10 +408,10 @@ class SampledRanks:
             "sampling": np.full(len(self), str(self.sampling)),
             "sampled_rank": self.sampled_ranks,
         }
-        write_columns(path_of(path), columns)
+        write_columns(to_path(path), columns)
 
 
-def _users_of(table: Table, rows: Rows) -> Ids | None:
+def _users_of(table: Table, rows: RowSelection) -> Ids | None:
     """Read ids of users, or of visits, of some rows; warn about several rows without a reason."""
     if not table.columns.keys() & {USER, VISIT}:
         return None

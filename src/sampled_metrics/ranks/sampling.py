@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from sampled_metrics._base.errors import InputError, shown
+from sampled_metrics._base.errors import InputError, format_value
 
 _BY_POPULARITY = (
     "corrections and ranges assume uniform negatives; drawn by popularity, they gave .09 for a "
@@ -30,4 +30,4 @@ class Sampling(StrEnum):
     def _missing_(cls, value: object) -> None:
         if "pop" in str(value).lower():
             raise InputError(_BY_POPULARITY)
-        raise InputError(f"unknown sampling {shown(value)}; known: {', '.join(cls)}")
+        raise InputError(f"unknown sampling {format_value(value)}; known: {', '.join(cls)}")

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Bool, Float, Ids, Int, starts
-from sampled_metrics._base.errors import ask
+from sampled_metrics._base.array_types import Bool, Float, Ids, Int
+from sampled_metrics._base.arrays import run_starts
+from sampled_metrics._base.errors import warn_input
 from sampled_metrics.inputs.roles import USER
 from sampled_metrics.inputs.warnings import warn_about_candidates_seen
 from sampled_metrics.ranks.sampling import Sampling
@@ -53,7 +54,7 @@ def _irrelevant_above(ranks: Ranks) -> tuple[Int, Int]:
     is_first[1:] = (np.diff(user) > 0) | (np.diff(ranks.n_better) > 0)
     first = np.flatnonzero(is_first)
     size = np.diff(first, append=user.size)
-    above = np.repeat(first, size) - starts(ranks.n_found)[user]  # relevant ones
+    above = np.repeat(first, size) - run_starts(ranks.n_found)[user]  # relevant ones
     return ranks.n_better - above, ranks.n_tied + 1 - np.repeat(size, size)
 
 
@@ -68,7 +69,7 @@ def warn_about_number_of_candidates(ranks: Ranks) -> None:
     n = ranks.n_candidates
     most = int(n.max())
     if n.size >= _SEVERAL and n.min() == most and most in _SAMPLE_SIZES:
-        ask(
+        warn_input(
             "data",
             f"all {n.size:,} users have {most} candidates: these look like sampled candidates, "
             "and metrics among them are not exact; `correct` takes the scores of a held-out item "
@@ -80,7 +81,7 @@ def warn_about_duplicates(users: Ids) -> None:
     """Warn about users who come more than once, without a column that says why."""
     _, n_rows = np.unique(users, return_counts=True)
     if n_rows.max() > 1:
-        ask(
+        warn_input(
             USER,
             f"{(n_rows > 1).sum():,} of {n_rows.size:,} users have several rows, which are "
             "averaged: are they duplicates? If not, add a column repetition, or item_id",
@@ -95,7 +96,7 @@ def warn_about_sampled_ranks(sampled: SampledRanks) -> None:
     _warn_about_order(1.0 - (ranks - 1) / m, others, "positive", "negatives")
     _warn_about_perfection(ranks - 1, "negatives")
     if (sampled.n_items == m + 1).all():
-        ask(
+        warn_input(
             "n_items",
             f"n_items (--n-items) is {m + 1}, the held-out item and its {m} negatives: is it the "
             "number of candidates of a full ranking?",
@@ -114,7 +115,7 @@ def warn_about_equal_scores(tied: Int, others: Int, n_rows: int) -> None:
     """
     n_equal = np.count_nonzero((tied == others) & (others >= _LEAST))
     if n_rows >= _MANY and n_equal >= _CONSTANT * n_rows:
-        ask(
+        warn_input(
             "data",
             f"all scores of {n_equal:,} of {n_rows:,} rows are equal: are these scores, or rows "
             "that fill up a batch? Leave those out",
@@ -126,7 +127,7 @@ def _warn_about_ties(tied: Int, m: int) -> None:
     n_rows = tied.size
     large = np.count_nonzero(tied >= max(_TIED * m, 1.0))
     if n_rows >= _MANY and 2 * large > n_rows:
-        ask(
+        warn_input(
             "ties",
             f"{large:,} of {n_rows:,} held-out items have the score of a tenth of their negatives "
             "or more (--ties): were scores rounded, or are they of too few bits?",
@@ -135,7 +136,7 @@ def _warn_about_ties(tied: Int, m: int) -> None:
     n_more = np.count_nonzero(tied > 1)
     by_chance = n_one**2 / (2.0 * n_rows)  # rows with several ties, if ties are independent
     if m >= 5 and 10 * n_one >= n_rows and by_chance >= _EXPECTED and 2.0 * n_more < by_chance:
-        ask(
+        warn_input(
             "data",
             f"{n_one:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
             "it the held-out item itself? Leave it out of them (`check-negatives`)",
@@ -148,7 +149,7 @@ def _warn_about_order(below: Float, others: Int, argument: str, noun: str) -> No
         return
     by_chance = ((others // 10 + 1) / (others + 1)).mean()
     if (below >= 0.9).mean() <= 2.0 * by_chance:
-        ask(
+        warn_input(
             argument,
             f"held-out items are above {below.mean():.1%} of their {noun}, 50 % in a random "
             "order: are higher scores better, are rows and columns those of the users and items, "
@@ -158,7 +159,7 @@ def _warn_about_order(below: Float, others: Int, argument: str, noun: str) -> No
 
 def _warn_about_perfection(better: Int, noun: str) -> None:
     if better.size >= _MANY and not better.any():
-        ask(
+        warn_input(
             "data",
             f"all {better.size:,} held-out items are above all of their {noun}: were rows sorted "
             "before the held-out item was taken from them, or does the model know the answer?",
@@ -170,7 +171,7 @@ def _warn_about_scored_items(above: Int, tied: Int, irrelevant: Int) -> None:
     is_level = (tied == irrelevant) & (irrelevant >= _LEAST)
     is_end = (above == 0) & (is_level | (tied == 0))
     if above.size >= _MANY and is_end.all() and 0 < 2 * np.count_nonzero(is_level) < above.size:
-        ask(
+        warn_input(
             "data",
             f"all {above.size:,} relevant items are above all of their other candidates, or level "
             "with all of these: were relevant items scored alone?",
@@ -189,7 +190,7 @@ def _warn_about_last_rank(ranks: Int, n: int, argument: str) -> None:
     expected = n_near * min(1.0, n_near / max(n_before, 1))  # behind it, if they fall as before
     is_far = argument == "data" and ranks.size >= _MANY and _FAR * largest <= n
     if expected >= _ENOUGH or is_far:
-        ask(
+        warn_input(
             argument,
             f"the largest rank is {largest} of {n:,}, and {n_near:,} of {ranks.size:,} rows are "
             f"near it: are these ranks among {largest - 1} sampled items, or cut off?",

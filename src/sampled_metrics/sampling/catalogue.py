@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.arrays import Ids, array_of, id_column, is_table
-from sampled_metrics._base.defaults import MOST_ITEMS
+from sampled_metrics._base.array_types import Ids
+from sampled_metrics._base.columns import id_column
+from sampled_metrics._base.conversion import is_arrow_table, to_array
+from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.inputs.items import (
     RELEVANT,
@@ -81,11 +83,11 @@ def item_ids_of(items: Any) -> pa.Array:
     >>> item_ids_of(3).to_pylist(), item_ids_of(["a", "b"]).to_pylist()
     ([0, 1, 2], ['a', 'b'])
     """
-    if isinstance(items, str | Path | Mapping | Table) or is_table(items):
+    if isinstance(items, str | Path | Mapping | Table) or is_arrow_table(items):
         return read_table(items, "items (item_id)", name="items").ids(ITEM)
-    column = array_of("items", items)
+    column = to_array("items", items)
     if column.ndim == 0:
-        return pa.array(np.arange(whole_number("items", items, 1, MOST_ITEMS)))
+        return pa.array(np.arange(whole_number("items", items, 1, MAX_ITEMS)))
     if column.ndim != 1:
         raise InputError(f"items has shape {column.shape}; expected one id for each item")
     return pa.array(id_column("items", column, column.size))

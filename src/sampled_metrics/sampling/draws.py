@@ -11,9 +11,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments, require_known, whole_number, wrong_type
-from sampled_metrics._base.arrays import Float, Int, blocks, generator
-from sampled_metrics._base.defaults import MOST_NEGATIVES
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import blocks
+from sampled_metrics._base.defaults import MAX_NEGATIVES
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling.probability import SAMPLED_TIE_POLICIES, checked, likely_blocks
 
@@ -171,7 +173,7 @@ def _drawn(
 ) -> Iterator[Int]:
     """Sampled ranks - 1 of a few users at a time, shape (users, generators); at least one part."""
     require_known("tie policy", ties, SAMPLED_TIE_POLICIES)
-    whole_number("m", m, 1, MOST_NEGATIVES)
+    whole_number("m", m, 1, MAX_NEGATIVES)
     checked(ranks.best_rank, ranks.n_candidates, m, sampling)
     width = max(m + 1, len(generators))
     for rows in list(blocks(len(ranks), width)) or [slice(0)]:

@@ -7,10 +7,12 @@ from scipy.sparse import csr_array
 from scipy.special import bdtrc, chdtrc
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.arrays import Bool, Float, Ids, Int, distinct, generator
+from sampled_metrics._base.array_types import Bool, Float, Ids, Int
+from sampled_metrics._base.arrays import sorted_unique
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import Record
-from sampled_metrics._base.sparse import canonical, marked
+from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
 from sampled_metrics.inputs.samples import Pairs
 
 LEVEL = 0.01  # probability that sound negatives fail the test of uniformity
@@ -56,7 +58,7 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, users: Ids | N
            [0, 3]])
     """
     m = whole_number("n_negatives", m, 1)
-    known = canonical(excluded)
+    known = canonical_csr(excluded)
     size = excluded.shape[1] - np.diff(known.indptr)
     if size.size and m > size.min():
         user = size.argmin()
@@ -107,20 +109,20 @@ def check_drawn_negatives(
     >>> [check.name for check in checks if not check.passed]
     ['seen items', 'duplicates']
     """
-    seen = marked(seen_items)
-    held_out = marked(held_out_items)
+    seen = indicator_matrix(seen_items)
+    held_out = indicator_matrix(held_out_items)
     is_held = _contains(held_out, user, item)
     is_seen = _contains(seen, user, item) & ~is_held
     # Where seen items were drawn too, they are candidates.
     excluded = held_out
     if not is_seen.any():
-        excluded = marked(seen_items + held_out_items)
+        excluded = indicator_matrix(seen_items + held_out_items)
     user_drawn = user[~is_held]
     item_drawn = item[~is_held]
     n_users, n_items = seen.shape
     counts = np.bincount(user_drawn, minlength=n_users)
     size = n_items - np.diff(excluded.indptr)  # candidates of each user
-    n_repeated = user_drawn.size - distinct(user_drawn * n_items + item_drawn).size
+    n_repeated = user_drawn.size - sorted_unique(user_drawn * n_items + item_drawn).size
     log_missed = np.log1p(-1.0 / np.maximum(size, 2))
     absent = size * np.exp(counts * log_missed)  # expected with replacement
     return [
@@ -159,7 +161,7 @@ def check_pairs(pairs: Pairs, n_items: int) -> list[Check]:
     is_drawn = ~pairs.held_out & ~is_own
     user = pairs.user[is_drawn]
     item = pairs.item[is_drawn]
-    n_repeated = user.size - distinct(user * width + item).size
+    n_repeated = user.size - sorted_unique(user * width + item).size
     again = np.concatenate([pairs.user[is_own], held[times > 1] // width])
     n_shared = _count_shared(user, item, n_items - 1)
     last = _counted("shared", n_shared)
@@ -179,7 +181,7 @@ def _count_shared(user: Int, item: Int, n_candidates: int) -> int:
     sets = np.zeros(counts.size, dtype=np.int64)  # compared by sums of random numbers of items
     np.add.at(sets, user, key[item])
     chosen = sets[(counts > 0) & (2 * counts < n_candidates)]
-    n_shared = chosen.size - distinct(chosen).size
+    n_shared = chosen.size - sorted_unique(chosen).size
     return n_shared if 2 * n_shared >= chosen.size else 0
 
 

@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.arguments import require_known
-from sampled_metrics._base.arrays import CACHE, MEMORY, Float, Int, blocks, integers
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import CACHE_ENTRIES, MEMORY_ENTRIES, blocks
+from sampled_metrics._base.columns import integer_array
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, Sampling
 
@@ -27,7 +29,7 @@ _LOG_ZERO = -1e300  # stands for log 0, so that 0 * log 0 is 0
 _LOG_UNLIKELY = 20.0 * math.log(10.0)  # a probability of 1e-20
 _NEGLIGIBLE = 1e-17  # probability up to which small numbers of distinct items are left out
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
-_CELLS = CACHE // 4  # in each of several arrays
+_CELLS = CACHE_ENTRIES // 4  # in each of several arrays
 
 
 def pmf(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> Float:
@@ -225,13 +227,13 @@ def likely_blocks(
     Ranks that are not tied need not be whole.
     """
     tied = np.flatnonzero(ranks.n_tied)
-    for rows in blocks(tied.size, m + 1, MEMORY):
+    for rows in blocks(tied.size, m + 1, MEMORY_ENTRIES):
         users = tied[rows]
         yield users, 0, sampled_rank_distribution(ranks.take(users), m, sampling, ties)
     better = ranks.n_better / (ranks.n_candidates - 1)
     order = np.argsort(better, kind="stable")
     untied = order[ranks.n_tied[order] == 0]
-    for rows in blocks(untied.size, m + 1, CACHE):
+    for rows in blocks(untied.size, m + 1, CACHE_ENTRIES):
         users = untied[rows]
         least = better[users[0]]
         most = better[users[-1]]
@@ -288,8 +290,8 @@ def _paper(ranks: Ranks, better: Float, sampling: Sampling | str) -> Float:
 
 def checked(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> tuple[Int, Int]:
     """Return ranks and numbers of candidates as int64 of shape (ranks,), or raise InputError."""
-    ranks = np.atleast_1d(integers("rank", rank))
-    ranks, candidates = np.broadcast_arrays(ranks, integers("n", n))
+    ranks = np.atleast_1d(integer_array("rank", rank))
+    ranks, candidates = np.broadcast_arrays(ranks, integer_array("n", n))
     if ranks.ndim != 1:
         raise InputError(f"rank has shape {ranks.shape}; expected a number or one dimension")
     if m < 1:

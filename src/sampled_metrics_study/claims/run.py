@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.array_types import Float
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.claims.starts import (

@@ -19,7 +19,9 @@ import pandas as pd
 import yaml
 
 from sampled_metrics import rank
-from sampled_metrics._base.arrays import Float, generator, one_thread
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.config import Study

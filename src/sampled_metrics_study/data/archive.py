@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sampled_metrics import InputError
-from sampled_metrics._base.files import replacing, require_file
+from sampled_metrics._base.files import replace_file, require_file
 from sampled_metrics_study.data.events import read_member
 from sampled_metrics_study.data.movielens import CATALOGUE, CITATION, ML_1M, MovieLens
 from sampled_metrics_study.data.settings import DatasetSettings
@@ -87,7 +87,7 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
         licence_url=dataset.licence_url,
         citation=CITATION,
     )
-    with replacing(output) as temporary:
+    with replace_file(output) as temporary:
         shutil.copyfile(path, temporary)
     return source
 

@@ -18,7 +18,8 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from sampled_metrics import InputError
-from sampled_metrics._base.arrays import Codes, Float, Int, select_rows
+from sampled_metrics._base.array_types import Codes, Float, Int
+from sampled_metrics._base.arrays import select_rows
 from sampled_metrics.inputs.roles import TYPE
 from sampled_metrics.inputs.tables import Table, as_numpy, fits, is_text, plain, read_table
 from sampled_metrics_study.data.movielens import ML_1M, MovieLens

@@ -31,8 +31,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sampled_metrics import InputError
-from sampled_metrics._base.arrays import Ids, Int, first_duplicate, generator
-from sampled_metrics._base.files import read_arrays, replacing
+from sampled_metrics._base.array_types import Ids, Int
+from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.files import read_npz, replace_file
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.inputs.tables import as_numpy, encoded
 from sampled_metrics_study.data.events import Interactions, as_int32, published_ids, read_dataset
 from sampled_metrics_study.data.filters import apply_filters
@@ -245,7 +247,7 @@ def sample_users(split: Split, users: float, rng: np.random.Generator) -> Split:
 
 def save_split(path: Path, split: Split) -> None:
     """Write a split as `.npz`."""
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    with replace_file(path) as temporary, temporary.open("wb") as file:
         np.savez(
             file,
             **sparse_to_arrays(split.train),
@@ -259,7 +261,7 @@ def save_split(path: Path, split: Split) -> None:
 def load_split(path: Path) -> Split:
     """Read a split written by `save_split`."""
     names = ("held_out", "user_ids", "item_ids", "counted")
-    data = read_arrays(path, "a split", (*SPARSE_ARRAYS, *names))
+    data = read_npz(path, "a split", (*SPARSE_ARRAYS, *names))
     held_out, user_ids, item_ids, counted = (data[name] for name in names)
     train = sparse_from_arrays(data)
     if train.shape != (user_ids.size, item_ids.size) or held_out.size > user_ids.size:

@@ -18,7 +18,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from sampled_metrics import evaluation
-from sampled_metrics._base.files import replacing
+from sampled_metrics._base.files import replace_file
 from sampled_metrics_study.figures.errors import draw_errors_against_samples, draw_z_scores
 from sampled_metrics_study.figures.figure1_to_4 import (
     draw_corrected_ap,
@@ -67,7 +67,7 @@ def draw(number: int | str, table: pd.DataFrame, stem: Path, note: str = "") -> 
         figure = Figure()
         FIGURES[number](figure, table)
         for kind, (canvas, dpi, left_out, noted) in _FILE_TYPES.items():
-            with replacing(stem.with_name(f"{stem.name}.{kind}")) as path:
+            with replace_file(stem.with_name(f"{stem.name}.{kind}")) as path:
                 figure.dpi = dpi
                 # `savefig` draws twice.
                 save = getattr(canvas(figure), f"print_{kind}")

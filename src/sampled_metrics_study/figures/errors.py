@@ -7,7 +7,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.special import ndtr
 
-from sampled_metrics._base.arrays import Float, generator, one_thread
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import likely_estimates
 from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks

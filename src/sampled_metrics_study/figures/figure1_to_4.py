@@ -10,7 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import Float, geometric_sizes, one_thread
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.arrays import geometric_sizes
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.metrics import Measure, parse_measure
 from sampled_metrics.ranks import Sampling

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.figures.style import (
     DASHES,

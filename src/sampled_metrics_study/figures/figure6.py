@@ -14,7 +14,9 @@ from matplotlib.figure import Figure
 from scipy.special import ndtri
 
 from sampled_metrics import InputError
-from sampled_metrics._base.arrays import Float, geometric_sizes, one_thread
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.arrays import geometric_sizes
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sampled_metrics import compare
-from sampled_metrics._base.files import replacing
+from sampled_metrics._base.files import replace_file
 from sampled_metrics.evaluation.results import Compared
 from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks
@@ -170,7 +170,7 @@ def write_slope(records: Mapping[str, Ranks], settings: ExperimentSettings, fold
         style = matplotlib.rc_params_from_file(STYLE)
         # Text as outlines: a README cannot bring its font, and names must not run into lines.
         style |= {"svg.fonttype": "path", "lines.markersize": 8}
-        with matplotlib.rc_context(style), replacing(folder / f"slope{suffix}.svg") as path:
+        with matplotlib.rc_context(style), replace_file(folder / f"slope{suffix}.svg") as path:
             figure = Figure(dpi=72)  # as SVG has it
             draw_slope(figure, table, settings.n_negatives, note, theme)
             figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.array_types import Float
 from sampled_metrics_study.tables import rows_by_value
 
 INK = "#1a1a1a"  # for exact values

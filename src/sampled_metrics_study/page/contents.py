@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics import __version__
-from sampled_metrics._base.text import listed
+from sampled_metrics._base.text import join_names
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.results import Compared
@@ -97,7 +97,7 @@ def collect(
         "lens": shown,
         "board": board,
         "slope": describe_slope(shown, compared),
-        "trained": f"{listed(list(users))} {'were' if len(users) > 1 else 'was'}",
+        "trained": f"{join_names(list(users))} {'were' if len(users) > 1 else 'was'}",
         "stored": describe_stored(list(all_users)[len(users) :]) if board else "",
         "links": links_of_project(),
         "verdict_words": VERDICT_PHRASES,
@@ -302,7 +302,7 @@ def describe_stored(names: Sequence[str]) -> str:
     """
     if not names:
         return ""
-    text = f"Not trained in this run: {listed(names)}, whose ranks are stored"
+    text = f"Not trained in this run: {join_names(names)}, whose ranks are stored"
     if any("NCF" in name for name in names):
         text += "; NCF has the weights that its authors published"
     return f"{text}."
@@ -389,7 +389,7 @@ def describe_recommenders(names: Sequence[str], config: Mapping[str, Any]) -> st
         f"{entry['name']} ({_KIND_TITLES.get(entry['kind'], entry['kind'])})"
         for entry in config.get("recommenders", [])
     ]
-    return listed(kinds or names)
+    return join_names(kinds or names)
 
 
 def title_of_dataset(run: Mapping[str, Any]) -> str:

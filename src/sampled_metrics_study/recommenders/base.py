@@ -13,8 +13,9 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from sampled_metrics import InputError
-from sampled_metrics._base.arrays import Float, Int, generator
-from sampled_metrics._base.files import read_arrays, replacing
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.files import read_npz, replace_file
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics.inputs.products import Score
 from sampled_metrics_study.validation import Seed
 from sampled_metrics_study.validation import Settings as BaseSettings
@@ -97,13 +98,13 @@ def save_recommender(path: Path, recommender: Recommender) -> None:
     """Write a fitted recommender as `.npz`, without pickle."""
     settings = recommender.settings.model_dump(by_alias=True)
     about = np.array(json.dumps({"kind": recommender.KIND, "settings": settings}))
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    with replace_file(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, about=about, **recommender.state())
 
 
 def load_recommender(path: Path) -> Recommender:
     """Read a recommender written by `save_recommender`."""
-    arrays = read_arrays(path, "a saved recommender", ("about",))
+    arrays = read_npz(path, "a saved recommender", ("about",))
     try:
         about = json.loads(str(arrays["about"]))
         return create(about["kind"], about["settings"]).restore(arrays)

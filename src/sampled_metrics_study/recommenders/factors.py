@@ -12,7 +12,8 @@ import scipy.sparse
 from pydantic import Field
 
 from sampled_metrics import InputError
-from sampled_metrics._base.arrays import Float, Int, one_thread
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics_study.recommenders.base import Recommender, register
 from sampled_metrics_study.validation import Count, Positive, Seed, Settings
 

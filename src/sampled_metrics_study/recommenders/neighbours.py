@@ -12,7 +12,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from pydantic import Field
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics.inputs.products import Score
 from sampled_metrics_study.files import sparse_from_arrays, sparse_to_arrays
 from sampled_metrics_study.recommenders.base import Arrays, Recommender, register

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sampled_metrics import InputError, rank
-from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate, id_column, require_unique
+from sampled_metrics._base.array_types import Float, Ids, Int
+from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.columns import id_column, require_unique
 from sampled_metrics._base.errors import reading
-from sampled_metrics._base.files import read_arrays
+from sampled_metrics._base.files import read_npz
 from sampled_metrics.inputs.products import Score
 from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.tables import places, read_table
@@ -179,7 +181,7 @@ def read_scores(path: Path, split: Split) -> Score:
 
 def _read_score_matrix(path: Path, split: Split) -> Score:
     names = ("scores", "user_ids", "item_ids")
-    arrays = read_arrays(path, SCORES_DESCRIBED, names)
+    arrays = read_npz(path, SCORES_DESCRIBED, names)
     scores, user_ids, item_ids = (arrays[name] for name in names)
     with reading(path):
         for name, ids in (("user_ids", user_ids), ("item_ids", item_ids)):

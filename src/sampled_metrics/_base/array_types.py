@@ -1,0 +1,15 @@
+"""Types of arrays in signatures."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+Float: TypeAlias = NDArray[np.float64]
+Floats: TypeAlias = NDArray[np.floating[Any]]  # single or double precision
+Int: TypeAlias = NDArray[np.int64]
+Codes: TypeAlias = NDArray[np.int32]  # positions of ids in a table of ids, from 0
+Bool: TypeAlias = NDArray[np.bool_]
+Ids: TypeAlias = NDArray[np.integer] | NDArray[np.str_]
+RowSelection: TypeAlias = Int | NDArray[np.bool_] | slice  # anything that indexes an array

@@ -1,0 +1,158 @@
+"""Conversion of arrays and columns of other libraries to arrays of numpy."""
+
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from sampled_metrics._base.array_types import Array
+from sampled_metrics._base.errors import InputError
+
+# Attributes for the vectors of users and of items in models of implicit, LightFM and RecBole.
+_VECTOR_ATTRIBUTES = (
+    ("user_factors", "item_factors"),
+    ("user_embeddings", "item_embeddings"),
+    ("user_embedding", "item_embedding"),
+)
+
+
+def to_array(name: str, values: ArrayLike, dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """Convert values to an array, never to a matrix.
+
+    A masked array is refused, because its mask would be lost.
+    """
+    if np.ma.is_masked(values):
+        raise InputError(
+            f"{name} have a mask, which would be lost; give scores.data and seen=scores.mask, or "
+            "leave masked rows out"
+        )
+    try:
+        return np.asarray(values, dtype)
+    except MemoryError:
+        raise
+    except Exception as error:  # objects of other libraries raise errors of their own
+        if hasattr(values, "keys"):  # such as a Run of ranx
+            raise InputError(
+                f"{name}: found {type(values).__name__}; give a dictionary, dict(...)"
+            ) from error
+        raise InputError(
+            f"{name}: rows of the {type(values).__name__} differ in length, or hold other values "
+            "than numbers; expected an array"
+        ) from None
+
+
+def numeric_array(data: Any, name: str = "data") -> Array:
+    """Convert numbers of any library to an array of one or two dimensions in native byte order."""
+    try:
+        data = to_numpy(data)
+        array = to_array(name, data)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise InputError(
+            f"{name}: cannot convert {type(data).__name__} to a NumPy array ({error})"
+        ) from error
+    if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
+        details = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
+        remedy = _remedy(data, array)
+        raise InputError(f"{name}: found {type(data).__name__}{details}; {remedy}")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _remedy(data: object, array: Array) -> str:
+    """Say what to give in place of data that is not an array of numbers, such as a model."""
+    if array.dtype.kind == "U" and array.ndim == 2 and array.shape[1] > 1:
+        return "expected numbers; are these ids, best first? Ranks.from_top_k(ids, relevant)"
+    remedy = "expected numbers, a DataFrame or a file"
+    for user_vectors, item_vectors in _VECTOR_ATTRIBUTES:
+        if hasattr(data, user_vectors) and hasattr(data, item_vectors):
+            return f"give the vectors of a model, (model.{user_vectors}, model.{item_vectors})"
+    if hasattr(data, "keys") and not array.ndim:  # such as a Run of ranx
+        return "give a dictionary, dict(...)"
+    if any(hasattr(data, name) for name in ("predict", "recommend", "forward")):
+        remedy = "give the scores of a model, users x items, or a function of rows of users"
+    if array.ndim > 2 and array.size:
+        is_single = array.shape[-1] == 1
+        rows = "scores[..., 0]" if is_single else "scores.reshape(-1, scores.shape[-1])"
+        remedy += f"; rows: {rows}"
+    return remedy
+
+
+def records_to_frame(data: Any) -> Any:
+    """Convert an array of records to a DataFrame; return other data unchanged."""
+    if not isinstance(data, np.ndarray) or data.dtype.names is None or data.ndim != 1:
+        return data
+    if any(data.dtype[name].kind == "V" for name in data.dtype.names):  # nested records
+        return data
+    return pd.DataFrame(
+        {name: data[name].astype(data.dtype[name].newbyteorder("=")) for name in data.dtype.names}
+    )
+
+
+def is_arrow_table(data: object) -> bool:
+    """Return whether data is a table of any library that exports its memory to Arrow."""
+    if not hasattr(data, "__arrow_c_stream__") or getattr(data, "ndim", 2) == 1:
+        return False
+    return not is_arrow_column(data)
+
+
+def is_arrow_column(data: object) -> bool:
+    """Return whether data is one column of a library, such as polars, that exports to Arrow."""
+    if isinstance(data, np.ndarray | pd.Series | pd.DataFrame | pd.Index):
+        return False
+    exports = any(hasattr(data, f"__arrow_c_{kind}__") for kind in ("stream", "array"))
+    is_typed = hasattr(data, "dtype") or isinstance(data, pa.Array | pa.ChunkedArray)
+    return exports and is_typed and not hasattr(data, "columns")
+
+
+def arrow_column_to_array(data: Any) -> Any:
+    """Convert a column that exports to Arrow to an array; return other data unchanged.
+
+    A column with missing values or with lists becomes a list, with None for missing values.
+    """
+    if not is_arrow_column(data):
+        return data
+    column = data if isinstance(data, pa.Array | pa.ChunkedArray) else pa.chunked_array(data)
+    if column.null_count or pa.types.is_nested(column.type):
+        return column.to_pylist()
+    return np.asarray(column)
+
+
+def is_on_device(scores: Any) -> bool:
+    """Return whether scores are an array of another library that is computed with where it is.
+
+    This holds for all arrays but those of numpy and tensors of torch in main memory: numpy takes
+    these without a copy, and counts three times as fast as torch.
+    """
+    if isinstance(scores, np.ndarray) or not compat.is_array_api_obj(scores):
+        return False
+    if compat.is_numpy_array(scores) or compat.is_pydata_sparse_array(scores):
+        return False
+    return not (compat.is_torch_array(scores) and scores.device.type in ("cpu", "meta"))
+
+
+def to_numpy(values: Any) -> Any:
+    """Copy an array of any library and device to numpy; return other values unchanged."""
+    if isinstance(values, np.ndarray) and values.dtype.kind != "V":  # the kind of bfloat16
+        return values
+    if hasattr(values, "detach"):  # a tensor of torch
+        values = _to_dense(values.detach()).cpu()
+    if "bfloat16" in str(getattr(values, "dtype", "")):  # float32 holds all its values
+        xp = compat.array_namespace(values)
+        values = xp.astype(values, xp.float32)
+    if compat.is_cupy_array(values):
+        return values.get()
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        return np.from_dlpack(values)
+    if is_on_device(values) or compat.is_torch_array(values):
+        return np.asarray(values)
+    return values
+
+
+def _to_dense(tensor: Any) -> Any:
+    """Return a dense tensor of torch, 0 where a sparse tensor stores nothing."""
+    if str(getattr(tensor, "device", "cpu")) == "meta":
+        raise InputError("found a tensor on the device meta, which holds no values")
+    is_sparse = "sparse" in str(getattr(tensor, "layout", ""))
+    return tensor.to_dense() if is_sparse else tensor
