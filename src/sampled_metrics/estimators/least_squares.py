@@ -1,23 +1,24 @@
 """Least squares behind eq. 21-26: bias-variance trade-off and constrained least squares.
 
-With D = diag(sqrt(p(r))), A = D p(sampled rank | r) and b = D M(r) (eq. 23), the columns of
-[A b] are rotated to an upper triangle: ||A x - b|| differs from ||R x - z|| by a constant. Rows are
-taken in blocks, each stacked on the triangle so far, so that neither the n x (m + 1) grid exists as
-a whole nor A^T A, whose condition number is the square of A's. p(r) is uniform unless given.
+With D = diag(sqrt(p(r))), A = D p(sampled rank | r) and b = D M(r) (eq. 23), a QR decomposition
+turns [A b] into an upper triangle [R z], and ||A x - b||^2 is ||R x - z||^2 plus a constant. Rows
+are decomposed block by block, each stacked on the triangle of those before it. So the matrix of
+n x (m + 1) probabilities is never held as a whole, and A^T A, whose condition number is the square
+of that of A, is not computed. p(r) is uniform by default.
 
 With y = sqrt(c) x and B = A / sqrt(c), c being the probability of each sampled rank, eq. 24 is, up
 to a constant,
 
     (1 - gamma) ||B y - b||^2 + gamma ||y - B^T b||^2,
 
-because sum_r p(r) E[x^2 | r] = ||y||^2. Its gradient is eq. 25; gamma = 0 leaves eq. 22 and
-gamma = 1 leaves y = B^T b, eq. 26. The largest singular value of B is 1, so the stacked matrix
-has a condition number of at most 1/sqrt(gamma).
+because sum_r p(r) E[x^2 | r] = ||y||^2. Setting its gradient to 0 gives eq. 25, which is eq. 22 for
+gamma = 0 and eq. 26, y = B^T b, for gamma = 1. The largest singular value of B is 1, so the
+condition number of the stacked matrix is at most 1/sqrt(gamma).
 
-Sums over millions of ranks are taken at a few thousand places: given a sampled rank, the
-probability of section 4.3 is a polynomial of degree m in the true rank, and a metric without its
-cut-off is smooth. So a block of neighbouring ranks is summed by the Gauss rule for equally spaced
-points, whose nodes, not whole ranks, and weights give the sum of every polynomial of degree 39.
+A sum over millions of ranks is computed from a few thousand values. The probability of a sampled
+rank (section 4.3) is a polynomial of degree m in the true rank, and a metric is smooth up to its
+cut-off. A block of neighbouring ranks is therefore summed by the Gauss rule for equally spaced
+points. It has 20 nodes, which are not whole ranks, and is exact for polynomials up to degree 39.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,30 +36,36 @@ from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import checked, pmf_at
 
-MOST_NEGATIVES = 10_000  # so that the matrices of a problem take some GB
-_BLOCK_ROWS = 2048
-_MAX_CONDITION = 1e8
-_TIE_BREAK = 1e-12  # gamma of constrained least squares
-_ITERATIONS = 30  # per unknown, in constrained least squares
-_ROUNDING = 1e-13  # in steps down, as a share of the largest
-ONE_BY_ONE = 1 << 14  # up to so many ranks, each is taken by itself; those of the paper are
+MOST_UNKNOWNS = 10_000  # negatives; matrices of more would take several GB of memory
+_BLOCK_ROWS = 2048  # of a QR decomposition, or 2 m if more: few decompositions, little memory
+_MAX_CONDITION = 1e8  # half of the 16 digits of float64 remain
+_TIE_BREAK = (
+    1e-12  # gamma of constrained least squares: decides among vectors that fit equally well
+)
+_NNLS_STEPS = 30  # per unknown; ten times scipy's default, so that only a system that cycles fails
+_STEP_ROUNDING = 1e-13  # relative to the largest step; smaller negative ones are rounding errors
+ONE_BY_ONE = 1 << 14  # ranks; rankings no longer, as those of the paper, are summed rank by rank
 _NODES = 20
-_EDGE = 128  # ranks taken one by one at both ends
-_MANY = 0.25  # share of candidates drawn: more determine true ranks too well for blocks
-_DEVIATIONS = 3.0  # that a block moves the sampled rank at most
+# Ranks summed one by one at both ends, where probabilities change fastest, the share of candidates
+# drawn above which all are, and the standard deviations by which a block may move the sampled rank.
+# Chosen together: sums agree with those over all ranks to a relative 1e-12, as the tests require,
+# with a fifth of the nodes of the values before (512 ranks, blocks a quarter as wide).
+_RANKS_AT_ENDS = 128
+_LARGE_SAMPLE = 0.25
+_BLOCK_DEVIATIONS = 3.0
 
 
 class ConditioningError(InputError):
-    """The problem is too ill-conditioned to be solved in double precision."""
+    """The least-squares problem is too ill-conditioned to be solved in double precision."""
 
 
 @dataclass(frozen=True)
 class ReducedSystem:
-    """Least squares for several metrics at once, in m + 1 equations."""
+    """A least-squares problem for several metrics, reduced to m + 1 equations."""
 
     triangle: Float  # R, upper triangular; shape (m + 1, m + 1)
-    targets: Float  # z, one column a metric; shape (m + 1, measures)
-    marginal: Float  # c of eq. 25, the probability of every sampled rank; shape (m + 1,), positive
+    targets: Float  # z, one column per metric; shape (m + 1, measures)
+    marginal: Float  # c of eq. 25, the probability of each sampled rank, above 0; shape (m + 1,)
 
 
 def reduce_system(
@@ -68,10 +75,19 @@ def reduce_system(
     sampling: Sampling | str,
     prior: ArrayLike | None = None,
 ) -> ReducedSystem:
-    """Set up eq. 21 for some metrics and reduce it to a triangle.
+    """Set up the least-squares problem of eq. 21 and reduce it to a triangle.
 
-    Time is proportional to n m^2 up to n = 16,384 and for a `prior`, else to about 1,000 m^2. A
-    prior has a weight for each true rank, shape (n,); by default all have the same.
+    The time is proportional to n m^2 up to n = 16,384 or with a prior, and to about 1,000 m^2
+    otherwise.
+
+    Parameters
+    ----------
+    measures
+        Metrics with one relevant item, each a right-hand side.
+    n, m, sampling
+        Candidates of a full ranking, negatives, and how they are drawn.
+    prior
+        Weight of each true rank, shape (n,); all the same by default.
 
     Examples
     --------
@@ -83,8 +99,8 @@ def reduce_system(
         ranks, counts = rank_rule(measures, n, m)
         weights = counts / n
     else:
-        _require_few(m)
-        shares = _shares(prior, n)
+        _require_few_negatives(m)
+        shares = _scale_prior(prior, n)
         possible = np.flatnonzero(shares)
         ranks = np.asarray(possible + 1, np.float64)
         weights = shares[possible]
@@ -98,22 +114,24 @@ def reduce_system(
         system = np.asarray(np.linalg.qr(np.vstack([system, weighted]), mode="r"))
     impossible = np.flatnonzero(marginal <= np.finfo(np.float64).tiny)
     if impossible.size:
-        place = f"sampled rank {impossible[0] + 1} of {m + 1}"
-        cause = f"{n} candidates"
-        if prior is not None:
-            cause += " and this prior"
-        raise InputError(f"{place} has probability 0 with {cause}")
+        with_prior = "" if prior is None else " and this prior"
+        raise InputError(
+            f"sampled rank {impossible[0] + 1} of {m + 1} has probability 0 with {n} candidates"
+            f"{with_prior}"
+        )
     square = np.zeros((m + 1, system.shape[1]))
     square[: len(system)] = system[: m + 1]
     return ReducedSystem(square[:, : m + 1], square[:, m + 1 :], marginal)
 
 
-def _shares(prior: ArrayLike, n: int) -> Float:
+def _scale_prior(prior: ArrayLike, n: int) -> Float:
     """Check the weights of all true ranks, and scale them to a sum of 1."""
     weights = to_array("prior", prior)
     if weights.shape != (n,) or weights.dtype.kind not in "iuf":
-        found = f"{weights.dtype} of shape {weights.shape}"
-        raise InputError(f"prior is {found}; expected a weight for each of {n} ranks")
+        raise InputError(
+            f"prior is {weights.dtype} of shape {weights.shape}; "
+            f"expected a weight for each of {n} ranks"
+        )
     shares = weights.astype(np.float64)
     total = float(shares.sum())
     if not (shares >= 0.0).all() or not 0.0 < total < np.inf:
@@ -121,17 +139,29 @@ def _shares(prior: ArrayLike, n: int) -> Float:
     return shares / total
 
 
-def _require_few(m: int) -> None:
-    if m > MOST_NEGATIVES:
-        raise InputError(f"cls, bv and em take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
+def _require_few_negatives(m: int) -> None:
+    if m > MOST_UNKNOWNS:
+        raise InputError(f"cls, bv and em take at most {MOST_UNKNOWNS:,} negatives, not {m:,}")
 
 
 def solve_bias_variance(system: ReducedSystem, gamma: float) -> Float:
-    """Minimiser of bias^2 + gamma variance, eq. 25, for all metrics of `system`.
+    """Minimise (1 - gamma) bias^2 + gamma variance, eq. 25, for all metrics of a system.
 
-    `gamma`, the weight of the variance, is from 0 (least squares, eq. 22) to 1 (eq. 26). Returns
-    float64 of shape (measures, m + 1), indexed by sampled rank - 1. Raises ConditioningError where
-    the condition number of the stacked matrix, estimated in the 1-norm, exceeds 1e8.
+    Parameters
+    ----------
+    system
+        The problem from `reduce_system`.
+    gamma
+        Weight of the variance, from 0 (least squares, eq. 22) to 1 (eq. 26).
+
+    Returns
+    -------
+    float64, shape (measures, m + 1); column i is the value for sampled rank i + 1.
+
+    Raises
+    ------
+    ConditioningError
+        If the condition number of the stacked matrix, estimated in the 1-norm, exceeds 1e8.
 
     Examples
     --------
@@ -140,27 +170,42 @@ def solve_bias_variance(system: ReducedSystem, gamma: float) -> Float:
     array([[1. , 0.5, 0. ]])
     """
     size = system.marginal.size
-    triangle = np.asarray(np.linalg.qr(np.hstack(_augmented(system, gamma)), mode="r"))
+    triangle = np.asarray(np.linalg.qr(np.hstack(_stack_variance(system, gamma)), mode="r"))
     left = triangle[:size, :size]
-    # The condition number in the 1-norm is at most `size` times the other, at most 1/sqrt(gamma).
+    # The condition number is at most 1/sqrt(gamma), and in the 1-norm at most `size` times that.
     may_fail = size > _MAX_CONDITION * np.sqrt(gamma)
     if may_fail and linalg.lapack.dtrcon(left)[0] * _MAX_CONDITION < 1.0:
-        problem = f"gamma {gamma:g} with {size - 1} negatives is ill-conditioned"
-        raise ConditioningError(f"{problem}; use fewer negatives or a larger gamma")
+        raise ConditioningError(
+            f"gamma {gamma:g} with {size - 1} negatives is ill-conditioned; "
+            "use fewer negatives or a larger gamma"
+        )
     scaled = np.linalg.solve(left, triangle[:size, size:])
     return scaled.T / np.sqrt(system.marginal)
 
 
 def solve_monotone(system: ReducedSystem, nonnegative: bool = True) -> Float:
-    """Minimiser of the average squared bias among non-increasing vectors, eq. 21.
+    """Minimise the average squared bias among non-increasing vectors, eq. 21.
 
-    Steps down d_j = x_j - x_(j+1), d_(m+1) = x_(m+1) turn it into least squares with d >= 0, solved
-    by active sets on the triangle of the problem. Many vectors fit equally well to the precision of
-    the machine; a weight gamma = 1e-12 of the variance (eq. 24) picks the steadiest. Unless
-    estimates must be at least 0 (`nonnegative`), as in the paper's Table 3, d_(m+1) is free.
+    With the steps d_j = x_j - x_(j+1) and d_(m+1) = x_(m+1) this is least squares subject to
+    d >= 0, which an active-set method solves on the triangle of the system. Many vectors fit
+    equally well in double precision; a weight gamma = 1e-12 of the variance (eq. 24) selects the
+    one of least variance.
 
-    Returns float64 of shape (measures, m + 1), indexed by sampled rank - 1. Raises
-    ConditioningError where the active sets do not settle.
+    Parameters
+    ----------
+    system
+        The problem from `reduce_system`.
+    nonnegative
+        Whether values must be at least 0. Otherwise d_(m+1) is free, as in Table 3 of the paper.
+
+    Returns
+    -------
+    float64, shape (measures, m + 1); column i is the value for sampled rank i + 1.
+
+    Raises
+    ------
+    ConditioningError
+        If the active-set method does not converge.
 
     Examples
     --------
@@ -169,33 +214,35 @@ def solve_monotone(system: ReducedSystem, nonnegative: bool = True) -> Float:
     array([0.48764, 0.     , 0.     ])
     """
     size = system.marginal.size
-    matrix, targets = _augmented(system, _TIE_BREAK)
+    matrix, targets = _stack_variance(system, _TIE_BREAK)
     steps = np.cumsum(matrix * np.sqrt(system.marginal), axis=1)
     # The unknowns are d_(m+1), d_1, d_2 ...
     columns = np.hstack([steps[:, -1:], steps[:, :-1], targets])
     triangle = np.asarray(np.linalg.qr(columns, mode="r"))[:size]
-    first = int(not nonnegative)  # unknown that must be at least 0
+    first = 0 if nonnegative else 1  # the first unknown that must be at least 0
     left = triangle[:, :size]
     targets = triangle[:, size:]
     vectors = []
     try:
         for z, d in zip(targets.T, np.linalg.solve(left, targets).T, strict=True):
-            # A vector that falls all the way, as of AUC, would take active sets m + 1 turns.
-            if d[first:].min() < -_ROUNDING * np.abs(d).max():
-                most = _ITERATIONS * size
-                d, _ = optimize.nnls(left[first:, first:], z[first:], maxiter=most)
+            # If the unconstrained solution decreases, as that of AUC does, it is the answer; the
+            # active-set method would take m + 1 steps to find it.
+            if d[first:].min() < -_STEP_ROUNDING * np.abs(d).max():
+                most_steps = _NNLS_STEPS * size
+                d, _ = optimize.nnls(left[first:, first:], z[first:], maxiter=most_steps)
                 if not nonnegative:
                     d = np.append((z[0] - left[0, 1:] @ d) / left[0, 0], d)
             d[first:] = np.maximum(d[first:], 0.0)
             vectors.append(np.cumsum(np.roll(d, -1)[::-1])[::-1])
     except RuntimeError:
-        problem = f"constrained least squares with {size} unknowns does not settle"
-        raise ConditioningError(f"{problem}; use fewer negatives") from None
+        raise ConditioningError(
+            f"constrained least squares with {size} unknowns does not converge; use fewer negatives"
+        ) from None
     return np.array(vectors)
 
 
-def _augmented(system: ReducedSystem, gamma: float) -> tuple[Float, Float]:
-    """Return matrix and targets of the problem in y."""
+def _stack_variance(system: ReducedSystem, gamma: float) -> tuple[Float, Float]:
+    """Return matrix and targets of eq. 24 in y: rows of the bias above those of the variance."""
     bias = np.sqrt(1.0 - gamma)
     spread = np.sqrt(gamma)
     scaled = system.triangle / np.sqrt(system.marginal)
@@ -205,10 +252,10 @@ def _augmented(system: ReducedSystem, gamma: float) -> tuple[Float, Float]:
 
 
 def rank_rule(measures: Sequence[Measure], n: int, m: int) -> tuple[Float, Float]:
-    """Nodes and weights for sums of metrics over the ranks 1 ... n.
+    """Return nodes and weights that sum a function over the ranks 1 ... n.
 
-    The summands may jump after the cut-offs. Returns increasing ranks, not necessarily whole, and
-    their weights; whole ranks with weight 1 where n is at most 16,384.
+    The function may jump after the cut-offs of the metrics. Nodes increase and need not be whole;
+    up to n = 16,384 they are all ranks, with weight 1.
 
     Examples
     --------
@@ -216,69 +263,81 @@ def rank_rule(measures: Sequence[Measure], n: int, m: int) -> tuple[Float, Float
     >>> ranks.size, round(float(weights.sum()), 6), round(float(weights @ ranks), 3)
     (596, 1000000.0, 500000500000.0)
     """
-    _require_few(m)
+    _require_few_negatives(m)
     if n <= ONE_BY_ONE:
         return np.arange(1.0, n + 1.0), np.ones(n)
-    edge = _EDGE
-    if m >= _MANY * n:
-        edge = n
+    n_at_ends = n if m >= _LARGE_SAMPLE * n else _RANKS_AT_ENDS
     cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
-    ends = [n - edge, *cutoffs]  # the last ranks of blocks
-    ranks = []
+    last_ranks = [n - n_at_ends, *cutoffs]  # where blocks must end
+    nodes = []
     weights = []
     first = 1
     while first <= n:
-        count = 1
-        if edge < first <= n - edge:
-            count = _size_of_block(first, n, m, ends)
-        nodes, weights_of_nodes = _rule(first, count)
-        ranks.append(nodes)
-        weights.append(weights_of_nodes)
-        first += count
-    return np.concatenate(ranks), np.concatenate(weights)
+        size = 1
+        if n_at_ends < first <= n - n_at_ends:
+            size = _block_size(first, n, m, last_ranks)
+        block_nodes, block_weights = _gauss_rule(first, size)
+        nodes.append(block_nodes)
+        weights.append(block_weights)
+        first += size
+    return np.concatenate(nodes), np.concatenate(weights)
 
 
-def _size_of_block(first: int, n: int, m: int, ends: Sequence[int]) -> int:
-    """Return how many ranks from `first` on may be summed together, up to the next end."""
-    spread = _DEVIATIONS * np.sqrt(first * (n - first) / m)
+def _block_size(first: int, n: int, m: int, last_ranks: Sequence[int]) -> int:
+    """Return how many ranks from `first` on are summed together, at most up to a last rank.
+
+    From its first to its last rank the expected sampled rank moves by at most three standard
+    deviations of a sampled rank. A block is no wider than its distance to the nearer end of 1 ... n.
+    """
+    spread = _BLOCK_DEVIATIONS * np.sqrt(first * (n - first) / m)
     width = int(min(first, n - first, spread))
-    until_end = min(end - first + 1 for end in ends if end >= first)
-    return min(max(1, width), until_end)
+    n_left = min(last - first + 1 for last in last_ranks if last >= first)
+    return min(max(1, width), n_left)
 
 
 def sums_up_to(ends: Int, values: Callable[[Float], Float]) -> Float:
-    """Sum a smooth function over the ranks up to each of some ends, in non-decreasing order.
+    """Sum a smooth function over the ranks from 1 up to each of several ends.
 
-    Ends must be close where values change fast. The function may return rows, one for each rank.
+    Parameters
+    ----------
+    ends
+        Whole numbers in non-decreasing order, close to each other where the function changes fast.
+    values
+        The function: from ranks, which need not be whole, to a number or a row for each.
 
     Examples
     --------
     >>> sums_up_to(np.array([1, 2, 2, 4, 1000]), np.square).round().astype(int)
     array([        1,         5,         5,        30, 333833500])
     """
-    counts = np.diff(ends, prepend=0)
-    single = counts == 1
-    by_rank = values(ends[single])
-    sums = np.zeros((ends.size, *by_rank.shape[1:]))
-    sums[single] = by_rank
-    for place in np.flatnonzero(counts > 1):
-        ranks, weights = _rule(int(ends[place] - counts[place]) + 1, int(counts[place]))
-        sums[place] = weights @ values(ranks)
+    sizes = np.diff(ends, prepend=0)
+    is_single = sizes == 1
+    single_values = values(ends[is_single])
+    sums = np.zeros((ends.size, *single_values.shape[1:]))
+    sums[is_single] = single_values
+    for place in np.flatnonzero(sizes > 1):
+        size = int(sizes[place])
+        nodes, weights = _gauss_rule(int(ends[place]) - size + 1, size)
+        sums[place] = weights @ values(nodes)
     return np.cumsum(sums, axis=0)
 
 
 def mean_up_to(ends: Int, measure: Measure, n: int) -> Float:
-    """Mean of a metric over the ranks 1 ... k, for each k of some ends in increasing order."""
-    credited = ends if measure.cutoff is None else np.minimum(ends, measure.cutoff)
-    return sums_up_to(credited, lambda ranks: measure.value_at(ranks, n)) / ends
+    """Return the mean of a metric over the ranks 1 ... k, for each k in `ends`, which increase."""
+    ends_with_credit = ends if measure.cutoff is None else np.minimum(ends, measure.cutoff)
+    return sums_up_to(ends_with_credit, lambda ranks: measure.value_at(ranks, n)) / ends
 
 
-def _rule(first: int, count: int) -> tuple[Float, Float]:
-    """Gauss rule for sums over `count` whole numbers from `first` on (Golub and Welsch 1969)."""
+def _gauss_rule(first: int, count: int) -> tuple[Float, Float]:
+    """Return nodes and weights for sums over `count` whole numbers from `first` on.
+
+    They are the eigenvalues and the squared first entries of the eigenvectors of the tridiagonal
+    matrix of the recurrence of discrete Chebyshev polynomials (Golub and Welsch, 1969).
+    """
     if count <= _NODES:
         return np.arange(first, first + count, dtype=np.float64), np.ones(count)
     k = np.arange(1.0, _NODES)
-    middle = np.full(_NODES, first + (count - 1.0) / 2.0)
-    beside = np.sqrt(k**2 * (count**2 - k**2) / (4.0 * (4.0 * k**2 - 1.0)))
-    nodes, vectors = linalg.eigh_tridiagonal(middle, beside)
+    diagonal = np.full(_NODES, first + (count - 1.0) / 2.0)
+    off_diagonal = np.sqrt(k**2 * (count**2 - k**2) / (4.0 * (4.0 * k**2 - 1.0)))
+    nodes, vectors = linalg.eigh_tridiagonal(diagonal, off_diagonal)
     return nodes, count * np.square(vectors[0])
