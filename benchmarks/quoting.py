@@ -335,14 +335,14 @@ def under_priors(histogram: np.ndarray, n: int, m: int) -> tuple[np.ndarray, np.
     """Log likelihoods and metrics under each prior, the one of `likely` last."""
     cells = smooth.rank_cells(tuple(MEASURES[: len(COLUMNS)]), n, m, KIND)
     users = float(histogram.sum())
-    likelihood = smooth.SampledRankLikelihood(cells.given, histogram / users, users)
+    likelihood = smooth.SampledRankLikelihood(cells.probabilities, histogram / users, users)
     level = np.zeros_like(cells.stiffness)
     level[0, 0] = 1.0
     logs = []
     values = []
     for slope, weight in [*PRIORS, (smooth.SLOPE, 1.0)]:
         other = cells._replace(
-            usual=cells.usual * (slope / smooth.SLOPE),
+            usual_log_density=cells.usual_log_density * (slope / smooth.SLOPE),
             stiffness=level + weight * (cells.stiffness - level),
         )
         share = smooth.maximise(other, likelihood).share

@@ -342,7 +342,8 @@ def fitted(cells, counts):
     counts = np.asarray(counts, float)
     users = counts.sum()
     return smooth.maximise(
-        cells, smooth.SampledRankLikelihood(cells.given, counts / users, users)
+        cells,
+        smooth.SampledRankLikelihood(cells.probabilities, counts / users, users),
     )
 
 
@@ -371,12 +372,12 @@ def test_density_of_extreme_counts_is_at_the_maximum(n, m):
         for name, counts in extreme_counts(m, users).items():
             fit = fitted(cells, counts)
             of_ranks = smooth.SampledRankLikelihood(
-                cells.given, counts / users, users
+                cells.probabilities, counts / users, users
             )
             gradient, curvature, _ = of_ranks.derivatives(fit.share)
             density = np.log(np.maximum(fit.share, 1e-300) / cells.widths)
-            density += cells.usual[0] - density[0]  # the level is free
-            slope = gradient - cells.stiffness @ (density - cells.usual)
+            density += cells.usual_log_density[0] - density[0]  # the level is free
+            slope = gradient - cells.stiffness @ (density - cells.usual_log_density)
             assert np.abs(slope).max() < 1e-5 * max(users, 1), name
             least = np.linalg.eigvalsh(curvature + cells.stiffness)[0]
             assert least > 0, name

@@ -1,6 +1,6 @@
-"""Estimators of the exact metric from a sampled rank, each a vector of m + 1 values.
+"""Estimators of exact metrics from sampled ranks, each a vector with a value per sampled rank.
 
-The paper's (section 5) are fixed; `em` is fitted to the sampled ranks.
+Those of the paper (section 5) are fixed vectors; `em` and `likely` are fitted to the sampled ranks.
 """
 
 from sampled_metrics.estimators.least_squares import (

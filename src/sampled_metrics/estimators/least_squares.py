@@ -34,7 +34,7 @@ from sampled_metrics._base.conversion import to_array
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
-from sampled_metrics.sampling.probability import checked, pmf_at
+from sampled_metrics.sampling.probability import pmf_at, require_ranks
 
 MOST_UNKNOWNS = 10_000  # negatives; matrices of more would take several GB of memory
 _BLOCK_ROWS = 2048  # of a QR decomposition, or 2 m if more: few decompositions, little memory
@@ -94,7 +94,7 @@ def reduce_system(
     >>> reduce_system([Measure("auc")], 3, 1, "with-replacement").marginal
     array([0.5, 0.5])
     """
-    checked(1, n, m, sampling)
+    require_ranks(1, n, m, sampling)
     if prior is None:
         ranks, counts = rank_rule(measures, n, m)
         weights = counts / n
@@ -287,7 +287,7 @@ def _block_size(first: int, n: int, m: int, last_ranks: Sequence[int]) -> int:
     """Return how many ranks from `first` on are summed together, at most up to a last rank.
 
     From its first to its last rank the expected sampled rank moves by at most three standard
-    deviations of a sampled rank. A block is no wider than its distance to the nearer end of 1 ... n.
+    deviations of a sampled rank. A block is no wider than its distance to the nearer of 1 and n.
     """
     spread = _BLOCK_DEVIATIONS * np.sqrt(first * (n - first) / m)
     width = int(min(first, n - first, spread))

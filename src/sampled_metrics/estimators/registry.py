@@ -1,4 +1,4 @@
-"""All estimators: their names, such as `cls` or `bv:0.1`, and vectors of several at once."""
+"""The registry of estimators: names such as `cls` or `bv:0.1`, and their vectors."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -20,43 +20,60 @@ from sampled_metrics.estimators.least_squares import (
     solve_monotone,
 )
 from sampled_metrics.estimators.smooth import likely_vectors
-from sampled_metrics.metrics.measures import Measure, parse_list, similar
+from sampled_metrics.metrics.measures import Measure, parse_list, suggest_names
 from sampled_metrics.ranks import Sampling
-from sampled_metrics.sampling.probability import checked, pmf_at
+from sampled_metrics.sampling.probability import pmf_at, require_ranks
 
 Vectors = TypeVar("Vectors", bound=Callable[..., Float])
-_NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", re.ASCII | re.IGNORECASE)
+_PARAMETER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class EstimatorInputs:
-    """Arguments of `estimator_matrix`, and the least-squares problem that follows from them."""
+    """What an estimator computes its vectors from: the arguments of `estimator_matrix`.
+
+    Attributes
+    ----------
+    measures
+        Metrics to be estimated.
+    n, m
+        Candidates of a full ranking, the held-out item included, and negatives.
+    sampling
+        How negatives are drawn; `sampled` and `rank-estimate` do not depend on it.
+    histogram
+        Number of users at each sampled rank, shape (m + 1,); only for fitted estimators.
+    prior
+        p(r) of eq. 21 and 25 for `cls` and `bv`, shape (n,); uniform if None.
+    cls_nonnegative
+        Whether values of `cls` must be at least 0; they may be negative in Table 3 of the paper.
+    rounding, divisor
+        How `rank-estimate` computes a true rank: `floor` rounds it down and `linear` interpolates
+        between whole ranks; `m` is eq. 20 as printed, `m+1` divides by one more.
+    """
 
     measures: Sequence[Measure]
-    n: int  # number of candidates, the held-out item included
-    m: int  # number of negatives
-    sampling: Sampling | str  # how they are drawn; not for `sampled` and `rank-estimate`
-    histogram: ArrayLike | None = None  # users at every sampled rank, for fitted estimators
-    prior: ArrayLike | None = None  # p(r) of eq. 21 and 25, for `cls` and `bv`; shape (n,)
-    # Options of the paper's Table 3: whether entries of `cls` must be at least 0, and the rank of
-    # `rank-estimate`: `linear` interpolates between whole ranks; `m` is as eq. 20 is printed.
+    n: int
+    m: int
+    sampling: Sampling | str
+    histogram: ArrayLike | None = None
+    prior: ArrayLike | None = None
     cls_nonnegative: bool = True
     rounding: str = "floor"
     divisor: str = "m+1"
 
     @cached_property
     def system(self) -> ReducedSystem:
-        """Least-squares problem of eq. 21, shared by all estimators that solve it."""
+        """The least-squares problem of eq. 21, which several estimators solve."""
         return reduce_system(self.measures, self.n, self.m, self.sampling, self.prior)
 
     @cached_property
     def n_users(self) -> float:
-        """Users of the histogram; not whole where users have several rows."""
+        """Number of users in the histogram; a fraction if rows of one user count in part."""
         return float(np.asarray(self.histogram, dtype=np.float64).sum())
 
     @cached_property
     def shares(self) -> Float:
-        """Share of the users at every sampled rank; shape (m + 1,)."""
+        """Share of the users at each sampled rank; shape (m + 1,)."""
         counts = np.asarray(self.histogram, dtype=np.float64)
         if counts.shape != (self.m + 1,) or self.n_users <= 0.0:
             raise InputError(
@@ -68,13 +85,13 @@ class EstimatorInputs:
 
 @dataclass(frozen=True)
 class Declaration:
-    """An estimator as `register` knows it."""
+    """An estimator without the value of its parameter, made by `register`."""
 
-    label: str  # its name in tables
-    vectors: Callable[..., Float]  # for `EstimatorInputs`, shape (measures, m + 1)
-    parameter: str | None = None  # second argument of `vectors`
-    values: str = ""  # allowed values of the parameter, in words
-    allows: Callable[[float], bool] = bool  # whether a number is one of them
+    label: str  # name in tables
+    vectors: Callable[..., Float]  # from `EstimatorInputs` to shape (measures, m + 1)
+    parameter: str | None = None  # name of the second argument of `vectors`
+    values: str = ""  # description of the allowed values of the parameter
+    allows: Callable[[float], bool] = bool  # whether a value of the parameter is allowed
     fitted: bool = False  # whether the vectors depend on `EstimatorInputs.histogram`
 
 
@@ -82,30 +99,38 @@ REGISTERED_ESTIMATORS: dict[str, Declaration] = {}
 
 
 def register(name: str, label: str, **options: Any) -> Callable[[Vectors], Vectors]:
-    """Declare an estimator; decorates the function that makes its vectors, see `Declaration`."""
+    """Register the decorated function as an estimator.
 
-    def declare(vectors: Vectors) -> Vectors:
+    Parameters
+    ----------
+    name, label
+        Its name, and its name in tables.
+    options
+        Further attributes of `Declaration`.
+    """
+
+    def decorate(vectors: Vectors) -> Vectors:
         if name in REGISTERED_ESTIMATORS:
             raise InputError(f"estimator {name!r} is already registered")
         REGISTERED_ESTIMATORS[name] = Declaration(label, vectors, **options)
         return vectors
 
-    return declare
+    return decorate
 
 
 @dataclass(frozen=True)
 class Estimator:
-    """A declared estimator with the value of its parameter, printed and parsed as one name."""
+    """A registered estimator with the value of its parameter; its text is a name such as bv:0.1."""
 
     name: str
     parameter: float | None = None
 
     def __post_init__(self) -> None:
-        declared = REGISTERED_ESTIMATORS.get(self.name)
-        if declared is None or (declared.parameter is None) != (self.parameter is None):
-            raise _unknown(str(self))
-        if self.parameter is not None and not declared.allows(self.parameter):
-            raise _unknown(str(self))
+        declaration = REGISTERED_ESTIMATORS.get(self.name)
+        if declaration is None or (declaration.parameter is None) != (self.parameter is None):
+            raise _unknown_estimator(str(self))
+        if self.parameter is not None and not declaration.allows(self.parameter):
+            raise _unknown_estimator(str(self))
 
     def __str__(self) -> str:
         if self.parameter is None:
@@ -122,7 +147,7 @@ class Estimator:
 
 
 def parse_estimator(text: str) -> Estimator:
-    """Return the estimator of a name; an unknown one raises InputError with the known names.
+    """Return the estimator with a name; InputError lists the known names.
 
     Examples
     --------
@@ -132,38 +157,53 @@ def parse_estimator(text: str) -> Estimator:
     name, colon, parameter = text.strip().lower().replace("_", "-").partition(":")
     if not colon:
         return Estimator(name)
-    if not _NUMBER.fullmatch(parameter):
-        raise _unknown(text)
+    if not _PARAMETER.fullmatch(parameter):
+        raise _unknown_estimator(text)
     return Estimator(name, float(parameter))
 
 
 def parse_estimators(names: str | Sequence[str | Estimator]) -> list[Estimator]:
-    """Return the estimators of one name, of several separated by commas, or of a sequence."""
+    """Return the estimators named in a text, separated by commas, or in a sequence."""
     return parse_list(names, "estimators", parse_estimator, Estimator)
 
 
-def _unknown(text: str) -> InputError:
-    known = []
+def _unknown_estimator(text: str) -> InputError:
+    names = []
     values = []
-    for name, declared in REGISTERED_ESTIMATORS.items():
-        if declared.parameter:
-            parameter = declared.parameter.upper()
-            known.append(f"{name}:{parameter}")
-            values.append(f"{parameter} {declared.values}")
+    for name, declaration in REGISTERED_ESTIMATORS.items():
+        if declaration.parameter:
+            parameter = declaration.parameter.upper()
+            names.append(f"{name}:{parameter}")
+            values.append(f"{parameter} {declaration.values}")
         else:
-            known.append(name)
-    meant = f"unknown estimator {format_value(text)};{similar(text, list(REGISTERED_ESTIMATORS))}"
-    return InputError(f"{meant} known: {', '.join(known)} ({', '.join(values)})")
+            names.append(name)
+    suggestion = suggest_names(text, list(REGISTERED_ESTIMATORS))
+    return InputError(
+        f"unknown estimator {format_value(text)};{suggestion} known: {', '.join(names)} "
+        f"({', '.join(values)})"
+    )
 
 
 def estimator_matrix(
     estimators: Sequence[Estimator], measures: Sequence[Measure], n: int, m: int, **options: Any
 ) -> Float:
-    """Every estimator of every metric as a vector over sampled ranks.
+    """Return each estimator of each metric as a vector over sampled ranks.
 
-    An estimate is the mean of its vector over users' sampled ranks: histogram @ vector / users.
-    Returns float64 of shape (measures, estimators, m + 1); the last axis is sampled rank - 1.
-    `options` are further attributes of `EstimatorInputs`; `sampling` is required.
+    An estimate is the mean of a vector over the sampled ranks of the users: histogram @ vector /
+    n_users.
+
+    Parameters
+    ----------
+    estimators, measures
+        What to compute.
+    n, m
+        Candidates of a full ranking, and negatives.
+    options
+        Further attributes of `EstimatorInputs`; `sampling` is required.
+
+    Returns
+    -------
+    float64, shape (measures, estimators, m + 1); entry i of the last axis is sampled rank i + 1.
 
     Examples
     --------
@@ -173,55 +213,55 @@ def estimator_matrix(
     >>> vectors[0, :, 0]
     array([1.        , 1.        , 0.48763849])
     """
-    problem = EstimatorInputs(measures, n, m, **options)
-    checked(1, n, m, problem.sampling)
-    values = np.empty((len(measures), len(estimators), m + 1))
+    inputs = EstimatorInputs(measures, n, m, **options)
+    require_ranks(1, n, m, inputs.sampling)
+    vectors = np.empty((len(measures), len(estimators), m + 1))
     with one_thread():
         for column, estimator in enumerate(estimators):
             if measures:
-                values[:, column] = _vectors_of(estimator, problem)
-    return values
+                vectors[:, column] = _compute_vectors(estimator, inputs)
+    return vectors
 
 
-def _vectors_of(estimator: Estimator, problem: EstimatorInputs) -> Float:
-    declared = REGISTERED_ESTIMATORS[estimator.name]
-    if declared.fitted and problem.histogram is None:
-        raise InputError(f"{estimator} has no fixed vector, which is needed here; drop it")
+def _compute_vectors(estimator: Estimator, inputs: EstimatorInputs) -> Float:
+    declaration = REGISTERED_ESTIMATORS[estimator.name]
+    if declaration.fitted and inputs.histogram is None:
+        raise InputError(f"{estimator} has no fixed vector, which is needed here; leave it out")
     if estimator.parameter is None:
-        return declared.vectors(problem)
-    return declared.vectors(problem, estimator.parameter)
+        return declaration.vectors(inputs)
+    return declaration.vectors(inputs, estimator.parameter)
 
 
 register("sampled", label="Sampled")(  # the metric of a ranking of m + 1 items
-    lambda problem: np.array([measure.sampled_values(problem.m) for measure in problem.measures])
+    lambda inputs: np.array([measure.sampled_values(inputs.m) for measure in inputs.measures])
 )
 
 
 @register("rank-estimate", label="Rank Estimate")
-def _rank_estimate(problem: EstimatorInputs) -> Float:
+def _rank_estimate(inputs: EstimatorInputs) -> Float:
     """Metric at an estimate of the true rank, eq. 20: M(1 + (n - 1)(sampled rank - 1)/divisor)."""
-    m = problem.m
+    m = inputs.m
     divisors = {"m": m, "m+1": m + 1}
-    if problem.rounding not in ("floor", "linear") or problem.divisor not in divisors:
+    if inputs.rounding not in ("floor", "linear") or inputs.divisor not in divisors:
         raise InputError(
-            f"rounding {problem.rounding!r}, divisor {problem.divisor!r}; "
+            f"rounding {inputs.rounding!r}, divisor {inputs.divisor!r}; "
             "known: floor, linear; m, m+1"
         )
-    divisor = divisors[problem.divisor]
-    steps, rest = np.divmod((problem.n - 1) * np.arange(m + 1), divisor)  # exact
-    values = _at_ranks(problem, 1 + steps)
-    if problem.rounding == "floor":
+    divisor = divisors[inputs.divisor]
+    better, rest = np.divmod((inputs.n - 1) * np.arange(m + 1), divisor)  # exact
+    values = _values_at_ranks(inputs, 1 + better)
+    if inputs.rounding == "floor":
         return values
-    following = _at_ranks(problem, 2 + steps)  # beyond n with weight 0
-    return values + rest / divisor * (following - values)
+    next_values = _values_at_ranks(inputs, 2 + better)  # beyond n they have weight 0
+    return values + rest / divisor * (next_values - values)
 
 
-def _at_ranks(problem: EstimatorInputs, ranks: Int) -> Float:
-    return np.array([measure.value_at(ranks, problem.n) for measure in problem.measures])
+def _values_at_ranks(inputs: EstimatorInputs, ranks: Int) -> Float:
+    return np.array([measure.value_at(ranks, inputs.n) for measure in inputs.measures])
 
 
 register("cls", label="CLS")(
-    lambda problem: solve_monotone(problem.system, problem.cls_nonnegative)
+    lambda inputs: solve_monotone(inputs.system, nonnegative=inputs.cls_nonnegative)
 )
 register(
     "bv",
@@ -229,19 +269,27 @@ register(
     parameter="gamma",
     values="a number from 0 to 1",
     allows=lambda gamma: 0.0 <= gamma <= 1.0,
-)(lambda problem, gamma: solve_bias_variance(problem.system, gamma))
+)(lambda inputs, gamma: solve_bias_variance(inputs.system, gamma))
 
 
-def em_step(given: Float, share: Float, shares: Float) -> Float:
+def em_step(probabilities: Float, weights: Float, shares: Float) -> Float:
     """Take one step of expectation maximisation for the distribution of true ranks.
 
-    It takes p, `share`, to p(r) sum_i f_i P(i | r) / c_i, c_i = sum_r p(r) P(i | r),
-    with f, `shares`, of the users at each sampled rank and P(i | r) `given` (Jin, Li, Mudrak, Gao,
-    Liu, "On Estimating Recommendation Evaluation Metrics under Sampling", AAAI 2021).
+    The step takes p(r) to p(r) sum_i f_i P(i | r) / c_i with c_i = sum_r p(r) P(i | r) (Jin, Li,
+    Mudrak, Gao, Liu, "On Estimating Recommendation Evaluation Metrics under Sampling", AAAI 2021).
+
+    Parameters
+    ----------
+    probabilities
+        P(i | r), of sampled rank i given true rank r, shape (ranks, m + 1).
+    weights
+        p(r), of each true rank before the step, shape (ranks,).
+    shares
+        f_i, of the users at each sampled rank, shape (m + 1,).
     """
-    expected = given.T @ share
+    expected = probabilities.T @ weights
     expected[expected <= 0.0] = np.inf  # so that impossible ranks count for nothing
-    return share * (given @ (shares / expected))
+    return weights * (probabilities @ (shares / expected))
 
 
 @register(
@@ -252,42 +300,65 @@ def em_step(given: Float, share: Float, shares: Float) -> Float:
     allows=lambda iterations: iterations in range(1, 1001),
     fitted=True,
 )
-def _em(problem: EstimatorInputs, iterations: float) -> Float:
+def _em(inputs: EstimatorInputs, iterations: float) -> Float:
     """Mean metric under the distribution of true ranks after some steps from a uniform one."""
-    n = problem.n
-    measures = problem.measures
-    ranks, weights = rank_rule(measures, n, problem.m)
-    given = pmf_at(ranks, n, problem.m, problem.sampling)
-    values = np.column_stack([measure.value_at(ranks, n) for measure in measures])
-    return _after_steps(int(iterations), weights / n, given, values, problem.shares)
-
-
-@register("likely", label="Likely", fitted=True)
-def _likely(problem: EstimatorInputs) -> Float:
-    """Mean metric under the likeliest smooth distribution of true ranks, see `smooth`."""
-    return likely_vectors(
-        problem.shares, problem.n_users, problem.measures, problem.n, problem.m, problem.sampling
+    n = inputs.n
+    ranks, counts = rank_rule(inputs.measures, n, inputs.m)
+    return _vectors_after_em(
+        int(iterations),
+        start=counts / n,
+        probabilities=pmf_at(ranks, n, inputs.m, inputs.sampling),
+        values=np.column_stack([measure.value_at(ranks, n) for measure in inputs.measures]),
+        shares=inputs.shares,
     )
 
 
-def _after_steps(steps: int, start: Float, given: Float, values: Float, shares: Float) -> Float:
-    """Mean values of a mixture after some steps of expectation maximisation, as vectors.
+@register("likely", label="Likely", fitted=True)
+def _likely(inputs: EstimatorInputs) -> Float:
+    """Mean metric under the likeliest smooth distribution of true ranks, see `smooth`."""
+    return likely_vectors(
+        inputs.shares,
+        inputs.n_users,
+        measures=inputs.measures,
+        n=inputs.n,
+        m=inputs.m,
+        sampling=inputs.sampling,
+    )
 
-    `given` are the probabilities of sampled ranks and `values` the metrics by component of the
-    mixture. A vector is the derivative of the estimate in the shares f of users. The estimate is
-    homogeneous of degree 1 in them, so f @ vector is the estimate, with the spread of the vector to
-    first order.
+
+def _vectors_after_em(
+    steps: int, *, start: Float, probabilities: Float, values: Float, shares: Float
+) -> Float:
+    """Return mean metrics after some steps of expectation maximisation as vectors.
+
+    A vector is the derivative of the estimate by the shares f of users at the sampled ranks. The
+    estimate is homogeneous of degree 1 in f, so that f @ vector is the estimate, and the spread of
+    the vector over users is its standard error to first order. Derivatives are accumulated from the
+    last step to the first.
+
+    Parameters
+    ----------
+    steps
+        Number of steps.
+    start
+        Weights of the true ranks before the first step, shape (ranks,).
+    probabilities
+        Of sampled ranks given true ranks, shape (ranks, m + 1).
+    values
+        Metrics at the true ranks, shape (ranks, measures).
+    shares
+        f, shape (m + 1,).
     """
-    path = [start]
+    path = [start]  # weights before each step
     for _ in range(steps - 1):
-        path.append(em_step(given, path[-1], shares))
-    slope = values  # in the weights after a step
+        path.append(em_step(probabilities, path[-1], shares))
+    slope = values  # derivative of the estimate by the weights after a step
     gradient = np.zeros((shares.size, values.shape[1]))
     for weights in reversed(path):
-        expected = (given.T @ weights)[:, None]
+        expected = (probabilities.T @ weights)[:, None]
         expected[expected <= 0.0] = np.inf
-        relative = given.T @ (slope * weights[:, None]) / expected
+        by_share = probabilities.T @ (slope * weights[:, None]) / expected
         ratio = shares[:, None] / expected
-        gradient += relative
-        slope = slope * (given @ ratio) - given @ (ratio * relative)
+        gradient += by_share
+        slope = slope * (probabilities @ ratio) - probabilities @ (ratio * by_share)
     return gradient.T

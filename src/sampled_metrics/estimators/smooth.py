@@ -1,29 +1,30 @@
-"""A likely distribution of true ranks: a smooth one, of a usual slope.
+"""The `likely` estimator: metrics under the likeliest smooth distribution of true ranks.
 
-With g the log of the probability of a rank as a function of x, the log of the rank, it is the one
-of the greatest penalised log likelihood
+Let x be the log of a rank and g(x) the log of the probability of that rank. The estimate of g
+maximises the penalised log likelihood
 
     log P(data | g) - STIFFNESS / 2 int (g' - SLOPE)^2 + (g'')^2 dx,   SLOPE = -0.3, STIFFNESS = 4.
 
-The penalty is the log density of a Gaussian process: slopes scatter by 1 / sqrt(2 STIFFNESS) = 0.35
-about -0.3, and forget what they were over a factor of e in the rank. A slope of -0.3 is a share
-like k^0.7 of the users at ranks up to k. Of the sampled ranks of D users, with a share f_i at rank
-i + 1,
+The penalty is the log density of a Gaussian process: slopes vary about -0.3 with a standard
+deviation of 1 / sqrt(2 STIFFNESS) = 0.35, and slopes at ranks a factor of e apart are almost
+independent. A slope of -0.3 means that the share of users at ranks up to k grows as k^0.7.
+For D users with a share f_i of them at sampled rank i + 1,
 
-    log P(data | g) = D sum_i f_i log q_i,   q_i = sum_r p(r) P(i | r),
+    log P(data | g) = D sum_i f_i log q_i,   q_i = sum_r p(r) P(i | r);
 
-and of printed means of sampled metrics see `printed.likely`. The density is a constant in each of
-about 100 cells of ranks; with 400 cells the estimates are the same to .2 % (tests).
+for printed means of sampled metrics see `printed.likely`. The density is constant within each of
+about 100 cells of ranks; 400 cells change the estimates by less than 0.2 % (tests).
 
-Both constants were chosen by the least root mean square of log errors of Recall@10, NDCG@10 and AP
-with 20, 100 and 500 negatives on MovieLens 1M and six other data sets, 64 recommenders; the optimum
-is flat from -0.25 to -0.35 and from 3 to 8. docs/estimators.md says where it fails: a random order,
-a flat top, and ranks at the top that rules fill.
+SLOPE and STIFFNESS minimise the root mean square of the log errors of Recall@10, NDCG@10 and AP
+with 20, 100 and 500 negatives on MovieLens 1M and six other data sets, 64 recommenders in all
+(`make measure PAGE=estimators`). The minimum is flat from -0.25 to -0.35 and from 3 to 8.
+docs/estimators.md shows where the assumption fails: a random order, a flat top, and rules that
+decide the top ranks.
 
-Penalised likelihoods of densities and of mixing distributions are well known (Good and Gaskins,
-"Nonparametric Roughness Penalties for Probability Densities", 1971; Efron, "Empirical Bayes
-Deconvolution Estimates", 2016). For sampled ranks maximum likelihood and maximum entropy alone are
-in print, as far as is known (Jin, Li, Mudrak, Gao and Liu, AAAI 2021).
+Penalised likelihood is a standard method for densities and for mixing distributions (Good and
+Gaskins, "Nonparametric Roughness Penalties for Probability Densities", 1971; Efron, "Empirical
+Bayes Deconvolution Estimates", 2016). For sampled ranks we know of publications on maximum
+likelihood and on maximum entropy only (Jin, Li, Mudrak, Gao and Liu, AAAI 2021).
 """
 
 from collections.abc import Sequence
@@ -41,62 +42,76 @@ from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling.probability import sampled_rank_distribution
 
-SLOPE = -0.3  # usual, of the log of the probability of a rank by the log of the rank
-STIFFNESS = 4.0  # of slopes: 1 / (2 * 0.35^2)
-CELLS = 100  # of ranks, in equal proportions
-_MOST_STEPS = 500  # made-up data takes at most 50, real data 10
-_MOST_CHANGE = 2.0  # of the log of a probability by a step
-_LEAST_CHANGE = 1e-8  # at which it stops
-_LEAST_PROBABILITY = 1e-300
-_LEAST_GAIN = 1e-8  # of the log likelihood; below it rounding hides whether a step gains anything
-_PART_OF_GAIN = 1e-4  # that a step must have of what its slope promises (Armijo's rule)
+SLOPE = -0.3  # prior mean of g', see above
+STIFFNESS = 4.0  # 1 / (2 * 0.35^2), see above
+CELLS = 100  # cells of ranks, each wider than the one before by the same factor
+_MOST_STEPS = 500  # steps of the optimiser; synthetic data takes at most 50, real data 10
+_LARGEST_STEP = 2.0  # change of a log probability in one step
+_SMALLEST_STEP = 1e-8  # change at which the optimiser stops
+_LEAST_PROBABILITY = 1e-300  # keeps the log of an impossible sampled rank finite
+_LEAST_GAIN = 1e-8  # of the log likelihood; rounding hides whether a step gains less
+_ARMIJO = 1e-4  # least share of the gain predicted by the gradient that a step must achieve
 
 
 class Cells(NamedTuple):
-    """Ranks in cells of about equal width in the log of the rank."""
+    """Cells of ranks, of about equal width in the log of the rank.
 
-    widths: Int  # ranks in each cell
-    given: Float  # mean probabilities of sampled ranks, shape (cells, m + 1)
-    values: Float  # mean metrics, shape (cells, measures)
-    usual: Float  # log of the probability of a rank, with the usual slope
-    stiffness: Float  # second derivatives of the penalty
+    Attributes
+    ----------
+    widths
+        Number of ranks in each cell, shape (cells,).
+    probabilities
+        Mean probability of each sampled rank over the ranks of a cell, shape (cells, m + 1).
+    values
+        Mean metrics over the ranks of a cell, shape (cells, measures).
+    usual_log_density
+        g with the slope SLOPE everywhere, shape (cells,); the penalty is 0 there.
+    stiffness
+        Second derivatives of the penalty by g, shape (cells, cells).
+    """
 
-    def share(self, density: Float) -> Float:
-        """Share of users in each cell, from the log of the probability of a rank there."""
-        share = self.widths * np.exp(density - density.max())
+    widths: Int
+    probabilities: Float
+    values: Float
+    usual_log_density: Float
+    stiffness: Float
+
+    def share(self, log_density: Float) -> Float:
+        """Return the share of users in each cell, from the log probability of a rank there."""
+        share = self.widths * np.exp(log_density - log_density.max())
         return share / share.sum()
 
 
 class Derivatives(NamedTuple):
-    """Derivatives of a log likelihood by the log of the probability of a rank in each cell."""
+    """Derivatives of a log likelihood by g in each cell."""
 
-    gradient: Float
-    curvature: Float  # second derivatives, with the other sign
-    information: Float  # likewise in expectation, and thus never negative
+    gradient: Float  # shape (cells,)
+    curvature: Float  # second derivatives times -1, shape (cells, cells)
+    information: Float  # expectation of `curvature`, which is positive semidefinite
 
 
 class Likelihood(Protocol):
-    """What data says of the share of users in each cell of ranks."""
+    """The likelihood of data as a function of the share of users in each cell."""
 
     def log(self, share: Float) -> float:
-        """Log likelihood, but for a constant."""
+        """Return the log likelihood, up to a constant."""
 
     def derivatives(self, share: Float) -> Derivatives:
-        """Derivatives of it."""
+        """Return the derivatives of the log likelihood."""
 
 
 class Fit(NamedTuple):
     """The likeliest smooth distribution of true ranks."""
 
     share: Float  # of users in each cell
-    curvature: Float  # of the penalised log likelihood, with the other sign
+    curvature: Float  # second derivatives of the penalised log likelihood times -1
 
     def gradients(self, values: Float) -> Float:
-        """Derivatives of mean metrics by the log of the probability of a rank in each cell."""
+        """Return the derivatives of mean metrics by g in each cell, shape (cells, measures)."""
         return self.share[:, None] * (values - self.share @ values)
 
     def log_errors(self, values: Float) -> Float:
-        """Standard deviation of the log of each mean metric, under the posterior distribution."""
+        """Return the posterior standard deviation of the log of each mean metric."""
         gradients = self.gradients(values)
         variances = (gradients * np.linalg.solve(self.curvature, gradients)).sum(axis=0)
         return np.sqrt(np.maximum(variances, 0.0)) / (self.share @ values)
@@ -104,21 +119,20 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SampledRankLikelihood:
-    """The likelihood of sampled ranks."""
+    """The likelihood of sampled ranks: D sum_i f_i log q_i."""
 
-    given: Float  # probabilities of sampled ranks, shape (cells, m + 1)
-    shares: Float  # of users at each sampled rank
-    n_users: float
+    probabilities: Float  # of sampled ranks in each cell, shape (cells, m + 1)
+    shares: Float  # f, of users at each sampled rank, shape (m + 1,)
+    n_users: float  # D
 
     def log(self, share: Float) -> float:
-        """Log likelihood, but for a constant."""
+        """Return the log likelihood, up to a constant."""
         is_observed = self.shares > 0.0
-        return self.n_users * float(
-            self.shares[is_observed] @ np.log(self._expected(share)[is_observed])
-        )
+        logs = np.log(self._expected(share)[is_observed])
+        return self.n_users * float(self.shares[is_observed] @ logs)
 
     def derivatives(self, share: Float) -> Derivatives:
-        """Derivatives of it."""
+        """Return the derivatives of the log likelihood."""
         slopes = self.slopes(share)
         excess = slopes @ self.shares
         crossed = np.outer(excess, share)
@@ -129,93 +143,113 @@ class SampledRankLikelihood:
         )
 
     def slopes(self, share: Float) -> Float:
-        """Derivatives of the log probabilities of sampled ranks; shape (cells, m + 1)."""
-        return share[:, None] * (self.given / self._expected(share) - 1.0)
+        """Return the derivatives of log q by g in each cell, shape (cells, m + 1)."""
+        return share[:, None] * (self.probabilities / self._expected(share) - 1.0)
 
     def _expected(self, share: Float) -> Float:
-        return np.maximum(share @ self.given, _LEAST_PROBABILITY)
+        """Return q, the expected share of users at each sampled rank."""
+        return np.maximum(share @ self.probabilities, _LEAST_PROBABILITY)
 
 
 @lru_cache(maxsize=4)
 def rank_cells(measures: tuple[Measure, ...], n: int, m: int, sampling: Sampling | str) -> Cells:
-    """Cells of the ranks 1 ... n; not to be changed, because they are cached."""
+    """Divide the ranks 1 ... n into cells. The arrays are cached, so they must not be changed."""
     last = np.unique(np.geomspace(1, n, CELLS).round().astype(np.int64))
     widths = np.diff(last, prepend=0)
+    # Ties spread evenly over the ranks of a cell have the mean probabilities of its ranks.
     tied = Ranks(np.full(last.size, n), last - widths, widths - 1)
-    given = sampled_rank_distribution(tied, m, sampling)
+    probabilities = sampled_rank_distribution(tied, m, sampling)
     sums = [np.diff(last * mean_up_to(last, measure, n), prepend=0) for measure in measures]
+    values = np.array(sums).T / widths[:, None]
     x = np.log(last - (widths - 1) / 2)
+    return Cells(widths, probabilities, values, SLOPE * x, _stiffness(x))
+
+
+def _stiffness(x: Float) -> Float:
+    """Return the second derivatives of the penalty, with finite differences of g at `x`."""
     steps = np.diff(x)
-    slope = np.diff(np.eye(x.size), axis=0) / steps[:, None]
-    bend = np.diff(slope, axis=0)
+    first = np.diff(np.eye(x.size), axis=0) / steps[:, None]  # g'
+    bend = np.diff(first, axis=0)
     between = (steps[1:] + steps[:-1]) / 2
-    stiffness = STIFFNESS * ((slope.T * steps) @ slope + (bend.T / between) @ bend)
-    stiffness[0, 0] += 1.0  # the level is free: probabilities are normalised
-    return Cells(widths, given, np.array(sums).T / widths[:, None], SLOPE * x, stiffness)
+    stiffness = STIFFNESS * ((first.T * steps) @ first + (bend.T / between) @ bend)
+    stiffness[0, 0] += 1.0  # fixes the level of g, which probabilities do not determine
+    return np.asarray(stiffness)
 
 
 def maximise(cells: Cells, likelihood: Likelihood) -> Fit:
-    """Maximise the penalised log likelihood from the usual slope.
+    """Maximise the penalised log likelihood, starting from the usual slope.
 
-    By Newton's method where the curvature is positive, else by Fisher scoring; a step that gains
-    too little is halved. So the penalised likelihood rises at every step, also where nearly all of
-    many users are at one sampled rank, which Fisher scoring alone does not solve.
+    Steps are those of Newton's method where the curvature is positive definite and of Fisher
+    scoring elsewhere. A step that gains too little is halved, so the penalised likelihood rises at
+    every step. Fisher scoring alone fails where nearly all of many users have one sampled rank.
     """
 
-    def height(share: Float, density: Float) -> float:
-        away = density - cells.usual
-        return likelihood.log(share) - float(away @ cells.stiffness @ away) / 2.0
+    def penalised(share: Float, log_density: Float) -> float:
+        deviation = log_density - cells.usual_log_density
+        return likelihood.log(share) - float(deviation @ cells.stiffness @ deviation) / 2.0
 
-    density = cells.usual
-    share = cells.share(density)
-    reached = height(share, density)
+    log_density = cells.usual_log_density
+    share = cells.share(log_density)
+    value = penalised(share, log_density)
     for _ in range(_MOST_STEPS):
         gradient, curvature, information = likelihood.derivatives(share)
-        gradient = gradient - cells.stiffness @ (density - cells.usual)
+        gradient = gradient - cells.stiffness @ (log_density - cells.usual_log_density)
         curvature = curvature + cells.stiffness
-        step = _solve_positive(curvature, information + cells.stiffness, gradient)
+        step = _solve_positive_definite(curvature, information + cells.stiffness, gradient)
         size = float(np.ptp(step))
-        if size < _LEAST_CHANGE:
+        if size < _SMALLEST_STEP:
             break
-        gain = float(gradient @ step)
-        part = min(1.0, _MOST_CHANGE / size)
+        gain = float(gradient @ step)  # predicted for a whole step
+        fraction = min(1.0, _LARGEST_STEP / size)
         while True:
-            moved = density + part * step
-            share = cells.share(moved)
-            higher = height(share, moved)
-            if gain < _LEAST_GAIN or higher >= reached + _PART_OF_GAIN * part * gain:
+            new_log_density = log_density + fraction * step
+            share = cells.share(new_log_density)
+            new_value = penalised(share, new_log_density)
+            if gain < _LEAST_GAIN or new_value >= value + _ARMIJO * fraction * gain:
                 break
-            if part * gain < _LEAST_GAIN * _LEAST_GAIN:
+            if fraction * gain < _LEAST_GAIN * _LEAST_GAIN:
                 break
-            part /= 2.0
-        density, reached = moved, higher
+            fraction /= 2.0
+        log_density, value = new_log_density, new_value
     return Fit(share, curvature)
 
 
-def _solve_positive(first: Float, second: Float, right: Float) -> Float:
-    """Solve linear equations with the first of two symmetric matrices that is positive definite."""
+def _solve_positive_definite(matrix: Float, substitute: Float, right: Float) -> Float:
+    """Solve linear equations; with `substitute` if the matrix is not positive definite."""
     try:
-        return np.asarray(cho_solve(cho_factor(first), right), np.float64)
+        return np.asarray(cho_solve(cho_factor(matrix), right), np.float64)
     except LinAlgError:
-        return np.asarray(cho_solve(cho_factor(second), right), np.float64)
+        return np.asarray(cho_solve(cho_factor(substitute), right), np.float64)
 
 
 def likely_vectors(
     shares: Float,
     n_users: float,
+    *,
     measures: Sequence[Measure],
     n: int,
     m: int,
     sampling: Sampling | str,
 ) -> Float:
-    """Mean metrics under the likeliest smooth distribution, as vectors over sampled ranks.
+    """Return mean metrics under the likeliest smooth distribution as vectors over sampled ranks.
 
-    A vector is the derivative of the estimate in the shares of users, by differentiating the
-    equation of the maximum, and its mean is the estimate. For AUC the estimate is unbiased. Shape
-    (measures, m + 1).
+    A vector is the derivative of the estimate by the shares of users at the sampled ranks, found by
+    differentiating the equation gradient = 0 at the maximum, and its mean is the estimate. For AUC
+    it is the unbiased estimator instead.
+
+    Parameters
+    ----------
+    shares, n_users
+        Share of the users at each sampled rank, shape (m + 1,), and their number.
+    measures, n, m, sampling
+        As for `estimator_matrix`.
+
+    Returns
+    -------
+    float64, shape (measures, m + 1).
     """
     cells = rank_cells(tuple(measures), n, m, sampling)
-    likelihood = SampledRankLikelihood(cells.given, shares, n_users)
+    likelihood = SampledRankLikelihood(cells.probabilities, shares, n_users)
     fit = maximise(cells, likelihood)
     change = np.linalg.solve(fit.curvature, fit.gradients(cells.values))
     vectors = (n_users * likelihood.slopes(fit.share).T @ change).T
@@ -229,17 +263,16 @@ def likely_vectors(
 def likely_estimates(
     histograms: Int, measures: Sequence[Measure], n: int, m: int, sampling: Sampling | str
 ) -> Float:
-    """Estimate by `likely` from each of several samples of the same users, without vectors.
+    """Estimate by `likely` from several samples of the same users, without computing vectors.
 
-    `histograms` counts users at every sampled rank, shape (samples, m + 1). Returns shape
-    (measures, samples).
+    `histograms` counts the users at each sampled rank, shape (samples, m + 1). Returns float64 of
+    shape (measures, samples).
     """
     n_users = float(histograms[0].sum())
     shares = histograms / n_users
     cells = rank_cells(tuple(measures), n, m, sampling)
-    fits = [
-        maximise(cells, SampledRankLikelihood(cells.given, of_one, n_users)) for of_one in shares
-    ]
+    likelihoods = [SampledRankLikelihood(cells.probabilities, row, n_users) for row in shares]
+    fits = [maximise(cells, likelihood) for likelihood in likelihoods]
     estimates = np.column_stack([cells.values.T @ fit.share for fit in fits])
     for place, measure in enumerate(measures):
         if measure.metric.needs_candidates:
@@ -250,16 +283,20 @@ def likely_estimates(
 def likely_log_errors(
     histogram: ArrayLike, measures: Sequence[Measure], n: int, m: int, sampling: Sampling | str
 ) -> Float:
-    """Standard deviation of the log of each exact metric about `likely`, shape (measures,).
+    """Return the standard error of the log of each metric estimated by `likely`.
 
-    It is that of the posterior distribution, to first order: of chance, and of what is usual above
-    rank n/m. The exact metric is within a factor of exp(1.96 x) in about 95 % of the cases. It is
-    nan for AUC, of which the interval of the unbiased estimate is about the exact metric.
+    It is the posterior standard deviation to first order, which covers both chance and the shape of
+    the distribution above rank n/m. The exact metric is within a factor of exp(1.96 x error) of the
+    estimate in about 95 % of the cases. It is nan for AUC, whose estimate is unbiased and has the
+    usual confidence interval.
+
+    `histogram` counts the users at each sampled rank, shape (m + 1,). Returns float64 of shape
+    (measures,).
     """
     counts = np.asarray(histogram, dtype=np.float64)
     n_users = float(counts.sum())
     cells = rank_cells(tuple(measures), n, m, sampling)
-    fit = maximise(cells, SampledRankLikelihood(cells.given, counts / n_users, n_users))
-    errors = fit.log_errors(cells.values)
+    likelihood = SampledRankLikelihood(cells.probabilities, counts / n_users, n_users)
+    errors = maximise(cells, likelihood).log_errors(cells.values)
     is_unbiased = [measure.metric.needs_candidates for measure in measures]
     return np.where(is_unbiased, np.nan, errors)

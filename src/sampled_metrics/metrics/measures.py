@@ -265,7 +265,7 @@ def parse_list(
     return list(dict.fromkeys(parsed))
 
 
-def similar(name: str, known: Sequence[str]) -> str:
+def suggest_names(name: str, known: Sequence[str]) -> str:
     """Ask ` did you mean ...?` with the known names most like a name, or nothing."""
     others = [one for one in known if one != name]  # a name alone may lack its number
     close = get_close_matches(name, others, n=2)
@@ -427,7 +427,7 @@ def _meant(stem: str, cutoff: str | None) -> str:
     if numbered and cutoff is None:
         stem, cutoff = numbered.groups()
     known = [name for name in _KINDS if len(name) > 1]
-    meant = similar(stem, known)
+    meant = suggest_names(stem, known)
     if cutoff is not None:
         for name in known:
             if _takes_cutoff(name):

@@ -87,13 +87,13 @@ def _fit(problem: Printed, cells: Cells) -> Fit:
     """Fit the distribution, with the covariance of the printed means under it."""
     about = problem.about
     credit = np.stack([measure.sampled_values(about.n_negatives) for measure in problem.measures])
-    expected = cells.given @ credit.T
-    squares = np.einsum("cs,is,js->cij", cells.given, credit, credit)
+    expected = cells.probabilities @ credit.T
+    squares = np.einsum("cs,is,js->cij", cells.probabilities, credit, credit)
     crossed = expected[:, :, None] * expected[:, None, :]
     squares = crossed + (squares - crossed) / about.runs
     n_users = 1.0 / ((1.0 / about.n_users if about.n_users else 0.0) + 1.0 / _SOURCE_USERS)
     rounding = np.diag(problem.means.halves**2 / 3.0 + _LEAST_VARIANCE)
-    share = cells.share(cells.usual)
+    share = cells.share(cells.usual_log_density)
     for _ in range(_ROUNDS):
         means = share @ expected
         covariance = np.einsum("c,cij->ij", share, squares) - np.outer(means, means)

@@ -17,7 +17,7 @@ from sampled_metrics._base.defaults import MAX_NEGATIVES
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling.probability import SAMPLED_TIE_POLICIES, checked, likely_blocks
+from sampled_metrics.sampling.probability import SAMPLED_TIE_POLICIES, likely_blocks, require_ranks
 
 
 def draw_sampled_ranks(
@@ -174,7 +174,7 @@ def _drawn(
     """Sampled ranks - 1 of a few users at a time, shape (users, generators); at least one part."""
     require_known("tie policy", ties, SAMPLED_TIE_POLICIES)
     whole_number("m", m, 1, MAX_NEGATIVES)
-    checked(ranks.best_rank, ranks.n_candidates, m, sampling)
+    require_ranks(ranks.best_rank, ranks.n_candidates, m, sampling)
     width = max(m + 1, len(generators))
     for rows in list(blocks(len(ranks), width)) or [slice(0)]:
         part = ranks.take(rows)

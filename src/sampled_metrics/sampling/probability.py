@@ -52,7 +52,7 @@ def pmf(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> Floa
            [0.25, 0.5 , 0.25],
            [0.  , 0.  , 1.  ]])
     """
-    ranks, candidates = checked(rank, n, m, sampling)
+    ranks, candidates = require_ranks(rank, n, m, sampling)
     return pmf_at(ranks, candidates, m, sampling)
 
 
@@ -147,7 +147,7 @@ def sampled_rank_distribution(
     rank = ranks.n_better + 1
     if ties == "pessimistic":
         rank = ranks.worst_rank
-    rank, n = checked(rank, ranks.n_candidates, m, sampling)
+    rank, n = require_ranks(rank, ranks.n_candidates, m, sampling)
     distribution = pmf_at(rank, n, m, sampling)
     tied = np.flatnonzero(ranks.n_tied)
     if ties == "random":
@@ -288,7 +288,9 @@ def _paper(ranks: Ranks, better: Float, sampling: Sampling | str) -> Float:
     return spread
 
 
-def checked(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> tuple[Int, Int]:
+def require_ranks(
+    rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str
+) -> tuple[Int, Int]:
     """Return ranks and numbers of candidates as int64 of shape (ranks,), or raise InputError."""
     ranks = np.atleast_1d(integer_array("rank", rank))
     ranks, candidates = np.broadcast_arrays(ranks, integer_array("n", n))
