@@ -141,10 +141,13 @@ def ties_of_the_split(paper: Paper) -> Readings:
 
 def candidates_of_auc(paper: Paper) -> Readings:
     """AUC of Y among the user's candidates, and among the catalogue."""
-    own = paper.ranks("Y")
-    n_items = np.full(len(own), paper.split.item_ids.size)
-    whole = Ranks(n_items, own.n_better, own.n_tied)
-    readings = {"n = catalogue minus the user's training items": own, "n = whole catalogue": whole}
+    ranks = paper.ranks("Y")
+    n_items = np.full(len(ranks), paper.split.item_ids.size)
+    whole = Ranks(n_items, ranks.n_better, ranks.n_tied)
+    readings = {
+        "n = catalogue minus the user's training items": ranks,
+        "n = whole catalogue": whole,
+    }
     for reading, ranks in readings.items():
         value = percent_exact(AUC, ranks)
         yield reading, Quantity("Y, AUC, exact", value, paper.cell("Y", AUC), HALF_UNIT)
@@ -155,22 +158,22 @@ def starts_of_x(paper: Paper) -> Readings:
     settings = paper.entry("X").settings
     data = paper.split
     for scale in SCALES:
-        found = np.empty((N_STARTS, len(ITERATIONS), len(METRICS)))
+        percents = np.empty((N_STARTS, len(ITERATIONS), len(METRICS)))
         for seed in range(N_STARTS):
             model = ALS(settings.replaced(start=scale, seed=seed))
             # One training passes through all numbers of iterations.
             for stage, vectors in enumerate(model.stages(data.train, ITERATIONS)):
                 ranks = rank(vectors, data.train, data.held_out)
-                found[seed, stage] = [percent_exact(measure, ranks) for measure in METRICS]
+                percents[seed, stage] = [percent_exact(measure, ranks) for measure in METRICS]
         for stage, iterations in enumerate(ITERATIONS):
             reading = f"{iterations} iterations from U[0, {scale:g}), mean of {N_STARTS} starts"
             for place, measure in enumerate(METRICS):
-                of_starts = found[:, stage, place]
+                values_of_starts = percents[:, stage, place]
                 # The published number is one more start, and the mean of ours is uncertain too.
-                spread = float(of_starts.std(ddof=1)) * (1 + 1 / N_STARTS) ** 0.5
+                spread = float(values_of_starts.std(ddof=1)) * (1 + 1 / N_STARTS) ** 0.5
                 quantity = Quantity(
                     name=f"X, {measure.label}, exact",
-                    value=float(of_starts.mean()),
+                    value=float(values_of_starts.mean()),
                     published=paper.cell("X", measure),
                     tolerance=2 * spread + HALF_UNIT,
                 )
@@ -180,12 +183,12 @@ def starts_of_x(paper: Paper) -> Readings:
 def retrained(name: str, readings: Mapping[str, Mapping[str, Any]]) -> Callable[[Paper], Readings]:
     """Return a topic: exact metrics of a recommender with other settings."""
 
-    def measured(paper: Paper) -> Readings:
+    def measure_topic(paper: Paper) -> Readings:
         for reading, settings in readings.items():
             for quantity in exact_quantities(paper, name, paper.ranks(name, **settings)):
                 yield reading, quantity
 
-    return measured
+    return measure_topic
 
 
 def ties_of_z(paper: Paper) -> Readings:
@@ -199,8 +202,8 @@ def ties_of_z(paper: Paper) -> Readings:
         mean, spread = mean_over_ties(paper, measure, ranks)
         reading = f"one random order (standard deviation {spread:.3f}, 3 of them allowed)"
         yield reading, Quantity(name, mean, published, 3 * spread + HALF_UNIT)
-    for ties, words in (("random", "0 ... T"), ("paper", "0 ... T - 1")):
-        reading = f"sampled: place among T sampled ties drawn from {words}"
+    for ties, range_text in (("random", "0 ... T"), ("paper", "0 ... T - 1")):
+        reading = f"sampled: place among T sampled ties drawn from {range_text}"
         yield reading, expected_quantity(paper, ranks, "Z", "sampled", AUC, ties=ties)
 
 
@@ -212,9 +215,9 @@ def rank_distribution(paper: Paper) -> Readings:
     yield reading, Quantity(f"X, {BOTTOM_HALF}", counts[BOTTOM_HALF], "< 300", 0.0)
     z = paper.ranks("Z")
     for ties, width in product(("random", "pessimistic"), (100, 120, 370)):
-        words = ties.replace("random", "at random")
+        policy = ties.replace("random", "at random")
         users = count_in_worst_bucket(z, ties, width)
-        reading = f"ties {words}, buckets of {width} ranks"
+        reading = f"ties {policy}, buckets of {width} ranks"
         yield reading, Quantity("Z, worst bucket", users, "> 1600", 0.0)
 
 
@@ -223,9 +226,9 @@ def n_of_corrections(paper: Paper) -> Readings:
     ranks = paper.ranks("Y")
     sizes = {"the mean number of candidates": ranks.mean_candidates}
     sizes["the catalogue"] = paper.split.item_ids.size
-    for words, n in sizes.items():
+    for name, n in sizes.items():
         found = expected_quantity(paper, ranks, "Y", "bv:1", RECALL, n_items=n)
-        yield f"n = {n}, {words}", found
+        yield f"n = {n}, {name}", found
     value = variance = 0.0
     for n in np.unique(ranks.n_candidates):
         own = ranks.take(ranks.n_candidates == n)
@@ -243,13 +246,13 @@ def rerun(
 ) -> Callable[[Paper], Readings]:
     """Return a topic: expected cells of Y with other settings of the experiment."""
 
-    def measured(paper: Paper) -> Readings:
+    def measure_topic(paper: Paper) -> Readings:
         ranks = paper.ranks("Y")
         for reading, settings in readings.items():
             for estimator, measure in cells:
                 yield reading, expected_quantity(paper, ranks, "Y", estimator, measure, **settings)
 
-    return measured
+    return measure_topic
 
 
 AXES = {"nearest of each row, as printed": "row", "nearest of each column": "column"}
@@ -339,22 +342,22 @@ def page_lines(table: pd.DataFrame) -> Iterator[str]:
     """Text and tables of the page, one table per topic."""
     yield INTRODUCTION
     for topic, rows in table.groupby("topic", sort=False):
-        agreeing = [
+        reproducing = [
             str(reading)
             for reading, cells in rows.groupby("reading", sort=False)
             if (cells["reproduces"] == "yes").all()
         ]
         yield f"\n## {topic}\n"
-        yield f"Reproduced in all rows by: {'; '.join(agreeing) or 'no reading'}.\n"
-        above = rows["reading"].shift()
-        shown = pd.DataFrame()
-        shown["reading"] = rows["reading"].mask(rows["reading"] == above, "")
-        shown["quantity"] = rows["quantity"]
-        shown["ours"] = [f"{value:.3f}".removesuffix(".000") for value in rows["value"]]
-        shown["published"] = rows["published"]
-        shown["reproduces it"] = rows["reproduces"]
+        yield f"Reproduced in all rows by: {'; '.join(reproducing) or 'no reading'}.\n"
+        previous_reading = rows["reading"].shift()
+        columns = pd.DataFrame()
+        columns["reading"] = rows["reading"].mask(rows["reading"] == previous_reading, "")
+        columns["quantity"] = rows["quantity"]
+        columns["ours"] = [f"{value:.3f}".removesuffix(".000") for value in rows["value"]]
+        columns["published"] = rows["published"]
+        columns["reproduces it"] = rows["reproduces"]
         lines = [
-            {str(name): cell for name, cell in row.items()} for row in shown.to_dict("records")
+            {str(name): cell for name, cell in row.items()} for row in columns.to_dict("records")
         ]
         yield format_table(lines, "pipe")
 
@@ -364,9 +367,9 @@ def readings_of(topic: str) -> list[Reading]:
     """Measure the readings of a topic."""
     paper = read_paper()
     began = time.process_time()
-    found = [Reading(topic, reading, quantity) for reading, quantity in TOPICS[topic](paper)]
-    print(f"{topic}: {len(found)} rows, {time.process_time() - began:.0f} s CPU", flush=True)
-    return found
+    readings = [Reading(topic, reading, quantity) for reading, quantity in TOPICS[topic](paper)]
+    print(f"{topic}: {len(readings)} rows, {time.process_time() - began:.0f} s CPU", flush=True)
+    return readings
 
 
 def main() -> None:

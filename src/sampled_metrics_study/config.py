@@ -186,9 +186,11 @@ class Study(Settings):
         study = validate(values)
         if not study.is_papers_study:
             return study
-        given = study.experiment.model_fields_set
-        chosen = {name: value for name, value in PAPERS_CHOICES.items() if name not in given}
-        return study.replaced(experiment=study.experiment.replaced(**chosen))
+        explicit_names = study.experiment.model_fields_set
+        papers_choices = {
+            name: value for name, value in PAPERS_CHOICES.items() if name not in explicit_names
+        }
+        return study.replaced(experiment=study.experiment.replaced(**papers_choices))
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -335,10 +337,10 @@ def _parse_number(text: str) -> Any:
     if len(text) > _LONGEST_NUMBER:
         return text
     try:
-        read = yaml.safe_load(text)
+        value = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError):  # such as of 2024-13-01
         return text
-    return read if read is None or isinstance(read, bool | int | float) else text
+    return value if value is None or isinstance(value, bool | int | float) else text
 
 
 def refuse_other_results(study: Study) -> None:
@@ -373,23 +375,23 @@ LIST_SETTINGS = {"metrics", "estimators"}  # to which a study may add
 
 def departures(study: Study, papers: Study) -> list[str]:
     """Name each setting that is not the paper's, with both values."""
-    found = []
+    sentences = []
     if study.dataset.name != papers.dataset.name:
-        found.append(f"dataset.name is {study.dataset.name}, the paper's {papers.dataset.name}")
+        sentences.append(f"dataset.name is {study.dataset.name}, the paper's {papers.dataset.name}")
     for group in ("filters", "split", "toy", "experiment"):
-        found += _settings_departures(
+        sentences += _settings_departures(
             f"{group}.{{}}", getattr(study, group), getattr(papers, group)
         )
     for name in sorted(LIST_SETTINGS):
         ours = getattr(study.experiment, name)
         missing = [one for one in getattr(papers.experiment, name) if one not in ours]
-        found += [f"experiment.{name} has no {one}" for one in missing]
+        sentences += [f"experiment.{name} has no {one}" for one in missing]
     for entry in papers.recommenders:
         if entry.name not in study.names:
-            found.append(f"recommenders has no {entry.name}")
+            sentences.append(f"recommenders has no {entry.name}")
         elif study.ranks == "trained":
-            found += _recommender_departures(study.recommender(entry.name), entry)
-    return found
+            sentences += _recommender_departures(study.recommender(entry.name), entry)
+    return sentences
 
 
 def _recommender_departures(ours: Entry, papers: Entry) -> list[str]:
@@ -404,9 +406,9 @@ def _recommender_departures(ours: Entry, papers: Entry) -> list[str]:
 def _settings_departures(place: str, ours: Settings, papers: Settings) -> list[str]:
     """Name the settings of a group that differ; `place` says where a setting is."""
     values: dict[str, Any] = ours.model_dump(mode="json", by_alias=True)
-    found = []
+    sentences = []
     for name, expected in papers.model_dump(mode="json", by_alias=True).items():
         if name not in FREE_SETTINGS | LIST_SETTINGS and values[name] != expected:
             shown = ["null" if value is None else value for value in (values[name], expected)]
-            found.append(f"{place.format(name)} is {shown[0]}, the paper's {shown[1]}")
-    return found
+            sentences.append(f"{place.format(name)} is {shown[0]}, the paper's {shown[1]}")
+    return sentences

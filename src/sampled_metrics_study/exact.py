@@ -1,4 +1,4 @@
-"""The exact metrics by tie policy, and the ranges of them that samples of several sizes allow."""
+"""Exact metrics by tie policy, and the ranges of them that samples of several sizes allow."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
@@ -23,9 +23,10 @@ RANGES = ["metric", "n_negatives", "a", "b", "low", "high"]
 
 @one_thread()
 def exact_table(records: Mapping[str, Ranks], settings: ExactSettings) -> pd.DataFrame:
-    """Mean over users of exact metrics in percent, by recommender, metric and tie policy.
+    """Average exact metrics over users, in percent, by recommender, metric and tie policy.
 
-    The policy `random` takes one order of the ties per recommender for all measures.
+    The policy `random` draws one order of the ties for each recommender and uses it for all
+    metrics.
     """
     rows = []
     for name, ranks in records.items():
@@ -43,11 +44,11 @@ def allowed_ranges(
     seed: int = 0,
     sizes: Sequence[int] = (1, 10, 100, 1000),
 ) -> pd.DataFrame:
-    """Compute the ranges of exact metrics that one draw of negatives of each size allows.
+    """Compute the ranges of exact metrics that remain possible after one draw of each size.
 
-    Negatives are drawn without replacement for each recommender, and ranges assume that near
-    the top no rank is likelier than a better one. Columns `RANGES`: a range is of the exact
-    metric of `a`, or of the difference b - a where `b` is not empty.
+    Negatives are drawn without replacement for each recommender. The ranges assume that near the
+    top no rank is more likely than a better one. A row, with the columns `RANGES`, is the range of
+    the exact metric of `a`, or of the difference b - a if `b` is not empty.
     """
     measures = [parse_measure(name) for name in names]
     fewest = fewest_candidates(records)
@@ -58,16 +59,16 @@ def allowed_ranges(
         brackets = {}
         for name, ranks in records.items():
             rng = generator(seed, "ranges", name, m)
-            drawn = draw_sampled_ranks(ranks, m, rng)
-            sample = SampledRanks(drawn, ranks.n_candidates, m, users=ranks.users)
+            sampled_ranks = draw_sampled_ranks(ranks, m, rng)
+            sample = SampledRanks(sampled_ranks, ranks.n_candidates, m, users=ranks.users)
             brackets[name] = bracket_users(tuple(measures), sample)
         for place, metric in enumerate(map(str, measures)):
             for name, bracket in brackets.items():
-                single = bracket.range(place)
-                rows.append((metric, m, name, "", single.low, single.high))
+                metric_range = bracket.range(place)
+                rows.append((metric, m, name, "", metric_range.low, metric_range.high))
             for a, b in combinations(brackets, 2):
-                both = difference_range(brackets[a], brackets[b], place)
-                rows.append((metric, m, a, b, both.low, both.high))
+                difference = difference_range(brackets[a], brackets[b], place)
+                rows.append((metric, m, a, b, difference.low, difference.high))
     return pd.DataFrame(rows, columns=RANGES)
 
 

@@ -1,9 +1,10 @@
 """The experiment of section 6: sampled evaluations of recommenders, repeated and corrected.
 
-A repetition is kept as the histogram of its sampled ranks; an estimate is this histogram times the
-estimator's vector, the mean over users of its value at each user's sampled rank. Users are sampled
-independently, so expectation and variance follow from the users' distributions of sampled ranks
-without simulation; repeated experiments give the same quantities as a check.
+A repetition is stored as the histogram of its sampled ranks. An estimator is a vector of values,
+one for each sampled rank, and an estimate is the mean over users of the value at their sampled
+rank: histogram times vector, divided by the number of users. Users are sampled independently, so
+the expectation and the variance of an estimate follow from the distributions of sampled ranks
+without simulation. The repetitions check these closed forms.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +29,9 @@ from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.sampling import histograms, sampled_rank_distribution, shared_histograms
 from sampled_metrics_study.settings import ExperimentSettings
 
-ROUNDING_ERROR = 1e-13  # a spread or difference of means below this fraction of the values is noise
+# A spread, or a difference of means, below this fraction of the values is taken for 0: some hundred
+# units in the last place of float64, more than the sums here can lose.
+ROUNDING_ERROR = 1e-13
 
 
 class MeanAndSd(NamedTuple):
@@ -39,16 +42,17 @@ class MeanAndSd(NamedTuple):
 
 
 class Experiment(NamedTuple):
-    """Outcome of repeated sampling for one recommender, as fractions; `exact` expects ties.
+    """Outcome of repeated sampling for one recommender; all metrics are fractions.
 
-    `likely` is estimated from the samples of the first estimator.
+    `exact` is the expectation over orders of the ties. `likely` is estimated from the samples of
+    the first estimator.
     """
 
     settings: ExperimentSettings
     exact: Float  # shape (measures,)
     repeated: Float  # shape (measures, estimators, repetitions)
     expected: MeanAndSd  # over repetitions, in closed form
-    uniform: MeanAndSd  # the same if all orders of tied samples were equally likely
+    uniform: MeanAndSd  # as `expected`, if all orders of tied samples were equally likely
     likely: Float  # shape (measures, repetitions)
     source: str
 
@@ -64,26 +68,43 @@ def run_experiment(
 ) -> Experiment:
     """Repeat the sampled evaluation of a recommender and correct it.
 
-    Generators derive from the seed, the recommender's name, a stream and the repetition. `streams`
-    names one stream for all estimators or one for each; by default the settings decide. `likely`
-    takes most of the time, and where it is not wanted it has no repetitions.
+    Random generators derive from the seed, the recommender's name, a stream and the repetition.
+
+    Parameters
+    ----------
+    name
+        Name of the recommender.
+    ranks
+        Full ranks of the held-out items, one per user.
+    settings
+        Estimators, metrics, number of negatives and repetitions.
+    streams
+        One name of a random stream for all estimators, or one for each. By default the settings
+        decide which estimators share their samples.
+    with_likely
+        Whether to estimate `likely` too, which takes most of the time. Without it, `likely` has no
+        repetitions.
     """
     if not len(ranks):
         raise InputError(f"{name}: no rank records")
     most = int(ranks.n_candidates.min()) - 1
     if settings.sampling == Sampling.WITHOUT_REPLACEMENT and settings.n_negatives > most:
-        problem = f"experiment.n_negatives must be at most {most}, not {settings.n_negatives}"
-        reason = f"a user has {most + 1} candidates and sampling is without-replacement"
-        raise InputError(f"{name}: {problem}, because {reason}")
+        raise InputError(
+            f"{name}: experiment.n_negatives must be at most {most}, not {settings.n_negatives}, "
+            f"because a user has {most + 1} candidates and sampling is without-replacement"
+        )
     if settings.shared_samples and streams is None:
-        drawn = _shared_histograms(name, ranks, settings)
+        sampled_histograms = _shared_histograms(name, ranks, settings)
     else:
-        drawn = _independent_histograms(name, ranks, settings, streams or settings.estimators)
-    counts = np.broadcast_to(drawn, (len(settings.estimators), *drawn.shape[1:]))
+        streams = streams or settings.estimators
+        sampled_histograms = _independent_histograms(name, ranks, settings, streams)
+    shape = (len(settings.estimators), *sampled_histograms.shape[1:])
+    histograms_by_estimator = np.broadcast_to(sampled_histograms, shape)
     n = n_items_of_corrections(ranks, settings)
     vectors = estimator_vectors(n, settings)
     repeated = np.stack(
-        [repeated_estimates(c, vectors[:, i]) for i, c in enumerate(counts)], axis=1
+        [repeated_estimates(c, vectors[:, i]) for i, c in enumerate(histograms_by_estimator)],
+        axis=1,
     )
     exact = np.array([values(measure, ranks).mean() for measure in settings.measures])
     expected = expected_estimates(ranks, settings)
@@ -93,17 +114,20 @@ def run_experiment(
     likely = np.empty((len(exact), 0))
     if with_likely:
         design = (settings.measures, n, settings.n_negatives, settings.correction_sampling)
-        likely = likely_estimates(drawn[0], *design)
+        likely = likely_estimates(sampled_histograms[0], *design)
     return Experiment(settings, exact, repeated, expected, uniform, likely, ranks.source)
 
 
 def _generators(name: str, stream: str, settings: ExperimentSettings) -> list[np.random.Generator]:
-    """Return one generator for each repetition."""
+    """Return a generator for each repetition."""
     return [generator(settings.seed, name, stream, i) for i in range(settings.repetitions)]
 
 
 def _shared_histograms(name: str, ranks: Ranks, settings: ExperimentSettings) -> Int:
-    """Draw histograms of estimators that share their samples and, if so set, the order of ties."""
+    """Draw histograms for estimators that share their samples.
+
+    The settings decide whether they share the order of tied items too.
+    """
     orders = settings.estimators
     if settings.shared_ties:
         orders = ("ties",)
@@ -121,7 +145,7 @@ def _independent_histograms(
     name: str, ranks: Ranks, settings: ExperimentSettings, streams: Sequence[str]
 ) -> Int:
     """Draw histograms of sampled ranks, shape (streams, repetitions, m + 1)."""
-    # All at once, because the distribution of sampled ranks is the same for every stream.
+    # In one call, because all streams have the same distribution of sampled ranks.
     return histograms(
         ranks,
         settings.n_negatives,
@@ -134,7 +158,10 @@ def _independent_histograms(
 def expected_estimates(
     ranks: Ranks, settings: ExperimentSettings, ties: str | None = None
 ) -> MeanAndSd:
-    """Mean and standard deviation of every estimate, in closed form; `ties` as set by default."""
+    """Compute mean and standard deviation of every estimate in closed form.
+
+    `ties` replaces the tie policy of the settings.
+    """
     distribution = sampled_rank_distribution(
         ranks, settings.n_negatives, settings.sampling, ties or settings.ties
     )
@@ -152,7 +179,7 @@ def estimator_vectors(n_items: int, settings: ExperimentSettings) -> Float:
 
 
 def estimator_matrix_for(settings: ExperimentSettings) -> Callable[..., Float]:
-    """Return `estimator_matrix` with the options of an experiment."""
+    """Return the function `estimator_matrix` with the options of an experiment."""
     return partial(
         estimator_matrix,
         sampling=settings.correction_sampling,
@@ -163,7 +190,7 @@ def estimator_matrix_for(settings: ExperimentSettings) -> Callable[..., Float]:
 
 
 def n_items_of_corrections(ranks: Ranks, settings: ExperimentSettings) -> int:
-    """Return n of the corrections."""
+    """Return n, the number of items that the corrections assume."""
     if settings.n_items is None:
         return ranks.mean_candidates
     return settings.n_items
@@ -172,10 +199,22 @@ def n_items_of_corrections(ranks: Ranks, settings: ExperimentSettings) -> int:
 def expected_moments(distribution: Float, vectors: Float) -> MeanAndSd:
     """Calculate mean and standard deviation of estimates, without simulation.
 
-    mean = sum over u of E[v | u] / U, sd^2 = sum over u of Var[v | u] / U^2 for U users.
-    `distribution` has the probability of every sampled rank of every user, shape (users, m + 1),
-    and `vectors` the shape (..., m + 1). An sd below 1e-13 of the largest entry of its vector is
-    rounding and returned as 0.
+    For U users and the value v of an estimator,
+
+        mean = sum over u of E[v | u] / U,    sd^2 = sum over u of Var[v | u] / U^2.
+
+    Parameters
+    ----------
+    distribution
+        Probability of every sampled rank of every user, shape (users, m + 1).
+    vectors
+        Values of estimators at every sampled rank, shape (..., m + 1).
+
+    Returns
+    -------
+    MeanAndSd
+        Arrays of shape (...). A standard deviation below 1e-13 of the largest entry of its vector
+        is rounding error and returned as 0.
     """
     shape = np.shape(vectors)[:-1]
     mean = np.empty(shape)
@@ -190,7 +229,10 @@ def expected_moments(distribution: Float, vectors: Float) -> MeanAndSd:
 
 
 def _variance(distribution: Float, vector: Float, by_user: Float) -> float:
-    """Sum over users of Var[v | u], from deviations, or 0 if that is rounding."""
+    """Sum Var[v | u] over users; 0 if the sum is only rounding error.
+
+    The variance is computed from deviations, because E[v^2] - E[v]^2 would cancel.
+    """
     scale = np.abs(vector).max() or 1.0
     total = 0.0
     for rows in blocks(len(distribution), vector.size, CACHE_ENTRIES):
@@ -204,17 +246,19 @@ def _variance(distribution: Float, vector: Float, by_user: Float) -> float:
 def repeated_estimates(histograms: ArrayLike, vectors: Float) -> Float:
     """Calculate the estimates of repeated experiments: histogram @ vector / users.
 
-    `histograms` counts users at every sampled rank, shape (repetitions, m + 1), each row with the
-    same positive sum. Returns shape (..., repetitions) for vectors of shape (..., m + 1).
+    `histograms` counts users at every sampled rank, shape (repetitions, m + 1); all rows have the
+    same positive sum. For vectors of shape (..., m + 1) the estimates have shape (...,
+    repetitions).
     """
     counts = np.asarray(histograms, dtype=np.float64)
     return vectors @ counts.T / counts.sum(axis=1)
 
 
 def probability_less(a: MeanAndSd, b: MeanAndSd) -> Float:
-    """Approximate the probability that A's estimate comes out below an independent B's.
+    """Approximate the probability that the estimate of A is below that of B.
 
-    Uses the normal distribution. Equal outcomes, also by rounding, count half.
+    The estimates are taken as independent and normal. Means that are equal, up to rounding error,
+    give a probability of one half.
     """
     difference = b.mean - a.mean
     scale = np.maximum(np.abs(a.mean), np.abs(b.mean))
@@ -232,33 +276,33 @@ def divide_by_sd(difference: ArrayLike, sd: ArrayLike) -> Float:
 
 
 def read_ranks_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
-    """Read one relevant item per user from several files, named by their stems."""
+    """Read ranks of one held-out item per user from several files; names are the files' stems."""
     names = [path.stem for path in paths]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"duplicate recommender: {name}")
-    found = {path.stem: read_single_item_ranks(path) for path in paths}
+    ranks_by_name = {path.stem: read_single_item_ranks(path) for path in paths}
     for path in paths:
-        first = len(found[names[0]])
-        here = len(found[path.stem])
-        if here != first:
-            raise InputError(f"{here} users, but {paths[0].name} has {first}", path=path)
-    return found
+        n_first = len(ranks_by_name[names[0]])
+        n_users = len(ranks_by_name[path.stem])
+        if n_users != n_first:
+            raise InputError(f"{n_users} users, but {paths[0].name} has {n_first}", path=path)
+    return ranks_by_name
 
 
 def read_single_item_ranks(path: Path) -> Ranks:
-    """Read ranks of one held-out item per user, fully ranked; anything else raises InputError."""
+    """Read full ranks of one held-out item per user; anything else raises InputError."""
     ranks = as_ranks(path)
     with reading(path):
         return ranks.single()
 
 
 def fewest_candidates(records: Mapping[str, Ranks]) -> int:
-    """Return the least number of candidates that a user of any recommender has."""
+    """Return the smallest number of candidates that any user of any recommender has."""
     return min(int(ranks.n_candidates.min()) for ranks in records.values())
 
 
 def join_sources(texts: Iterable[str]) -> str:
-    """Join the sources of several ranks, each once, with semicolons."""
+    """Join the sources of several ranks with semicolons, without repeating any."""
     parts = (part for text in sorted(set(texts)) for part in text.split("; "))
     return "; ".join(dict.fromkeys(parts))

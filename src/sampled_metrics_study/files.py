@@ -15,7 +15,7 @@ from sampled_metrics._base.array_types import Array
 from sampled_metrics._base.files import reading_as, write_text
 from sampled_metrics._base.sparse import canonical_csr
 
-SPARSE_ARRAYS = ("shape", "indptr", "indices")  # arrays that say where a table has entries
+SPARSE_ARRAYS = ("shape", "indptr", "indices")  # of a sparse table, without its entries
 
 
 def checksum(path: str | Path, kind: str = "sha256") -> str:
@@ -25,7 +25,7 @@ def checksum(path: str | Path, kind: str = "sha256") -> str:
 
 
 def write_json(path: Path, content: object) -> None:
-    """Write `content` as indented JSON, all or nothing."""
+    """Write `content` as indented JSON; a failure leaves no partial file."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -38,14 +38,14 @@ def read_json(path: Path) -> Any:
 
 
 def write_table(table: pd.DataFrame, path: Path, number_format: str | None = None) -> None:
-    """Write a table as CSV with Unix line ends; `number_format` is for floats, such as `%.4f`."""
+    """Write a table as CSV with Unix line ends; `number_format`, such as `%.4f`, formats floats."""
     write_text(path, table.to_csv(index=False, float_format=number_format, lineterminator="\n"))
 
 
 def read_table(
     path: Path, columns: Sequence[str], texts: Sequence[str] = (), **options: Any
 ) -> pd.DataFrame:
-    """Read a CSV file with at least `columns`; `texts` among them are not parsed as numbers."""
+    """Read a CSV file that must have `columns`; columns in `texts` are read as text."""
     with reading_as(path, "CSV"):
         table = pd.read_csv(path, converters=dict.fromkeys(texts, str), **options)
     for name in columns:
@@ -65,7 +65,7 @@ def sparse_from_arrays(
     """Return the table that `sparse_to_arrays` took apart; without `data` all its entries are 1."""
     shape, indptr, indices = (arrays[name + part] for part in SPARSE_ARRAYS)
     if any(x.dtype.kind not in "iu" for x in (shape, indptr, indices)):
-        raise InputError("damaged sparse matrix (its structure is no whole numbers)")
+        raise InputError("damaged sparse matrix: its shape, indptr or indices are not integers")
     if data is None:
         data = np.ones(indices.size)
     return canonical_csr(sparse.csr_array((data, indices, indptr), tuple(shape)))

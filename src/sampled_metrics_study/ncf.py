@@ -33,12 +33,12 @@ def load_weights(path: Path) -> Weights:
     """Weights of a model, by their names without the layer's."""
     weights: Weights = {}
 
-    def keep(name: str, entry: h5py.Dataset | h5py.Group) -> None:
+    def collect(name: str, entry: h5py.Dataset | h5py.Group) -> None:
         if isinstance(entry, h5py.Dataset):
             weights[name.rsplit("/", maxsplit=1)[-1]] = entry[()]
 
     with h5py.File(path) as file:
-        file.visititems(keep)
+        file.visititems(collect)
     return weights
 
 
@@ -51,8 +51,8 @@ def gmf(weights: Weights, user: int) -> np.ndarray:
 def mlp(weights: Weights, user: int) -> np.ndarray:
     """Scores of all items by a perceptron of three layers."""
     items = weights["item_embedding_W"]
-    own = np.broadcast_to(weights["user_embedding_W"][user], items.shape)
-    hidden = np.concatenate([own, items], axis=1)
+    user_vector = np.broadcast_to(weights["user_embedding_W"][user], items.shape)
+    hidden = np.concatenate([user_vector, items], axis=1)
     for layer in (1, 2, 3):
         hidden = np.maximum(hidden @ weights[f"layer{layer}_W"] + weights[f"layer{layer}_b"], 0)
     return (hidden @ weights["prediction_W"])[:, 0]
@@ -77,8 +77,8 @@ def negatives(path: Path) -> Iterator[tuple[int, int]]:
 
 def find_published_file(folder: Path, pattern: str) -> Path:
     """The file of the folder; ends with one line where there is none."""
-    found = next(iter(sorted(folder.glob(pattern))), None)
-    return found or sys.exit(f"{folder}: no file {pattern}; {PUBLISHED}")
+    path = next(iter(sorted(folder.glob(pattern))), None)
+    return path or sys.exit(f"{folder}: no file {pattern}; {PUBLISHED}")
 
 
 def main() -> None:

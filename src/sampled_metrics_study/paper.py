@@ -50,14 +50,14 @@ class Paper:
 
     def entry(self, name: str) -> Entry:
         """Return what the configuration says of a recommender."""
-        found: Entry = self.study.recommender(name)
-        return found
+        entry: Entry = self.study.recommender(name)
+        return entry
 
     def cell(self, name: str, measure: Measure, column: str = EXACT) -> str:
         """Return a cell of the published Table 3, as text."""
         table = self.published[self.published["table"] == 3]
-        here = (table["row"] == name) & (table["metric"] == measure.label)
-        (cell,) = table[here & (table["column"] == column)]["value"]
+        is_cell = (table["row"] == name) & (table["metric"] == measure.label)
+        (cell,) = table[is_cell & (table["column"] == column)]["value"]
         return str(cell)
 
 

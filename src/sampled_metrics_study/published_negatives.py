@@ -91,10 +91,10 @@ def score_recommender(paper: Paper, name: str, negatives: Negatives) -> ScoredRe
     left_out: NDArray[np.bool_] = np.ones(scores.shape, dtype=bool)
     left_out[negatives.user, negatives.item] = False
     left_out[np.arange(split.held_out.size), split.held_out] = False
-    among = rank(scorer, left_out, split.held_out)
-    places = generator(0, "negatives", name).integers(0, among.n_tied + 1)
+    ranks_among_negatives = rank(scorer, left_out, split.held_out)
+    places = generator(0, "negatives", name).integers(0, ranks_among_negatives.n_tied + 1)
     sampled = sm.SampledRanks(
-        among.best_rank + places,
+        ranks_among_negatives.best_rank + places,
         split.n_candidates,
         negatives.per_user,
         users=np.arange(split.held_out.size),
@@ -112,16 +112,16 @@ def value_table(recommenders: Mapping[str, ScoredRecommender]) -> pd.DataFrame:
     """Sampled metrics, the ranges that they allow, and the exact metrics."""
     rows = []
     for name, recommender in recommenders.items():
-        known = exact_metrics(recommender)
-        for found in sm.correct(recommender.sampled, METRICS, "sampled"):
+        exact = exact_metrics(recommender)
+        for correction in sm.correct(recommender.sampled, METRICS, "sampled"):
             row = {
                 "recommender": name,
-                "metric": found.metric,
+                "metric": correction.metric,
                 "n_negatives": recommender.sampled.n_negatives,
-                "sampled": found.value,
-                "range_low": found.range_low,
-                "range_high": found.range_high,
-                "exact": known[found.metric],
+                "sampled": correction.value,
+                "range_low": correction.range_low,
+                "range_high": correction.range_high,
+                "exact": exact[correction.metric],
             }
             rows.append(row)
     return pd.DataFrame(rows)
@@ -132,7 +132,7 @@ def order_table(recommenders: Mapping[str, ScoredRecommender], split: Split) -> 
 
     Differences are of the second less the first. The budget is the default, the proxy a small ALS.
     """
-    known = {name: exact_metrics(recommender) for name, recommender in recommenders.items()}
+    exact = {name: exact_metrics(recommender) for name, recommender in recommenders.items()}
     scores = {name: recommender.scores for name, recommender in recommenders.items()}
     small = ALS(ALSSettings.model_validate(PROXY_SETTINGS)).fit(split.seen)
     on_budget = sm.evaluate_on_budget(
@@ -142,21 +142,24 @@ def order_table(recommenders: Mapping[str, ScoredRecommender], split: Split) -> 
         seen=split.seen,
         proxy=(small.user_vectors, small.item_vectors),
     )
-    of_pair = {(found.a, found.b, found.metric): found for found in on_budget.compare()}
+    budget_comparisons = {
+        (comparison.a, comparison.b, comparison.metric): comparison
+        for comparison in on_budget.compare()
+    }
     samples = {name: recommender.sampled for name, recommender in recommenders.items()}
     rows = []
-    for found in sm.compare(samples, METRICS, "sampled"):
-        by_budget = of_pair[found.a, found.b, found.metric]
-        difference = known[found.b][found.metric] - known[found.a][found.metric]
+    for comparison in sm.compare(samples, METRICS, "sampled"):
+        by_budget = budget_comparisons[comparison.a, comparison.b, comparison.metric]
+        difference = exact[comparison.b][comparison.metric] - exact[comparison.a][comparison.metric]
         row = {
-            "a": found.a,
-            "b": found.b,
-            "metric": found.metric,
+            "a": comparison.a,
+            "b": comparison.b,
+            "metric": comparison.metric,
             "exact": difference,
             "exact_order": SIGNS[int(np.sign(difference))],
-            "range_low": found.range_low,
-            "range_high": found.range_high,
-            "sampled_order": found.order,
+            "range_low": comparison.range_low,
+            "range_high": comparison.range_high,
+            "sampled_order": comparison.order,
             "scores_per_user": max(on_budget.scores_per_user),
             "budget_low": by_budget.range_low,
             "budget_high": by_budget.range_high,

@@ -44,28 +44,28 @@ def read_rows(path: Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def is_same(found: str, expected: str) -> bool:
+def is_same(value: str, expected: str) -> bool:
     """Return whether two cells hold the same text, or numbers that are equal but for rounding."""
-    if found == expected:
+    if value == expected:
         return True
     try:
-        return math.isclose(float(found), float(expected), rel_tol=ACCURACY, abs_tol=ACCURACY)
+        return math.isclose(float(value), float(expected), rel_tol=ACCURACY, abs_tol=ACCURACY)
     except ValueError:
         return False
 
 
-def differences(found: Path, expected: Path) -> tuple[list[str], int]:
+def differences(path: Path, expected_path: Path) -> tuple[list[str], int]:
     """Return the cells that differ, and the number of cells; other rows differ as a whole."""
-    ours = read_rows(found)
-    theirs = read_rows(expected)
+    ours = read_rows(path)
+    theirs = read_rows(expected_path)
     n_cells = sum(map(len, theirs))
     if [len(row) for row in ours] != [len(row) for row in theirs]:
-        return [f"{found.name} has other rows"], n_cells
+        return [f"{path.name} has other rows"], n_cells
     places = []
-    for number, (row, kept) in enumerate(zip(ours, theirs, strict=True)):
-        for column, value, known in zip(theirs[0], row, kept, strict=True):
-            if not is_same(value, known):
-                places.append(f"{found.name}, row {number}, {column}: {value}, not {known}")
+    for number, (row, expected_row) in enumerate(zip(ours, theirs, strict=True)):
+        for column, value, expected_value in zip(theirs[0], row, expected_row, strict=True):
+            if not is_same(value, expected_value):
+                places.append(f"{path.name}, row {number}, {column}: {value}, not {expected_value}")
     return places, n_cells
 
 
@@ -86,16 +86,16 @@ def verify(run: Path, reference: Path) -> None:
     places = []
     for name, files in PARTS.items():
         n_cells = 0
-        of_part = []
+        part_differences = []
         for file in files:
-            found, cells = differences(run / file, reference / file)
-            of_part += found
+            cell_differences, cells = differences(run / file, reference / file)
+            part_differences += cell_differences
             n_cells += cells
-        if of_part:
-            other.append(f"{name} ({len(of_part)} of {n_cells:,} values)")
+        if part_differences:
+            other.append(f"{name} ({len(part_differences)} of {n_cells:,} values)")
         else:
             same.append(name)
-        places += of_part
+        places += part_differences
     line = f"{describe_archive(source)} ({source['archive']}): "
     if other:
         line += f"other than the reference: {', '.join(other)}, first {places[0]}; "
@@ -122,8 +122,8 @@ def gallery(folder: Path, reference: Path) -> None:
 
     parts = []
     for name in ("X", "Y", "Z", "GMF", "MLP"):
-        kept = reference / ("ranks" if len(name) == 1 else "ncf")
-        full = Ranks.read(kept / f"{name}.parquet")
+        folder_of_full = reference / ("ranks" if len(name) == 1 else "ncf")
+        full = Ranks.read(folder_of_full / f"{name}.parquet")
         sampled = SampledRanks.read(reference / f"ncf/{name}.sampled.parquet")
         columns = {
             "n_candidates": full.n_candidates,

@@ -108,16 +108,16 @@ def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
     """
     n = PAPERS_REPETITIONS[COUNTS]
     share = min(max(expected / n, 0.0), 1.0)
-    middle = n * share
+    expected_count = n * share
     # Counts of right orders, and of wrong ones, which are few if right ones are many.
     at_most = bdtr(np.arange(n + 1.0), n, [[share], [1.0 - share]])
     fewest = np.argmax(at_most >= ndtr(-SIGMAS), axis=1)
     low = float(fewest[0])
     high = float(n - fewest[1])
-    error = float(np.hypot(np.sqrt(middle * (1.0 - share)), spread))
+    error = float(np.hypot(np.sqrt(expected_count * (1.0 - share)), spread))
     if spread:
-        low = min(low, middle - SIGMAS * error)
-        high = max(high, middle + SIGMAS * error)
+        low = min(low, expected_count - SIGMAS * error)
+        high = max(high, expected_count + SIGMAS * error)
     kind = "random"
     if np.diff(at_most[0], prepend=0.0).max() >= CERTAIN:
         kind = "near-certain"

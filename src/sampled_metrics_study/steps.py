@@ -65,8 +65,8 @@ def code_digest(stage: str) -> str:
     packages = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for name in STAGES[stage]:
-        place = packages / name
-        files = sorted(place.rglob("*.*")) if place.is_dir() else [place]
+        path_of_name = packages / name
+        files = sorted(path_of_name.rglob("*.*")) if path_of_name.is_dir() else [path_of_name]
         for path in files:
             if path.suffix != ".pyc" and path.is_file():
                 digest.update(path.relative_to(packages).as_posix().encode() + b"\0")
@@ -104,12 +104,12 @@ def refuse_edited(paths: Iterable[str], folder: Path) -> None:
 
     `folder` holds a file of checksums for each step, as `sha256sum` writes them.
     """
-    kept: dict[str, str] = {}
+    stored: dict[str, str] = {}
     for file in sorted(folder.glob("*.sha256"), key=lambda file: file.stat().st_mtime):
         for line in file.read_text("utf-8").splitlines():
             digest, path = line.split("  ", 1)
-            kept[path] = digest
+            stored[path] = digest
     for path in paths:
-        if path in kept and checksum(path) != kept[path]:
+        if path in stored and checksum(path) != stored[path]:
             problem = "edited since the workflow made it; remove it, and it is made again"
             raise InputError(problem, path=path)

@@ -42,11 +42,11 @@ def main(results: Path) -> None:
     for path in (page, record):
         if not path.exists():
             raise InputError(f"{path} is missing; run the study first: make reproduce")
-    said = summary_line(results)
+    line = summary_line(results)
     ranks = json.loads(record.read_text("utf-8"))["ranks"]
     if ranks == "reference":
-        said += "; nothing was trained, the ranks are those of the reference run"
-    print(f"{said}; open {page}")
+        line += "; nothing was trained, the ranks are those of the reference run"
+    print(f"{line}; open {page}")
     if Path(".venv/bin/activate").exists() and "VIRTUAL_ENV" not in os.environ:
         print("For snakemake and sampled-metrics on the path: source .venv/bin/activate")
 

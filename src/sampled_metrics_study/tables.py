@@ -127,12 +127,12 @@ def _cells_of_experiment(
         exact = unit * float(experiment.exact[i])
         yield TableCell(*cell, EXACT, exact, None, exact, None, exact, 0, experiment.source)
         for j, estimator in enumerate(settings.corrections):
-            drawn = unit * experiment.repeated[i, j]
-            simulated = (float(drawn.mean()), float(drawn.std(ddof=1)))
+            repeated = unit * experiment.repeated[i, j]
+            simulated = (float(repeated.mean()), float(repeated.std(ddof=1)))
             mean, sd = (unit * float(moment[i, j]) for moment in experiment.expected)
             expected = (mean, sd, unit * float(experiment.uniform.mean[i, j]))
             label = estimator.label
-            yield TableCell(*cell, label, *simulated, *expected, drawn.size, experiment.source)
+            yield TableCell(*cell, label, *simulated, *expected, repeated.size, experiment.source)
 
 
 def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
@@ -184,14 +184,14 @@ def likely_table(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
     rows = []
     for name, experiment in experiments.items():
         settings = experiment.settings
-        found = PERCENT * join_likely(experiment.likely, experiment.repeated)
+        estimates = PERCENT * join_likely(experiment.likely, experiment.repeated)
         for i, measure in enumerate(settings.measures):
             cell = (measure.label, name)
             exact = PERCENT * experiment.exact[i]
             rows.append((*cell, EXACT, exact, None, None))
-            for label, drawn in zip(estimator_labels(settings), found[i], strict=True):
-                error = np.sqrt(np.square(drawn - exact).mean())
-                rows.append((*cell, label, drawn.mean(), drawn.std(ddof=1), error))
+            for label, repeated in zip(estimator_labels(settings), estimates[i], strict=True):
+                error = np.sqrt(np.square(repeated - exact).mean())
+                rows.append((*cell, label, repeated.mean(), repeated.std(ddof=1), error))
     order = [measure.label for measure in settings.measures]
     rows.sort(key=lambda row: order.index(row[0]))
     return pd.DataFrame(rows, columns=LIKELY_COLUMNS)
@@ -225,8 +225,8 @@ def as_printed(table: pd.DataFrame, value: str = "value", std: str = "std") -> p
     printed = table[KEY].copy()
     for name, column in (("value", value), ("std", std)):
         printed[name] = [
-            "" if pd.isna(number) else f"{number:.{DECIMALS[of_table]}f}"
-            for number, of_table in zip(table[column], table["table"], strict=True)
+            "" if pd.isna(number) else f"{number:.{DECIMALS[table_number]}f}"
+            for number, table_number in zip(table[column], table["table"], strict=True)
         ]
     return printed
 
@@ -320,13 +320,13 @@ def write_printed(
     """Write one table as `.csv` (as printed), `.md` and `.tex` (beside any published numbers)."""
     write_table(as_printed(table), stem.with_suffix(".csv"))
     laid_out = pd.DataFrame(columns=[*column_titles(number).values()])
-    words = "One recommender makes no pair."
+    sentence = "One recommender makes no pair."
     if len(table):
         laid_out = side_by_side(number, table, published)
-        words = f"Ranks: {join_sources(table['ranks'])}."
+        sentence = f"Ranks: {join_sources(table['ranks'])}."
     if number > 1:
-        words = f"Ours: simulated; closed form: expected. {words}"
-    caption = f"{CAPTIONS[number]} {words}"
+        sentence = f"Ours: simulated; closed form: expected. {sentence}"
+    caption = f"{CAPTIONS[number]} {sentence}"
     write_text(stem.with_suffix(".md"), f"Table {number}. {caption}\n\n{to_markdown(laid_out)}\n")
     write_text(stem.with_suffix(".tex"), to_latex(laid_out, caption, stem.name))
 

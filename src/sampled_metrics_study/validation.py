@@ -14,9 +14,9 @@ Positive = Annotated[float, Field(gt=0)]
 _PATTERNS: dict[str, str] = {}
 
 
-def described_pattern(pattern: str, words: str, **options: Any) -> Any:
-    """Return a field of texts that match a pattern; errors describe it by `words`."""
-    _PATTERNS[pattern] = words
+def described_pattern(pattern: str, description: str, **options: Any) -> Any:
+    """Return a field of texts that match a pattern; errors describe it by `description`."""
+    _PATTERNS[pattern] = description
     return Field(pattern=pattern, **options)
 
 
@@ -52,11 +52,11 @@ class Settings(BaseModel):
     def _refuse_unknown_keys(self) -> Self:
         for key, value in (self.model_extra or {}).items():
             known = [field.alias or name for name, field in type(self).model_fields.items()]
-            words = f"unknown key, with the value {value!r}; "
+            message = f"unknown key, with the value {value!r}; "
             for close in get_close_matches(key, known, n=1):
-                words += f"did you mean {close}? "
+                message += f"did you mean {close}? "
             listed = f"known keys: {', '.join(known)}" if known else "there are no settings here"
-            raise InputError(words + listed, column=key)
+            raise InputError(message + listed, column=key)
         return self
 
 
@@ -66,13 +66,13 @@ def _describe_error(error: ValidationError) -> str:
     kind = first["type"]
     place = [str(step) for step in first["loc"]]
     value = first["input"]
-    words = first["msg"].removeprefix("Value error, ")
+    message = first["msg"].removeprefix("Value error, ")
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, InputError) and cause.column is not None:  # an unknown key
         place.append(cause.column)
-        words = cause.problem
+        message = cause.problem
     elif kind == "string_pattern_mismatch":
-        words = f"{value!r} must be {_PATTERNS[first['ctx']['pattern']]}"
+        message = f"{value!r} must be {_PATTERNS[first['ctx']['pattern']]}"
     elif kind not in ("missing", "value_error") and not isinstance(value, dict | list):
-        words = f"{words}, not {value!r}"
-    return ": ".join(filter(None, [".".join(place), words]))
+        message = f"{message}, not {value!r}"
+    return ": ".join(filter(None, [".".join(place), message]))

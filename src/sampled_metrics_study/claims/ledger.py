@@ -90,27 +90,25 @@ def _measure_claim(
         in_print, published = printed.measure(name)
     verdict = HOLDS if holds else DOES_NOT_HOLD
     if claim["varies_with"]:
-        of_starts = [start.measure(name)[0] for start in starts]
-        verdict, note = _judge_over_starts(of_starts, in_print=in_print, holds=holds)
+        outcomes = [start.measure(name)[0] for start in starts]
+        verdict, note = _judge_over_starts(outcomes, in_print=in_print, holds=holds)
         notes.append(note)
     if in_print != holds and not claim["published"]:
-        of_print = HOLDS if in_print else DOES_NOT_HOLD
-        notes.append(f"{of_print} in the published tables")
+        print_verdict = HOLDS if in_print else DOES_NOT_HOLD
+        notes.append(f"{print_verdict} in the published tables")
     if claim["if_not"] and not holds:
         verdict = claim["if_not"]
     note = "; ".join(filter(None, notes))
     return {"published": published, "ours": ours, "verdict": verdict, "note": note}
 
 
-def _judge_over_starts(
-    of_starts: Sequence[bool], *, in_print: bool, holds: bool
-) -> tuple[str, str]:
+def _judge_over_starts(outcomes: Sequence[bool], *, in_print: bool, holds: bool) -> tuple[str, str]:
     """Judge a claim by the share of runs of which it is true, and say of which."""
-    others = f"{sum(of_starts)} of {len(of_starts)} others"
-    n_true = sum(of_starts, holds)
+    others = f"{sum(outcomes)} of {len(outcomes)} others"
+    n_true = sum(outcomes, holds)
     if n_true == 0:
         return DOES_NOT_HOLD, ""
-    if n_true / (len(of_starts) + 1) >= OFTEN:
+    if n_true / (len(outcomes) + 1) >= OFTEN:
         return HOLDS, f"true of {others}"
     runs = ["the published run"] * in_print + ["this one"] * holds
     return DEPENDS, f"true of {', '.join([*runs, others])}"
@@ -138,14 +136,14 @@ def main() -> None:
     card = read_texts(results / "scorecard.csv", SCORECARD).astype({"table": int})
     figure6 = read_table(results / "figures/figure6.csv", ["kind"])
     by_start = read_table(reference / "starts.csv", starts.COLUMNS, TEXT_COLUMNS)
-    found = ledger(
+    table = ledger(
         comparable_run(ours, card, ranks, figure6),
         printed_run(read_published(PUBLISHED)),
         [Run(rows) for _, rows in by_start.groupby("start")],
     )
     source = join_sources(records.source for records in ranks.values())
-    write_claims(found, source, reference / "claims.csv", page)
-    print(*found["verdict"].value_counts().items())
+    write_claims(table, source, reference / "claims.csv", page)
+    print(*table["verdict"].value_counts().items())
 
 
 if __name__ == "__main__":

@@ -67,8 +67,8 @@ class Run:
     def measure(self, claim: str) -> tuple[bool, str]:
         """Measure a claim, such as `size|Sampled|1001|inf`."""
         name, *arguments = claim.split("|")
-        holds, words = getattr(self, name)(*arguments)
-        return bool(holds), words
+        holds, measurement = getattr(self, name)(*arguments)
+        return bool(holds), measurement
 
     def at(self, *cell: str, table: int = 3, kind: str = "expected") -> float:
         """Return a cell by row, metric and column; KeyError if it was not computed."""
@@ -128,14 +128,14 @@ class Run:
         sd = self.sds(SAMPLED)
         bias = self.bias(SAMPLED)
         deviations = f"deviations {sd.min():.2f} to {sd.max():.2f}"
-        words = f"{deviations}, bias {bias.min():.1f} to {bias.max():.1f}"
-        return (10 * sd < bias).all(), words
+        text = f"{deviations}, bias {bias.min():.1f} to {bias.max():.1f}"
+        return (10 * sd < bias).all(), text
 
     def worst_becomes_the_best(self) -> Finding:
         metrics = ("NDCG@10", "AP")
-        is_best, words = self.order(SAMPLED, "X", *metrics)
+        is_best, text = self.order(SAMPLED, "X", *metrics)
         is_worst = all(order_of(self.means(metric, EXACT)).endswith("X") for metric in metrics)
-        return is_best and is_worst, words
+        return is_best and is_worst, text
 
     def order_of_y_and_z(self) -> Finding:
         sampled = {metric: self.means(metric, SAMPLED) for metric in ("NDCG@10", "AP")}
@@ -145,8 +145,8 @@ class Run:
     def auc_is_consistent(self) -> Finding:
         exact = self.means("AUC", EXACT)
         sampled = self.means("AUC", SAMPLED)
-        words = f"exact {_values_in_order(exact)}; sampled {_values_in_order(sampled)}"
-        return order_of(exact) == order_of(sampled), words
+        text = f"exact {_values_in_order(exact)}; sampled {_values_in_order(sampled)}"
+        return order_of(exact) == order_of(sampled), text
 
     def metrics_that_change_the_order(self) -> Finding:
         changed = []
@@ -162,8 +162,8 @@ class Run:
         uncorrected, *by_gamma = sds.values()
         grows = (np.diff(by_gamma, axis=0) >= 0.0).all()
         place = (TOP_HEAVY.index("Recall@10"), NAMES.index("Y"))
-        words = _by_name({column: cells[place] for column, cells in sds.items()}, "{:.2f}")
-        return grows and (by_gamma[-1] > uncorrected).all(), words
+        text = _by_name({column: cells[place] for column, cells in sds.items()}, "{:.2f}")
+        return grows and (by_gamma[-1] > uncorrected).all(), text
 
     def corrections_are_closer(self) -> Finding:
         uncorrected = self.bias(SAMPLED, METRICS)
@@ -184,8 +184,8 @@ class Run:
             leads[f"{column} {metric}"] = z - max(x, y)
         least = min(leads, key=leads.__getitem__)
         right = sum(lead > 0 for lead in leads.values())
-        words = f"{right} of {len(leads)}; smallest lead {leads[least]:.3f}, {least}"
-        return right == len(leads), words
+        text = f"{right} of {len(leads)}; smallest lead {leads[least]:.3f}, {least}"
+        return right == len(leads), text
 
     def corrections_that_order_x_and_y(self) -> Finding:
         metrics = np.array(TOP_HEAVY)
@@ -226,8 +226,8 @@ class Run:
         for (pair, metric), count in self.counts(BEST).items():
             if count <= 90:
                 few[f"{metric} {pair}"] = count
-        words = ", ".join(f"{name} {count:.1f}" for name, count in few.items()) or "none"
-        return len(few) == 1 and exception in ("", *few), f"90 or less: {words}"
+        text = ", ".join(f"{name} {count:.1f}" for name, count in few.items()) or "none"
+        return len(few) == 1 and exception in ("", *few), f"90 or less: {text}"
 
     def better_than_uncorrected(self) -> Finding:
         ours = np.round([*self.counts(RANK_ESTIMATE).values()])  # as printed
@@ -239,16 +239,18 @@ class Run:
     def recall_equals_ndcg_by_rank_estimate(self) -> Finding:
         recall, ndcg = self.cells(RANK_ESTIMATE, ("Recall@10", "NDCG@10"))
         counts = self.counts(RANK_ESTIMATE)
-        of_counts = [counts[pair, "Recall@10"] - counts[pair, "NDCG@10"] for pair in PAIRS]
-        differences = np.append(recall - ndcg, of_counts)
+        differences_of_counts = [
+            counts[pair, "Recall@10"] - counts[pair, "NDCG@10"] for pair in PAIRS
+        ]
+        differences = np.append(recall - ndcg, differences_of_counts)
         holds = np.abs(differences).max() < _EQUAL
         both = zip(NAMES, recall, ndcg, strict=True)
         return holds, _by_name({name: f"{a:.2f} and {b:.2f}" for name, a, b in both})
 
     def rank_estimate_has_less_bias(self) -> Finding:
         ratios = self.biases(RANK_ESTIMATE, TOP_HEAVY[:2])
-        words = f"{ratios.min():.2f} to {ratios.max():.2f} of the uncorrected bias"
-        return ratios.max() < 1, words
+        text = f"{ratios.min():.2f} to {ratios.max():.2f} of the uncorrected bias"
+        return ratios.max() < 1, text
 
     def no_equal_recommenders(self) -> Finding:
         distinct = {len(set(self.means(metric, EXACT).values())) for metric in METRICS}
@@ -257,9 +259,9 @@ class Run:
     def bias_against_variance(self) -> Finding:
         bias = self.biases(BV[-1])
         sds = self.sds(BV[-1]) / self.sds(SAMPLED)
-        words = f"bias times {bias.min():.3f} to {bias.max():.3f}"
-        words += f", deviation times {sds.min():.1f} to {sds.max():.1f}"
-        return bias.max() < 1 < sds.min(), words
+        text = f"bias times {bias.min():.3f} to {bias.max():.3f}"
+        text += f", deviation times {sds.min():.1f} to {sds.max():.1f}"
+        return bias.max() < 1 < sds.min(), text
 
 
 def comparable_run(
@@ -271,11 +273,13 @@ def comparable_run(
     comparable where one of its exact metrics is.
     """
     comparable = card.loc[card["verdict"] != NOT_COMPARABLE, KEY]
-    kept = cells.merge(comparable, on=KEY)
-    of_ranks = kept.loc[(kept["table"] == 3) & (kept["column"] == EXACT), "row"].unique()
-    expected = counts_per_100_repetitions(kept)
+    comparable_cells = cells.merge(comparable, on=KEY)
+    comparable_names = comparable_cells.loc[
+        (comparable_cells["table"] == 3) & (comparable_cells["column"] == EXACT), "row"
+    ].unique()
+    expected = counts_per_100_repetitions(comparable_cells)
     rows: list[tuple[Any, ...]] = []
-    if "X" in of_ranks:
+    if "X" in comparable_names:
         for which, users in count_users_by_rank(ranks["X"]).items():
             rows.append((USERS[0], "X", USERS[1], which, users))
     is_ordered = (figure6["kind"] == "ordered") & (figure6["recommender"] == "X vs Y")
@@ -283,9 +287,9 @@ def comparable_run(
     names = figure6.loc[figure6["kind"] == "curve", "estimator"].unique()
     for name, size in sizes.reindex(names).items():
         rows.append((SIZES[0], "X vs Y", SIZES[1], name, size))
-    others = pd.DataFrame(rows, columns=[*KEY, "expected"])
-    numbers = pd.concat([kept.assign(expected=expected), others])
-    return Run(numbers, {name: ranks[name] for name in of_ranks})
+    other_numbers = pd.DataFrame(rows, columns=[*KEY, "expected"])
+    numbers = pd.concat([comparable_cells.assign(expected=expected), other_numbers])
+    return Run(numbers, {name: ranks[name] for name in comparable_names})
 
 
 def printed_run(published: pd.DataFrame) -> Run:

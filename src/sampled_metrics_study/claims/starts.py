@@ -131,14 +131,14 @@ def smallest_sizes_of_starts(
     keys = list(map(str, range(len(starts))))
     records = {other: others[other], **dict(zip(keys, starts, strict=True))}
     sizes = sample_sizes(records)
-    at = expected_recall(records, settings)
+    moments_at = expected_recall(records, settings)
     exact = {key: values(RECALL, ranks).mean() for key, ranks in records.items()}
     cell = (SIZES[0], f"{name} vs {other}", SIZES[1])
     rows = []
     for e, estimator in enumerate(ESTIMATORS):
         for start in keys:
             m = smallest_size_from_which(
-                partial(lead_in_sds, at, exact, start, other, e, 0.0), sizes
+                partial(lead_in_sds, moments_at, exact, start, other, e, 0.0), sizes
             )
             rows.append((int(start), *cell, estimator.label, m, m))
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -152,11 +152,11 @@ def band_over_starts(
     Columns are those of Figure 6, `kind` is `lowest` or `highest`.
     """
     records = {str(start): ranks for start, ranks in enumerate(starts)}
-    at = expected_recall(records, settings)
+    moments_at = expected_recall(records, settings)
     rows = []
     for m in sample_sizes(records):
         for e, estimator in enumerate(ESTIMATORS):
-            means = [at(start, e, m).mean for start in records]
+            means = [moments_at(start, e, m).mean for start in records]
             for kind, value in (("lowest", min(means)), ("highest", max(means))):
                 rows.append((kind, name, estimator.label, m, value))
     return pd.DataFrame(rows, columns=CURVES)

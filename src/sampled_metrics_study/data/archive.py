@@ -63,21 +63,21 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
         require_file(path, f"a {dataset.title} archive")
     else:
         path, origin = find_or_download(settings, dataset)
-    official = None
+    is_official = None
     if dataset.checksum is not None:
         kind, digest = dataset.checksum.split(":")
-        official = checksum(path, kind) == digest
+        is_official = checksum(path, kind) == digest
     content = read_member(path, dataset)
     # An official archive has official content; another archive may have it too.
-    is_published: bool | None = official or None
-    if not official and dataset.ratings_git_blob is not None:
+    is_published: bool | None = is_official or None
+    if not is_official and dataset.ratings_git_blob is not None:
         is_published = git_blob_hash(content) == dataset.ratings_git_blob
     source = Source(
         dataset=dataset.name,
         origin=origin,
         archive=path.name,
         archive_sha256=checksum(path),
-        archive_is_official=official,
+        archive_is_official=is_official,
         bytes=path.stat().st_size,
         checksum=dataset.checksum,
         checksum_verified=dataset.checksum is not None,

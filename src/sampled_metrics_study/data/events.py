@@ -48,9 +48,9 @@ class Interactions:
     def __len__(self) -> int:
         return self.user.size
 
-    def take(self, kept: NDArray[np.bool_]) -> Self:
-        """Return the events where `kept` is true."""
-        columns: Any = {name: select_rows(getattr(self, name), kept) for name in _COLUMNS}
+    def take(self, is_selected: NDArray[np.bool_]) -> Self:
+        """Return the events where `is_selected` is true."""
+        columns: Any = {name: select_rows(getattr(self, name), is_selected) for name in _COLUMNS}
         return replace(self, **columns)
 
     def times(self, method: str) -> NDArray[Any]:
@@ -124,12 +124,12 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M) -> Interactions:
     content = read_member(path, dataset)
     place = f"{path}:{dataset.member}"
     layout = dataset.layout
-    found = re.match(layout.pattern.encode(), content)
-    if found is None:
+    match = re.match(layout.pattern.encode(), content)
+    if match is None:
         raise _wrong_line(content, 0, place, f"the header {layout.header}")
-    if found.end() < len(content):
-        raise _wrong_line(content, found.end(), place, layout.line)
-    if found.start(1) == len(content):
+    if match.end() < len(content):
+        raise _wrong_line(content, match.end(), place, layout.line)
+    if match.start(1) == len(content):
         raise InputError(f"no ratings; expected lines of {layout.line}", path=place)
     # pyarrow's separators have one character.
     content = content.replace(layout.separator.encode(), b",")

@@ -29,26 +29,26 @@ def apply_filters(
     Examples
     --------
     >>> events = Interactions(np.array([1, 1, 2, 2, 3]), np.array([7, 8, 7, 8, 8]))
-    >>> kept, removed = apply_filters(events, FilterSettings(min_user_events=2))
-    >>> kept.user.tolist(), removed
+    >>> remaining, removed = apply_filters(events, FilterSettings(min_user_events=2))
+    >>> remaining.user.tolist(), removed
     ([1, 1, 2, 2], {'min_user_events': 1})
     """
     filters = filters or FilterSettings()
-    kept = interactions
+    remaining = interactions
     removed = dict[str, int]()
     for step in (_low_ratings, _duplicates, _few_events):
-        left_out = step(kept, filters)
+        left_out = step(remaining, filters)
         if not left_out:
             continue
         removed.update({name: int(events.sum()) for name, events in left_out.items()})
-        passing = ~np.logical_or.reduce(list(left_out.values()))
-        if not passing.any():
+        passes = ~np.logical_or.reduce(list(left_out.values()))
+        if not passes.any():
             applied = ", ".join(f"{name}: {filters.on[name]}" for name in left_out)
-            raise kept.error(f"no events remain after {applied}")
-        if not passing.all():
-            kept = kept.take(passing)
-    _check_enough_events(kept, least)
-    return replace(kept, rating=None), removed
+            raise remaining.error(f"no events remain after {applied}")
+        if not passes.all():
+            remaining = remaining.take(passes)
+    _check_enough_events(remaining, least)
+    return replace(remaining, rating=None), removed
 
 
 def _low_ratings(interactions: Interactions, filters: FilterSettings) -> LeftOut:

@@ -114,10 +114,10 @@ def make_split(
     removed = Counter[str]()
     parts = []
     for path in paths:
-        whole = read_dataset(path, dataset)
-        kept, dropped = apply_filters(whole, filters, settings.least_events)
-        parts.append(kept)
-        removed.update(dropped)
+        events = read_dataset(path, dataset)
+        interactions, removed_here = apply_filters(events, filters, settings.least_events)
+        parts.append(interactions)
+        removed.update(removed_here)
     rng = generator(settings.seed, "split")
     if settings.method == "given":
         split = given_split(parts[0], parts[1], settings.tie_break, rng)
@@ -234,12 +234,12 @@ def sample_users(split: Split, users: float, rng: np.random.Generator) -> Split:
     if count > n_users:
         problem = f"split.users is {count:,} but only {n_users:,} users can be evaluated"
         raise InputError(f"{problem}; lower it, or set null for all")
-    drawn = np.sort(rng.choice(n_users, count, replace=False))
-    order = np.append(drawn, np.delete(np.arange(split.user_ids.size), drawn))
+    evaluated = np.sort(rng.choice(n_users, count, replace=False))
+    order = np.append(evaluated, np.delete(np.arange(split.user_ids.size), evaluated))
     return replace(
         split,
         train=split.train[order],
-        held_out=split.held_out[drawn],
+        held_out=split.held_out[evaluated],
         user_ids=split.user_ids[order],
         left_out_events=split.left_out_events + n_users - count,
     )
@@ -350,13 +350,13 @@ def last_events(
         if rng is None:
             raise InputError("tie_break random needs a random generator")
         return places[offset + rng.integers(0, count)], tied.size
-    picked = places[offset + count - 1]
+    places_of_last = places[offset + count - 1]
     if tie_break == "ncf":
         for user in tied:
             first, end = bounds[user : user + 2]
             # Elements are compared one by one, which is faster in lists than in arrays.
-            picked[user] = first + last_after_std_sort(timestamp[first:end].tolist())
-    return picked, tied.size
+            places_of_last[user] = first + last_after_std_sort(timestamp[first:end].tolist())
+    return places_of_last, tied.size
 
 
 def last_after_std_sort(keys: Sequence[Any]) -> int:

@@ -48,14 +48,14 @@ def errors_against_samples(
     Over 20 draws, all recommenders, and all metrics but AUC, which every correction estimates with
     little error; ties are in random order.
     """
-    measured = [one for one in settings.measures if not one.metric.needs_candidates]
+    measures = [one for one in settings.measures if not one.metric.needs_candidates]
     fewest = fewest_candidates(records)
     rows = []
     for m in SIZES:
-        if m >= fewest or not measured:
+        if m >= fewest or not measures:
             break
-        of_size = settings.replaced(n_negatives=m, metrics=tuple(map(str, measured)))
-        relative = [_relative_errors(*named, of_size) for named in records.items()]
+        settings_of_size = settings.replaced(n_negatives=m, metrics=tuple(map(str, measures)))
+        relative = [_relative_errors(*named, settings_of_size) for named in records.items()]
         squares = np.square(np.concatenate(relative))
         if not len(squares):
             break
@@ -70,14 +70,16 @@ def _relative_errors(name: str, ranks: Ranks, settings: ExperimentSettings) -> F
     n = n_items_of_corrections(ranks, settings)
     m = settings.n_negatives
     generators = [generator(settings.seed, name, "errors", m, draw) for draw in range(DRAWS)]
-    drawn = histograms(ranks, m, generators, settings.sampling)
+    sampled_histograms = histograms(ranks, m, generators, settings.sampling)
     measures = settings.measures
-    likely = likely_estimates(drawn, measures, n, m, settings.correction_sampling)
-    found = join_likely(likely, repeated_estimates(drawn, estimator_vectors(n, settings)))
+    likely = likely_estimates(sampled_histograms, measures, n, m, settings.correction_sampling)
+    values_of_estimators = join_likely(
+        likely, repeated_estimates(sampled_histograms, estimator_vectors(n, settings))
+    )
     exact = np.array([values(measure, ranks).mean() for measure in measures])
-    is_known = exact > 0.0
-    known = exact[is_known, np.newaxis, np.newaxis]
-    return found[is_known] / known - 1.0
+    is_positive = exact > 0.0
+    positive = exact[is_positive, np.newaxis, np.newaxis]
+    return values_of_estimators[is_positive] / positive - 1.0
 
 
 def draw_errors_against_samples(figure: Figure, table: pd.DataFrame) -> None:
@@ -108,13 +110,13 @@ def draw_z_scores(figure: Figure, table: pd.DataFrame) -> None:
     left = 0.15 + 0.058 * max(map(len, names))
     top, below = panels(figure, 2, 1, 1.3, left=left, below=0.14, sharex=True)[:, 0]
     reach = max(4.0, 0.5 * np.ceil(2 * z.abs().max()))
-    at = np.linspace(-reach, reach, 161)
-    expected = len(table) * (ndtr(at + 0.25) - ndtr(at - 0.25))
+    points = np.linspace(-reach, reach, 161)
+    expected = len(table) * (ndtr(points + 0.25) - ndtr(points - 0.25))
     edges = np.arange(-reach, reach + 0.25, 0.5)
     counts, _ = np.histogram(z, edges)
     most = max(counts.max(), expected.max())
     top.stairs(counts, edges, fill=True, color="C0", alpha=0.5)
-    top.plot(at, expected, color=INK)
+    top.plot(points, expected, color=INK)
     annotate(top, 0.02, 0.98, f"mean {z.mean():.2f},\nsd {z.std():.2f}\n(curve: 0, 1)")
     top.set(ylabel=f"Cells, of {len(table)}", ylim=(0, 1.15 * most))
     below.plot(z, places, "|", color="C0", markersize=6)

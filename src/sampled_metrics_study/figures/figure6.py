@@ -82,7 +82,7 @@ def recall_against_samples(
     """
     sizes = sample_sizes(records)
     exact = {name: 100.0 * values(RECALL, ranks).mean() for name, ranks in records.items()}
-    at = expected_recall(records, settings)
+    moments_at = expected_recall(records, settings)
     pairs = list(combinations(records, 2))
     conditions = [("ordered", 0.0, *pair) for pair in pairs]
     conditions += [("sure", ndtri(SURE_PROBABILITY), *pair) for pair in pairs[:1]]
@@ -91,12 +91,12 @@ def recall_against_samples(
         label = estimator.label
         for name in records:
             for m in sizes:
-                rows.append(("curve", name, label, m, at(name, e, m).mean))
+                rows.append(("curve", name, label, m, moments_at(name, e, m).mean))
         for kind, least, a, b in conditions:
-            is_ahead = partial(lead_in_sds, at, exact, a, b, e, least)
+            is_ahead = partial(lead_in_sds, moments_at, exact, a, b, e, least)
             smallest = smallest_size_from_which(is_ahead, sizes)
             if smallest is not None:
-                mean = at(a, e, smallest).mean
+                mean = moments_at(a, e, smallest).mean
                 rows.append((kind, f"{a} vs {b}", label, smallest, mean))
     for name, ranks in records.items():
         others = ranks.mean_candidates - 1
@@ -104,7 +104,7 @@ def recall_against_samples(
     recall = pd.DataFrame(rows, columns=CURVES)
     if band is not None:
         published = [
-            ("published", " vs ".join(pairs[0]), label, m, at(pairs[0][0], e, m).mean)
+            ("published", " vs ".join(pairs[0]), label, m, moments_at(pairs[0][0], e, m).mean)
             for e, (label, m) in enumerate(PUBLISHED.items())
         ]
         parts = [recall, pd.DataFrame(published, columns=CURVES), read_table(band, CURVES)]
@@ -143,11 +143,11 @@ def lead_in_sds(
     at: MomentsAt, exact: Mapping[str, float], a: str, b: str, estimator: int, least: float, m: int
 ) -> float:
     """Standard deviations by which b is ahead of a, or behind it if exactly so, beyond `least`."""
-    of_a = at(a, estimator, m)
-    of_b = at(b, estimator, m)
+    moments_of_a = at(a, estimator, m)
+    moments_of_b = at(b, estimator, m)
     sign = np.sign(exact[b] - exact[a])
-    difference = sign * (of_b.mean - of_a.mean)
-    ahead = divide_by_sd(difference, np.hypot(of_a.sd, of_b.sd))
+    difference = sign * (moments_of_b.mean - moments_of_a.mean)
+    ahead = divide_by_sd(difference, np.hypot(moments_of_a.sd, moments_of_b.sd))
     return float(ahead - least)
 
 
@@ -160,7 +160,7 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
         return 100.0 * matrix([ESTIMATORS[estimator]], [RECALL], n, m)[0, 0]
 
     @cache
-    def at(name: str, estimator: int, m: int) -> MeanAndSd:
+    def moments_at(name: str, estimator: int, m: int) -> MeanAndSd:
         ranks = records[name]
         credit = vector(estimator, n_items_of_corrections(ranks, settings), m)
         both = np.stack([credit, np.square(credit)])
@@ -169,7 +169,7 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
         sd = np.sqrt(variance.sum()) / len(ranks)
         return MeanAndSd(mean.mean(), sd)
 
-    return at
+    return moments_at
 
 
 def _average_over_samples(vectors: Float, ranks: Ranks, sampling: str) -> Float:
@@ -288,11 +288,11 @@ def _orders_as_text(rows: pd.DataFrame, first: int) -> str:
         return "ring: from there on a pair\nis in its exact order"
     lines = ["Exact order on average:"] * (len(ordered) > 0)
     for pair, m in zip(ordered["recommender"], ordered["n_negatives"], strict=True):
-        words = "at every m"
+        place = "at every m"
         if m > first:
-            words = f"from m = {m:,}"
+            place = f"from m = {m:,}"
         space = "\n" if len(pair) > 14 else " "
-        lines.append(f"{shorten_name(pair, 28)}:{space}{words}")
+        lines.append(f"{shorten_name(pair, 28)}:{space}{place}")
         if pair in sure:
             lines.append(f"(95 % of runs: {sure[pair]:,})")
     return "\n".join(lines)

@@ -116,8 +116,8 @@ def draw_slope(figure: Figure, table: pd.DataFrame, m: int, note: str, theme: Th
         axes.plot([LEFT, RIGHT], ends, color=color, linewidth=width, marker="o", clip_on=False)
         texts = f"{row.recommender}   {row.sampled:.1f} %", f"{row.exact:.2f} %   {row.recommender}"
         label_both_ends(axes, ends, texts, color=color)
-    for x, words, side in zip((0.02, 0.98), AXIS_TITLES, ("left", "right"), strict=True):
-        head = f"Recall@10 {words.format(m=f'{m:,}')}"
+    for x, title, side in zip((0.02, 0.98), AXIS_TITLES, ("left", "right"), strict=True):
+        head = f"Recall@10 {title.format(m=f'{m:,}')}"
         figure.text(x, 0.81, head, ha=side, color=theme.ink, fontsize=11)
     by_sampled, by_exact = (
         table.sort_values(column, ascending=False)["recommender"].tolist()

@@ -51,14 +51,14 @@ def panels(
     high = 1 - top / total
     figure.text(0.015, (low + high) / 2, ylabel, rotation=90, va="center")
     width = figure.get_figwidth()
-    of_panel = (width - left - right - (columns - 1) * beside) / columns
+    panel_width = (width - left - right - (columns - 1) * beside) / columns
     figure.subplots_adjust(
         left=left / width,
         right=1 - right / width,
         bottom=low,
         top=high,
         hspace=below * rows / sum(heights),
-        wspace=beside / of_panel,
+        wspace=beside / panel_width,
     )
     return figure.subplots(rows, columns, squeeze=False, height_ratios=heights, **options)
 
@@ -101,11 +101,11 @@ def draw_curves(
 
     A curve that jumps from 1 to 0 is drawn in steps.
     """
-    for (label, points), own in zip(rows_by_value(table, name), styles, strict=False):
+    for (label, points), style_of_curve in zip(rows_by_value(table, name), styles, strict=False):
         drawstyle = "default"
         if set(points["value"]) == {0.0, 1.0}:
             drawstyle = "steps-mid"
-        look = {"label": label, "drawstyle": drawstyle, **style, **own}
+        look = {"label": label, "drawstyle": drawstyle, **style, **style_of_curve}
         axes.plot(points[x], points["value"], **look)
 
 

@@ -51,23 +51,23 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
     texts: dict[str, dict[str, int]] = {name: {} for name in SHARED_COLUMNS}
     names: Counter[str] = Counter()
     table: dict[str, list[Any]] = {}
-    further = []
+    further_entries = []
     for row, checked in zip(rows, checks, strict=True):
         metric, *others = [
             name for name in METRICS_BY_PREFERENCE if name in row.printed
         ] or row.printed
-        shown = _row_entry(row, checked, metric)
+        entry_of_row = _row_entry(row, checked, metric)
         for other in others:
             if other in METRICS_BY_PREFERENCE:
-                of_metric = _metric_entry(other, row, checked)
-                further.append([len(table), *(of_metric[column] for column in METRIC_COLUMNS)])
+                entry = _metric_entry(other, row, checked)
+                further_entries.append([len(table), *(entry[column] for column in METRIC_COLUMNS)])
         for name, places in texts.items():
-            shown[name] = places.setdefault(shown[name], len(places))
+            entry_of_row[name] = places.setdefault(entry_of_row[name], len(places))
         name = _address_of(row)
         names[name] += 1
         if names[name] > 1:
             name = f"{name}.{names[name]}"
-        table[name] = [name, *(shown[column] for column in COLUMNS[1:])]
+        table[name] = [name, *(entry_of_row[column] for column in COLUMNS[1:])]
     begin = 0
     if start:
         begin = list(table).index(start)
@@ -75,13 +75,13 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
     content = {
         "n_rows": len(table),
         "n_sources": len({row.source for row in rows}),
-        "metrics": Counter([*shown_metrics, *(metric for _, metric, *_ in further)]),
+        "metrics": Counter([*shown_metrics, *(metric for _, metric, *_ in further_entries)]),
         "kinds": _describe_kinds(rows),
         "data_sets": sorted(texts["data"]),
         "numbers": {
             "columns": COLUMNS,
             "rows": list(table.values()),
-            "further": further,
+            "further": further_entries,
             "of_metric": METRIC_COLUMNS,
             "texts": {name: list(places) for name, places in texts.items()},
             "start": begin,
@@ -106,18 +106,18 @@ def _describe_kinds(rows: Sequence[PrintedRow]) -> dict[str, str]:
 def _row_entry(row: PrintedRow, checked: Checked, metric: str) -> dict[str, Any]:
     """Numbers and texts of one row, by the names of their columns."""
     about = row.about
-    of_metric = _metric_entry(metric, row, checked)
-    has_no_range = of_metric["low"] is None
+    metric_entry = _metric_entry(metric, row, checked)
+    has_no_range = metric_entry["low"] is None
     return {
         "model": row.model,
-        **of_metric,
+        **metric_entry,
         "n": row.n_items,
         "m": row.n_negatives,
         "users": row.n_users,
         "runs": row.runs,
         "printed": checked.printed,
         "exact": checked.exact,
-        "remark": _remark(row, has_no_range, of_metric["standing"]),
+        "remark": _remark(row, has_no_range, metric_entry["standing"]),
         "paper": "\n".join([row.source, *(about.get(name, "") for name in _PAPER_COLUMNS)]),
         "data": row.data_set,
         "note": about.get("note", ""),
@@ -149,7 +149,7 @@ def _range_of(metric: str, row: PrintedRow, checked: Checked) -> list[float | No
     if None in numbers[:2]:
         return [None, None, None]
     if str(parse_measure(metric)) != checked.metric:
-        (found,) = reported(
+        (estimate,) = reported(
             row.printed,
             metric,
             n_items=row.n_items,
@@ -158,7 +158,7 @@ def _range_of(metric: str, row: PrintedRow, checked: Checked) -> list[float | No
             runs=row.runs,
             sampling=str(row.sampling),
         )
-        numbers = [found.range_low, found.range_high, found.likely]
+        numbers = [estimate.range_low, estimate.range_high, estimate.likely]
     return [number if number is None else round(number, _DIGITS) for number in numbers]
 
 

@@ -172,9 +172,9 @@ def _ranges_by_size(path: Path, shown: Mapping[str, Any]) -> list[dict[str, Any]
     """Draw the ranges of the metric that the lens opens with, for some numbers of negatives."""
     metric = shown["start"]["metric"]
     table = read_table(path, RANGES, keep_default_na=False)
-    of_size = dict(iter(table[table["metric"] == metric].groupby("n_negatives")))
-    wanted = [m for m in of_size if m in SHOWN_SIZES] or list(of_size)[-1:]
-    return [draw_ranges(of_size[m], shown["names"], shown["exact"][metric]) for m in wanted]
+    rows_by_size = dict(iter(table[table["metric"] == metric].groupby("n_negatives")))
+    wanted = [m for m in rows_by_size if m in SHOWN_SIZES] or list(rows_by_size)[-1:]
+    return [draw_ranges(rows_by_size[m], shown["names"], shown["exact"][metric]) for m in wanted]
 
 
 def draw_ranges(rows: pd.DataFrame, names: Sequence[str], exact: Sequence[float]) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def draw_ranges(rows: pd.DataFrame, names: Sequence[str], exact: Sequence[float]
 
     `rows` have columns a, b, low and high, b being empty where a range is of one recommender.
     """
-    own = rows[rows["b"] == ""].set_index("a").loc[list(names), ["low", "high"]]
+    ranges = rows[rows["b"] == ""].set_index("a").loc[list(names), ["low", "high"]]
     pairs = rows[rows["b"] != ""]
     decided = []
     for a, b, low, high in pairs[["a", "b", "low", "high"]].to_numpy().tolist():
@@ -190,29 +190,29 @@ def draw_ranges(rows: pd.DataFrame, names: Sequence[str], exact: Sequence[float]
             decided.append(f"{a} above {b}")
         elif low > 0.0:
             decided.append(f"{b} above {a}")
-    bars = range_bars(own.to_numpy().tolist(), exact, int(rows["n_negatives"].iloc[0]))
+    bars = range_bars(ranges.to_numpy().tolist(), exact, int(rows["n_negatives"].iloc[0]))
     return {**bars, "decided": decided, "leaning": [], "open": len(pairs) - len(decided)}
 
 
 def leaderboard_ranks(
-    own: Mapping[str, Ranks], kept: Sequence[Path], is_paper: bool
+    trained: Mapping[str, Ranks], stored: Sequence[Path], is_paper: bool
 ) -> dict[str, Ranks]:
     """Name recommenders for a board, and add kept ones of the same users and candidates.
 
     Kept ranks have running numbers instead of ids of users, so users are paired by row.
     """
-    found = {}
-    for name, ranks in own.items():
-        found[PAPERS_RECOMMENDERS.get(name, name) if is_paper else name] = ranks
-    first = next(iter(own.values()))
+    ranks_by_title = {}
+    for name, ranks in trained.items():
+        ranks_by_title[PAPERS_RECOMMENDERS.get(name, name) if is_paper else name] = ranks
+    first = next(iter(trained.values()))
     titles = {Path(name).name: title for name, title in STORED_RANKS.items()}
-    for name, ranks in read_ranks_by_name(kept).items():
+    for name, ranks in read_ranks_by_name(stored).items():
         if np.array_equal(ranks.n_candidates, first.n_candidates):
-            found[titles[name]] = ranks
+            ranks_by_title[titles[name]] = ranks
     source = "by row"
     return {
         name: ranks.replace(users=np.arange(len(ranks)), source=source)
-        for name, ranks in found.items()
+        for name, ranks in ranks_by_title.items()
     }
 
 

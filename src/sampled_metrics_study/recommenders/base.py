@@ -97,17 +97,17 @@ def create(kind: str, settings: Mapping[str, Any]) -> Recommender:
 def save_recommender(path: Path, recommender: Recommender) -> None:
     """Write a fitted recommender as `.npz`, without pickle."""
     settings = recommender.settings.model_dump(by_alias=True)
-    about = np.array(json.dumps({"kind": recommender.KIND, "settings": settings}))
+    description = np.array(json.dumps({"kind": recommender.KIND, "settings": settings}))
     with replace_file(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, about=about, **recommender.state())
+        np.savez(file, allow_pickle=False, about=description, **recommender.state())
 
 
 def load_recommender(path: Path) -> Recommender:
     """Read a recommender written by `save_recommender`."""
     arrays = read_npz(path, "a saved recommender", ("about",))
     try:
-        about = json.loads(str(arrays["about"]))
-        return create(about["kind"], about["settings"]).restore(arrays)
+        description = json.loads(str(arrays["about"]))
+        return create(description["kind"], description["settings"]).restore(arrays)
     except (KeyError, ValueError, TypeError) as error:
         raise InputError(f"not a saved recommender ({error})", path=path) from error
 

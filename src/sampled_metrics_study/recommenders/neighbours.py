@@ -115,8 +115,8 @@ class ItemKNN(Neighbours):
             weights.eliminate_zeros()
             self.weights = weights
         elif train.shape[1] <= MOST_DENSE_ITEMS:
-            kept = list(self._columns())
-            self.tiles = Tiles(train, lambda: kept)
+            columns = list(self._columns())
+            self.tiles = Tiles(train, lambda: columns)
         return self
 
     def _columns(self) -> Iterator[tuple[int, Float]]:
@@ -167,7 +167,7 @@ def _similarity_of_nearest(
     limits = [settings.k, settings.k_prime]  # columns, rows
     if settings.neighbour_axis == "column":
         limits.reverse()
-    found = []
+    nearest = []
     for axis, k in enumerate(limits):
         if k is None:
             continue
@@ -178,9 +178,9 @@ def _similarity_of_nearest(
         near = scipy.sparse.vstack(slabs, format="csr")
         if axis:
             near = near.T.tocsr()
-        found.append(near)
-    weights = found[0]
-    for other in found[1:]:
+        nearest.append(near)
+    weights = nearest[0]
+    for other in nearest[1:]:
         weights = weights * (other > 0)
     return weights
 

@@ -52,8 +52,8 @@ def rank_piece(score: Scorer, split: Split, piece: str = "1-of-1", **options: An
         user_vectors, item_vectors = score
         scores = (user_vectors[users], item_vectors)
     else:
-        of_all = score
-        scores = lambda rows: of_all(users[rows])  # noqa: E731 - beside the vectors
+        score_all = score
+        scores = lambda rows: score_all(users[rows])  # noqa: E731 - beside the vectors
     return rank(
         scores,
         split.seen[users],
@@ -68,7 +68,7 @@ def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
     """Rank the held-out items of some users by scores that exist for some items at a time."""
     histories = tiles.histories[users]
     held_out = split.held_out[users]
-    own = _scores_of_held_out(tiles, histories, held_out)[:, np.newaxis]
+    own_scores = _scores_of_held_out(tiles, histories, held_out)[:, np.newaxis]
     seen = split.seen[users]
     places = (np.arange(users.size), held_out)
     is_held_out = csr_array((np.ones(users.size), places), seen.shape)
@@ -78,8 +78,8 @@ def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
     for first, columns in tiles.columns():
         scores = histories @ columns
         scores[left_out[:, first : first + columns.shape[1]].nonzero()] = -np.inf
-        n_better += np.count_nonzero(scores > own, axis=1)
-        n_tied += np.count_nonzero(scores == own, axis=1)
+        n_better += np.count_nonzero(scores > own_scores, axis=1)
+        n_tied += np.count_nonzero(scores == own_scores, axis=1)
     n_candidates = split.n_candidates[users]
     return Ranks(n_candidates, n_better, n_tied, users=split.evaluated_ids[users], is_checked=True)
 
@@ -88,12 +88,12 @@ def _scores_of_held_out(tiles: Tiles, histories: csr_array, held_out: Int) -> Fl
     """Score each user's held-out item: add the weights one by one, as a product does."""
     user = np.repeat(np.arange(held_out.size), np.diff(histories.indptr))
     item = held_out[user]
-    own = np.zeros(held_out.size)
+    scores = np.zeros(held_out.size)
     for first, columns in tiles.columns():
         inside = np.flatnonzero((item >= first) & (item < first + columns.shape[1]))
         weights = columns[histories.indices[inside], item[inside] - first]
-        own += np.bincount(user[inside], weights, minlength=own.size)
-    return own
+        scores += np.bincount(user[inside], weights, minlength=scores.size)
+    return scores
 
 
 def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
@@ -122,9 +122,9 @@ def read_ranks(path: Path, split: Split) -> Ranks:
     table = read_table(path, RECORDS)
     table.require(USER, *COLUMNS)
     user = table.places(USER, split.user_ids, f"one of the {split.user_ids.size:,} of the split")
-    again = first_duplicate(user)
-    if again is not None:
-        raise table.error_at(again, f"duplicate {USER} {table.ids(USER)[again]}")
+    duplicate = first_duplicate(user)
+    if duplicate is not None:
+        raise table.error_at(duplicate, f"duplicate {USER} {table.ids(USER)[duplicate]}")
     n_users = split.held_out.size
     require_all(path, "user", np.isin(np.arange(n_users), user), split.evaluated_ids)
     rows = np.argsort(user)[:n_users]  # evaluated users come first
@@ -132,13 +132,13 @@ def read_ranks(path: Path, split: Split) -> Ranks:
     owner = np.minimum(user, n_users - 1)
     is_evaluated = user < n_users
 
-    def refuse(name: str, is_same: Any, found: Any, wanted: Any) -> None:
+    def refuse(name: str, is_same: Any, value: Any, expected: Any) -> None:
         """Raise InputError for the first evaluated user whose value is not the split's."""
         table.refuse(
             name,
             is_evaluated & ~is_same,
-            found,
-            lambda row: f"{wanted[owner[row]]} of user {split.user_ids[owner[row]]} in the split",
+            value,
+            lambda row: f"{expected[owner[row]]} of user {split.user_ids[owner[row]]} in the split",
         )
 
     refuse("n_candidates", counts[0] == split.n_candidates[owner], counts[0], split.n_candidates)
@@ -216,9 +216,9 @@ def _read_score_table(path: Path, split: Split) -> Score:
     score = score[inside]
     scores = csr_array((score, (user, item)), shape=(split.held_out.size, split.item_ids.size))
     if scores.nnz < score.size:
-        again = first_duplicate(user, item)
-        twice = split.item_ids[item[again]]
-        owner = split.user_ids[user[again]]
+        duplicate = first_duplicate(user, item)
+        twice = split.item_ids[item[duplicate]]
+        owner = split.user_ids[user[duplicate]]
         raise InputError(f"duplicate score of item {twice} for user {owner}", path=path)
 
     def rows(users: Int) -> Scores:
