@@ -1,9 +1,9 @@
 """Every published cell beside ours, with a verdict that follows from stated tolerances.
 
-`_RULES` states them. Three choices that the paper leaves open move the numbers: the random start of
-X, in theirs and ours; the order of Z's ties in the published exact metric, beside our expectation;
-and the order of tied samples. `claims.starts` measures them. No verdict depends on a seed: our
-numbers are in closed form.
+`_RULES` explains the verdicts. The paper leaves three choices open that move the numbers: the
+random start of X; the order of Z's ties, of which the published exact metric is one and ours the
+expectation over all; and the order of tied samples. `claims.starts` measures how far they move each
+cell. No verdict depends on a seed, because our numbers are in closed form.
 """
 
 from collections.abc import Iterable
@@ -27,10 +27,13 @@ from sampled_metrics_study.tables import (
 )
 from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICTS
 
+# A normal difference is larger with probability 0.27 %: half a cell of the 204.
 SIGMAS = 3.0
 LAST_DIGITS = {table: 10.0**-decimals for table, decimals in DECIMALS.items()}
-CERTAIN = 0.9  # probability of the likeliest printed outcome, from which on a cell says little
-EXACT_BY_KIND = {  # meaning of equal digits, by kind of cell
+# A cell whose likeliest printed outcome has at least this probability is near-certain: that it
+# agrees is hardly evidence.
+CERTAIN = 0.9
+EXACT_BY_KIND = {  # how cells with the same digits are counted, by kind of cell
     "deterministic": "exact: deterministic",
     "near-certain": "exact: near-certain",
     "random": "exact: by chance",
@@ -38,7 +41,7 @@ EXACT_BY_KIND = {  # meaning of equal digits, by kind of cell
 
 
 class PublishedCell(NamedTuple):
-    """A published cell, as text, with the numbers of ours; NaN where one is missing."""
+    """A published cell, as text, and our numbers for it; NaN where one is missing."""
 
     table: int
     value_published: str
@@ -49,11 +52,11 @@ class PublishedCell(NamedTuple):
     spread: float
     cause: str
     uniform: float
-    departures: str  # settings that are not the paper's
+    departures: str  # settings that differ from the paper's
 
 
 class Judgement(NamedTuple):
-    """The scorecard's entries for a cell."""
+    """What the scorecard says of a cell."""
 
     tolerance: str = ""
     verdict: str = NOT_COMPARABLE
@@ -67,10 +70,11 @@ SCORECARD = (*KEY, "published", "published_std", *_OUR_COLUMNS, *Judgement._fiel
 
 
 class Tolerance(NamedTuple):
-    """Values that a published cell may have, given ours.
+    """Values of a published cell that agree with ours.
 
-    `kind` is as in `_RULES`; `error` the standard deviation of the published number given ours,
-    with rounding; `below` and `above` are the largest accepted differences.
+    `kind` is one of those in `_RULES`. `error` is the standard deviation of the published number
+    given ours, rounding included. `below` and `above` are the largest accepted differences, where
+    ours is the higher or the lower one.
     """
 
     kind: str
@@ -79,15 +83,15 @@ class Tolerance(NamedTuple):
     above: float
 
     def holds(self, difference: float) -> bool:
-        """Return whether a difference, ours less the published value, is accepted."""
+        """Return whether a difference, ours minus the published value, is accepted."""
         return -self.above <= difference <= self.below
 
 
 def mean_tolerance(table: int, expected: float, deviation: float, spread: float = 0.0) -> Tolerance:
-    """Tolerance of a mean over the paper's repetitions: 3 standard errors plus half a unit.
+    """Return the tolerance of a mean of the paper: 3 standard errors plus half a unit.
 
-    `expected` and `deviation` are of one repetition, in closed form; `spread` is the standard
-    deviation over choices that the paper leaves open.
+    `expected` and `deviation` are the mean and the standard deviation of one repetition, in closed
+    form. `spread` is the standard deviation over choices that the paper leaves open.
     """
     size = LAST_DIGITS[table]
     error = float(np.hypot(deviation / PAPERS_REPETITIONS[table] ** 0.5, spread))
@@ -102,14 +106,14 @@ def mean_tolerance(table: int, expected: float, deviation: float, spread: float 
 
 
 def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
-    """Tolerance of a count of Table 4: all but 0.135 % of its binomial distribution on each side.
+    """Return the tolerance of a count of Table 4: a binomial range, 0.135 % left out at each end.
 
-    With a spread, 3 standard deviations of both together.
+    With a `spread` it is at least 3 standard deviations of both together.
     """
     n = PAPERS_REPETITIONS[COUNTS]
     share = min(max(expected / n, 0.0), 1.0)
     expected_count = n * share
-    # Counts of right orders, and of wrong ones, which are few if right ones are many.
+    # Row 0 counts right orders and row 1 wrong ones, so that both ends are sums of small terms.
     at_most = bdtr(np.arange(n + 1.0), n, [[share], [1.0 - share]])
     fewest = np.argmax(at_most >= ndtr(-SIGMAS), axis=1)
     low = float(fewest[0])
@@ -132,12 +136,22 @@ def scorecard(
 ) -> pd.DataFrame:
     """Compare unrounded cells with the published ones.
 
-    `table` has the columns of `tables.TableCell`, `published` the columns of
-    `config/paper/tables.csv`. `spread` has, by cell, the standard deviation over choices that the
-    paper leaves open, and its `cause`. `departures` name settings that are not the paper's.
+    Parameters
+    ----------
+    table
+        Cells of this run, with the columns of `tables.TableCell`.
+    published
+        Published cells, with the columns of `config/paper/tables.csv`.
+    spread
+        Standard deviation of cells over choices that the paper leaves open, and its `cause`.
+    departures
+        Settings that differ from the paper's, one sentence for each.
 
-    Returns one row for each published cell, in its order, with the columns `SCORECARD`. Cells that
-    this run did not compute are not comparable; with departures, no cell is.
+    Returns
+    -------
+    DataFrame
+        One row for each published cell, in the same order, with the columns `SCORECARD`. Cells that
+        this run did not compute are not comparable; with departures, no cell is.
     """
     ours = table.assign(
         expected=counts_per_100_repetitions(table),
@@ -159,7 +173,7 @@ def scorecard(
 
 
 def _judge(cell: PublishedCell) -> Judgement:
-    """Judge a cell by the noise of repetitions, and by all choices that the paper leaves open."""
+    """Judge a cell by the noise of repetitions, then by the choices that the paper leaves open."""
     if cell.departures or pd.isna(cell.expected):
         return Judgement(note=cell.departures or "not computed in this run")
     difference = cell.expected - float(cell.value_published)
@@ -189,7 +203,7 @@ def _judge(cell: PublishedCell) -> Judgement:
 
 
 def _is_due_to_ties(cell: PublishedCell) -> bool:
-    """Whether the published value is unlikely if all orders of tied samples are equally likely."""
+    """Return whether the published value is unlikely if all orders of ties are equally likely."""
     if not cell.repetitions or pd.isna(cell.uniform):
         return False
     noise = _tolerance(cell._replace(expected=cell.uniform))
@@ -206,14 +220,14 @@ def _tolerance(cell: PublishedCell, spread: float = 0.0) -> Tolerance:
 
 
 def z_scores(card: pd.DataFrame) -> pd.DataFrame:
-    """Divide differences by standard errors, for the random cells: columns `KEY` and `z`."""
+    """Divide the differences of random cells by their standard errors; columns `KEY` and `z`."""
     cells = card[card["kind"] == "random"]
     z = pd.to_numeric(cells["difference"]) / pd.to_numeric(cells["error"])
     return cells.assign(z=z).dropna(subset="z")[[*KEY, "z"]].reset_index(drop=True)
 
 
 def count_by_verdict(card: pd.DataFrame) -> pd.DataFrame:
-    """Count the cells of each table by verdict, exact ones by kind; each cell is in one column."""
+    """Count the cells of each table by verdict, and exact cells by kind as well."""
     by_kind = card["kind"].map(EXACT_BY_KIND)
     columns = card["verdict"].mask(card["verdict"] == "exact", by_kind)
     counts = pd.crosstab(card["table"], columns, margins=True, margins_name="all")
@@ -223,7 +237,7 @@ def count_by_verdict(card: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None:
-    """Write the scorecard as CSV, and as Markdown below its summary; `ranks` is their source."""
+    """Write the scorecard as CSV, and as Markdown with a summary; `ranks` names their source."""
     write_table(card, csv)
     parts = [
         "# Scorecard against the published tables",
@@ -247,7 +261,7 @@ def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None
 
 
 def _explained_cells_text(card: pd.DataFrame) -> str:
-    """Count the explained cells by cause, because all cells of one cause are one event."""
+    """Count explained cells by cause; cells with one cause are one event, not several."""
     notes_of_cells = card.loc[card["verdict"] == "explained", "note"]
     causes = notes_of_cells.str.split("; ").str[0].value_counts(sort=False)
     if not len(causes):

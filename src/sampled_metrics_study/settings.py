@@ -1,4 +1,4 @@
-"""Settings of a study's computations: ranks, exact metrics, experiments, the scorecard."""
+"""Settings of a study's computations: ranking, exact metrics, experiments and the scorecard."""
 
 from typing import Annotated, Literal
 
@@ -12,11 +12,11 @@ from sampled_metrics.ranks import Sampling as SamplingEnum
 from sampled_metrics_study.data.settings import FileName
 from sampled_metrics_study.validation import Count, Seed, Settings
 
-N_ITEMS = 10_000  # for the toy recommenders
+N_ITEMS = 10_000  # of the toy recommenders, section 3.2
 
 
 def _metric(name: str) -> str:
-    """Return the one spelling of a metric that files have."""
+    """Return the canonical spelling of a metric, which files use."""
     measure = parse_measure(name)
     return measure.spelled(measure.kind)
 
@@ -41,7 +41,7 @@ TiePolicies = Annotated[
 
 
 def _sampling(name: str) -> SamplingEnum:
-    """Return a way of sampling by name; a class as a validator fails from Python 3.12 on."""
+    """Return a sampling scheme by name; from Python 3.12 on, pydantic cannot call the class."""
     return SamplingEnum(name)
 
 

@@ -1,4 +1,4 @@
-"""Steps of the workflow: the code that each stage runs, and what its scripts have in common."""
+"""Steps of the workflow: a digest of the code of each stage, and what all scripts do."""
 
 import hashlib
 import logging
@@ -17,8 +17,8 @@ from sampled_metrics_study.files import checksum
 
 _log = logging.getLogger("sampled_metrics")
 
-# What the scripts of a stage import, folders and files of the two packages. A test holds the lists
-# against the imports. The page is made again by any change, because it says which code ran.
+# Folders and files of the two packages that the scripts of a stage import; a test compares the
+# lists with the imports. Any change makes the page again, because the page says which code ran.
 _DATA = (
     "sampled_metrics/__init__.py",
     "sampled_metrics/_base",
@@ -58,9 +58,9 @@ STAGES = {
 
 @cache
 def code_digest(stage: str) -> str:
-    """Return the hash of the files that the scripts of a stage run, with their names.
+    """Return a hash of the code that the scripts of a stage run: contents and names of its files.
 
-    It is a parameter of the rules, so that changed code makes its results again, and no others.
+    The rules have it as a parameter, so that a change of code makes the results of its stage again.
     """
     packages = Path(__file__).parents[1]
     digest = hashlib.sha256()
@@ -78,9 +78,9 @@ def code_digest(stage: str) -> str:
 def step(job: Any) -> Iterator[logging.Logger]:
     """Run the body of a script; `job` is its object `snakemake`.
 
-    Messages go to the log of the rule and to the terminal, expected errors in one line. The
-    checksums of outputs are kept beside the log. Questions about ranks are asked by the step that
-    makes them.
+    Messages go to the log of the rule and to the terminal; expected errors are one line. The
+    checksums of the outputs are written beside the log. Warnings of the library are silent here:
+    the step that makes ranks checks them once and logs what it finds.
     """
     log = Path(job.log[0])
     file = logging.FileHandler(log, "w", encoding="utf-8")
@@ -100,9 +100,9 @@ def step(job: Any) -> Iterator[logging.Logger]:
 
 
 def refuse_edited(paths: Iterable[str], folder: Path) -> None:
-    """Raise InputError for a file that is not as a step of the workflow left it.
+    """Raise InputError if a file was changed after the step of the workflow that wrote it.
 
-    `folder` holds a file of checksums for each step, as `sha256sum` writes them.
+    `folder` has a file of checksums for each step, in the format of `sha256sum`.
     """
     stored: dict[str, str] = {}
     for file in sorted(folder.glob("*.sha256"), key=lambda file: file.stat().st_mtime):
@@ -111,5 +111,6 @@ def refuse_edited(paths: Iterable[str], folder: Path) -> None:
             stored[path] = digest
     for path in paths:
         if path in stored and checksum(path) != stored[path]:
-            problem = "edited since the workflow made it; remove it, and it is made again"
-            raise InputError(problem, path=path)
+            raise InputError(
+                "edited since the workflow made it; remove it to make it again", path=path
+            )

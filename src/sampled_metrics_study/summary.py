@@ -1,4 +1,4 @@
-"""What a run comes to, in a sentence: `python -m sampled_metrics_study.summary results`."""
+"""Summarize a run in one line: `python -m sampled_metrics_study.summary results`."""
 
 import csv
 import json
@@ -13,7 +13,7 @@ from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICT_PHRASES
 
 
 def summary_line(results: Path) -> str:
-    """Count the cells of a scorecard by verdict, or say what there is of which recommenders.
+    """Count the cells of the scorecard by verdict; without a scorecard, name the recommenders.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def main(results: Path) -> None:
-    """Print the sentence, where the page is, and how to use the environment."""
+    """Print the summary, where the page is, and how to activate the environment."""
     page, record = results / "report.html", results / "provenance.json"
     for path in (page, record):
         if not path.exists():

@@ -1,4 +1,4 @@
-"""Tables 1 to 4, computed, rounded and laid out as in the paper; the number to quote beside them.
+"""Tables 1 to 4 and the table of the number to quote: computed, rounded and laid out.
 
 A `TableCell` has a simulated and a closed-form value; `as_printed` rounds it to the digits of its
 table. `write_tables` writes each table as CSV, Markdown and LaTeX.
@@ -35,8 +35,8 @@ SPREAD_COLUMNS = (*KEY, "spread", "cause")
 TEXT_COLUMNS = ("row", "metric", "column", "ranks", "cause")
 EXACT = "Exact"
 SAMPLED = "Sampled"
-COUNTS = 4  # the table of counts
-DECIMALS = {1: 3, 2: 3, 3: 2, COUNTS: 0}
+COUNTS = 4  # number of the table that counts repetitions
+DECIMALS = {1: 3, 2: 3, 3: 2, COUNTS: 0}  # as the paper prints them
 PAPERS_REPETITIONS = {2: 1000, 3: 100, COUNTS: 100}
 PERCENT = 100.0
 PREDICTED_RANKS = {
@@ -56,7 +56,7 @@ LINES = {1: ["row"], 2: ["row"], 3: ["metric", "row"], 4: ["row", "metric"]}
 ACROSS = {1: "metric", 2: "metric", 3: "column", 4: "column"}
 _SIGNS = {"±": r"$\pm$", "−": "$-$", "γ": r"$\gamma$", "∞": r"$\infty$"}
 _NUMBER = re.compile(r"(\*\*)?[-−]?[\d.]")
-# Shrunk to the width of the page, but never enlarged.
+# Shrinks a table to the width of the page, but never enlarges it.
 _FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"
 LIKELY = REGISTERED_ESTIMATORS["likely"].label
 LIKELY_COLUMNS = ["metric", "recommender", "estimator", "value", "std", "error"]
@@ -65,9 +65,10 @@ LIKELY_COLUMNS = ["metric", "recommender", "estimator", "value", "std", "error"]
 class TableCell(NamedTuple):
     """One cell: a fraction in Tables 1 and 2, percent in Table 3, a count in Table 4.
 
-    `value` and `std` are mean and standard deviation over `repetitions`, 0 for an exact value;
-    `expected` and `expected_std` the same in closed form, and `uniform` is as `expected` if all
-    orders of tied samples were equally likely. `ranks` says where the ranks come from.
+    `value` and `std` are the mean and the standard deviation over `repetitions`, which is 0 for an
+    exact value. `expected` and `expected_std` are the same in closed form. `uniform` is what
+    `expected` would be if all orders of tied samples were equally likely. `ranks` says where the
+    ranks come from.
     """
 
     table: int
@@ -84,14 +85,14 @@ class TableCell(NamedTuple):
 
 
 def toy_ranks(recommender: str) -> Ranks:
-    """Return the ranks of a toy recommender of sections 3.2 and 4.2, which has no ties."""
+    """Return the ranks of a toy recommender (sections 3.2 and 4.2); it has no ties."""
     ranks = np.array(PREDICTED_RANKS[recommender])
     source = "toy recommenders of section 3.2"
     return Ranks(np.full(ranks.size, N_ITEMS), ranks - 1, np.zeros_like(ranks), source=source)
 
 
 def toy_tables(settings: ToySettings) -> dict[int, pd.DataFrame]:
-    """Compute exact metrics (Table 1) and sampled ones (Table 2), as fractions, by table."""
+    """Compute exact metrics (Table 1) and sampled metrics (Table 2) of the toys, as fractions."""
     metrics = tuple(map(str, METRICS))
     experiment = ExperimentSettings(
         **settings.model_dump(), metrics=metrics, estimators=("sampled",)
@@ -108,7 +109,7 @@ def toy_tables(settings: ToySettings) -> dict[int, pd.DataFrame]:
 
 
 def table3(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
-    """Exact, sampled and corrected metrics in percent, over all repetitions."""
+    """Lay out exact, sampled and corrected metrics in percent, one row per cell."""
     rows: list[TableCell] = []
     for name, experiment in experiments.items():
         rows += _cells_of_experiment(3, name, experiment, PERCENT)
@@ -120,7 +121,7 @@ def table3(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
 def _cells_of_experiment(
     table: int, name: str, experiment: Experiment, unit: float = 1.0
 ) -> Iterator[TableCell]:
-    """Yield the exact value of each metric, then the estimates by estimator, times `unit`."""
+    """Yield for each metric its exact value, then a cell for each estimator, all times `unit`."""
     settings = experiment.settings
     for i, measure in enumerate(settings.measures):
         cell = (table, name, measure.label)
@@ -136,9 +137,9 @@ def _cells_of_experiment(
 
 
 def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
-    """Count the repetitions that order a pair as the exact metric does, and the expected number.
+    """Count the repetitions that order a pair as the exact metric does; compute the expected count.
 
-    Equal estimates count as incorrect, and as half in expectation.
+    Equal estimates count as a wrong order; the expected count takes them as half right.
     """
     rows = []
     for (name_a, a), (name_b, b) in combinations(experiments.items(), 2):
@@ -161,25 +162,25 @@ def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
 
 
 def _probability_of_right_order(sign: Float, a: MeanAndSd, b: MeanAndSd) -> Float:
-    """Probability that the estimate of B is above that of A, or below it where `sign` is -1."""
+    """Probability that B's estimate is above A's, or below it where `sign` is -1."""
     return probability_less(MeanAndSd(sign * a.mean, a.sd), MeanAndSd(sign * b.mean, b.sd))
 
 
 def estimator_labels(settings: ExperimentSettings) -> list[str]:
-    """Name the estimators in the order of `join_likely`."""
+    """Return the labels of `likely` and of the other estimators, in the order of `join_likely`."""
     return [LIKELY, *(one.label for one in settings.corrections)]
 
 
 def join_likely(likely: Float, others: Float) -> Float:
-    """Join estimates, shape (measures, estimators, repetitions)."""
+    """Put `likely` before the other estimates; shape (measures, estimators, repetitions)."""
     return np.concatenate([likely[:, np.newaxis], others], axis=1)
 
 
 def likely_table(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
-    """Lay `likely` beside the estimators of Table 3, from the same samples, in percent.
+    """Compare `likely` with the estimators of Table 3 on the same samples, in percent.
 
-    `value` and `std` are mean and standard deviation over repetitions; `error` is the root mean
-    square of the differences from the exact metric.
+    `value` and `std` are the mean and the standard deviation over repetitions; `error` is the root
+    mean square of the differences from the exact metric.
     """
     rows = []
     for name, experiment in experiments.items():
@@ -198,30 +199,30 @@ def likely_table(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
 
 
 def read_texts(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Read a table as text, exactly as printed."""
+    """Read a table with all cells as text, so that their digits stay as printed."""
     return read_table(path, columns, dtype=str, keep_default_na=False)
 
 
 def read_published(path: Path) -> pd.DataFrame:
-    """Read published cells as text; `table` is an integer."""
+    """Read the published cells: texts, but for the integer `table`."""
     return read_texts(path, COLUMNS).astype({"table": int})
 
 
 def read_cells(paths: Sequence[Path]) -> pd.DataFrame:
-    """Read our cells from the files of several tables; columns of `TableCell`."""
+    """Read the unrounded cells of several tables, with the columns of `TableCell`."""
     return pd.concat(
         [read_table(path, TableCell._fields, TEXT_COLUMNS) for path in paths], ignore_index=True
     )
 
 
 def counts_per_100_repetitions(cells: pd.DataFrame, column: str = "expected") -> "pd.Series[float]":
-    """Return expected values of cells, counts of Table 4 for a hundred repetitions."""
+    """Return a column of cells, with the counts of Table 4 scaled to 100 repetitions."""
     scale = PAPERS_REPETITIONS[COUNTS] / cells["repetitions"].clip(lower=1)
     return cells[column] * scale.where(cells["table"] == COUNTS, 1.0)
 
 
 def as_printed(table: pd.DataFrame, value: str = "value", std: str = "std") -> pd.DataFrame:
-    """Round cells to the decimals of their table; text, in the columns of the published file."""
+    """Round cells to the decimals of their table, as texts in the columns of the published file."""
     printed = table[KEY].copy()
     for name, column in (("value", value), ("std", std)):
         printed[name] = [
@@ -232,13 +233,13 @@ def as_printed(table: pd.DataFrame, value: str = "value", std: str = "std") -> p
 
 
 def rows_by_value(table: pd.DataFrame, column: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the rows by the value of a column, in the order in which the values first appear."""
+    """Yield each value of a column and its rows, in the order in which the values first appear."""
     for name, rows in table.groupby(column, sort=False):
         yield str(name), rows
 
 
 def to_markdown(table: pd.DataFrame, decimals: int | None = None) -> str:
-    """Return a table as Markdown, floats with some decimals, or with None all values as text."""
+    """Return a table as Markdown; floats have `decimals`, or all values are printed as text."""
     if decimals is None:
         return table.to_markdown(index=False, tablefmt="github", disable_numparse=True)
     texts = [place for place, kind in enumerate(table.dtypes) if not is_numeric_dtype(kind)]
@@ -248,9 +249,9 @@ def to_markdown(table: pd.DataFrame, decimals: int | None = None) -> str:
 
 
 def to_latex(table: pd.DataFrame, caption: str, label: str) -> str:
-    r"""Return a table of texts in LaTeX (booktabs, graphicx), as wide as the page at most.
+    r"""Return a table of texts in LaTeX (booktabs, graphicx), at most as wide as the page.
 
-    Columns before the first that holds numbers only are names, not repeated from row to row.
+    The columns before the first numeric one hold names, which are not repeated from row to row.
     """
     body = table.astype(str)
     is_numeric = [all(map(_NUMBER.match, filter(None, body[column]))) for column in body]
@@ -275,7 +276,7 @@ def to_latex(table: pd.DataFrame, caption: str, label: str) -> str:
 
 
 def column_titles(number: int) -> dict[str, str]:
-    """Names of the leading columns of a table, by the column of the published file."""
+    """Return the titles of a table's leading columns, by their names in the published file."""
     names = {name: name for name in LINES[number]}
     names["row"] = "recommender"
     if number == COUNTS:
@@ -286,7 +287,7 @@ def column_titles(number: int) -> dict[str, str]:
 def side_by_side(
     number: int, table: pd.DataFrame, published: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Lay a table out as in the paper, with lines for ours, the closed form and the paper."""
+    """Lay a table out as in the paper; a cell has lines for ours, the closed form and the paper."""
     kinds = {"ours": as_printed(table)}
     if number > 1:
         kinds["closed form"] = as_printed(table, "expected", "expected_std")
@@ -308,7 +309,7 @@ def side_by_side(
 
 
 def best_in_bold(cells: pd.DataFrame) -> "pd.Series[str]":
-    """Return texts of cells, the highest of its kind, metric and column between `**`."""
+    """Return the texts of cells, with the highest of each kind, metric and column in bold."""
     values = pd.to_numeric(cells["value"])
     best = values.groupby([cells["number"], cells["metric"], cells["column"]]).transform("max")
     return cells["text"].mask(values == best, "**" + cells["text"] + "**")
@@ -317,7 +318,7 @@ def best_in_bold(cells: pd.DataFrame) -> "pd.Series[str]":
 def write_printed(
     number: int, table: pd.DataFrame, published: pd.DataFrame | None, stem: Path
 ) -> None:
-    """Write one table as `.csv` (as printed), `.md` and `.tex` (beside any published numbers)."""
+    """Write one table as `.csv`, rounded, and as `.md` and `.tex` beside any published numbers."""
     write_table(as_printed(table), stem.with_suffix(".csv"))
     laid_out = pd.DataFrame(columns=[*column_titles(number).values()])
     sentence = "One recommender makes no pair."
@@ -332,16 +333,16 @@ def write_printed(
 
 
 def write_tables(
-    made: Mapping[int, pd.DataFrame], published: pd.DataFrame | None, folder: Path, cells: Path
+    tables: Mapping[int, pd.DataFrame], published: pd.DataFrame | None, folder: Path, cells: Path
 ) -> None:
-    """Write some tables as printed to one folder, and their unrounded cells to another."""
-    for number, table in made.items():
+    """Write tables to `folder`, rounded, and their unrounded cells to the folder `cells`."""
+    for number, table in tables.items():
         write_table(table, cells / f"table{number}.csv", "%.17g")
         write_printed(number, table, published, folder / f"table{number}")
 
 
 def write_likely(table: pd.DataFrame, source: str, csv: Path, md: Path) -> None:
-    """Write the table of `likely_table` as CSV, and as Markdown with a column per estimator."""
+    """Write the result of `likely_table` as CSV, and as Markdown with a column per estimator."""
     write_table(table, csv, "%.6f")
     spread = table["std"].map("±{:.2f}".format, na_action="ignore").fillna("")
     lines = {

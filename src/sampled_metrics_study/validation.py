@@ -1,4 +1,4 @@
-"""Settings: frozen models whose first validation error becomes one line."""
+"""Base class of settings: frozen models that report the first invalid value in one line."""
 
 from difflib import get_close_matches
 from typing import Annotated, Any, Self
@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from sampled_metrics import InputError
 
-Count = Annotated[int, Field(ge=1, le=1_000_000)]  # within what compiled libraries can hold
+Count = Annotated[int, Field(ge=1, le=1_000_000)]  # fits the integers of compiled libraries
 Seed = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 
@@ -15,13 +15,13 @@ _PATTERNS: dict[str, str] = {}
 
 
 def described_pattern(pattern: str, description: str, **options: Any) -> Any:
-    """Return a field of texts that match a pattern; errors describe it by `description`."""
+    """Return a field for texts that match a pattern; error messages use `description` for it."""
     _PATTERNS[pattern] = description
     return Field(pattern=pattern, **options)
 
 
 class Settings(BaseModel):
-    """A group of settings, validated once; unknown names are refused."""
+    """A group of settings, validated when it is created; unknown names are refused."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -36,8 +36,8 @@ class Settings(BaseModel):
     def of(cls, values: object, place: str) -> Self:
         """Validate settings by name, as read from YAML or JSON from `place`.
 
-        The first problem becomes an InputError with the place, the dotted key, the expected and the
-        found value, or the known keys.
+        The first invalid value raises an InputError with the place, the dotted key and what was
+        expected, or the known keys.
         """
         try:
             return cls.model_validate(values)
@@ -45,7 +45,7 @@ class Settings(BaseModel):
             raise InputError(_describe_error(error), path=place) from None
 
     def replaced(self, **changes: object) -> Self:
-        """Return a copy with other values, which are trusted."""
+        """Return a copy with other values, which are not validated."""
         return self.model_copy(update=changes)
 
     @model_validator(mode="after")

@@ -1,4 +1,7 @@
-"""Verdicts on the published cells, and how they are put in words. Without pandas, to start fast."""
+"""Verdicts on the published cells and the phrases for them.
+
+This module does not import pandas, so that the summary of a run starts fast.
+"""
 
 NOT_COMPARABLE = "not comparable"
 VERDICT_PHRASES = {
