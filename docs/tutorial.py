@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Tutorial
 #
-# Ten minutes with two recommenders of your own. *Careful* puts the
-# held-out item near the top for a quarter of the users, and anywhere
-# for the others; *Broad* rarely puts it at the very top, but seldom
-# far down.
+# Ten minutes with two recommenders. *Careful* ranks the held-out item
+# near the top for a quarter of the users, and anywhere for the
+# others. *Broad* rarely ranks it at the very top, but seldom far
+# down.
 
 # %%
 import logging
@@ -27,7 +27,7 @@ broad[rows, held_out] += 1.6
 # %% [markdown]
 # ## 1. Evaluate
 #
-# Rank every item. There is nothing to correct, and it is fast.
+# Rank every item. This is fast, and there is nothing to correct.
 
 # %%
 ranked = {
@@ -39,11 +39,11 @@ sm.compare(ranked, "HR@10")
 
 # %% [markdown]
 # **You now know** the exact HR@10 of both, and that Careful is
-# better. One recommender alone is `sm.evaluate(careful, "HR@10",
-# relevant=held_out)`. If it has vectors of users and items, give
-# these, as in `sm.evaluate((users, items), "HR@10",
-# relevant=held_out)`: exact metrics at a cut-off then [cost what 100
-# negatives cost](scale.md#exact-for-what-a-sample-costs).
+# better. For a single recommender, call `sm.evaluate(careful,
+# "HR@10", relevant=held_out)`. If it has vectors of users and items,
+# pass those instead: `sm.evaluate((users, items), "HR@10",
+# relevant=held_out)`. Exact metrics at a cut-off then [cost about as
+# much as 100 negatives](scale.md#exact-for-what-a-sample-costs).
 #
 # ## 2. Sample
 #
@@ -60,7 +60,7 @@ hits
 
 # %% [markdown]
 # **You now know** what a paper would print: Broad looks far better.
-# The rest is for those who have only this.
+# Steps 3 to 5 show what you can conclude if you have only samples.
 #
 # ## 3. Correct
 #
@@ -71,7 +71,7 @@ sm.correct(samples["Careful"], "HR@10", "sampled, cls")
 
 # %% [markdown]
 # **You now know** which values of the exact metric are possible. The
-# sampled value measures another metric, the one under "acts like".
+# sampled value measures a different metric, the one under "acts like".
 #
 # ## 4. Compare
 
@@ -79,20 +79,19 @@ sm.correct(samples["Careful"], "HR@10", "sampled, cls")
 sm.compare(samples, "HR@10", "sampled")
 
 # %% [markdown]
-# **You now know** that this sample does not decide the order: Broad
+# **You now know** that this sample cannot decide the order: Broad
 # looks better, but the range of the difference includes 0.
 #
 # ## 5. Plan
 #
-# How many random items would decide it?
+# How many random items would decide the order?
 
 # %%
 sm.plan(ranked["Careful"], ranked["Broad"], "HR@10", sizes=(100, 400))
 
 # %% [markdown]
-# **You now know** how likely 100 and 400 random items are to decide.
-# If you can still ask your recommender for scores, there is a better
-# way.
+# **You now know** how likely 100 and 400 random items are to decide
+# it. If you can still compute scores, there is a better way.
 #
 # ## 6. Evaluate on a budget
 #
@@ -115,11 +114,11 @@ budget.compare()
 #
 # ## 7. Report
 #
-# One HTML page to send to others:
+# Write one HTML page to share:
 #
 # ```python
 # sm.report(ranked, "page.html", "HR@10")
 # ```
 #
-# **You now know** all steps. See [inputs](inputs.md) for other forms
-# of data, and [libraries](libraries.md) for lines for yours.
+# **You now know** all steps. See [your data](inputs.md) for other
+# inputs, and [lines for your library](libraries.md).

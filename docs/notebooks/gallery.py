@@ -1,17 +1,17 @@
 # %% [markdown]
 # # Claims from the literature
 #
-# What sampled metrics in published evaluations say about the exact
-# ones.
+# What do the sampled metrics of published evaluations say about the
+# exact ones?
 #
 # ## Neural Collaborative Filtering
 #
 # He et al. (WWW 2017) rank the held-out item of MovieLens 1M among 99
 # negatives. They published the weights of two of their models, GMF
 # and MLP, and the negatives. `config/ncf.yaml` ranks both among all
-# items, beside X, Y and Z of the paper, on the same split. The
-# package has the ranks. HR@10 is the Recall@10 among the published
-# negatives:
+# items, beside X, Y and Z of the paper, on the same split; the
+# package contains the ranks. Their HR@10 is the Recall@10 among the
+# published negatives:
 
 # %%
 from importlib.resources import files
@@ -41,12 +41,12 @@ table = pd.DataFrame.from_dict(rows, "index", columns=columns)
 table.sort_values("99 negatives", ascending=False).round(4)
 
 # %% [markdown]
-# An HR@10 of .67 is a Recall@10 of .08, and the order is wrong as
-# well: among the published negatives MLP is best and Z is worst,
-# over all items Z is best and Y is before MLP. The ranges hold the
-# exact values, and they are too wide to order any pair. An evaluation
-# on a budget, which asks for 100 scores per user, puts those in order
-# that differ enough. The better of each two:
+# An HR@10 of .67 corresponds to a Recall@10 of .08 over all items,
+# and the order is wrong as well: among the published negatives MLP is
+# best and Z is worst; over all items Z is best, and Y is better than
+# MLP. The ranges contain the exact values, but are too wide to order
+# any pair. An evaluation on a budget of 100 scores per user orders
+# the pairs that differ enough. The better one of each pair:
 
 # %%
 orders = (
@@ -70,14 +70,13 @@ better.set_axis(
 )
 
 # %% [markdown]
-# On a budget, all orders that are decided are right.
-# `values.csv` and `orders.csv` in `results/reference/ncf` have
-# NDCG@10 and average precision as well.
+# On a budget, all decided orders are right. `values.csv` and
+# `orders.csv` in `results/reference/ncf` also contain NDCG@10 and
+# average precision.
 #
 # ## The negatives of Neural Collaborative Filtering
 #
-# What `sampled-metrics check-negatives` says of the published
-# negatives:
+# `sampled-metrics check-negatives` reports on the published negatives:
 
 # %%
 pd.read_csv(FOLDER / "checks.csv").drop(columns="remark").set_index(
@@ -85,10 +84,10 @@ pd.read_csv(FOLDER / "checks.csv").drop(columns="remark").set_index(
 ).round(4)
 
 # %% [markdown]
-# They are uniform, distinct and unseen, except that 156 users have
-# their own held-out item among them, a duplicate of it. About as many
-# are expected if negatives are drawn from all items that a user has
-# not seen in training, and the held-out one is not excluded:
+# They are uniform, distinct and unseen, except that for 156 users the
+# held-out item is among its own negatives. About this many are
+# expected if negatives are drawn from all items that a user has not
+# seen in training, without excluding the held-out item:
 
 # %%
 float((99 / full.n_candidates).sum())
@@ -96,9 +95,9 @@ float((99 / full.n_candidates).sum())
 # %% [markdown]
 # ## Rank 1,490 of 10,000 in the top 20
 #
-# An item at rank 1,490 of 10,000 is among the first 20 of itself and
-# 100 negatives, unless 20 or more of the 1,489 better ones are drawn.
-# That is so in 90 % of draws:
+# Rank an item together with 100 negatives. At rank 1,490 of 10,000 it
+# is in the top 20, unless 20 or more of the 1,489 better items are
+# drawn. It is there in 90 % of draws:
 
 # %%
 float(hypergeom(9999, 1489, 100).cdf(19))
@@ -106,8 +105,8 @@ float(hypergeom(9999, 1489, 100).cdf(19))
 # %% [markdown]
 # ## Recall@10 with 20 negatives
 #
-# Recommenders built on language models are often evaluated among 20
-# negatives or so, because each score is expensive. The top 10 are
+# Recommenders built on language models are often evaluated among
+# about 20 negatives, because each score is expensive. The top 10 are
 # then about half of the list. With 3,541 items, the metric acts like
 
 # %%
@@ -116,6 +115,6 @@ one = sm.SampledRanks([1], n_items=3541, n_negatives=20)
 f"recall@{result.acts_like}"
 
 # %% [markdown]
-# that is, it says how often the held-out item is in the better half
-# of the catalogue. For expensive scores, see [evaluation on a
+# that is, it tells how often the held-out item is in the better half
+# of the catalogue. If scores are expensive, see [evaluation on a
 # budget](../budget.md).

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Plan an evaluation
 #
-# How many negatives does it take to see which of two recommenders is
-# better? Take full rankings of what you expect, such as those of two
-# older recommenders.
+# How many negatives do you need to see which of two recommenders is
+# better? Start from full rankings like those you expect, for example
+# of two older recommenders.
 
 # %%
 from pathlib import Path
@@ -23,15 +23,16 @@ else:  # made up: ranks of 5,000 users among 2,000 items
 sm.plan(a, b, "HR@10", n_items=2000)
 
 # %% [markdown]
-# A range tells you when it decides; the sign of an estimate can be
-# wrong in every draw.
+# You can rely on a range that decides an order; the sign of an
+# estimate can be wrong in every draw.
 
 # %% [markdown]
 # ## Without rankings
 #
-# If nothing is ranked yet, say which difference you want to see, from
-# which value of the metric on. Ranks are then taken to follow power
-# laws with these two values, independently for both recommenders.
+# Before anything is ranked, state the value of the metric and the
+# difference that you want to detect. Ranks are then assumed to follow
+# power laws with these two values, independently for both
+# recommenders.
 
 # %%
 sm.plan(

@@ -1,9 +1,9 @@
-"""Walk-through: evaluate recommenders of one's own, on made-up data, in a few seconds.
+"""Walk-through: evaluate your own recommenders, here on made-up data, in a few seconds.
 
     python tests/examples/own_recommender.py
 
-Two recommenders for 2,000 users and 5,000 items. *Careful* often has the held-out item near the
-top and else nowhere in particular; *Broad* rarely has it at the top but seldom far down. Sampled
+Two recommenders rank 5,000 items for 2,000 users. *Careful* often ranks the held-out item near the
+top, and anywhere for other users; *Broad* rarely ranks it at the top, but seldom far down. Sampled
 metrics prefer Broad, exact ones Careful: the reversal that the paper warns of.
 """
 
@@ -20,7 +20,7 @@ held_out = rng.integers(0, N_ITEMS, N_USERS)
 
 
 def scores_of(users: np.ndarray, careful: bool) -> np.ndarray:
-    """Scores of all items for some users: noise, and a push for the item held out."""
+    """Scores of all items for some users: noise, plus a bonus for the held-out item."""
     scores = np.empty((users.size, N_ITEMS))
     for row, user in zip(scores, users, strict=True):
         rng = np.random.default_rng([user, careful])
@@ -42,18 +42,18 @@ records = {
 # 2. Exact metrics, with intervals over users.
 print("Exact, from full rankings:")
 for name, ranked in records.items():
-    (found,) = sm.evaluate(ranked, METRICS)
+    (result,) = sm.evaluate(ranked, METRICS)
     print(
-        f"  {name:8}{found.metric} {found.value:.3f} ({found.ci_low:.3f} to {found.ci_high:.3f})"
+        f"  {name:8}{result.metric} {result.value:.3f} ({result.ci_low:.3f} to {result.ci_high:.3f})"
     )
 
-# 3. What an evaluation with 100 random negatives leaves open: the range of the exact metric. The
-# estimates are of another quantity, that with a cut-off at about the rank printed beside them.
+# 3. What 100 random negatives allow: the range of the exact metric. Each estimate is of a different
+# metric, with a cut-off near the rank printed beside it.
 samples = {}
 for name, ranked in records.items():
-    drawn = sm.draw_sampled_ranks(ranked, N_NEGATIVES, rng)
+    sampled_ranks = sm.draw_sampled_ranks(ranked, N_NEGATIVES, rng)
     samples[name] = sm.SampledRanks(
-        drawn, N_ITEMS, N_NEGATIVES, users=np.arange(N_USERS)
+        sampled_ranks, N_ITEMS, N_NEGATIVES, users=np.arange(N_USERS)
     )
 print(f"From {N_NEGATIVES} negatives:")
 for name, sample in samples.items():
@@ -71,7 +71,7 @@ print("Compared:")
 for each in sm.compare(samples, METRICS, ESTIMATORS):
     print(f"  {each.estimator:8} {each.verdict}")
 
-# 5. How likely do more negatives decide the order of these two?
+# 5. How likely are more negatives to decide the order of these two?
 print("Probability of a decision:")
 for each in sm.plan(*records.values(), METRICS, sizes=(100, 400)):
     print(f"  {each.n_negatives or 'all'} negatives: {each.probability:.2f}")
