@@ -71,7 +71,7 @@ sm.correct(samples["Careful"], "HR@10", "sampled, cls")
 
 # %% [markdown]
 # **You now know** which values of the exact metric are possible. The
-# sampled value measures a different metric, the one under "acts like".
+# sampled value measures a different metric: see "acts like".
 #
 # ## 4. Compare
 

@@ -76,7 +76,7 @@ better.set_axis(
 #
 # ## The negatives of Neural Collaborative Filtering
 #
-# `sampled-metrics check-negatives` reports on the published negatives:
+# `sampled-metrics check-negatives` reports on the published ones:
 
 # %%
 pd.read_csv(FOLDER / "checks.csv").drop(columns="remark").set_index(
