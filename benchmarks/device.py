@@ -16,7 +16,7 @@ import torch
 
 import sampled_metrics as sm
 from sampled_metrics.evaluation import meter
-from sampled_metrics.inputs import counting, devices, products, scores
+from sampled_metrics.inputs import comparisons, counting, products, scores
 
 BATCH = 512
 RUNS = 3
@@ -223,8 +223,8 @@ def main() -> None:
     name = torch.cuda.get_device_name() if machine.is_gpu else "main memory"
     print(f"{name}, torch {torch.__version__}, numpy {np.__version__}")
     if not machine.is_gpu:
-        real = devices.is_on_device
-        for module in (devices, meter, counting, products, scores):
+        real = comparisons.is_on_device
+        for module in (comparisons, meter, counting, products, scores):
             module.is_on_device = lambda data: isinstance(data, torch.Tensor) or real(data)
     for kind in given.kinds:
         print(f"\n{kind}: {given.users:,} users x {given.items:,} items x {given.dimensions}")

@@ -131,15 +131,17 @@ def test_metrics_are_computed_on_one_thread(seen, door):
 
 def test_products_of_vectors_are_taken_on_one_thread(monkeypatch):
     found = set()
-    count = products.count_from_limits
+    count = products.count_around_limits
 
     def noted(*arguments):
         found.update(threads())
         return count(*arguments)
 
-    monkeypatch.setattr(products, "count_from_limits", noted)
+    monkeypatch.setattr(products, "count_around_limits", noted)
     users = np.array([[1.0, 2.0], [3.0, 4.0]])
-    scores = products.Products(users, np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    scores = products.InnerProducts(
+        users, np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    )
     with LIBRARIES.limit(limits=2):
         ranks = rank_items(scores, items_by_position([0, 1], "relevant"), n_jobs=2)
         assert threads() == {2}

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics.evaluation import compare, evaluate
-from sampled_metrics.inputs import asked, counting, devices, products
+from sampled_metrics.inputs import comparisons, counting, pair_scores, products
 from sampled_metrics.ranks import data
 from tests.helpers.caught_warnings import full_messages, warns_about
 from tests.helpers.relevance import ALL_KINDS, by_definition, orders
@@ -25,10 +25,10 @@ def _small(monkeypatch):
     monkeypatch.setattr(products, "TILE_ITEMS", 16)
     monkeypatch.setattr(products, "PAIRS_AT_A_TIME", 8)
     monkeypatch.setattr(counting, "USERS_AT_A_TIME", 25)
-    monkeypatch.setattr(devices, "_SORTED", 3)
-    monkeypatch.setattr(devices, "_SORTED_TOGETHER", 7)
-    monkeypatch.setattr(asked, "FIRST_ITEMS", 4)
-    monkeypatch.setattr(asked, "AT_ONCE", 200)
+    monkeypatch.setattr(comparisons, "_PAIRS_TO_SEARCH_ROW", 3)
+    monkeypatch.setattr(comparisons, "_COLUMNS_TO_SORT", 7)
+    monkeypatch.setattr(pair_scores, "FIRST_ITEMS", 4)
+    monkeypatch.setattr(pair_scores, "PAIRS_PER_CALL", 200)
 
 
 def made(kind, rng, n_users=USERS, n_items=ITEMS):

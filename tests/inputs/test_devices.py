@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from sampled_metrics.inputs import devices, products
+from sampled_metrics.inputs import comparisons, products
 
 pytest.importorskip("array_api_compat")
 pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -46,15 +46,15 @@ LIBRARIES = {
 
 
 @pytest.fixture(params=[1 << 26, 300], ids=["one block", "small blocks"])
-def _elsewhere(request, monkeypatch):
+def _on_device(request, monkeypatch):
     """Tensors of torch in main memory are counted as those on a device."""
-    monkeypatch.setattr(devices, "_ENTRIES", request.param)
-    real = devices.is_on_device
+    monkeypatch.setattr(comparisons, "_DEVICE_ENTRIES", request.param)
+    real = comparisons.is_on_device
 
     def is_on_device(scores):
         return real(scores) or type(scores).__module__.startswith("torch")
 
-    for module in ("counting", "scores", "devices", "products"):
+    for module in ("counting", "scores", "comparisons", "products"):
         monkeypatch.setattr(
             f"sampled_metrics.inputs.{module}.is_on_device", is_on_device
         )
@@ -64,19 +64,19 @@ def _elsewhere(request, monkeypatch):
 @pytest.fixture
 def _small_tiles(monkeypatch):
     monkeypatch.setattr("sampled_metrics.inputs.products.FIRST_TILE", 4)
-    monkeypatch.setattr("sampled_metrics.inputs.products.TILE_ELSEWHERE", 37)
+    monkeypatch.setattr("sampled_metrics.inputs.products.TILE_ON_DEVICE", 37)
     monkeypatch.setattr("sampled_metrics.inputs.counting.USERS_AT_A_TIME", 20)
 
 
 def no_copies(monkeypatch):
     """Have arrays larger than single scores refused on the way to main memory."""
-    real = devices.to_numpy
+    real = comparisons.to_numpy
 
     def small(values):
         assert values.ndim == 1
         return real(values)
 
-    monkeypatch.setattr(devices, "to_numpy", small)
+    monkeypatch.setattr(comparisons, "to_numpy", small)
 
 
 def counts(ranks):
@@ -87,7 +87,7 @@ def counts(ranks):
     ]
 
 
-@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.usefixtures("_on_device")
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize(
     "seen", [None, SEEN, csr_array(SEEN)], ids=["none", "bool", "sparse"]
@@ -99,11 +99,13 @@ def test_ranks_are_those_of_numpy(monkeypatch, library, seen, several):
     expected = sm.rank(SCORES, seen, relevant)
     scores = LIBRARIES[library](SCORES)
     assert counts(sm.rank(scores, seen, relevant, block_size=20)) == counts(expected)
-    of_function = sm.rank(lambda rows: devices.rows_of(scores, rows), seen, relevant)
+    of_function = sm.rank(
+        lambda rows: comparisons.take_rows(scores, rows), seen, relevant
+    )
     assert counts(of_function) == counts(expected)
 
 
-@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.usefixtures("_on_device")
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "float64", "int32", "int64"])
 def test_types_of_torch(kind):
     finite = np.where(np.isfinite(SCORES), SCORES, -9.0)
@@ -113,7 +115,7 @@ def test_types_of_torch(kind):
     )
 
 
-@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.usefixtures("_on_device")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_meters_and_evaluate(library):
     scores = LIBRARIES[library](SCORES)
@@ -131,7 +133,7 @@ def test_meters_and_evaluate(library):
     )
 
 
-@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.usefixtures("_on_device")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_wrong_scores_are_refused_as_those_of_numpy(library):
     nan, inf, none = SCORES.copy(), SCORES.copy(), SCORES.copy()
@@ -160,7 +162,7 @@ def test_wrong_scores_are_refused_as_those_of_numpy(library):
         sm.rank(LIBRARIES[library](SCORES), None, HELD_OUT, items=range(ITEMS + 1))
 
 
-@pytest.mark.usefixtures("_elsewhere", "_small_tiles")
+@pytest.mark.usefixtures("_on_device", "_small_tiles")
 @pytest.mark.parametrize("precision", ["highest", "high", "medium"])
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16", "float64"])
@@ -178,10 +180,10 @@ def test_vectors_are_multiplied_there(monkeypatch, kind, several, precision):
     expected = sm.rank(np.einsum("uf,if->ui", *exact), SEEN, relevant)
     users.requires_grad_()
     multiplied = []
-    real = products.count_from_limits
+    real = products.count_around_limits
     monkeypatch.setattr(
         products,
-        "count_from_limits",
+        "count_around_limits",
         lambda scores, *more: multiplied.append(scores) or real(scores, *more),
     )
     assert counts(sm.rank((users, items), SEEN, relevant)) == counts(expected)
@@ -196,7 +198,7 @@ def test_vectors_are_multiplied_there(monkeypatch, kind, several, precision):
     }
 
 
-@pytest.mark.usefixtures("_elsewhere", "_small_tiles")
+@pytest.mark.usefixtures("_on_device", "_small_tiles")
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_vectors_on_a_device_are_cut_as_those_of_numpy(monkeypatch, library, several):
@@ -209,10 +211,10 @@ def test_vectors_on_a_device_are_cut_as_those_of_numpy(monkeypatch, library, sev
     expected = sm.rank((users, items), SEEN, relevant, up_to=3)
     vectors = LIBRARIES[library](users), LIBRARIES[library](items)
     n_multiplied = []
-    real = products.count_from_limits
+    real = products.count_around_limits
     monkeypatch.setattr(
         products,
-        "count_from_limits",
+        "count_around_limits",
         lambda scores, *more: (
             n_multiplied.append(scores.shape[0]) or real(scores, *more)
         ),
@@ -223,7 +225,7 @@ def test_vectors_on_a_device_are_cut_as_those_of_numpy(monkeypatch, library, sev
     assert min(n_multiplied) < max(n_multiplied)
 
 
-@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.usefixtures("_on_device")
 def test_wrong_vectors_are_refused_as_those_of_numpy():
     torch = pytest.importorskip("torch")
     users, items = torch.ones((3, 2)), torch.ones((5, 2))
@@ -243,10 +245,10 @@ def test_wrong_vectors_are_refused_as_those_of_numpy():
 
 
 def test_tensors_in_main_memory_are_left_to_numpy():
-    assert not devices.is_on_device(torch_tensor(SCORES))
-    assert not devices.is_on_device(SCORES)
-    assert not devices.is_on_device([[0.5]])
-    assert devices.is_on_device(strict(SCORES))
+    assert not comparisons.is_on_device(torch_tensor(SCORES))
+    assert not comparisons.is_on_device(SCORES)
+    assert not comparisons.is_on_device([[0.5]])
+    assert comparisons.is_on_device(strict(SCORES))
 
 
 class Elsewhere:

@@ -23,7 +23,7 @@ def test_encoded_numbers(ids, run):
     expected = [distinct.index(number) for number in column]
     chunks = pa.chunked_array([column[:1], column[1:]])
     for values in (column, column.astype(np.int16), chunks):
-        codes, names = tables.encoded(values)
+        codes, names = tables.encode(values)
         assert codes.dtype == np.int32
         assert codes.tolist() == expected
         assert names.to_pylist() == distinct

@@ -103,8 +103,8 @@ def test_columns_of_users_say_how_many_items_there_are():
     found = items_by_position([[2], [2, 2]], "seen", (2, 3))
     assert (found.n_users, found.n_items, found.item.tolist()) == (2, 3, [2, 2])
     found = items_by_position([1, -1, 0], "relevant", (3, 2))
-    assert (found.owners.tolist(), found.item.tolist()) == ([0, 2], [1, 0])
-    assert items_by_position([1, None, 0], "relevant", (3, 2)).owners.tolist() == [
+    assert (found.user.tolist(), found.item.tolist()) == ([0, 2], [1, 0])
+    assert items_by_position([1, None, 0], "relevant", (3, 2)).user.tolist() == [
         0,
         2,
     ]
@@ -123,8 +123,7 @@ def test_nonzeros_of_a_matrix(marked, pairs, grades):
     for given in (marked, csr_array(marked)):
         found = items_by_position(given, "relevant", (2, 2))
         assert (
-            list(zip(found.owners.tolist(), found.item.tolist(), strict=True))
-            == pairs
+            list(zip(found.user.tolist(), found.item.tolist(), strict=True)) == pairs
         )
         assert (found.relevance is None) == (grades is None)
         if grades:

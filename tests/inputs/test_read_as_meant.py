@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics.cli import app
-from sampled_metrics.inputs.roles import ROLES, known_names
+from sampled_metrics.inputs.roles import ROLES, find_roles
 from sampled_metrics.ranks import large_files
 from tests.helpers.caught_warnings import warns_about
 from tests.helpers.results import values
@@ -858,7 +858,7 @@ def test_the_command_prints_all_names(capsys):
     assert rows.keys() == ROLES.keys()
     for column, names in rows.items():
         for name in filter(None, names.split(", ")):
-            assert known_names([name]) == [column]
+            assert find_roles([name]) == [column]
 
 
 def test_scores_of_one_user_are_a_row():

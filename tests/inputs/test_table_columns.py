@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.roles import known_names
+from sampled_metrics.inputs.roles import find_roles
 from sampled_metrics.inputs.tables import QRELS, RUN, Table, read_table
 from sampled_metrics_study.data.events import read_times
 from tests.helpers.results import refusal
@@ -41,7 +41,7 @@ def column(values, name="rank"):
 def test_whole_numbers_between_bounds(values):
     table = column(values)
     for most in (9, None, np.array([2, 9, 5])):
-        found = table.whole("rank", 2, most)
+        found = table.whole_numbers("rank", 2, most)
         assert (found.dtype, found.tolist()) == (np.int64, [2, 9, 5])
     for least, most, row, expected in (
         (3, 9, 1, "3 to 9"),
@@ -80,19 +80,21 @@ def test_what_is_no_whole_number(values, row, found):
 
 def test_semicolons_separate_columns(tmp_path):
     (tmp_path / "t.csv").write_text("a;rank\n1;2\n")
-    assert read_table(tmp_path / "t.csv", "ranks").whole("rank", 1).tolist() == [2]
+    assert read_table(tmp_path / "t.csv", "ranks").whole_numbers(
+        "rank", 1
+    ).tolist() == [2]
 
 
 def test_the_largest_whole_numbers():
     largest = 2**53 - 1
-    assert column([-float(largest), float(largest)]).whole(
+    assert column([-float(largest), float(largest)]).whole_numbers(
         "rank", -largest
     ).tolist() == [
         -largest,
         largest,
     ]
     exact = pa.array([2**63 - 1, 0], pa.uint64())
-    assert column(exact).whole("rank", 0).tolist() == [2**63 - 1, 0]
+    assert column(exact).whole_numbers("rank", 0).tolist() == [2**63 - 1, 0]
     error = refusal(column(pa.array([2**63], pa.uint64())).whole, "rank", 0)
     assert "found 9.22337203685478e+18" in error.problem
     error = refusal(column([0, 5]).whole, "rank", 1, 9, "ranks of mine")
@@ -103,24 +105,24 @@ def test_the_largest_whole_numbers():
 def test_floats_of_any_width_keep_their_values(kind):
     narrow = kind.to_pandas_dtype()
     values = np.array([0.1, 2 / 3, -1e-3]).astype(narrow)
-    found = column(pa.array(values, kind)).finite("rank")
+    found = column(pa.array(values, kind)).finite_numbers("rank")
     assert found.dtype == np.float64
     assert found.tolist() == values.astype(np.float64).tolist()
 
 
 def test_marks():
     for values in ([1, 0, 1], [True, False, True], [1.0, 0.0, 1.0], ["1", "0", "1"]):
-        assert column(values).marks("rank").tolist() == [True, False, True]
-    assert column([1, -1]).marks("rank").tolist() == [True, False]
+        assert column(values).zeros_and_ones("rank").tolist() == [True, False, True]
+    assert column([1, -1]).zeros_and_ones("rank").tolist() == [True, False]
     for values in ([1, 2], [1, -2], [1, None]):
         assert refusal(column(values).marks, "rank").row == 2
 
 
 def test_finite_numbers_and_their_order():
-    assert column(["0.5", "-1e3"]).finite("rank").tolist() == [0.5, -1000]
-    assert column([2**60 + 1, 2**60, 5]).ordered("rank").tolist() == [2, 1, 0]
-    assert column([7, 5]).ordered("rank").tolist() == [7, 5]
-    assert column([0.5, -2.0]).ordered("rank").tolist() == [0.5, -2]
+    assert column(["0.5", "-1e3"]).finite_numbers("rank").tolist() == [0.5, -1000]
+    assert column([2**60 + 1, 2**60, 5]).ordered_numbers("rank").tolist() == [2, 1, 0]
+    assert column([7, 5]).ordered_numbers("rank").tolist() == [7, 5]
+    assert column([0.5, -2.0]).ordered_numbers("rank").tolist() == [0.5, -2]
     for values in ([0.0, math.inf], [0.0, math.nan], ["1", "nan"], [1.0, None]):
         for method in (Table.finite, Table.ordered, read_times):
             assert refusal(method, column(values), "rank").row == 2
@@ -209,7 +211,7 @@ def test_what_is_no_id(values, row, words):
 
 def test_places_of_ids_of_a_column():
     table = column(["5", "a", "5"])
-    assert table.places("rank", np.array(["a", "5"]), "ids").tolist() == [1, 0, 1]
+    assert table.positions("rank", np.array(["a", "5"]), "ids").tolist() == [1, 0, 1]
     error = refusal(table.places, "rank", np.array(["5", "b"]), "mine")
     assert (error.row, error.problem) == (2, "found a; expected mine")
 
@@ -219,7 +221,7 @@ def test_columns_that_are_missing():
     table.require("rank")
     for missing in (
         lambda: table.require("rank", "score"),
-        lambda: table.finite("score"),
+        lambda: table.finite_numbers("score"),
     ):
         assert refusal(missing).problem == "lacks column score; found rank"
     assert len(table) == 2
@@ -252,19 +254,19 @@ def test_columns_that_are_missing():
     ],
 )
 def test_names_of_columns(names, known):
-    assert known_names(names) == known
+    assert find_roles(names) == known
 
 
 def test_names_that_are_not_wanted_stay():
-    assert known_names(["user", "est", "item"], ["user_id"]) == [
+    assert find_roles(["user", "est", "item"], ["user_id"]) == [
         "user_id",
         None,
         None,
     ]
-    assert known_names(["user", "user"], ["rank"]) == [None, None]
+    assert find_roles(["user", "user"], ["rank"]) == [None, None]
     for names in (["user", "uid"], ["rank", "rank"], ["rank", "rank:float"]):
         table = pa.table([pa.array([1])] * 2, names=names)
-        assert "duplicate column" in refusal(Table.of, HERE, table).problem
+        assert "duplicate column" in refusal(Table.from_arrow, HERE, table).problem
 
 
 ROWS = {
@@ -291,11 +293,11 @@ def test_a_table_knows_its_other_columns(tmp_path, kind):
         kind, path
     )
     table = read_table(data, "ranks")
-    assert table.others["noise"].to_pylist() == [0.5, 1.0]
-    assert list(table.others) == ["noise", "text", "count", "more"]
+    assert table.unknown_columns["noise"].to_pylist() == [0.5, 1.0]
+    assert list(table.unknown_columns) == ["noise", "text", "count", "more"]
     assert table.names == tuple(ROWS)
     assert list(table.columns) == ["user_id", "rank"]
-    assert table.whole("rank", 1).tolist() == [1, 2]
+    assert table.whole_numbers("rank", 1).tolist() == [1, 2]
     assert table.ids("user_id").to_pylist() == ["a", "b"]
 
 
@@ -417,5 +419,5 @@ def test_a_header_of_many_columns(tmp_path):
     path = tmp_path / "t.csv"
     names = [f"column{number:05}" for number in range(5000)]
     path.write_text(",".join([*names, "rank"]) + "\n" + "1," * 5000 + "7\n")
-    assert read_table(path, "ranks").whole("rank", 1).tolist() == [7]
+    assert read_table(path, "ranks").whole_numbers("rank", 1).tolist() == [7]
     assert 60_000 <= path.read_text().index("\n") < 65_536

@@ -119,7 +119,7 @@ def test_items_seen_by_users_without_held_out_items_are_kept_apart():
     assert known.item_ids.tolist() == list("abcde")
 
     def listed(items):
-        pairs = zip(items.owners.tolist(), items.item.tolist(), strict=True)
+        pairs = zip(items.user.tolist(), items.item.tolist(), strict=True)
         return sorted((user, known.item_ids[item]) for user, item in pairs)
 
     assert listed(known.held_out) == [(0, "a"), (1, "b")]

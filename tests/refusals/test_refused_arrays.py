@@ -6,7 +6,7 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics._base.conversion import numeric_array
-from sampled_metrics.inputs.scores import counts_beside, factors
+from sampled_metrics.inputs.scores import count_in_rows, scores_from_vectors
 from sampled_metrics.ranks.data import as_sampled
 
 NUMBERS = "; expected numbers, a DataFrame or a file"
@@ -81,7 +81,7 @@ def test_what_is_no_table_of_numbers(data, found):
 )
 def test_scores_among_negatives(scores, positive, words):
     with pytest.raises(sm.InputError) as caught:
-        counts_beside(np.array(scores), np.array(positive))
+        count_in_rows(np.array(scores), np.array(positive))
     assert words in str(caught.value)
     with pytest.raises(sm.InputError) as caught:
         sm.correct(
@@ -93,17 +93,17 @@ def test_scores_among_negatives(scores, positive, words):
 @pytest.mark.parametrize("positive", [0, -2, [0, 0, 0], [-2, 0, -2]])
 def test_two_columns_are_a_held_out_item_and_a_negative(positive):
     scores = np.array([[2.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
-    found = counts_beside(scores, np.array(positive))
+    found = count_in_rows(scores, np.array(positive))
     assert [part.tolist() for part in found[:3]] == [[2, 2, 2], [0, 0, 1], [0, 1, 0]]
 
 
 def test_gaps_are_no_candidates_but_of_the_held_out_item():
     scores = np.array([[2.0, -np.inf, 3.0], [1.0, 1.0, -np.inf]])
-    found = counts_beside(scores, 0, is_full=True)
+    found = count_in_rows(scores, 0, is_full=True)
     assert [part.tolist() for part in found[:3]] == [[2, 2], [1, 0], [0, 1]]
     for wrong in ([[-np.inf, 1.0]], [[1.0, np.nan]], [[1.0, np.inf]]):
         with pytest.raises(sm.InputError):
-            counts_beside(np.array(wrong), 0, is_full=True)
+            count_in_rows(np.array(wrong), 0, is_full=True)
 
 
 def test_users_of_sampled_ranks_are_those_of_the_file(tmp_path):
@@ -195,7 +195,7 @@ def test_vectors_that_have_no_inner_products(users, items, words):
 def test_vectors_of_any_numbers_have_inner_products(kind):
     users, items = VECTORS.astype(kind), np.array([[1, 0], [2, 3]], kind)
     rows = np.array([0, 2])
-    scores = factors(users, items).rows(rows)
+    scores = scores_from_vectors(users, items).rows(rows)
     assert scores.tolist() == (VECTORS[rows] @ [[1.0, 2.0], [0.0, 3.0]]).tolist()
 
 

@@ -13,7 +13,7 @@ from sampled_metrics import InputError
 from sampled_metrics.evaluation.negatives import _parts
 from sampled_metrics.sampling.negatives import (
     Check,
-    Pairs,
+    ScoredPairs,
     check_drawn_negatives,
     check_pairs,
     draw_negatives,
@@ -289,7 +289,7 @@ def test_remarks_and_unknown_ids(run, tmp_path, monkeypatch):
 def test_p_value_of_the_item_drawn_most_is_a_probability():
     """Ten users have one of 20 items each: the bound, 20 times the least chance, is above 1."""
     items = np.column_stack([np.full(10, 20), np.arange(10)]).ravel()
-    pairs = Pairs(
+    pairs = ScoredPairs(
         np.repeat(np.arange(10), 2), items, np.tile([True, False], 10), np.arange(21)
     )
     (uniformity,) = [
@@ -322,7 +322,7 @@ def test_sets_that_several_users_have_by_hand(sharing, n_items, found):
     drawn = np.concatenate([np.tile([10, 11], (sharing, 1)), others])
     item = np.column_stack([np.arange(6), drawn]).ravel()
     held_out = np.arange(18) % 3 == 0
-    pairs = Pairs(np.repeat(np.arange(6), 3), item, held_out, np.arange(100))
+    pairs = ScoredPairs(np.repeat(np.arange(6), 3), item, held_out, np.arange(100))
     checks = {check.name: check.found for check in check_pairs(pairs, n_items)}
     assert checks.get("shared") == found
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.tables import places
+from sampled_metrics.inputs.tables import positions
 from sampled_metrics_study.data.events import read_interactions
 from sampled_metrics_study.data.settings import Columns
 
@@ -184,4 +184,4 @@ def test_no_table_of_interactions(read, content, place, problem):
 
 
 def test_places_of_ids():
-    assert places(np.array([3, 7]), np.array(["7", "x", "07"])).tolist() == [-1, 0]
+    assert positions(np.array([3, 7]), np.array(["7", "x", "07"])).tolist() == [-1, 0]

@@ -18,13 +18,13 @@ from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
-    how_many_seen,
+    describe_seen_relevant,
     items_by_id,
     items_by_position,
-    table_of_items,
+    read_item_table,
 )
 from sampled_metrics.inputs.roles import ITEM
-from sampled_metrics.inputs.scores import Scores, factors, scores_of
+from sampled_metrics.inputs.scores import ScoreSource, read_scores, scores_from_vectors
 from sampled_metrics.inputs.warnings import warn_about_unused_grades
 from sampled_metrics.ranks.data import ItemsByUser
 from sampled_metrics.sampling.catalogue import known_items
@@ -117,7 +117,7 @@ def read_problem(
     given = {name: items_of for name, items_of in given.items() if items_of is not None}
     if len(given) == 1:
         raise InputError("neither seen nor candidates; give one")
-    tables = {name: table_of_items(items_of, name) for name, items_of in given.items()}
+    tables = {name: read_item_table(items_of, name) for name, items_of in given.items()}
     has_ids = [table is not None for table in tables.values()]
     if all(has_ids):
         frames = [frame for frame in scores if isinstance(frame, pd.DataFrame)]
@@ -138,7 +138,7 @@ def _by_id(tables: dict[str, Any], items: ItemsByUser | None) -> Problem:
     ids = (known.user_ids, known.item_ids)
     problem = Problem(known.held_out.matrix(), seen, events, *ids)
     for table in listed:
-        problem = problem.among(items_by_id(table, CANDIDATES).within(*ids).matrix())
+        problem = problem.among(items_by_id(table, CANDIDATES).restrict_to(*ids).matrix())
     return problem
 
 
@@ -158,7 +158,7 @@ def _by_position(given: dict[str, Any], items: Any, scores: Sequence[Any]) -> Pr
     if user.size:
         raise InputError(
             f"relevant: held-out item {item[0]} of user {users[user[0]]} is seen"
-            f"{how_many_seen(user)}"
+            f"{describe_seen_relevant(user)}"
         )
     problem = Problem(held_out, seen, _events(all_seen), users, np.arange(shape[1]), shape)
     if CANDIDATES in rows:
@@ -238,7 +238,7 @@ class Recommender:
         return array.astype(np.float64)
 
 
-def all_scores(name: str, given: Any, problem: Problem) -> Scores:
+def all_scores(name: str, given: Any, problem: Problem) -> ScoreSource:
     """Take scores of all items: a DataFrame, a matrix, factors, or a function of users.
 
     With ids the rows and columns are put into the order of the problem's users and items.
@@ -251,13 +251,13 @@ def all_scores(name: str, given: Any, problem: Problem) -> Scores:
         given = given.reindex(problem.user_ids, columns=problem.item_ids)
     shape = problem.shape or problem.seen.shape
     if is_function(given):
-        return Scores(given, shape)
+        return ScoreSource(given, shape)
     with reading(name):
         if isinstance(given, str | Path):
             raise InputError("found the name of a file; expected scores, users x items")
         if isinstance(given, tuple) and len(given) == 2:
-            given = factors(*given)
-        found = scores_of(given)
+            given = scores_from_vectors(*given)
+        found = read_scores(given)
     if found.shape != shape:
         raise InputError(f"{name} has shape {found.shape}; expected {shape}, users x items")
     return found

@@ -22,12 +22,9 @@ from sampled_metrics._base.visits import row_unit_ids, unit_kind, users_and_visi
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, with_questions
-from sampled_metrics.inputs.samples import Samples
-from sampled_metrics.inputs.scores import Beside as Counts
-from sampled_metrics.inputs.scores import (
-    counts_beside,
-    positive_places,
-)
+from sampled_metrics.inputs.samples import SampledCounts
+from sampled_metrics.inputs.scores import RowCounts as Counts
+from sampled_metrics.inputs.scores import count_in_rows, held_out_positions
 from sampled_metrics.inputs.warnings import warn_about_batches, warn_about_candidates_seen
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -236,7 +233,7 @@ class RankMeter:
             warn_about_ranks(full)
             return full
         sampled = SampledRanks.from_counts(
-            Samples.of_rows(counts, users),
+            SampledCounts.from_rows(counts, users),
             n_items=self.n_items,
             n_negatives=self.n_negatives,
             sampling=self.sampling,
@@ -292,8 +289,8 @@ class RankMeter:
                 m = width - 1
         missing = self.missing
         if m is None and self._batches and matrix.ndim == 2:
-            warn_about_batches(*positive_places(positive, matrix.shape), width)
-        counts = counts_beside(
+            warn_about_batches(*held_out_positions(positive, matrix.shape), width)
+        counts = count_in_rows(
             matrix, positive, is_full=m is None, missing=missing, n_jobs=self.n_jobs
         )
         return counts, m

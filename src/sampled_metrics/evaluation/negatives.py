@@ -11,7 +11,7 @@ import pandas as pd
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import Parts, RightAligned
 from sampled_metrics.evaluation.results import Results, explained_table, with_questions
-from sampled_metrics.inputs.items import negative_rows, table_of_items
+from sampled_metrics.inputs.items import negative_rows, read_item_table
 from sampled_metrics.inputs.roles import ITEM, USER, NamesByRole, naming
 from sampled_metrics.ranks.data import ItemsByUser
 from sampled_metrics.sampling import negatives as uniform
@@ -121,14 +121,14 @@ def check_negatives(
     2     duplicates   False    1.0
     """
     with naming(columns):
-        table = table_of_items(negatives, "negatives")
+        table = read_item_table(negatives, "negatives")
         if table is None:
             found = type(negatives).__name__
             raise InputError(f"negatives: found {found}; expected a table of user_id and item_id")
         known = known_items(relevant, seen, items, [table])
     drawn = negative_rows(table)
-    user = table.places(USER, known.user_ids, "an id of the relevant items")[drawn]
-    item = table.places(ITEM, known.item_ids, "an id of the items")[drawn]
+    user = table.positions(USER, known.user_ids, "an id of the relevant items")[drawn]
+    item = table.positions(ITEM, known.item_ids, "an id of the items")[drawn]
     checks = uniform.check_drawn_negatives(user, item, known.seen.matrix(), known.held_out.matrix())
     return Results(checks, _parts)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Int
 from sampled_metrics._base.errors import InputError, format_value, reading, warn_input
-from sampled_metrics.inputs.tables import table_of
+from sampled_metrics.inputs.tables import as_table
 from sampled_metrics.intervals.ranges import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import Cut, as_ranks, as_sampled, taken
@@ -213,7 +213,7 @@ def _is_sampled(name: str, value: Any, full: Mapping[str, Any], drawn: Mapping[s
     if drawn.get("positive") is not None or drawn.get("n_negatives") is not None:
         return True
     with reading(name):
-        table = table_of(value)
+        table = as_table(value)
     if table is None or full.get("complete"):
         return False
     return not table.columns.keys().isdisjoint(("sampled_rank", "label"))

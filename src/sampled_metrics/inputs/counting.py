@@ -16,17 +16,22 @@ from sampled_metrics._base.conversion import is_on_device, to_array, to_numpy
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import progress_bar
 from sampled_metrics._base.threads import map_in_threads, one_thread
-from sampled_metrics.inputs.asked import PairScores
-from sampled_metrics.inputs.devices import Pairs, counted, gathered, without
-from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items, how_many_seen
-from sampled_metrics.inputs.products import USERS_AT_A_TIME, Products, Score
+from sampled_metrics.inputs.comparisons import (
+    Positions,
+    count_above,
+    subtract_excluded,
+    take_scores,
+)
+from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items, describe_seen_relevant
+from sampled_metrics.inputs.pair_scores import PairScores
+from sampled_metrics.inputs.products import USERS_AT_A_TIME, InnerProducts, ScoreFunction
 
 BLOCK_SIZE = 512
 _USERS_OF_A_THREAD = 512  # with fewer, many threads wait for each other between tiles
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
 
 
-class Counts(NamedTuple):
+class RankCounts(NamedTuple):
     """Fields of `Ranks` that are valid by construction, each user's items best first."""
 
     n_candidates: Int
@@ -41,28 +46,28 @@ class Counts(NamedTuple):
     n_missing: int = 0
 
 
-class Early(NamedTuple):
+class EarlyStop(NamedTuple):
     """When ranks may end at a cut-off: some users, ranked in full before the others, tell."""
 
     up_to: int
     n_whole: int  # users, at least, of all
-    may_end: Callable[[Counts], bool]  # whether the others may, as far as these show
-    is_enough: Callable[[Counts], bool]  # whether ranks that end tell all that full ones would
+    may_end: Callable[[RankCounts], bool]  # whether the others may, as far as these show
+    is_enough: Callable[[RankCounts], bool]  # whether ranks that end tell all that full ones would
 
 
 def rank_items(
-    score: Score,
+    score: ScoreFunction,
     relevant: Items,
     seen: Items | None = None,
     *,
     users: Ids | None = None,
     items: Array | None = None,
     up_to: int | None = None,
-    early: Early | None = None,
+    early: EarlyStop | None = None,
     block_size: int = BLOCK_SIZE,
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
-) -> Counts:
+) -> RankCounts:
     """Count for each user's relevant items among all items that the user has not seen.
 
     Items with `up_to` candidates above them, or more, are not found, as in a list of so many.
@@ -90,7 +95,7 @@ def rank_items(
     return counts._replace(n_rows=n_rows)
 
 
-def _count_early(counter: _Counter, rows: Int, early: Early) -> None:
+def _count_early(counter: _Counter, rows: Int, early: EarlyStop) -> None:
     """Count some users in full, then the others up to a cut-off if nothing needs more."""
     is_whole = np.zeros(rows.size, bool)
     is_whole[:: max(1, rows.size // early.n_whole)] = True
@@ -115,7 +120,7 @@ class _Counter:
     def __init__(
         self,
         task: _Task,
-        score: Score,
+        score: ScoreFunction,
         block_size: int,
         threads: int,
         update: Callable[[int], object],
@@ -151,13 +156,13 @@ class _Counter:
         items = concatenate_ranges(self.task.relevant.start[rows], self.sizes[rows])
         return np.unique(owner[self.n_better[items] >= self.task.depth[owner]])
 
-    def counts(self, rows: Int) -> Counts:
+    def counts(self, rows: Int) -> RankCounts:
         """Return the counts of some users, each user's items best first."""
         relevant = self.task.relevant
         sizes = self.sizes[rows]
         items = concatenate_ranges(relevant.start[rows], sizes)
         depth = self.task.depth[rows]
-        counts = Counts(
+        counts = RankCounts(
             self.n_candidates[rows],
             self.n_better[items],
             self.n_tied[items],
@@ -187,7 +192,7 @@ class _Counter:
         )
 
 
-_Counts: TypeAlias = tuple[Int, Int, Int]  # candidates per user; better and tied per item
+_BlockCounts: TypeAlias = tuple[Int, Int, Int]  # candidates per user; better and tied per item
 
 
 class _Task(NamedTuple):
@@ -199,7 +204,9 @@ class _Task(NamedTuple):
     items: Array | None
     depth: Int  # places that matter of each user's ranking
 
-    def counts(self, score: Score, users: Int, block_size: int, threads: int) -> Iterator[_Counts]:
+    def counts(
+        self, score: ScoreFunction, users: Int, block_size: int, threads: int
+    ) -> Iterator[_BlockCounts]:
         """Yield candidates per user, and better and tied candidates per item to rank."""
         if isinstance(score, PairScores):
             n_items = self.relevant.n_items
@@ -208,7 +215,7 @@ class _Task(NamedTuple):
             for some in blocks(users.size, 1, block_size):
                 yield self._by_products(score, users[some])
             return
-        if not (isinstance(score, Products) and score.is_finite):
+        if not (isinstance(score, InnerProducts) and score.is_finite):
             # The function may return the same memory again, so it waits until that is counted.
             for some in blocks(users.size, 1, block_size):
                 scored = self._scored(score, users[some])
@@ -222,7 +229,7 @@ class _Task(NamedTuple):
         with one_thread():  # in each thread that multiplies
             yield from map_in_threads(partial(self._by_products, score), parts, threads)
 
-    def _scored(self, score: Score, users: Int) -> Iterator[tuple[Floats, Int]]:
+    def _scored(self, score: ScoreFunction, users: Int) -> Iterator[tuple[Floats, Int]]:
         """Yield checked scores of a few of the users, and these; this thread calls the function."""
         scores = score(users)
         is_there = is_on_device(scores)
@@ -240,7 +247,7 @@ class _Task(NamedTuple):
             part = slice(row, row + _ROWS)
             yield scores[part], users[part]
 
-    def _by_products(self, score: Products | PairScores, users: Int) -> _Counts:
+    def _by_products(self, score: InnerProducts | PairScores, users: Int) -> _BlockCounts:
         """Count by inner products, or by scores of pairs."""
         pairs, seen, is_seen = self._pairs(users)
         if is_seen.any():
@@ -251,11 +258,11 @@ class _Task(NamedTuple):
         counts = score.counts(users, pairs, seen, depth[pairs[0]])
         return n_candidates, *counts
 
-    def _by_scores(self, scored: tuple[Any, Int]) -> _Counts:
+    def _by_scores(self, scored: tuple[Any, Int]) -> _BlockCounts:
         """Count by scores of some users, where they are."""
         scores, users = scored
         pairs, seen, is_seen = self._pairs(users)
-        found = counted(scores, pairs)
+        found = count_above(scores, pairs)
         for row in np.flatnonzero(found.bad)[:1]:
             values = to_numpy(scores[int(row) : int(row) + 1, :])[0]
             place = int(np.argmin(values < np.inf))
@@ -265,13 +272,13 @@ class _Task(NamedTuple):
         is_no_candidate = is_seen | np.isneginf(found.own)
         if is_no_candidate.any():
             raise self._no_candidate(users, *pairs, is_no_candidate)
-        out = to_numpy(gathered(scores, *seen))
+        out = to_numpy(take_scores(scores, *seen))
         n_gone = np.bincount(seen[0][out > -np.inf], minlength=users.size)
         n_candidates = scores.shape[1] - found.gaps - n_gone
-        counts = without(found.better, found.tied, found.own, pairs[0], seen[0], out)
+        counts = subtract_excluded(found.better, found.tied, found.own, pairs[0], seen[0], out)
         return n_candidates, *counts
 
-    def _pairs(self, users: Int) -> tuple[Pairs, Pairs, Bool]:
+    def _pairs(self, users: Int) -> tuple[Positions, Positions, Bool]:
         """Return pairs to rank, those seen, each once, and which of the first are among these."""
         row, item = self.relevant.select(users)
         seen_row, seen_item = self.seen.select(users)
@@ -288,9 +295,9 @@ class _Task(NamedTuple):
         names = "item {1} of user {0}".format(*self._names(users, row[first], item[first]))
         why = "has score -inf, so it is no candidate; leave it out of relevant, or give it a score"
         if item[first] in self.seen.select(users[row[[first]]])[1]:
-            owners = self.relevant.owners
-            both = self.seen.has(owners, self.relevant.item)
-            why = f"is among the seen items, so it is no candidate{how_many_seen(owners[both])}"
+            is_seen = self.seen.has(self.relevant.user, self.relevant.item)
+            count = describe_seen_relevant(self.relevant.user[is_seen])
+            why = f"is among the seen items, so it is no candidate{count}"
         return InputError(f"{self.relevant.name} {names} {why}")
 
     def _names(self, users: Int, row: int, item: int) -> tuple[Any, Any]:

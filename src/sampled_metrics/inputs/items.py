@@ -33,40 +33,40 @@ from sampled_metrics._base.errors import InputError, note_meaning, reading, warn
 from sampled_metrics._base.files import read_npy, reading_as
 from sampled_metrics._base.sparse import canonical_csr
 from sampled_metrics._base.visits import are_visit_ids, split_ids
-from sampled_metrics.inputs.headers import remedies
+from sampled_metrics.inputs.headerless import suggest_reading
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import (
     QRELS,
-    Columns,
+    ColumnNames,
     Table,
     Values,
-    arrow_table,
-    as_numpy,
-    encoded,
+    arrow_to_numpy,
+    as_table,
+    decode_categories,
+    encode,
     is_by_user,
-    is_number,
+    is_numeric,
     is_text,
-    places,
-    plain,
-    table_of,
+    positions,
+    to_arrow_table,
 )
 
 HELD_OUT = "held-out"
 RELEVANT = "relevant"
 SEEN = "seen"
-SEVERAL = (list, tuple, set, frozenset, np.ndarray)
-_MARKED = (SEEN, "candidates")  # items without grades, maybe several of each user
-_LARGEST_ID = 10_000_000  # larger numbers in the place of columns are ids or times
-_MOST_SHOWN = 200  # characters of names of columns
-_SOME = 1000  # values that are looked at
-_YES_AND_NO = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
-_MOST_GRADES = 10  # different numbers; more are no grades
-_SEVERAL_USERS = 10  # fewer may lack row 0 by chance
-_LEAST_COLUMNS = 3  # items; of two, 0 and 1 in a row are marks
-_MOST_ITERATIONS = 10  # different second columns of qrels
-GAPS = "of numbers with gaps, np.nan_to_num(ids, nan=-1).astype(int)"
-_MARKS = "for marks or grades, users x items, give scipy.sparse.csr_array"
-Shape = tuple[int, int]  # users and items
+COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
+_UNGRADED = (SEEN, "candidates")  # items without grades, maybe several of each user
+_MAX_COLUMN = 10_000_000  # larger numbers in the place of columns are ids or times
+_MAX_NAMES_LENGTH = 200  # characters of names of columns
+_SAMPLED_VALUES = 1000  # values that are looked at
+_YES_NO_WORDS = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
+_MAX_GRADES = 10  # different numbers; more are no grades
+_MIN_USERS = 10  # fewer may lack row 0 by chance
+_MIN_COLUMNS = 3  # items; of two, 0 and 1 in a row are marks
+_MAX_ITERATIONS = 10  # different second columns of qrels
+INTEGER_REMEDY = "of numbers with gaps, np.nan_to_num(ids, nan=-1).astype(int)"
+_MATRIX_REMEDY = "for marks or grades, users x items, give scipy.sparse.csr_array"
+Size = tuple[int, int]  # users and items
 
 
 class Items(NamedTuple):
@@ -98,7 +98,7 @@ class Items(NamedTuple):
     n_rows: int = 0
 
     @classmethod
-    def of_pairs(
+    def from_pairs(
         cls,
         user: Int,
         item: Int,
@@ -130,7 +130,7 @@ class Items(NamedTuple):
         return np.diff(self.start)
 
     @property
-    def owners(self) -> Int:
+    def user(self) -> Int:
         """User of each item."""
         return np.repeat(np.arange(self.n_users), self.sizes)
 
@@ -143,15 +143,15 @@ class Items(NamedTuple):
     def has(self, user: Int, item: Int) -> Bool:
         """Return whether each pair of numbers is one of these; -1 is no user and no item."""
         width = int(np.append(self.item, item).max(initial=-1)) + 1
-        own = pair_codes(self.owners, self.item, width)
+        own = pair_codes(self.user, self.item, width)
         return (user >= 0) & (item >= 0) & np.isin(pair_codes(user, item, width), own)
 
-    def within(self, user_ids: Values, item_ids: Values) -> Items:
+    def restrict_to(self, user_ids: Values, item_ids: Values) -> Items:
         """Return the pairs with both ids among others, with the numbers of these."""
-        user = places(self.user_ids, user_ids)[self.owners]
-        item = places(self.item_ids, item_ids)[self.item]
+        user = positions(self.user_ids, user_ids)[self.user]
+        item = positions(self.item_ids, item_ids)[self.item]
         is_known = (user >= 0) & (item >= 0)
-        items = Items.of_pairs(
+        items = Items.from_pairs(
             user[is_known],
             item[is_known],
             len(user_ids),
@@ -161,13 +161,13 @@ class Items(NamedTuple):
         )
         return items._replace(user_ids=user_ids, item_ids=item_ids)
 
-    def of_visits(self, visit_ids: pa.Array, by_visit: bool = False) -> Items:
+    def for_visits(self, visit_ids: pa.Array, by_visit: bool = False) -> Items:
         """Return items of users, or of visits, as those of visits of users, by their joined ids."""
-        part = split_ids(as_numpy(visit_ids))[1 if by_visit else 0]
-        own = places(part, self.user_ids)
+        part = split_ids(arrow_to_numpy(visit_ids))[1 if by_visit else 0]
+        own = positions(part, self.user_ids)
         has_items = np.flatnonzero(own >= 0)
         row, item = self.select(own[has_items])
-        items = Items.of_pairs(has_items[row], item, len(visit_ids), self.n_items, name=self.name)
+        items = Items.from_pairs(has_items[row], item, len(visit_ids), self.n_items, name=self.name)
         return items._replace(user_ids=visit_ids, item_ids=self.item_ids)
 
     def matrix(self) -> sparse.csr_array:
@@ -187,13 +187,13 @@ class Items(NamedTuple):
         return self.user_ids[user], self.item_ids[item]
 
 
-def table_of_items(given: object, name: str) -> Table | None:
+def read_item_table(given: object, name: str) -> Table | None:
     """Return a table with columns `user_id` and `item_id`; None for items given by position."""
-    table = table_of(given, f"{name} items (user_id, item_id)", name, "relevance", QRELS)
+    table = as_table(given, f"{name} items (user_id, item_id)", name, "relevance", QRELS)
     if table is not None:
         table.require(table.unit_columns()[0], ITEM)
     elif is_arrow_table(given):
-        found = ", ".join(arrow_table(given, Path(name), name).column_names)[:_MOST_SHOWN]
+        found = ", ".join(to_arrow_table(given, Path(name), name).column_names)[:_MAX_NAMES_LENGTH]
         raise InputError(
             f"{name}: found columns {found}; expected user_id and item_id; other names by "
             "columns={'user': NAME, 'item': NAME} (--column user=NAME), and of a matrix the array"
@@ -208,43 +208,43 @@ def items_by_id(given: object, name: str, min_relevance: float = 0.0) -> Items:
     """
     if isinstance(given, Items):
         return given
-    table = table_of_items(given, name)
+    table = read_item_table(given, name)
     if table is None:
-        return _by_column(given, name)
-    return _of_table(table, name, min_relevance)
+        return _items_by_column(given, name)
+    return _items_from_table(table, name, min_relevance)
 
 
-def _by_column(given: object, name: str) -> Items:
+def _items_by_column(given: object, name: str) -> Items:
     """Return items of the rows of a matrix, or columns of users, with their numbers as ids."""
     array = given if isinstance(given, np.ndarray) and given.ndim == 2 else np.zeros(0)
     if array.dtype.kind in "iu" and not np.isin(array, (-1, 0, 1)).all():
         raise InputError(
             f"{name}: found an array of shape {array.shape} with numbers other than 0 and 1; "
-            f"as ids give lists, without -1, of each user; {_MARKS}"
+            f"as ids give lists, without -1, of each user; {_MATRIX_REMEDY}"
         )
     items = items_by_position(given, name)
     largest = int(items.item.max(initial=-1))
-    if largest >= _LARGEST_ID:
-        raise InputError(f"{name} has an item {largest}; expected columns below {_LARGEST_ID}")
-    user, user_ids = encoded(items.owners)
+    if largest >= _MAX_COLUMN:
+        raise InputError(f"{name} has an item {largest}; expected columns below {_MAX_COLUMN}")
+    user, user_ids = encode(items.user)
     item_ids = pa.array(np.arange(items.n_items))
     grades = items.relevance
-    return _with_ids(user, items.item, user_ids, item_ids, grades, name, items.n_users)
+    return _make_items(user, items.item, user_ids, item_ids, grades, name, items.n_users)
 
 
-def _of_table(
-    table: Table, name: str, min_relevance: float, columns: Columns | None = None
+def _items_from_table(
+    table: Table, name: str, min_relevance: float, columns: ColumnNames | None = None
 ) -> Items:
     user, user_ids = table.units(columns or table.unit_columns()[:1])
     codes, item_ids = table.codes(ITEM)
-    rows, grades = _counted_rows(table, name, user, codes, min_relevance)
+    rows, grades = _relevant_rows(table, name, user, codes, min_relevance)
     user = user[rows]
     if rows.size < codes.size:  # some users may have no rows left
-        user, user_ids = encoded(pc.take(user_ids, pa.array(user)))
-    return _with_ids(user, codes[rows], user_ids, item_ids, grades, name)
+        user, user_ids = encode(pc.take(user_ids, pa.array(user)))
+    return _make_items(user, codes[rows], user_ids, item_ids, grades, name)
 
 
-def _with_ids(
+def _make_items(
     user: Codes,
     item: Codes | Int,
     user_ids: pa.Array,
@@ -253,7 +253,7 @@ def _with_ids(
     name: str,
     n_rows: int = 0,
 ) -> Items:
-    items = Items.of_pairs(
+    items = Items.from_pairs(
         user.astype(np.int64),
         item.astype(np.int64),
         len(user_ids),
@@ -264,8 +264,8 @@ def _with_ids(
     return items._replace(user_ids=user_ids, item_ids=item_ids, n_rows=n_rows)
 
 
-def items_beside_lists(
-    given: object, name: str, min_relevance: float = 0.0, columns: Columns = (USER,)
+def items_for_lists(
+    given: object, name: str, min_relevance: float = 0.0, columns: ColumnNames = (USER,)
 ) -> Items:
     """Return items with ids beside lists, in which arrays and lists by position hold ids.
 
@@ -276,45 +276,45 @@ def items_beside_lists(
     """
     if isinstance(given, Items):
         return given
-    table = table_of_items(given, name)
+    table = read_item_table(given, name)
     if table is not None:
         if is_by_user(given):
             columns = (USER,)
         table.require(*columns)
-        return _of_table(table, name, min_relevance, columns)
+        return _items_from_table(table, name, min_relevance, columns)
     if isinstance(given, str | Path) and Path(given).suffix == ".npy":
         given = read_npy(Path(given), f"{name} items in an array")
     is_file = isinstance(given, str | Path)
     if is_file or sparse.issparse(given) or np.dtype(bool) == getattr(given, "dtype", None):
-        return _by_column(given, name)
-    owner, ids, n_rows = _ids_by_row(given, name)
-    user, user_ids = encoded(owner)
-    item, item_ids = encoded(ids)
+        return _items_by_column(given, name)
+    owner, ids, n_rows = _rows_and_ids(given, name)
+    user, user_ids = encode(owner)
+    item, item_ids = encode(ids)
     if name == RELEVANT:
-        _require_once(owner, item, ids)
-    return _with_ids(user, item, user_ids, item_ids, None, name, n_rows)
+        _require_unique_items(owner, item, ids)
+    return _make_items(user, item, user_ids, item_ids, None, name, n_rows)
 
 
-def _require_once(owner: Int, item: Codes, ids: Ids) -> None:
+def _require_unique_items(owner: Int, item: Codes, ids: Ids) -> None:
     """Raise InputError for an id that is twice in a row."""
     again = first_duplicate(owner, item)
     if again is not None:
         raise InputError(
             f"{RELEVANT} item {ids[again]} is twice; expected ids beside lists, each once, and -1 "
-            f"or None for none; {_MARKS}",
+            f"or None for none; {_MATRIX_REMEDY}",
             row=int(owner[again]) + 1,
         )
 
 
-def _ids_by_row(given: Any, name: str) -> tuple[Int, Ids, int]:
+def _rows_and_ids(given: Any, name: str) -> tuple[Int, Ids, int]:
     """Return the row of each id, the ids, and the number of rows."""
     given = arrow_column_to_array(given)
     if isinstance(given, pd.Series) or np.dtype("O") is getattr(given, "dtype", None):
         given = given.tolist()
     if isinstance(given, list | tuple):
-        owner, ids = _ids_of_lists(given, name)
+        owner, ids = _rows_and_ids_of_lists(given, name)
     else:
-        array = _array_of_ids(given, name)
+        array = _id_array(given, name)
         ids = array.reshape(-1)
         owner = np.repeat(np.arange(len(array)), ids.size // max(len(array), 1))
     if not ids.size:
@@ -322,10 +322,10 @@ def _ids_by_row(given: Any, name: str) -> tuple[Int, Ids, int]:
     if ids.dtype.kind == "U":
         return owner, ids, len(given)
     if ids.dtype.kind not in "iu":
-        gaps = f"{GAPS}; " if ids.dtype.kind == "f" else ""
+        gaps = f"{INTEGER_REMEDY}; " if ids.dtype.kind == "f" else ""
         raise InputError(
             f"{name} items are {ids.dtype}; expected ids beside lists, whole numbers or text, "
-            f"users x G; {gaps}{_MARKS}"
+            f"users x G; {gaps}{_MATRIX_REMEDY}"
         )
     ids = integer_array(name, ids)
     bad = ids < -1
@@ -337,10 +337,10 @@ def _ids_by_row(given: Any, name: str) -> tuple[Int, Ids, int]:
     return owner[is_item], ids[is_item], len(given)
 
 
-def _ids_of_lists(given: Sequence[Any], name: str) -> tuple[Int, Array]:
+def _rows_and_ids_of_lists(given: Sequence[Any], name: str) -> tuple[Int, Array]:
     """Return the rows and the ids of a list of ids, or of lists of ids."""
     given = [list(own) if isinstance(own, Iterator) else own for own in given]
-    if name in _MARKED and not any(isinstance(own, SEVERAL) for own in given):
+    if name in _UNGRADED and not any(isinstance(own, COLLECTIONS) for own in given):
         raise InputError(f"{name}: found one id for each user; expected lists of ids")
     some = pd.Series(given, dtype=object).explode().dropna()
     ids = to_array(name, some.to_list())
@@ -349,10 +349,10 @@ def _ids_of_lists(given: Sequence[Any], name: str) -> tuple[Int, Array]:
     return some.index.to_numpy(), ids
 
 
-def _array_of_ids(given: Any, name: str) -> Array:
+def _id_array(given: Any, name: str) -> Array:
     """Return an array of ids: one for each user, or users x G."""
     array = to_array(name, to_numpy(given))
-    if array.ndim == 1 and name not in _MARKED:
+    if array.ndim == 1 and name not in _UNGRADED:
         return array
     if array.ndim == 2:
         if array.dtype.kind in "iu":
@@ -360,18 +360,18 @@ def _array_of_ids(given: Any, name: str) -> Array:
         return array
     raise InputError(
         f"{name} items are {array.dtype} of shape {array.shape}; expected ids beside lists, "
-        f"users x G; {_MARKS}"
+        f"users x G; {_MATRIX_REMEDY}"
     )
 
 
 def _refuse_sorted_pairs(rows: Array, name: str) -> None:
     """Refuse rows of a few numbers that ascend by the first, as pairs of a user and an item do."""
     first = rows[:, 0]
-    if (first[1:] >= first[:-1]).all() and np.unique(rows).size > _MOST_GRADES:
+    if (first[1:] >= first[:-1]).all() and np.unique(rows).size > _MAX_GRADES:
         _refuse_pairs(rows, name)
 
 
-def of_rows(items: Items, user_ids: pa.Array, by_row: bool) -> Items:
+def assign_user_ids(items: Items, user_ids: pa.Array, by_row: bool) -> Items:
     """Give items by position the ids of the users of lists.
 
     `by_row` tells that the users are those of rows too, of which there are as many; other ids must
@@ -385,12 +385,12 @@ def of_rows(items: Items, user_ids: pa.Array, by_row: bool) -> Items:
         if n_rows != len(user_ids):
             raise InputError(
                 f"{name}: found {n_rows} rows; expected {len(user_ids)}, the ids of each row of "
-                f"the lists; {_MARKS}"
+                f"the lists; {_MATRIX_REMEDY}"
             )
         return items._replace(user_ids=user_ids.take(items.user_ids))
     are_rows = pa.types.is_integer(user_ids.type)
     if are_rows:
-        numbers = as_numpy(user_ids)
+        numbers = arrow_to_numpy(user_ids)
         are_rows = bool(((numbers >= 0) & (numbers < n_rows)).all())
     if not are_rows:
         raise InputError(
@@ -401,33 +401,33 @@ def of_rows(items: Items, user_ids: pa.Array, by_row: bool) -> Items:
     return items
 
 
-def items_of_scores(
+def items_for_scores(
     given: object,
     name: str,
-    shape: Shape,
+    shape: Size,
     user_ids: Ids | None = None,
     item_ids: Ids | None = None,
     min_relevance: float = 0.0,
 ) -> Items:
     """Return items as columns of the rows of scores; tables hold their ids, or else numbers."""
     with reading(given):
-        table = table_of_items(given, name)
+        table = read_item_table(given, name)
         if table is None:
             return items_by_position(given, name, shape)
         if user_ids is not None and are_visit_ids(user_ids):
-            return _items_of_visits(table, name, shape, user_ids, item_ids, min_relevance)
-        user = _numbers_of(table, USER, user_ids, shape[0])
-        item = _numbers_of(table, ITEM, item_ids, shape[1])
+            return _items_for_visits(table, name, shape, user_ids, item_ids, min_relevance)
+        user = _axis_positions(table, USER, user_ids, shape[0])
+        item = _axis_positions(table, ITEM, item_ids, shape[1])
         if user_ids is None and item_ids is None and user.all() and item.all():
             note_meaning(str(table.path), "numbers of rows and columns, from 0; none is 0")
-        rows, grades = _counted_rows(table, name, user, item, min_relevance)
-        return Items.of_pairs(user[rows], item[rows], *shape, relevance=grades, name=name)
+        rows, grades = _relevant_rows(table, name, user, item, min_relevance)
+        return Items.from_pairs(user[rows], item[rows], *shape, relevance=grades, name=name)
 
 
-def _items_of_visits(
+def _items_for_visits(
     table: Table,
     name: str,
-    shape: Shape,
+    shape: Size,
     visit_ids: Ids,
     item_ids: Ids | None,
     min_relevance: float,
@@ -436,28 +436,28 @@ def _items_of_visits(
     columns = table.unit_columns()
     if name == RELEVANT:
         table.require(USER, VISIT)
-    items = _of_table(table, name, min_relevance, columns)
+    items = _items_from_table(table, name, min_relevance, columns)
     if len(columns) == 1:
-        items = items.of_visits(pa.array(visit_ids), columns == (VISIT,))
-    row = places(items.user_ids, visit_ids)
+        items = items.for_visits(pa.array(visit_ids), columns == (VISIT,))
+    row = positions(items.user_ids, visit_ids)
     if (row < 0).any():
         visit = items.user_ids[int(np.argmax(row < 0))]
         raise InputError(f"{name}: found user {visit}; expected users and visits of the scores")
-    number = _numbers_of(table, ITEM, item_ids, shape[1])
+    number = _axis_positions(table, ITEM, item_ids, shape[1])
     code, _ = table.codes(ITEM)
     column = np.zeros(items.n_items, np.int64)
     column[code] = number
-    pairs = row[items.owners], column[items.item]
-    return Items.of_pairs(*pairs, *shape, relevance=items.relevance, name=name)
+    pairs = row[items.user], column[items.item]
+    return Items.from_pairs(*pairs, *shape, relevance=items.relevance, name=name)
 
 
-def _numbers_of(table: Table, column: str, ids: Ids | None, size: int) -> Int:
+def _axis_positions(table: Table, column: str, ids: Ids | None, size: int) -> Int:
     """Return the row or the column of the scores for each id of a table."""
     if ids is None:
         expected = "numbers of rows or columns of the scores, from 0"
-        numbers = table.whole(column, 0, size - 1, expected)
+        numbers = table.whole_numbers(column, 0, size - 1, expected)
         n_different = sorted_unique(numbers).size
-        is_nearly_all = n_different >= _SEVERAL_USERS and size - n_different <= max(1, size // 10)
+        is_nearly_all = n_different >= _MIN_USERS and size - n_different <= max(1, size // 10)
         # Column 0 of the items may be no item.
         if column == USER and is_nearly_all and numbers.all():
             warn_input(
@@ -466,16 +466,16 @@ def _numbers_of(table: Table, column: str, ids: Ids | None, size: int) -> Int:
                 "ids from 1? Ranks.from_scores takes ids of rows and columns, users and items",
             )
         return numbers
-    return table.places(column, ids, "an id of the scores")
+    return table.positions(column, ids, "an id of the scores")
 
 
-def _counted_rows(
+def _relevant_rows(
     table: Table, name: str, user: Codes | Int, item: Codes | Int, min_relevance: float
 ) -> tuple[Int, Float | None]:
     """Return the rows with a grade above 0, and grades of relevant items if any is not 1."""
-    relevance = _relevance(table, name, min_relevance)
+    relevance = _read_grades(table, name, min_relevance)
     if name == RELEVANT:
-        require_different(table, user, item)
+        require_distinct_pairs(table, user, item)
     if relevance is None:
         return np.arange(len(table)), None
     rows = np.flatnonzero(relevance > 0.0)
@@ -486,14 +486,14 @@ def _counted_rows(
     return rows, None if name == SEEN else nontrivial_grades(relevance[rows])
 
 
-def rows_of_labels(table: Table) -> tuple[RowSelection, Float | None]:
+def relevant_rows(table: Table) -> tuple[RowSelection, Float | None]:
     """Return the rows of a table of ranks whose label is above 0, and labels that are grades.
 
     Without a column of labels these are all rows.
     """
     if "label" not in table.columns:
         return slice(None), None
-    label = table.finite("label")
+    label = table.finite_numbers("label")
     rows = np.flatnonzero(label > 0.0)
     if not rows.size:
         raise InputError("no label above 0; expected relevant items", path=table.path)
@@ -511,13 +511,13 @@ def rows_of_labels(table: Table) -> tuple[RowSelection, Float | None]:
 
 def negative_rows(table: Table) -> Int:
     """Return the rows of negatives: all, or the rows of label 0."""
-    relevance = _relevance(table, "negatives", 0.0)
+    relevance = _read_grades(table, "negatives", 0.0)
     if relevance is None:
         return np.arange(len(table))
     return np.flatnonzero(relevance <= 0.0)
 
 
-def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
+def _read_grades(table: Table, name: str, min_relevance: float) -> Float | None:
     """Return the grade of each row: `relevance`, a label, or ratings if there is a least one."""
     if table.names == QRELS.columns:
         _require_iterations(table)
@@ -525,14 +525,14 @@ def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
     if name == RELEVANT and (min_relevance > 0.0 or not table.is_rating):
         columns.append("score")
     known = [column for column in columns if column in table.columns]
-    grades = table.finite(known[0]) if known else None
+    grades = table.finite_numbers(known[0]) if known else None
     if grades is None and name == RELEVANT and table.is_rating:
         warn_input(
             name, "rating is not read; give min_relevance (--min-relevance) to take it as grade"
         )
     if grades is None or (grades > 0.0).all():
-        for other, values in table.others.items():
-            if _could_be_label(plain(values)):
+        for other, values in table.unknown_columns.items():
+            if _could_be_label(decode_categories(values)):
                 problem = f"column {other} may be a label, as 0 and 1 are, but is not read"
                 warn_input(name, f"{problem}; call it label if it is one")
     return grades
@@ -540,11 +540,11 @@ def _relevance(table: Table, name: str, min_relevance: float) -> Float | None:
 
 def _require_iterations(table: Table) -> None:
     """Raise InputError if the second column of qrels holds ids of items."""
-    found = len({*table.others["iter"].unique().to_pylist()} - {"0", "Q0"})
-    if found > (_MOST_ITERATIONS if table.path.suffix == ".qrels" else 0):
+    found = len({*table.unknown_columns["iter"].unique().to_pylist()} - {"0", "Q0"})
+    if found > (_MAX_ITERATIONS if table.path.suffix == ".qrels" else 0):
         raise InputError(
             f"found {found} values in the second column; expected {QRELS.noun}"
-            f"{remedies(table.path)}",
+            f"{suggest_reading(table.path)}",
             path=table.path,
         )
 
@@ -552,17 +552,19 @@ def _require_iterations(table: Table) -> None:
 def _could_be_label(values: pa.ChunkedArray) -> bool:
     """Return whether a column holds yes and no, or few different numbers from 0 or -1 on."""
     if is_text(values.type):
-        return {str(text).lower() for text in values[:_SOME].unique().to_pylist()} in _YES_AND_NO
+        return {
+            str(text).lower() for text in values[:_SAMPLED_VALUES].unique().to_pylist()
+        } in _YES_NO_WORDS
     different = values.unique()
     has_gaps = values.null_count > 0  # beside one value, or else they are unknown numbers
-    if not is_number(values.type) or (has_gaps and len(different) > 2):
+    if not is_numeric(values.type) or (has_gaps and len(different) > 2):
         return False
     numbers = np.unique(pc.fill_null(different.cast(pa.float64()), 0.0))
-    is_few = numbers.size <= min(_MOST_GRADES, len(values) - 1)
+    is_few = numbers.size <= min(_MAX_GRADES, len(values) - 1)
     return is_few and numbers[0] in (-1.0, 0.0) and bool(numbers[-1] > 0.0)
 
 
-def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> None:
+def require_distinct_pairs(table: Table, user: Codes | Int, item: Codes | Int) -> None:
     """Raise InputError for the first row with the pair of an earlier one."""
     pairs = pair_codes(user, item, int(item.max(initial=0)) + 1)
     if sorted_unique(pairs).size == pairs.size:
@@ -588,11 +590,11 @@ def _read_matrix(path: Path, name: str) -> Any:
 
 def may_be_matrix(rows: Sequence[Any]) -> bool:
     """Return whether lists of each user all have the same length, as rows of a matrix."""
-    sizes = {len(own) if isinstance(own, SEVERAL) else -1 for own in rows}
+    sizes = {len(own) if isinstance(own, COLLECTIONS) else -1 for own in rows}
     return len(sizes) == 1 and -1 not in sizes
 
 
-def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Items:
+def items_by_position(given: Any, name: str, shape: Size | None = None) -> Items:
     """Return items of the rows of a matrix, of `shape` if it is known.
 
     They are the nonzeros of a matrix, users x items; a list of columns for each user; or, if
@@ -605,10 +607,10 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
     if isinstance(given, pd.Series) or np.dtype("O") is getattr(given, "dtype", None):
         given = given.tolist()
     if isinstance(given, list | tuple):
-        sizes = [len(own) for own in given if isinstance(own, SEVERAL)]
+        sizes = [len(own) for own in given if isinstance(own, COLLECTIONS)]
         is_matrix = shape is not None and sizes == [shape[1]] * shape[0]
         if sizes and not is_matrix:
-            return _of_lists(given, name, shape)
+            return _items_from_lists(given, name, shape)
         if is_matrix:
             _refuse_columns(given, name)
         given = [-1 if own is None else own for own in given]
@@ -617,22 +619,22 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
         given = np.zeros(0, np.int64)
     elif not sparse.issparse(given):
         given = numeric_array(given, name)
-    return _of_array(given, name, shape)
+    return _items_from_array(given, name, shape)
 
 
-def _of_array(given: Any, name: str, shape: Shape | None) -> Items:
+def _items_from_array(given: Any, name: str, shape: Size | None) -> Items:
     is_one = shape is not None and shape[1] > 1 and given.shape == (shape[0], 1)
-    if is_one and given.dtype.kind in "iu" and not sparse.issparse(given) and name not in _MARKED:
-        return _of_columns(given[:, 0], name, shape)
+    if is_one and given.dtype.kind in "iu" and not sparse.issparse(given) and name not in _UNGRADED:
+        return _items_from_columns(given[:, 0], name, shape)
     if given.ndim == 2:
-        return _of_matrix(given, name, shape)
-    return _of_columns(given, name, shape)
+        return _items_from_matrix(given, name, shape)
+    return _items_from_columns(given, name, shape)
 
 
 def _refuse_columns(rows: Sequence[Any], name: str) -> None:
     """Refuse lists of as many numbers as there are items that may be columns, and may be grades."""
     values = to_array(name, rows)
-    if values.dtype.kind not in "iu" or values.shape[1] < _LEAST_COLUMNS:
+    if values.dtype.kind not in "iu" or values.shape[1] < _MIN_COLUMNS:
         return
     ordered = np.sort(values, axis=1)
     is_column = (ordered >= -1) & (ordered < values.shape[1])
@@ -645,19 +647,19 @@ def _refuse_columns(rows: Sequence[Any], name: str) -> None:
         )
 
 
-def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
+def _items_from_matrix(marked: Any, name: str, shape: Size | None) -> Items:
     """Take the nonzeros of a matrix; stored zeros of seen items count as seen."""
     is_other = shape is not None and marked.shape != shape
     if marked.dtype.kind not in "biuf" or is_other:
-        raise _wrong(marked, name, shape)
+        raise _wrong_array(marked, name, shape)
     is_sparse = sparse.issparse(marked)
-    if shape is None and not is_sparse and np.unique(marked).size > _MOST_GRADES:
+    if shape is None and not is_sparse and np.unique(marked).size > _MAX_GRADES:
         _refuse_pairs(marked, name)
     table = canonical_csr(marked, name, keep_zeros=name == SEEN and is_sparse)
     if not np.isfinite(table.data).all():
         raise InputError(f"{name} has numbers that are not finite; expected finite numbers")
     grades = None
-    if name not in _MARKED:
+    if name not in _UNGRADED:
         table.data = np.maximum(table.data, 0)
         table.eliminate_zeros()
         grades = nontrivial_grades(table.data.astype(np.float64))
@@ -674,22 +676,22 @@ def _refuse_pairs(rows: Any, name: str) -> None:
         )
 
 
-def _of_columns(columns: Any, name: str, shape: Shape | None) -> Items:
+def _items_from_columns(columns: Any, name: str, shape: Size | None) -> Items:
     """Take one column for each user, -1 for users without."""
     is_other = shape is not None and columns.size != shape[0]
-    if name in _MARKED or is_other:
-        raise _wrong(columns, name, shape)
+    if name in _UNGRADED or is_other:
+        raise _wrong_array(columns, name, shape)
     if columns.dtype.kind == "f":
-        raise InputError(f"{name} has dtype {columns.dtype}; expected integers; {GAPS}")
+        raise InputError(f"{name} has dtype {columns.dtype}; expected integers; {INTEGER_REMEDY}")
     item = integer_array(name, columns)
     has_item = item != -1
     owner = np.flatnonzero(has_item)
     shape = shape or (item.size, int(item.max(initial=-1)) + 1)
-    items = _of_pairs(owner, item[has_item], name, shape)
+    items = _items_from_positions(owner, item[has_item], name, shape)
     return items._replace(name=HELD_OUT) if has_item.all() else items
 
 
-def _of_lists(lists: Sequence[Any], name: str, shape: Shape | None) -> Items:
+def _items_from_lists(lists: Sequence[Any], name: str, shape: Size | None) -> Items:
     """Take the columns of each user."""
     if shape is not None and len(lists) != shape[0]:
         raise InputError(f"{name}: found lists of {len(lists)} users; expected {shape[0]}")
@@ -698,10 +700,10 @@ def _of_lists(lists: Sequence[Any], name: str, shape: Shape | None) -> Items:
     item = integer_array(name, items.to_list(), is_column=True)
     if shape is None and may_be_matrix(lists):
         first = item[np.diff(owner, prepend=-1) > 0]
-        if (first[1:] >= first[:-1]).all() and np.unique(item).size > _MOST_GRADES:
+        if (first[1:] >= first[:-1]).all() and np.unique(item).size > _MAX_GRADES:
             _refuse_pairs(lists, name)
     shape = shape or (len(lists), int(item.max(initial=-1)) + 1)
-    found = _of_pairs(owner, item, name, shape)
+    found = _items_from_positions(owner, item, name, shape)
     if name == RELEVANT and found.item.size < item.size:
         again = first_duplicate(owner, item) or 0
         raise InputError(
@@ -712,7 +714,7 @@ def _of_lists(lists: Sequence[Any], name: str, shape: Shape | None) -> Items:
     return found
 
 
-def _of_pairs(owner: Int, item: Int, name: str, shape: Shape) -> Items:
+def _items_from_positions(owner: Int, item: Int, name: str, shape: Size) -> Items:
     """Take columns and their users, each pair once."""
     n_users, n_items = shape
     bad = (item < 0) | (item >= n_items)
@@ -722,10 +724,10 @@ def _of_pairs(owner: Int, item: Int, name: str, shape: Shape) -> Items:
         raise InputError(problem, row=int(owner[row]) + 1, column=name)
     width = int(item.max(initial=0)) + 1
     user, item = np.divmod(sorted_unique(pair_codes(owner, item, width)), width)
-    return Items.of_pairs(user, item, n_users, n_items, name=name)
+    return Items.from_pairs(user, item, n_users, n_items, name=name)
 
 
-def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:
+def _wrong_array(given: Any, name: str, shape: Size | None) -> InputError:
     """Make the error for an array that gives no items."""
     found = f"{name} items are {given.dtype} of shape {given.shape}"
     whole = f"numbers of users x items, {shape or 'as many'}"
@@ -736,7 +738,7 @@ def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:
     return InputError(f"{found}; expected columns of each user, or {whole}{lists}")
 
 
-def how_many_seen(users: Int) -> str:
+def describe_seen_relevant(users: Int) -> str:
     """Say how many pairs are both relevant and seen, by their users, and what can be done."""
     pairs = "1 pair" if users.size == 1 else f"{users.size:,} pairs"
     n_users = np.unique(users).size

@@ -21,28 +21,28 @@ from sampled_metrics._base.arrays import (
     count_by_score,
 )
 from sampled_metrics._base.conversion import is_on_device, to_numpy
-from sampled_metrics.inputs.devices import (
-    Pairs,
-    column_of,
-    count,
-    count_from_limits,
-    rounding,
-    rows_of,
-    there,
+from sampled_metrics.inputs.comparisons import (
+    Positions,
+    as_column,
+    count_around_limits,
+    count_true,
+    input_rounding,
+    take_rows,
+    to_device,
 )
 
-Score: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
+ScoreFunction: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
 
 # Chosen with make measure PAGE=cores; others took up to 10 % more time.
 USERS_AT_A_TIME = 8192  # many, as most may be settled after a few tiles
 PAIRS_AT_A_TIME = 1024  # with the items of a tile few enough that scores stay in the cache
 FIRST_TILE = 128  # items; a later tile has as many as all before it, at most one of these numbers
 TILE_ITEMS = 1024
-TILE_ELSEWHERE = 65_536  # on a device
-_MANY = 8  # a row with more than 1 / 8 of the items of a tile close is multiplied as a whole
+TILE_ON_DEVICE = 65_536  # on a device
+_DENSE_SHARE = 8  # a row with more than 1 / 8 of the items of a tile close is multiplied as a whole
 
 # Numbers beyond the largest become infinite or NaN without a warning; ranking checks them.
-_unlimited = partial(np.errstate, over="ignore", under="ignore", invalid="ignore")
+_ignore_overflow = partial(np.errstate, over="ignore", under="ignore", invalid="ignore")
 
 
 class _Tile(NamedTuple):
@@ -53,7 +53,7 @@ class _Tile(NamedTuple):
     length: float  # Euclidean, of the longest vector after it is divided
 
 
-class _Pairs(NamedTuple):
+class _OpenPairs(NamedTuple):
     """Pairs of a user and a relevant item that are not settled, users ascending."""
 
     number: Int  # among all pairs
@@ -68,8 +68,8 @@ class _Pairs(NamedTuple):
     def take(
         self,
         some: Any,
-    ) -> _Pairs:
-        return _Pairs(*(values[some] for values in self))
+    ) -> _OpenPairs:
+        return _OpenPairs(*(values[some] for values in self))
 
     def rows(self) -> Int:
         """Return the rows of all pairs, each once."""
@@ -108,11 +108,11 @@ class _Limits(NamedTuple):
         products: Any,
     ) -> Any:
         """Return which products of a row for each pair are between its limits."""
-        is_near = products >= column_of(self.low, products)
-        return is_near & (products <= column_of(self.high, products))
+        is_near = products >= as_column(self.low, products)
+        return is_near & (products <= as_column(self.high, products))
 
 
-class Products:
+class InnerProducts:
     """Scores that are inner products of two vectors, float32 or float64, as a function of users.
 
     Ranks need two counts for each relevant item: the candidates with a higher score, and others
@@ -157,18 +157,22 @@ class Products:
         self.items = items
         self.is_there = is_on_device(items)
         self._kind = np.dtype(to_numpy(items[:1, :]).dtype)
-        self._lengths = _lengths(users)
-        lengths = _lengths(items)
-        with _unlimited():
+        self._lengths = _row_norms(users)
+        lengths = _row_norms(items)
+        with _ignore_overflow():
             largest = self._lengths.max(initial=0.0) * lengths.max(initial=0.0)
         self.is_finite = bool(largest < np.finfo(np.float64).max / 8.0)
         d = items.shape[1]
-        self._relative = _growth(d, self._kind) + _growth(d, np.float64) + 3.0 * rounding(items)
+        self._relative = (
+            _relative_error(d, self._kind)
+            + _relative_error(d, np.float64)
+            + 3.0 * input_rounding(items)
+        )
         self._least = 4.0 * d * float(np.finfo(self._kind).tiny)
-        most = TILE_ELSEWHERE if self.is_there else TILE_ITEMS
+        most = TILE_ON_DEVICE if self.is_there else TILE_ITEMS
         self._entries = PAIRS_AT_A_TIME * most
         longest_first = np.argsort(lengths)[::-1]
-        sizes = _sizes(longest_first.size, most)
+        sizes = _tile_sizes(longest_first.size, most)
         parts = np.split(longest_first, sizes.cumsum()[:-1])
         self._tiles = [self._tile(part, lengths) for part in parts]
         self._vectors: list[Any] = [None] * sizes.size  # of tiles that were needed so far
@@ -195,14 +199,14 @@ class Products:
         vectors = self._vectors[number]
         if vectors is None:
             tile = self._tiles[number]
-            vectors = self._divided(rows_of(self.items, tile.items), np.array([tile.exponent]))
+            vectors = self._divided(take_rows(self.items, tile.items), np.array([tile.exponent]))
             vectors = self._with_column(vectors, 1.0).T
             if not self.is_there:
                 vectors = np.ascontiguousarray(vectors)
             self._vectors[number] = vectors
         return vectors
 
-    @_unlimited()
+    @_ignore_overflow()
     def __call__(
         self,
         rows: Int,
@@ -211,7 +215,9 @@ class Products:
         """Return scores in float64, the same for any other users, and equal for equal vectors."""
         if isinstance(items, slice):
             items = np.arange(self.items.shape[0])[items]
-        return np.einsum("uf,if->ui", _exact(self.users, rows), _exact(self.items, items))
+        return np.einsum(
+            "uf,if->ui", _float64_rows(self.users, rows), _float64_rows(self.items, items)
+        )
 
     def of_pairs(
         self,
@@ -224,19 +230,19 @@ class Products:
             MEMORY_ENTRIES if self.is_there else CACHE_ENTRIES
         )  # each block of a device is sent by itself
         for some in blocks(rows.size, self.items.shape[1], size):
-            users = _exact(self.users, rows[some])
-            vectors = _exact(self.items, items[some])
+            users = _float64_rows(self.users, rows[some])
+            vectors = _float64_rows(self.items, items[some])
             scores[some] = np.einsum("pf,pf->p", users, vectors)
         return scores
 
-    @_unlimited()
+    @_ignore_overflow()
     def counts(
         self,
         rows: Int,
-        pairs: Pairs,
-        left_out: Pairs,
+        pairs: Positions,
+        left_out: Positions,
         up_to: Int,
-    ) -> Pairs:
+    ) -> Positions:
         """Count the items above each of some pairs, and the others level with it.
 
         Pairs are a place in `rows`, ascending, and an item; every row has one, and each is there
@@ -245,7 +251,7 @@ class Products:
         """
         row, item = pairs
         score = self.of_pairs(rows[row], item)
-        better, tied = _among_themselves(row, score)
+        better, tied = _count_within_rows(row, score)
 
         # All other candidates, tile by tile.
         relevant = self._by_tile(row, item)
@@ -256,12 +262,12 @@ class Products:
         lengths = self._lengths[rows]
         exponents = self._exponents(lengths)
         lengths = np.ldexp(lengths, -exponents)
-        vectors = self._divided(rows_of(self.users, rows), exponents)
+        vectors = self._divided(take_rows(self.users, rows), exponents)
         vectors = self._with_column(vectors, 0.0)
         buffer = np.empty(0 if self.is_there else self._entries, self._kind)
         open_vectors = vectors
         place = np.arange(rows.size)  # of each row among `open_vectors`, -1 if it is settled
-        open_pairs = _Pairs(
+        open_pairs = _OpenPairs(
             number=np.arange(row.size),
             row=row,
             place=row,
@@ -288,7 +294,7 @@ class Products:
                 centre = centre[is_open]
                 margin = margin[is_open]
                 open_rows = open_pairs.rows()
-                open_vectors = rows_of(vectors, open_rows)
+                open_vectors = take_rows(vectors, open_rows)
                 place = np.full(rows.size, -1)
                 place[open_rows] = np.arange(open_rows.size)
                 open_pairs = open_pairs._replace(place=place[open_pairs.row])
@@ -298,7 +304,7 @@ class Products:
                 others_left += np.bincount(out_row, minlength=rows.size)
             is_subtracted = centre.size == len(open_vectors)  # where each user has one pair
             if is_subtracted:
-                open_vectors[:, self.items.shape[1]] = there(-centre, open_vectors)
+                open_vectors[:, self.items.shape[1]] = to_device(-centre, open_vectors)
                 centre = 0.0
                 margin = margin.max()
             above, level = self._count_tile(
@@ -318,7 +324,7 @@ class Products:
         self,
         row: Int,
         item: Int,
-    ) -> list[Pairs]:
+    ) -> list[Positions]:
         """Return pairs of a row and the column in a tile, for each tile."""
         tile = self._tile_of[item]
         order = np.argsort(tile, kind="stable")
@@ -332,11 +338,11 @@ class Products:
         self,
         number: int,
         vectors: Any,
-        pairs: _Pairs,
+        pairs: _OpenPairs,
         limits: _Limits,
-        not_counted: list[Pairs],
+        not_counted: list[Positions],
         buffer: Floats,
-    ) -> Pairs:
+    ) -> Positions:
         """Count the items of a tile that are above each pair, and those level with it.
 
         Items that are not counted have the place of the vector of their user, ascending but for -1.
@@ -348,19 +354,19 @@ class Products:
         level = np.zeros(pairs.place.size, np.int64)
         not_counted = [(row[row >= 0], column[row >= 0]) for row, column in not_counted]
         for places in blocks(len(vectors), n_items, self._entries):
-            products = _product(vectors[places], of_items, buffer)
+            products = _multiply(vectors[places], of_items, buffer)
             for row, column in not_counted:
                 here = slice(*row.searchsorted((places.start, places.stop)))
-                out_row = there(row[here] - places.start, products)
-                products[out_row, there(column[here], products)] = -np.inf
+                out_row = to_device(row[here] - places.start, products)
+                products[out_row, to_device(column[here], products)] = -np.inf
             some = slice(*pairs.place.searchsorted((places.start, places.stop)))
             row = pairs.place[some] - places.start
-            above[some], n_near = count_from_limits(products, row, *limits.take(some))
+            above[some], n_near = count_around_limits(products, row, *limits.take(some))
             near = np.flatnonzero(n_near)
             for some_near in blocks(near.size, n_items, self._entries):
                 few = near[some_near]
                 pair = few + some.start
-                is_near = limits.take(pair).are_near(rows_of(products, row[few]))
+                is_near = limits.take(pair).are_near(take_rows(products, row[few]))
                 near_above, level[pair] = self._compared(
                     tile, pairs.take(pair), is_near, n_near[few]
                 )
@@ -370,30 +376,30 @@ class Products:
     def _compared(
         self,
         tile: _Tile,
-        pairs: _Pairs,
+        pairs: _OpenPairs,
         is_near: Any,
         n_near: Int,
-    ) -> Pairs:
+    ) -> Positions:
         """Compare pairs with items of a tile by scores: those that are near each."""
         above = np.zeros(n_near.size, np.int64)
         level = np.zeros(n_near.size, np.int64)
         n_items = tile.items.size
-        is_many = n_near * _MANY > n_items
+        is_many = n_near * _DENSE_SHARE > n_items
         few = np.flatnonzero(~is_many)
-        row, column = np.divmod(_places_of(rows_of(is_near, few)), n_items)
+        row, column = np.divmod(_true_positions(take_rows(is_near, few)), n_items)
         pair = few[row]
         scores = self.of_pairs(pairs.user[pair], tile.items[column])
         above += np.bincount(pair[scores > pairs.score[pair]], minlength=n_near.size)
         level += np.bincount(pair[scores == pairs.score[pair]], minlength=n_near.size)
         many = np.flatnonzero(is_many)
         if many.size:
-            vectors = _exact(self.items, tile.items)
+            vectors = _float64_rows(self.items, tile.items)
             is_new = np.append(True, (vectors[1:] != vectors[:-1]).any(axis=1))  # others are equal
             scores = self(pairs.user[many], tile.items[is_new]).take(is_new.cumsum() - 1, axis=1)
             of_pairs = pairs.score[many, np.newaxis]
-            of_many = to_numpy(rows_of(is_near, many))
-            above[many] = count(of_many & (scores > of_pairs))
-            level[many] = count(of_many & (scores == of_pairs))
+            of_many = to_numpy(take_rows(is_near, many))
+            above[many] = count_true(of_many & (scores > of_pairs))
+            level[many] = count_true(of_many & (scores == of_pairs))
         return above, level
 
     def _exponents(
@@ -416,7 +422,7 @@ class Products:
         half = exponents // 2
         for power in (half, exponents - half):  # each of which float32 holds
             powers = np.ldexp(1.0, -power).astype(self._kind)
-            vectors = vectors * there(powers, vectors)[:, None]
+            vectors = vectors * to_device(powers, vectors)[:, None]
         return vectors
 
     def _with_column(
@@ -434,35 +440,35 @@ class Products:
         columns = np.zeros((len(vectors), width), self._kind)
         columns[:, 0] = value
         xp = compat.array_namespace(vectors)
-        return xp.concat([vectors, there(columns, vectors)], axis=1)
+        return xp.concat([vectors, to_device(columns, vectors)], axis=1)
 
 
-def _among_themselves(
+def _count_within_rows(
     row: Int,
     score: Float,
-) -> Pairs:
+) -> Positions:
     """Count for each pair those of the same row with a higher and with an equal score."""
     if (np.diff(row) > 0).all():
         return np.zeros(row.size, np.int64), np.zeros(row.size, np.int64)
     return count_by_score(row, score)
 
 
-def _places_of(marked: Any) -> Int:
+def _true_positions(marked: Any) -> Int:
     """Return the places of true values, row by row."""
     xp = compat.array_namespace(marked)
     (places,) = xp.nonzero(xp.reshape(marked, (-1,)))
     return to_numpy(places)
 
 
-def _exact(
+def _float64_rows(
     vectors: Any,
     rows: Int,
 ) -> Float:
-    some: Float = to_numpy(rows_of(vectors, rows))
+    some: Float = to_numpy(take_rows(vectors, rows))
     return some.astype(np.float64, copy=False)
 
 
-def _lengths(vectors: Any) -> Float:
+def _row_norms(vectors: Any) -> Float:
     """Return the Euclidean lengths of vectors, float64, also where squares are too large."""
     xp = compat.array_namespace(vectors)
     n, d = vectors.shape
@@ -479,7 +485,7 @@ def _lengths(vectors: Any) -> Float:
     return lengths
 
 
-def _product(left: Any, right: Any, buffer: Floats) -> Any:
+def _multiply(left: Any, right: Any, buffer: Floats) -> Any:
     """Multiply matrices, those of numpy in a buffer, which takes less time than new memory."""
     if not isinstance(left, np.ndarray):
         return left @ right
@@ -489,7 +495,7 @@ def _product(left: Any, right: Any, buffer: Floats) -> Any:
     return np.matmul(left, right, out=out.reshape(rows, columns))
 
 
-def _sizes(n_items: int, most: int) -> Int:
+def _tile_sizes(n_items: int, most: int) -> Int:
     """Return the numbers of items of tiles, first a few, then as many as before together."""
     sizes: list[int] = []
     before = 0
@@ -500,7 +506,7 @@ def _sizes(n_items: int, most: int) -> Int:
     return np.array(sizes)
 
 
-def _growth(
+def _relative_error(
     d: int,
     kind: Any,
 ) -> float:

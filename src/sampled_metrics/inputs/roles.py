@@ -13,7 +13,7 @@ from sampled_metrics._base.errors import InputError, format_value
 
 NamesByRole: TypeAlias = Mapping[str, str] | None
 USER, ITEM, VISIT = "user_id", "item_id", "visit_id"
-TYPE = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds it to the name of a column
+TYPE_SUFFIX = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds it to the name of a column
 
 
 class Role(NamedTuple):
@@ -64,33 +64,33 @@ ROLES: Mapping[str, Role] = {
     "n_negatives": Role("negatives of the row"),
     "sampling": Role("how negatives were drawn"),
 }
-KNOWN = tuple(ROLES)
-_MOST_SHOWN = 200  # characters of names in a message
-_ORDERED = {"score", "rank", "sampledrank", "nbetter", "relevance"}  # nothing else is a score
+KNOWN_COLUMNS = tuple(ROLES)
+_MAX_NAMES_LENGTH = 200  # characters of names in a message
+_ORDER_COLUMNS = {"score", "rank", "sampledrank", "nbetter", "relevance"}  # nothing else is a score
 
 
-def bare_name(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Return a name in lower case, without separators and the type that RecBole adds."""
-    return re.sub(r"[-_ ]", "", TYPE.sub("", name.strip()).lower())
+    return re.sub(r"[-_ ]", "", TYPE_SUFFIX.sub("", name.strip()).lower())
 
 
-def known_names(names: Sequence[str], columns: Sequence[str] = KNOWN) -> list[str | None]:
+def find_roles(names: Sequence[str], columns: Sequence[str] = KNOWN_COLUMNS) -> list[str | None]:
     """Return the names of columns here, None where none is known; own names come first.
 
     Examples
     --------
-    >>> known_names(["UserId", "parent_asin", "rank", "title"])
+    >>> find_roles(["UserId", "parent_asin", "rank", "title"])
     ['user_id', 'item_id', 'rank', None]
     """
-    bare = [bare_name(name) for name in names]
-    own = {bare_name(column): column for column in columns}
+    bare = [normalise_name(name) for name in names]
+    own = {normalise_name(column): column for column in columns}
     found = [own.get(name) for name in bare]
     named = _named_roles(names, columns)
     if named:
         found = [None if role in named.values() else role for role in found]
         for place, name in enumerate(names):
             found[place] = named.get(name, found[place])
-    has_order = not _ORDERED.isdisjoint(bare)
+    has_order = not _ORDER_COLUMNS.isdisjoint(bare)
     for column, role in ROLES.items():
         if column in found or column not in columns or (column == "score" and has_order):
             continue
@@ -100,17 +100,17 @@ def known_names(names: Sequence[str], columns: Sequence[str] = KNOWN) -> list[st
         if column not in (USER, ITEM):
             places = places[:1]
         for place in places:
-            if found[place] is None and not numbers_docno(names[place], names):
+            if found[place] is None and not is_internal_docid(names[place], names):
                 found[place] = column
     return found
 
 
-def numbers_docno(name: str, names: Sequence[str]) -> bool:
+def is_internal_docid(name: str, names: Sequence[str]) -> bool:
     """Return whether a column is PyTerrier's docid, an internal number beside the id docno."""
-    return bare_name(name) == "docid" and "docno" in map(bare_name, names)
+    return normalise_name(name) == "docid" and "docno" in map(normalise_name, names)
 
 
-class _Naming:
+class _ColumnNaming:
     """Roles that the caller names, and the names of the columns of the tables that are read."""
 
     def __init__(self, roles: Mapping[str, str]) -> None:
@@ -118,7 +118,7 @@ class _Naming:
         self.names: dict[str, None] = {}
 
 
-_naming: ContextVar[_Naming | None] = ContextVar("naming", default=None)
+_naming: ContextVar[_ColumnNaming | None] = ContextVar("naming", default=None)
 
 
 @contextmanager
@@ -130,14 +130,14 @@ def naming(columns: NamesByRole) -> Iterator[None]:
     Examples
     --------
     >>> with naming({"item": "code"}):
-    ...     note_names(["code", "user"])
-    ...     known_names(["code", "user"])
+    ...     record_names(["code", "user"])
+    ...     find_roles(["code", "user"])
     ['item_id', 'user_id']
     """
     if columns is None:
         yield
         return
-    names = _Naming(_roles_of(columns))
+    names = _ColumnNaming(_check_roles(columns))
     token = _naming.set(names)
     try:
         yield
@@ -147,18 +147,18 @@ def naming(columns: NamesByRole) -> Iterator[None]:
         if name not in names.names:
             found = ", ".join(names.names) or "no table"
             raise InputError(
-                f"columns (--column) name {format_value(name)}; found {found[:_MOST_SHOWN]}"
+                f"columns (--column) name {format_value(name)}; found {found[:_MAX_NAMES_LENGTH]}"
             )
 
 
-def note_names(names: Sequence[str]) -> None:
+def record_names(names: Sequence[str]) -> None:
     """Remember the names of the columns of a table that is read."""
     current = _naming.get()
     if current is not None:
         current.names.update(dict.fromkeys(names))
 
 
-def _roles_of(columns: object) -> dict[str, str]:
+def _check_roles(columns: object) -> dict[str, str]:
     """Return the role of each name that a caller gives."""
     if not isinstance(columns, Mapping):
         found = format_value(columns)
@@ -167,7 +167,9 @@ def _roles_of(columns: object) -> dict[str, str]:
     for role, name in columns.items():
         known = None
         if isinstance(role, str) and isinstance(name, str):
-            known = next((own for own in ROLES if bare_name(role) in _all_names(own)), None)
+            known = next(
+                (own for own in ROLES if normalise_name(role) in _accepted_names(own)), None
+            )
         if known is None:
             short = [own.removesuffix("_id") for own in ROLES]
             raise InputError(
@@ -181,11 +183,11 @@ def _roles_of(columns: object) -> dict[str, str]:
     return roles
 
 
-def _all_names(own: str) -> tuple[str, ...]:
-    return (bare_name(own), *ROLES[own].aliases)
+def _accepted_names(own: str) -> tuple[str, ...]:
+    return (normalise_name(own), *ROLES[own].aliases)
 
 
-def named_place(names: Sequence[str], role: str) -> int | None:
+def named_position(names: Sequence[str], role: str) -> int | None:
     """Return the place of a column that a caller names for a role, None without one."""
     named = _named_roles(names, (role,))
     return next((place for place, name in enumerate(names) if name in named), None)

@@ -14,20 +14,20 @@ from sampled_metrics._base.errors import InputError, reading, warn_input
 from sampled_metrics.inputs.items import (
     Items,
 )
-from sampled_metrics.inputs.lists import ask_of_ranks
+from sampled_metrics.inputs.lists import warn_if_scores_are_ranks
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
-from sampled_metrics.inputs.scores import Beside
-from sampled_metrics.inputs.tables import Columns, Table, as_numpy, places, table_of
-from sampled_metrics.inputs.units import items_of_units, wanted_of
+from sampled_metrics.inputs.scores import RowCounts
+from sampled_metrics.inputs.tables import ColumnNames, Table, arrow_to_numpy, as_table, positions
+from sampled_metrics.inputs.units import items_by_unit, relevant_by_unit
 from sampled_metrics.inputs.warnings import warn_about_common_item, warn_about_unused_grades
 
-_USER = (
+_WITHOUT_HELD_OUT = (
     "user {0} ({1} users have none); give them by relevant (--relevant) with missing='last' "
     "(--missing last), behind all"
 )
 
 
-class Pairs(NamedTuple):
+class ScoredPairs(NamedTuple):
     """Users and items that were scored, by number, and which of them are held out."""
 
     user: Int
@@ -36,18 +36,18 @@ class Pairs(NamedTuple):
     item_ids: Ids
 
 
-class Samples(NamedTuple):
+class SampledCounts(NamedTuple):
     """Negatives better than each held-out item and level with it, of how many."""
 
     better: Int
     tied: Int
     n_negatives: Int
     users: Ids | None = None
-    pairs: Pairs | None = None
+    pairs: ScoredPairs | None = None
     n_missing: int = 0
 
     @classmethod
-    def of_rows(cls, counts: Beside, users: Ids | None) -> Samples:
+    def from_rows(cls, counts: RowCounts, users: Ids | None) -> SampledCounts:
         """Take the held-out items of rows; several of a row are of one user."""
         rows = counts.rows
         if users is None and rows.size > counts.n_found.size:
@@ -68,7 +68,7 @@ def count_pairs(
     *,
     candidates: Any = None,
     n_drawn: int | None = None,
-) -> Samples:
+) -> SampledCounts:
     """Rank held-out items, by `label` or by `relevant`, among the rows of the same user.
 
     With visits they are ranked among the rows of the same one. Other held-out items of the user, or
@@ -77,50 +77,52 @@ def count_pairs(
     has. Rows that are none of `candidates` are left out.
     """
     check_arguments(missing=missing, n_negatives=n_drawn)
-    table = table_of(data, "sampled ranks")
+    table = as_table(data, "sampled ranks")
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table of candidates")
     _require_columns(table, relevant)
     columns = table.unit_columns()
     codes, row_ids = table.units(columns)
     row = codes.astype(np.int64)
-    score = table.order()
-    ask_of_ranks(table, row, score)
+    score = table.sort_key()
+    warn_if_scores_are_ranks(table, row, score)
     if relevant is None:
-        held = table.marks("label")
+        held = table.zeros_and_ones("label")
     else:
-        row_ids, wanted = _wanted(relevant, table, row_ids)
+        row_ids, wanted = _read_held_out(relevant, table, row_ids)
         item, item_ids = table.codes(ITEM)
-        listed = wanted.within(row_ids, item_ids)
+        listed = wanted.restrict_to(row_ids, item_ids)
         held = listed.has(row, item.astype(np.int64))
         if candidates is not None:
-            allowed = _allowed(candidates, columns, row_ids)
-            shown = allowed.within(row_ids, item_ids)
+            allowed = _read_candidates(candidates, columns, row_ids)
+            shown = allowed.restrict_to(row_ids, item_ids)
             is_shown = shown.has(row, item.astype(np.int64))
             row, score, held = row[is_shown], score[is_shown], held[is_shown]
     n_held = np.bincount(row[held], minlength=len(row_ids))
     n_negatives = np.bincount(row[~held], minlength=len(row_ids))
     may_lack = missing == "last" and relevant is not None
     if not may_lack:
-        _require_some(n_held, row_ids, f"no held-out item among the candidates of {_USER}")
-        _require_some(n_negatives, row_ids, "no negatives for user {0} ({1} users have none)")
-    better, tied = _among_negatives(row, score, held)
-    found = Samples(better, tied, n_negatives[row[held]], as_numpy(row_ids)[row[held]])
+        _require_positive(
+            n_held, row_ids, f"no held-out item among the candidates of {_WITHOUT_HELD_OUT}"
+        )
+        _require_positive(n_negatives, row_ids, "no negatives for user {0} ({1} users have none)")
+    better, tied = _count_negatives(row, score, held)
+    found = SampledCounts(better, tied, n_negatives[row[held]], arrow_to_numpy(row_ids)[row[held]])
     if may_lack:
-        return _with_lost(found, wanted, n_negatives, n_drawn)
+        return _append_missing(found, wanted, n_negatives, n_drawn)
     if VISIT not in columns:
-        _ask_of_rows(n_held, n_negatives)
+        _warn_if_rows_share_negatives(n_held, n_negatives)
     if ITEM not in table.columns or candidates is not None:
         return found
     item, item_ids = table.codes(ITEM)
-    pairs = Pairs(row, item.astype(np.int64), held, as_numpy(item_ids))
+    pairs = ScoredPairs(row, item.astype(np.int64), held, arrow_to_numpy(item_ids))
     return found._replace(pairs=pairs)
 
 
-def _wanted(relevant: Any, table: Table, row_ids: pa.Array) -> tuple[pa.Array, Items]:
+def _read_held_out(relevant: Any, table: Table, row_ids: pa.Array) -> tuple[pa.Array, Items]:
     """Return the ids of users or of visits, and their held-out items, of which there is one."""
     with reading(relevant):
-        row_ids, wanted = wanted_of(relevant, table.unit_columns(), row_ids)
+        row_ids, wanted = relevant_by_unit(relevant, table.unit_columns(), row_ids)
     if not wanted.item.size:
         raise InputError("relevant: no items; expected at least one")
     warn_about_unused_grades(wanted.relevance)
@@ -128,19 +130,21 @@ def _wanted(relevant: Any, table: Table, row_ids: pa.Array) -> tuple[pa.Array, I
     return row_ids, wanted
 
 
-def _allowed(candidates: Any, columns: Columns, row_ids: pa.Array) -> Items:
+def _read_candidates(candidates: Any, columns: ColumnNames, row_ids: pa.Array) -> Items:
     """Return the items shown to users, or in visits."""
     with reading(candidates):
-        return items_of_units(candidates, "candidates", columns, row_ids)
+        return items_by_unit(candidates, "candidates", columns, row_ids)
 
 
-def _require_some(sizes: Int, row_ids: pa.Array, problem: str) -> None:
+def _require_positive(sizes: Int, row_ids: pa.Array, problem: str) -> None:
     without = np.flatnonzero(sizes == 0)
     if without.size:
         raise InputError(problem.format(row_ids[int(without[0])], without.size))
 
 
-def _with_lost(found: Samples, wanted: Items, n_negatives: Int, n_drawn: int | None) -> Samples:
+def _append_missing(
+    found: SampledCounts, wanted: Items, n_negatives: Int, n_drawn: int | None
+) -> SampledCounts:
     """Add held-out items that lists lack, behind `n_drawn` negatives, as lists that end have."""
     m = n_negatives.max()
     if n_drawn is None and n_negatives.min() < m:
@@ -150,12 +154,12 @@ def _with_lost(found: Samples, wanted: Items, n_negatives: Int, n_drawn: int | N
             "count as behind their ends; give n_negatives (--n-negatives) if there were more",
         )
     m = max(m, n_drawn or 0)
-    ids = as_numpy(wanted.user_ids)
+    ids = arrow_to_numpy(wanted.user_ids)
     users = np.asarray(found.users)
-    owner = places(users, wanted.user_ids)
+    owner = positions(users, wanted.user_ids)
     n_lost = wanted.sizes - np.bincount(owner, minlength=ids.size)
     lost = np.repeat(ids, n_lost)
-    return Samples(
+    return SampledCounts(
         np.append(found.better, np.full(lost.size, m)),
         np.append(found.tied, np.zeros(lost.size, np.int64)),
         np.full(wanted.item.size, m),
@@ -164,7 +168,7 @@ def _with_lost(found: Samples, wanted: Items, n_negatives: Int, n_drawn: int | N
     )
 
 
-def _among_negatives(row: Int, score: Any, held: Bool) -> tuple[Int, Int]:
+def _count_negatives(row: Int, score: Any, held: Bool) -> tuple[Int, Int]:
     """Count negatives above each held-out item and level with it."""
     if not held.any():
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -195,7 +199,7 @@ def _require_columns(table: Table, relevant: Any) -> None:
         )
 
 
-def _ask_of_rows(n_held: Int, n_negatives: Int) -> None:
+def _warn_if_rows_share_negatives(n_held: Int, n_negatives: Int) -> None:
     """Ask whether each of a user's held-out items had negatives of its own."""
     most = int(n_held.max())
     is_even = (n_held == most).all() and (n_negatives % most == 0).all()

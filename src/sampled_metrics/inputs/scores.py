@@ -36,21 +36,12 @@ from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_npy, read_npz, require_file
 from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
-from sampled_metrics.inputs.asked import PairScores, takes_pairs
-from sampled_metrics.inputs.counting import (
-    Counts,
-    rank_items,
-)
-from sampled_metrics.inputs.devices import counted, rows_of
-from sampled_metrics.inputs.items import (
-    RELEVANT,
-    SEEN,
-    Items,
-    Shape,
-    items_of_scores,
-)
-from sampled_metrics.inputs.products import Products, Score
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, known_names
+from sampled_metrics.inputs.comparisons import count_above, take_rows
+from sampled_metrics.inputs.counting import RankCounts, rank_items
+from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, Size, items_for_scores
+from sampled_metrics.inputs.pair_scores import PairScores, takes_pairs
+from sampled_metrics.inputs.products import InnerProducts, ScoreFunction
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
 from sampled_metrics.inputs.warnings import (
     warn_about_batches,
     warn_about_common_item,
@@ -58,11 +49,11 @@ from sampled_metrics.inputs.warnings import (
     warn_about_padding,
 )
 
-_SOME = 1000  # rows that a column is looked at in
-_SEVERAL = 10  # rows; fewer end alike, or score relevant items only, by chance
+_SAMPLED_ROWS = 1000  # rows that a column is looked at in
+_MIN_ROWS = 10  # rows; fewer end alike, or score relevant items only, by chance
 
 
-class Scores(NamedTuple):
+class ScoreSource(NamedTuple):
     """Scores of all items.
 
     Attributes
@@ -79,8 +70,8 @@ class Scores(NamedTuple):
         First two columns of some rows of a dense matrix; None for other scores.
     """
 
-    rows: Score
-    shape: Shape
+    rows: ScoreFunction
+    shape: Size
     user_ids: Any = None
     item_ids: Any = None
     stored: sparse.csr_array | None = None
@@ -91,18 +82,18 @@ class Scores(NamedTuple):
         return to_array("scores", self.rows(np.arange(self.shape[0])))
 
 
-def scores_of(data: Any) -> Scores:
+def read_scores(data: Any) -> ScoreSource:
     """Take a matrix: dense of any library, sparse (0 where nothing is stored), a DataFrame, a file.
 
     The index and the columns of a DataFrame are ids unless they are running numbers.
     """
-    if isinstance(data, Scores):
+    if isinstance(data, ScoreSource):
         return data
-    data = opened(data)
+    data = open_array(data)
     if isinstance(data, Path):
-        return _scores_of_archive(data)
+        return _scores_from_npz(data)
     if sparse.issparse(data):
-        return _of_sparse(data)
+        return _scores_from_sparse(data)
     if is_arrow_table(data) and not isinstance(data, pd.DataFrame):
         data = pa.table(data).to_pandas()
     if isinstance(data, pd.DataFrame):
@@ -110,30 +101,30 @@ def scores_of(data: Any) -> Scores:
         users, items = (
             None if isinstance(axis, pd.RangeIndex) else axis for axis in (data.index, data.columns)
         )
-        return _of_matrix(numeric_array(data, "scores"), users, items)
+        return _scores_from_matrix(numeric_array(data, "scores"), users, items)
     if is_on_device(data) and data.ndim == 2:
-        return Scores(partial(rows_of, data), tuple(data.shape))
-    return _of_matrix(numeric_array(data, "scores"))
+        return ScoreSource(partial(take_rows, data), tuple(data.shape))
+    return _scores_from_matrix(numeric_array(data, "scores"))
 
 
-def _of_sparse(data: Any) -> Scores:
+def _scores_from_sparse(data: Any) -> ScoreSource:
     check_sparse(data, "scores")
     table = sparse.csr_array(to_scipy_dtype(data))
     if table.ndim != 2:
         raise InputError(f"scores have shape {table.shape}; expected numbers, users x items")
-    return Scores(lambda rows: table[rows].toarray(), table.shape, stored=table)
+    return ScoreSource(lambda rows: table[rows].toarray(), table.shape, stored=table)
 
 
-def _of_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = None) -> Scores:
+def _scores_from_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = None) -> ScoreSource:
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.size:
         found = f"scores are {matrix.dtype} of shape {matrix.shape}"
         raise InputError(f"{found}; expected numbers, users x items")
-    step = max(1, len(matrix) // _SOME)
+    step = max(1, len(matrix) // _SAMPLED_ROWS)
     begin = matrix[::step, :2]
-    return Scores(matrix.__getitem__, matrix.shape, user_ids, item_ids, begin=begin)
+    return ScoreSource(matrix.__getitem__, matrix.shape, user_ids, item_ids, begin=begin)
 
 
-def opened(data: Any, noun: str = "ranks, lists or scores") -> Any:
+def open_array(data: Any, noun: str = "ranks, lists or scores") -> Any:
     """Return the array of an `.npy` file, which is read block by block, or of a column of Arrow.
 
     Anything else stays as it is.
@@ -147,20 +138,20 @@ def opened(data: Any, noun: str = "ranks, lists or scores") -> Any:
     return path
 
 
-def _scores_of_archive(path: Path) -> Scores:
+def _scores_from_npz(path: Path) -> ScoreSource:
     """Read an `.npz` with `scores` and maybe ids."""
     arrays = read_npz(path, "arrays with scores", ("scores",), ("user_ids", "item_ids"))
-    return _of_matrix(arrays["scores"], arrays.get("user_ids"), arrays.get("item_ids"))
+    return _scores_from_matrix(arrays["scores"], arrays.get("user_ids"), arrays.get("item_ids"))
 
 
-def factors(users: ArrayLike, items: ArrayLike) -> Scores:
+def scores_from_vectors(users: ArrayLike, items: ArrayLike) -> ScoreSource:
     """Take vectors of users and of items, whose inner products are the scores.
 
     An index of a DataFrame holds ids unless it is of running numbers. Numbers of 32 bits or fewer
     are multiplied in float32, and close ones compared in float64.
     """
     left, right = users, items
-    ids = [_index_of_vectors(*named) for named in (("users", users), ("items", items))]
+    ids = [_vector_ids(*named) for named in (("users", users), ("items", items))]
     if all(is_on_device(data) and compat.is_torch_array(data) for data in (users, items)):
         left, right = users.detach(), items.detach()  # type: ignore[union-attr]
     else:
@@ -176,10 +167,10 @@ def factors(users: ArrayLike, items: ArrayLike) -> Scores:
     is_short = np.result_type(*kinds, np.float16).itemsize <= 4
     number = xp.float32 if is_short else xp.float64
     made = [xp.astype(vectors, number, copy=False) for vectors in (left, right)]
-    return Scores(Products(*made), (len(left), len(right)), *ids)
+    return ScoreSource(InnerProducts(*made), (len(left), len(right)), *ids)
 
 
-def _index_of_vectors(name: str, vectors: Any) -> Any:
+def _vector_ids(name: str, vectors: Any) -> Any:
     """Return the index of a DataFrame if it holds ids; refuse a table with a column of ids."""
     if not is_arrow_table(vectors):
         return None
@@ -192,7 +183,7 @@ def _refuse_column_of_ids(table: Any, noun: str, option: str) -> None:
     """Refuse a table of numbers of which one column holds ids."""
     columns = table.columns if hasattr(table, "columns") else pa.table(table).column_names
     names = [str(column) for column in columns]
-    for column, own in zip(names, known_names(names), strict=True):
+    for column, own in zip(names, find_roles(names), strict=True):
         if own in (USER, ITEM, VISIT):
             raise InputError(
                 f"{noun} have a column {column}; make it the index, set_index({column!r}), or "
@@ -200,36 +191,36 @@ def _refuse_column_of_ids(table: Any, noun: str, option: str) -> None:
             )
 
 
-def is_column(data: Any) -> bool:
+def is_one_dimensional(data: Any) -> bool:
     """Return whether data has one dimension: an array, or a list of numbers."""
     if isinstance(data, list | tuple):
         return not any(hasattr(row, "__len__") for row in data)
-    return len(shape_of(data)) == 1
+    return len(array_shape(data)) == 1
 
 
-def shape_of(data: Any) -> tuple[int, ...]:
+def array_shape(data: Any) -> tuple[int, ...]:
     """Return the shape of an array of any library, () of anything else."""
     shape = getattr(data, "shape", ())
     return shape if isinstance(shape, tuple) else ()
 
 
-def n_rows(relevant: Any, users: ArrayLike | None = None) -> int:
+def count_users(relevant: Any, users: ArrayLike | None = None) -> int:
     """Return the number of users, by their ids or by relevant items by position."""
     if isinstance(relevant, Sequence) and not isinstance(relevant, str):
         return len(relevant)
     relevant = arrow_column_to_array(relevant)
     if isinstance(relevant, list):
         return len(relevant)
-    if len(shape_of(relevant)) > 0 and not is_arrow_table(relevant):
+    if len(array_shape(relevant)) > 0 and not is_arrow_table(relevant):
         return int(relevant.shape[0])
     if users is not None:
         return to_array("users", users).size
     raise InputError("a function of users needs relevant by position, or users, their ids")
 
 
-def function(
+def scores_from_function(
     score: Any, relevant: Any, n_items: int | None = None, users: ArrayLike | None = None
-) -> Scores:
+) -> ScoreSource:
     """Take a function of rows of users; the scores of the first tell the number of items.
 
     Or one of arrays of users and items, a score for each pair, with the number of items.
@@ -239,20 +230,20 @@ def function(
             f"score is of type {type(score).__name__}; expected a function of users, or of users "
             "and items"
         )
-    n_users = n_rows(relevant, users)
+    n_users = count_users(relevant, users)
     if takes_pairs(score):
         if n_items is None:
             raise InputError("a function of users and items needs n_items")
         number = whole_number("n_items", n_items, 1, MAX_ITEMS)
-        return Scores(PairScores(score, number), (n_users, number))
+        return ScoreSource(PairScores(score, number), (n_users, number))
     shape = np.shape(score(np.zeros(min(n_users, 1), np.int64)))
     if len(shape) != 2:
         raise InputError(f"scores have shape {shape}, expected (1, items) for the first user")
-    return Scores(score, (n_users, shape[1]))
+    return ScoreSource(score, (n_users, shape[1]))
 
 
 def count_scores(
-    scores: Scores,
+    scores: ScoreSource,
     relevant: Any = None,
     seen: Any = None,
     *,
@@ -260,18 +251,18 @@ def count_scores(
     items: ArrayLike | None = None,
     min_relevance: float = 0.0,
     **options: Any,
-) -> Counts:
+) -> RankCounts:
     """Rank relevant items among all items that their users have not seen; see `rank_items`."""
     n_users, n_items = scores.shape
-    user_ids = _ids_of_axis("users", users, scores.user_ids, n_users)
-    item_ids = _ids_of_axis("items", items, scores.item_ids, n_items)
+    user_ids = _axis_ids("users", users, scores.user_ids, n_users)
+    item_ids = _axis_ids("items", items, scores.item_ids, n_items)
     if relevant is None:
         raise InputError(
             "found scores; give relevant (--relevant) or, if these are scores of a held-out item "
             "and its negatives, use `correct` with positive (--positive)"
         )
     of_scores: Any = (scores.shape, user_ids, item_ids, min_relevance)
-    wanted = items_of_scores(relevant, RELEVANT, *of_scores)
+    wanted = items_for_scores(relevant, RELEVANT, *of_scores)
     if wanted.n_users and not wanted.item.size:
         raise InputError("no user has a relevant item; expected at least one who has")
     warn_about_common_item(wanted)
@@ -279,7 +270,7 @@ def count_scores(
         _require_other_items(scores.stored, wanted)
     not_candidates = None
     if seen is not None:
-        not_candidates = items_of_scores(seen, SEEN, *of_scores)
+        not_candidates = items_for_scores(seen, SEEN, *of_scores)
     warn_about_first_column(scores, wanted, not_candidates)
     for name, ids, size in (("users", user_ids, n_users), ("items", item_ids, n_items)):
         if ids is not None and len(ids) != size:
@@ -292,7 +283,7 @@ def count_scores(
 def _require_other_items(table: sparse.csr_array, relevant: Items) -> None:
     """Raise InputError if a sparse matrix scores relevant items only."""
     n_stored = np.diff(table.indptr)
-    if np.count_nonzero(n_stored) < _SEVERAL or (n_stored > relevant.sizes).any():
+    if np.count_nonzero(n_stored) < _MIN_ROWS or (n_stored > relevant.sizes).any():
         return
     row = np.repeat(np.arange(n_stored.size), n_stored)
     if relevant.has(row, table.indices.astype(np.int64)).all():
@@ -303,20 +294,20 @@ def _require_other_items(table: sparse.csr_array, relevant: Items) -> None:
         )
 
 
-def _ids_of(name: str, given: ArrayLike) -> Ids:
+def _unique_column(name: str, given: ArrayLike) -> Ids:
     """Return ids, each once, of any number of rows or columns."""
     column = to_array(name, given)
     return unique_ids(name, column, column.size)
 
 
-def _ids_of_axis(name: str, given: ArrayLike | None, of_scores: Any, size: int) -> Ids | None:
+def _axis_ids(name: str, given: ArrayLike | None, of_scores: Any, size: int) -> Ids | None:
     """Return ids of rows or columns, which an option gives or the scores have, or None."""
     own = None
     if of_scores is not None:
         own = unique_ids(f"{name[:-1]}_ids", of_scores, size)
     if given is None:
         return own
-    ids = _ids_of(name, given)
+    ids = _unique_column(name, given)
     if own is not None and not np.array_equal(own, ids):
         raise InputError(
             f"{name} differ from the ids that the scores have, such as {ids[0]} and {own[0]}; "
@@ -325,7 +316,7 @@ def _ids_of_axis(name: str, given: ArrayLike | None, of_scores: Any, size: int) 
     return ids
 
 
-class Beside(NamedTuple):
+class RowCounts(NamedTuple):
     """Candidates of each row, and the numbers above each held-out item and level with it."""
 
     candidates: Int
@@ -340,14 +331,14 @@ class Beside(NamedTuple):
         return np.repeat(np.arange(self.n_found.size), self.n_found)
 
 
-def counts_beside(
+def count_in_rows(
     scores: Any,
     positive: ArrayLike,
     *,
     is_full: bool = False,
     missing: str = "refuse",
     n_jobs: int = ALL_CORES,
-) -> Beside:
+) -> RowCounts:
     """Count the scores of each row that are above the one of a held-out item, or equal to it.
 
     `positive` is its column, one for all rows or one per row, negative from the end; or labels of
@@ -358,24 +349,24 @@ def counts_beside(
 
     Examples
     --------
-    >>> counts_beside(np.array([[0.5, 0.7, 0.5, 0.1]]), 0)[:3]
+    >>> count_in_rows(np.array([[0.5, 0.7, 0.5, 0.1]]), 0)[:3]
     (array([4]), array([1]), array([1]))
     """
     check_arguments(missing=missing)
     if scores.ndim != 2 or scores.shape[1] < 2:
-        raise _no_rows(scores)
-    row, column = positive_places(positive, scores.shape)
+        raise _wrong_shape(scores)
+    row, column = held_out_positions(positive, scores.shape)
     users, width = scores.shape
-    found = counted(scores, (row, column), n_threads(n_jobs))
+    found = count_above(scores, (row, column), n_threads(n_jobs))
     is_lost = np.isneginf(found.own)
     lost = np.bincount(row[is_lost], minlength=users)
     n_padded = np.zeros(users, np.int64)
     if not (is_full or is_lost.any()):
-        n_padded = _padding(scores, found.gaps, row, column)
+        n_padded = _count_padding(scores, found.gaps, row, column)
     n_refused = found.bad
     if missing == "refuse":
         n_refused = found.bad + (lost if is_full else found.gaps - n_padded)
-    elif np.count_nonzero(n_padded) >= _SEVERAL and (n_padded == found.gaps).all():
+    elif np.count_nonzero(n_padded) >= _MIN_ROWS and (n_padded == found.gaps).all():
         warn_about_padding(n_padded)
     for user in np.flatnonzero(n_refused)[:1]:
         _refuse_scores(scores, int(user), row, column, is_full and missing == "refuse")
@@ -392,10 +383,10 @@ def counts_beside(
             candidates -= n_padded
         better = np.where(is_lost, candidates[row] - 1, better - among_own[0])
         tied = np.where(is_lost, 0, tied - among_own[1])
-    return Beside(candidates, better, tied, n_found, lost)
+    return RowCounts(candidates, better, tied, n_found, lost)
 
 
-def _no_rows(scores: Any) -> InputError:
+def _wrong_shape(scores: Any) -> InputError:
     """Make the error for scores that are not rows of several."""
     found = f"scores are {scores.dtype} of shape {scores.shape}"
     instead = ""
@@ -404,7 +395,7 @@ def _no_rows(scores: Any) -> InputError:
     return InputError(f"{found}; expected numbers, shape (users, 1 + negatives){instead}")
 
 
-def _padding(scores: Any, gaps: Int, row: Int, column: Int) -> Int:
+def _count_padding(scores: Any, gaps: Int, row: Int, column: Int) -> Int:
     """Count the scores of -inf behind the last negative of each row, if all of its are there.
 
     Rows without any negative have no padding.
@@ -415,7 +406,7 @@ def _padding(scores: Any, gaps: Int, row: Int, column: Int) -> Int:
     with_gaps = np.flatnonzero(gaps)
     for some in blocks(with_gaps.size, width, CACHE_ENTRIES):
         rows = with_gaps[some]
-        first = np.isneginf(to_numpy(rows_of(scores, rows))).argmax(axis=1)
+        first = np.isneginf(to_numpy(take_rows(scores, rows))).argmax(axis=1)
         place = np.full(gaps.size, width)
         place[rows] = first
         n_own = np.bincount(row[column > place[row]], minlength=gaps.size)[rows]
@@ -425,7 +416,7 @@ def _padding(scores: Any, gaps: Int, row: Int, column: Int) -> Int:
     return found
 
 
-def padded(rows: Any) -> Any:
+def pad_rows(rows: Any) -> Any:
     """Return lists of numbers of different lengths as a matrix filled up with -inf."""
     if not isinstance(rows, list | tuple) or not all(hasattr(own, "__len__") for own in rows):
         return rows
@@ -462,7 +453,7 @@ def _refuse_scores(scores: Any, user: int, row: Int, column: Int, is_full: bool)
     raise InputError(problem, row=user + 1)
 
 
-def positive_places(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, Int]:
+def held_out_positions(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, Int]:
     """Return rows and columns of held-out items, given by columns or by labels."""
     if sparse.issparse(positive):
         check_sparse(positive, "positive")

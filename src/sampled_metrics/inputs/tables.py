@@ -27,34 +27,36 @@ from sampled_metrics._base.conversion import is_arrow_table, records_to_frame, t
 from sampled_metrics._base.errors import InputError, format_value, warn_input, watch_columns
 from sampled_metrics._base.files import PARQUET_SUFFIXES, reading_as
 from sampled_metrics._base.visits import join_ids
-from sampled_metrics.inputs.headers import remedies
+from sampled_metrics.inputs.headerless import suggest_reading
 from sampled_metrics.inputs.roles import (
     ITEM,
-    KNOWN,
+    KNOWN_COLUMNS,
     ROLES,
     USER,
     VISIT,
-    bare_name,
-    known_names,
-    named_place,
-    note_names,
-    numbers_docno,
+    find_roles,
+    is_internal_docid,
+    named_position,
+    normalise_name,
+    record_names,
 )
 
-Columns: TypeAlias = tuple[str, ...]
+ColumnNames: TypeAlias = tuple[str, ...]
 Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
 Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
 
 ARRAYS = (".npy", ".npz")
 BY_ITEM = b"by_item"  # in the metadata of a table of dictionaries of numbers by item
-_IDS = "whole numbers or text"
+_ID_TYPES = "whole numbers or text"
 _NO_HEADER = "no header that names the columns"
 _QUOTE = "'"
-_MIXED = re.compile(r"Could not convert (.*?) with type .* failed for column (.*) with type")
-_NO_ID = r"^$|^\s|\s$|[\x00-\x1f\x7f]|^.{201}"
+_MIXED_TYPES_MESSAGE = re.compile(
+    r"Could not convert (.*?) with type .* failed for column (.*) with type"
+)
+_INVALID_ID = r"^$|^\s|\s$|[\x00-\x1f\x7f]|^.{201}"
 
 
-class Trec(NamedTuple):
+class TrecFormat(NamedTuple):
     """A kind of file of trec_eval: no header, columns separated by blanks."""
 
     noun: str
@@ -63,8 +65,8 @@ class Trec(NamedTuple):
 
 
 RUN_COLUMNS = (USER, "Q0", ITEM, "place", "score", "tag")  # trec_eval ignores Q0, place and tag
-RUN = Trec("a TREC run (qid Q0 docid rank score tag)", RUN_COLUMNS, (3, 4))
-QRELS = Trec("qrels (qid iter docid rel)", (USER, "iter", ITEM, "relevance"), (3,))
+RUN = TrecFormat("a TREC run (qid Q0 docid rank score tag)", RUN_COLUMNS, (3, 4))
+QRELS = TrecFormat("qrels (qid iter docid rel)", (USER, "iter", ITEM, "relevance"), (3,))
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ class Table:
 
     Examples
     --------
-    >>> table = Table.of(Path("a.csv"), pa.table({"rank": [3, 0]}))
-    >>> table.whole("rank", 1, 9)
+    >>> table = Table.from_arrow(Path("a.csv"), pa.table({"rank": [3, 0]}))
+    >>> table.whole_numbers("rank", 1, 9)
     Traceback (most recent call last):
     sampled_metrics.InputError: a.csv, row 2, column rank: found 0; expected whole numbers, 1 to 9
     """
@@ -82,20 +84,22 @@ class Table:
     path: Path
     columns: dict[str, pa.ChunkedArray]  # all of one length
     names: tuple[str, ...]  # all columns, as the table calls them
-    others: dict[str, pa.ChunkedArray] = field(default_factory=dict)  # with unknown names
+    unknown_columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)  # with unknown names
     metadata: dict[bytes, bytes] = field(default_factory=dict)
     is_rating: bool = False  # whether the column `score` was called rating
     unread: set[str] = field(default_factory=set)  # names of columns that nobody has read
     roles: tuple[str | None, ...] = ()  # of all columns
 
     @classmethod
-    def of(cls, path: Path, read: pa.Table, columns: Sequence[str] = KNOWN) -> Table:
+    def from_arrow(
+        cls, path: Path, read: pa.Table, columns: Sequence[str] = KNOWN_COLUMNS
+    ) -> Table:
         """Name the columns of a table."""
         names = tuple(read.column_names)
-        note_names(names)
+        record_names(names)
         known: dict[str, pa.ChunkedArray] = {}
         others: dict[str, pa.ChunkedArray] = {}
-        found = known_names(names, columns)
+        found = find_roles(names, columns)
         for name, own, column in zip(names, found, read.columns, strict=True):
             if own in known:
                 twice = [each for each, role in zip(names, found, strict=True) if role == own]
@@ -104,12 +108,14 @@ class Table:
             (others if own is None else known)[own or name] = column
         for name in others:
             for own in {USER, ITEM} & known.keys():
-                is_other = bare_name(name) in ROLES[own].aliases and not numbers_docno(name, names)
-                if named_place(names, own) is None and is_other:
+                is_other = normalise_name(name) in ROLES[own].aliases and not is_internal_docid(
+                    name, names
+                )
+                if named_position(names, own) is None and is_other:
                     warn_input(
                         str(path), f"{own} is read, and not column {name}: which are the ids?"
                     )
-        is_rating = "score" in found and bare_name(names[found.index("score")]) == "rating"
+        is_rating = "score" in found and normalise_name(names[found.index("score")]) == "rating"
         unread = set()
         if names not in (RUN.columns, QRELS.columns):
             unread = {*filter(None, names)}
@@ -127,7 +133,7 @@ class Table:
             noun = "column" if len(lacking) == 1 else "columns"
             found = ", ".join(self.names)
             problem = f"lacks {noun} {' and '.join(lacking)}; found {found}"
-            if self.others:
+            if self.unknown_columns:
                 first = lacking[0].removesuffix("_id")
                 problem += (
                     f"; one of another name is given by columns={{{first!r}: NAME}} "
@@ -135,7 +141,7 @@ class Table:
                 )
             raise InputError(problem, path=self.path)
 
-    def whole(
+    def whole_numbers(
         self,
         name: str,
         least: int | None = None,
@@ -167,12 +173,12 @@ class Table:
         self.refuse(name, bad, values, allowed)
         return values.astype(np.int64, copy=False)
 
-    def unit_columns(self) -> Columns:
+    def unit_columns(self) -> ColumnNames:
         """Return the columns of ids that tell units of evaluation: users, visits, or both."""
         columns = tuple(name for name in (USER, VISIT) if name in self.columns)
         return columns or (USER,)
 
-    def units(self, columns: Columns | None = None) -> tuple[Codes, pa.Array]:
+    def units(self, columns: ColumnNames | None = None) -> tuple[Codes, pa.Array]:
         """Encode the ids of units as `codes` does; those of visits of users are joined."""
         if columns is None:
             columns = self.unit_columns()
@@ -181,8 +187,8 @@ class Table:
             return codes, ids
         user, users = self.codes(USER)
         pairs, different = pd.factorize(codes.astype(np.int64) * len(users) + user)
-        of_users = as_numpy(users)[different % len(users)]
-        of_visits = as_numpy(ids)[different // len(users)]
+        of_users = arrow_to_numpy(users)[different % len(users)]
+        of_visits = arrow_to_numpy(ids)[different // len(users)]
         return pairs.astype(np.int32), pa.array(join_ids(of_users, of_visits))
 
     def has_several_visits(self) -> bool:
@@ -197,34 +203,34 @@ class Table:
 
     def _names_of(self, own: str) -> list[str]:
         """Return how the table calls a column."""
-        roles = self.roles or known_names(self.names)
+        roles = self.roles or find_roles(self.names)
         return [name for name, role in zip(self.names, roles, strict=True) if role == own]
 
-    def marks(self, name: str) -> Bool:
+    def zeros_and_ones(self, name: str) -> Bool:
         """Return a column of 1 or 0, or of true or false, -1 as 0."""
         values = self._numbers(name, "1 or 0")
         is_mark = np.isin(values, (-1, 0, 1))
         self.refuse(name, ~is_mark, values, "1 or 0")
         return values > 0
 
-    def finite(self, name: str) -> Float:
+    def finite_numbers(self, name: str) -> Float:
         """Return a column of finite numbers as float64."""
         values = self._numbers(name, "finite numbers").astype(np.float64, copy=False)
         self.refuse(name, ~np.isfinite(values), values, "finite numbers")
         return values
 
-    def ordered(self, name: str) -> Floats:
+    def ordered_numbers(self, name: str) -> Floats:
         """Return finite numbers as floats in the same order, large integers by their places."""
         values = self._numbers(name, "finite numbers")
         if values.dtype.kind == "i":
             return order_preserving_floats(values)
-        return self.finite(name)
+        return self.finite_numbers(name)
 
-    def order(self) -> Floats:
+    def sort_key(self) -> Floats:
         """Return numbers that are higher for better rows, by `score` or else by `rank`."""
         if "score" in self.columns:
-            return self.ordered("score")
-        return -self.ordered("rank")
+            return self.ordered_numbers("score")
+        return -self.ordered_numbers("rank")
 
     def ids(self, name: str) -> pa.Array:
         """Return a column of ids: int64 if all are whole numbers as usually written, else text."""
@@ -237,20 +243,20 @@ class Table:
         `007` is not written as a number usually is, so a column that holds it stays text and it
         differs from `7`.
         """
-        column = self.present(name, _IDS)
-        kind = plain_type(column.type)
+        column = self.complete_column(name, _ID_TYPES)
+        kind = value_type(column.type)
         if pa.types.is_floating(kind) or kind == pa.uint64():
-            column = pa.chunked_array([self.whole(name, expected=_IDS)])
+            column = pa.chunked_array([self.whole_numbers(name, expected=_ID_TYPES)])
         elif not (is_text(kind) or pa.types.is_integer(kind)):
-            raise self._wrong_type(name, column, _IDS)
-        codes, names = encoded(column)
+            raise self._wrong_type(name, column, _ID_TYPES)
+        codes, names = encode(column)
         if not is_text(names.type):
             return codes, names.cast(pa.int64())
-        if fits(names, pa.int64()):
+        if can_cast(names, pa.int64()):
             numbers = names.cast(pa.int64())
             if numbers.cast(names.type).equals(names):
                 return codes, numbers
-        bad = np.asarray(pc.match_substring_regex(names, _NO_ID))
+        bad = np.asarray(pc.match_substring_regex(names, _INVALID_ID))
         if bad.any():
             row = int(np.argmax(bad[codes]))
             text = names[codes[row]].as_py()
@@ -258,10 +264,10 @@ class Table:
             raise self.error(name, row, text and repr(text), problem)
         return codes, names.cast(pa.string())
 
-    def places(self, name: str, among: Ids, expected: str) -> Int:
+    def positions(self, name: str, among: Ids, expected: str) -> Int:
         """Return the place of each id of a column in `among`; a missing one raises InputError."""
         ids = self.ids(name)
-        place = places(ids, among)
+        place = positions(ids, among)
         self.refuse(name, place < 0, ids, expected)
         return place
 
@@ -283,7 +289,7 @@ class Table:
         """Make the error for a row, which counts from 0."""
         return InputError(problem, path=self.path, row=row + 1, column=column)
 
-    def present(self, name: str, expected: str) -> pa.ChunkedArray:
+    def complete_column(self, name: str, expected: str) -> pa.ChunkedArray:
         """Return a column, or raise InputError where it is missing or a value is."""
         self.require(name)
         self.unread.difference_update(self._names_of(name))
@@ -295,9 +301,9 @@ class Table:
 
     def _numbers(self, name: str, expected: str) -> Int | Float:
         """Return numbers, or text that holds numbers, as int64 if all fit, else as floats."""
-        column = plain(self.present(name, expected))
+        column = decode_categories(self.complete_column(name, expected))
         kind = column.type
-        if not (is_text(kind) or is_number(kind)):
+        if not (is_text(kind) or is_numeric(kind)):
             raise self._wrong_type(name, column, expected)
         values = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy()
         if is_text(kind):
@@ -322,35 +328,35 @@ def is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
 
 
-def is_number(kind: pa.DataType) -> bool:
+def is_numeric(kind: pa.DataType) -> bool:
     """Return whether a type is of numbers, or of true and false."""
     types = pa.types
     is_decimal = types.is_decimal(kind) or types.is_boolean(kind)
     return is_decimal or types.is_integer(kind) or types.is_floating(kind)
 
 
-def plain_type(kind: pa.DataType) -> pa.DataType:
+def value_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of the values of a column that may be encoded."""
     if pa.types.is_dictionary(kind):
         return kind.value_type
     return kind
 
 
-def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def decode_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column without categories, and views of texts as texts."""
-    kind = plain_type(column.type)
+    kind = value_type(column.type)
     if kind != pa.string_view():
         return column.cast(kind)
     if isinstance(column, pa.Array):
-        return _texts_of(column)
+        return _views_to_texts(column)
     if pa.types.is_dictionary(column.type):
-        parts = [_texts_of(part.dictionary).take(part.indices) for part in column.chunks]
+        parts = [_views_to_texts(part.dictionary).take(part.indices) for part in column.chunks]
     else:
-        parts = list(map(_texts_of, column.chunks))
+        parts = list(map(_views_to_texts, column.chunks))
     return pa.chunked_array(parts, pa.string())
 
 
-def _texts_of(views: pa.Array) -> pa.Array:
+def _views_to_texts(views: pa.Array) -> pa.Array:
     """Return views of texts as texts, also with versions of pyarrow that cannot cast them."""
     try:
         return views.cast(pa.string())
@@ -358,7 +364,7 @@ def _texts_of(views: pa.Array) -> pa.Array:
         return pa.array(views.to_pylist(), pa.string())
 
 
-def fits(column: Any, kind: pa.DataType) -> bool:
+def can_cast(column: Any, kind: pa.DataType) -> bool:
     """Return whether all values can be cast to a type."""
     try:
         column.cast(kind)
@@ -367,7 +373,7 @@ def fits(column: Any, kind: pa.DataType) -> bool:
     return True
 
 
-def as_arrow(values: Values) -> Any:
+def to_arrow(values: Values) -> Any:
     """Return an array of numbers or text as one of pyarrow."""
     if isinstance(values, np.ndarray):
         native = values.astype(values.dtype.newbyteorder("="), copy=False)
@@ -379,19 +385,19 @@ def as_arrow(values: Values) -> Any:
     return values
 
 
-def as_numpy(column: Values) -> Array:
+def arrow_to_numpy(column: Values) -> Array:
     """Return numbers or text without missing values as an array."""
     values = np.asarray(column)
     return values.astype(np.str_) if values.dtype.kind == "O" else values
 
 
-def places(ids: Values, among: Values) -> Int:
+def positions(ids: Values, among: Values) -> Int:
     """Return the place of each id in `among`, -1 where it is missing.
 
     Numbers are compared with text as they are usually written.
     """
-    ids = as_arrow(ids)
-    among = as_arrow(among)
+    ids = to_arrow(ids)
+    among = to_arrow(among)
     if ids.type != among.type:
         ids = ids.cast(pa.string())
         among = among.cast(pa.string())
@@ -399,9 +405,9 @@ def places(ids: Values, among: Values) -> Int:
     return np.asarray(found).astype(np.int64)
 
 
-def encoded(column: Values) -> tuple[Codes, pa.Array]:
+def encode(column: Values) -> tuple[Codes, pa.Array]:
     """Encode ids: int32 codes, and the distinct ids by first appearance."""
-    column = as_arrow(column)
+    column = to_arrow(column)
     if pa.types.is_integer(column.type):  # three times as fast in pandas
         codes, numbers = pd.factorize(np.asarray(column))
         return codes.astype(np.int32), pa.array(numbers)
@@ -409,7 +415,7 @@ def encoded(column: Values) -> tuple[Codes, pa.Array]:
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     codes = np.asarray(column.indices)
-    names = plain(column.dictionary)
+    names = decode_categories(column.dictionary)
     used = np.bincount(codes, minlength=len(names)) > 0
     if not used.all():  # a dictionary may hold values that no row has
         codes = (np.cumsum(used) - 1)[codes]
@@ -423,17 +429,17 @@ def is_by_user(data: object) -> bool:
         return not isinstance(data.index, pd.RangeIndex)
     if not isinstance(data, Mapping) or sparse.issparse(data):
         return False
-    known = set(known_names(list(data))) if all(isinstance(key, str) for key in data) else set()
+    known = set(find_roles(list(data))) if all(isinstance(key, str) for key in data) else set()
     is_named = {USER, ITEM} <= known or {"score", "label"} <= known
     return not (is_named or known & {"rank", "n_better", "sampled_rank"})
 
 
-def table_of(
+def as_table(
     data: Any,
     noun: str = "ranks, lists or scores",
     name: str = "data",
     value: str = "score",
-    trec: Trec = RUN,
+    trec: TrecFormat = RUN,
 ) -> Table | None:
     """Return data with ids as a table; None for arrays, matrices and files of them.
 
@@ -443,12 +449,12 @@ def table_of(
         data = pd.DataFrame(data)
     data = records_to_frame(data)
     if is_by_user(data):
-        frame = _frame_of_users(data, name, value)
-        table = Table.of(Path(name), arrow_table(frame, Path(name), noun))
+        frame = _frame_by_user(data, name, value)
+        table = Table.from_arrow(Path(name), to_arrow_table(frame, Path(name), noun))
         return replace(table, metadata={BY_ITEM: b""}) if value in frame else table
     is_named = isinstance(data, str | Path) and Path(data).suffix not in ARRAYS
     is_given = isinstance(data, Table) or (isinstance(data, Mapping) and not sparse.issparse(data))
-    if is_given or is_named or (is_arrow_table(data) and not is_wide(data)):
+    if is_given or is_named or (is_arrow_table(data) and not is_matrix(data)):
         return read_table(data, noun, trec=trec, name=name)
     return None
 
@@ -458,17 +464,17 @@ def _is_named_row(row: object) -> bool:
     return isinstance(row, Mapping) or (isinstance(row, tuple) and hasattr(row, "_fields"))
 
 
-def is_wide(data: Any) -> bool:
+def is_matrix(data: Any) -> bool:
     """Return whether a table is a matrix: numbers only, in columns without a known name."""
     if not isinstance(data, pd.DataFrame):
         data = pa.table(data).slice(0, 0).to_pandas()
     is_number = all(kind.kind in "biuf" for kind in data.dtypes)
-    return is_number and not any(known_names([str(name) for name in data.columns]))
+    return is_number and not any(find_roles([str(name) for name in data.columns]))
 
 
-def _frame_of_users(data: Any, name: str, value: str) -> pd.DataFrame:
+def _frame_by_user(data: Any, name: str, value: str) -> pd.DataFrame:
     """Return a table of a dictionary or a Series by user: one item, a list, or numbers by item."""
-    given = [_items_of(own, name) for _, own in data.items()]
+    given = [_read_user_items(own, name) for _, own in data.items()]
     of_ids = data.get("ids", ())
     if isinstance(of_ids, list | tuple) and any(isinstance(ids, list | tuple) for ids in of_ids):
         raise InputError(
@@ -492,7 +498,7 @@ def _frame_of_users(data: Any, name: str, value: str) -> pd.DataFrame:
     return frame
 
 
-def _items_of(own: Any, name: str) -> Any:
+def _read_user_items(own: Any, name: str) -> Any:
     """Return the items of one user in memory; pairs of an item and a number are refused."""
     if isinstance(own, Iterator):
         own = list(own)
@@ -512,9 +518,9 @@ def _items_of(own: Any, name: str) -> Any:
 def read_table(
     data: object,
     noun: str,
-    columns: Sequence[str] = KNOWN,
+    columns: Sequence[str] = KNOWN_COLUMNS,
     *,
-    trec: Trec | None = None,
+    trec: TrecFormat | None = None,
     ids: Sequence[str] = (USER, ITEM, VISIT),
     separator: str | None = None,
     name: str = "data",
@@ -538,27 +544,27 @@ def read_table(
                 read = _read_text(path, columns, trec, ids, separator)
     else:
         path = Path(name)
-        read = arrow_table(records_to_frame(data), path, noun)
-    table = Table.of(path, read, columns)
+        read = to_arrow_table(records_to_frame(data), path, noun)
+    table = Table.from_arrow(path, read, columns)
     expected = f"expected {noun}: some of {', '.join(columns)}"
     if not table.columns:
-        problem = _problem_of_names(table.names)
+        problem = _describe_unknown_columns(table.names)
         if isinstance(data, str | Path) and problem == _NO_HEADER:
-            expected += remedies(path, "score" if trec is RUN else "rating")
+            expected += suggest_reading(path, "score" if trec is RUN else "rating")
         raise InputError(f"{problem}; {expected}", path=path)
     if not len(table):
         raise InputError(f"no rows; {expected}", path=path)
     return table
 
 
-def _problem_of_names(names: Sequence[str]) -> str:
+def _describe_unknown_columns(names: Sequence[str]) -> str:
     """Return why a table has no column that is known."""
     if any(re.match(r"[+-]?\d", name) for name in names):  # values, not to be shown
         return _NO_HEADER
     return f"found columns {', '.join(names)[:200]}"
 
 
-def arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
+def to_arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
     """Return a table of any library, or a dictionary of columns, as one of pyarrow."""
     if not (is_arrow_table(data) or isinstance(data, Mapping)):
         raise InputError(f"found {type(data).__name__}; expected {noun} in a table or a file")
@@ -575,7 +581,7 @@ def arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
     except MemoryError:
         raise
     except Exception as error:  # objects of other libraries raise errors of their own
-        raise _no_table(error, path) from error
+        raise _conversion_error(error, path) from error
 
 
 def _refuse_tables_as_columns(data: Any) -> None:
@@ -585,10 +591,10 @@ def _refuse_tables_as_columns(data: Any) -> None:
                 raise InputError(f"{name} is of type {type(column).__name__}; expected one column")
 
 
-def _no_table(error: Exception, path: Path) -> InputError:
+def _conversion_error(error: Exception, path: Path) -> InputError:
     """Make the error for data that pyarrow refuses; of a column it has two sentences."""
     problem = ". ".join(map(str, error.args))
-    mixed = _MIXED.search(problem)
+    mixed = _MIXED_TYPES_MESSAGE.search(problem)
     if mixed is None:
         return InputError(f"not a table ({problem})", path=path)
     value, column = mixed.groups()
@@ -601,7 +607,7 @@ def _no_table(error: Exception, path: Path) -> InputError:
 def _read_text(
     path: Path,
     columns: Sequence[str],
-    trec: Trec | None,
+    trec: TrecFormat | None,
     ids: Sequence[str],
     separator: str | None,
 ) -> pa.Table:
@@ -630,7 +636,7 @@ def _read_text(
     if separator is None:
         separator = next((sign for sign in "\t,;" if sign in first), ",")
     names = next(csv.reader([first], delimiter=separator))
-    known = known_names(names, columns)
+    known = find_roles(names, columns)
     text = pa.dictionary(pa.int32(), pa.string())
     types = {name: text for name, own in zip(names, known, strict=True) if own in ids}
     return pyarrow_csv.read_csv(
@@ -641,7 +647,7 @@ def _read_text(
     )
 
 
-def _is_trec(first: str, trec: Trec) -> bool:
+def _is_trec(first: str, trec: TrecFormat) -> bool:
     """Return whether the first line is one of a format of trec_eval."""
     fields = first.split()
     if len(fields) != len(trec.columns):

@@ -16,17 +16,17 @@ from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.errors import InputError, warn_input
 from sampled_metrics.inputs.items import RELEVANT, SEEN, Items
 from sampled_metrics.inputs.roles import ITEM, USER
-from sampled_metrics.inputs.tables import places
+from sampled_metrics.inputs.tables import positions
 
 if TYPE_CHECKING:
-    from sampled_metrics.inputs.scores import Scores
+    from sampled_metrics.inputs.scores import ScoreSource
 
-_FEW = {USER: 1, ITEM: 10}  # two sets of fewer ids may be disjoint by chance
-_JOINTS = r"[\s,;|/+_:'\"\[\]()-]+"  # between ids in one cell
-_SOME = 1000  # ids that are looked at
-_SEVERAL = 10  # users, items or rows; fewer are alike or complete by chance
+_MIN_IDS = {USER: 1, ITEM: 10}  # two sets of fewer ids may be disjoint by chance
+_ID_SEPARATORS = r"[\s,;|/+_:'\"\[\]()-]+"  # between ids in one cell
+_SAMPLED_IDS = 1000  # ids that are looked at
+_MIN_ROWS = 10  # users, items or rows; fewer are alike or complete by chance
 _NEARLY_ALL = 0.9  # share of users
-_MANY = 50  # rows; fewer may have a score in common by chance
+_MIN_ROWS_OF_COLUMN = 50  # rows; fewer may have a score in common by chance
 
 
 def warn_about_different_ids(
@@ -37,8 +37,8 @@ def warn_about_different_ids(
     Relevant items without a common one are refused.
     """
     n_ids = min(len(ids), len(others))
-    n_common = int(np.count_nonzero(places(ids, others) >= 0))
-    if not n_ids or (ids.type == others.type and n_ids < _FEW[column]):
+    n_common = int(np.count_nonzero(positions(ids, others) >= 0))
+    if not n_ids or (ids.type == others.type and n_ids < _MIN_IDS[column]):
         n_common = n_ids
     if 10 * n_common >= n_ids:
         _warn_about_forms_of_ids(name, ids, others)
@@ -57,14 +57,14 @@ def _warn_about_forms_of_ids(name: str, ids: pa.Array, others: pa.Array) -> None
     """Warn about texts that are no id of others, but hold several of them, or one as a number."""
     if not pa.types.is_string(ids.type):
         return
-    strange = ids.filter(pa.array(places(ids, others) < 0))[:_SOME]
-    parts = pc.split_pattern_regex(strange, _JOINTS)
+    strange = ids.filter(pa.array(positions(ids, others) < 0))[:_SAMPLED_IDS]
+    parts = pc.split_pattern_regex(strange, _ID_SEPARATORS)
     text = np.asarray(pc.list_parent_indices(parts))
-    is_known = places(pc.list_flatten(parts), others) >= 0
+    is_known = positions(pc.list_flatten(parts), others) >= 0
     several = np.bincount(text[is_known], minlength=len(strange)) > 1
     numbers = pd.to_numeric(strange.to_pandas(), errors="coerce")
     number = pa.array([f"{each:.15g}" for each in numbers], pa.string())
-    same = (places(number, others) >= 0) & (places(number, ids) < 0)
+    same = (positions(number, others) >= 0) & (positions(number, ids) < 0)
     if several.any():
         found = strange[int(np.argmax(several))].as_py()
         warn_input(name, f"found {found!r}: are these several ids? Give each a row of its own")
@@ -78,7 +78,7 @@ def _warn_about_forms_of_ids(name: str, ids: pa.Array, others: pa.Array) -> None
 def warn_about_common_item(items: Items) -> None:
     """Warn that an item that is one of several for nearly all users fills up shorter lists."""
     sizes = items.sizes[items.sizes > 0]
-    if sizes.size < _SEVERAL or np.count_nonzero(sizes > 1) < _NEARLY_ALL * sizes.size:
+    if sizes.size < _MIN_ROWS or np.count_nonzero(sizes > 1) < _NEARLY_ALL * sizes.size:
         return
     common = np.sort(np.bincount(items.item, minlength=2))
     if common[-1] >= _NEARLY_ALL * sizes.size and 2 * common[-2] <= common[-1]:
@@ -101,7 +101,7 @@ def warn_about_unused_grades(grades: Float | None) -> None:
 
 def warn_about_candidates_seen(users: int, items: int) -> None:
     """Warn that seen items may be candidates, if every user has a score for every item."""
-    if min(users, items) >= _SEVERAL:
+    if min(users, items) >= _MIN_ROWS:
         warn_input(
             SEEN,
             f"all {users:,} users have scores of all {items:,} items: items seen in training "
@@ -109,9 +109,13 @@ def warn_about_candidates_seen(users: int, items: int) -> None:
         )
 
 
-def warn_about_first_column(scores: Scores, relevant: Items, seen: Items | None) -> None:
+def warn_about_first_column(scores: ScoreSource, relevant: Items, seen: Items | None) -> None:
     """Warn about a first column that holds no scores: padding, or the numbers of the rows."""
-    if scores.begin is None or min(scores.begin.shape) < 2 or len(scores.begin) < _MANY:
+    if (
+        scores.begin is None
+        or min(scores.begin.shape) < 2
+        or len(scores.begin) < _MIN_ROWS_OF_COLUMN
+    ):
         return
     first, second = np.asarray(scores.begin).T
     is_known = [items is not None and (items.item == 0).any() for items in (relevant, seen)]
@@ -136,7 +140,7 @@ def warn_about_first_column(scores: Scores, relevant: Items, seen: Items | None)
 def warn_about_batches(row: Int, column: Int, width: int) -> None:
     """Warn that negatives may be held-out items of other rows: diagonals of square batches are."""
     n_rows = row.size
-    if min(n_rows, width) < _SEVERAL or n_rows < width:
+    if min(n_rows, width) < _MIN_ROWS or n_rows < width:
         return
     if np.array_equal(row, np.arange(n_rows)) and np.array_equal(column, row % width):
         warn_input(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.conversion import to_array
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.ratings import rating_pairs
+from sampled_metrics.inputs.ratings import align_ratings
 from sampled_metrics.inputs.roles import NamesByRole, naming
 
 
@@ -90,7 +90,7 @@ def mae(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) -
 
 def _errors(true: ArrayLike, predicted: ArrayLike, columns: NamesByRole) -> Float:
     with naming(columns):
-        first, second, is_matched = rating_pairs(true, predicted)
+        first, second, is_matched = align_ratings(true, predicted)
     ratings = _numbers("true", first)
     predictions = _numbers("predicted", second)
     if ratings.shape != predictions.shape:

@@ -19,21 +19,21 @@ from sampled_metrics._base.arguments import (
 from sampled_metrics._base.array_types import Array
 from sampled_metrics._base.conversion import numeric_array, to_numpy
 from sampled_metrics._base.errors import InputError, cli_option, reading, suppress_warnings
-from sampled_metrics.inputs.asked import PairScores
-from sampled_metrics.inputs.counting import BLOCK_SIZE, Early
-from sampled_metrics.inputs.items import RELEVANT, items_of_scores
-from sampled_metrics.inputs.products import Products
+from sampled_metrics.inputs.counting import BLOCK_SIZE, EarlyStop
+from sampled_metrics.inputs.items import RELEVANT, items_for_scores
+from sampled_metrics.inputs.pair_scores import PairScores
+from sampled_metrics.inputs.products import InnerProducts
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.scores import (
-    Scores,
+    ScoreSource,
     count_scores,
-    factors,
-    function,
-    is_column,
-    opened,
-    scores_of,
+    is_one_dimensional,
+    open_array,
+    read_scores,
+    scores_from_function,
+    scores_from_vectors,
 )
-from sampled_metrics.inputs.tables import Table, read_table, table_of
+from sampled_metrics.inputs.tables import Table, as_table, read_table
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.warnings import (
@@ -119,18 +119,18 @@ def _ranks_of(data: Any, options: dict[str, Any], work: dict[str, Any]) -> Ranks
         return data
     if isinstance(data, SampledRanks):
         raise InputError("found sampled ranks; `correct` takes them")
-    table = table_of(data)
+    table = as_table(data)
     if table is not None:
         return _ranks_of_table(table, options)
     if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
         return _ranks_of_pair(data, options, work)
     if is_function(data):
-        scores = function(data, options["relevant"], options["n_items"])
+        scores = scores_from_function(data, options["relevant"], options["n_items"])
         return _ranks_of_scores(scores, options, work)
-    data = opened(data)
-    if is_column(data):
+    data = open_array(data)
+    if is_one_dimensional(data):
         return _ranks_of_column(numeric_array(data), options)
-    scores = scores_of(data)
+    scores = read_scores(data)
     if not issparse(data):
         _refuse_ids(scores)
     return _ranks_of_scores(scores, options, work)
@@ -165,7 +165,7 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
         )
     if is_list or columns - {USER, VISIT} == {ITEM}:
         return Ranks.from_lists(table, **options)
-    if has_order and options["relevant"] is not None and table.others:
+    if has_order and options["relevant"] is not None and table.unknown_columns:
         raise InputError(
             f"found no column of items among {', '.join(table.names)}: lists need one, such as "
             f"{ITEM}; of ranks of relevant items leave relevant (--relevant) out"
@@ -180,7 +180,7 @@ def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], work: dict[st
     arrays = numeric_array(data[0]), numeric_array(data[1])
     are_whole = [array.dtype.kind in "iu" for array in arrays]
     if not any(are_whole) and _are_vectors(arrays, options["relevant"]):
-        return _ranks_of_scores(factors(*data), options, work)
+        return _ranks_of_scores(scores_from_vectors(*data), options, work)
     if all(are_whole) or not any(are_whole):
         raise InputError(f"found two arrays of one kind; {_PAIR}")
     ids, scores = arrays if are_whole[0] else reversed(arrays)
@@ -202,20 +202,20 @@ def _are_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -> b
         return False
     try:
         with suppress_warnings():
-            items = items_of_scores(relevant, RELEVANT, (n, n), None, None, 0.0)
+            items = items_for_scores(relevant, RELEVANT, (n, n), None, None, 0.0)
     except InputError:
         return False
     return bool(items.item.max(initial=0) >= d)
 
 
-def _ranks_of_scores(scores: Scores, options: dict[str, Any], work: dict[str, Any]) -> Ranks:
+def _ranks_of_scores(scores: ScoreSource, options: dict[str, Any], work: dict[str, Any]) -> Ranks:
     given = taken(options, "scores", "relevant", "seen", "n_items", "min_relevance")
     require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
     cut = work.pop("cut")
     min_relevance = given["min_relevance"]
     early = None
-    if cut is not None and isinstance(scores.rows, Products | PairScores):
-        early = Early(
+    if cut is not None and isinstance(scores.rows, InnerProducts | PairScores):
+        early = EarlyStop(
             up_to=cut.up_to,
             n_whole=_WHOLE,
             may_end=lambda counts: _may_end(Ranks.of_counts(counts, min_relevance), cut),
@@ -267,7 +267,7 @@ def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
     return {name: options[name] for name in names if name in options}
 
 
-def _refuse_ids(scores: Scores) -> None:
+def _refuse_ids(scores: ScoreSource) -> None:
     """Raise InputError for rows of different whole numbers, which may be ids."""
     some = scores.rows(np.arange(min(scores.shape[0], 1000)))
     if "float" in str(some.dtype):
@@ -325,10 +325,10 @@ def _sampled_of(
             require_same(name, drawn[name], name, getattr(data, name))
         return data
     refuse_vectors(data, "`evaluate` takes them")
-    table = table_of(data, "sampled ranks")
+    table = as_table(data, "sampled ranks")
     if table is None:
-        data = opened(data, "sampled ranks")
-        if not is_column(data):
+        data = open_array(data, "sampled ranks")
+        if not is_one_dimensional(data):
             _refuse_relevant(data, relevant)
             return SampledRanks.from_scores(data, positive, **drawn, **scored)
         if positive is not None:
@@ -412,9 +412,9 @@ def rank(
     Ranks(n_candidates=array([4, 4]), n_better=array([1, 2]), n_tied=array([2, 0]))
     """
     if isinstance(score, tuple) and len(score) == 2:
-        score = factors(*score)
+        score = scores_from_vectors(*score)
     elif is_function(score):
-        score = function(score, relevant, n_items, users)
+        score = scores_from_function(score, relevant, n_items, users)
     return Ranks.from_scores(
         score,
         relevant,

@@ -15,7 +15,7 @@ from pyarrow import parquet
 from sampled_metrics._base.array_types import Array
 from sampled_metrics._base.errors import InputError, reading, watch_columns
 from sampled_metrics._base.files import PARQUET_SUFFIXES
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, known_names
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
 from sampled_metrics.inputs.tables import Table, is_text
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 
@@ -44,7 +44,7 @@ class LargeRankFile(NamedTuple):
         if opened is None or opened.metadata.num_rows < LARGE_FILE_ROWS:
             return None
         schema = opened.schema_arrow
-        known = known_names(schema.names)
+        known = find_roles(schema.names)
         columns = {own: name for own, name in zip(known, schema.names, strict=True) if own}
         is_counts = columns.keys() >= {*COLUMNS}
         is_ranks = "rank" in columns and ITEM not in columns
@@ -66,7 +66,7 @@ class LargeRankFile(NamedTuple):
         watch_columns(str(self.path), self.names, {*filter(None, self.names)} - taken)
         first = 0
         for columns in self._batches(*wanted):
-            table = Table.of(self.path, pa.table(columns))
+            table = Table.from_arrow(self.path, pa.table(columns))
             try:
                 with reading(self.path):
                     yield Ranks.from_table(table, self.n_items)

@@ -55,10 +55,10 @@ from sampled_metrics._base.visits import join_ids as joined_ids
 from sampled_metrics._base.visits import row_unit_ids, users_and_visits
 from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
-from sampled_metrics.inputs.counting import BLOCK_SIZE, Counts
-from sampled_metrics.inputs.items import rows_of_labels
+from sampled_metrics.inputs.counting import BLOCK_SIZE, RankCounts
+from sampled_metrics.inputs.items import relevant_rows
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
-from sampled_metrics.inputs.tables import Table, as_numpy, read_table
+from sampled_metrics.inputs.tables import Table, arrow_to_numpy, read_table
 
 COLUMNS = ("n_candidates", "n_better", "n_tied")
 RECORDS = f"rank records ({', '.join((USER, *COLUMNS))})"
@@ -201,7 +201,7 @@ class Ranks:
             set_fields(self, users=users, visits=visits)
 
     @classmethod
-    def of_counts(cls, counts: Counts, min_relevance: float) -> Self:
+    def of_counts(cls, counts: RankCounts, min_relevance: float) -> Self:
         """Take counts that are valid by construction."""
         fields = counts._asdict()
         if counts.users is not None:
@@ -265,7 +265,7 @@ class Ranks:
         Ranks(n_candidates=array([3]), n_better=array([1]), n_tied=array([0]))
         """
         check_arguments(min_relevance=min_relevance, up_to=up_to, block_size=block_size)
-        rows = scores_module.scores_of(scores)
+        rows = scores_module.read_scores(scores)
         with naming(columns):
             counts = scores_module.count_scores(
                 rows,
@@ -290,7 +290,7 @@ class Ranks:
         The index of a DataFrame of vectors holds ids, unless it is of running numbers.
         """
         return cls.from_scores(
-            scores_module.factors(user_vectors, item_vectors), relevant, **options
+            scores_module.scores_from_vectors(user_vectors, item_vectors), relevant, **options
         )
 
     @classmethod
@@ -313,7 +313,7 @@ class Ranks:
         >>> Ranks.from_function(pairs, [2, 1], n_items=5, up_to=2).n_found
         array([0, 1])
         """
-        made = scores_module.function(score, relevant, n_items, options.get("users"))
+        made = scores_module.scores_from_function(score, relevant, n_items, options.get("users"))
         return cls.from_scores(made, relevant, **options)
 
     @classmethod
@@ -359,7 +359,7 @@ class Ranks:
         n_items = check_n_items(n_items)
         with naming(columns):
             counts = lists.count_lists(
-                lists.lists_of(recommended),
+                lists.read_lists(recommended),
                 relevant,
                 seen,
                 n_items=n_items,
@@ -391,7 +391,7 @@ class Ranks:
         >>> Ranks.from_top_k([[7, 9, 2]], [9], scores=[[0.1, 0.8, 0.3]]).best_rank
         array([1])
         """
-        made = lists.lists_of_arrays(ids, scores, users, visits)
+        made = lists.lists_from_arrays(ids, scores, users, visits)
         return cls.from_lists(made, relevant, **options)
 
     @classmethod
@@ -400,7 +400,7 @@ class Ranks:
     ) -> Self:
         """Rank labelled candidates, all of each user: user, item, score and label in a table."""
         with naming(columns):
-            counts = lists.count_labelled(pairs)
+            counts = lists.count_labelled_pairs(pairs)
         return cls.of_counts(counts, min_relevance)
 
     @classmethod
@@ -463,9 +463,9 @@ class Ranks:
         with naming(columns):
             table = read_table(table, RECORDS)
         counts = counts_of(table, n_items)
-        rows, grades = rows_of_labels(table)
+        rows, grades = relevant_rows(table)
         if "relevance" in table.columns:
-            relevance = table.finite("relevance")
+            relevance = table.finite_numbers("relevance")
             is_wrong = np.zeros(relevance.size, bool)
             is_wrong[rows] = relevance[rows] <= 0.0
             table.refuse("relevance", is_wrong, relevance, "numbers above 0")
@@ -728,9 +728,9 @@ def counts_of(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int]:
     if "n_better" not in table.columns and "n_tied" not in table.columns:
         return _counts_of_ranks(table, n_items)
     table.require(*COLUMNS)
-    n_candidates = table.whole("n_candidates", 2, MAX_ITEMS)
-    n_better = table.whole("n_better", 0, n_candidates - 1)
-    return n_candidates, n_better, table.whole("n_tied", 0, n_candidates - 1 - n_better)
+    n_candidates = table.whole_numbers("n_candidates", 2, MAX_ITEMS)
+    n_better = table.whole_numbers("n_better", 0, n_candidates - 1)
+    return n_candidates, n_better, table.whole_numbers("n_tied", 0, n_candidates - 1 - n_better)
 
 
 def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
@@ -746,10 +746,10 @@ def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
         )
     most: int | Int | None = n_items
     if "n_candidates" in table.columns:
-        most = table.whole("n_candidates", 2, MAX_ITEMS)
+        most = table.whole_numbers("n_candidates", 2, MAX_ITEMS)
     if most is None:
         raise InputError(_NO_SIZE)
-    rank = table.whole("rank", 1, most)
+    rank = table.whole_numbers("rank", 1, most)
     if USER in table.columns:
         user = table.units()[0]
         row = first_duplicate(user, rank)
@@ -785,7 +785,7 @@ def _by_user(
     n_found = np.bincount(user[rows], minlength=of_user.size)
     has_items = n_found > 0
     order = np.argsort(user[rows], kind="stable")
-    users, visits = users_and_visits(as_numpy(user_ids)[has_items])
+    users, visits = users_and_visits(arrow_to_numpy(user_ids)[has_items])
     return {
         "n_candidates": of_user[has_items],
         "n_better": n_better[rows][order],

@@ -21,11 +21,11 @@ from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import set_fields, short_repr
 from sampled_metrics._base.visits import join_ids, row_unit_ids, split_ids, users_and_visits
 from sampled_metrics.inputs import samples
-from sampled_metrics.inputs.items import rows_of_labels
+from sampled_metrics.inputs.items import relevant_rows
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
-from sampled_metrics.inputs.samples import Pairs, Samples
-from sampled_metrics.inputs.scores import counts_beside, padded, scores_of
-from sampled_metrics.inputs.tables import Table, as_numpy, read_table
+from sampled_metrics.inputs.samples import SampledCounts, ScoredPairs
+from sampled_metrics.inputs.scores import count_in_rows, pad_rows, read_scores
+from sampled_metrics.inputs.tables import Table, arrow_to_numpy, read_table
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.ranks.warnings import warn_about_duplicates
 
@@ -82,7 +82,7 @@ class SampledRanks:
     visits: Ids | None
     several_items: bool
     tied: Int | None
-    pairs: Pairs | None
+    pairs: ScoredPairs | None
     n_missing: int
     n_rows: ClassVar[int] = 0  # as in `Ranks`
 
@@ -97,7 +97,7 @@ class SampledRanks:
         *,
         visits: ArrayLike | None = None,
         tied: Int | None = None,
-        pairs: Pairs | None = None,
+        pairs: ScoredPairs | None = None,
         n_missing: int = 0,
     ) -> None:
         check_arguments(sampling=sampling, several_items=several_items)
@@ -165,10 +165,10 @@ class SampledRanks:
         >>> SampledRanks.from_scores([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5).sampled_ranks
         array([1, 2])
         """
-        rows = padded(scores)
+        rows = pad_rows(scores)
         if rows is not scores and missing == "last":
             raise InputError("rows differ in length; leave missing (--missing) out")
-        taken = scores_of(rows)
+        taken = read_scores(rows)
         if positive is None:
             problem = "give positive (--positive), the column of held-out items"
             raise InputError(f"found scores; {problem}")
@@ -176,11 +176,11 @@ class SampledRanks:
             names = list(taken.item_ids)
             if positive in names:
                 positive = names.index(positive)
-        counts = counts_beside(taken.matrix(), positive, missing=missing)
+        counts = count_in_rows(taken.matrix(), positive, missing=missing)
         if users is None and isinstance(scores, str | Path):  # an index of a DataFrame may be any
             users = taken.user_ids
         ids = row_unit_ids(users, visits, counts.n_found.size)
-        return cls.from_counts(Samples.of_rows(counts, ids), n_items, **options)
+        return cls.from_counts(SampledCounts.from_rows(counts, ids), n_items, **options)
 
     @classmethod
     def from_pairs(
@@ -218,7 +218,7 @@ class SampledRanks:
     @classmethod
     def from_counts(
         cls,
-        found: Samples,
+        found: SampledCounts,
         n_items: ArrayLike | None,
         n_negatives: int | None = None,
         sampling: str | None = None,
@@ -322,7 +322,7 @@ class SampledRanks:
         m: Any = n_negatives
         items = n_items
         if "n_negatives" in found:
-            m = table.whole("n_negatives", 1, MAX_ITEMS)
+            m = table.whole_numbers("n_negatives", 1, MAX_ITEMS)
             require_same("n_negatives", n_negatives, "n_negatives", m)
         if "sampling" in found:
             sampling = _sampling_of(table, sampling)
@@ -331,13 +331,13 @@ class SampledRanks:
         if m is not None:
             most = m + 1
             least = int(np.max(m)) + 1
-        ranks = table.whole("sampled_rank", 1, most)
+        ranks = table.whole_numbers("sampled_rank", 1, most)
         if "n_candidates" in found:
-            items = table.whole("n_candidates", least, MAX_ITEMS)
+            items = table.whole_numbers("n_candidates", least, MAX_ITEMS)
             require_same("n_items", n_items, "n_candidates", items)
         if "repetition" in found:
             _require_different_repetitions(table)
-        rows, _ = rows_of_labels(table)
+        rows, _ = relevant_rows(table)
         users = _users_of(table, rows)
         several = {USER, ITEM} <= found.keys()
         if isinstance(rows, np.ndarray):
@@ -416,7 +416,7 @@ def _users_of(table: Table, rows: RowSelection) -> Ids | None:
     if not table.columns.keys() & {USER, VISIT}:
         return None
     user, user_ids = table.units()
-    users = as_numpy(user_ids)[user[rows]]
+    users = arrow_to_numpy(user_ids)[user[rows]]
     if not table.columns.keys() & {"repetition", ITEM}:
         warn_about_duplicates(users)
     return users
@@ -433,7 +433,7 @@ def _sampling_of(table: Table, option: str | None) -> str:
 
 def _require_different_repetitions(table: Table) -> None:
     """Raise InputError for the first row with the repetition of an earlier one of its user."""
-    repetition = table.whole("repetition", 0)
+    repetition = table.whole_numbers("repetition", 0)
     columns = [table.codes(ITEM)[0]] if ITEM in table.columns else []
     again = first_duplicate(repetition, table.units()[0], *columns)
     first = table.unit_columns()[0]

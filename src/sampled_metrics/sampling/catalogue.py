@@ -13,15 +13,9 @@ from sampled_metrics._base.columns import id_column
 from sampled_metrics._base.conversion import is_arrow_table, to_array
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics.inputs.items import (
-    RELEVANT,
-    SEEN,
-    Items,
-    how_many_seen,
-    items_by_id,
-)
+from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, describe_seen_relevant, items_by_id
 from sampled_metrics.inputs.roles import ITEM, USER
-from sampled_metrics.inputs.tables import Table, as_arrow, as_numpy, places, read_table
+from sampled_metrics.inputs.tables import Table, arrow_to_numpy, positions, read_table, to_arrow
 from sampled_metrics.inputs.warnings import warn_about_different_ids, warn_about_unused_grades
 
 
@@ -60,19 +54,19 @@ def known_items(
         warn_about_different_ids(ITEM, str(table.path), named[-1].unique(), "other tables", known)
     user_ids = _distinct([held.user_ids])
     item_ids = _distinct(named)
-    mine = of_seen.within(user_ids, item_ids)
-    held = held.within(user_ids, item_ids)
-    is_both = held.has(mine.owners, mine.item)
+    mine = of_seen.restrict_to(user_ids, item_ids)
+    held = held.restrict_to(user_ids, item_ids)
+    is_both = held.has(mine.user, mine.item)
     if is_both.any():
         user, item = mine.pair(int(np.argmax(is_both)))
         with reading(seen):
             raise InputError(
                 f"user {user}, item {item} is both seen and held out"
-                f"{how_many_seen(mine.owners[is_both])}"
+                f"{describe_seen_relevant(mine.user[is_both])}"
             )
-    is_other = places(of_seen.user_ids, user_ids) < 0
-    other_ids = as_arrow(of_seen.user_ids).filter(pa.array(is_other))
-    return KnownItems(user_ids, item_ids, held, mine, of_seen.within(other_ids, item_ids))
+    is_other = positions(of_seen.user_ids, user_ids) < 0
+    other_ids = to_arrow(of_seen.user_ids).filter(pa.array(is_other))
+    return KnownItems(user_ids, item_ids, held, mine, of_seen.restrict_to(other_ids, item_ids))
 
 
 def item_ids_of(items: Any) -> pa.Array:
@@ -98,4 +92,4 @@ def _distinct(columns: Sequence[pa.Array]) -> Ids:
     is_whole = all(pa.types.is_integer(column.type) for column in columns)
     kind = pa.int64() if is_whole else pa.string()
     joined = pa.chunked_array([column.cast(kind) for column in columns])
-    return np.sort(as_numpy(joined.unique()))
+    return np.sort(arrow_to_numpy(joined.unique()))

@@ -13,7 +13,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
-from sampled_metrics.inputs.samples import Pairs
+from sampled_metrics.inputs.samples import ScoredPairs
 
 LEVEL = 0.01  # probability that sound negatives fail the test of uniformity
 LEAST_EXPECTED = 5.0  # draws of an item; below, items next to each other are pooled
@@ -139,7 +139,7 @@ def check_drawn_negatives(
     ]
 
 
-def check_pairs(pairs: Pairs, n_items: int) -> list[Check]:
+def check_pairs(pairs: ScoredPairs, n_items: int) -> list[Check]:
     """Test negatives in pairs of users and items if seen items are not known.
 
     The least number of candidates is `n_items`. Users who have seen an item do not draw it, so only
@@ -149,7 +149,7 @@ def check_pairs(pairs: Pairs, n_items: int) -> list[Check]:
     --------
     >>> users = np.repeat(np.arange(90), 3)
     >>> items = np.column_stack([np.arange(90), np.arange(1, 91), np.full(90, 99)]).ravel()
-    >>> pairs = Pairs(users, items, np.arange(270) % 3 == 0, np.arange(100))
+    >>> pairs = ScoredPairs(users, items, np.arange(270) % 3 == 0, np.arange(100))
     >>> checks = check_pairs(pairs, 100)
     >>> [(check.name, check.found) for check in checks if not check.passed]
     [('uniformity', 90)]
@@ -185,7 +185,7 @@ def _count_shared(user: Int, item: Int, n_candidates: int) -> int:
     return n_shared if 2 * n_shared >= chosen.size else 0
 
 
-def _check_most_drawn(user: Int, item: Int, pairs: Pairs, n_items: int) -> Check:
+def _check_most_drawn(user: Int, item: Int, pairs: ScoredPairs, n_items: int) -> Check:
     """Test how many users drew the most drawn item, against uniform draws of all others."""
     n_users = int(pairs.user.max()) + 1
     _, first = np.unique(user * pairs.item_ids.size + item, return_index=True)

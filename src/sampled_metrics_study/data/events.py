@@ -20,8 +20,15 @@ from numpy.typing import NDArray
 from sampled_metrics import InputError
 from sampled_metrics._base.array_types import Codes, Float, Int
 from sampled_metrics._base.arrays import select_rows
-from sampled_metrics.inputs.roles import TYPE
-from sampled_metrics.inputs.tables import Table, as_numpy, fits, is_text, plain, read_table
+from sampled_metrics.inputs.roles import TYPE_SUFFIX
+from sampled_metrics.inputs.tables import (
+    Table,
+    arrow_to_numpy,
+    can_cast,
+    decode_categories,
+    is_text,
+    read_table,
+)
 from sampled_metrics_study.data.movielens import ML_1M, MovieLens
 from sampled_metrics_study.data.settings import Columns, DatasetSettings
 
@@ -72,7 +79,7 @@ class Interactions:
 
 def as_int32(codes: Codes, names: pa.Array) -> tuple[Codes, Names | None]:
     """Encode ids as int32: themselves if they fit, else places in a table of them, ascending."""
-    table = as_numpy(names)
+    table = arrow_to_numpy(names)
     if table.dtype.kind == "i" and table.min() >= -(1 << 31) and table.max() < 1 << 31:
         return table.astype(np.int32)[codes], None
     table, place = np.unique(table, return_inverse=True)
@@ -165,7 +172,7 @@ def read_interactions(
     names = {}
     for role, name in columns or Columns():
         if name is not None:
-            names[role] = TYPE.sub("", name.strip())
+            names[role] = TYPE_SUFFIX.sub("", name.strip())
     ids = [names["user"], names["item"]]
     noun = "a table of interactions"
     table = read_table(path, noun, [*names.values()], ids=ids, separator=separator)
@@ -174,7 +181,7 @@ def read_interactions(
     # A column is freed as soon as it is an array, because long tables are to fit in memory.
     if names.get("rating") in table.columns:
         with np.errstate(over="ignore"):
-            rating = table.finite(names["rating"]).astype(np.float32)
+            rating = table.finite_numbers(names["rating"]).astype(np.float32)
         del table.columns[names["rating"]]
     encoded = []
     for name in ids:
@@ -193,16 +200,16 @@ def read_times(table: Table, name: str) -> Int | Float:
     Numbers stay as they are. Dates and times, in UTC where they name no zone, become seconds since
     1970.
     """
-    column = plain(table.present(name, _TIMES))
+    column = decode_categories(table.complete_column(name, _TIMES))
     if pa.types.is_integer(column.type):
         return np.asarray(column.cast(pa.int64()))
     if pa.types.is_date(column.type):
         column = column.cast(pa.timestamp("s"))
     is_dated = pa.types.is_timestamp(column.type)
     if is_text(column.type):
-        is_dated = not fits(column[:1], pa.float64())
+        is_dated = not can_cast(column[:1], pa.float64())
     if not is_dated:
-        return table.finite(name)
+        return table.finite_numbers(name)
     times = pd.to_datetime(column.to_pandas(), format="ISO8601", errors="coerce", utc=True)
     table.refuse(name, times.isna().to_numpy(), column, _TIMES)
     since_1970 = times - pd.Timestamp(0, tz="UTC")

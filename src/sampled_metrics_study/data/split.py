@@ -35,7 +35,7 @@ from sampled_metrics._base.array_types import Ids, Int
 from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.files import read_npz, replace_file
 from sampled_metrics._base.random_streams import generator
-from sampled_metrics.inputs.tables import as_numpy, encoded
+from sampled_metrics.inputs.tables import arrow_to_numpy, encode
 from sampled_metrics_study.data.events import Interactions, as_int32, published_ids, read_dataset
 from sampled_metrics_study.data.filters import apply_filters
 from sampled_metrics_study.data.settings import (
@@ -208,8 +208,8 @@ def given_split(
     # numpy turns numbers into text where one of the files has text.
     users = np.concatenate([published_ids(part.user, part.user_names) for part in parts])
     items = np.concatenate([published_ids(part.item, part.item_names) for part in parts])
-    user, user_names = as_int32(*encoded(users))
-    item, item_names = as_int32(*encoded(items))
+    user, user_names = as_int32(*encode(users))
+    item, item_names = as_int32(*encode(items))
     times = None
     if test.timestamp is not None:
         times = np.concatenate([np.zeros(len(train), test.timestamp.dtype), test.timestamp])
@@ -285,7 +285,7 @@ def _hold_out_one(
     order = np.argsort(code, kind="stable")
     bounds = np.append(0, np.cumsum(np.bincount(code)))  # first event of each user, and the end
     del code  # long files are to fit in memory
-    item, item_ids = encoded(interactions.item)
+    item, item_ids = encode(interactions.item)
     item = item[order]
     is_timed = times is not None
     if times is None:
@@ -323,7 +323,7 @@ def _hold_out_one(
         train,
         item[held_out].astype(np.int64),
         published_ids(user_ids, interactions.user_names),
-        published_ids(as_numpy(item_ids), interactions.item_names),
+        published_ids(arrow_to_numpy(item_ids), interactions.item_names),
         tied_users,
         left_out_users=evaluated.size - user_ids.size,
         left_out_events=item.size - train.nnz - held_out.size,

@@ -17,9 +17,9 @@ from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.columns import id_column, require_unique
 from sampled_metrics._base.errors import reading
 from sampled_metrics._base.files import read_npz
-from sampled_metrics.inputs.products import Score
+from sampled_metrics.inputs.products import ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER
-from sampled_metrics.inputs.tables import places, read_table
+from sampled_metrics.inputs.tables import positions, read_table
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.ranks.ranks import COLUMNS, RECORDS, counts_of
@@ -121,7 +121,7 @@ def read_ranks(path: Path, split: Split) -> Ranks:
     """
     table = read_table(path, RECORDS)
     table.require(USER, *COLUMNS)
-    user = table.places(USER, split.user_ids, f"one of the {split.user_ids.size:,} of the split")
+    user = table.positions(USER, split.user_ids, f"one of the {split.user_ids.size:,} of the split")
     duplicate = first_duplicate(user)
     if duplicate is not None:
         raise table.error_at(duplicate, f"duplicate {USER} {table.ids(USER)[duplicate]}")
@@ -144,12 +144,12 @@ def read_ranks(path: Path, split: Split) -> Ranks:
     refuse("n_candidates", counts[0] == split.n_candidates[owner], counts[0], split.n_candidates)
     if ITEM in table.columns:
         ids = table.ids(ITEM)
-        is_same = places(ids, split.item_ids) == split.held_out[owner]
+        is_same = positions(ids, split.item_ids) == split.held_out[owner]
         refuse(ITEM, is_same, ids, split.held_out_ids)
     return Ranks(*(column[rows] for column in counts), users=split.evaluated_ids, is_checked=True)
 
 
-def read_scores(path: Path, split: Split) -> Score:
+def read_scores(path: Path, split: Split) -> ScoreFunction:
     """Read scores made elsewhere, as a function of users; -inf stands for a missing score.
 
     Users and items are numbers in the split. The file is a table (CSV, TSV or parquet) with columns
@@ -179,7 +179,7 @@ def read_scores(path: Path, split: Split) -> Score:
     return score
 
 
-def _read_score_matrix(path: Path, split: Split) -> Score:
+def _read_score_matrix(path: Path, split: Split) -> ScoreFunction:
     names = ("scores", "user_ids", "item_ids")
     arrays = read_npz(path, SCORES_DESCRIBED, names)
     scores, user_ids, item_ids = (arrays[name] for name in names)
@@ -191,23 +191,23 @@ def _read_score_matrix(path: Path, split: Split) -> Score:
     if kind.kind != "f" or kind.itemsize not in (4, 8) or scores.shape != shape:
         problem = f"scores are {kind} of shape {scores.shape}; expected floats of shape {shape}"
         raise InputError(problem, path=path)
-    rows = places(split.evaluated_ids, user_ids)
-    columns = places(split.item_ids, item_ids)
+    rows = positions(split.evaluated_ids, user_ids)
+    columns = positions(split.item_ids, item_ids)
     require_all(path, "user", rows >= 0, split.evaluated_ids)
     require_all(path, "item", columns >= 0, split.item_ids)
     native = kind.newbyteorder("=")  # some rows at a time, because large files are to fit
     return lambda wanted: scores[rows[wanted]][:, columns].astype(native, copy=False)
 
 
-def _read_score_table(path: Path, split: Split) -> Score:
+def _read_score_table(path: Path, split: Split) -> ScoreFunction:
     table = read_table(path, SCORES_DESCRIBED, (USER, ITEM, SCORE))
     table.require(USER, ITEM, SCORE)
-    score = table.ordered(SCORE).astype(np.float64)
+    score = table.ordered_numbers(SCORE).astype(np.float64)
     pair = []
     # A column is freed as soon as it is an array, because long tables are to fit in memory.
     for name, ids in ((USER, split.evaluated_ids), (ITEM, split.item_ids)):
         codes, names = table.codes(name)
-        pair.append(places(names, ids).astype(np.int32)[codes])
+        pair.append(positions(names, ids).astype(np.int32)[codes])
         del table.columns[name]
     user, item = pair
     inside = (user >= 0) & (item >= 0)

@@ -6,37 +6,37 @@ from pathlib import Path
 
 import pyarrow as pa
 
-_START = 65_536  # bytes that are looked at
-_LINES = 100
-_NAMES = ("user_id", "item_id", "rating", "timestamp")
+_START_BYTES = 65_536  # bytes that are looked at
+_MAX_LINES = 100
+_COLUMN_NAMES = ("user_id", "item_id", "rating", "timestamp")
 _SEPARATORS = ("\t", ",", ";", None)  # None: blanks
-_NUMBER = re.compile(r"[+-]?\d+")
+_WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 
 
-def remedies(path: Path, third: str = _NAMES[2]) -> str:
+def suggest_reading(path: Path, third: str = _COLUMN_NAMES[2]) -> str:
     """Return Python code that reads a file of columns, or one of a user and items in each line.
 
     `third` is the name of a third column. The text begins with a semicolon, or is empty.
     """
     try:
         with pa.input_stream(str(path)) as stream:
-            text = stream.read(_START).decode()
+            text = stream.read(_START_BYTES).decode()
     except (OSError, UnicodeDecodeError, pa.ArrowException):
         return ""
-    lines = [*islice(filter(str.strip, text.splitlines()[:-1] or [text]), _LINES)]
+    lines = [*islice(filter(str.strip, text.splitlines()[:-1] or [text]), _MAX_LINES)]
     for separator in _SEPARATORS:
         fields = [line.split(separator) for line in lines]
         if lines and len(fields[0]) > 1:
-            return _remedies(path, third, separator, fields)
+            return _suggest_code(path, third, separator, fields)
     return ""
 
 
-def _remedies(path: Path, third: str, separator: str | None, fields: list[list[str]]) -> str:
+def _suggest_code(path: Path, third: str, separator: str | None, fields: list[list[str]]) -> str:
     widths = {len(row) for row in fields}
-    are_numbers = all(_NUMBER.fullmatch(field) for row in fields for field in row)
+    are_numbers = all(_WHOLE_NUMBER.fullmatch(field) for row in fields for field in row)
     found = ""
-    if len(widths) == 1 and max(widths) <= len(_NAMES):
-        names = [*_NAMES[:2], third, _NAMES[3]][: max(widths)]
+    if len(widths) == 1 and max(widths) <= len(_COLUMN_NAMES):
+        names = [*_COLUMN_NAMES[:2], third, _COLUMN_NAMES[3]][: max(widths)]
         sign = r"\s+" if separator is None else separator
         found += (
             f"; if columns are {', '.join(names)}, give "

@@ -11,10 +11,10 @@ import numpy as np
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.conversion import to_array, to_numpy
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.devices import Pairs, count
+from sampled_metrics.inputs.comparisons import Positions, count_true
 
 FIRST_ITEMS = 64  # asked for each user at first; later as many as before
-AT_ONCE = 131_072  # pairs of one call, about
+PAIRS_PER_CALL = 131_072  # pairs of one call, about
 
 
 class PairScores:
@@ -35,7 +35,7 @@ class PairScores:
         items = np.tile(np.arange(n_items), rows.size)
         return self._asked(users, items).reshape(rows.size, n_items)
 
-    def counts(self, rows: Int, pairs: Pairs, left_out: Pairs, up_to: Int) -> Pairs:
+    def counts(self, rows: Int, pairs: Positions, left_out: Positions, up_to: Int) -> Positions:
         """Count items as `Products.counts` does."""
         row, item = pairs
         own = self._asked(rows[row], item)
@@ -50,7 +50,7 @@ class PairScores:
         while here.size and first < place.size:
             kept = row[here]
             kept = kept[np.diff(kept, prepend=-1) > 0]
-            most = max(1, AT_ONCE // kept.size)
+            most = max(1, PAIRS_PER_CALL // kept.size)
             size = min(max(first, FIRST_ITEMS), most)
             last = first + size
             items = self.order[first:last]
@@ -69,8 +69,8 @@ class PairScores:
             scores[asked_row, asked_column] = asked
             of_pairs = scores[row[here]]
             of_own = own[here, None]
-            better[here] += count(of_pairs > of_own)
-            tied[here] += count(of_pairs == of_own)
+            better[here] += count_true(of_pairs > of_own)
+            tied[here] += count_true(of_pairs == of_own)
             here = here[better[here] < up_to[here]]
             first = last
         tied[better >= up_to] = 0

@@ -16,14 +16,16 @@ from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks, concatenate_rang
 from sampled_metrics._base.conversion import is_on_device, to_numpy
 from sampled_metrics._base.threads import map_in_threads
 
-Pairs: TypeAlias = tuple[Int, Int]  # places of users within some rows, and items
-_SEVERAL = 16  # pairs a row above which sorting it is faster than comparing it with each
-_SORTED = 4  # pairs a row from which a search in sorted rows is faster than comparisons
-_SORTED_TOGETHER = 512  # columns; numpy sorts so many by a network, several times as fast as more
-_ENTRIES = 1 << 26  # compared at a time on a device
+Positions: TypeAlias = tuple[Int, Int]  # places of users within some rows, and items
+_PAIRS_TO_SORT_ROW = 16  # pairs a row above which sorting it is faster than comparing it with each
+_PAIRS_TO_SEARCH_ROW = (
+    4  # pairs a row from which a search in sorted rows is faster than comparisons
+)
+_COLUMNS_TO_SORT = 512  # columns; numpy sorts so many by a network, several times as fast as more
+_DEVICE_ENTRIES = 1 << 26  # compared at a time on a device
 
 
-class Counted(NamedTuple):
+class BlockCounts(NamedTuple):
     """Counts of some rows of scores."""
 
     gaps: Int  # scores of -inf in each row
@@ -33,16 +35,16 @@ class Counted(NamedTuple):
     tied: Int  # others level with it
 
 
-def counted(
+def count_above(
     scores: Any,
-    pairs: Pairs,
+    pairs: Positions,
     threads: int = 1,
-) -> Counted:
+) -> BlockCounts:
     """Count the scores above each of some pairs of a row, ascending, and an item."""
     xp = compat.array_namespace(scores)
     is_there = is_on_device(scores)
     row, item = pairs
-    own = gathered(scores, row, item)
+    own = take_scores(scores, row, item)
     users, width = scores.shape
     is_floating = xp.isdtype(scores.dtype, "real floating")
     gaps = np.zeros(users, np.int64)
@@ -56,9 +58,9 @@ def counted(
         mine = slice(first, last)
         # Of most blocks two passes, without an array between, tell that all scores are finite.
         if is_floating and not xp.isfinite(xp.min(part)) & xp.isfinite(xp.max(part)):
-            gaps[some] = count(part == -xp.inf)
-            bad[some] = width - count(part < xp.inf)
-        if last - first > _SEVERAL * part.shape[0] and not is_there:
+            gaps[some] = count_true(part == -xp.inf)
+            bad[some] = width - count_true(part < xp.inf)
+        if last - first > _PAIRS_TO_SORT_ROW * part.shape[0] and not is_there:
             in_order = np.sort(part, axis=1)
             for pair in range(first, last):
                 values = in_order[row[pair] - some.start]
@@ -67,70 +69,72 @@ def counted(
                 level[pair] = not_above - values.searchsorted(own[pair])
             return
         if last - first != part.shape[0]:
-            part = rows_of(part, row[mine] - some.start)
+            part = take_rows(part, row[mine] - some.start)
         of_pairs = own[mine, None]
-        better[mine] = count(part > of_pairs)
-        level[mine] = count(part == of_pairs)
+        better[mine] = count_true(part > of_pairs)
+        level[mine] = count_true(part == of_pairs)
 
-    most = _ENTRIES if is_there else CACHE_ENTRIES
+    most = _DEVICE_ENTRIES if is_there else CACHE_ENTRIES
     size = width * -(-row.size // max(1, users))  # where rows have several pairs
     for _ in map_in_threads(count_some, blocks(users, size, most), 1 if is_there else threads):
         pass
-    return Counted(gaps, bad, to_numpy(own), better, level - 1)
+    return BlockCounts(gaps, bad, to_numpy(own), better, level - 1)
 
 
-def count_from_limits(
+def count_around_limits(
     scores: Any,
     row: Int,
     low: Any,
     high: Any,
-) -> Pairs:
+) -> Positions:
     """Count for pairs of a row and two limits the scores above both, and those between them.
 
     Rows are ascending, and each has a pair. Limits may be two numbers if each has one pair.
     """
     if row.size == len(scores):
-        return _compared(scores, low, high)
+        return _count_by_comparison(scores, low, high)
     above = np.empty(row.size, np.int64)
     near = np.empty(row.size, np.int64)
-    is_sorted = np.bincount(row)[row] >= _SORTED
+    is_sorted = np.bincount(row)[row] >= _PAIRS_TO_SEARCH_ROW
     if is_on_device(scores):
         is_sorted[:] = False
     by_comparison = np.flatnonzero(~is_sorted)
-    most = _ENTRIES if is_on_device(scores) else CACHE_ENTRIES
+    most = _DEVICE_ENTRIES if is_on_device(scores) else CACHE_ENTRIES
     for some in blocks(by_comparison.size, scores.shape[1], most):
         pair = by_comparison[some]
-        above[pair], near[pair] = _compared(rows_of(scores, row[pair]), low[pair], high[pair])
+        above[pair], near[pair] = _count_by_comparison(
+            take_rows(scores, row[pair]), low[pair], high[pair]
+        )
     pair = np.flatnonzero(is_sorted)
     if pair.size:
-        above[pair], near[pair] = _searched(scores, row[pair], low[pair], high[pair])
+        above[pair], near[pair] = _count_by_search(scores, row[pair], low[pair], high[pair])
     return above, near
 
 
-def _compared(
+def _count_by_comparison(
     scores: Any,
     low: Any,
     high: Any,
-) -> Pairs:
+) -> Positions:
     """Count by comparison with the limits of each row."""
-    above = count(scores > column_of(high, scores))
-    return above, count(scores >= column_of(low, scores)) - above
+    above = count_true(scores > as_column(high, scores))
+    return above, count_true(scores >= as_column(low, scores)) - above
 
 
-def _searched(
+def _count_by_search(
     scores: Floats,
     row: Int,
     low: Floats,
     high: Floats,
-) -> Pairs:
+) -> Positions:
     """Count by binary search in rows that are sorted once, some columns at a time."""
     is_first = np.diff(row, prepend=-1) > 0
     rows = row[is_first]
     place = is_first.cumsum() - 1
     n_above = np.zeros(row.size, np.int64)
     n_near = np.zeros(row.size, np.int64)
-    for start in range(0, scores.shape[1], _SORTED_TOGETHER):
-        some = scores[:, start : start + _SORTED_TOGETHER]
+    for start in range(0, scores.shape[1], _COLUMNS_TO_SORT):
+        some = scores[:, start : start + _COLUMNS_TO_SORT]
         width = some.shape[1]
         in_order = np.full((rows.size, 1 << (width - 1).bit_length()), np.inf, scores.dtype)
         in_order[:, :width] = some[rows]
@@ -162,14 +166,14 @@ def _count_until(
     return last + 1 - first
 
 
-def without(
+def subtract_excluded(
     better: Int,
     tied: Int,
     own: Floats,
     row: Int,
     out_row: Int,
     out: Floats,
-) -> Pairs:
+) -> Positions:
     """Subtract from the counts of pairs the scores of their rows that are left out.
 
     So no score is written. Rows of both are ascending.
@@ -187,16 +191,16 @@ def without(
     return better - n_above, tied - n_level
 
 
-def gathered(
+def take_scores(
     scores: Any,
     row: Int,
     item: Int,
 ) -> Any:
     """Return single scores, where they are."""
-    return scores[there(row, scores), there(item, scores)]
+    return scores[to_device(row, scores), to_device(item, scores)]
 
 
-def rows_of(
+def take_rows(
     scores: Any,
     rows: Int,
 ) -> Any:
@@ -204,10 +208,10 @@ def rows_of(
     if isinstance(scores, np.ndarray):
         return scores[rows]
     xp = compat.array_namespace(scores)
-    return xp.take(scores, there(rows, scores), axis=0)
+    return xp.take(scores, to_device(rows, scores), axis=0)
 
 
-def there(
+def to_device(
     values: Array,
     scores: Any,
 ) -> Any:
@@ -216,17 +220,17 @@ def there(
     return xp.asarray(np.ascontiguousarray(values), device=compat.device(scores))
 
 
-def column_of(
+def as_column(
     values: Any,
     scores: Any,
 ) -> Any:
     """Return a number for each row of some scores as a column, or one number for all."""
     if np.ndim(values) == 0:
         return float(values)
-    return there(values, scores)[:, None]
+    return to_device(values, scores)[:, None]
 
 
-def rounding(vectors: Any) -> float:
+def input_rounding(vectors: Any) -> float:
     """Return by how much numbers may be rounded before a product, relative to them.
 
     This is a setting of torch for products in float32 on a device.
@@ -237,7 +241,7 @@ def rounding(vectors: Any) -> float:
     return {"highest": 0.0, "high": 2.0**-10}.get(precision, 2.0**-7)
 
 
-def count(marked: Any) -> Int:
+def count_true(marked: Any) -> Int:
     """Count the true values of each row, several times as fast as `numpy.count_nonzero`."""
     if is_on_device(marked):
         xp = compat.array_namespace(marked)
