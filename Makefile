@@ -1,50 +1,50 @@
-# `make help` lists the targets. The environment is made on first use.
+# `make help` lists the targets. The environment is created on first use.
 SHELL := bash
 PYTHON ?= python3
 VENV := .venv
-# What the study needs, then what tests, documentation, measurements and clusters need as well.
+# Packages of the study; then those of tests, documentation, measurements and clusters as well.
 STUDY_INSTALLED := $(VENV)/.study
 INSTALLED := $(VENV)/.installed
 CORES ?= all
 VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/sampled_metrics/__init__.py)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
-# Options that the user has set for other Python programs; a test names a copy of the code by PYTHONPATH.
+# Ignore Python options that the user has set for other programs. Tests use PYTHONPATH to select a copy of the code.
 unexport $(filter-out PYTHON PYTHONPATH,$(filter PYTHON%,$(.VARIABLES)))
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce verify test test-all docs bench measure dist reference lock schema clean
 
-help: ## list the targets
+help: ## list these targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 11
 
-# Names of packages as pip collects them: it takes a minute, in which it is silent or says too much.
+# Show the names of packages as pip collects them. It takes a minute, and pip itself prints nothing or too much.
 SHOW_NAMES = awk '/^Collecting/ { sub("==.*", ""); printf "%s ", $$2 } /^Installing/ { print "" } { fflush() }'
 PIP = set -o pipefail; $(VENV)/bin/python -m pip install --progress-bar off --require-hashes
 
 $(STUDY_INSTALLED): requirements-study.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}; name another one: make PYTHON=...")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"{sys.executable} is Python {sys.version.split()[0]}, but 3.11 or later is needed; choose another one: make PYTHON=...")'
 	@echo 'Installing packages in $(VENV): about a minute, 750 MB'
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(PIP) --requirement requirements-study.lock | $(SHOW_NAMES)
 	@$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	@$(VENV)/bin/python -m compileall -q src # as pip does with what it copies
+	@$(VENV)/bin/python -m compileall -q src # as pip does for installed packages
 	@touch $@
 
-# The plugin for clusters alone would make the start of the study a quarter longer.
+# Not part of the study's packages: the plugin for clusters would make its start a quarter longer.
 $(INSTALLED): $(STUDY_INSTALLED) requirements.lock
 	@echo 'Installing packages for tests and documentation in $(VENV): about a minute'
 	@$(PIP) --requirement requirements.lock | $(SHOW_NAMES)
 	@touch $@
 
-# Written if the publisher's server cannot be reached, and on no other failure.
+# Exists if the publisher's server could not be reached, and after no other failure.
 UNREACHABLE := results/logs/fetch.log.unreachable
-# A run that was killed leaves a lock. Only who started it can say that it is over.
-LOCKED = echo 'If no run is active in this folder: $(VENV)/bin/snakemake --unlock; then make reproduce again.'
-# On a terminal it shows its steps and a bar; all details are in .snakemake/log.
+# A killed run leaves a lock. Only its user knows that it is over.
+LOCKED = echo 'If no run is active in this directory, run $(VENV)/bin/snakemake --unlock, then make reproduce again.'
+# On a terminal Snakemake shows its steps and a bar; all details are in .snakemake/log.
 SNAKEMAKE = snakemake $$(test -t 2 && echo --logger=rich) --profile workflow/profiles/local --cores $(CORES)
 
-TARGETS ?= # files to make; everything where none is named
-reproduce: $(STUDY_INSTALLED) ## from MovieLens 1M to every table and figure of the paper, in half a minute
+TARGETS ?= # files to make; by default everything
+reproduce: $(STUDY_INSTALLED) ## make every table and figure of the paper from MovieLens 1M: half a minute
 	@rm -f $(UNREACHABLE)
 	@$(SNAKEMAKE) $(TARGETS) || { test -e $(UNREACHABLE) \
 	  && echo && echo 'GroupLens could not be reached: going on with the ranks of the reference run; nothing is trained.' && echo \
@@ -53,15 +53,15 @@ reproduce: $(STUDY_INSTALLED) ## from MovieLens 1M to every table and figure of 
 	@$(if $(TARGETS),:,echo; cat results/tables/exact.md; echo; python -m sampled_metrics_study.summary results)
 
 ARCHIVE ?= # of MovieLens 1M
-verify: ## does the study of your copy of MovieLens 1M give the published results? ARCHIVE=ml-1m.zip
-	@test -f '$(strip $(ARCHIVE))' || { echo 'name the archive of MovieLens 1M: make verify ARCHIVE=ml-1m.zip'; exit 2; }
+verify: ## compare the results of your copy of MovieLens 1M with the reference: ARCHIVE=ml-1m.zip
+	@test -f '$(strip $(ARCHIVE))' || { echo 'no such archive of MovieLens 1M; run make verify ARCHIVE=ml-1m.zip'; exit 2; }
 	@$(MAKE) --no-print-directory $(STUDY_INSTALLED)
 	@rm -rf results/verify
 	@MOVIELENS_ARCHIVE='$(abspath $(strip $(ARCHIVE)))' snakemake --cores $(CORES) --config results=results/verify \
 	  > results/verify.log 2>&1 || { tail -n 20 results/verify.log; exit 1; }
 	@python -m sampled_metrics_study.reference verify results/verify results/reference
 
-test: $(INSTALLED) ## style, types and 6,000 tests, in three minutes
+test: $(INSTALLED) ## check style and types, and run 6,000 tests: three minutes
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types
 	pytest -m "not long"
 
@@ -78,18 +78,18 @@ types:
 
 -include tests/parts.mk
 PARTS ?= $(ALL_PARTS)
-test-all: $(INSTALLED) ## everything else that is promised, in half an hour: whole studies, browsers, other versions, SLURM
+test-all: $(INSTALLED) ## run all other tests: whole studies, browsers, other versions, SLURM: half an hour
 	@python -m tests.parts $(PARTS)
 
-docs: $(INSTALLED) ## build the documentation as a site in results/site
+docs: $(INSTALLED) ## build the documentation in results/site
 	NO_MKDOCS_2_WARNING=1 mkdocs build
 
-bench: ## measure time and memory of functions and commands
+bench: ## measure the time and memory of functions and commands
 	@$(MAKE) --no-print-directory measure PAGE='speed cores'
 
 PAGE ?= # of docs/measured
-LIST ?= # any text, to list the pages
-measure: $(INSTALLED) ## measure the numbers of one page of docs/measured again: PAGE=estimators; all pages: LIST=1
+LIST ?= # anything, to list the pages
+measure: $(INSTALLED) ## repeat the measurements of a page of docs/measured: PAGE=estimators; list them: LIST=1
 	python -m benchmarks.measure $(if $(strip $(LIST)),--list,$(PAGE))
 
 dist: $(INSTALLED) ## build the wheel and the source archive in dist/
@@ -98,7 +98,7 @@ dist: $(INSTALLED) ## build the wheel and the source archive in dist/
 
 STUDY ?= paper # or ml-100k, global-time, ncf
 NCF ?= # folder of the published weights and negatives, see config/ncf.yaml
-reference: $(INSTALLED) ## renew results/reference by a run of the study; STUDY=ml-100k, global-time or ncf for the others
+reference: $(INSTALLED) ## update results/reference by a run of the study; other studies: STUDY=ml-100k, global-time, ncf
 	@$(MAKE) --no-print-directory reference-$(strip $(STUDY))
 
 .PHONY: reference-paper reference-ml-100k reference-global-time reference-ncf
@@ -135,15 +135,15 @@ reference-ncf:
 
 UV_LOCK = uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock'
-lock: ## pin all dependencies again (needs uv); environment.yml is updated by hand, and a test says how
+lock: ## update all pinned dependencies (needs uv); a test then lists the changes to environment.yml
 	@command -v uv > /dev/null || { echo 'uv is not installed: pip install uv'; exit 2; }
 	$(UV_LOCK) --all-extras --output-file requirements.lock pyproject.toml
 	echo hatchling | $(UV_LOCK) --extra study --extra terminal --constraint requirements.lock \
 	  --output-file requirements-study.lock pyproject.toml -
 
-schema: $(INSTALLED) ## generate the schema of the configuration from its models
+schema: $(INSTALLED) ## generate the schema of the configuration
 	python -m sampled_metrics_study.reference schema workflow/schemas/config.schema.yaml
 
-clean: ## remove the environments and all results but the reference run
+clean: ## remove the environments and all results except the reference run
 	rm -rf .venv .venv-* dist .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf $(filter-out results/reference,$(wildcard results/*))
