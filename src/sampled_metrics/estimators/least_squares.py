@@ -36,7 +36,7 @@ from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf_at, require_ranks
 
-MOST_UNKNOWNS = 10_000  # negatives; matrices of more would take several GB of memory
+MAX_UNKNOWNS = 10_000  # negatives; matrices of more would take several GB of memory
 _BLOCK_ROWS = 2048  # of a QR decomposition, or 2 m if more: few decompositions, little memory
 _MAX_CONDITION = 1e8  # half of the 16 digits of float64 remain
 _TIE_BREAK = (
@@ -140,8 +140,8 @@ def _scale_prior(prior: ArrayLike, n: int) -> Float:
 
 
 def _require_few_negatives(m: int) -> None:
-    if m > MOST_UNKNOWNS:
-        raise InputError(f"cls, bv and em take at most {MOST_UNKNOWNS:,} negatives, not {m:,}")
+    if m > MAX_UNKNOWNS:
+        raise InputError(f"cls, bv and em take at most {MAX_UNKNOWNS:,} negatives, not {m:,}")
 
 
 def solve_bias_variance(system: ReducedSystem, gamma: float) -> Float:

@@ -45,7 +45,7 @@ from sampled_metrics.sampling.probability import sampled_rank_distribution
 SLOPE = -0.3  # prior mean of g', see above
 STIFFNESS = 4.0  # 1 / (2 * 0.35^2), see above
 CELLS = 100  # cells of ranks, each wider than the one before by the same factor
-_MOST_STEPS = 500  # steps of the optimiser; synthetic data takes at most 50, real data 10
+_MAX_STEPS = 500  # steps of the optimiser; synthetic data takes at most 50, real data 10
 _LARGEST_STEP = 2.0  # change of a log probability in one step
 _SMALLEST_STEP = 1e-8  # change at which the optimiser stops
 _LEAST_PROBABILITY = 1e-300  # keeps the log of an impossible sampled rank finite
@@ -191,7 +191,7 @@ def maximise(cells: Cells, likelihood: Likelihood) -> Fit:
     log_density = cells.usual_log_density
     share = cells.share(log_density)
     value = penalised(share, log_density)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         gradient, curvature, information = likelihood.derivatives(share)
         gradient = gradient - cells.stiffness @ (log_density - cells.usual_log_density)
         curvature = curvature + cells.stiffness

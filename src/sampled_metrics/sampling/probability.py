@@ -1,12 +1,13 @@
-"""Distribution of the sampled rank given the true rank (section 4.3), and eq. 16.
+"""Distribution of the sampled rank given the true rank (section 4.3 and eq. 16 of the paper).
 
-Of m negatives, the number better than the held-out item follows a binomial distribution with
-replacement (eq. 15), a hypergeometric one without (population n - 1, r - 1 successes, m draws), and
-a mixture of hypergeometric ones if only distinct items are kept: given how many distinct items were
-drawn, they are a sample without replacement of that size.
+The number of the m negatives that are better than the held-out item follows a binomial distribution
+if they are drawn with replacement (eq. 15), and a hypergeometric one without replacement
+(population n - 1, r - 1 successes, m draws). If duplicates are dropped, it is a mixture of
+hypergeometric distributions: given their number, the distinct items are a sample without
+replacement.
 
-With ties, S of the m negatives score strictly above the held-out item and T tie with it; the tie
-policy then places the held-out item among the T.
+With ties, S of the m negatives score strictly above the held-out item and T tie with it. The tie
+policy then decides how many of the T come before the held-out item.
 """
 
 import math
@@ -26,14 +27,16 @@ from sampled_metrics.ranks import Ranks, Sampling
 
 SAMPLED_TIE_POLICIES = ("optimistic", "paper", "pessimistic", "random")
 _LOG_ZERO = -1e300  # stands for log 0, so that 0 * log 0 is 0
-_LOG_UNLIKELY = 20.0 * math.log(10.0)  # a probability of 1e-20
-_NEGLIGIBLE = 1e-17  # probability up to which small numbers of distinct items are left out
+_LOG_UNLIKELY = 20.0 * math.log(10.0)  # of 1/1e-20, a probability that no sum in float64 notices
+# Total probability of the small numbers of distinct items that are left out; it is less than the
+# rounding error of probabilities near 1.
+_NEGLIGIBLE_SIZES = 1e-17
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
-_CELLS = CACHE_ENTRIES // 4  # in each of several arrays
+_BLOCK_CELLS = CACHE_ENTRIES // 4  # of a block of `pmf_at`, which holds several arrays of this size
 
 
 def pmf(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> Float:
-    """Probability of every sampled rank given the true rank, section 4.3.
+    """Return the probability of each sampled rank given the true rank, section 4.3.
 
     For sampled rank i + 1 it is
 
@@ -41,9 +44,18 @@ def pmf(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> Floa
     - without replacement C(r - 1, i) C(n - r, m - i) / C(n - 1, m);
     - for distinct items the mean of the latter over the number of distinct items in m draws.
 
-    The true ranks r are 1-based integers, a number or shape (ranks,); n, the number of candidates,
-    the held-out item included, broadcasts against them. Returns float64 of shape (ranks, m + 1);
-    column i holds sampled rank i + 1, every row sums to 1.
+    Parameters
+    ----------
+    rank
+        True ranks r from 1, a whole number or shape (ranks,).
+    n
+        Candidates of a full ranking, the held-out item included; broadcasts against `rank`.
+    m, sampling
+        Number of negatives, and how they are drawn.
+
+    Returns
+    -------
+    float64, shape (ranks, m + 1); column i holds sampled rank i + 1, and each row sums to 1.
 
     Examples
     --------
@@ -52,8 +64,8 @@ def pmf(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> Floa
            [0.25, 0.5 , 0.25],
            [0.  , 0.  , 1.  ]])
     """
-    ranks, candidates = require_ranks(rank, n, m, sampling)
-    return pmf_at(ranks, candidates, m, sampling)
+    ranks, n_candidates = require_ranks(rank, n, m, sampling)
+    return pmf_at(ranks, n_candidates, m, sampling)
 
 
 def pmf_at(
@@ -63,37 +75,44 @@ def pmf_at(
     sampling: Sampling | str,
     columns: range | None = None,
 ) -> Float:
-    """Evaluate `pmf` for checked arguments and ranks that need not be whole.
+    """Return `pmf` at ranks that need not be whole, without checking the arguments.
 
-    Except with replacement, fractional ranks need more than m candidates on both sides. Returns
-    only these columns where others are negligible, see `likely_columns`.
+    Parameters
+    ----------
+    rank
+        True ranks, shape (ranks,). Unless sampling is with replacement, a fractional rank needs
+        more than m candidates on both sides.
+    n, m, sampling
+        As for `pmf`.
+    columns
+        Columns to return, where others are negligible; see `likely_columns`.
     """
     kind = Sampling(sampling)
-    candidates = np.broadcast_to(n, rank.shape)
+    n_candidates = np.broadcast_to(n, rank.shape)
     if kind is Sampling.DISTINCT:
 
-        def of_size(rows: Int, size: int) -> Float:
-            return pmf_at(rank[rows], candidates[rows], size, _WITHOUT)
+        def without_replacement(rows: Int, size: int) -> Float:
+            return pmf_at(rank[rows], n_candidates[rows], size, _WITHOUT)
 
-        return _mixture(candidates, m, of_size)
-    logs_of = _hypergeometric if kind is _WITHOUT else _binomial
-    better = range(m + 1) if columns is None else columns  # negatives above the held-out item
-    grid = np.empty((rank.size, len(better)))
-    for rows in blocks(rank.size, len(better), _CELLS):
-        logs = logs_of(rank[rows], candidates[rows], m, better)
+        return _average_over_distinct(n_candidates, m, without_replacement)
+    log_probabilities = _log_hypergeometric if kind is _WITHOUT else _log_binomial
+    n_better = range(m + 1) if columns is None else columns
+    distribution = np.empty((rank.size, len(n_better)))
+    for rows in blocks(rank.size, len(n_better), _BLOCK_CELLS):
+        logs = log_probabilities(rank[rows], n_candidates[rows], m, n_better)
         logs -= logs.max(axis=1, keepdims=True)
         np.exp(logs, out=logs)
         total = logs.sum(axis=1, keepdims=True)
-        np.divide(logs, total, out=grid[rows])
-    return grid
+        np.divide(logs, total, out=distribution[rows])
+    return distribution
 
 
 def likely_columns(low: float, high: float, m: int, sampling: Sampling | str) -> range:
-    """Columns of `pmf` that hold all but 1e-20 of the probability.
+    """Return the columns of `pmf` that hold all but 1e-20 of the probability.
 
-    A negative is better than the held-out item with a probability from `low` to `high`, which for
-    true rank r is (r - 1)/(n - 1). By Hoeffding's inequality (1963), which holds with and without
-    replacement.
+    The bound is Hoeffding's inequality (1963), which holds with and without replacement. `low` and
+    `high` are the ends of the probability (r - 1)/(n - 1) that a negative is better than the
+    held-out item.
 
     Examples
     --------
@@ -114,22 +133,23 @@ def sampled_rank_distribution(
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     ties: str = "random",
 ) -> Float:
-    """Probability of every sampled rank for each user.
+    """Return the probability of each sampled rank for each user.
 
     Parameters
     ----------
     ranks
-        The full rankings.
+        Full rankings with one held-out item per user.
     m, sampling
         Number of negatives of each user, and how they are drawn from the candidates.
     ties
-        Number of the T sampled ties that come before the held-out item: `optimistic` (0),
-        `pessimistic` (T), `random` (0 ... T, equally likely) or `paper` (0 ... T - 1, likewise).
+        How many of the T sampled ties come before the held-out item: `optimistic` (none),
+        `pessimistic` (all), `random` (0 ... T, equally likely) or `paper` (0 ... T - 1, equally
+        likely).
 
     Returns
     -------
-    float64, shape (users, m + 1); column i holds sampled rank i + 1, every row sums to 1.
-    `paper` takes time proportional to m^2 for each tied user, all else to m.
+    float64, shape (users, m + 1); column i holds sampled rank i + 1, and each row sums to 1.
+    The time for a tied user is proportional to m^2 for `paper`, and to m otherwise.
 
     Examples
     --------
@@ -140,10 +160,10 @@ def sampled_rank_distribution(
     require_known("tie policy", ties, SAMPLED_TIE_POLICIES)
     if Sampling(sampling) is Sampling.DISTINCT:
 
-        def of_size(rows: Int, size: int) -> Float:
+        def without_replacement(rows: Int, size: int) -> Float:
             return sampled_rank_distribution(ranks.take(rows), size, _WITHOUT, ties)
 
-        return _mixture(ranks.n_candidates, m, of_size)
+        return _average_over_distinct(ranks.n_candidates, m, without_replacement)
     rank = ranks.n_better + 1
     if ties == "pessimistic":
         rank = ranks.worst_rank
@@ -151,17 +171,19 @@ def sampled_rank_distribution(
     distribution = pmf_at(rank, n, m, sampling)
     tied = np.flatnonzero(ranks.n_tied)
     if ties == "random":
-        distribution[tied] = _random(rank[tied], ranks.n_tied[tied], n[tied], m, sampling)
+        distribution[tied] = _average_over_tied_ranks(
+            rank[tied], ranks.n_tied[tied], n[tied], m, sampling
+        )
     elif ties == "paper":
-        distribution[tied] = _paper(ranks.take(tied), distribution[tied], sampling)
+        distribution[tied] = _spread_over_ties(ranks.take(tied), distribution[tied], sampling)
     return distribution
 
 
 def top_rank_probabilities(ranks: Ranks, m: int, k: int, sampling: Sampling | str) -> Float:
-    """Probability of the sampled ranks 1 ... k for each user, ties in random order.
+    """Return the probability of the sampled ranks 1 ... k for each user, ties in random order.
 
-    The first columns of `sampled_rank_distribution`, at most m + 1; without replacement in much
-    less time than all of them.
+    These are the first columns of `sampled_rank_distribution`, at most m + 1. Without replacement
+    they take much less time than all columns.
 
     Examples
     --------
@@ -171,49 +193,50 @@ def top_rank_probabilities(ranks: Ranks, m: int, k: int, sampling: Sampling | st
     """
     if Sampling(sampling) is not _WITHOUT:
         return sampled_rank_distribution(ranks, m, sampling)[:, :k]
-    count = min(k, m + 1)
-    chances = _first_columns(ranks.best_rank, ranks.n_candidates, m, count)
+    n_columns = min(k, m + 1)
+    probabilities = _first_columns(ranks.best_rank, ranks.n_candidates, m, n_columns)
     is_tied = ranks.n_tied > 0
     tied = ranks.take(is_tied)
     n = tied.n_candidates
-    # Differences of the sums over r <= R of `_random`, which need no columns below.
-    steps = _first_columns(tied.best_rank, n + 1, m + 1, count)
-    steps -= _first_columns(tied.worst_rank + 1, n + 1, m + 1, count)
-    sums = np.cumsum(steps, axis=0)
+    # The sums of `_average_over_tied_ranks`, which need only the columns up to the last one.
+    terms = _first_columns(tied.best_rank, n + 1, m + 1, n_columns)
+    terms -= _first_columns(tied.worst_rank + 1, n + 1, m + 1, n_columns)
+    sums = np.cumsum(terms, axis=0)
     scale = n / ((m + 1.0) * (tied.n_tied + 1))
-    chances[:, is_tied] = np.maximum(sums * scale, 0.0)
-    return chances.T
+    probabilities[:, is_tied] = np.maximum(sums * scale, 0.0)
+    return probabilities.T
 
 
-def _first_columns(rank: Int, n: Int, m: int, count: int) -> Float:
-    """Probability of the first sampled ranks without replacement; shape (count, ranks).
+def _first_columns(rank: Int, n: Int, m: int, n_columns: int) -> Float:
+    """Return the probability of the first sampled ranks without replacement.
 
-    At least m - (n - rank) of m draws are better. From there on, each probability is the one
-    before it times a ratio.
+    Shape (n_columns, ranks). At least m - (n - rank) of m draws are better than the held-out item.
+    The first possible probability comes from log factorials, each further one from a ratio.
     """
-    rest = n - rank - m
-    fewest = np.maximum(-rest, 0)
-    logs = _log_factorials(int(n.max(initial=m)))
+    surplus = n - rank - m  # worse candidates beyond m
+    least_better = np.maximum(-surplus, 0)
+    log_factorials = _log_factorials(int(n.max(initial=m)))
 
     def log_choose(items: Int, chosen: Int | int) -> Any:
-        return logs[items] - logs[chosen] - logs[items - chosen]
+        return log_factorials[items] - log_factorials[chosen] - log_factorials[items - chosen]
 
-    log_first = log_choose(rank - 1, fewest)
-    log_first += log_choose(n - rank, m - fewest)
+    log_first = log_choose(rank - 1, least_better)
+    log_first += log_choose(n - rank, m - least_better)
     log_first -= log_choose(n - 1, m)
-    chances = np.zeros((count, rank.size))
-    near = np.flatnonzero(fewest < count)
-    chances[fewest[near], near] = np.exp(log_first[near].astype(np.float64))
-    for place in range(1, count):
-        ratio = (rank - place) * ((m + 1.0 - place) / place)
-        ratio /= np.maximum(rest + place, 1)
-        chances[place] += ratio * chances[place - 1]
-    return chances
+    probabilities = np.zeros((n_columns, rank.size))
+    users = np.flatnonzero(least_better < n_columns)
+    first = np.exp(log_first[users].astype(np.float64))
+    probabilities[least_better[users], users] = first
+    for column in range(1, n_columns):
+        ratio = (rank - column) * ((m + 1.0 - column) / column)
+        ratio /= np.maximum(surplus + column, 1)
+        probabilities[column] += ratio * probabilities[column - 1]
+    return probabilities
 
 
 @lru_cache(maxsize=4)
 def _log_factorials(last: int) -> NDArray[np.longdouble]:
-    """Logarithms of the factorials of 0 ... `last`."""
+    """Return the logarithms of the factorials of 0 ... `last`."""
     numbers = np.arange(1, last + 1, dtype=np.longdouble)
     return np.append(0.0, np.cumsum(np.log(numbers)))
 
@@ -221,67 +244,78 @@ def _log_factorials(last: int) -> NDArray[np.longdouble]:
 def likely_blocks(
     ranks: Ranks, m: int, sampling: Sampling | str, ties: str = "random"
 ) -> Iterator[tuple[Int, int, Float]]:
-    """Yield some users, the first sampled rank - 1 that they may have, and the probabilities.
+    """Yield blocks of users with the sampled ranks that are likely for them.
 
-    Users of about the same rank are taken together, and negligible probabilities are left out.
-    Ranks that are not tied need not be whole.
+    Each block is (users, first, distribution): the rows of its users, the first likely sampled rank
+    minus 1, and the probabilities from there on, shape (users, likely ranks). Users with about the
+    same rank share a block, and negligible probabilities are left out. Ranks that are not tied need
+    not be whole.
     """
     tied = np.flatnonzero(ranks.n_tied)
     for rows in blocks(tied.size, m + 1, MEMORY_ENTRIES):
         users = tied[rows]
         yield users, 0, sampled_rank_distribution(ranks.take(users), m, sampling, ties)
-    better = ranks.n_better / (ranks.n_candidates - 1)
+    better = ranks.n_better / (ranks.n_candidates - 1)  # share of the other candidates
     order = np.argsort(better, kind="stable")
     untied = order[ranks.n_tied[order] == 0]
     for rows in blocks(untied.size, m + 1, CACHE_ENTRIES):
         users = untied[rows]
-        least = better[users[0]]
-        most = better[users[-1]]
-        likely = likely_columns(least, most, m, sampling)
+        columns = likely_columns(better[users[0]], better[users[-1]], m, sampling)
         rank = ranks.n_better[users] + 1
-        distribution = pmf_at(rank, ranks.n_candidates[users], m, sampling, likely)
-        yield users, likely.start, distribution
+        distribution = pmf_at(rank, ranks.n_candidates[users], m, sampling, columns)
+        yield users, columns.start, distribution
 
 
-def _random(best: Int, tied: Int, n: Int, m: int, sampling: Sampling | str) -> Float:
-    """Mean of the untied distributions of true ranks b + 1 ... b + e + 1; `best` is b + 1.
+def _average_over_tied_ranks(
+    best: Int, tied: Int, n: Int, m: int, sampling: Sampling | str
+) -> Float:
+    """Return the mean distribution over the true ranks b + 1 ... b + e + 1, for e ties.
 
-    Without replacement, C(r - 1, i) C(N - r, m - i) counts the subsets of {1 ... N} of size m + 1
-    whose element in place i + 1 is r, so the sum over r <= R of p(i | r) is N/(m + 1)
-    P(more than i of m + 1 draws from N are <= R).
+    `best` is b + 1. Without replacement, C(r - 1, i) C(N - r, m - i) counts the subsets of
+    {1 ... N} of size m + 1 with element r in place i + 1. So the sum over r <= R of p(i | r) is
+    N/(m + 1) P(more than i of m + 1 draws from N are <= R).
     With replacement, a uniform place among T ties is B(T, u) with u uniform, so S plus it is
     B(m, p) with p uniform between b/(N - 1) and (b + e)/(N - 1). The integral of
     C(m, i) p^i (1 - p)^(m - i) up to x is P(B(m + 1, x) > i)/(m + 1).
     """
-    one = int(Sampling(sampling) is _WITHOUT)
-    n = n + one
     worst = best + tied
-    low = pmf_at(best, n, m + 1, sampling)
-    low -= pmf_at(worst + one, n, m + 1, sampling)
-    sums = np.cumsum(low, axis=1)[:, :-1]
-    scale = (n - 1) / ((m + 1.0) * (tied + one))
+    is_without_replacement = Sampling(sampling) is _WITHOUT
+    if is_without_replacement:
+        terms = pmf_at(best, n + 1, m + 1, sampling)
+        terms -= pmf_at(worst + 1, n + 1, m + 1, sampling)
+        scale = n / ((m + 1.0) * (tied + 1))
+    else:
+        terms = pmf_at(best, n, m + 1, sampling)
+        terms -= pmf_at(worst, n, m + 1, sampling)
+        scale = (n - 1) / ((m + 1.0) * tied)
+    sums = np.cumsum(terms, axis=1)[:, :-1]
     mean = np.maximum(sums * scale[:, None], 0.0)
-    if one:
+    if is_without_replacement:
         is_impossible = np.arange(m + 1) >= worst[:, None]
-        mean[is_impossible] = 0.0  # without rounding
+        mean[is_impossible] = 0.0  # rather than a rounding error
     return mean
 
 
-def _paper(ranks: Ranks, better: Float, sampling: Sampling | str) -> Float:
-    """Distribution of S and a place of 0 ... T - 1; T ties are drawn from items not better."""
+def _spread_over_ties(ranks: Ranks, better: Float, sampling: Sampling | str) -> Float:
+    """Return the distribution of S plus a uniform place of 0 ... T - 1 (tie policy `paper`).
+
+    `better` is the distribution of S, shape (users, m + 1). The T ties are drawn from the items
+    that are not better. P(S = s, T = t)/t is added at the places s ... s + t - 1, as a step up at s
+    and a step down at s + t.
+    """
     m = better.shape[1] - 1
-    rest = ranks.n_candidates - ranks.n_better
-    steps = np.zeros((len(ranks), m + 2))  # up at s, down at s + t, by P(S = s, T = t)/t
+    not_better = ranks.n_candidates - ranks.n_better
+    steps = np.zeros((len(ranks), m + 2))
     for s in range(m + 1):
         rows = np.flatnonzero(better[:, s])
         left = m - s
-        given = pmf_at(ranks.n_tied[rows] + 1, rest[rows], left, sampling)
+        tied = pmf_at(ranks.n_tied[rows] + 1, not_better[rows], left, sampling)  # P(T = t | S = s)
         width = np.maximum(np.arange(left + 1), 1)
-        chances = better[rows, s, None] * given
-        chances /= width
-        steps[rows, s] += chances.sum(axis=1)
-        steps[rows, s + 1] -= chances[:, 0]
-        steps[rows, s + 1 : m + 1] -= chances[:, 1:]
+        probabilities = better[rows, s, None] * tied
+        probabilities /= width
+        steps[rows, s] += probabilities.sum(axis=1)
+        steps[rows, s + 1] -= probabilities[:, 0]
+        steps[rows, s + 1 : m + 1] -= probabilities[:, 1:]
     spread = np.cumsum(steps[:, :-1], axis=1)
     np.maximum(spread, 0.0, out=spread)
     spread /= spread.sum(axis=1, keepdims=True)
@@ -291,32 +325,32 @@ def _paper(ranks: Ranks, better: Float, sampling: Sampling | str) -> Float:
 def require_ranks(
     rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str
 ) -> tuple[Int, Int]:
-    """Return ranks and numbers of candidates as int64 of shape (ranks,), or raise InputError."""
+    """Return ranks and numbers of candidates as int64, shape (ranks,); refuse impossible ones."""
     ranks = np.atleast_1d(integer_array("rank", rank))
-    ranks, candidates = np.broadcast_arrays(ranks, integer_array("n", n))
+    ranks, n_candidates = np.broadcast_arrays(ranks, integer_array("n", n))
     if ranks.ndim != 1:
         raise InputError(f"rank has shape {ranks.shape}; expected a number or one dimension")
     if m < 1:
         raise InputError(f"m is {m}; it must be at least 1")
-    _require("n", candidates, candidates > 1, "at least 2")
-    _require("rank", ranks, (ranks >= 1) & (ranks <= candidates), "from 1 to n")
+    _require("n", n_candidates, n_candidates > 1, "at least 2")
+    _require("rank", ranks, (ranks >= 1) & (ranks <= n_candidates), "from 1 to n")
     if Sampling(sampling) is _WITHOUT:
-        _require("n", candidates, candidates > m, f"above m = {m} without replacement")
-    return ranks, candidates
+        _require("n", n_candidates, n_candidates > m, f"above m = {m} without replacement")
+    return ranks, n_candidates
 
 
-def _require(name: str, values: Int, good: NDArray[np.bool_], expected: str) -> None:
-    """Raise InputError with the first value that is not good."""
-    if not good.all():
-        raise InputError(f"{name} is {values[np.argmin(good)]}; it must be {expected}")
+def _require(name: str, values: Int, is_valid: NDArray[np.bool_], expected: str) -> None:
+    """Raise InputError with the first value that is not valid."""
+    if not is_valid.all():
+        raise InputError(f"{name} is {values[np.argmin(is_valid)]}; it must be {expected}")
 
 
 @lru_cache(maxsize=4096)
 def distinct_items(others: int, m: int) -> Float:
-    """Probability of every number of distinct items in m draws with replacement from `others`.
+    """Return the probability of each number of distinct items in m draws with replacement.
 
-    A draw is new with probability 1 - d/others once d items were drawn. float64, shape (m + 1,);
-    entry d belongs to d distinct items.
+    Draws are from `others` items. After d distinct items, a draw is new with probability
+    1 - d/others. float64, shape (m + 1,); entry d is the probability of d distinct items.
 
     Examples
     --------
@@ -328,39 +362,45 @@ def distinct_items(others: int, m: int) -> Float:
     probability = np.zeros(m + 1)
     probability[0] = 1.0
     for _ in range(m):
-        arriving = probability[:-1] * new
+        one_more = probability[:-1] * new
         probability *= np.minimum(old, 1.0)
-        probability[1:] += arriving
+        probability[1:] += one_more
     probability.flags.writeable = False  # because it is cached
     return probability
 
 
-def _mixture(n: Int, m: int, given: Callable[[Int, int], Float]) -> Float:
-    """Average distributions of rows of `n`, given the number of distinct items, over it."""
+def _average_over_distinct(
+    n: Int, m: int, without_replacement: Callable[[Int, int], Float]
+) -> Float:
+    """Average distributions over the number of distinct items in m draws with replacement.
+
+    `without_replacement` returns the distributions of some rows of `n` for a number of distinct
+    items, shape (rows, number + 1).
+    """
     sizes, place = np.unique(n, return_inverse=True)
-    laws = [distinct_items(int(size) - 1, m) for size in sizes]
-    table = np.array(laws).reshape(-1, m + 1)
-    # Large numbers stay, or the last sampled ranks would be impossible.
-    is_negligible = np.cumsum(table, axis=1) <= _NEGLIGIBLE
+    distributions = [distinct_items(int(size) - 1, m) for size in sizes]
+    table = np.array(distributions).reshape(-1, m + 1)
+    # Improbable large numbers are included, or the last sampled ranks would be impossible.
+    is_negligible = np.cumsum(table, axis=1) <= _NEGLIGIBLE_SIZES
     table[is_negligible] = 0.0
     table /= table.sum(axis=1, keepdims=True)
-    mixture = np.zeros((n.size, m + 1))
+    mean = np.zeros((n.size, m + 1))
     for count in np.flatnonzero(table.any(axis=0)).tolist():
         probability = table[place, count]
         rows = np.flatnonzero(probability)
-        weighted = given(rows, count)
+        weighted = without_replacement(rows, count)
         weighted *= probability[rows, None]
-        mixture[rows, : count + 1] += weighted
-    return mixture
+        mean[rows, : count + 1] += weighted
+    return mean
 
 
-def _binomial(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
-    """Logarithms, up to a constant."""
+def _log_binomial(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
+    """Return log probabilities of the binomial distribution, up to a constant per rank."""
     successes = np.arange(columns.start, columns.stop)
     failures = m - successes
     others = n - 1
-    better = _log((rank - 1) / others)
-    worse = _log((n - rank) / others)
+    better = _log_or_lowest((rank - 1) / others)
+    worse = _log_or_lowest((n - rank) / others)
     logs = np.multiply.outer(better, successes)
     logs += np.multiply.outer(worse, failures)
     factorials = _log_factorials(m)
@@ -369,30 +409,34 @@ def _binomial(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
     return np.asarray(logs)
 
 
-def _log(probability: Float) -> Float:
+def _log_or_lowest(probability: Float) -> Float:
+    """Return the log of a probability, and a number near the lowest of float64 for log 0."""
     logs = np.full(probability.shape, _LOG_ZERO)
     return np.log(probability, out=logs, where=probability > 0.0)
 
 
-def _hypergeometric(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
-    """Cumulated log ratios p(i + 1)/p(i) = (r - 1 - i)(m - i) / ((i + 1)(n - r - m + i + 1))."""
+def _log_hypergeometric(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
+    """Return log probabilities of the hypergeometric distribution, up to a constant per rank.
+
+    They are cumulated logs of p(i + 1)/p(i) = (r - 1 - i)(m - i) / ((i + 1)(n - r - m + i + 1)).
+    """
     i = np.arange(columns.start, columns.stop - 1, dtype=np.float64)
-    following = i + 1.0
+    next_i = i + 1.0
     worse = (n - rank + 0.0)[:, None]
-    others = worse - m + following
+    denominator = worse - m + next_i
     better = (rank - 1.0)[:, None]
     ratio = better - i
     np.maximum(ratio, 0.0, out=ratio)
-    ratio *= (m - i) / following
-    impossible = None
-    if others.size and others.min() <= 0.0:  # i items are too few for m draws, and p(i) = 0
-        impossible = others <= 0.0
-        ratio[impossible] = others[impossible] = 1.0
+    ratio *= (m - i) / next_i
+    is_impossible = None
+    if denominator.size and denominator.min() <= 0.0:  # too few worse items: p(i) = 0
+        is_impossible = denominator <= 0.0
+        ratio[is_impossible] = denominator[is_impossible] = 1.0
     logs = np.zeros((rank.size, len(columns)))
-    np.divide(ratio, others, out=ratio)
+    np.divide(ratio, denominator, out=ratio)
     with np.errstate(divide="ignore"):
         np.log(ratio, out=ratio)
         np.cumsum(ratio, axis=1, out=logs[:, 1:])
-    if impossible is not None:
-        logs[:, :-1][impossible] = _LOG_ZERO
+    if is_impossible is not None:
+        logs[:, :-1][is_impossible] = _LOG_ZERO
     return logs
