@@ -6,7 +6,7 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics.inputs.items import items_by_id
-from sampled_metrics.sampling.catalogue import known_items
+from sampled_metrics.sampling.catalogue import read_catalogue
 
 LISTS = {"ann": ["a", "b", "c"], "bob": ["a", "d", "c"], "eve": ["d", "b", "a"]}
 SCORES = np.arange(12.0).reshape(3, 4)
@@ -24,7 +24,7 @@ def pairs(label):
 
 
 def known(relevant, seen):
-    return lambda: known_items(relevant, seen)
+    return lambda: read_catalogue(relevant, seen)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_ten_ids_with_nothing_in_common_are_of_other_things(
 def test_items_seen_by_users_without_held_out_items_are_kept_apart():
     held = {"cy": ["b"], "al": ["a"]}
     seen = {"al": ["b", "c"], "bo": ["a"], "cy": ["d"], "di": ["e", "b"]}
-    known = known_items(held, seen)
+    known = read_catalogue(held, seen)
     assert known.user_ids.tolist() == ["al", "cy"]
     assert known.item_ids.tolist() == list("abcde")
 

@@ -27,7 +27,7 @@ from sampled_metrics.inputs.roles import ITEM
 from sampled_metrics.inputs.scores import ScoreSource, read_scores, scores_from_vectors
 from sampled_metrics.inputs.warnings import warn_about_unused_grades
 from sampled_metrics.ranks.data import ItemsByUser
-from sampled_metrics.sampling.catalogue import known_items
+from sampled_metrics.sampling.catalogue import read_catalogue
 
 CANDIDATES = "candidates"
 Shape = tuple[int, int]
@@ -132,7 +132,7 @@ def read_problem(
 def _by_id(tables: dict[str, Any], items: ItemsByUser | None) -> Problem:
     """Number the users with held-out items, and the items of all tables."""
     listed = [tables[CANDIDATES]] if CANDIDATES in tables else []
-    known = known_items(tables[RELEVANT], tables.get(SEEN), items, listed)
+    known = read_catalogue(tables[RELEVANT], tables.get(SEEN), items, listed)
     seen = known.seen.matrix()
     events = _events(seen) + _events(known.seen_by_others.matrix())
     ids = (known.user_ids, known.item_ids)

@@ -15,7 +15,7 @@ from sampled_metrics.inputs.items import negative_rows, read_item_table
 from sampled_metrics.inputs.roles import ITEM, USER, NamesByRole, naming
 from sampled_metrics.ranks.data import ItemsByUser
 from sampled_metrics.sampling import negatives as uniform
-from sampled_metrics.sampling.catalogue import known_items
+from sampled_metrics.sampling.catalogue import read_catalogue
 
 
 def negatives(
@@ -70,7 +70,7 @@ def negatives(
     1    anna        5
     """
     with naming(columns):
-        known = known_items(relevant, seen, items)
+        known = read_catalogue(relevant, seen, items)
     taken = known.seen.matrix() + known.held_out.matrix()
     with reading(relevant):
         drawn = uniform.draw_negatives(taken, n_negatives, seed=seed, users=known.user_ids)
@@ -125,7 +125,7 @@ def check_negatives(
         if table is None:
             found = type(negatives).__name__
             raise InputError(f"negatives: found {found}; expected a table of user_id and item_id")
-        known = known_items(relevant, seen, items, [table])
+        known = read_catalogue(relevant, seen, items, [table])
     drawn = negative_rows(table)
     user = table.positions(USER, known.user_ids, "an id of the relevant items")[drawn]
     item = table.positions(ITEM, known.item_ids, "an id of the items")[drawn]

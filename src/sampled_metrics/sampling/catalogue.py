@@ -1,4 +1,4 @@
-"""Items of a catalogue: held-out items, items that users have seen, and all others."""
+"""The catalogue of a data set: users, items, held-out items and seen items."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,58 +19,78 @@ from sampled_metrics.inputs.tables import Table, arrow_to_numpy, positions, read
 from sampled_metrics.inputs.warnings import warn_about_different_ids, warn_about_unused_grades
 
 
-class KnownItems(NamedTuple):
-    """Items that users have seen, and their held-out items."""
+class Catalogue(NamedTuple):
+    """All items of a data set, and those that users have seen or that are held out."""
 
     user_ids: Ids  # users with held-out items, in ascending order
-    item_ids: Ids  # all items that any table names, likewise
+    item_ids: Ids  # all items that occur in any table, in ascending order
     held_out: Items
     seen: Items
     seen_by_others: Items  # by users without held-out items
 
 
-def known_items(
+def read_catalogue(
     held_out: object,
     seen: object | None,
     items: object | None = None,
     others: Sequence[Table] = (),
-) -> KnownItems:
-    """Take held-out and seen items by id; all tables, also of `items`, name the catalogue."""
-    held = items_by_id(held_out, RELEVANT)
-    warn_about_unused_grades(held.relevance)
-    no_items = np.zeros(0, np.int64)
-    of_seen = Items(np.zeros(1, np.int64), no_items, 0, held.user_ids[:0], held.item_ids[:0])
+) -> Catalogue:
+    """Number the users and the items of tables by their ids.
+
+    Parameters
+    ----------
+    held_out, seen
+        Items by user. An item that is both held out and seen by a user raises InputError.
+    items
+        All items, if some are in no table; see `item_ids_of`.
+    others
+        Further tables whose items belong to the catalogue.
+    """
+    held_out_items = items_by_id(held_out, RELEVANT)
+    warn_about_unused_grades(held_out_items.relevance)
+    seen_items = _no_items_like(held_out_items)
     if seen is not None:
-        of_seen = items_by_id(seen, SEEN)
+        seen_items = items_by_id(seen, SEEN)
         with reading(seen):
-            warn_about_different_ids(USER, SEEN, of_seen.user_ids, RELEVANT, held.user_ids)
-            warn_about_different_ids(ITEM, SEEN, of_seen.item_ids, RELEVANT, held.item_ids)
-    named = [held.item_ids, of_seen.item_ids]
+            for role, seen_ids, held_out_ids in (
+                (USER, seen_items.user_ids, held_out_items.user_ids),
+                (ITEM, seen_items.item_ids, held_out_items.item_ids),
+            ):
+                warn_about_different_ids(role, SEEN, seen_ids, RELEVANT, held_out_ids)
+    columns = [held_out_items.item_ids, seen_items.item_ids]
     if items is not None:
-        named.append(item_ids_of(items))
-    known = pa.array(_distinct(named))
+        columns.append(item_ids_of(items))
+    known_ids = pa.array(_unique_ids(columns))
     for table in others:
-        named.append(table.ids(ITEM))
-        warn_about_different_ids(ITEM, str(table.path), named[-1].unique(), "other tables", known)
-    user_ids = _distinct([held.user_ids])
-    item_ids = _distinct(named)
-    mine = of_seen.restrict_to(user_ids, item_ids)
-    held = held.restrict_to(user_ids, item_ids)
-    is_both = held.has(mine.user, mine.item)
+        column = table.ids(ITEM)
+        columns.append(column)
+        warn_about_different_ids(ITEM, str(table.path), column.unique(), "other tables", known_ids)
+    user_ids = _unique_ids([held_out_items.user_ids])
+    item_ids = _unique_ids(columns)
+    seen_by_users = seen_items.restrict_to(user_ids, item_ids)
+    held_out_items = held_out_items.restrict_to(user_ids, item_ids)
+    is_both = held_out_items.has(seen_by_users.user, seen_by_users.item)
     if is_both.any():
-        user, item = mine.pair(int(np.argmax(is_both)))
+        user, item = seen_by_users.pair(int(np.argmax(is_both)))
         with reading(seen):
             raise InputError(
                 f"user {user}, item {item} is both seen and held out"
-                f"{describe_seen_relevant(mine.user[is_both])}"
+                f"{describe_seen_relevant(seen_by_users.user[is_both])}"
             )
-    is_other = positions(of_seen.user_ids, user_ids) < 0
-    other_ids = to_arrow(of_seen.user_ids).filter(pa.array(is_other))
-    return KnownItems(user_ids, item_ids, held, mine, of_seen.restrict_to(other_ids, item_ids))
+    is_other_user = positions(seen_items.user_ids, user_ids) < 0
+    other_user_ids = to_arrow(seen_items.user_ids).filter(pa.array(is_other_user))
+    seen_by_others = seen_items.restrict_to(other_user_ids, item_ids)
+    return Catalogue(user_ids, item_ids, held_out_items, seen_by_users, seen_by_others)
+
+
+def _no_items_like(items: Items) -> Items:
+    """Return no items, with ids of the same types."""
+    no_items = np.zeros(0, np.int64)
+    return Items(np.zeros(1, np.int64), no_items, 0, items.user_ids[:0], items.item_ids[:0])
 
 
 def item_ids_of(items: Any) -> pa.Array:
-    """Return the ids of all items: of a number n they are 0 to n - 1; a column, a table or a file.
+    """Return the ids of all items from a column, a table, a file, or a number n for 0 to n - 1.
 
     Examples
     --------
@@ -87,8 +107,8 @@ def item_ids_of(items: Any) -> pa.Array:
     return pa.array(id_column("items", column, column.size))
 
 
-def _distinct(columns: Sequence[pa.Array]) -> Ids:
-    """Return the distinct ids of columns in ascending order; text where any column is."""
+def _unique_ids(columns: Sequence[pa.Array]) -> Ids:
+    """Return the unique ids of columns in ascending order, as text if a column holds text."""
     is_whole = all(pa.types.is_integer(column.type) for column in columns)
     kind = pa.int64() if is_whole else pa.string()
     joined = pa.chunked_array([column.cast(kind) for column in columns])

@@ -1,7 +1,7 @@
-"""Draws of sampled ranks: one experiment, or the histograms of many.
+"""Draws of sampled ranks in one experiment, and their histograms in many.
 
-One uniform number per user becomes a sampled rank through the distribution function. Where
-evaluations share their negatives, counts of better and of tied ones are drawn instead.
+A sampled rank is drawn by inverting its distribution function at one uniform number per user. Where
+evaluations share their negatives, the numbers of better and of tied negatives are drawn instead.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def draw_sampled_ranks(
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     ties: str = "random",
 ) -> Int:
-    """Draw the sampled rank of every user, in one experiment or in several.
+    """Draw the sampled rank of each user, in one experiment or in several.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def draw_sampled_ranks(
     m
         Negatives of each held-out item.
     seed
-        A whole number, or a generator, which gives one uniform number per user; or several
+        A whole number, or a generator, from which one uniform number per user is drawn; or several
         generators, such as `rng.spawn(100)`, each for one experiment.
     sampling
         How negatives are drawn: `without-replacement`, `with-replacement` or `distinct`.
@@ -70,22 +70,22 @@ def draw_sampled_ranks(
     if not isinstance(ranks, Ranks):
         raise wrong_type("ranks", ranks, Ranks)
     check_arguments(sampling=sampling, ties=ties)
-    generators = seed if isinstance(seed, Sequence) else [_generator(seed)]
+    generators = seed if isinstance(seed, Sequence) else [_to_generator(seed)]
     for each in generators:
         if not isinstance(each, np.random.Generator):
             raise wrong_type("seed", each, np.random.Generator)
-    parts = list(_drawn(ranks, whole_number("m", m, 1), generators, sampling, ties))
-    drawn = np.ascontiguousarray(np.concatenate(parts).T + 1)
+    blocks_of_users = list(_draw_blocks(ranks, whole_number("m", m, 1), generators, sampling, ties))
+    sampled_ranks = np.ascontiguousarray(np.concatenate(blocks_of_users).T + 1)
     if generators is seed:
-        return drawn
-    return drawn[0]
+        return sampled_ranks
+    return sampled_ranks[0]
 
 
-def _generator(seed: int | np.random.Generator) -> np.random.Generator:
-    """Return a generator as it is, or that of a seed."""
+def _to_generator(seed: int | np.random.Generator) -> np.random.Generator:
+    """Return the generator of a seed; a generator is returned unchanged."""
     if isinstance(seed, np.random.Generator):
         return seed
-    return generator(seed, "sample", 0)  # as the command draws the first of its repetitions
+    return generator(seed, "sample", 0)  # the one of the first repetition of the command
 
 
 def histograms(
@@ -95,10 +95,10 @@ def histograms(
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     ties: str = "random",
 ) -> Int:
-    """Count the users at every sampled rank, in repeated experiments.
+    """Count the users at each sampled rank in repeated experiments.
 
-    Each generator makes the draws that `draw_sampled_ranks` makes with it. Returns int64 of shape
-    (repetitions, m + 1); column i counts sampled rank i + 1.
+    Arguments are those of `draw_sampled_ranks`, with one generator per repetition. Returns int64 of
+    shape (repetitions, m + 1); column i counts sampled rank i + 1.
 
     Examples
     --------
@@ -108,12 +108,11 @@ def histograms(
            [1, 1, 1]])
     """
     repetitions = np.arange(len(generators))
-    cells = np.zeros((len(generators), m + 1), dtype=np.int64)
-    for part in _drawn(ranks, m, generators, sampling, ties):
-        drawn = part + repetitions * (m + 1)
-        counts = np.bincount(drawn.ravel(), minlength=cells.size)
-        cells += counts.reshape(cells.shape)
-    return cells
+    counts = np.zeros((len(generators), m + 1), dtype=np.int64)
+    for places in _draw_blocks(ranks, m, generators, sampling, ties):
+        cells = places + repetitions * (m + 1)
+        counts += np.bincount(cells.ravel(), minlength=counts.size).reshape(counts.shape)
+    return counts
 
 
 def shared_histograms(
@@ -124,33 +123,46 @@ def shared_histograms(
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     ties: str = "random",
 ) -> Int:
-    """Count the users at every sampled rank, in evaluations that share their negatives.
+    """Count the users at each sampled rank in evaluations that share their negatives.
 
-    `samples` is one generator per repetition, for the negatives; `places` has for each evaluation
-    one per repetition, for the ties. Returns int64 of shape (evaluations, repetitions, m + 1).
+    Parameters
+    ----------
+    ranks, m, sampling, ties
+        As for `draw_sampled_ranks`; sampling cannot be `distinct`.
+    samples
+        Generators of the negatives, one per repetition.
+    places
+        Generators of the places among ties, one per repetition for each evaluation.
+
+    Returns
+    -------
+    int64, shape (evaluations, repetitions, m + 1).
     """
-    way = Sampling(sampling)
-    if way is Sampling.DISTINCT:
-        raise InputError("evaluations that share their negatives keep duplicates; use another way")
+    sampling = Sampling(sampling)
+    if sampling is Sampling.DISTINCT:
+        raise InputError(
+            "evaluations that share their negatives keep duplicates; use sampling with or without "
+            "replacement"
+        )
     counts = np.empty((len(places), len(samples), m + 1), dtype=np.int64)
     n_better = ranks.n_better
     n_tied = ranks.n_tied
     others = ranks.n_candidates - 1
     rest = others - n_better
     for repetition, rng in enumerate(samples):
-        if way is Sampling.WITH_REPLACEMENT:
+        if sampling is Sampling.WITH_REPLACEMENT:
             better = rng.binomial(m, n_better / others)
             tied = rng.binomial(m - better, n_tied / np.maximum(rest, 1))
         else:
             better = rng.hypergeometric(n_better, rest, m)
             tied = rng.hypergeometric(n_tied, rest - n_tied, m - better)
         for evaluation, generators in enumerate(places):
-            before = _tied_before(tied, ties, generators[repetition])
-            counts[evaluation, repetition] = np.bincount(better + before, minlength=m + 1)
+            tied_before = _draw_tied_before(tied, ties, generators[repetition])
+            counts[evaluation, repetition] = np.bincount(better + tied_before, minlength=m + 1)
     return counts
 
 
-def _tied_before(tied: Int, ties: str, rng: np.random.Generator) -> Int:
+def _draw_tied_before(tied: Int, ties: str, rng: np.random.Generator) -> Int:
     """Draw how many of the sampled ties come before the held-out item."""
     if ties == "pessimistic":
         return tied
@@ -164,34 +176,40 @@ def _tied_before(tied: Int, ties: str, rng: np.random.Generator) -> Int:
     return (rng.random(tied.size) * width).astype(np.int64)
 
 
-def _drawn(
+def _draw_blocks(
     ranks: Ranks,
     m: int,
     generators: Sequence[np.random.Generator],
     sampling: Sampling | str,
     ties: str,
 ) -> Iterator[Int]:
-    """Sampled ranks - 1 of a few users at a time, shape (users, generators); at least one part."""
+    """Yield sampled ranks - 1 of one block of users after the other, shape (users, generators).
+
+    There is at least one block, which may be empty.
+    """
     require_known("tie policy", ties, SAMPLED_TIE_POLICIES)
     whole_number("m", m, 1, MAX_NEGATIVES)
     require_ranks(ranks.best_rank, ranks.n_candidates, m, sampling)
     width = max(m + 1, len(generators))
     for rows in list(blocks(len(ranks), width)) or [slice(0)]:
-        part = ranks.take(rows)
-        uniform = np.empty((len(part), len(generators)))
+        block = ranks.take(rows)
+        uniform = np.empty((len(block), len(generators)))
         for numbers, rng in zip(uniform.T, generators, strict=True):
-            numbers[:] = rng.random(len(part))
-        drawn = np.empty(uniform.shape, dtype=np.int64)
-        for users, first, distribution in likely_blocks(part, m, sampling, ties):
-            drawn[users] = first + _places(distribution, uniform[users])
-        yield drawn
+            numbers[:] = rng.random(len(block))
+        places = np.empty(uniform.shape, dtype=np.int64)
+        for users, first, distribution in likely_blocks(block, m, sampling, ties):
+            places[users] = first + _invert_distribution(distribution, uniform[users])
+        yield places
 
 
-def _places(distribution: Float, uniform: Float) -> Int:
-    """Find the columns that uniform numbers stand for, some in each row of a distribution."""
+def _invert_distribution(distribution: Float, uniform: Float) -> Int:
+    """Return the columns of a distribution at which uniform numbers fall.
+
+    `distribution` has shape (users, columns), and `uniform` and the result (users, generators).
+    """
     table = np.cumsum(distribution, axis=1)
-    table /= table[:, -1:]  # 1 at the last possible rank, which no uniform number reaches
-    places = np.empty(uniform.shape, dtype=np.int64)
-    for row, numbers, result in zip(table, uniform, places, strict=True):
+    table /= table[:, -1:]  # exactly 1 at the last possible rank, which uniform numbers are below
+    columns = np.empty(uniform.shape, dtype=np.int64)
+    for row, numbers, result in zip(table, uniform, columns, strict=True):
         result[:] = row.searchsorted(numbers, side="right")
-    return places
+    return columns

@@ -1,4 +1,4 @@
-"""Uniform negatives: draws of them, and tests of given ones."""
+"""Draws of uniform negatives, and checks whether negatives of others are uniform."""
 
 from dataclasses import dataclass
 
@@ -15,8 +15,12 @@ from sampled_metrics._base.records import Record
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
 from sampled_metrics.inputs.samples import ScoredPairs
 
-LEVEL = 0.01  # probability that sound negatives fail the test of uniformity
-LEAST_EXPECTED = 5.0  # draws of an item; below, items next to each other are pooled
+# Probability that sound negatives fail the test of uniformity. It balances false alarms against
+# negatives that are only slightly uneven, which pass.
+LEVEL = 0.01
+# Draws expected of a group of items; items next to each other are pooled up to there, as is usual
+# for a chi-square test.
+LEAST_EXPECTED = 5.0
 _REMARKS = {
     "held-out item": "{found:,} users have their held-out item: leave it out, and count one "
     "negative fewer for them",
@@ -28,7 +32,7 @@ _REMARKS = {
     "too narrow, and orders open; draw for each user",
 }
 _REPEATED = (
-    "{found:,} repeat an item of the user, so the range is of another way of drawing; give "
+    "{found:,} repeat an item of the user, so the range assumes the wrong way of drawing; give "
     "--sampling with-replacement if they were drawn so"
 )
 _NOT_UNIFORM = (
@@ -46,9 +50,20 @@ _OFTEN = (
 def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, users: Ids | None = None) -> Int:
     """Draw negatives for each user, uniformly and without replacement.
 
-    The negatives of a user depend only on the seed, the user's row and its excluded items, which
-    are the nonzeros of `excluded`, shape (users, items). Returns items, int64 of shape (users, m),
-    in random order. Errors name users by `users`, or else by their rows.
+    Parameters
+    ----------
+    excluded
+        Nonzero at items that a user cannot draw, shape (users, items).
+    m
+        Negatives of each user.
+    seed
+        The negatives of a user depend only on it, the user's row and its excluded items.
+    users
+        Ids of the users for error messages, by default their rows.
+
+    Returns
+    -------
+    int64, shape (users, m); items in random order.
 
     Examples
     --------
@@ -58,23 +73,27 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, users: Ids | N
            [0, 3]])
     """
     m = whole_number("n_negatives", m, 1)
-    known = canonical_csr(excluded)
-    size = excluded.shape[1] - np.diff(known.indptr)
-    if size.size and m > size.min():
-        user = size.argmin()
+    table = canonical_csr(excluded)
+    n_candidates = excluded.shape[1] - np.diff(table.indptr)
+    if n_candidates.size and m > n_candidates.min():
+        user = n_candidates.argmin()
         name = user if users is None else users[user]
-        raise InputError(f"{m} negatives wanted; user {name} has {size[user]} candidates left")
-    drawn = np.empty((size.size, m), dtype=np.int64)
-    for user, count in enumerate(size):
+        raise InputError(
+            f"{m} negatives wanted; user {name} has {n_candidates[user]} candidates left"
+        )
+    negatives = np.empty((n_candidates.size, m), dtype=np.int64)
+    for user, n in enumerate(n_candidates):
         rng = generator(seed, "negatives", user)
         rng.random()  # keeps the negatives of earlier versions
-        index = rng.permutation(rng.choice(int(count), m, replace=False))
-        first, end = known.indptr[user : user + 2]
-        taken = known.indices[first:end]
-        # Before the k-th taken item lie its number minus k candidates.
-        before = taken - np.arange(taken.size)
-        drawn[user] = index + np.searchsorted(before, index, side="right")
-    return drawn
+        candidates = rng.permutation(rng.choice(int(n), m, replace=False))
+        first, end = table.indptr[user : user + 2]
+        excluded_items = table.indices[first:end]
+        # The number of an item minus the number of excluded items before it is its place among the
+        # candidates.
+        candidates_before = excluded_items - np.arange(excluded_items.size)
+        n_skipped = np.searchsorted(candidates_before, candidates, side="right")
+        negatives[user] = candidates + n_skipped
+    return negatives
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +102,10 @@ class Check(Record):
 
     name: str  # held-out item, seen items, duplicates, uniformity or shared
     passed: bool  # whether it is as corrections assume
-    found: float  # number counted or measured
-    expected: float  # its mean for sound negatives
-    p_value: float  # probability of such a deviation for sound negatives; NaN without chance
-    remark: str  # consequence and remedy; empty where nothing is wrong
+    found: float  # count or test statistic
+    expected: float  # mean of `found` for sound negatives
+    p_value: float  # probability that sound negatives deviate as much; NaN if it is not random
+    remark: str  # consequence and remedy; empty if the check has passed
 
 
 def check_drawn_negatives(
@@ -94,11 +113,15 @@ def check_drawn_negatives(
 ) -> list[Check]:
     """Test whether negatives are distinct, unseen and uniform.
 
-    `user` and `item` are the row and column of each negative in the two matrices, shape (users,
-    items), which are nonzero at items seen in training and at held-out items.
+    They must be uniform among the items that a user has not seen, or among all items if seen items
+    were drawn too.
 
-    They must be uniform among the items that a user has not seen, or among all items where seen
-    ones were drawn too.
+    Parameters
+    ----------
+    user, item
+        Row and column of each negative in the two matrices.
+    seen_items, held_out_items
+        Nonzero at items seen in training and at held-out items, shape (users, items).
 
     Examples
     --------
@@ -111,39 +134,50 @@ def check_drawn_negatives(
     """
     seen = indicator_matrix(seen_items)
     held_out = indicator_matrix(held_out_items)
-    is_held = _contains(held_out, user, item)
-    is_seen = _contains(seen, user, item) & ~is_held
-    # Where seen items were drawn too, they are candidates.
+    is_held_out = _contains(held_out, user, item)
+    is_seen = _contains(seen, user, item) & ~is_held_out
+    # If seen items were drawn too, they are candidates.
     excluded = held_out
     if not is_seen.any():
         excluded = indicator_matrix(seen_items + held_out_items)
-    user_drawn = user[~is_held]
-    item_drawn = item[~is_held]
+    negative_user = user[~is_held_out]
+    negative_item = item[~is_held_out]
     n_users, n_items = seen.shape
-    counts = np.bincount(user_drawn, minlength=n_users)
-    size = n_items - np.diff(excluded.indptr)  # candidates of each user
-    n_repeated = user_drawn.size - sorted_unique(user_drawn * n_items + item_drawn).size
-    log_missed = np.log1p(-1.0 / np.maximum(size, 2))
-    absent = size * np.exp(counts * log_missed)  # expected with replacement
+    counts = np.bincount(negative_user, minlength=n_users)
+    n_candidates = n_items - np.diff(excluded.indptr)
+    pairs = negative_user * n_items + negative_item
+    n_repeated = negative_user.size - sorted_unique(pairs).size
+    log_missed = np.log1p(-1.0 / np.maximum(n_candidates, 2))
+    expected_missed = n_candidates * np.exp(counts * log_missed)  # in draws with replacement
     return [
-        _counted("held-out item", np.unique(user[is_held]).size),
-        _counted(
+        _check_count("held-out item", np.unique(user[is_held_out]).size),
+        _check_count(
             "seen items",
             int(is_seen.sum()),
             drawn=is_seen.size,
             expected=counts @ np.diff(seen.indptr) / n_items,
             n_items=n_items,
         ),
-        _counted("duplicates", n_repeated, expected=float((counts - size + absent).sum())),
-        _uniformity(counts, item_drawn, excluded, size, n_repeated == 0),
+        _check_count(
+            "duplicates",
+            n_repeated,
+            expected=float((counts - n_candidates + expected_missed).sum()),
+        ),
+        _check_uniformity(
+            counts,
+            negative_item,
+            excluded=excluded,
+            n_candidates=n_candidates,
+            is_distinct=n_repeated == 0,
+        ),
     ]
 
 
 def check_pairs(pairs: ScoredPairs, n_items: int) -> list[Check]:
-    """Test negatives in pairs of users and items if seen items are not known.
+    """Test the negatives among pairs of users and items if seen items are not known.
 
-    The least number of candidates is `n_items`. Users who have seen an item do not draw it, so only
-    items that are drawn too often are found.
+    Users who have seen an item do not draw it. Therefore only items that were drawn too often fail
+    the test. `n_items` is the least number of candidates of a user.
 
     Examples
     --------
@@ -156,58 +190,72 @@ def check_pairs(pairs: ScoredPairs, n_items: int) -> list[Check]:
     """
     width = pairs.item_ids.size
     key = pairs.user * width + pairs.item
-    held, times = np.unique(key[pairs.held_out], return_counts=True)
-    is_own = np.isin(key, held) & ~pairs.held_out
-    is_drawn = ~pairs.held_out & ~is_own
-    user = pairs.user[is_drawn]
-    item = pairs.item[is_drawn]
+    held_out_keys, times = np.unique(key[pairs.held_out], return_counts=True)
+    is_held_out_item = np.isin(key, held_out_keys) & ~pairs.held_out
+    is_negative = ~pairs.held_out & ~is_held_out_item
+    user = pairs.user[is_negative]
+    item = pairs.item[is_negative]
     n_repeated = user.size - sorted_unique(user * width + item).size
-    again = np.concatenate([pairs.user[is_own], held[times > 1] // width])
-    n_shared = _count_shared(user, item, n_items - 1)
-    last = _counted("shared", n_shared)
-    if last.passed:
-        last = _check_most_drawn(user, item, pairs, n_items)
+    users_with_held_out_item = np.concatenate(
+        [pairs.user[is_held_out_item], held_out_keys[times > 1] // width]
+    )
+    last_check = _check_count("shared", _count_shared(user, item, n_items - 1))
+    if last_check.passed:
+        last_check = _check_most_drawn(user, item, pairs, n_items)
     return [
-        _counted("held-out item", np.unique(again).size),
-        _counted("duplicates", n_repeated, _REPEATED),
-        last,
+        _check_count("held-out item", np.unique(users_with_held_out_item).size),
+        _check_count("duplicates", n_repeated, _REPEATED),
+        last_check,
     ]
 
 
 def _count_shared(user: Int, item: Int, n_candidates: int) -> int:
-    """Count users whose negatives another user has too, if most have; sets that may differ."""
+    """Count the users with the same set of negatives as another user.
+
+    Returns 0 unless at least half of the users share. Users with half of the candidates or more are
+    left out, because sets of that size may agree by chance. Sets are compared by sums of a random
+    number for each item.
+    """
     counts = np.bincount(user)
-    key = generator(0, "sets").integers(1 << 62, size=item.max(initial=0) + 1)
-    sets = np.zeros(counts.size, dtype=np.int64)  # compared by sums of random numbers of items
-    np.add.at(sets, user, key[item])
-    chosen = sets[(counts > 0) & (2 * counts < n_candidates)]
-    n_shared = chosen.size - sorted_unique(chosen).size
-    return n_shared if 2 * n_shared >= chosen.size else 0
+    item_keys = generator(0, "sets").integers(1 << 62, size=item.max(initial=0) + 1)
+    set_keys = np.zeros(counts.size, dtype=np.int64)
+    np.add.at(set_keys, user, item_keys[item])
+    compared = set_keys[(counts > 0) & (2 * counts < n_candidates)]
+    n_shared = compared.size - sorted_unique(compared).size
+    return n_shared if 2 * n_shared >= compared.size else 0
 
 
 def _check_most_drawn(user: Int, item: Int, pairs: ScoredPairs, n_items: int) -> Check:
-    """Test how many users drew the most drawn item, against uniform draws of all others."""
+    """Test whether uniform draws explain how many users have the item that was drawn most."""
     n_users = int(pairs.user.max()) + 1
     _, first = np.unique(user * pairs.item_ids.size + item, return_index=True)
     expected = first.size / (n_items - 1)
     counts = np.bincount(item[first], minlength=pairs.item_ids.size)
-    most = int(counts.argmax())
-    found = int(counts[most])
-    chance = float(bdtrc(found - 1, n_users, min(expected / n_users, 1.0)))
-    p_value = min(1.0, counts.size * chance)
+    most_drawn = int(counts.argmax())
+    count = int(counts[most_drawn])
+    tail = float(bdtrc(count - 1, n_users, min(expected / n_users, 1.0)))
+    p_value = min(1.0, counts.size * tail)  # Bonferroni: any item may be the most drawn one
     remark = ""
     if p_value < LEVEL:
-        of_item = {"item": pairs.item_ids[most], "n_users": n_users, "n_others": n_items - 1}
-        remark = _OFTEN.format(found=found, expected=expected, **of_item)
-    return Check("uniformity", not remark, found, expected, p_value, remark)
+        remark = _OFTEN.format(
+            found=count,
+            expected=expected,
+            item=pairs.item_ids[most_drawn],
+            n_users=n_users,
+            n_others=n_items - 1,
+        )
+    return Check("uniformity", not remark, count, expected, p_value, remark)
 
 
-def _counted(name: str, found: int, words: str = "", **about: float | str) -> Check:
-    """Check of a number that is 0 for sound negatives."""
+def _check_count(name: str, count: int, template: str = "", **values: float | str) -> Check:
+    """Return the check of a count that is 0 for sound negatives.
+
+    The remark is `template`, by default that of the name, filled in with the count and `values`.
+    """
     remark = ""
-    if found:
-        remark = (words or _REMARKS[name]).format(found=found, **about)
-    return Check(name, not found, found, 0.0, np.nan, remark)
+    if count:
+        remark = (template or _REMARKS[name]).format(found=count, **values)
+    return Check(name, not count, count, 0.0, np.nan, remark)
 
 
 def _contains(table: csr_array, row: Int, column: Int) -> Bool:
@@ -217,35 +265,46 @@ def _contains(table: csr_array, row: Int, column: Int) -> Bool:
     return np.isin(row * width + column, keys)
 
 
-def _uniformity(counts: Int, item: Int, excluded: csr_array, size: Int, is_distinct: bool) -> Check:
-    """Chi-square test of how often each item was drawn.
+def _check_uniformity(
+    counts: Int, item: Int, *, excluded: csr_array, n_candidates: Int, is_distinct: bool
+) -> Check:
+    """Test by chi-square how often each item was drawn.
 
-    `counts` and `size` are each user's draws and candidates, the items that are not `excluded`.
+    Parameters
+    ----------
+    counts, n_candidates
+        Draws and candidates of each user, shape (users,).
+    item
+        Item of each draw.
+    excluded
+        Nonzero at items that are no candidates of a user, shape (users, items).
+    is_distinct
+        Whether no user drew an item twice, as in draws without replacement.
     """
 
-    def over_users(rate: Float) -> Float:
-        """Sum over the users who have an item as candidate, for each item."""
+    def sum_over_users(rate: Float) -> Float:
+        """Sum over the users who have an item as a candidate, for each item."""
         return rate.sum() - excluded.T @ rate
 
     n_items = excluded.shape[1]
-    rate = counts / np.maximum(size, 1)
-    expected = over_users(rate)
+    rate = counts / np.maximum(n_candidates, 1)
+    expected = sum_over_users(rate)
     variance = expected
     if is_distinct:
         # Draws without replacement vary less, by the share of candidates not drawn.
-        share = 1.0 - (counts - 1) / np.maximum(size - 1, 1)
-        variance = over_users(rate * share)
+        share_left = 1.0 - (counts - 1) / np.maximum(n_candidates - 1, 1)
+        variance = sum_over_users(rate * share_left)
     # Items next to each other are pooled until enough draws are expected.
     groups = (np.cumsum(expected) / LEAST_EXPECTED).astype(np.int64)
     _, group = np.unique(groups, return_inverse=True)
-    drawn = np.bincount(item, minlength=n_items)
-    difference = np.bincount(group, drawn - expected)
-    spread = np.bincount(group, variance)
-    possible = spread > 0
-    found = float((difference[possible] ** 2 / spread[possible]).sum())
-    freedom = float(possible.sum() - 1)
+    n_draws = np.bincount(item, minlength=n_items)
+    group_difference = np.bincount(group, n_draws - expected)
+    group_variance = np.bincount(group, variance)
+    is_possible = group_variance > 0
+    chi_square = float((group_difference[is_possible] ** 2 / group_variance[is_possible]).sum())
+    freedom = float(is_possible.sum() - 1)
     p_value = 1.0
     if freedom > 0:
-        p_value = float(chdtrc(freedom, found))
+        p_value = float(chdtrc(freedom, chi_square))
     remark = _NOT_UNIFORM if p_value < LEVEL else ""
-    return Check("uniformity", not remark, found, max(freedom, 1.0), p_value, remark)
+    return Check("uniformity", not remark, chi_square, max(freedom, 1.0), p_value, remark)
