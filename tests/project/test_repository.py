@@ -302,8 +302,8 @@ def names_missing(path):
     return [f"{path.name}: {name}" for name in used if locate(name) is None]
 
 
-def test_contributing_has_a_line_for_every_file_of_the_study():
-    tree = text_of("CONTRIBUTING.md").split("```\nsteps.py")[1].split("\n```")[0]
+def test_guide_to_the_study_lists_each_file():
+    tree = text_of("docs/study.md").split("```\nsteps.py")[1].split("\n```")[0]
     listed = set(re.findall(r"(?m)^ *(\w+\.py)", "steps.py" + tree))
     files = (ROOT / "src/sampled_metrics_study").rglob("*.py")
     assert listed == {path.name for path in files} - {"__init__.py"}
