@@ -1,4 +1,4 @@
-"""The configuration of a study, validated: values that rules read, departures from the paper's."""
+"""The validated configuration of a study, and how it differs from the paper's."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ from sampled_metrics_study.settings import (
 )
 from sampled_metrics_study.validation import Settings, described_pattern
 
-# What is made on the paper's data, and on other data.
+# Tables and figures of a study on the paper's data (True), and on other data (False).
 TABLES: Mapping[bool, Sequence[int]] = {True: (1, 2, 3, 4), False: (3, 4)}
 _FIGURES_OF_RANKS = ("figure5", "figure6", "errors")
 FIGURES: Mapping[bool, Sequence[str]] = {
@@ -39,7 +39,7 @@ FIGURES: Mapping[bool, Sequence[str]] = {
     False: _FIGURES_OF_RANKS,
 }
 REFERENCE = Path("results/reference")
-STORED_RANKS = {  # recommenders by their file in results/reference
+STORED_RANKS = {  # files in results/reference, and the names of their recommenders
     "ncf/GMF": "GMF (NCF)",
     "ncf/MLP": "MLP (NCF)",
     "ml-1m/ranks/BM25": "item-kNN, BM25",
@@ -59,16 +59,18 @@ def _refuse_pair(name: str) -> str:
 
 
 def _results_folder(path: str) -> str:
-    """Spell a folder as Snakemake does, without a slash at its end; refuse one that is in use."""
+    """Return a folder as Snakemake spells it, without a final slash; refuse one that is in use."""
     folder = Path(os.path.normpath(path))
     if folder.is_absolute() or folder.parts[:1] in {(), ("..",)}:
-        raise InputError(f"{folder} is not a folder below this one; name one, such as results/own")
-    # Upper and lower case are the same to some file systems.
+        raise InputError(
+            f"{folder} is not below the current folder; choose one such as results/own"
+        )
+    # Some file systems ignore the case of names.
     names = [name.lower() for name in folder.parts]
     if names[:2] == list(REFERENCE.parts):
-        raise InputError(f"{folder} keeps the reference run; name another folder")
+        raise InputError(f"{folder} holds the reference run; choose another folder")
     if names[0].startswith(".") or names[0] in _FOLDERS_IN_USE:
-        raise InputError(f"{folder} is not for results; name another folder, such as results/own")
+        raise InputError(f"{folder} cannot hold results; choose another folder such as results/own")
     return str(folder)
 
 
@@ -80,7 +82,7 @@ ResultsFolder = Annotated[
     AfterValidator(_results_folder),
 ]
 PAPERS_NAMES = ("X", "Y", "Z")  # recommenders of the paper
-PAPERS_CHOICES = {  # in its experiment; no other study should inherit them
+PAPERS_CHOICES = {  # settings of its experiment, which other studies do not inherit
     "ties": "paper",
     "divisor": "m+1",
     "assumed_sampling": SamplingEnum.WITH_REPLACEMENT,
@@ -88,17 +90,17 @@ PAPERS_CHOICES = {  # in its experiment; no other study should inherit them
 
 
 class ExternalSettings(Settings):
-    """A file of ranks or scores made elsewhere."""
+    """A file of ranks or scores that another program made."""
 
     path: FileName
     """The file."""
     format: Literal["ranks", "scores"]
-    """Ranks of the held-out items, or scores of every candidate of every user."""
+    """Ranks of the held-out items, or scores of all candidates of all users."""
     made_by: str | None = None
-    """Command that makes the file, to be shown where it is missing."""
+    """Command that makes the file, shown if the file is missing."""
 
     def missing(self) -> str:
-        """Say in a line that the file is missing, and what to do."""
+        """Return an error message: the file is missing, and what to do."""
         if self.made_by:
             return f"{self.path} is missing; make it with: {self.made_by}"
         return f"{self.path} is missing; put the {self.format} there, or change path"
@@ -111,7 +113,7 @@ class Entry(Settings):
         str,
         described_pattern(
             "^[A-Za-z0-9][A-Za-z0-9._-]*( [A-Za-z0-9._-]+)*$",
-            "a name of letters, digits, . _ - and single spaces, because files have it too",
+            "a name of letters, digits, . _ - and single spaces, because files have this name",
         ),
         AfterValidator(_refuse_pair),
     ]
@@ -122,12 +124,15 @@ class Entry(Settings):
     """Hyper-parameters."""
 
     def as_trained(self) -> dict[str, Any]:
-        """Return what its ranks depend on, as JSON has it."""
+        """Return what its ranks depend on, as JSON."""
         return self.model_dump(mode="json", by_alias=True, exclude={"settings": {"made_by"}})
 
 
 def _entry_model(kind: str, settings: type[Settings]) -> type[Entry]:
-    """Return the model of a recommender of one kind; required settings have no default."""
+    """Return the model of a recommender of one kind.
+
+    Its settings have a default unless one of them is required.
+    """
     default: Any = ...
     if not any(field.is_required() for field in settings.model_fields.values()):
         default = settings()
@@ -181,8 +186,8 @@ class Study(Settings):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _choose(cls, values: object, validate: Callable[[object], Self]) -> Self:
-        """Take the paper's choices in the paper's study, where the configuration leaves them."""
+    def _apply_papers_choices(cls, values: object, validate: Callable[[object], Self]) -> Self:
+        """In the paper's study, use the paper's choices for settings that are not configured."""
         study = validate(values)
         if not study.is_papers_study:
             return study
@@ -198,7 +203,7 @@ class Study(Settings):
             if self.names.count(name) > 1:
                 raise InputError(f"recommenders: duplicate name {name}")
         if self.split.method == "given":
-            self._check_given()
+            self._check_given_split()
         elif not self.dataset.is_movielens and self.dataset.path is None:
             raise InputError("dataset.path is missing; format table needs it")
         if self.ranks == "reference" and not self.is_papers_data:
@@ -208,15 +213,17 @@ class Study(Settings):
             )
         return self
 
-    def _check_given(self) -> None:
-        """Raise InputError if other settings do not agree with split method given."""
+    def _check_given_split(self) -> None:
+        """Raise InputError if other settings contradict split method given."""
         if self.dataset.is_movielens or self.dataset.path is not None:
-            needed = "dataset.format table without dataset.path"
-            raise InputError(f"split.method is given, which needs {needed}")
+            raise InputError(
+                "split.method is given, which needs dataset.format table without dataset.path"
+            )
         for name in ("min_item_events", "min_user_events"):
             if name in self.filters.on:
-                remedy = "split.method is given; filter the files themselves"
-                raise InputError(f"filters.{name}: {remedy}")
+                raise InputError(
+                    f"filters.{name}: split.method is given; filter the files themselves"
+                )
 
     @property
     def names(self) -> list[str]:
@@ -229,20 +236,20 @@ class Study(Settings):
 
     @property
     def is_papers_data(self) -> bool:
-        """Whether the published numbers are about this dataset and split."""
+        """Whether this is the dataset and the split of the published numbers."""
         split = self.split
         is_papers_split = split.method == "leave-last-out" and split.users is None
-        return is_papers_split and self.dataset.name == "ml-1m"  # which no table has as its name
+        return is_papers_split and self.dataset.name == "ml-1m"  # a table cannot have this name
 
     @property
     def is_papers_study(self) -> bool:
-        """Whether recommenders of the paper are evaluated on its data, unfiltered."""
+        """Whether recommenders of the paper are evaluated on its data, without filters."""
         has_one = any(name in PAPERS_NAMES for name in self.names)
         return self.is_papers_data and has_one and not self.filters.on
 
     @property
     def tables(self) -> Sequence[int]:
-        """Numbers of the tables to make; the paper's toys are shown beside its data."""
+        """Numbers of the tables to make; those of the toys belong to the paper's data only."""
         return TABLES[self.is_papers_data]
 
     @property
@@ -252,27 +259,27 @@ class Study(Settings):
 
     @property
     def events(self) -> list[str]:
-        """File of the events, or the two of a given split."""
+        """Files of the events: one, or two for split method given."""
         files = [self.dataset.path, self.split.train, self.split.test]
         archive = f"{self.results}/data/{self.dataset.name}.zip"
         return [path for path in files if path] or [archive]
 
     @property
     def folder_of_ranks(self) -> str:
-        """Folder of the rank records that the tables are made from."""
+        """Folder of the ranks that the tables are made from."""
         if self.ranks == "reference":
             return f"{REFERENCE}/ranks"
         return f"{self.results}/ranks"
 
     @property
     def origin(self) -> list[str]:
-        """Files that say where the ranks come from, for the provenance."""
+        """Files for the provenance that say where the ranks come from."""
         if self.ranks == "reference":
             return [f"{REFERENCE}/provenance.json"]
         return [f"{self.results}/data/source.json", f"{self.results}/split/split.json"]
 
     def identity(self) -> dict[str, Any]:
-        """The run's identity: source of the ranks, hash of the configuration, seeds."""
+        """Return what identifies a run: source of the ranks, hash of the configuration, seeds."""
         seeds = {name: getattr(self, name).seed for name in ("split", "exact", "toy", "experiment")}
         for entry in self.recommenders:
             if hasattr(entry.settings, "seed"):
@@ -280,23 +287,23 @@ class Study(Settings):
         return {"ranks": self.ranks, "config_sha256": self.sha256(), "seeds": seeds}
 
     def sha256(self) -> str:
-        """Hash of all settings that can change a result of the paper's study."""
-        dataset = self.dataset.without_places().model_dump(mode="json")
+        """Return a hash of all settings that can change a result."""
+        dataset = self.dataset.without_locations().model_dump(mode="json")
         content = self.model_dump(mode="json", by_alias=True)
         recommenders = [entry.as_trained() for entry in self.recommenders]
         content.update(results="", ranking={}, dataset=dataset, recommenders=recommenders)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-_LONGEST_NUMBER = 100  # characters of a number
+_LONGEST_NUMBER = 100  # characters; any number is shorter, and YAML reads long texts slowly
 _OUT_OF_RANGE = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
 
 
 def with_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Read texts as numbers where the settings want no text; all others stay as they are.
+    """Convert texts to numbers where the settings do not accept a text; other texts stay texts.
 
-    Snakemake leaves numbers, true, false and null within the mappings of `--config` as texts. In a
-    file they are none, and a text such as "2020" or "no" may be a title.
+    Snakemake passes numbers, true, false and null within the mappings of `--config` as texts. Other
+    texts, such as "2020" or "no", may be titles.
     """
     settings = deepcopy(dict(values))
     for path in filter(None, _errors_by_path(settings)):
@@ -308,12 +315,12 @@ def with_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(text, str):
             parent[key] = _parse_number(text)
             if _errors_by_path(settings).get(path, _OUT_OF_RANGE[0]) not in _OUT_OF_RANGE:
-                parent[key] = text  # no number is wanted, and the error is about the text
+                parent[key] = text  # a number does not help; report the error of the text
     return settings
 
 
 def _errors_by_path(values: Mapping[str, Any]) -> dict[tuple[str | int, ...], str]:
-    """Return where values are that a study refuses (keys, and places in lists), and why."""
+    """Return the kind of error by the path of each invalid value: keys, and indices of lists."""
     try:
         Study.model_validate(values)
     except ValidationError as error:
@@ -322,7 +329,10 @@ def _errors_by_path(values: Mapping[str, Any]) -> dict[tuple[str | int, ...], st
 
 
 def _key_path(values: Any, place: Sequence[str | int]) -> tuple[str | int, ...]:
-    """Return the keys that lead to a value; the place of an error also names alternatives."""
+    """Return the keys that lead to a value.
+
+    Pydantic adds the names of alternative models to the location of an error; they are left out.
+    """
     path: list[str | int] = []
     for step in place:
         is_key = isinstance(values, dict) and step in values
@@ -333,26 +343,27 @@ def _key_path(values: Any, place: Sequence[str | int]) -> tuple[str | int, ...]:
 
 
 def _parse_number(text: str) -> Any:
-    """Return the number, truth value or None that YAML reads in a text, or else the text."""
+    """Return the number, boolean or None that a text is in YAML, or else the text."""
     if len(text) > _LONGEST_NUMBER:
         return text
     try:
         value = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError):  # such as of 2024-13-01
+    except (yaml.YAMLError, ValueError):  # ValueError for a date such as 2024-13-01
         return text
     return value if value is None or isinstance(value, bool | int | float) else text
 
 
 def refuse_other_results(study: Study) -> None:
-    """Raise InputError if the folder of results has those of other data, which would stay in it.
+    """Raise InputError if the folder holds results of other data, because old files would remain.
 
-    So do the tables and the scorecard of the paper's split, if the study has another split.
+    Results of the paper's split are also refused if this study has another split, because the
+    tables and the scorecard of the paper would remain.
     """
     path = Path(study.results, "provenance.json")
     if not path.exists():
         return
     record = read_json(path)
-    run = record.get("provenance", record)  # of the reference run, whose ranks were used
+    run = record.get("provenance", record)  # nested if the ranks are of the reference run
     name, split = run.get("source", {}).get("dataset"), run.get("split", {})
     has_all_users = split.get("evaluated_users") == split.get("users")
     is_papers_split = split.get("method") == "leave-last-out" and has_all_users
@@ -361,20 +372,20 @@ def refuse_other_results(study: Study) -> None:
     elif name in (None, study.dataset.name):
         return
     raise InputError(
-        f"config: results: {study.results} has the results of {name}; name another folder, such "
+        f"config: results: {study.results} has the results of {name}; choose another folder such "
         "as results/own, or remove this one"
     )
 
 
-# Settings in which a study on the paper's data departs from the paper's study. Published cells are
-# compared with ours only if there are none. Settings that move no expectation or that the paper
-# leaves open are no departures.
+# A setting that differs from the paper's study is a departure. Published cells are compared with
+# ours only if there is none. Settings that change no expectation, or that the paper does not give,
+# are free.
 FREE_SETTINGS = {"seed", "repetitions", "shared_samples", "shared_ties", "iterations", "start"}
-LIST_SETTINGS = {"metrics", "estimators"}  # to which a study may add
+LIST_SETTINGS = {"metrics", "estimators"}  # a study may add entries to them
 
 
 def departures(study: Study, papers: Study) -> list[str]:
-    """Name each setting that is not the paper's, with both values."""
+    """Describe each setting that differs from the paper's, with both values."""
     sentences = []
     if study.dataset.name != papers.dataset.name:
         sentences.append(f"dataset.name is {study.dataset.name}, the paper's {papers.dataset.name}")
@@ -395,7 +406,7 @@ def departures(study: Study, papers: Study) -> list[str]:
 
 
 def _recommender_departures(ours: Entry, papers: Entry) -> list[str]:
-    """Compare a recommender with the paper's of the same name; one from a file may be anything."""
+    """Compare a recommender with the paper's of the same name; external ones are not compared."""
     if ours.kind == "external":
         return []
     if ours.kind != papers.kind:
@@ -404,7 +415,7 @@ def _recommender_departures(ours: Entry, papers: Entry) -> list[str]:
 
 
 def _settings_departures(place: str, ours: Settings, papers: Settings) -> list[str]:
-    """Name the settings of a group that differ; `place` says where a setting is."""
+    """Describe the settings of a group that differ; `place` is a format for their names."""
     values: dict[str, Any] = ours.model_dump(mode="json", by_alias=True)
     sentences = []
     for name, expected in papers.model_dump(mode="json", by_alias=True).items():

@@ -1,4 +1,4 @@
-"""The paper's study for the other scripts: its data, its split, its recommenders and its print."""
+"""The paper's study as an input of other scripts: data, split, recommenders, published cells."""
 
 import os
 import sys
@@ -43,13 +43,13 @@ class Paper:
         return rank(model.scorer, data.train, data.held_out)
 
     def scores(self, name: str) -> Float:
-        """Train a recommender and return its scores of all items, users x items, float64."""
+        """Train a recommender; return its scores of all items, float64, shape (users, items)."""
         entry = self.entry(name)
         model = create(entry.kind, entry.settings).fit(self.split.train)
         return np.asarray(model.score(np.arange(self.split.held_out.size)))
 
     def entry(self, name: str) -> Entry:
-        """Return what the configuration says of a recommender."""
+        """Return the entry of a recommender in the configuration."""
         entry: Entry = self.study.recommender(name)
         return entry
 
@@ -68,7 +68,7 @@ def read_study() -> Study:
 
 
 def read_paper() -> Paper:
-    """Read the configuration, and the data from the archive that MOVIELENS_ARCHIVE names."""
+    """Read the configuration, and the data of the archive that MOVIELENS_ARCHIVE names."""
     archive = os.environ.get("MOVIELENS_ARCHIVE")
     if not archive:
         sys.exit("MOVIELENS_ARCHIVE does not name a MovieLens 1M archive; set it to ml-1m.zip")

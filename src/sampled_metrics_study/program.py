@@ -1,4 +1,4 @@
-"""How a module of the study ends that is run as a program."""
+"""Error handling for modules of the study that are run as programs."""
 
 import sys
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from sampled_metrics._base.standard_output import standard_output
 
 @contextmanager
 def program() -> Iterator[None]:
-    """Run a program of the study; invalid input, or a full disk, is one line and exit status 2."""
+    """Run a program; invalid input or a full disk prints one line and gives exit status 2."""
     try:
         with standard_output():
             yield

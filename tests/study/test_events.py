@@ -27,7 +27,7 @@ def test_settings_as_a_step_reads_them(tmp_path):
     settings = DatasetSettings.of(
         {"format": "table", "name": "mine"} | options, "config"
     )
-    again = DatasetSettings(**settings.without_places().model_dump())
+    again = DatasetSettings(**settings.without_locations().model_dump())
     assert (again.url, again.licence, again.columns) == (
         None,
         "CC0",

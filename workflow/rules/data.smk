@@ -15,7 +15,7 @@ rule split:
         runtime=scaled(10, 0.2),
     params:
         code=code_digest("data"),
-        dataset=STUDY.dataset.without_places().model_dump(mode="json"),
+        dataset=STUDY.dataset.without_locations().model_dump(mode="json"),
         filters=config["filters"],
         split=config["split"],
         data=get_data,

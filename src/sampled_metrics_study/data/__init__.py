@@ -1,1 +1,1 @@
-"""From an archive of interactions to training data and held-out items."""
+"""Turn an archive or a table of interactions into training data and held-out items."""

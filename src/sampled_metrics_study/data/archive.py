@@ -1,4 +1,4 @@
-"""The archive of MovieLens, downloaded or copied, and where the data of a run came from."""
+"""Download or copy an archive of MovieLens, and record where the data of a run came from."""
 
 import hashlib
 import logging
@@ -20,18 +20,18 @@ _log = logging.getLogger(__name__)
 
 
 class UnreachableError(InputError):
-    """The publisher's server could not be reached; the data may be sound."""
+    """The publisher's server could not be reached."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where the data came from, and its terms of use; None where something is not known."""
+    """Where the data came from, and its terms of use; None where that is unknown."""
 
     dataset: str
     origin: str  # local archive, cache, download or table
-    archive: str  # name of the file, or of both files of a given split
+    archive: str  # file name, or both names for split method given
     archive_sha256: str
-    archive_is_official: bool | None = None  # whether it has the publisher's checksum
+    archive_is_official: bool | None = None  # whether the checksum is the publisher's
     bytes: int
     checksum: str | None = None  # the publisher's, as kind:digest
     checksum_verified: bool = False  # whether independent sources agree on it
@@ -50,11 +50,11 @@ class Source:
 
 
 def fetch(output: Path, settings: DatasetSettings) -> Source:
-    """Put an archive at `output`, a local, cached or downloaded one; return where it came from.
+    """Copy an archive to `output` from a local file, the cache or the network; return its source.
 
-    A downloaded or cached file must have the official checksum, where the publisher states one. A
-    local archive may differ: the source returned says whether it is official, and its content is
-    checked when it is parsed.
+    A downloaded or cached file must have the official checksum, if the publisher states one. A
+    local archive may differ: the result says whether it is official, and its content is checked
+    when it is parsed.
     """
     dataset = CATALOGUE[settings.name]
     if settings.archive is not None:
@@ -68,7 +68,7 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
         kind, digest = dataset.checksum.split(":")
         is_official = checksum(path, kind) == digest
     content = read_member(path, dataset)
-    # An official archive has official content; another archive may have it too.
+    # An official archive has official ratings; another archive may contain them too.
     is_published: bool | None = is_official or None
     if not is_official and dataset.ratings_git_blob is not None:
         is_published = git_blob_hash(content) == dataset.ratings_git_blob
@@ -93,13 +93,13 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
 
 
 def git_blob_hash(content: bytes) -> str:
-    """Return the hash under which git stores a file."""
+    """Return the hash by which git identifies the content of a file."""
     head = b"blob %d\0" % len(content)
     return hashlib.sha1(head + content, usedforsecurity=False).hexdigest()
 
 
 def describe_tables(paths: Sequence[Path], settings: DatasetSettings) -> Source:
-    """Return the source of tables: their checksums, and the terms that their owner states."""
+    """Return the source of tables: their checksums, and the terms from the configuration."""
     checksums = ", ".join(map(checksum, paths))
     return Source(
         dataset=settings.name,
@@ -114,7 +114,10 @@ def describe_tables(paths: Sequence[Path], settings: DatasetSettings) -> Source:
 
 
 def find_or_download(settings: DatasetSettings, dataset: MovieLens) -> tuple[Path, str]:
-    """Return the path of the archive in the cache, and its origin, `cache` or `download`."""
+    """Return the path of the archive in the cache; download it first if necessary.
+
+    The second value says where it came from: `cache` or `download`.
+    """
     import pooch
     import requests
     from pooch.core import download_action
@@ -133,26 +136,27 @@ def find_or_download(settings: DatasetSettings, dataset: MovieLens) -> tuple[Pat
     download = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=settings.timeout)
     try:
         cache.fetch(name, downloader=download)
-        # Where the publisher states no checksum, only this tells an archive from a web page.
+        # Without a checksum, a login page in place of the archive would pass unnoticed.
         if not zipfile.is_zipfile(path):
             path.unlink()
-            raise ValueError(f"{url} is no zip archive")
+            raise ValueError(f"{url} is not a zip archive")
     except (requests.RequestException, ValueError) as error:
         remedy = f"set dataset.archive or MOVIELENS_ARCHIVE to a local {name}, or try again later"
         if not _is_unreachable(error):
             raise InputError(f"{error}; {remedy}", path=url) from error
         if dataset.name == ML_1M.name:
             remedy += "; or set `ranks: reference` to continue from those of the reference run"
-        problem = f"GroupLens could not be reached ({url}: {error}); {remedy}"
-        raise UnreachableError(problem) from error
+        raise UnreachableError(
+            f"GroupLens could not be reached ({url}: {error}); {remedy}"
+        ) from error
     return path, "cache" if is_cached else "download"
 
 
 def _is_unreachable(error: Exception) -> bool:
-    """Return whether a server did not answer, or with an error of its own (5xx)."""
+    """Return whether the server did not answer, or answered with a server error (5xx)."""
     import requests
 
     if isinstance(error, requests.HTTPError):
         return error.response is not None and error.response.status_code >= 500
-    silent = isinstance(error, requests.ConnectionError | requests.Timeout)
-    return silent and not isinstance(error, requests.exceptions.SSLError)
+    is_silent = isinstance(error, requests.ConnectionError | requests.Timeout)
+    return is_silent and not isinstance(error, requests.exceptions.SSLError)

@@ -1,7 +1,6 @@
-"""The events of a study, read from an archive of MovieLens line by line, or from a table.
+"""Read the events of a study from an archive of MovieLens or from a table.
 
-Any rating is an interaction (section 6 of the paper); its value is kept until the filters are
-applied.
+Any rating is an interaction (section 6 of the paper); its value is only used by the filters.
 """
 
 import re
@@ -33,7 +32,7 @@ from sampled_metrics_study.data.movielens import ML_1M, MovieLens
 from sampled_metrics_study.data.settings import Columns, DatasetSettings
 
 _TYPES = {"user": pa.int32(), "item": pa.int32(), "rating": pa.float32(), "timestamp": pa.int64()}
-_QUOTED_BYTES = 60  # bytes of a wrong line that its error repeats
+_QUOTED_BYTES = 60  # bytes of a wrong line that its error message shows
 _UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
 _TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
 _COLUMNS = ("user", "item", "timestamp", "rating")
@@ -42,43 +41,43 @@ Names: TypeAlias = NDArray[np.str_] | NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Interactions:
-    """Events, each of one user with one item; arrays of shape (events,) in file order."""
+    """Events of one user and one item each; arrays of shape (events,) in file order."""
 
-    user: NDArray[np.int32]  # ids as published, or places in `user_names`
+    user: NDArray[np.int32]  # published ids, or indices into `user_names`
     item: NDArray[np.int32]
-    timestamp: Int | Float | None = None  # numbers that order the events; None without times
-    rating: NDArray[np.float32] | None = None  # None where there are none, and after filters
-    user_names: Names | None = None  # published ids in ascending order, where `user` are places
+    timestamp: Int | Float | None = None  # numbers that order the events in time; None without them
+    rating: NDArray[np.float32] | None = None  # None if there are none, and after the filters
+    user_names: Names | None = None  # published ids in ascending order, if `user` has indices
     item_names: Names | None = None
-    path: Path | str | None = None  # the file, for errors; None for events from memory
+    path: Path | str | None = None  # the file, for error messages; None for events from memory
 
     def __len__(self) -> int:
         return self.user.size
 
     def take(self, is_selected: NDArray[np.bool_]) -> Self:
-        """Return the events where `is_selected` is true."""
+        """Return the selected events."""
         columns: Any = {name: select_rows(getattr(self, name), is_selected) for name in _COLUMNS}
         return replace(self, **columns)
 
     def times(self, method: str) -> NDArray[Any]:
-        """Return the timestamps, which a method of splitting needs."""
+        """Return the timestamps; raise InputError that `method` needs them if there are none."""
         if self.timestamp is None:
             raise self.error(f"no timestamps; {method} needs a column of them, random does not")
         return self.timestamp
 
     def ids(self, event: int) -> tuple[Any, Any]:
-        """Return the published ids of an event's user and item."""
+        """Return the published ids of the user and the item of an event."""
         user = self.user[event]
         item = self.item[event]
         return published_ids(user, self.user_names), published_ids(item, self.item_names)
 
     def error(self, problem: str) -> InputError:
-        """Make an error that names the file."""
+        """Return an error that names the file of the events."""
         return InputError(problem, path=self.path)
 
 
 def as_int32(codes: Codes, names: pa.Array) -> tuple[Codes, Names | None]:
-    """Encode ids as int32: themselves if they fit, else places in a table of them, ascending."""
+    """Encode ids as int32: the ids themselves if they fit, or else indices into a sorted table."""
     table = arrow_to_numpy(names)
     if table.dtype.kind == "i" and table.min() >= -(1 << 31) and table.max() < 1 << 31:
         return table.astype(np.int32)[codes], None
@@ -87,23 +86,24 @@ def as_int32(codes: Codes, names: pa.Array) -> tuple[Codes, Names | None]:
 
 
 def published_ids(ids: NDArray[np.int32] | np.int32, names: Names | None) -> Any:
-    """Return the published ids for ids of `Interactions`."""
+    """Return the published ids of users or items of `Interactions`."""
     if names is None:
         return ids
     return names[ids]
 
 
 def read_dataset(path: Path, settings: DatasetSettings) -> Interactions:
-    """Read the events of an archive or table without any filter."""
+    """Read the events of an archive or a table; no filter is applied."""
     if settings.published is not None:
         return read_ratings(path, settings.published)
     return read_interactions(path, settings.columns, settings.separator)
 
 
 def read_member(path: Path, dataset: MovieLens) -> bytes:
-    """Read the ratings file in an archive; a damaged archive is an InputError.
+    """Read the ratings file in an archive.
 
-    So are two files of this name, and one much larger than the published file.
+    Raises InputError if the archive is damaged, if it has several files of this name, or if the
+    file is much larger than the published one.
     """
     member = dataset.member
     most = dataset.largest_member
@@ -111,22 +111,21 @@ def read_member(path: Path, dataset: MovieLens) -> bytes:
         with zipfile.ZipFile(path) as archive:
             size = archive.getinfo(member).file_size
             if archive.namelist().count(member) > 1:
-                problem = f"{member} is in the archive more than once; expected it once"
-                raise InputError(problem, path=path)
-            # zipfile reads no byte beyond the size that the archive states.
+                raise InputError(f"{member} is in the archive more than once", path=path)
+            # zipfile never reads more bytes than the size that the archive states.
             if size > most:
-                problem = f"{member} has {size:,} bytes; expected at most {most:,}"
-                raise InputError(problem, path=path)
+                raise InputError(
+                    f"{member} has {size:,} bytes; expected at most {most:,}", path=path
+                )
             return archive.read(member)
     except _UNREADABLE as error:
-        problem = f"not a readable {dataset.title} archive ({error})"
-        raise InputError(problem, path=path) from error
+        raise InputError(f"not a readable {dataset.title} archive ({error})", path=path) from error
 
 
 def read_ratings(path: Path, dataset: MovieLens = ML_1M) -> Interactions:
     """Read the events of an archive of MovieLens.
 
-    A line that breaks the dataset's layout is an InputError with its number and content.
+    A line that does not follow the dataset's layout raises InputError with its number and content.
     """
     content = read_member(path, dataset)
     place = f"{path}:{dataset.member}"
@@ -138,7 +137,7 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M) -> Interactions:
         raise _wrong_line(content, match.end(), place, layout.line)
     if match.start(1) == len(content):
         raise InputError(f"no ratings; expected lines of {layout.line}", path=place)
-    # pyarrow's separators have one character.
+    # Separators of pyarrow have a single character.
     content = content.replace(layout.separator.encode(), b",")
     table = pyarrow.csv.read_csv(
         pa.BufferReader(content),
@@ -150,8 +149,8 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M) -> Interactions:
 
 
 def _wrong_line(content: bytes, start: int, place: str, expected: str) -> InputError:
-    """Make the error for the line that holds a place of the content."""
-    start = content.rfind(b"\n", 0, start) + 1  # Python 3.11.2 finds a place within the line
+    """Return an error about the line that contains the byte at `start`."""
+    start = content.rfind(b"\n", 0, start) + 1  # the match of Python 3.11.2 may end within a line
     number = content.count(b"\n", 0, start) + 1
     end = content.find(b"\n", start)
     if end < 0:
@@ -164,10 +163,10 @@ def _wrong_line(content: bytes, start: int, place: str, expected: str) -> InputE
 def read_interactions(
     path: Path, columns: Columns | None = None, separator: str | None = None
 ) -> Interactions:
-    """Read the events of a table (CSV, TSV or parquet) without any filter.
+    """Read the events of a table (CSV, TSV or parquet); no filter is applied.
 
-    By default the columns are `user`, `item` and, where they are present, `rating` and `timestamp`,
-    and their separator is a tab if the first line has one, else a comma.
+    By default the columns are `user`, `item` and, if present, `rating` and `timestamp`. They are
+    separated by tabs if the first line has a tab, or else by commas.
     """
     names = {}
     for role, name in columns or Columns():
@@ -178,7 +177,7 @@ def read_interactions(
     table = read_table(path, noun, [*names.values()], ids=ids, separator=separator)
     table.require(*ids, *(name for role, name in names.items() if name != role))
     rating = timestamp = None
-    # A column is freed as soon as it is an array, because long tables are to fit in memory.
+    # Each column is freed once it is an array, so that long tables fit in memory.
     if names.get("rating") in table.columns:
         with np.errstate(over="ignore"):
             rating = table.finite_numbers(names["rating"]).astype(np.float32)
@@ -195,10 +194,10 @@ def read_interactions(
 
 
 def read_times(table: Table, name: str) -> Int | Float:
-    """Return a column of times as numbers in the same order.
+    """Return a column of times as numbers that are in the same order.
 
-    Numbers stay as they are. Dates and times, in UTC where they name no zone, become seconds since
-    1970.
+    Numbers stay as they are. Dates and times become seconds since 1970; they are in UTC unless they
+    name a time zone.
     """
     column = decode_categories(table.complete_column(name, _TIMES))
     if pa.types.is_integer(column.type):

@@ -1,4 +1,4 @@
-"""Events left out before the split: low ratings, duplicates, users and items with too few."""
+"""Filters before the split: low ratings, duplicates, users and items with too few events."""
 
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from sampled_metrics_study.data.events import Interactions
 from sampled_metrics_study.data.settings import FilterSettings
 
-LeftOut: TypeAlias = dict[str, NDArray[np.bool_]]  # by filter, whether it removes each event
+LeftOut: TypeAlias = dict[str, NDArray[np.bool_]]  # a mask of the events that a filter removes
 
 
 def apply_filters(
-    interactions: Interactions, filters: FilterSettings | None = None, least: int = 2
+    interactions: Interactions, filters: FilterSettings | None = None, min_events: int = 2
 ) -> tuple[Interactions, dict[str, int]]:
     """Return the events that pass all filters, and how many events each filter removed.
 
-    The filters are applied in the order of the settings. `duplicates` goes by time, and by file
-    order where times are equal or missing. Users and items with too few events are left out in
-    turn, users first, until both minima hold; this leaves the largest set of events in which they
-    do (the k-core).
+    The filters are applied in the order of the settings. `duplicates` keeps the first or the last
+    event by time, and by file order where times are equal or missing. Users and items with too few
+    events are removed in turn, users first, until both minima hold; the result is the largest set
+    of events in which they do (the k-core).
 
-    Duplicates that no filter removes, users with fewer than `least` events, and a result without
-    events are errors, because they cannot be split.
+    Duplicates that no filter removes, users with fewer than `min_events` events, and a result
+    without events raise InputError, because such events cannot be split.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def apply_filters(
             raise remaining.error(f"no events remain after {applied}")
         if not passes.all():
             remaining = remaining.take(passes)
-    _check_enough_events(remaining, least)
+    _check_enough_events(remaining, min_events)
     return replace(remaining, rating=None), removed
 
 
@@ -61,9 +61,9 @@ def _low_ratings(interactions: Interactions, filters: FilterSettings) -> LeftOut
 
 
 def _duplicates(interactions: Interactions, filters: FilterSettings) -> LeftOut:
-    """Return which events give way to the first, or the last, of their user and item.
+    """Mark all but the first, or the last, event of each pair of user and item.
 
-    They are in order of time, and of the file where times are equal or missing.
+    Events are ordered by time, and by file order where times are equal or missing.
     """
     pairs = pd.DataFrame({"user": interactions.user, "item": interactions.item})
     if filters.duplicates == "refuse":
@@ -81,27 +81,28 @@ def _duplicates(interactions: Interactions, filters: FilterSettings) -> LeftOut:
 
 
 def _few_events(interactions: Interactions, filters: FilterSettings) -> LeftOut:
-    """Return which events to leave out because their user, or their item, has too few."""
+    """Mark the events whose user or item has too few events."""
     ids = {"min_user_events": interactions.user, "min_item_events": interactions.item}
-    least: dict[str, Any] = {name: filters.on[name] for name in ids if name in filters.on}
-    left_out = {name: np.zeros(len(interactions), dtype=bool) for name in least}
+    minima: dict[str, Any] = {name: filters.on[name] for name in ids if name in filters.on}
+    left_out = {name: np.zeros(len(interactions), dtype=bool) for name in minima}
     events = pd.DataFrame(ids)
-    before = -1
-    while len(events) != before:
-        before = len(events)
-        for name, fewest in least.items():
-            few = events.groupby(name)[name].transform("size") < fewest
+    n_before = -1
+    while len(events) != n_before:
+        n_before = len(events)
+        for name, minimum in minima.items():
+            few = events.groupby(name)[name].transform("size") < minimum
             left_out[name][events.index[few]] = True
             events = events[~few]
     return left_out
 
 
-def _check_enough_events(interactions: Interactions, least: int) -> None:
+def _check_enough_events(interactions: Interactions, min_events: int) -> None:
+    """Raise InputError for the first user with fewer than `min_events` events."""
     _, first, counts = np.unique(interactions.user, return_index=True, return_counts=True)
-    few = np.flatnonzero(counts < least)
+    few = np.flatnonzero(counts < min_events)
     if few.size:
         user, _ = interactions.ids(first[few[0]])
         raise interactions.error(
-            f"user {user} has {counts[few[0]]} of the {least} events needed; "
-            f"the filter min_user_events: {least} leaves such users out"
+            f"user {user} has {counts[few[0]]} of the {min_events} events needed; "
+            f"set the filter min_user_events: {min_events} to leave such users out"
         )

@@ -1,8 +1,8 @@
-"""The MovieLens datasets by name: address, layout, size and checksum of each.
+"""The MovieLens datasets: address, layout, size and checksum of each.
 
-Checksums are the MD5 that GroupLens publishes beside each archive (`NAME.zip.md5`), for ml-1m the
-SHA-256 of the same archive. `ml-latest-small` has none, because the publisher replaces it from time
-to time; its counts date from September 2018.
+Checksums are the MD5 that GroupLens publishes beside each archive (`NAME.zip.md5`), except that
+ml-1m has the SHA-256 of the same archive. `ml-latest-small` has no checksum, because the publisher
+replaces it from time to time; its counts are from September 2018.
 """
 
 from dataclasses import dataclass
@@ -18,20 +18,20 @@ _TERMS = (
 )
 _CLOSED = _TERMS + "no redistribution without permission"
 _OPEN = _TERMS + "redistribution under the same terms"
-_LEAST_ALLOWED_SIZE = 1 << 26  # bytes
+_LEAST_ALLOWED_SIZE = 1 << 26  # bytes; more than twice the ratings of ml-1m
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a ratings file is written; a line holds user, item, rating and timestamp of an event."""
+    """Layout of a ratings file; each line has the user, item, rating and timestamp of an event."""
 
     separator: str
-    header: str = ""  # the first line; empty where it is an event
+    header: str = ""  # the first line; empty if the first line is an event
     half_stars: bool = False  # whether ratings are 0.5, 1 ... 5 rather than 1, 2 ... 5
 
     @property
     def line(self) -> str:
-        """Description of a line, for errors."""
+        """Description of a line, for error messages."""
         if self.separator == "\t":
             form = "user, item, rating, timestamp with tabs between"
         else:
@@ -41,7 +41,7 @@ class Layout:
 
     @property
     def pattern(self) -> str:
-        """Regular expression of a whole file; its group is all lines of events."""
+        """Regular expression of a whole file; its group matches all lines of events."""
         rating = "[1-5]"
         if self.half_stars:
             rating = r"(?:[1-4](?:\.[05])?|5(?:\.0)?|0\.5)"
@@ -56,15 +56,15 @@ class Layout:
 class MovieLens:
     """One of the MovieLens datasets."""
 
-    name: str  # in addresses and configurations
+    name: str  # in addresses and in configurations
     title: str
     member: str  # the ratings file inside the archive
     layout: Layout
-    counts: dict[str, int]  # `items` are those with a rating
-    checksum: str | None  # archive's, as kind:digest; None where the publisher may replace it
-    readme: str = "README.html"  # ending of the address of the terms of use
+    counts: dict[str, int]  # `items` counts items with at least one rating
+    checksum: str | None  # of the archive, as kind:digest; None if the publisher may replace it
+    readme: str = "README.html"  # last part of the address of the terms of use
     licence: str = _CLOSED
-    ratings_git_blob: str | None = None  # hash of length and content of the published ratings file
+    ratings_git_blob: str | None = None  # git's hash of the published ratings file
 
     @property
     def url(self) -> str:
@@ -78,7 +78,7 @@ class MovieLens:
 
     @property
     def largest_member(self) -> int:
-        """Largest size of the ratings file in bytes, several times the published size."""
+        """Largest accepted size of the ratings file in bytes, several times the published size."""
         return max(_LEAST_ALLOWED_SIZE, 64 * self.counts["interactions"])
 
 

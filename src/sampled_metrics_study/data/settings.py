@@ -1,4 +1,4 @@
-"""Settings of a study's dataset, filters and split."""
+"""Settings of the dataset, the filters and the split of a study."""
 
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -11,8 +11,8 @@ from sampled_metrics import InputError
 from sampled_metrics_study.data.movielens import CATALOGUE, MovieLens
 from sampled_metrics_study.validation import Count, Seed, Settings, described_pattern
 
-# Snakemake takes < > { } in the name of a file for the borders of a wildcard. In pydantic's regular
-# expressions `$` matches only at the end of the text.
+# Snakemake reads < > { } in a file name as the delimiters of a wildcard. In regular expressions of
+# pydantic, `$` matches only at the end of the text.
 FileName = Annotated[
     str,
     described_pattern(
@@ -33,7 +33,7 @@ Column = Annotated[str, Field(min_length=1)]
 
 
 def _parse_time(value: Any) -> float | str | None:
-    """Return a time as in the file: a number, or the ISO text of a date."""
+    """Return a time as the file has it: a number, or a date in ISO format."""
     if isinstance(value, date):
         return value.isoformat()
     if value is None:
@@ -46,8 +46,9 @@ def _parse_time(value: Any) -> float | str | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and isfinite(value) and value >= 0:
         return value
-    expected = "a valid number of at least 0, or a date such as 2024-11-01"
-    raise InputError(f"found {value!r}; expected {expected}")
+    raise InputError(
+        f"found {value!r}; expected a valid number of at least 0, or a date such as 2024-11-01"
+    )
 
 
 def _is_date(text: str) -> bool:
@@ -59,7 +60,7 @@ def _is_date(text: str) -> bool:
 
 
 class Columns(Settings):
-    """Names of the columns of a table; the last two are read if they are there."""
+    """Names of the columns of a table; rating and timestamp are read if the table has them."""
 
     user: Column = "user"
     """Ids of users."""
@@ -113,18 +114,18 @@ class DatasetSettings(Settings):
 
     @property
     def is_movielens(self) -> bool:
-        """Whether the data is a published MovieLens."""
+        """Whether the data is one of the published MovieLens datasets."""
         return self.format == "movielens"
 
     @property
     def published(self) -> MovieLens | None:
-        """The published MovieLens; None for a table."""
+        """The published MovieLens dataset; None for a table."""
         return CATALOGUE.get(self.name)
 
-    def without_places(self) -> "DatasetSettings":
-        """Return the settings that describe the data, without folders, addresses and limits."""
-        places = {"archive", "cache", "url", "timeout", "retries", "path"}
-        return DatasetSettings.model_validate(self.model_dump(exclude=places))
+    def without_locations(self) -> "DatasetSettings":
+        """Return the settings that describe the data: without paths, addresses and time limits."""
+        left_out = {"archive", "cache", "url", "timeout", "retries", "path"}
+        return DatasetSettings.model_validate(self.model_dump(exclude=left_out))
 
 
 class FilterSettings(Settings):
@@ -141,7 +142,7 @@ class FilterSettings(Settings):
 
     @property
     def on(self) -> dict[str, float | int | str]:
-        """The filters that are on, by name."""
+        """The filters that are switched on, by name."""
         return {name: value for name, value in self if value not in (None, "refuse")}
 
 
@@ -176,7 +177,7 @@ class SplitSettings(Settings):
 
     @property
     def cut_number(self) -> float:
-        """The cut as times are compared: of a date, seconds since 1970, in UTC without a zone."""
+        """The cut as a number: a date becomes seconds since 1970, in UTC unless it names a zone."""
         if not isinstance(self.cut, str):
             return self.cut or 0
         time = datetime.fromisoformat(self.cut)
@@ -184,7 +185,7 @@ class SplitSettings(Settings):
 
     @property
     def least_events(self) -> int:
-        """Events that each user needs."""
+        """Number of events that each user needs."""
         if self.method in ("global-time", "given"):
             return 1
         return 2

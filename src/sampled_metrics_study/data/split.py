@@ -1,20 +1,21 @@
-"""Training data and one held-out item per user: made from events, and as a file.
+"""Split events into training data and one held-out item per user; write and read splits.
 
 - `leave-last-out` holds out the last event of each user by time;
-- `global-time` holds out all events from one time on and evaluates each user's first of them;
-- `given` takes training and held-out events from two files, and evaluates likewise;
-- `random` holds out one event of each user, each equally likely.
+- `global-time` holds out all events from one time on, and evaluates the first of them of each user;
+- `given` reads training and held-out events from two files, and evaluates in the same way;
+- `random` holds out one event of each user; all are equally likely.
 
-Held-out events that are not evaluated are not trained on; their items are candidates like any
-others.
+Held-out events that are not evaluated are not used for training either; their items remain
+candidates.
 
-All but the last choose by time. Many users have several events at their latest time, so the rule
-that picks one, the tie-break, decides the numbers and is part of a split:
+All methods but `random` choose by time. Many users have several events at their latest time, and
+which of them is held out changes the results. The rule, called tie-break, is part of a split:
 
 - `ncf`: as in the split published with Neural Collaborative Filtering (He et al., WWW 2017),
-  which the paper uses: the user's rows in file order, sorted by `std::sort`, the last one taken;
+  which the paper uses: the last event after the user's rows, in file order, were sorted by
+  `std::sort`;
 - `first`, `last`: the first or the last of them in file order;
-- `random`: one of them, each equally likely.
+- `random`: one of them; all are equally likely.
 """
 
 import logging
@@ -47,24 +48,26 @@ from sampled_metrics_study.data.settings import (
 from sampled_metrics_study.files import SPARSE_ARRAYS, sparse_from_arrays, sparse_to_arrays
 
 _log = logging.getLogger(__name__)
-_INSERTION_SORT_SIZE = 16  # longest range that libstdc++ leaves to the final insertion sort
+_INSERTION_SORT_SIZE = (
+    16  # longest range that `std::sort` of libstdc++ leaves to its insertion sort
+)
 
 
 @dataclass(frozen=True)
 class Split:
     """Training data and one held-out item per evaluated user; users and items count from 0.
 
-    The evaluated users come first, in the order of their ids, then users that only train. Items
-    are numbered in the order of their first event in the file.
+    Evaluated users come first, in the order of their ids; users with training events only come
+    after them. Items are numbered in the order of their first event in the file.
     """
 
     train: csr_array  # 1 where a user interacted with an item; float64, shape (users, items)
-    held_out: Int  # item of each evaluated user, never among the user's training items
+    held_out: Int  # item of each evaluated user; never one of the user's training items
     user_ids: Ids  # published ids by number: int32, int64 or text
     item_ids: Ids
-    tied_users: int  # with several events at the time of the held-out one; 0 if times are not used
-    left_out_users: int = 0  # without training events
-    left_out_events: int = 0  # neither in training nor evaluated
+    tied_users: int  # with several events at the time of the held-out one; 0 without times
+    left_out_users: int = 0  # users without training events
+    left_out_events: int = 0  # events that are neither in training nor evaluated
 
     @property
     def seen(self) -> csr_array:
@@ -78,7 +81,7 @@ class Split:
 
     @property
     def n_candidates(self) -> NDArray[np.int64]:
-        """Items that each evaluated user has not seen in training; int64."""
+        """Number of items that each evaluated user has not seen in training; int64."""
         seen = np.diff(self.train.indptr[: self.held_out.size + 1])
         return self.item_ids.size - seen.astype(np.int64)
 
@@ -88,7 +91,7 @@ class Split:
         return self.item_ids[self.held_out]
 
     def counts(self) -> dict[str, int]:
-        """Return how many users, items and events there are, and how they are used."""
+        """Return the numbers of users, items and events, in total and by use."""
         left_out = {"left_out_users": self.left_out_users, "left_out_events": self.left_out_events}
         return {
             "users": self.user_ids.size + self.left_out_users,
@@ -107,7 +110,7 @@ def make_split(
     filters: FilterSettings,
     settings: SplitSettings,
 ) -> tuple[Split, dict[str, Any]]:
-    """Read the events of an archive, or of one or two tables; filter and split them.
+    """Read, filter and split the events of an archive, or of one or two tables.
 
     Returns the split and the content of `split.json`.
     """
@@ -147,10 +150,10 @@ def make_split(
 def hold_out(
     interactions: Interactions, settings: SplitSettings, rng: np.random.Generator
 ) -> Split:
-    """Split by the method of the settings; the generator replaces their seed.
+    """Split by the method of the settings; random choices use `rng`, not the seed of the settings.
 
-    A cut between 0 and 1 is the share of the events before it, or less where several are at the
-    same time; any other is a time as in the file, where dates are seconds since 1970.
+    A cut between 0 and 1 is the share of events before it, or slightly less if several events have
+    the same time. Any other number is a time as in the file, where dates are seconds since 1970.
     """
     if settings.method == "leave-last-out":
         return leave_last_out(interactions, settings.tie_break, rng)
@@ -173,7 +176,7 @@ def hold_out(
 
 
 def _format_time(time: float, cut: float | str | None) -> str:
-    """Write a time as the cut is: as a number, or as a date if there is one."""
+    """Format a time like the cut: as a date if the cut is one, or else as a number."""
     if isinstance(cut, str):
         with suppress(OverflowError, ValueError):
             written = datetime.fromtimestamp(float(time), UTC).isoformat()
@@ -186,8 +189,7 @@ def leave_last_out(
 ) -> Split:
     """Hold out the last event of each user.
 
-    Each user needs two events, none a duplicate of user and item. `rng` is for `tie_break` random
-    only.
+    Each user needs at least two events, of different items. Only `tie_break` random uses `rng`.
     """
     return _hold_out_one(interactions, interactions.times("leave-last-out"), tie_break, rng)
 
@@ -198,14 +200,15 @@ def given_split(
     tie_break: TieBreak = "first",
     rng: np.random.Generator | None = None,
 ) -> Split:
-    """Train on the events of one file and evaluate each user's first event in a second.
+    """Train on the events of one file, and evaluate each user's first event in another.
 
-    It is the first by time where the second file has times, else in file order. The items of both
-    files are candidates. Users of only one file train, or are left out.
+    The first event is the earliest if the second file has times, or else the first in file order.
+    The items of both files are candidates. Users of the first file only are trained on; users of
+    the second file only are left out.
     """
     name = train.path or "the training events"
     parts = (train, test)
-    # numpy turns numbers into text where one of the files has text.
+    # If only one of the files has text ids, numpy converts the numbers of the other to text.
     users = np.concatenate([published_ids(part.user, part.user_names) for part in parts])
     items = np.concatenate([published_ids(part.item, part.item_names) for part in parts])
     user, user_names = as_int32(*encode(users))
@@ -217,23 +220,30 @@ def given_split(
     again = first_duplicate(both.user, both.item)
     if again is not None:
         user_id, item_id = both.ids(again)
-        problem = f"user {user_id} has item {item_id} also in {name}"
-        raise test.error(f"{problem}; keep each pair in one of the two files")
+        raise test.error(
+            f"user {user_id} has item {item_id} also in {name}; "
+            "keep each pair in one of the two files"
+        )
     split = _hold_out_one(both, times, tie_break, rng, np.arange(len(both)) >= len(train))
     if not split.held_out.size:
-        raise test.error(f"no user is also in {name}; write ids alike in both files")
+        raise test.error(f"no user is also in {name}; spell ids the same way in both files")
     return split
 
 
 def sample_users(split: Split, users: float, rng: np.random.Generator) -> Split:
-    """Evaluate only so many users, or this share below 1, drawn at random; all still train."""
+    """Evaluate only some users, drawn at random; all of them remain in the training data.
+
+    `users` is their number, or their share if it is below 1.
+    """
     n_users = split.held_out.size
     count = int(users)
     if users < 1:
         count = max(1, round(users * n_users))
     if count > n_users:
-        problem = f"split.users is {count:,} but only {n_users:,} users can be evaluated"
-        raise InputError(f"{problem}; lower it, or set null for all")
+        raise InputError(
+            f"split.users is {count:,} but only {n_users:,} users can be evaluated; "
+            "lower it, or set null for all"
+        )
     evaluated = np.sort(rng.choice(n_users, count, replace=False))
     order = np.append(evaluated, np.delete(np.arange(split.user_ids.size), evaluated))
     return replace(
@@ -265,7 +275,7 @@ def load_split(path: Path) -> Split:
     held_out, user_ids, item_ids, counted = (data[name] for name in names)
     train = sparse_from_arrays(data)
     if train.shape != (user_ids.size, item_ids.size) or held_out.size > user_ids.size:
-        raise InputError("not a split (its arrays do not fit together)", path=path)
+        raise InputError("not a split (the shapes of its arrays disagree)", path=path)
     return Split(train, held_out, user_ids, item_ids, *counted.tolist())
 
 
@@ -276,15 +286,26 @@ def _hold_out_one(
     rng: np.random.Generator | None,
     is_later: NDArray[np.bool_] | None = None,
 ) -> Split:
-    """Hold out the last event of each user, or the first event that is not trained on.
+    """Hold out the last event of each user, or the first one that `is_later` marks.
 
-    Events not trained on are `is_later`. If several have one time, or without times, `tie_break`
-    takes one; `ncf`, which orders last events, is `first` for first ones.
+    Parameters
+    ----------
+    interactions
+        The events.
+    times
+        Their times; None if `tie_break` alone decides.
+    tie_break
+        Which of several events at the same time to hold out. `ncf` is defined for last events only;
+        for first events it is the same as `first`.
+    rng
+        Generator for `tie_break` random.
+    is_later
+        Events that are not trained on; None to hold out last events.
     """
     user_ids, code = np.unique(interactions.user, return_inverse=True)
     order = np.argsort(code, kind="stable")
-    bounds = np.append(0, np.cumsum(np.bincount(code)))  # first event of each user, and the end
-    del code  # long files are to fit in memory
+    bounds = np.append(0, np.cumsum(np.bincount(code)))  # of the events of each user
+    del code  # so that long files fit in memory
     item, item_ids = encode(interactions.item)
     item = item[order]
     is_timed = times is not None
@@ -303,7 +324,7 @@ def _hold_out_one(
         bounds_of_later = np.append(0, np.cumsum(n_later[evaluated]))
         if tie_break == "ncf":
             tie_break = "first"
-        # The first by time is the last by the negative of it.
+        # The first by time is the last by negative time.
         first, tied_users = last_events(-times[order[later]], bounds_of_later, tie_break, rng)
         held_out = later[first]
     if not is_timed:
@@ -333,10 +354,10 @@ def _hold_out_one(
 def last_events(
     timestamp: NDArray[Any], bounds: Int, tie_break: TieBreak, rng: np.random.Generator | None
 ) -> tuple[Int, int]:
-    """Return the place of each user's last event, and how many users have several.
+    """Return the index of each user's last event, and how many users have several last events.
 
-    Events are in order of users, from bounds[u] to bounds[u + 1] for user u, and in file order for
-    each user.
+    Events are sorted by user, those of user u from bounds[u] to bounds[u + 1], and in file order
+    within each user.
     """
     begin = bounds[:-1]
     latest = np.repeat(np.maximum.reduceat(timestamp, begin), np.diff(bounds))
@@ -354,19 +375,19 @@ def last_events(
     if tie_break == "ncf":
         for user in tied:
             first, end = bounds[user : user + 2]
-            # Elements are compared one by one, which is faster in lists than in arrays.
+            # Single elements are compared faster in lists than in arrays.
             places_of_last[user] = first + last_after_std_sort(timestamp[first:end].tolist())
     return places_of_last, tied.size
 
 
 def last_after_std_sort(keys: Sequence[Any]) -> int:
-    """Return the position, in `keys`, of the last element after `std::sort`.
+    """Return the index in `keys` of the element that `std::sort` would put last.
 
-    GNU libstdc++'s sort (introsort) is not stable, so the order of equal elements depends on its
-    exact steps, which are followed here: partitions around the median of three while a range is
-    longer than 16, then one insertion sort over everything. Only the ranges at the end are
-    followed, which takes linear time. Its heap sort, of ranges that took more than 2 floor(log2 n)
-    partitions, is an InputError; times of MovieLens never come to it.
+    The sort of GNU libstdc++ (introsort) is not stable: the order of equal elements depends on its
+    steps, which this function repeats. It partitions around the median of three while a range is
+    longer than 16, then sorts everything by insertion. Only the range at the end matters here, so
+    the function takes linear time. After more than 2 floor(log2 n) partitions libstdc++ would use a
+    heap sort; this raises InputError, and never happens with the times of MovieLens.
 
     Examples
     --------
@@ -388,9 +409,12 @@ def last_after_std_sort(keys: Sequence[Any]) -> int:
 
 
 def _partition(keys: Sequence[Any], order: list[int], first: int) -> int:
-    """Partition all after `first` around the median of three, moved there; return the cut."""
+    """Partition all elements after `first` around the median of three; return the cut.
+
+    The median is moved to `first`, as in `std::__unguarded_partition_pivot`.
+    """
     last = len(order)
-    # Among equal keys, the one that libstdc++ takes: a stable sort from the last place on.
+    # Of equal keys, libstdc++ takes the one that a stable sort of these places puts second.
     middle = first + (last - first) // 2
     three = sorted((last - 1, middle, first + 1), key=lambda place: keys[order[place]])
     median = three[1]

@@ -1,4 +1,4 @@
-"""Recommenders of the study, trained from interactions or scored elsewhere."""
+"""Recommenders of the study: trained from interactions, or read from files of scores."""
 
 from sampled_metrics_study.recommenders import factors, neighbours  # noqa: F401 - registers
 from sampled_metrics_study.recommenders.base import (

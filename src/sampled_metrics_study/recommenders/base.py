@@ -1,4 +1,4 @@
-"""Base class, registry and files of recommenders; two that treat all users alike."""
+"""Base class, registry and files of recommenders; the recommenders Popularity and RandomOrder."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ Scorer = ScoreFunction | tuple[Float, Float]
 
 
 class Recommender(ABC):
-    """Scores every item for a user, from training interactions alone."""
+    """Scores every item for a user, given the training interactions only."""
 
-    KIND: ClassVar[str]  # name of the kind, given by `register`
+    KIND: ClassVar[str]  # name of the kind; `register` sets it
     Settings: ClassVar[type[BaseSettings]] = BaseSettings  # model of the hyper-parameters
-    LEARNT: ClassVar[tuple[str, ...]] = ()  # attributes that `fit` sets, and files keep
+    LEARNT: ClassVar[tuple[str, ...]] = ()  # attributes that `fit` sets and files store
 
     def __init__(self, settings: BaseSettings) -> None:
         self.settings: Any = settings
 
     @abstractmethod
     def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:
-        """Learn from a users x items matrix, 1 where a user interacted with an item.
+        """Train on a matrix of shape (users, items), 1 where a user interacted with an item.
 
-        `threads` changes the speed only, never the result.
+        `threads` changes only the speed, never the result.
         """
 
     @abstractmethod
     def score(self, users: Int) -> Float:
         """Return the scores of all items for some users, a new array of shape (users, items).
 
-        The scores of a user do not depend on the rest of the block.
+        The scores of a user do not depend on the other users of a call.
         """
 
     @property
     def scorer(self) -> Any:
-        """The scores for `ranking.rank_piece`: `score`, or vectors or tiles that give the same."""
+        """What `ranking.rank_piece` ranks by: `score`, or vectors or tiles with the same scores."""
         return self.score
 
     def state(self) -> Arrays:
-        """Return the learnt attributes as named arrays."""
+        """Return the learned attributes as named arrays."""
         return {name: np.asarray(getattr(self, name)) for name in self.LEARNT}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Set the learnt attributes from the result of `state`."""
+        """Set the learned attributes to the arrays of `state`."""
         for name in self.LEARNT:
             setattr(self, name, state[name])
         return self
@@ -69,7 +69,7 @@ _Class = TypeVar("_Class", bound=type[Recommender])
 
 
 def register(kind: str) -> Callable[[_Class], _Class]:
-    """Declare a kind of recommender, which a configuration can name; decorates its class."""
+    """Register a class of recommenders under the kind that configurations name (a decorator)."""
 
     def declare(recommender: _Class) -> _Class:
         if kind in KINDS:
@@ -82,7 +82,7 @@ def register(kind: str) -> Callable[[_Class], _Class]:
 
 
 def create(kind: str, settings: Mapping[str, Any]) -> Recommender:
-    """Make an unfitted recommender from its kind and its settings, named as in the config.
+    """Create an untrained recommender from its kind and its settings, named as in a configuration.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def create(kind: str, settings: Mapping[str, Any]) -> Recommender:
 
 
 def save_recommender(path: Path, recommender: Recommender) -> None:
-    """Write a fitted recommender as `.npz`, without pickle."""
+    """Write a trained recommender as `.npz`, without pickle."""
     settings = recommender.settings.model_dump(by_alias=True)
     description = np.array(json.dumps({"kind": recommender.KIND, "settings": settings}))
     with replace_file(path) as temporary, temporary.open("wb") as file:
@@ -114,7 +114,7 @@ def load_recommender(path: Path) -> Recommender:
 
 @register("popularity")
 class Popularity(Recommender):
-    """Scores an item by the number of its training events; equally popular items are tied."""
+    """Scores an item by its number of training events; equally popular items are tied."""
 
     LEARNT = ("events",)
 
@@ -124,7 +124,7 @@ class Popularity(Recommender):
         return self
 
     def score(self, users: Int) -> Float:
-        """Return the same counts for each of the users."""
+        """Return the same counts for each user."""
         return np.tile(self.events, (users.size, 1))
 
 
@@ -137,16 +137,16 @@ class RandomSettings(BaseSettings):
 
 @register("random")
 class RandomOrder(Recommender):
-    """Scores are independent and uniform on [0, 1), from a stream of random numbers for each user.
+    """Scores are independent and uniform on [0, 1); each user has a random stream of its own.
 
-    They are drawn again whenever the user is scored, so that no array of users x items is kept.
+    Scores are drawn again whenever a user is scored, so that they need no memory.
     """
 
     Settings = RandomSettings
     LEARNT = ("items",)
 
     def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
-        """Keep the number of items."""
+        """Remember the number of items."""
         self.items = np.array(train.shape[1])
         return self
 

@@ -1,4 +1,4 @@
-"""Recommender X, matrix factorisation by alternating least squares (section 9), and BPR."""
+"""Matrix factorisation: recommender X by alternating least squares (section 9), and BPR."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sampled_metrics_study.validation import Count, Positive, Seed, Settings
 
 
 class Factors(Recommender):
-    """Scores are inner products of a user's and an item's vector, float64."""
+    """Scores are inner products of user vectors and item vectors, float64."""
 
     LEARNT = ("user_vectors", "item_vectors")
     user_vectors: Float  # shape (users, d)
@@ -31,7 +31,10 @@ class Factors(Recommender):
         return self.user_vectors, self.item_vectors
 
     def score(self, users: Int) -> Float:
-        """Inner products, one by one: a matrix product's last bits would depend on the block."""
+        """Return inner products, summed one by one.
+
+        The last bits of a matrix product would depend on the users that are scored together.
+        """
         return np.einsum("uf,if->ui", self.user_vectors[users], self.item_vectors)
 
 
@@ -68,9 +71,9 @@ class ALS(Factors):
     divided by (1 + alpha)^2: completing the square on H moves the target from 1 to
     1/(1 + alpha), and scaling all vectors by sqrt(1 + alpha) moves it back.
 
-    Vectors of items start uniform from 0 to `start` / sqrt(1 + alpha), that is, from 0 to `start`
-    in the terms of `implicit`. In float64; solves are exact and BLAS has one thread, so the number
-    of threads changes no bit.
+    Item vectors start uniform between 0 and `start` / sqrt(1 + alpha), which `implicit` sees as
+    between 0 and `start`. All is float64, least squares are solved exactly and BLAS uses one
+    thread, so the number of threads does not change the result.
     """
 
     Settings = ALSSettings
@@ -84,7 +87,7 @@ class ALS(Factors):
     def stages(
         self, train: scipy.sparse.csr_array, iterations: Sequence[int], threads: int = 1
     ) -> Iterator[tuple[Float, Float]]:
-        """Train as `fit` does; yield the vectors after each of these rising numbers of sweeps."""
+        """Train like `fit`; yield the vectors after each of these increasing numbers of sweeps."""
         from implicit.cpu.als import AlternatingLeastSquares
         from implicit.recommender_base import ModelFitError
 
@@ -102,8 +105,8 @@ class ALS(Factors):
                 use_cg=False,
                 num_threads=threads,
             )
-        model.user_factors = np.zeros((n_users, settings.d))  # solved for first
-        # With `start` = 0.01 as `implicit` draws them.
+        model.user_factors = np.zeros((n_users, settings.d))  # the first sweep solves for them
+        # `implicit` would draw the same with `start` = 0.01.
         rng = np.random.default_rng(np.random.SeedSequence(settings.seed))
         model.item_factors = rng.uniform(0.0, settings.start, (n_items, settings.d))
         scale = np.sqrt(1 + alpha)
@@ -119,7 +122,7 @@ class ALS(Factors):
 
 
 class BPRSettings(Settings):
-    """Hyper-parameters of BPR, named and set by default as in `implicit`, there d is `factors`."""
+    """Hyper-parameters of BPR, with the names and defaults of `implicit` (d is `factors` there)."""
 
     d: Count = 100
     """Dimensions of the vectors, biases not counted."""
@@ -137,14 +140,14 @@ class BPRSettings(Settings):
 class BPR(Factors):
     """Bayesian personalised ranking (Rendle et al., UAI 2009, arXiv:1205.2618).
 
-    Negatives are drawn as often as they occur in training, items of the user left out. Trained in
-    float32, biases among the dimensions.
+    Negatives are drawn in proportion to their training events, without the user's own items.
+    Vectors are trained in float32; one dimension holds the bias of an item.
     """
 
     Settings = BPRSettings
 
     def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - see below
-        """Train with one thread, because each samples negatives of its own."""
+        """Train with one thread, because each thread would sample its own negatives."""
         from implicit.cpu.bpr import BayesianPersonalizedRanking
         from implicit.recommender_base import ModelFitError
 
@@ -158,7 +161,7 @@ class BPR(Factors):
                 num_threads=1,
                 random_state=settings.seed,
             )
-            with suppress(ModelFitError):  # checked below, also where `implicit` does not
+            with suppress(ModelFitError):  # the check below finds more cases
                 model.fit(
                     scipy.sparse.csr_matrix(train, dtype=np.float32, copy=True), show_progress=False
                 )

@@ -1,4 +1,4 @@
-"""Recommenders Y and Z, item-based filtering on cosine similarity (section 9), and on BM25."""
+"""Item-based filtering: recommenders Y and Z by cosine similarity (section 9), and BM25."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from sampled_metrics_study.files import sparse_from_arrays, sparse_to_arrays
 from sampled_metrics_study.recommenders.base import Arrays, Recommender, register
 from sampled_metrics_study.validation import Count, Positive, Settings
 
-# Rows of the similarity, or columns of the weights, that are dense at a time: at most so many, and
-# fewer of many items, so that they stay in the processor's cache.
+# The similarity of all items is computed in slabs of dense rows: at most so many rows, and fewer
+# for a large catalogue, so that a slab of about 1 M entries stays in the processor's cache.
 _SLAB_ROWS = 256
 _CACHED_ENTRIES = 1_048_576
-_MOST_COUNTED_ITEMS = 1 << 13  # items up to which the common users of all pairs are kept meanwhile
-_SPARSE_COST = 20  # sums of a dense product in the time of one of a sparse product
-# Up to so many items the weights of all pairs are kept, in at most 2.1 GB; for more items they are
-# computed, some columns at a time, whenever they are needed.
+_MOST_COUNTED_ITEMS = 1 << 13  # with more items, counts of all pairs would take over 256 MB
+_SPARSE_COST = 20  # time of a term of a sparse product, in terms of a dense one; a rough estimate
+# Up to this number of items the weights of all pairs stay in memory, at most 2.1 GB. For more items
+# they are computed, some columns at a time, whenever they are needed.
 MOST_DENSE_ITEMS = 1 << 14
 
 
 class Neighbours(Recommender):
-    """Scores are the sums of the rows of `weights` that belong to the items of a user's history.
+    """Scores an item by summing the weights of the items in a user's history.
 
-    `weights[j, i]` is the contribution of item j of the history to the score of item i; float64.
+    `weights[j, i]` is what item j of the history adds to the score of item i; float64.
     """
 
     histories: scipy.sparse.csr_array  # training events, shape (users, items)
-    # Shape (items, items); None if they are dense, and not kept as one.
+    # Shape (items, items); None if the weights are dense, because then they are not one matrix.
     weights: scipy.sparse.csr_array | None
 
     def score(self, users: Int) -> Float:
@@ -44,14 +44,14 @@ class Neighbours(Recommender):
         return (self.histories[users] @ self.weights).toarray()
 
     def state(self) -> Arrays:
-        """Return the histories and, where they are sparse, the weights."""
+        """Return the histories and, if they are sparse, the weights."""
         state = sparse_to_arrays(self.histories, "histories_")
         if self.weights is not None:
             state.update(sparse_to_arrays(self.weights, "weights_"), weights_data=self.weights.data)
         return state
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Set the histories and the weights; compute dense ones, which are not in the state."""
+        """Set the histories and the weights; dense weights are not stored but computed again."""
         self.histories = sparse_from_arrays(state, "histories_")
         if "weights_data" not in state:
             return self.fit(self.histories)
@@ -61,10 +61,10 @@ class Neighbours(Recommender):
 
 @dataclass(frozen=True)
 class Tiles:
-    """Scores of all items, as a function of users, by weights that exist for some items at a time.
+    """A function that scores all items for some users, with weights of a few items at a time.
 
-    `columns` yields the number of a first item and the columns of the weights from it on, some at a
-    time. No weight is negative.
+    `columns` yields tiles: the index of a first item, and the columns of the weights from this item
+    on. No weight is negative.
     """
 
     histories: scipy.sparse.csr_array  # ones, shape (users, items)
@@ -82,11 +82,11 @@ class ItemKNNSettings(Settings):
     q: Positive = 1.0
     """Exponent that sharpens the similarity, eq. 27."""
     k: Count | None = None
-    """Neighbours kept, k of eq. 28; null is infinity."""
+    """Number of neighbours, k of eq. 28; null is infinity."""
     k_prime: Count | None = None
-    """The same of k'; null is infinity."""
+    """Number of neighbours along the other axis, k' of eq. 28; null is infinity."""
     neighbour_axis: Literal["row", "column"] = "row"
-    """Axis of the similarity that k' is about, row in eq. 28; k is the other."""
+    """Axis of the similarity that k' refers to, row in eq. 28; k refers to the other axis."""
     self_similarity: bool = True
     """Whether an item is its own neighbour."""
     normalise_scores: bool = True
@@ -97,15 +97,15 @@ class ItemKNNSettings(Settings):
 class ItemKNN(Neighbours):
     """Scores an item by its similarity to the items of the user's history, eq. 27-30.
 
-    `weights[j, i]` is s''_ij, divided by its sum over j where scores are normalised; a user's
-    scores are the sum of the rows of its history. Float64 throughout.
+    `weights[j, i]` is s''_ij, divided by its sum over j if scores are normalised. The scores of a
+    user are the sum of the rows of the user's history, in float64.
     """
 
     Settings = ItemKNNSettings
     tiles: Tiles  # the dense weights
 
     def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
-        """Compute the weights, dense where all neighbours are kept and sparse where not."""
+        """Compute the weights: sparse if k or k' is set, or else dense."""
         self.histories = train
         self.weights = None
         self.tiles = Tiles(train, self._columns)
@@ -120,7 +120,7 @@ class ItemKNN(Neighbours):
         return self
 
     def _columns(self) -> Iterator[tuple[int, Float]]:
-        """Compute some columns of the dense weights at a time."""
+        """Yield the dense weights, some columns at a time."""
         for first, similarity in _slabs(self.histories, self.settings):
             columns = np.ascontiguousarray(similarity.T)  # the similarity is symmetric
             similarities_to_weights(columns, self.settings)
@@ -128,7 +128,7 @@ class ItemKNN(Neighbours):
 
     @property
     def scorer(self) -> ScoreFunction:
-        """The function `score`, or tiles where the weights are dense."""
+        """The function `score`, or tiles if the weights are dense."""
         if self.weights is None:
             return self.tiles
         return super().score
@@ -141,11 +141,18 @@ class ItemKNN(Neighbours):
 def similarities_to_weights(
     entries: Float, settings: ItemKNNSettings, column: NDArray[np.int32] | None = None
 ) -> None:
-    """Turn similarities into weights, in place: powers, divided by the norm and sum of a column.
+    """Turn similarities into weights in place: power, then divide by norm and sum of the column.
 
-    `column` has the column of each entry of a sparse matrix; None for a dense one.
+    Parameters
+    ----------
+    entries
+        A dense matrix, or the entries of a sparse one.
+    settings
+        Exponent q, and whether to divide by the sum.
+    column
+        Column of each entry of a sparse matrix; None for a dense one.
     """
-    np.power(entries, settings.q, out=entries, where=entries > 0.0)  # slow at 0
+    np.power(entries, settings.q, out=entries, where=entries > 0.0)  # np.power is slow at 0
     norms = [2]
     if settings.normalise_scores:
         norms = [2, 1]
@@ -160,9 +167,9 @@ def similarities_to_weights(
 def _similarity_of_nearest(
     train: scipy.sparse.csr_array, settings: ItemKNNSettings
 ) -> scipy.sparse.csr_array:
-    """Similarity s' of eq. 28, transposed and zero where not near; never dense as a whole.
+    """Compute s' of eq. 28, transposed and sparse: 0 for pairs that are not near.
 
-    The similarity is symmetric, so its j-th row and its j-th column have the same nearest items.
+    The similarity is symmetric, so row j and column j have the same nearest items.
     """
     limits = [settings.k, settings.k_prime]  # columns, rows
     if settings.neighbour_axis == "column":
@@ -186,11 +193,11 @@ def _similarity_of_nearest(
 
 
 def _slabs(train: scipy.sparse.csr_array, settings: ItemKNNSettings) -> Iterator[tuple[int, Float]]:
-    """Yield the number of a first item and some rows from it on of the cosines, eq. 27, q = 1.
+    """Yield slabs of the cosine similarity, eq. 27 with q = 1: a first item, and rows from it on.
 
-    Computed as sqrt(c^2 / (n_i n_j)) from whole numbers, so that similarities equal on paper are
-    equal in the machine and no neighbour is chosen by a rounding error. 0 where an item has no
-    training event.
+    The cosine is computed as sqrt(c^2 / (n_i n_j)) from integers, so that similarities that are
+    equal on paper are equal in floating point, and no neighbour is chosen by a rounding error. It
+    is 0 for items without training events.
     """
     n_items = train.shape[1]
     counts = np.maximum(np.bincount(train.indices, minlength=n_items), 1).astype(np.float64)
@@ -204,22 +211,22 @@ def _slabs(train: scipy.sparse.csr_array, settings: ItemKNNSettings) -> Iterator
 
 
 def _common_users(train: scipy.sparse.csr_array) -> Iterator[tuple[int, NDArray[np.integer]]]:
-    """Yield the number of a first item and, for some items from it on, common users with each item.
+    """Yield slabs of the numbers of common users of two items: a first item, and rows from it on.
 
-    For few items all counts are kept, so that half of them follow by symmetry.
+    For a small catalogue all counts stay in memory, so that half of them follow by symmetry.
     """
     n_users, n_items = train.shape
-    counted: Any = np.int32
+    count_type: Any = np.int32
     if n_users < 1 << 15:
-        counted = np.int16
-    by_user = scipy.sparse.csr_array(train, dtype=counted)
+        count_type = np.int16
+    by_user = scipy.sparse.csr_array(train, dtype=count_type)
     by_item = by_user.T.tocsr()
-    sums_of_sparse = np.square(np.diff(by_user.indptr), dtype=float).sum()
-    is_sparse = by_user.nnz * n_items >= _SPARSE_COST * sums_of_sparse
-    is_whole = n_items <= _MOST_COUNTED_ITEMS and not is_sparse
-    if is_whole:
-        whole = np.empty((n_items, n_items), dtype=counted)
-    # numpy sums a single column in another order than one of several, so none is left for the end.
+    n_sparse_terms = np.square(np.diff(by_user.indptr), dtype=float).sum()
+    is_sparse = by_user.nnz * n_items >= _SPARSE_COST * n_sparse_terms
+    stays_in_memory = n_items <= _MOST_COUNTED_ITEMS and not is_sparse
+    if stays_in_memory:
+        whole = np.empty((n_items, n_items), dtype=count_type)
+    # numpy sums a single column in another order than several, so the last slab has more than one.
     step = min(_SLAB_ROWS, max(16, _CACHED_ENTRIES // n_items))
     for first, end in pairwise([*range(0, max(n_items - 1, 1), step), n_items]):
         rows = by_item[first:end]
@@ -227,7 +234,7 @@ def _common_users(train: scipy.sparse.csr_array) -> Iterator[tuple[int, NDArray[
             yield first, (rows @ by_user).toarray()
             continue
         users = np.ascontiguousarray(rows.toarray().T)
-        if not is_whole:
+        if not stays_in_memory:
             yield first, (by_item @ users).T
             continue
         below = by_item[first:] @ users
@@ -237,20 +244,20 @@ def _common_users(train: scipy.sparse.csr_array) -> Iterator[tuple[int, NDArray[
 
 
 def _nearest(similarity: Float, k: int) -> NDArray[np.bool_]:
-    """Mark in each row its k largest entries, the earlier one where two are equal."""
+    """Mark the k largest entries of each row; of equal entries the earlier ones."""
     k = min(k, similarity.shape[1])
     kth = np.partition(similarity, -k, axis=1)[:, [-k]]
     larger = similarity > kth
     equal = similarity == kth
-    places_left = k - larger.sum(axis=1, keepdims=True)
-    return larger | (equal & (equal.cumsum(axis=1) <= places_left))
+    n_left = k - larger.sum(axis=1, keepdims=True)
+    return larger | (equal & (equal.cumsum(axis=1) <= n_left))
 
 
 class BM25Settings(Settings):
-    """Hyper-parameters and their defaults as in `implicit`, there K, K1 and B."""
+    """Hyper-parameters with the defaults of `implicit`, where they are K, K1 and B."""
 
     k: Count = 20
-    """Neighbours kept of each item, itself counted."""
+    """Number of neighbours of each item, the item itself included."""
     k1: Positive = 1.2
     """How slowly the weight of an event grows."""
     b: float = Field(0.75, ge=0, le=1)
@@ -261,9 +268,9 @@ class BM25Settings(Settings):
 class BM25(Neighbours):
     r"""Scores an item by its similarity to the items of the user's history.
 
-    The similarity of items i and j is sum_u w_ui w_uj over their common users; each item keeps
-    its k largest. There, with n_i events of item i, n_u events of user u, n items and the
-    mean n' of all n_i
+    The similarity of items i and j is sum_u w_ui w_uj over their common users; only the k largest
+    similarities of each item count. With n_i events of item i, n_u events of user u, n items and
+    the mean n' of all n_i,
 
         w_ui = (k1 + 1) / (k1 (1 - b + b n_i / n') + 1) ln(n / (1 + n_u)).
     """
@@ -271,7 +278,7 @@ class BM25(Neighbours):
     Settings = BM25Settings
 
     def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:
-        """Compute the similarities; each item's neighbours are found by one thread."""
+        """Compute the similarities; each thread finds the neighbours of some items."""
         from implicit.nearest_neighbours import ItemItemRecommender, bm25_weight
 
         settings = self.settings
