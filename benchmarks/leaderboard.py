@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sampled_metrics.evaluation.results import count
+from sampled_metrics.evaluation.results import quantity
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.pages.leaderboard import ROUND, board_of
 from sampled_metrics.pages.words import percent
@@ -80,7 +80,7 @@ def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
         axes.spines[side].set_visible(False)
     figure.text(0.065, 0.93, board["headline"][at], fontsize=11, fontweight="bold", color=INK)
     figure.text(0.065, 0.875, f"{label}: {board['pair'][at]}", fontsize=8.8, color=INK)
-    users = count(content["n_users"], "user")
+    users = quantity(content["n_users"], "user")
     level = f"({content['level']} %, Holm)"
     below = f"Brackets join recommenders that full rankings of {users} do not tell apart {level}."
     figure.text(0.065, 0.015, below, fontsize=7.5, color=GREY_TEXT)

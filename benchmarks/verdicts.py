@@ -23,7 +23,7 @@ from sampled_metrics import metrics
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.text import format_table
 from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.evaluation.correct import solve
+from sampled_metrics.evaluation.correct import estimate_metrics
 from sampled_metrics.intervals.ranges import bracket_users, difference_range
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -52,7 +52,7 @@ def orders(dataset: str, m: int, seed: int, names: tuple[str, ...]) -> list[dict
         drawn = draw_sampled_ranks(ranks, m, generator(seed, dataset, name, m))
         sample = SampledRanks(drawn, ranks.n_candidates, m, users=np.arange(drawn.size))
         bracketed = bracket_users(measures, sample)
-        solved[name] = solve(sample, measures, parse_estimators(ESTIMATORS), bracketed)
+        solved[name] = estimate_metrics(sample, measures, parse_estimators(ESTIMATORS), bracketed)
     rows = []
     for a, b in combinations(solved, 2):
         for i, measure in enumerate(measures):

@@ -77,7 +77,7 @@ def test_help_fits_a_terminal_and_names_no_types(run, monkeypatch, name):
 def test_examples_run_and_tables_are_explained_once_asked_for(run, monkeypatch, name):
     monkeypatch.setenv("COLUMNS", "80")
     # In plans, whose numbers are not the subject.
-    monkeypatch.setattr("sampled_metrics.evaluation.deciding.COMPARISONS", 4)
+    monkeypatch.setattr("sampled_metrics.evaluation.plan_simulation.COMPARISONS", 4)
     _, command = COMMANDS[name].epilog.split(": ", 1)
     program, *arguments = shlex.split(command)
     assert (program, arguments[0]) == ("sampled-metrics", name)

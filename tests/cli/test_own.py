@@ -44,7 +44,7 @@ def folder(tmp_path, monkeypatch):
     """A folder with the files above, in which the command runs."""
     monkeypatch.chdir(tmp_path)
     # In plans, whose numbers are not the subject.
-    monkeypatch.setattr("sampled_metrics.evaluation.deciding.COMPARISONS", 4)
+    monkeypatch.setattr("sampled_metrics.evaluation.plan_simulation.COMPARISONS", 4)
     for name, content in FILES.items():
         (tmp_path / name).write_text(content)
     return tmp_path

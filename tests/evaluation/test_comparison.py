@@ -9,10 +9,8 @@ import pytest
 from scipy import stats
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.evaluation.compare import compare
+from sampled_metrics.evaluation.compare import Compared, compare, t_test, users_needed
 from sampled_metrics.evaluation.correct import correct
-from sampled_metrics.evaluation.decisions import p_value, users_needed
-from sampled_metrics.evaluation.results import Compared
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.ranges import (
     bracket_users,
@@ -186,10 +184,13 @@ def test_p_value_against_scipy(paired):
     expected = (
         stats.ttest_rel(a, b) if paired else stats.ttest_ind(a, b, equal_var=False)
     )
-    assert p_value(a, b, paired) == pytest.approx(expected.pvalue, rel=1e-12)
+    assert t_test(a, b, paired=paired) == pytest.approx(expected.pvalue, rel=1e-12)
     same, more = np.full(4, 0.5), np.full(4, 0.75)
-    assert (p_value(same, same, paired), p_value(same, more, paired)) == (1.0, 0.0)
-    assert p_value(same[:1], more[:1], paired) == 1.0
+    assert (t_test(same, same, paired=paired), t_test(same, more, paired=paired)) == (
+        1.0,
+        0.0,
+    )
+    assert t_test(same[:1], more[:1], paired=paired) == 1.0
 
 
 @pytest.mark.parametrize(

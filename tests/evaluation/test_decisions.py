@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sampled_metrics.evaluation.decisions import (
-    decided,
+from sampled_metrics.evaluation.compare import (
+    _common_values,
+    decide_orders,
     mean_difference,
-    of_common,
     strict_level,
 )
 from sampled_metrics.intervals.means import Moments
@@ -40,7 +40,7 @@ def test_orders_are_decided_below_the_risk_by_metric(
 ):
     other = pairs([0.2, 0.3, 0.001], "auc")
     results = [*pairs([0.01, 0.04, 0.03]), *other]
-    found = decided(results, correction, confidence)
+    found = decide_orders(results, correction, confidence)
     assert [each.p_value for each in found[:3]] == pytest.approx(p_values)
     orders = ["b" if p < 1 - confidence else "undecided" for p in p_values]
     assert [each.order for each in found[:3]] == orders
@@ -53,7 +53,7 @@ def test_orders_are_decided_below_the_risk_by_metric(
 def test_estimators_of_a_pair_count_once():
     """Two results of each pair, by two estimators: Holm's factor is 3, not 6."""
     twice = [each for each in pairs([0.01, 0.2, 0.3]) for _ in range(2)]
-    found = decided(twice, "holm", 0.95)
+    found = decide_orders(twice, "holm", 0.95)
     assert [each.p_value for each in found] == pytest.approx([0.03] * 2 + [0.4] * 4)
     assert [each.order for each in found] == ["b"] * 2 + ["undecided"] * 4
 
@@ -66,7 +66,7 @@ def test_estimators_of_a_pair_count_once():
     ],
 )  # fmt: skip
 def test_the_range_has_the_sign_of_an_order(low, high, order):
-    found = decided(pairs([0.001] * 3, low=low, high=high), "none", 0.95)
+    found = decide_orders(pairs([0.001] * 3, low=low, high=high), "none", 0.95)
     assert [each.order for each in found] == [order] * 3
     assert (
         found[0].order_of_estimates == "b"
@@ -86,28 +86,29 @@ def test_the_range_has_the_sign_of_an_order(low, high, order):
     ],
 )
 def test_confidence_that_a_correction_asks_for(alone, corrected, level):
-    results = (compared(p_value=corrected), compared(p_value=alone))
-    assert strict_level(*results, 0.95) == pytest.approx(level)
+    assert strict_level(corrected, alone, 0.95) == pytest.approx(level)
 
 
 @pytest.mark.parametrize(("n_a", "n_b"), [(40, 40), (40, 25)])
 def test_means_of_differences(n_a, n_b):
     rng = np.random.default_rng(3)
     a, b = rng.random(n_a), rng.random(n_b)
-    found = mean_difference(a, b, False, PRIOR, 0.95)
+    found = mean_difference(a, b, paired=False, prior=PRIOR, confidence=0.95)
     n = min(n_a, n_b)
     error = np.sqrt((a.var() / n_a + b.var() / n_b) * n / (n - 1))
     assert found[:2] == pytest.approx((b.mean() - a.mean(), error))
     assert found.n_users == n
     assert found.ci_low < found.value < found.ci_high
-    assert of_common(a, b, None) == (a, b)
+    assert _common_values(a, b, None) == (a, b)
     rows = np.array([3, 1]), np.array([0, 7])
-    of_a, of_b = of_common(a, b, rows)
+    of_a, of_b = _common_values(a, b, rows)
     assert (of_a.tolist(), of_b.tolist()) == ([a[3], a[1]], [b[0], b[7]])
     if n_a == n_b:
-        paired = mean_difference(a, b, True, PRIOR, 0.95)
+        paired = mean_difference(a, b, paired=True, prior=PRIOR, confidence=0.95)
         assert paired[:2] == pytest.approx(
             ((b - a).mean(), (b - a).std() / np.sqrt(n - 1))
         )
-        equal = mean_difference(a, a + 1e-15, True, PRIOR, 0.95)
+        equal = mean_difference(
+            a, a + 1e-15, paired=True, prior=PRIOR, confidence=0.95
+        )
         assert equal[:2] == (0.0, 0.0)  # but for rounding

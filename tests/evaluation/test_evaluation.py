@@ -139,7 +139,7 @@ def test_few_users_that_carry_a_mean_are_counted(carry, is_narrow):
     assert (
         f"ap: about {carry} of 400 users carry most of the value" in words
     ) == is_narrow
-    assert "400 users, 1,000,000,000 candidates. Fractions, ties expected." in words
+    assert "400 users, 1,000,000,000 candidates. Values are fractions" in words
     flat = evaluate(ranks_of(10**9, better), "recall@10")
     assert "carry most" not in str(flat)
     nobody = evaluate(ranks_of(99, [50] * 3), "ndcg@10")  # 0, which nobody carries

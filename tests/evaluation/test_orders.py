@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.evaluation.orders import (
+from sampled_metrics.evaluation.compare import Compared
+from sampled_metrics.evaluation.compare_text import (
     exact_verdict,
     order_parts,
     sampled_verdict,
 )
-from sampled_metrics.evaluation.pairing import paired_users
-from sampled_metrics.evaluation.results import Compared
+from sampled_metrics.evaluation.pairing import pair_users
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import (
     describe_caveat,
@@ -136,13 +136,13 @@ def test_users_that_would_decide_are_in_brackets(needed, shown):
     results = [compared(users_needed=needed), compared(b="C", paired=False)]
     table, words = order_parts(results, 0.95, "holm", [])
     assert table[0]["order"] == "undecided" + " (10,000,000)" * shown
-    assert ("in brackets the users" in words) == shown
+    assert ("in brackets" in words) == shown
     assert "corrected for 2 pairs (holm)" in words
     assert "paired" not in words
     assert "p_value" not in table[0]
-    _, words = order_parts(results[1:], 0.95, "holm", [], False)
+    _, words = order_parts(results[1:], 0.95, "holm", [])
     assert ", not paired" in words
-    _, words = order_parts(results, 0.95, "none", [], False)
+    _, words = order_parts(results, 0.95, "none", [])
     assert "corrected" not in words
 
 
@@ -154,30 +154,30 @@ def ranks(users, n_rows=0):
 
 def test_users_without_a_partner_are_counted():
     given = {"A": ranks([1, 2, 3]), "B": ranks([2, 3, 4, 5]), "C": ranks([3, 1, 2])}
-    found, _, words = paired_users(given)
+    found, _, words = pair_users(given)
     assert found == given
     assert words == [
         "A, B: 1 users of A and 2 of B are left out.",
         "B, C: 2 users of B and 1 of C are left out.",
     ]
-    two_samples = paired_users({"A": ranks([1]), "B": ranks([2])})
+    two_samples = pair_users({"A": ranks([1]), "B": ranks([2])})
     assert two_samples.notes == []  # none in common
 
 
 def test_users_are_paired_by_row_if_there_are_as_many_rows():
     without = Ranks([9, 9], [1, 0], [0, 0])
-    found, _, words = paired_users({"A": without, "B": ranks([7, 8])})
+    found, _, words = pair_users({"A": without, "B": ranks([7, 8])})
     assert [each.users.tolist() for each in found.values()] == [[0, 1], [0, 1]]
-    assert words == ["paired: by row, as there are no ids of users."]
+    assert words == ["Users were paired by row (no user ids given)."]
     assert without.users is None
     with pytest.raises(InputError, match="2 users"):
-        paired_users({"A": without, "B": ranks([7, 8, 9])})
+        pair_users({"A": without, "B": ranks([7, 8, 9])})
     # rows of matrices: users without an item are left out, so that ids differ in number
-    found, _, words = paired_users({"A": ranks([0, 2], 3), "B": ranks([0, 1, 2], 3)})
+    found, _, words = pair_users({"A": ranks([0, 2], 3), "B": ranks([0, 1, 2], 3)})
     assert [each.users.tolist() for each in found.values()] == [[0, 2], [0, 1, 2]]
-    assert words == ["paired: by row, as there are no ids of users."]
+    assert words == ["Users were paired by row (no user ids given)."]
     with pytest.raises(InputError, match="3 users"):
-        paired_users({"A": ranks([0, 2], 4), "B": ranks([0, 1, 2], 3)})
+        pair_users({"A": ranks([0, 2], 4), "B": ranks([0, 1, 2], 3)})
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from scipy import stats
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.evaluation.deciding import Pair
 from sampled_metrics.evaluation.plan import plan
+from sampled_metrics.evaluation.plan_simulation import Pair
 from sampled_metrics.intervals.kernels import kernel
 from sampled_metrics.intervals.population import Population, rank_blocks
 from sampled_metrics.metrics.measures import parse_measure
@@ -166,7 +166,7 @@ def test_difference_of_a_pair(drawn, paired):
 @pytest.fixture
 def few_comparisons(monkeypatch):
     """Four, where the numbers are not the subject."""
-    monkeypatch.setattr("sampled_metrics.evaluation.deciding.COMPARISONS", 4)
+    monkeypatch.setattr("sampled_metrics.evaluation.plan_simulation.COMPARISONS", 4)
 
 
 class TestPlan:

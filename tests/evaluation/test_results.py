@@ -12,7 +12,8 @@ import pytest
 import sampled_metrics as sm
 from sampled_metrics._base.text import format_html, format_range
 from sampled_metrics.evaluation import plots
-from sampled_metrics.evaluation.results import ActsLike, count, extent
+from sampled_metrics.evaluation.acts_like import ActsLike
+from sampled_metrics.evaluation.results import quantity, quantity_range
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -250,10 +251,10 @@ def test_plots_of_several_recommenders_have_a_line_for_each():
 
 
 def test_extents_counts_and_acts_like_in_words():
-    assert [count(n, "user") for n in (0, 1, 2, 6040)] == [
+    assert [quantity(n, "user") for n in (0, 1, 2, 6040)] == [
         "0 users", "1 user", "2 users", "6,040 users",
     ]  # fmt: skip
-    assert [extent(n, "user") for n in ([], [0], [1], [5, 5], [943, 6040, 1000])] == [
+    assert [quantity_range(n, "user") for n in ([], [0], [1], [5, 5], [943, 6040, 1000])] == [
         "", "", "1 user", "5 users", "943 to 6,040 users",
     ]  # fmt: skip
     for metric, rank, words in (

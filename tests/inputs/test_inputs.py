@@ -364,19 +364,19 @@ def test_cut_lists_give_the_metrics_that_they_know(study):
         study["filtered"][study["filtered"]["rank"] <= 10],
         study["relevant"],
     )
-    with warns_about("left out: a") as caught:
+    with warns_about("skipped: a") as caught:
         values = found(top, "recall@10,ap,ndcg@5,auc", relevant=relevant)
     assert list(values) == ["recall@10", "ndcg@5"]
     assert values["recall@10"] == study["exact"]["recall@10"]
     assert ["use ap@10" in text for text in caught] == [True, False]
-    with warns_about("left out: auc"):
+    with warns_about("skipped: auc"):
         compared = sm.compare({"a": top, "b": top}, "hr@10,auc", relevant=relevant)
     assert [result.metric for result in compared] == ["hr@10"]
-    with warns_about("left out: auc"):
+    with warns_about("skipped: auc"):
         evaluated = sm.evaluate(top, "hr@10,auc", relevant=relevant)
     for results in (compared, evaluated):
         note = results.notes[-1]
-        assert note.startswith("metrics: left out: auc needs n_candidates")
+        assert note.startswith("metrics: skipped: auc needs n_candidates")
         assert note in " ".join(str(results).split())
     with pytest.raises(sm.InputError, match="n_candidates"):
         found(top, "auc", relevant=relevant)

@@ -13,7 +13,7 @@ import pytest
 import sampled_metrics as sm
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*carry most of the value", "ignore:.*left out"
+    "ignore:.*carry most of the value", "ignore:.*skipped"
 )
 
 

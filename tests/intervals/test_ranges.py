@@ -16,7 +16,7 @@ from scipy.stats import beta, chi2, norm
 from scipy.stats import t as student
 
 from sampled_metrics import InputError, InputWarning, correct
-from sampled_metrics.evaluation.correct import acts_like_rank
+from sampled_metrics.evaluation.acts_like import acts_like_rank
 from sampled_metrics.intervals import brackets
 from sampled_metrics.intervals.brackets import (
     LOWER,

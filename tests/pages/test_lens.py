@@ -12,7 +12,7 @@ from scipy.stats import hypergeom
 
 from sampled_metrics._base.text import join_names
 from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.evaluation.results import UNDECIDED, count
+from sampled_metrics.evaluation.results import UNDECIDED, quantity
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages.lens import (
     DOWN,
@@ -410,7 +410,7 @@ def test_shares_in_percent(value, text):
 
 
 def test_lists_in_words_and_standings():
-    assert [count(m, "random item") for m in (1, 2, 1000)] == [
+    assert [quantity(m, "random item") for m in (1, 2, 1000)] == [
         "1 random item", "2 random items", "1,000 random items",
     ]  # fmt: skip
     assert [join_names("X"), join_names("XY"), join_names("XYZ")] == [

@@ -181,7 +181,7 @@ class TestNotes:
         assert full_messages(recwarn) == found.notes
         (note,) = found.notes
         assert note.startswith("bad, positive: held-out items are above")
-        assert f"question: {note}" in str(found).replace("\n  ", " ")
+        assert f"warning: {note}" in str(found).replace("\n  ", " ")
 
     @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
     def test_of_commands(self, run, tmp_path):
@@ -199,7 +199,7 @@ class TestNotes:
         assert done.stderr.strip() == note
         assert note in run("evaluate", *files, *options, "--format", "csv").stdout
         table = " ".join(run("evaluate", *files, *options).stdout.split())
-        assert "question: " in table
+        assert "warning: " in table
         (row,) = json.loads(
             run("compare", *files, *options, "--format", "json").stdout
         )

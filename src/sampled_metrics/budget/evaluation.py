@@ -28,7 +28,7 @@ from sampled_metrics.budget.model import Model, parse_metrics
 from sampled_metrics.budget.problem import Recommender, by_pairs, read_problem
 from sampled_metrics.budget.result import LEAST_RANKED, MODEL_SHARE, BudgetResult, n_ranked
 from sampled_metrics.budget.strata import MANY, Counts, proxy_helps, question_scores
-from sampled_metrics.evaluation.evaluate import are_many
+from sampled_metrics.evaluation.evaluate import are_most_tied
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.metrics import Measure
 from sampled_metrics.ranks.data import ItemsByUser
@@ -196,7 +196,7 @@ def question_ties(counts: Counts, measures: Sequence[Measure]) -> None:
     """
     owner = counts.frame.owner
     n_tied = int(np.count_nonzero(counts.n_tied))
-    if owner.size < MANY or not are_many(n_tied, owner.size):
+    if owner.size < MANY or not are_most_tied(n_tied, owner.size):
         return
     weight = counts.frame.n[owner] / np.maximum(counts.m[owner], 1)
     best = 1.0 + counts.above + (weight * counts.better).sum(axis=1)

@@ -12,16 +12,15 @@ from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Parts, format_range, nan_to_none
 from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.estimates import Estimate
-from sampled_metrics.evaluation.decisions import decided
-from sampled_metrics.evaluation.orders import is_above, order_in_words
+from sampled_metrics.evaluation.compare import Compared, decide_orders
+from sampled_metrics.evaluation.compare_text import is_above, order_in_words
 from sampled_metrics.evaluation.results import (
     UNDECIDED,
-    Compared,
     Results,
     Row,
     Shown,
-    count,
-    questions,
+    note_parts,
+    quantity,
 )
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ class BudgetResult(Record, Shown):
         moves it for each pair, whose errors partly cancel, so it need not be `value_b - value_a`.
         """
         results = []
-        for result in decided(list(self._comparisons()), correction, self.confidence):
+        for result in decide_orders(list(self._comparisons()), correction, self.confidence):
             verdict = f"undecided after {max(self.scores_per_user):.4g} scores per user"
             if result.order != UNDECIDED:
                 verdict = is_above(result, result.order)
@@ -165,7 +164,7 @@ class BudgetResult(Record, Shown):
             shown[_heading(self.confidence)] = format_range(row["ci_low"], row["ci_high"])
             table.append(shown)
         orders = self.compare(correction)
-        notes = [self._notes(orders, correction), *questions(self.notes)]
+        notes = [self._notes(orders, correction), *note_parts(self.notes)]
         return [table, *(orders.parts() if orders else []), *notes]
 
     @property
@@ -193,7 +192,7 @@ class BudgetResult(Record, Shown):
         notes = environment.get_template("notes.txt").render(
             result=self,
             recommenders=self.rows()[:: len(self.metrics)],
-            users=count(self.n_users, "user"),
+            users=quantity(self.n_users, "user"),
             correction=correction,
             orders=orders,
             least_ranked=LEAST_RANKED,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from math import nan
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri, stdtr
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import adjust_p_values
 from sampled_metrics._base.defaults import (
     DEFAULT_CONFIDENCE,
     DEFAULT_ESTIMATORS,
@@ -22,47 +25,143 @@ from sampled_metrics._base.defaults import (
     Names,
 )
 from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import join_names
 from sampled_metrics._base.threads import one_thread
-from sampled_metrics.evaluation import orders
-from sampled_metrics.evaluation.correct import Solved, chosen_estimators, question_negatives, solve
-from sampled_metrics.evaluation.decisions import (
-    decided,
-    mean_difference,
-    of_common,
-    p_value,
-    strict_level,
-    users_needed,
+from sampled_metrics.evaluation import compare_text
+from sampled_metrics.evaluation.correct import (
+    SampleEstimates,
+    default_estimators,
+    estimate_metrics,
+    warn_about_negatives,
 )
 from sampled_metrics.evaluation.evaluate import (
     cut_of,
-    defined,
-    known_values,
-    question_ends,
+    metric_values,
     relevance_notes,
+    warn_about_ties,
 )
-from sampled_metrics.evaluation.pairing import Common, Paired, all_alike, questioned_users
+from sampled_metrics.evaluation.pairing import (
+    Common,
+    Paired,
+    ReadingOptions,
+    pair_users,
+    read_recommenders,
+    warn_about_pairs,
+)
 from sampled_metrics.evaluation.results import (
     EXACT,
     UNDECIDED,
-    Compared,
     Results,
+    keep_warnings,
     missing_notes,
-    with_questions,
 )
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals import ranges
-from sampled_metrics.intervals.means import Moments, collapse_visits, prior_moments
+from sampled_metrics.intervals.means import (
+    MeanInterval,
+    Moments,
+    collapse_visits,
+    mean_interval,
+    prior_moments,
+)
 from sampled_metrics.intervals.quoting import Quoted, quote_difference
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import Data, ItemsByUser
 
-_holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # the same for all estimators
+_SAME_VALUE = 1e-13  # values of a user closer than this differ by rounding only
+_LEAST_RATIO = 1e-5  # difference / standard error; keeps the users needed below 2^63
+_order_holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # the same for all estimators
 
 
-@with_questions
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Compared(Record):
+    """The difference in one metric between recommenders `a` and `b`.
+
+    Fields that are not described here are as in `Corrected`.
+
+    Attributes
+    ----------
+    estimator
+        `exact` for full rankings.
+    value_a, value_b, difference
+        The metric of both as fractions, over the common users if users are paired, and
+        value_b - value_a. For `likely`, the difference is moved into its range; values are nan
+        where no number is quoted, and the difference if that is so for `a` or `b`.
+    std_error, ci_low, ci_high
+        Standard error and interval of the expectation of this difference. For estimates from
+        sampled ranks, the expectation differs from the difference of the exact metrics.
+    range_low, range_high
+        Range of the difference of the exact metrics that the sampled ranks allow; for full
+        rankings the interval.
+    likely_low, likely_high
+        For `likely`, the interval of the difference of the exact metrics, computed from the
+        intervals of `a` and `b` as if their errors were independent; nan for other estimators.
+    order
+        The recommender with the higher exact metric, `a` or `b`, or `undecided`.
+    p_value
+        1 minus the highest confidence at which the range excludes 0; for full rankings the p-value
+        of a t-test. Adjusted for the number of pairs compared by the same metric.
+    verdict
+        The order in words, and what the estimates say if it is undecided.
+    n_users
+        Number of pairs of users if `paired`, or else the smaller number of users.
+    n_visits
+        The same for visits, if users have several; otherwise None.
+    users_needed
+        Approximate number of users who would decide an undecided order of full rankings, if they
+        differed as these do. None for decided orders, sampled ranks and equal values.
+    holds_up_to
+        The largest factor of a shape (see `correct`) at which sampled ranks still decide the
+        order, within 5 %; 16 means 16 or more. An order that holds up to less than 2 only proves
+        little. None for undecided orders and full rankings.
+    """
+
+    a: str
+    b: str
+    metric: str
+    estimator: str
+    value_a: float
+    value_b: float
+    difference: float
+    std_error: float
+    ci_low: float
+    ci_high: float
+    range_low: float
+    range_high: float
+    likely_low: float = nan
+    likely_high: float = nan
+    order: str = UNDECIDED
+    p_value: float
+    acts_like: int | None = None
+    verdict: str = ""
+    paired: bool
+    n_users: int
+    n_items: int | None = None
+    n_negatives: int | None = None
+    sampling: str | None = None
+    users_needed: int | None = None
+    holds_up_to: float | None = None
+    n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
+
+    @property
+    def order_of_estimates(self) -> str:
+        """Order by the interval of the estimates, which is not about the exact metrics."""
+        return order_of(self.ci_low, self.ci_high)
+
+
+def order_of(low: float, high: float) -> str:
+    """Return the order that an interval of b - a decides: `a`, `b` or `undecided`."""
+    if low > 0.0:
+        return "b"
+    if high < 0.0:
+        return "a"
+    return UNDECIDED
+
+
+@keep_warnings
 @one_thread()
 def compare(
     data: Mapping[str, Data],
@@ -87,36 +186,39 @@ def compare(
 ) -> Results[Compared]:
     """Compare all pairs of recommenders: find which has the higher exact metric.
 
-    An order is decided if the interval of the difference of full rankings excludes 0, or the range
-    that sampled ranks allow, and the p-value corrected for the number of pairs does not object.
-    Users that both of a pair have are paired by their ids, and others left out; without a common
-    user they are two independent samples. Without ids they are paired by row, and must be as many
-    for all. Ranges are narrowest if all recommenders ranked the same
-    negatives. One result for each pair, metric and estimator, pairs outermost.
+    Full rankings decide an order if the interval of the difference excludes 0, sampled ranks if
+    their range does. The p-value, corrected for the number of pairs, must be below 1 - confidence
+    as well.
+
+    Users are paired by their ids; users that only one of the two recommenders has are left out.
+    Two recommenders without a common user are compared as independent samples. Without ids, users
+    are paired by row, and all recommenders need the same number of users. Ranges are narrowest if
+    all recommenders ranked the same negatives.
 
     Parameters
     ----------
     data
-        Data of two or more recommenders, each as for `evaluate` or as for `correct`. Negatives must
-        be as many for all, and drawn in the same way.
+        Two or more recommenders by name; each as for `evaluate` or as for `correct`. All must have
+        the same number of negatives, drawn in the same way.
     metrics, relevant, seen, n_items, min_relevance, complete, missing, ties
     confidence, seed, columns
-        See `evaluate`; ties of scores among negatives are `random` by default.
+        See `evaluate`; tied scores among negatives are broken at random (`random`) by default.
     estimators, positive, n_negatives, sampling, shape
-        For sampled rankings, see `correct`; data is taken for such if `positive` or `n_negatives`
-        is given.
+        For sampled rankings, see `correct`. Data is read as sampled rankings if `positive` or
+        `n_negatives` is given.
     correction
-        For the number of pairs: `holm` or `none`.
+        Correction for the number of pairs: `holm` or `none`.
 
     Returns
     -------
     Results
         A list of `Compared`, one for each pair, metric and estimator, which prints as a table.
+        Pairs vary slowest, estimators fastest.
 
     Raises
     ------
     InputError
-        If the data or an option cannot be used; the message says where, why and what to give.
+        If the data or an option is invalid; the message says where, why and what to do.
 
     See Also
     --------
@@ -141,199 +243,235 @@ def compare(
         raise InputError(f"{len(data)} recommender to compare; give two or more")
     check_arguments(ties=ties, shape=shape, correction=correction, confidence=confidence)
     check_arguments(complete=complete, min_relevance=min_relevance, missing=missing)
-    both: dict[str, Any] = {"n_items": n_items, "relevant": relevant, "missing": missing}
-    drawn = {
-        **both,
-        "n_negatives": n_negatives,
-        "sampling": sampling,
-        "positive": positive,
-        "ties": "random" if ties is None else ties,
-        "seed": seed,
-    }
     measures = parse_measures(metrics)
-    full = {**both, "seen": seen, "complete": complete, "min_relevance": min_relevance}
-    cut = cut_of(measures, "expected" if ties is None else ties)
+    ties_of_rankings = "expected" if ties is None else ties
+    options = ReadingOptions(
+        n_items=n_items,
+        relevant=relevant,
+        missing=missing,
+        seen=seen,
+        complete=complete,
+        min_relevance=min_relevance,
+        cut=cut_of(measures, ties_of_rankings),
+        n_negatives=n_negatives,
+        sampling=sampling,
+        positive=positive,
+        ties="random" if ties is None else ties,
+        seed=seed,
+    )
     with naming(columns):
-        samples, rankings = all_alike(data, full, drawn, cut)
-    solved: dict[str, Solved] = {}
+        samples, rankings = read_recommenders(data, options)
+    estimates: dict[str, SampleEstimates] = {}
     if samples:
         names = DEFAULT_ESTIMATORS if estimators is None else estimators
-        solved, common, notes, shared = _solved(samples, measures, names, shape, confidence)
-        single = list(_by_samples(solved, common, shared, confidence))
+        sampled = _estimate_recommenders(samples, measures, names, shape, confidence)
+        estimates = sampled.estimates
+        notes = sampled.notes
+        before_correction = list(_compare_samples(sampled, confidence))
     else:
         if estimators is not None:
             raise InputError(
                 "estimators (--estimator) are for sampled rankings; give n_negatives "
                 "(--n-negatives)"
             )
-        paired = questioned_users(rankings)
+        paired = pair_users(rankings)
+        warn_about_pairs(paired)
         notes = [*paired.notes, *relevance_notes(rankings.values())]
-        of_rankings = "expected" if ties is None else ties
-        single = list(_by_rankings(paired, measures, of_rankings, seed, confidence))
+        before_correction = list(
+            _compare_rankings(
+                paired, measures, ties=ties_of_rankings, seed=seed, confidence=confidence
+            )
+        )
     results = []
-    for result, alone in zip(decided(single, correction, confidence), single, strict=True):
-        level = strict_level(result, alone, confidence)
-        results.append(_finished(result, level, solved, shape, confidence))
+    corrected = decide_orders(before_correction, correction, confidence)
+    for result, uncorrected in zip(corrected, before_correction, strict=True):
+        level = strict_level(result.p_value, uncorrected.p_value, confidence)
+        if estimates:
+            results.append(
+                _finish_sampled(result, estimates, level, shape=shape, confidence=confidence)
+            )
+        else:
+            results.append(_finish_exact(result, level))
     show = partial(
-        orders.order_parts,
+        compare_text.order_parts,
         confidence=confidence,
         correction=correction,
         notes=notes,
         shape=shape,
-        solved=solved,
+        estimates=estimates,
     )
     return Results(results, show)
 
 
-def _solved(
+class _Sampled(NamedTuple):
+    """Estimates of all recommenders from sampled ranks, and how their users are paired."""
+
+    estimates: dict[str, SampleEstimates]
+    common: Common
+    notes: list[str]
+    sharing: list[str]  # recommenders whose users are known to share their negatives
+
+
+def _estimate_recommenders(
     samples: Mapping[str, SampledRanks],
     measures: list[Measure],
     estimators: Names,
     shape: str | float,
     confidence: float,
-) -> tuple[dict[str, Solved], Common, list[str], list[str]]:
-    """Compute ranges and estimates of each recommender; all must have been drawn alike.
-
-    Also returns the users in common, how they are paired, and the recommenders whose users are
-    known to share their negatives.
-    """
-    shared = []
+) -> _Sampled:
+    """Compute ranges and estimates of each recommender; all must be sampled alike."""
+    sharing = []
     for name, sample in samples.items():
         with reading(name):
-            if question_negatives(sample):
-                shared.append(name)
-    samples, common, notes = questioned_users(samples)
-    notes += missing_notes(samples.values())
-    for field in ("n_negatives", "sampling"):
-        kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
-        if len(kinds) > 1:
-            (kind_a, a), (kind_b, b), *_ = kinds.items()
-            raise InputError(f"{field} is {kind_a} for {a} and {kind_b} for {b}; draw both alike")
-    parsed = chosen_estimators(estimators, next(iter(samples.values())).n_negatives)
-    solved = {}
+            if warn_about_negatives(sample):
+                sharing.append(name)
+    paired = pair_users(samples)
+    warn_about_pairs(paired)
+    samples = paired.evaluations
+    notes = [*paired.notes, *missing_notes(samples.values())]
+    for field_name in ("n_negatives", "sampling"):
+        names = {str(getattr(sample, field_name)): name for name, sample in samples.items()}
+        if len(names) > 1:
+            (value_a, a), (value_b, b), *_ = names.items()
+            raise InputError(
+                f"{a} and {b} were sampled differently: {field_name} is {value_a} and {value_b}; "
+                "draw the negatives of both in the same way"
+            )
+    parsed = default_estimators(estimators, next(iter(samples.values())).n_negatives)
+    estimates = {}
     for name, sample in samples.items():
         with reading(name):
-            checked = ranges.checked_ranges(measures, sample, shape, confidence)
-        solved[name] = solve(sample, measures, parsed, *checked)
-    if shared:
-        notes.append(f"undecided by {join_names(shared)}, whose users share their negatives.")
-    return solved, common, notes, shared
+            bracketed, allowed = ranges.checked_ranges(measures, sample, shape, confidence)
+        estimates[name] = estimate_metrics(sample, measures, parsed, bracketed, allowed)
+    if sharing:
+        notes.append(f"undecided by {join_names(sharing)}, whose users share their negatives.")
+    return _Sampled(estimates, paired.common, notes, sharing)
 
 
-def _finished(
+def _finish_exact(result: Compared, level: float) -> Compared:
+    """Add the verdict of full rankings, and the users needed for an undecided order."""
+    if result.order == UNDECIDED:
+        result = replace(result, users_needed=users_needed(result, level))
+    return replace(result, verdict=compare_text.exact_verdict(result))
+
+
+def _finish_sampled(
     result: Compared,
+    estimates: Mapping[str, SampleEstimates],
     level: float,
-    solved: dict[str, Solved],
+    *,
     shape: str | float,
     confidence: float,
 ) -> Compared:
-    """Fill in the verdict, the users needed, and the factor that the order holds up to."""
-    is_open = result.order == UNDECIDED
-    if not solved:
-        if is_open:
-            result = replace(result, users_needed=users_needed(result, level))
-        return replace(result, verdict=orders.exact_verdict(result))
-    if not is_open:
-        better, worse = (solved[name].ranks for name in orders.better_first(result, result.order))
+    """Add the verdict of sampled ranks, and the factor up to which a decided order holds."""
+    if result.order != UNDECIDED:
+        names = compare_text.better_first(result, result.order)
+        better, worse = (estimates[name].ranks for name in names)
         measure = parse_measure(result.metric)
-        factor = _holds_up_to(better, worse, measure, shape, confidence, level)
+        factor = _order_holds_up_to(better, worse, measure, shape, confidence, level)
         result = replace(result, holds_up_to=factor)
-    of_both = (solved[name].ranges[result.metric] for name in (result.a, result.b))
-    return replace(result, verdict=orders.sampled_verdict(result, *of_both))
+    range_a = estimates[result.a].ranges[result.metric]
+    range_b = estimates[result.b].ranges[result.metric]
+    return replace(result, verdict=compare_text.sampled_verdict(result, range_a, range_b))
 
 
-def _by_rankings(
-    users: Paired[Ranks],
+def _compare_rankings(
+    paired: Paired[Ranks],
     measures: list[Measure],
+    *,
     ties: str,
     seed: int,
     confidence: float,
 ) -> Iterator[Compared]:
-    """Compare pairs by their full rankings, without a verdict."""
-    rankings = users.evaluations
-    known = {name: known_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
+    """Compare pairs by their full rankings; orders and verdicts are still missing."""
+    rankings = paired.evaluations
+    values = {name: metric_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
     for name, ranks in rankings.items():
         with reading(name):
-            question_ends(ranks, known[name])
-    priors = {name: prior_moments(known[name], ranks) for name, ranks in rankings.items()}
-    for pair, rows in users.common.items():
+            warn_about_ties(ranks, values[name])
+    priors = {name: prior_moments(values[name], ranks) for name, ranks in rankings.items()}
+    for pair, rows in paired.common.items():
         a, b = (rankings[name] for name in pair)
         larger = max(pair, key=lambda name: rankings[name].mean_candidates)
         n_items = None
         if a.mean_candidates == b.mean_candidates > 0:
             n_items = a.mean_candidates
         for measure in measures:
-            if not all(measure in values for values in known.values()):
+            if not all(measure in of_name for of_name in values.values()):
                 continue
-            of_a, of_b = (known[name][measure] for name in pair)
             if rows is not None and measure.metric.pooled:
-                taken = map(Ranks.take, (a, b), rows)
-                of_a, of_b = (known_values([measure], x, ties, seed)[measure] for x in taken)
+                # A pooled metric of the common users has to be pooled over these users alone.
+                common = [ranks.take(rows_of) for ranks, rows_of in zip((a, b), rows, strict=True)]
+                values_a, values_b = (
+                    metric_values([measure], ranks, ties, seed)[measure] for ranks in common
+                )
             else:
-                of_a, of_b = of_common(of_a, of_b, rows)
-            paired = rows is not None
-            if rows is not None:
-                has_both = ~(np.isnan(of_a) | np.isnan(of_b))
-                of_a, of_b = of_a[has_both], of_b[has_both]
-                owners = [None if a.user is None else a.user[rows[0]][has_both]] * 2
-            else:
-                owners = [
-                    None if each.user is None else each.user[~np.isnan(values)]
-                    for each, values in ((a, of_a), (b, of_b))
-                ]
-            of_a, of_b = defined(of_a), defined(of_b)
-            n_visits = None if owners[0] is None else min(of_a.size, of_b.size)
-            of_a, of_b = collapse_visits(of_a, owners[0]), collapse_visits(of_b, owners[1])
-            prior = priors[larger][measure]
-            p = p_value(of_a, of_b, paired)
-            compared = _compared(pair, measure, EXACT, (of_a, of_b), paired, prior, p, confidence)
-            yield replace(compared, n_items=n_items, n_visits=n_visits)
+                values_a, values_b = _common_values(*(values[x][measure] for x in pair), rows)
+            values_a, values_b, n_visits = _mean_by_user(
+                (values_a, values_b), (a.user, b.user), rows
+            )
+            yield _compare_means(
+                pair,
+                measure,
+                EXACT,
+                (values_a, values_b),
+                paired=rows is not None,
+                prior=priors[larger][measure],
+                p_value=t_test(values_a, values_b, paired=rows is not None),
+                n_items=n_items,
+                n_visits=n_visits,
+                confidence=confidence,
+            )
 
 
-def _by_samples(
-    solved: dict[str, Solved], common: Common, shared: list[str], confidence: float
-) -> Iterator[Compared]:
-    """Compare pairs by their sampled ranks, without a verdict.
+def _compare_samples(sampled: _Sampled, confidence: float) -> Iterator[Compared]:
+    """Compare pairs by their sampled ranks; orders and verdicts are still missing.
 
-    Where users share their negatives, `shared`, their ranks are not independent, and p-values of 1
-    leave orders undecided.
+    If users share their negatives, their ranks are not independent: the p-value is then 1, which
+    leaves the order undecided.
     """
-    for pair, rows in common.items():
-        a, b = (solved[name] for name in pair)
-        owners = [of_name.bracketed.rows.owner for of_name in (a, b)]
-        if rows is not None and owners[0] is not None:
-            owners = [owners[0][rows[0]]] * 2
+    for pair, rows in sampled.common.items():
+        a, b = (sampled.estimates[name] for name in pair)
+        owners = a.bracketed.rows.owner, b.bracketed.rows.owner
+        are_independent = set(pair).isdisjoint(sampled.sharing)
         for i, measure in enumerate(a.measures):
             allowed = ranges.difference_range(a.bracketed, b.bracketed, i)
-            p = 1.0
-            if not {*pair} & {*shared}:
-                p = ranges.order_p_value(a.bracketed, b.bracketed, i)
+            p_value = 1.0
+            if are_independent:
+                p_value = ranges.order_p_value(a.bracketed, b.bracketed, i)
             for j, estimator in enumerate(a.estimators):
-                of_a, of_b = of_common(a.user_values(i, j), b.user_values(i, j), rows)
-                n_visits = None if owners[0] is None else min(of_a.size, of_b.size)
-                of_pair = collapse_visits(of_a, owners[0]), collapse_visits(of_b, owners[1])
-                prior = Moments.from_values(a.vectors[i, j])
-                compared = _compared(
-                    pair, measure, str(estimator), of_pair, rows is not None, prior, p, confidence
+                values_a, values_b, n_visits = _mean_by_user(
+                    _common_values(a.user_values(i, j), b.user_values(i, j), rows), owners, rows
+                )
+                compared = _compare_means(
+                    pair,
+                    measure,
+                    str(estimator),
+                    (values_a, values_b),
+                    paired=rows is not None,
+                    prior=Moments.from_values(a.vectors[i, j]),
+                    p_value=p_value,
+                    n_items=round((a.ranks.mean_candidates + b.ranks.mean_candidates) / 2),
+                    n_visits=n_visits,
+                    confidence=confidence,
                 )
                 if str(estimator) == QUOTED_ESTIMATOR:
-                    compared = _quoted(compared, allowed, a.quoted(i, j), b.quoted(i, j))
+                    compared = _quote(compared, allowed, a.quoted(i, j), b.quoted(i, j))
                 yield replace(
                     compared,
                     range_low=allowed.low,
                     range_high=allowed.high,
                     acts_like=a.acts_like(i, j),
-                    n_items=round((a.ranks.mean_candidates + b.ranks.mean_candidates) / 2),
                     n_negatives=a.ranks.n_negatives,
                     sampling=str(a.ranks.sampling),
-                    n_visits=n_visits,
                 )
 
 
-def _quoted(result: Compared, allowed: Range, a: Quoted, b: Quoted) -> Compared:
-    """Keep a difference in its range, with an interval about the exact one; nan if not quoted.
+def _quote(result: Compared, allowed: Range, a: Quoted, b: Quoted) -> Compared:
+    """Move the difference of `likely` into its range, and add its interval.
 
-    An interval of the expectation that the difference then lies outside of is dropped.
+    Values are nan where no number is quoted. The interval of the expectation is dropped if the
+    difference then lies outside of it.
     """
     if not a.is_quoted:
         result = replace(result, value_a=nan)
@@ -350,18 +488,21 @@ def _quoted(result: Compared, allowed: Range, a: Quoted, b: Quoted) -> Compared:
     return result
 
 
-def _compared(
+def _compare_means(
     pair: tuple[str, str],
     measure: Measure,
     estimator: str,
     values: tuple[Float, Float],
+    *,
     paired: bool,
     prior: Moments,
-    p: float,
+    p_value: float,
+    n_items: int | None,
+    n_visits: int | None,
     confidence: float,
 ) -> Compared:
-    """Compare means over users by the interval of their difference, without a verdict."""
-    mean = mean_difference(*values, paired, prior, confidence)
+    """Compare means over users by the interval of their difference."""
+    mean = mean_difference(*values, paired=paired, prior=prior, confidence=confidence)
     value_a, value_b = (float(of_users.mean()) for of_users in values)
     return Compared(
         a=pair[0],
@@ -376,7 +517,134 @@ def _compared(
         ci_high=mean.ci_high,
         range_low=mean.ci_low,
         range_high=mean.ci_high,
-        p_value=p,
+        p_value=p_value,
         paired=paired,
         n_users=mean.n_users,
+        n_items=n_items,
+        n_visits=n_visits,
     )
+
+
+def _common_values(a: Float, b: Float, rows: tuple[Int, Int] | None) -> tuple[Float, Float]:
+    """Select the values of the common users; without a common user, return all values."""
+    if rows is None:
+        return a, b
+    return a[rows[0]], b[rows[1]]
+
+
+def _mean_by_user(
+    values: tuple[Float, Float],
+    owners: tuple[Int | None, Int | None],
+    rows: tuple[Int, Int] | None,
+) -> tuple[Float, Float, int | None]:
+    """Average the values of each user's visits, and count the visits; leave out nan.
+
+    `owners` hold the user of each visit, None if users have one value each. Paired users, in
+    `rows`, are left out unless both of their values are known.
+    """
+    values_a, values_b = values
+    owner_a, owner_b = owners
+    has_a = ~np.isnan(values_a)
+    has_b = ~np.isnan(values_b)
+    if rows is not None:
+        has_a = has_b = has_a & has_b
+        owner_a = owner_b = None if owner_a is None else owner_a[rows[0]]
+    values_a = values_a[has_a]
+    values_b = values_b[has_b]
+    n_visits = None if owner_a is None else min(values_a.size, values_b.size)
+    if owner_a is not None:
+        values_a = collapse_visits(values_a, owner_a[has_a])
+    if owner_b is not None:
+        values_b = collapse_visits(values_b, owner_b[has_b])
+    return values_a, values_b, n_visits
+
+
+def mean_difference(
+    a: Float, b: Float, *, paired: bool, prior: Moments, confidence: float
+) -> MeanInterval:
+    """Estimate the mean of b - a over users.
+
+    Parameters
+    ----------
+    a, b
+        Values of users, shape (users,); of the same users in the same order if `paired`.
+    prior
+        Moments of one recommender's values at a random rank.
+    """
+    if paired:
+        difference = b - a
+        difference[np.abs(difference) < _SAME_VALUE] = 0.0
+        moments = Moments.from_values(difference)
+        n_users = a.size
+    else:
+        moments, n_users = Moments.from_mean_difference(
+            Moments.from_values(a), a.size, Moments.from_values(b), b.size
+        )
+    return mean_interval(moments, n_users, prior.of_difference(), confidence)
+
+
+def decide_orders(
+    results: Sequence[Compared], correction: str, confidence: float
+) -> list[Compared]:
+    """Correct the p-values of each metric for the number of pairs, and fill in the orders."""
+    p_values: dict[str, dict[tuple[str, str], float]] = {}
+    for result in results:
+        p_values.setdefault(result.metric, {})[result.a, result.b] = result.p_value
+    for of_metric in p_values.values():
+        corrected = adjust_p_values(list(of_metric.values()), correction)
+        of_metric.update(zip(of_metric, corrected, strict=True))
+    decided = []
+    for result in results:
+        p_value = p_values[result.metric][result.a, result.b]
+        order = UNDECIDED
+        if p_value < 1.0 - confidence:
+            order = order_of(result.range_low, result.range_high)
+        decided.append(replace(result, p_value=p_value, order=order))
+    return decided
+
+
+def strict_level(corrected_p: float, p: float, confidence: float) -> float:
+    """Return the confidence of a single comparison that decides as the corrected p-value does.
+
+    A correction that multiplies the p-value by c needs a confidence of 1 - (1 - confidence) / c.
+    """
+    strictness = 1.0
+    if corrected_p > 0.0:
+        strictness = p / corrected_p
+    return 1.0 - (1.0 - confidence) * strictness
+
+
+def users_needed(result: Compared, confidence: float) -> int | None:
+    """Predict how many users decide a difference, rounded up to two format_number.
+
+    Assumes that the difference stays the same and its standard error falls as 1 / sqrt(users).
+    """
+    if not result.difference or not result.std_error > 0.0:
+        return None
+    ratio = max(abs(result.difference / result.std_error), _LEAST_RATIO)
+    least_ratio = float(ndtri((1.0 + confidence) / 2.0))
+    needed = max(result.n_users * (least_ratio / ratio) ** 2, result.n_users + 1.0)
+    unit = 10 ** max(0, math.floor(math.log10(needed)) - 1)  # a prediction is no more precise
+    return math.ceil(needed / unit) * unit
+
+
+def t_test(a: Float, b: Float, *, paired: bool) -> float:
+    """Return the two-sided p-value that the means are equal, by Student's or Welch's test."""
+    if min(a.size, b.size) < 2:
+        return 1.0
+    if paired:
+        samples = [b - a]
+        difference = samples[0].mean()
+    else:
+        samples = [a, b]
+        difference = b.mean() - a.mean()
+    if all(np.ptp(values) == 0.0 for values in samples):
+        return 1.0 if a[0] == b[0] else 0.0
+    variance = 0.0
+    scatter = 0.0
+    for values in samples:
+        variance_of_mean = values.var(ddof=1) / values.size
+        variance += variance_of_mean
+        scatter += variance_of_mean**2 / (values.size - 1)
+    freedom = variance**2 / scatter
+    return float(2.0 * stdtr(freedom, -abs(difference) / np.sqrt(variance)))

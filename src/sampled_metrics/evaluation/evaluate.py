@@ -20,14 +20,14 @@ from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import Parts, format_range
 from sampled_metrics._base.threads import one_thread
+from sampled_metrics.evaluation.acts_like import FLAT
 from sampled_metrics.evaluation.results import (
-    FLAT,
     Results,
     Row,
-    count,
     explained_table,
+    keep_warnings,
     missing_notes,
-    with_questions,
+    quantity,
 )
 from sampled_metrics.evaluation.several import each_recommender
 from sampled_metrics.inputs.roles import USER, VISIT, NamesByRole
@@ -40,8 +40,16 @@ from sampled_metrics.ranks.data import Cut, Data, ItemsByUser, as_ranks
 from sampled_metrics.ranks.large_files import LargeRankFile
 from sampled_metrics.ranks.warnings import warn_about_number_of_candidates, warn_about_ranks
 
-ROWS_QUESTIONED = 131_072  # rows of a large file that questions are about
-TOY = 10  # users; fewer are an example
+ROWS_CHECKED = 131_072  # rows of a large file that are checked for warnings
+TOY = 10  # users; fewer are an example, which gets fewer warnings
+_FEWEST_WITH_TIES = 50  # users; most of fewer may be tied by chance
+_TIES_IN_WORDS = {
+    "expected": "Values are fractions; tied items count in random order.",
+    "random": "Values are fractions; tied items are in an order drawn at random.",
+    "optimistic": "Values are fractions; relevant items come first among tied ones.",
+    "pessimistic": "Values are fractions; relevant items come last among tied ones.",
+}
+_FEWEST_EFFECTIVE = 30.0  # users; the mean of fewer is not nearly normal
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +61,18 @@ class Evaluated(Record):
     ties
         How tied candidates were ordered.
     value, std_error, ci_low, ci_high
-        Mean over `n_users` users, as a fraction, and its interval; nan for one.
+        Mean over `n_users` users as a fraction, its standard error and its interval; the last
+        three are nan for one user.
     n_items
-        n: candidates of a full ranking; the mean where users differ, None if not known.
+        n, the candidates of a full ranking: the mean if users differ, None if not known.
     n_visits
-        Visits averaged over, if users have several; the errors are then those of users. None
-        without.
+        Number of visits averaged over, if users have several; the errors are then those of
+        independent users. Otherwise None.
     effective_users
-        (sum of v)^2 / sum of v^2 over the values v of users: how many carry the mean if they carry
-        it equally. The interval is too narrow if they are few.
+        (sum of v)^2 / (sum of v^2) for the values v of users. If few users have most of the total,
+        this number is small, and the interval is too narrow.
     recommender
-        Its name, if data is a dictionary of recommenders.
+        Name of the recommender, if data is a dictionary of recommenders.
     """
 
     metric: str
@@ -79,7 +88,7 @@ class Evaluated(Record):
     recommender: str | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
-@with_questions
+@keep_warnings
 @each_recommender
 def evaluate(
     data: Data,
@@ -105,37 +114,39 @@ def evaluate(
     Parameters
     ----------
     data
-        Ranks of the relevant items, or scores, tables, lists or files that give them; or a
+        Ranks of the relevant items, or scores, tables, lists or files from which they follow; or a
         dictionary of several recommenders by name.
     metrics
-        Names, several with commas or in a list; by default recall@10, ndcg@10, ap and auc.
+        Names, as a list or separated by commas; by default recall@10, ndcg@10, ap and auc.
     relevant, seen
         For scores and lists, the relevant items and the items seen in training, as tables, columns
-        or matrices. Relevant items may have grades, in qrels, a column `relevance`, a dictionary of
-        dictionaries or a matrix, which NDCG takes as gains.
+        or matrices. NDCG uses the grades of relevant items as gains, if there are any: in qrels, a
+        column `relevance`, a dictionary of dictionaries or a matrix.
     n_items
         Candidates of each ranking, if the data does not say.
     min_relevance
-        Least grade of an item that is relevant for other metrics; by default any above 0. Users
-        without such an item are left out.
+        Least grade of an item that is relevant for metrics other than NDCG; by default any above
+        0. Users without such an item are left out.
     complete
         Whether lists hold all candidates of their users.
     missing
-        `refuse` users without a list, or count items that lists lack as not found (`last`).
+        What to do with relevant items that are missing from the lists: `refuse` them, or count
+        them as not found (`last`).
     ties
-        `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
+        Order of candidates with the same score: `expected` (the mean over all orders), `random`
+        (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence
         Nominal coverage of the intervals.
     seed
-        Of the order of ties, where that is `random`.
+        Seed of the random order of ties.
     n_jobs
         Threads that rank scores, as in joblib; -1 for one per core. The result does not depend
         on it.
     progress
-        Whether a bar shows how many users are done; by default on a terminal, if tqdm is installed.
+        Whether to show a progress bar; by default on a terminal, if tqdm is installed.
     columns
-        Names of columns of tables by role, such as {"item": "docno"}, for names that are not known;
-        `sampled-metrics columns` prints the roles and the names that are.
+        Names of columns of tables by role, such as {"item": "docno"}, if the names are not known.
+        `sampled-metrics columns` prints the roles and the known names.
 
     Returns
     -------
@@ -145,13 +156,13 @@ def evaluate(
     Raises
     ------
     InputError
-        If the data or an option cannot be used; the message says where, why and what to give.
+        If the data or an option is invalid; the message says where, why and what to do.
 
     See Also
     --------
     compare : Which of several recommenders is better.
     correct : The same from sampled ranks.
-    report : One page with all of it.
+    report : A page with metrics, intervals and comparisons.
 
     References
     ----------
@@ -177,12 +188,19 @@ def evaluate(
     """
     check_arguments(ties=ties, confidence=confidence, seed=seed)
     measures = parse_measures(metrics)
-    is_plain = relevant is None and seen is None and not complete and missing == "refuse"
-    is_plain = is_plain and columns is None
-    if is_plain and min_relevance == 0.0 and not any(each.metric.pooled for each in measures):
+    has_options = (
+        relevant is not None
+        or seen is not None
+        or columns is not None
+        or complete
+        or missing != "refuse"
+        or min_relevance != 0.0
+    )
+    if not has_options and not any(measure.metric.pooled for measure in measures):
         file = LargeRankFile.open_if_large(data, n_items)
         if file is not None:
-            return _results(_by_parts(file, measures, ties, seed, progress), ties, confidence)
+            averages = _average_large_file(file, measures, ties=ties, seed=seed, progress=progress)
+            return _to_results(averages, ties, confidence)
     ranks = as_ranks(
         data,
         relevant=relevant,
@@ -196,63 +214,63 @@ def evaluate(
         cut=cut_of(measures, ties),
         columns=columns,
     )
-    return _results(_at_once(ranks, measures, ties, seed), ties, confidence)
+    return _to_results(_average(ranks, measures, ties, seed), ties, confidence)
 
 
 def cut_of(measures: list[Measure], ties: str) -> Cut | None:
     """Return where rankings may be cut: at the largest cut-off, if all metrics have one."""
     cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
-    if len(cutoffs) < len(measures) or ties == "random":  # which draws for all tied items
+    if len(cutoffs) < len(measures) or ties == "random":  # random order draws for all tied items
         return None
-    return Cut(max(cutoffs), partial(_is_enough, measures, ties))
+    return Cut(max(cutoffs), partial(_is_cut_enough, measures, ties))
 
 
-def _is_enough(measures: list[Measure], ties: str, ranks: Ranks) -> bool:
-    """Return whether intervals and the question about ties need no item below the cut."""
+def _is_cut_enough(measures: list[Measure], ties: str, ranks: Ranks) -> bool:
+    """Return whether intervals and the warning about ties need no item below the cut."""
     if ranks.relevance is not None:  # intervals draw grades in the order of all items
         return False
     n_items = int(ranks.n_relevant.sum())
     n_tied = int(np.count_nonzero(ranks.n_tied))
     n_cut = n_items - ranks.n_tied.size
-    if n_tied == 0 or not are_many(n_tied + n_cut, n_items):
+    if n_tied == 0 or not are_most_tied(n_tied + n_cut, n_items):
         return True
-    known = {measure: exact_values(measure, ranks, ties) for measure in measures}
-    return not _ends(ranks, known)
+    values = {measure: exact_values(measure, ranks, ties) for measure in measures}
+    return not _metrics_changed_by_ties(ranks, values)
 
 
 class _Averages(NamedTuple):
-    """Shapes of metrics over users, and those of users with random ranks."""
+    """Moments of metrics over users, and what the printed table says about the users."""
 
-    shapes: dict[Measure, Moments]
-    priors: dict[Measure, Moments]
+    moments: dict[Measure, Moments]
+    priors: dict[Measure, Moments]  # of a user whose relevant items have random ranks
     n_users: int
-    n_of: dict[Measure, int]  # users with a value, if some have none
-    n_visits: dict[Measure, int]  # likewise, if users have several
+    n_defined: dict[Measure, int]  # users with a value, if some have none
+    n_visits: dict[Measure, int]  # visits with a value, if users have several
     n_items: int  # mean, 0 if not known
     notes: list[str]
-    several_items: bool  # whether some user has several, so that recall is no share of users
+    several_items: bool  # whether some user has several; then recall is not a proportion of users
     is_mean: bool  # whether users differ in candidates
 
 
 @one_thread()
-def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Averages:
+def _average(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Averages:
     """Average metrics over the users of ranks in memory."""
     warn_about_number_of_candidates(ranks)
-    known = known_values(measures, ranks, ties, seed)
-    question_ends(ranks, known)
-    of_users = {}
+    values_by_measure = metric_values(measures, ranks, ties, seed)
+    warn_about_ties(ranks, values_by_measure)
+    user_values = {}
     n_visits = {}
-    for measure, values in known.items():
+    for measure, values in values_by_measure.items():
         has_value = ~np.isnan(values)
-        of_users[measure] = values[has_value]
+        user_values[measure] = values[has_value]
         if ranks.user is not None:
-            of_users[measure] = collapse_visits(values[has_value], ranks.user[has_value])
+            user_values[measure] = collapse_visits(values[has_value], ranks.user[has_value])
             n_visits[measure] = int(np.count_nonzero(has_value))
     return _Averages(
-        shapes={measure: Moments.from_values(values) for measure, values in of_users.items()},
-        priors=prior_moments(known, ranks),
+        moments={measure: Moments.from_values(values) for measure, values in user_values.items()},
+        priors=prior_moments(values_by_measure, ranks),
         n_users=ranks.n_users,
-        n_of={measure: values.size for measure, values in of_users.items()},
+        n_defined={measure: values.size for measure, values in user_values.items()},
         n_visits=n_visits,
         n_items=ranks.mean_candidates,
         notes=relevance_notes([ranks]),
@@ -262,60 +280,65 @@ def _at_once(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Av
 
 
 @one_thread()
-def _by_parts(
-    file: LargeRankFile, measures: list[Measure], ties: str, seed: int, progress: bool | None
+def _average_large_file(
+    file: LargeRankFile,
+    measures: list[Measure],
+    *,
+    ties: str,
+    seed: int,
+    progress: bool | None,
 ) -> _Averages:
-    """Average metrics over the users of a large file; questions are about some of its rows."""
-    shapes: dict[Measure, list[Moments]] = {measure: [] for measure in measures}
-    draws = {measure: generator(seed, "ties") for measure in measures}
-    step = -(-file.n_rows // ROWS_QUESTIONED)
-    some = []
+    """Average metrics over the users of a large file; only some rows are checked for warnings."""
+    moments: dict[Measure, list[Moments]] = {measure: [] for measure in measures}
+    generators = {measure: generator(seed, "ties") for measure in measures}
+    step = -(-file.n_rows // ROWS_CHECKED)
+    checked = []
     sizes: list[int] = []
-    total = 0
+    n_candidates = 0
     for ranks in iterate_with_bar(file.blocks(), file.n_rows, len, "users", progress):
         for measure in measures:
-            values = exact_values(measure, ranks, ties, draws[measure])
-            shapes[measure].append(Moments.from_values(values))
-        some.append(ranks.take(slice(-sum(sizes) % step, None, step)))
+            values = exact_values(measure, ranks, ties, generators[measure])
+            moments[measure].append(Moments.from_values(values))
+        checked.append(ranks.take(slice(-sum(sizes) % step, None, step)))
         sizes.append(len(ranks))
-        total += int(ranks.n_candidates.sum())
-    sample = Ranks.concatenate(some)
+        n_candidates += int(ranks.n_candidates.sum())
+    sample = Ranks.concatenate(checked)
     place = f"{file.path}, 1 of {step} rows" if step > 1 else file.path
     with reading(place):
         warn_about_ranks(sample)
-        found = _at_once(sample, measures, ties, seed)
-    n_items = round(total / file.n_rows)
-    return found._replace(
-        shapes={measure: Moments.pooled(parts, sizes) for measure, parts in shapes.items()},
+        averages = _average(sample, measures, ties, seed)
+    n_items = round(n_candidates / file.n_rows)
+    return averages._replace(
+        moments={measure: Moments.pooled(parts, sizes) for measure, parts in moments.items()},
         priors=prior_moments(measures, Ranks([n_items], [0], [0])),
         n_users=file.n_rows,
-        n_of={},
+        n_defined={},
         n_items=n_items,
-        is_mean=found.is_mean or total != n_items * file.n_rows,
+        is_mean=averages.is_mean or n_candidates != n_items * file.n_rows,
     )
 
 
-def _results(found: _Averages, ties: str, confidence: float) -> Results[Evaluated]:
+def _to_results(averages: _Averages, ties: str, confidence: float) -> Results[Evaluated]:
     """Estimate the mean of each metric, with its interval."""
     results = []
-    for measure, shape in found.shapes.items():
-        n_users = found.n_of.get(measure, found.n_users)
-        mean = mean_interval(shape, n_users, found.priors[measure], confidence)
-        square = shape.second + shape.mean**2
+    for measure, moments in averages.moments.items():
+        n_users = averages.n_defined.get(measure, averages.n_users)
+        mean = mean_interval(moments, n_users, averages.priors[measure], confidence)
+        mean_square = moments.second + moments.mean**2
         effective_users = 0.0
-        if square > 0.0:
-            effective_users = n_users * shape.mean**2 / square
+        if mean_square > 0.0:
+            effective_users = n_users * moments.mean**2 / mean_square
         results.append(
             Evaluated(
                 metric=str(measure),
                 ties=ties,
                 **mean._asdict(),
-                n_items=found.n_items or None,
+                n_items=averages.n_items or None,
                 effective_users=effective_users,
-                n_visits=found.n_visits.get(measure),
+                n_visits=averages.n_visits.get(measure),
             )
         )
-    return Results(results, partial(_parts, found=found, confidence=confidence))
+    return Results(results, partial(_evaluated_parts, averages=averages, confidence=confidence))
 
 
 def values_by_user(
@@ -332,7 +355,7 @@ def values_by_user(
     seed: int = 0,
     columns: NamesByRole = None,
 ) -> pd.DataFrame:
-    """Calculate exact metrics of each user, a column for each metric and a row for each user.
+    """Calculate exact metrics of each user.
 
     Parameters
     ----------
@@ -342,13 +365,13 @@ def values_by_user(
     Returns
     -------
     pandas.DataFrame
-        A column for each metric, and a row for each user, or for each visit of one; the index holds
-        the ids of users, and of visits if users have several, or running numbers from 0.
+        A column for each metric, and a row for each user, or for each visit if users have several.
+        The index holds the ids of users (and visits), or running numbers from 0.
 
     Raises
     ------
     InputError
-        If the data or an option cannot be used; the message says where, why and what to give.
+        If the data or an option is invalid; the message says where, why and what to do.
 
     See Also
     --------
@@ -375,94 +398,98 @@ def values_by_user(
     )
     for measure in measures:
         if measure.metric.pooled:
-            problem = f"{measure} is of all users together, and no user has a value of it"
-            instead = measure.spelled(measure.kind.removesuffix("-micro"))
-            raise InputError(f"{problem}; take {instead}")
+            single = measure.spelled(measure.kind.removesuffix("-micro"))
+            raise InputError(
+                f"{measure} is pooled over all users, so a single user has no value; use {single}"
+            )
     users = np.arange(len(ranks)) if ranks.users is None else ranks.users
     index = pd.Index(users, name=USER)
     if ranks.visits is not None:
         index = pd.MultiIndex.from_arrays([users, ranks.visits], names=[USER, VISIT])
-    known = known_values(measures, ranks, ties, seed)
-    return pd.DataFrame({str(measure): values for measure, values in known.items()}, index=index)
+    values_by_measure = metric_values(measures, ranks, ties, seed)
+    columns_by_name = {str(measure): values for measure, values in values_by_measure.items()}
+    return pd.DataFrame(columns_by_name, index=index)
 
 
-def known_values(
+def metric_values(
     measures: list[Measure], ranks: Ranks, ties: str, seed: int
 ) -> dict[Measure, Float]:
-    """Calculate metrics of each user.
+    """Calculate metrics of each user, or visit; those that need longer lists are left out.
 
-    Questions name metrics that need longer lists, and those whose cut-off no candidate is below, so
-    that all rankings have the same value.
+    Warns about metrics that are left out, that not all users have a value of, and that are the same
+    for any ranking, because their cut-off covers all candidates.
     """
     most = int(ranks.n_candidates.max())
-    known: dict[Measure, Float] = {}
-    unknown = []
+    values_by_measure: dict[Measure, Float] = {}
+    errors = []
     for measure in measures:
-        is_whole = 0 < most <= (measure.cutoff or 0)
-        if is_whole and measure.kind in FLAT and len(ranks) >= TOY:
+        covers_all = 0 < most <= (measure.cutoff or 0)
+        if covers_all and measure.kind in FLAT and len(ranks) >= TOY:
             warn_input(
-                "metrics", f"{measure} is of all {most} candidates, the same for any ranking"
+                "metrics",
+                f"{measure} covers all {most} candidates, so every ranking scores the same",
             )
         rng = generator(seed, "ties") if ties == "random" else None
         try:
-            known[measure] = exact_values(measure, ranks, ties, rng)
+            values_by_measure[measure] = exact_values(measure, ranks, ties, rng)
         except DepthError as error:
-            unknown.append(error)
-    if not known:
-        raise unknown[0]
-    for problem in unknown:
-        warn_input("metrics", f"left out: {problem}")
-    for measure, values in known.items():
-        n_left_out = int(np.isnan(values).sum())
-        if n_left_out:
+            errors.append(error)
+    if not values_by_measure:
+        raise errors[0]
+    for error in errors:
+        warn_input("metrics", f"skipped: {error}")
+    for measure, values in values_by_measure.items():
+        n_undefined = int(np.isnan(values).sum())
+        if n_undefined:
             warn_input(
                 "metrics",
-                f"{measure} leaves out {n_left_out:,} of {values.size:,} users, all of whose "
+                f"{measure} skips {n_undefined:,} of {values.size:,} users, all of whose "
                 "candidates are relevant",
             )
-    return known
+    return values_by_measure
 
 
-def defined(values: Float) -> Float:
-    """Return the values of users who have one."""
-    return values[~np.isnan(values)]
-
-
-def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
-    """Ask about metrics that ties decide: most items are tied, and both ends are far apart."""
+def warn_about_ties(ranks: Ranks, values_by_measure: dict[Measure, Float]) -> None:
+    """Warn if most items are tied, and the order of ties changes metrics."""
     n_tied = int(np.count_nonzero(ranks.n_tied))
     n_items = ranks.n_tied.size
-    # Ties of most of 50 users do not happen by chance.
-    if len(ranks) < 50 or not are_many(n_tied, n_items):
+    if len(ranks) < _FEWEST_WITH_TIES or not are_most_tied(n_tied, n_items):
         return
-    ends = _ends(ranks, known)
+    ends = _metrics_changed_by_ties(ranks, values_by_measure)
     if ends:
         warn_input(
             "ties",
-            f"{n_tied:,} of {n_items:,} relevant items have the score of others, and "
-            f"metrics depend on the order of those (--ties): {', '.join(ends)}; were scores "
-            "rounded, or are they of too few bits?",
+            f"{n_tied:,} of {n_items:,} relevant items have the same score as others, and metrics "
+            f"depend on the order of ties (--ties): {', '.join(ends)}; were scores rounded, or "
+            "stored with few bits?",
         )
 
 
-def are_many(n_tied: int, n_items: int) -> bool:
-    """Return whether more items are tied than half of all, and than chance adds to that."""
+def are_most_tied(n_tied: int, n_items: int) -> bool:
+    """Return whether more than half of the items are tied, by more than chance explains."""
     return n_tied > n_items / 2.0 + np.sqrt(n_items)
 
 
-def _ends(ranks: Ranks, known: dict[Measure, Float]) -> list[str]:
-    """Write both ends of the metrics that ties change by more than about an interval."""
+def _metrics_changed_by_ties(ranks: Ranks, values_by_measure: dict[Measure, Float]) -> list[str]:
+    """Write the worst and best value of metrics that differ by more than about an interval."""
     ends = []
-    for measure, values in known.items():
-        both = (exact_values(measure, ranks, end) for end in ("pessimistic", "optimistic"))
-        low, high = (float(defined(of_users).mean()) for of_users in both)
-        if high - low > 4.0 * defined(values).std() / np.sqrt(values.size):
+    for measure, values in values_by_measure.items():
+        low, high = (
+            float(_defined(exact_values(measure, ranks, order)).mean())
+            for order in ("pessimistic", "optimistic")
+        )
+        if high - low > 4.0 * _defined(values).std() / np.sqrt(values.size):
             ends.append(f"{measure} {format_range(low, high)}")
     return ends
 
 
+def _defined(values: Float) -> Float:
+    """Return the values that are not nan."""
+    return values[~np.isnan(values)]
+
+
 def relevance_notes(rankings: Collection[Ranks]) -> list[str]:
-    """Say which items count as not found, and which metrics use grades, if any do."""
+    """Write which items count as not found, and which metrics use grades, if any do."""
     notes = missing_notes(rankings)
     for ranks in rankings:
         if ranks.relevance is not None:
@@ -470,50 +497,50 @@ def relevance_notes(rankings: Collection[Ranks]) -> list[str]:
             if ranks.min_relevance > 0.0:
                 least = f"of at least {ranks.min_relevance:g}"
             notes.append(
-                f"ndcg takes grades as gains; for other metrics items {least} are relevant."
+                f"ndcg uses grades as gains; for other metrics, items with a grade {least} are "
+                "relevant."
             )
             break
     return notes
 
 
-def _parts(results: list[Evaluated], found: _Averages, confidence: float) -> Parts:
-    """Return rows of results, lines that say where intervals are too narrow, and an explanation.
+def _evaluated_parts(results: list[Evaluated], averages: _Averages, confidence: float) -> Parts:
+    """Return a table of metrics, lines about it, and an explanation.
 
-    The interval of a share of users, such as recall with one item per user, is right for few users
-    too.
+    A line warns of an interval that is too narrow because few users have most of the total. This
+    does not apply to proportions of users, such as recall with one item per user.
     """
-    shares = ("hit",) if found.several_items else FLAT
+    proportions = ("hit",) if averages.several_items else FLAT
     percent = f"{100 * confidence:g} %"
     interval = f"interval ({percent})"
-    rows: list[Row] = []
-    users = count(found.n_users, "user")
-    words = users
-    if found.n_visits:
-        words = f"{users}, {count(max(found.n_visits.values()), 'visit')}"
-    if found.n_items:
-        mean = "a mean of " if found.is_mean else ""
-        words += f", {mean}{count(found.n_items, 'candidate')}"
-    lines = [f"{words}. Fractions, ties {results[0].ties}.", *found.notes]
-    if found.n_visits:
-        lines.append("means over visits; errors and intervals are those of independent users.")
-    if 1 < found.n_users < TOY:
+    users = quantity(averages.n_users, "user")
+    size = users
+    if averages.n_visits:
+        size = f"{users}, {quantity(max(averages.n_visits.values()), 'visit')}"
+    if averages.n_items:
+        mean = "a mean of " if averages.is_mean else ""
+        size += f", {mean}{quantity(averages.n_items, 'candidate')}"
+    lines = [f"{size}. {_TIES_IN_WORDS[results[0].ties]}", *averages.notes]
+    if averages.n_visits:
+        lines.append("Values are means over visits; errors and intervals are over users.")
+    if 1 < averages.n_users < TOY:
         lines.append(f"fewer than {TOY} users: intervals say little.")
+    rows: list[Row] = []
     for result in results:
         row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
         row[interval] = None
         if not isnan(result.ci_low):
             row[interval] = format_range(result.ci_low, result.ci_high)
         rows.append(row)
-        # The mean of fewer users is not near a normal distribution.
-        is_few = found.n_users >= TOY and 0.0 < result.effective_users < 30.0
-        if is_few and parse_measure(result.metric).kind not in shares:
+        is_few = averages.n_users >= TOY and 0.0 < result.effective_users < _FEWEST_EFFECTIVE
+        if is_few and parse_measure(result.metric).kind not in proportions:
             lines.append(
                 f"{result.metric}: about {max(round(result.effective_users), 1)} of {users} carry "
-                "most of the value; its interval is too narrow, and holds the metric of other "
+                "most of the value. Its interval is too narrow: it contains the metric of other "
                 f"users like these in fewer than {percent} of evaluations."
             )
-    about = (
-        "interval: values that other users like these may have. ties: place of a held-out item "
-        "among candidates of its score."
+    about_columns = (
+        "interval: values that other users like these may have. ties: order of a held-out item "
+        "and candidates with the same score."
     )
-    return explained_table(rows, lines, [about])
+    return explained_table(rows, lines, [about_columns])

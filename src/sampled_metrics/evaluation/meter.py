@@ -21,7 +21,7 @@ from sampled_metrics._base.errors import InputError, warn_input
 from sampled_metrics._base.visits import row_unit_ids, unit_kind, users_and_visits
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
-from sampled_metrics.evaluation.results import Results, with_questions
+from sampled_metrics.evaluation.results import Results, keep_warnings
 from sampled_metrics.inputs.samples import SampledCounts
 from sampled_metrics.inputs.scores import RowCounts as Counts
 from sampled_metrics.inputs.scores import count_in_rows, held_out_positions
@@ -243,7 +243,7 @@ class RankMeter:
         warn_about_sampled_ranks(sampled)
         return sampled
 
-    @with_questions
+    @keep_warnings
     def compute(self, *, sync: bool = False) -> Results[Evaluated] | Results[Corrected]:
         """Return the results of `evaluate` or `correct` for all batches together.
 

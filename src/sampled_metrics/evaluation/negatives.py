@@ -10,7 +10,7 @@ import pandas as pd
 
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import Parts, RightAligned
-from sampled_metrics.evaluation.results import Results, explained_table, with_questions
+from sampled_metrics.evaluation.results import Results, explained_table, keep_warnings
 from sampled_metrics.inputs.items import negative_rows, read_item_table
 from sampled_metrics.inputs.roles import ITEM, USER, NamesByRole, naming
 from sampled_metrics.ranks.data import ItemsByUser
@@ -78,7 +78,7 @@ def negatives(
     return pd.DataFrame({USER: users, ITEM: known.item_ids[drawn.ravel()]})
 
 
-@with_questions
+@keep_warnings
 def check_negatives(
     negatives: ItemsByUser,
     relevant: ItemsByUser,

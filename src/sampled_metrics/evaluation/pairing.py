@@ -1,7 +1,7 @@
-"""Evaluations of several recommenders: read alike, and which of their users are the same."""
+"""Several recommenders: how their data is read, and which of their users are the same."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -12,12 +12,12 @@ from sampled_metrics._base.errors import InputError, format_value, reading, warn
 from sampled_metrics.inputs.tables import as_table
 from sampled_metrics.intervals.ranges import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import Cut, as_ranks, as_sampled, taken
+from sampled_metrics.ranks.data import Cut, ItemsByUser, as_ranks, as_sampled, taken
 
 Evaluation = TypeVar("Evaluation", Ranks, SampledRanks)
-_SEVERAL = 10  # users; fewer may have the same ranks by chance
-_SAME = ": are these evaluations on the same data?"
 Common: TypeAlias = dict[tuple[str, str], tuple[Int, Int] | None]
+_FEWEST_USERS = 10  # fewer users may have the same ranks by chance
+_SAME_DATA = ": are these evaluations on the same data?"
 
 
 class Paired(NamedTuple, Generic[Evaluation]):
@@ -25,10 +25,13 @@ class Paired(NamedTuple, Generic[Evaluation]):
 
     Attributes
     ----------
+    evaluations
+        Ranks by name of recommender.
     common
-        Rows of the users in common, by the names of a pair; None without such users.
+        For each pair of names, the rows of their common users in both evaluations; None if they
+        have no common user.
     notes
-        How users are paired, or how many of each pair have no partner.
+        How users are paired, or how many users of each pair have no partner.
     """
 
     evaluations: dict[str, Evaluation]
@@ -36,38 +39,202 @@ class Paired(NamedTuple, Generic[Evaluation]):
     notes: list[str]
 
 
-def questioned_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
-    """Find common users, and ask about pairs that may not be of the same data.
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """How the data of recommenders is read; see `evaluate` and `correct`.
 
-    Such pairs have other numbers of candidates for the same users, or few common users.
+    The first three apply to full and to sampled rankings, those up to `cut` to full rankings only,
+    the others to sampled rankings only.
     """
-    paired = paired_users(evaluations)
+
+    n_items: int | None = None
+    relevant: ItemsByUser = None
+    missing: str = "refuse"
+    seen: ItemsByUser = None
+    complete: bool = False
+    min_relevance: float = 0.0
+    cut: Cut | None = None
+    n_negatives: int | None = None
+    sampling: str | None = None
+    positive: Any = None
+    ties: str = "random"
+    seed: int = 0
+
+    @property
+    def for_rankings(self) -> dict[str, Any]:
+        """Arguments of `as_ranks`, except `cut`."""
+        return {
+            "n_items": self.n_items,
+            "relevant": self.relevant,
+            "missing": self.missing,
+            "seen": self.seen,
+            "complete": self.complete,
+            "min_relevance": self.min_relevance,
+        }
+
+    @property
+    def for_samples(self) -> dict[str, Any]:
+        """Arguments of `as_sampled`."""
+        return {
+            "n_items": self.n_items,
+            "relevant": self.relevant,
+            "missing": self.missing,
+            "n_negatives": self.n_negatives,
+            "sampling": self.sampling,
+            "positive": self.positive,
+            "ties": self.ties,
+            "seed": self.seed,
+        }
+
+
+def read_recommenders(
+    data: Mapping[str, object], options: ReadingOptions
+) -> tuple[dict[str, SampledRanks], dict[str, Ranks]]:
+    """Read all recommenders as sampled ranks, or all as ranks in full rankings.
+
+    Returns sampled ranks and ranks by name, one of which is empty. A mixture raises InputError.
+    """
+    data = with_text_names(data)
+    sampled = [name for name, value in data.items() if _is_sampled(name, value, options)]
+    full = [name for name in data if name not in sampled]
+    if sampled and full:
+        raise InputError(
+            f"{full[0]} is ranked in full, {sampled[0]} among samples; compare like with like"
+        )
+    if sampled:
+        taken(options.for_rankings, "sampled ranks", "n_items", "relevant", "missing")
+    elif options.sampling is not None:
+        raise InputError("sampling (--sampling) is for sampled rankings, these are full")
+    samples = {}
+    rankings = {}
+    for name, value in data.items():
+        with reading(name):
+            if sampled:
+                samples[name] = as_sampled(value, **options.for_samples)
+            else:
+                rankings[name] = as_ranks(value, cut=options.cut, **options.for_rankings)
+    return samples, rankings
+
+
+def with_text_names(data: Mapping[Any, object]) -> dict[str, object]:
+    """Convert whole numbers that name recommenders to text; other names raise InputError."""
+    named: dict[str, object] = {}
+    for name, value in data.items():
+        if not isinstance(name, str | int | np.integer):
+            raise InputError(
+                f"found {format_value(name)} as a name of a recommender; expected text"
+            )
+        if str(name) in named:
+            raise InputError(f"found two recommenders named {format_value(str(name))}; rename one")
+        named[str(name)] = value
+    return named
+
+
+def _is_sampled(name: str, value: Any, options: ReadingOptions) -> bool:
+    """Return whether data holds sampled rankings."""
+    if isinstance(value, Ranks | SampledRanks):
+        return isinstance(value, SampledRanks)
+    if options.positive is not None or options.n_negatives is not None:
+        return True
+    with reading(name):
+        table = as_table(value)
+    if table is None or options.complete:
+        return False
+    return not table.columns.keys().isdisjoint(("sampled_rank", "label"))
+
+
+def pair_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
+    """Find common users by their ids, or by row if some evaluation has no ids."""
+    with_ids = dict(evaluations)
+    _require_same_kind(with_ids)
+    are_ids_missing = any(ranks.users is None for ranks in evaluations.values())
+    by_row = are_ids_missing or all(ranks.n_rows for ranks in evaluations.values())
+    notes = []
+    if by_row:
+        _require_same_size(evaluations)
+        notes.append("Users were paired by row (no user ids given).")
+    if are_ids_missing:
+        for name, ranks in evaluations.items():
+            with_ids[name] = replace(ranks, users=np.arange(len(ranks)))
+    common: Common = {}
+    for a, b in combinations(with_ids, 2):
+        ids_a, ids_b = (_unit_ids(with_ids[name]) for name in (a, b))
+        rows = common[a, b] = common_users(ids_a, ids_b)
+        if rows is not None and not by_row:
+            n_only_a = ids_a.size - rows[0].size
+            n_only_b = ids_b.size - rows[0].size
+            if n_only_a or n_only_b:
+                notes.append(
+                    f"{a}, {b}: {n_only_a:,} users of {a} and {n_only_b:,} of {b} are left out."
+                )
+    return Paired(with_ids, common, notes)
+
+
+def _require_same_kind(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
+    """Raise InputError if some evaluations have visits and others have none."""
+    with_visits = {name for name, ranks in evaluations.items() if ranks.visits is not None}
+    others = [name for name in evaluations if name not in with_visits]
+    if with_visits and others:
+        raise InputError(
+            f"{min(with_visits)} has visits of users and {others[0]} has none; give both, or none, "
+            "a column visit_id (visits=)"
+        )
+
+
+def _require_same_size(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
+    """Raise InputError if evaluations without ids of users differ in length."""
+    sizes = {name: ranks.n_rows or len(ranks) for name, ranks in evaluations.items()}
+    few = min(sizes, key=sizes.__getitem__)
+    many = max(sizes, key=sizes.__getitem__)
+    if sizes[few] != sizes[many]:
+        raise InputError(
+            f"{few} has {sizes[few]:,} users and {many} {sizes[many]:,}, without ids to pair them; "
+            "give ids by users= (sm.rank, sm.Ranks, sm.SampledRanks) or in a column user_id"
+        )
+
+
+def _unit_ids(ranks: Ranks | SampledRanks) -> Any:
+    """Return each id of a user once, or of a visit if users have several."""
+    if isinstance(ranks, SampledRanks):
+        return ranks.different_units()[0]
+    return ranks.unit_ids
+
+
+def warn_about_pairs(paired: Paired[Evaluation]) -> None:
+    """Warn about pairs that are probably not evaluated on the same data.
+
+    Such pairs differ in the number of candidates of the same users, or have few common users. Equal
+    ranks suggest that one recommender was given twice.
+    """
     for (a, b), rows in paired.common.items():
-        first, second = (paired.evaluations[name] for name in (a, b))
-        _ask_of_candidates((a, b), (first, second), rows)
-        is_same = all(map(np.array_equal, _ranks_of(first), _ranks_of(second)))
-        if is_same and min(len(first), len(second)) >= _SEVERAL:
+        ranks_a, ranks_b = (paired.evaluations[name] for name in (a, b))
+        _warn_about_candidates((a, b), (ranks_a, ranks_b), rows)
+        is_same = all(map(np.array_equal, _rank_columns(ranks_a), _rank_columns(ranks_b)))
+        if is_same and min(len(ranks_a), len(ranks_b)) >= _FEWEST_USERS:
             warn_input("data", f"{a} and {b} have the same ranks: is one of them given twice?")
-        number = 0 if rows is None else rows[0].size
-        least = min(_unit_ids(first).size, _unit_ids(second).size)
-        if 2 * number < least:
-            warn_input("data", f"{a} and {b} have {number:,} of {least:,} users in common{_SAME}")
-    return paired
+        n_common = 0 if rows is None else rows[0].size
+        n_smaller = min(_unit_ids(ranks_a).size, _unit_ids(ranks_b).size)
+        if 2 * n_common < n_smaller:
+            warn_input(
+                "data",
+                f"{a} and {b} have {n_common:,} of {n_smaller:,} users in common{_SAME_DATA}",
+            )
 
 
-def _ask_of_candidates(
+def _warn_about_candidates(
     names: tuple[str, str],
     pair: tuple[Ranks | SampledRanks, Ranks | SampledRanks],
     rows: tuple[Int, Int] | None,
 ) -> None:
-    """Ask about a tenth of common users with other numbers of candidates, or means 1 % apart.
+    """Warn if a tenth of the common users, or the means by 1 %, differ in candidates.
 
-    The means alone hide masks that differ by an item a user, which can decide an order.
+    The means alone do not show seen items that differ by one item per user, which can decide an
+    order.
     """
     a, b = names
-    counts = [_candidates(of) for of in pair]
-    if rows is not None and counts[0] is not None and counts[1] is not None:
-        n_a, n_b = counts[0][rows[0]], counts[1][rows[1]]
+    counts_a, counts_b = (_candidates_by_user(ranks) for ranks in pair)
+    if rows is not None and counts_a is not None and counts_b is not None:
+        n_a, n_b = counts_a[rows[0]], counts_b[rows[1]]
         differs = (n_a != n_b) & (n_a > 0) & (n_b > 0)  # 0 where not known
         n_different = int(np.count_nonzero(differs))
         if n_different and 10 * n_different >= differs.size:
@@ -80,13 +247,13 @@ def _ask_of_candidates(
                 "with the same seen items (seen=) and the same catalogue",
             )
             return
-    mean_a, mean_b = (of.mean_candidates for of in pair)
+    mean_a, mean_b = (ranks.mean_candidates for ranks in pair)
     if mean_a and mean_b and abs(mean_a - mean_b) > 0.01 * max(mean_a, mean_b):
-        warn_input("data", f"{a} has {mean_a:,} candidates and {b} has {mean_b:,}{_SAME}")
+        warn_input("data", f"{a} has {mean_a:,} candidates and {b} has {mean_b:,}{_SAME_DATA}")
 
 
-def _candidates(ranks: Ranks | SampledRanks) -> Int | None:
-    """Return the number of candidates of each different user; None if one is said for all."""
+def _candidates_by_user(ranks: Ranks | SampledRanks) -> Int | None:
+    """Return the number of candidates of each different user; None if one holds for all users."""
     if isinstance(ranks, Ranks):
         return ranks.n_candidates
     if not ranks.n_items.ndim:
@@ -96,124 +263,8 @@ def _candidates(ranks: Ranks | SampledRanks) -> Int | None:
     return ranks.n_items[first]
 
 
-def _ranks_of(ranks: Ranks | SampledRanks) -> list[Int]:
+def _rank_columns(ranks: Ranks | SampledRanks) -> list[Int]:
+    """Return the arrays that are equal for equal ranks."""
     if isinstance(ranks, SampledRanks):
         return [ranks.sampled_ranks]
     return [ranks.n_found, ranks.n_better, ranks.n_tied]
-
-
-def paired_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
-    """Find common users by their ids, or by rows if some have none and all have as many."""
-    found = dict(evaluations)
-    _require_alike(found)
-    without_ids = any(ranks.users is None for ranks in found.values())
-    by_row = without_ids or all(ranks.n_rows for ranks in found.values())
-    notes = []
-    if by_row:
-        _require_as_many(evaluations)
-        notes.append("paired: by row, as there are no ids of users.")
-    if without_ids:
-        for name, ranks in evaluations.items():
-            found[name] = replace(ranks, users=np.arange(len(ranks)))
-    common: Common = {}
-    for a, b in combinations(found, 2):
-        of_a, of_b = (_unit_ids(found[name]) for name in (a, b))
-        rows = common[a, b] = common_users(of_a, of_b)
-        if rows is not None and not by_row:
-            left_a = of_a.size - rows[0].size
-            left_b = of_b.size - rows[0].size
-            if left_a or left_b:
-                words = f"{left_a:,} users of {a} and {left_b:,} of {b} are left out."
-                notes.append(f"{a}, {b}: {words}")
-    return Paired(found, common, notes)
-
-
-def _require_as_many(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
-    """Raise an InputError if evaluations whose users have no ids differ in rows."""
-    sizes = {name: ranks.n_rows or len(ranks) for name, ranks in evaluations.items()}
-    few = min(sizes, key=sizes.__getitem__)
-    many = max(sizes, key=sizes.__getitem__)
-    if sizes[few] != sizes[many]:
-        raise InputError(
-            f"{few} has {sizes[few]:,} users and {many} {sizes[many]:,}, without ids to pair them; "
-            "give ids by users= (sm.rank, sm.Ranks, sm.SampledRanks) or in a column user_id"
-        )
-
-
-def _unit_ids(ranks: Ranks | SampledRanks) -> Any:
-    """Return the ids of users, or of visits of users, each once."""
-    if isinstance(ranks, SampledRanks):
-        return ranks.different_units()[0]
-    return ranks.unit_ids
-
-
-def _require_alike(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
-    """Raise InputError if some evaluations are of visits and others of users."""
-    with_visits = {name for name, ranks in evaluations.items() if ranks.visits is not None}
-    others = [name for name in evaluations if name not in with_visits]
-    if with_visits and others:
-        raise InputError(
-            f"{min(with_visits)} has visits of users and {others[0]} has none; give both, or none, "
-            "a column visit_id (visits=)"
-        )
-
-
-def with_text_names(data: Mapping[Any, object]) -> dict[str, object]:
-    """Return recommenders by name, whole numbers as texts; other names raise InputError."""
-    named: dict[str, object] = {}
-    for name, value in data.items():
-        if not isinstance(name, str | int | np.integer):
-            raise InputError(
-                f"found {format_value(name)} as a name of a recommender; expected text"
-            )
-        if str(name) in named:
-            raise InputError(
-                f"found two recommenders of name {format_value(str(name))}; rename one"
-            )
-        named[str(name)] = value
-    return named
-
-
-def all_alike(
-    data: Mapping[str, object],
-    full: Mapping[str, Any],
-    drawn: Mapping[str, Any],
-    cut: Cut | None = None,
-) -> tuple[dict[str, SampledRanks], dict[str, Ranks]]:
-    """Return the sampled ranks of all recommenders, or their ranks in full rankings.
-
-    `full` and `drawn` are options of `as_ranks` and `as_sampled`, and full rankings may be `cut`.
-    """
-    data = with_text_names(data)
-    among = [name for name, value in data.items() if _is_sampled(name, value, full, drawn)]
-    others = [name for name in data if name not in among]
-    if among and others:
-        raise InputError(
-            f"{others[0]} is ranked in full, {among[0]} among samples; compare like with like"
-        )
-    if among:
-        taken(dict(full), "sampled ranks", "n_items", "relevant", "missing")
-    elif drawn.get("sampling") is not None:
-        raise InputError("sampling (--sampling) is for sampled rankings, these are full")
-    samples = {}
-    rankings = {}
-    for name, value in data.items():
-        with reading(name):
-            if among:
-                samples[name] = as_sampled(value, **drawn)
-            else:
-                rankings[name] = as_ranks(value, cut=cut, **full)
-    return samples, rankings
-
-
-def _is_sampled(name: str, value: Any, full: Mapping[str, Any], drawn: Mapping[str, Any]) -> bool:
-    """Return whether data is of sampled rankings."""
-    if isinstance(value, Ranks | SampledRanks):
-        return isinstance(value, SampledRanks)
-    if drawn.get("positive") is not None or drawn.get("n_negatives") is not None:
-        return True
-    with reading(name):
-        table = as_table(value)
-    if table is None or full.get("complete"):
-        return False
-    return not table.columns.keys().isdisjoint(("sampled_rank", "label"))

@@ -24,14 +24,14 @@ from sampled_metrics._base.errors import InputError, cli_option, reading
 from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import Parts, RightAligned
 from sampled_metrics._base.threads import one_thread
-from sampled_metrics.evaluation.deciding import Pair, decision
-from sampled_metrics.evaluation.pairing import paired_users
+from sampled_metrics.evaluation.pairing import pair_users
+from sampled_metrics.evaluation.plan_simulation import Pair, decision
 from sampled_metrics.evaluation.results import (
-    INSTEAD,
+    OTHER_WAYS,
     Results,
-    count,
     explained_table,
-    with_questions,
+    keep_warnings,
+    quantity,
 )
 from sampled_metrics.evaluation.several import recommenders_of
 from sampled_metrics.inputs.roles import NamesByRole, naming
@@ -74,7 +74,7 @@ class Planned(Record):
     n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
-@with_questions
+@keep_warnings
 @one_thread()
 def plan(
     a: Data = None,
@@ -208,7 +208,7 @@ def _ranked_pair(
         with reading(str(one) if isinstance(one, str | Path) else name):
             refuse_vectors(one, "`compare` takes them, with relevant")
             rankings[name] = as_ranks(one, n_items=n_items).single()
-    paired = paired_users(rankings)
+    paired = pair_users(rankings)
     both = list(paired.evaluations.values())
     (common,) = paired.common.values()
     if common is not None:
@@ -296,9 +296,9 @@ def _parts(
 ) -> Parts:
     """The probability of a decision by metric and number of negatives."""
     rows = []
-    users = count(results[0].n_users, "user")
+    users = quantity(results[0].n_users, "user")
     if results[0].n_visits is not None:
-        users += f", {count(results[0].n_visits, 'visit')}"
+        users += f", {quantity(results[0].n_visits, 'visit')}"
     lines = [f"{users} with true ranks {of_ranks}:"]
     for result in results:
         size = RightAligned("all")
@@ -322,7 +322,7 @@ def _parts(
         f"{describe_shape(shape)}.",
         "decides above: a larger difference is decided in more than about half of the evaluations; "
         "all: full rankings.",
-        INSTEAD,
+        OTHER_WAYS,
     ]
     return explained_table(rows, [*lines, *notes], explained)
 
@@ -345,7 +345,7 @@ def _probability_in_words(probability: float) -> str:
 def _decision_in_words(full: Planned) -> str:
     """Say how many negatives decide the order, or that only full rankings do."""
     if full.decides is not None:
-        return f"{count(full.decides, 'negative')} decide"
+        return f"{quantity(full.decides, 'negative')} decide"
     if full.probability >= DECIDED_SHARE:
         return "of these, only full rankings decide"
     return "none of these decides"

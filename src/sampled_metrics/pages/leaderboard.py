@@ -9,8 +9,8 @@ from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import geometric_sizes
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE
 from sampled_metrics.evaluation.compare import compare
-from sampled_metrics.evaluation.orders import better_first
-from sampled_metrics.evaluation.results import UNDECIDED, count
+from sampled_metrics.evaluation.compare_text import better_first
+from sampled_metrics.evaluation.results import UNDECIDED, quantity
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.metrics import Measure
 from sampled_metrics.pages.words import percent
@@ -169,8 +169,8 @@ def headline(m: int | None, n_wrong: int, n_decided: int) -> str:
     if n_decided == 0:
         return "Full rankings decide the order of no pair of recommenders."
     if m is None:
-        return f"Over all items, the orders of {count(n_decided, 'pair')} are decided."
-    against = f"Against {count(m, 'random item')}"
+        return f"Over all items, the orders of {quantity(n_decided, 'pair')} are decided."
+    against = f"Against {quantity(m, 'random item')}"
     if n_wrong == 0:
         return f"{against}, no decided pair of recommenders is in the wrong order."
     pairs = f"{n_wrong} of {n_decided} pairs that full rankings decide"

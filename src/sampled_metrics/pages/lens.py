@@ -16,8 +16,9 @@ from scipy.special import ndtr
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics.estimators import Estimator, estimator_matrix
-from sampled_metrics.evaluation.correct import acts_like_rank
-from sampled_metrics.evaluation.results import UNDECIDED, Compared
+from sampled_metrics.evaluation.acts_like import acts_like_rank
+from sampled_metrics.evaluation.compare import Compared
+from sampled_metrics.evaluation.results import UNDECIDED
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.pages.words import Orders, Setting, headline, in_words, standings, verdict

@@ -23,12 +23,12 @@ from sampled_metrics._base.errors import InputError, collect_warnings, reading
 from sampled_metrics._base.files import check_output_path, write_text
 from sampled_metrics._base.text import Explanation, TableRows, format_number, join_names
 from sampled_metrics.estimators import REGISTERED_ESTIMATORS, parse_estimators
-from sampled_metrics.evaluation.compare import compare
+from sampled_metrics.evaluation.compare import Compared, compare
+from sampled_metrics.evaluation.compare_text import PROVES_LITTLE, order_in_words
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.evaluation.evaluate import evaluate
-from sampled_metrics.evaluation.orders import PROVES_LITTLE, order_in_words
-from sampled_metrics.evaluation.pairing import all_alike
-from sampled_metrics.evaluation.results import UNDECIDED, Compared, Results
+from sampled_metrics.evaluation.pairing import ReadingOptions, read_recommenders
+from sampled_metrics.evaluation.results import UNDECIDED, Results
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.pages import lens as window
@@ -95,12 +95,18 @@ def report(
     file = to_path(path)
     check_output_path(file, (".html", ".htm"), [*data.values(), relevant, seen])
     measures = [str(measure) for measure in parse_measures(metrics)]
-    drawn = {"n_items": n_items, "n_negatives": n_negatives, "sampling": sampling}
-    drawn |= {"positive": positive, "relevant": relevant, "missing": missing}
-    ranked = {"n_items": n_items, "relevant": relevant, "seen": seen, "missing": missing}
+    options = ReadingOptions(
+        n_items=n_items,
+        relevant=relevant,
+        missing=missing,
+        seen=seen,
+        n_negatives=n_negatives,
+        sampling=sampling,
+        positive=positive,
+    )
     with collect_warnings(see="the page has them") as notes:
         with naming(columns):
-            samples, full = all_alike(data, ranked, drawn)
+            samples, full = read_recommenders(data, options)
         for name, ranks in full.items():
             with reading(name):
                 ranks.single()

@@ -8,7 +8,8 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Float
 from sampled_metrics.estimators import Estimator
-from sampled_metrics.evaluation.results import ActsLike, count
+from sampled_metrics.evaluation.acts_like import ActsLike
+from sampled_metrics.evaluation.results import quantity
 from sampled_metrics.metrics import Measure
 
 MOST_PAIRS = 3  # in words
@@ -56,7 +57,7 @@ def standings(values: Float) -> list[tuple[int, str]]:
 
 def headline(setting: Setting) -> list[str]:
     """Name the metric asked for, the opponents, and the metric measured."""
-    against = count(setting.m, "random item")
+    against = quantity(setting.m, "random item")
     if setting.estimator.name != "sampled":
         against += f", by {setting.estimator.label},"
     return [setting.measure.label, against, _measured(setting)]
@@ -134,7 +135,7 @@ def range_bars(ranges: Sequence[Sequence[float]], marks: Sequence[float], m: int
     numbers = [*(mark for mark in shown if mark is not None), *(high for _, high in ranges)]
     highest = max(0.0, *numbers)  # which nan, the end of an interval of one user, is not
     return {
-        "m": count(m, "random item"),
+        "m": quantity(m, "random item"),
         "bars": [(*ends, mark) for ends, mark in zip(ranges, shown, strict=True)],
         "most": min(1.01 * highest, 1.0) or 1.0,  # a little more, so that the last mark is seen
     }

@@ -25,7 +25,7 @@ from sampled_metrics._base.text import (
     format_range,
 )
 from sampled_metrics._base.threads import one_thread
-from sampled_metrics.evaluation.results import Results, Row, count
+from sampled_metrics.evaluation.results import Results, Row, quantity
 from sampled_metrics.intervals.quoting import none_if_nan
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import (
@@ -340,7 +340,7 @@ def _parts(results: list[Checked], orders: list[Orders], question: _Question) ->
     for result in results:
         lines += [f"{result.name}: {flag}" for flag in result.flags]
     flagged = sum(1 for result in results if result.flags)
-    about = f"{count(len(results), 'row')}, {flagged} with a flag."
+    about = f"{quantity(len(results), 'row')}, {flagged} with a flag."
     if flagged:
         explained.append(_QUESTIONS)
     names = {result.row: result.model or f"row {result.row}" for result in results}
@@ -370,6 +370,6 @@ def _line_of(orders: Orders, names: dict[int, str]) -> str:
     pairs = [f"{names[a]} above {names[b]}" for a, b in orders.decided[:_MOST_SHOWN]]
     if len(orders.decided) > _MOST_SHOWN:
         pairs.append("...")
-    line = f"{len(orders.decided)} of {count(orders.n_pairs, 'order')} decided"
+    line = f"{len(orders.decided)} of {quantity(orders.n_pairs, 'order')} decided"
     parts = (orders.source, orders.data_set, line, ", ".join(pairs))
     return f"{': '.join(filter(None, parts))}."

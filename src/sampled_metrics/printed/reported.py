@@ -17,7 +17,7 @@ from sampled_metrics._base.errors import warn_input
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import BoldNumber, Explanation, Parts, format_interval, format_range
 from sampled_metrics._base.threads import one_thread
-from sampled_metrics.evaluation.results import Results, count
+from sampled_metrics.evaluation.results import Results, quantity
 from sampled_metrics.intervals.quoting import none_if_nan
 from sampled_metrics.intervals.shapes import (
     BEFORE_LAST,
@@ -157,7 +157,7 @@ def reported(
     found = _ranges(printed, metrics, about)
     wrong = no_share(printed.items(), about.n_users, about.runs)
     if wrong is not None:
-        users = count(wrong.n_users * about.runs, "user")
+        users = quantity(wrong.n_users * about.runs, "user")
         warn_input(
             "n_users", f"{', '.join(wrong.numbers)} is no share of {users}: are there others?"
         )
@@ -230,9 +230,9 @@ def _assumptions(result: Reported, confidence: float) -> str:
     """Describe the errors that a range includes, and its assumptions."""
     users = "no sampling error, because the number of users is not given"
     if result.n_users is not None:
-        users = f"{count(result.n_users, 'user')}, at {100 * confidence:g} %"
+        users = f"{quantity(result.n_users, 'user')}, at {100 * confidence:g} %"
     return (
-        f"From {result.printed}: {count(result.n_negatives, 'negative')} drawn uniformly "
+        f"From {result.printed}: {quantity(result.n_negatives, 'negative')} drawn uniformly "
         f"{result.sampling.replace('-', ' ')}; {result.n_items:,} candidates; {users}, "
         f"{describe_shape(result.shape, where=BEFORE_LAST)}."
     )

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from sampled_metrics import compare
 from sampled_metrics._base.files import replace_file
-from sampled_metrics.evaluation.results import Compared
+from sampled_metrics.evaluation.compare import Compared
 from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.figures import STYLE

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from sampled_metrics.evaluation.results import count
+from sampled_metrics.evaluation.results import quantity
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.printed.check import Checked, Checks
 from sampled_metrics.printed.consistency import OUTSIDE
@@ -97,7 +97,7 @@ def _describe_kinds(rows: Sequence[PrintedRow]) -> dict[str, str]:
     sources = Counter(kind for kind, _ in named)
     order = [*KINDS, *sorted(set(results) - set(KINDS))]
     return {
-        kind: f"{results[kind]} of {count(sources[kind], KINDS.get(kind, kind))}"
+        kind: f"{results[kind]} of {quantity(sources[kind], KINDS.get(kind, kind))}"
         for kind in order
         if kind in results
     }

@@ -16,8 +16,7 @@ import pandas as pd
 from sampled_metrics import __version__
 from sampled_metrics._base.text import join_names
 from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.evaluation.compare import compare
-from sampled_metrics.evaluation.results import Compared
+from sampled_metrics.evaluation.compare import Compared, compare
 from sampled_metrics.pages.leaderboard import board_of
 from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import range_bars

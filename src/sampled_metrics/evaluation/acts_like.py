@@ -1,0 +1,149 @@
+"""The rank, or the metric with a cut-off, that an estimate from sampled ranks acts like.
+
+HR@10 among 100 of 3,540 negatives falls with the true rank about as HR@342 does.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks
+from sampled_metrics.intervals.kernels import rank_grid
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks import Sampling
+from sampled_metrics.sampling.probability import pmf_at
+
+# Metrics that give the same credit to all ranks up to the cut-off.
+FLAT = ("f", "hit", "precision", "recall", "recall-capped", "recall-micro")
+_HALF = 0.5 + 1e-12  # of the credit of rank 1; credits are equal up to rounding
+
+
+class ActsLike(NamedTuple):
+    """The cut-off or rank at which an estimate has half of the credit of rank 1.
+
+    Attributes
+    ----------
+    name
+        A metric that gives the same credit to all ranks up to its cut-off, such as recall, which
+        the estimate acts like at the cut-off `rank`; or AUC, which sampling does not distort.
+        None for other metrics.
+    rank
+        The first true rank whose expected credit is at most half of that of rank 1. None for AUC,
+        and if no rank has so little credit.
+    exact_rank
+        The same for the exact metric; None if `name` is set or `rank` is None.
+    """
+
+    name: str | None = None
+    rank: int | None = None
+    exact_rank: int | None = None
+
+    @classmethod
+    def from_rank(cls, metric: str, acts_like: int | None, n_items: int) -> Self:
+        """Describe the rank at which the credit of an estimate has fallen to half.
+
+        Examples
+        --------
+        >>> str(ActsLike.from_rank("recall@10", 17, n_items=1000))
+        'recall@17'
+        >>> str(ActsLike.from_rank("ndcg@10", 17, n_items=1000))
+        'rank 17 (not 3)'
+        """
+        measure = parse_measure(metric)
+        if measure.metric.needs_candidates:
+            return cls(name=metric)
+        if acts_like is None:
+            return cls()
+        if measure.kind in FLAT:
+            return cls(name=measure.name, rank=acts_like)
+        half = measure.value_at([1], n_items)[0] / 2.0
+        exact_rank = 2
+        while exact_rank < n_items and measure.value_at([exact_rank], n_items)[0] > half:
+            exact_rank += 1
+        return cls(rank=acts_like, exact_rank=exact_rank)
+
+    @property
+    def place(self) -> str:
+        """The rank in words."""
+        if self.rank is None:
+            return "no rank"
+        return f"rank {self.rank}"
+
+    def __str__(self) -> str:
+        if self.exact_rank is not None:
+            return f"{self.place} (not {self.exact_rank})"
+        if self.name is None:
+            return self.place
+        if self.rank is None:
+            return self.name
+        return f"{self.name}@{self.rank}"
+
+    @property
+    def below_metric(self) -> str:
+        """Short form for a row that already names the metric and the rank of the exact one."""
+        if self.name is None:
+            return self.place
+        if self.rank is None:
+            return ""
+        return f"@{self.rank}"
+
+    @property
+    def phrase(self) -> str:
+        """Where estimates separate recommenders best, such as `at about recall@17`."""
+        if self.name is None:
+            return f"with half credit at {self.place}"
+        if self.rank is None:
+            return f"at {self}"
+        return f"at about {self}"
+
+
+def acts_like_rank(
+    vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACEMENT
+) -> int | None:
+    """Find the first true rank whose expected credit is at most half of that of rank 1.
+
+    None if rank 1 has no credit, or if no rank has so little.
+
+    Parameters
+    ----------
+    vector
+        Credit of each sampled rank, shape (m + 1,).
+    n
+        Candidates of a full ranking, the relevant item included.
+    sampling
+        How the negatives are drawn.
+
+    Examples
+    --------
+    >>> acts_like_rank(np.array([1.0, 0.75, 0.5, 0.25, 0.0]), 101)  # falls by 1/100 per rank
+    51
+    """
+    m = vector.size - 1
+    sampling = Sampling(sampling)
+    half = _HALF * float(vector[0])
+    if half <= 0.0:
+        return None
+
+    # Find the first rank of a coarse grid, then refine the grid between it and the one before.
+    ranks = rank_grid(n)
+    for rows in blocks(ranks.size, m + 1, CACHE_ENTRIES):
+        is_low = _grid_pmf(n, m, sampling, rows.start) @ vector <= half
+        if is_low.any():
+            place = rows.start + int(np.argmax(is_low))
+            break
+    else:
+        return None
+    while ranks[place] - ranks[place - 1] > 1:
+        ranks = np.unique(np.linspace(ranks[place - 1], ranks[place], 17).round().astype(np.int64))
+        place = int(np.argmax(pmf_at(ranks, n, m, sampling) @ vector <= half))
+    return int(ranks[place])
+
+
+@lru_cache(maxsize=4)  # 1 MB each; the first block is enough for most vectors
+def _grid_pmf(n: int, m: int, sampling: Sampling, first: int) -> Float:
+    """Calculate the probabilities of sampled ranks for the true ranks in a block of `rank_grid`."""
+    ranks = rank_grid(n)[first:]
+    block = next(blocks(ranks.size, m + 1, CACHE_ENTRIES))
+    return pmf_at(ranks[block], n, m, sampling)
