@@ -384,7 +384,7 @@ def test_every_argument_that_is_checked_is_declared():
             ):
                 names |= {keyword.arg for keyword in node.keywords if keyword.arg}
     assert names
-    assert names <= set(arguments._OPTIONS)
+    assert names <= set(arguments._RULES)
 
 
 @pytest.mark.parametrize(

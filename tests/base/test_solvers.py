@@ -20,7 +20,7 @@ def test_weights_are_the_nearest_where_sets_do_not_settle(
     target = matrix @ np.abs(rng.normal(size=matrix.shape[1])) + 0.1 * rng.normal(
         size=rows
     )
-    found = nonnegative_least_squares(matrix, target, turns=1)
+    found = nonnegative_least_squares(matrix, target, max_steps=1)
     assert found.min() >= 0.0
     assert np.linalg.norm(matrix @ found - target) == pytest.approx(
         nnls(matrix, target)[1], abs=1e-9

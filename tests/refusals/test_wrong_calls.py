@@ -242,7 +242,7 @@ class Model:
         (lambda: sm.reported(PRINTED, unscored={}, **PAPER), "unscored is"),
         (
             lambda: sm.report({"A": SCORES}, "a\0b.html", relevant=HELD),
-            "no name of a file",
+            "not a valid file name",
         ),
         (
             lambda: sm.report({"A": SCORES}, "x" * 5000, relevant=HELD),

@@ -1,1 +1,1 @@
-"""Shared by all rooms: errors, arrays, files, seeds, settings, and text."""
+"""Shared by all packages: errors, arrays, arguments, files, threads, random streams and text."""

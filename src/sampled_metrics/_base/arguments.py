@@ -1,4 +1,4 @@
-"""Checks of arguments and of options, each declared once with its type and its limits."""
+"""Checks of the arguments of public functions."""
 
 import operator
 import os
@@ -16,54 +16,57 @@ from sampled_metrics._base.errors import InputError, cli_option, format_value, w
 ALL_CORES = -1  # value of `n_jobs`
 
 
-class _Option(NamedTuple):
-    """Allowed values of an argument; whole numbers if there is a least one."""
+class _Rule(NamedTuple):
+    """The values that an argument may have; whole numbers if there is a minimum."""
 
-    kinds: tuple[type, ...] = (str,)
-    least: int | None = None
-    most: int | None = None
+    types: tuple[type, ...] = (str,)
+    minimum: int | None = None
+    maximum: int | None = None
     is_optional: bool = False  # whether it may be None
-    known: tuple[str, ...] = ()  # names, if others are refused
+    choices: tuple[str, ...] = ()
 
 
 _NUMBERS = (int, float, np.integer, np.floating)
-_FLAG = _Option(kinds=(bool, np.bool_))
-_OPTIONS = {
-    **dict.fromkeys(("complete", "intervals", "several_items"), _FLAG),
-    **dict.fromkeys(("correction", "metric", "source"), _Option()),
-    **dict.fromkeys(("sampling", "ties"), _Option(is_optional=True)),
-    **dict.fromkeys(("budget", "confidence", "min_relevance"), _Option(_NUMBERS)),
-    **dict.fromkeys(("effect", "value"), _Option(_NUMBERS, is_optional=True)),
-    "batch_size": _Option(least=1, is_optional=True),
-    "block_size": _Option(least=1, most=MAX_ITEMS),
-    "missing": _Option(known=("refuse", "last")),
-    "n_items": _Option(least=2, most=MAX_ITEMS, is_optional=True),
-    "n_negatives": _Option(least=1, most=MAX_ITEMS, is_optional=True),
-    "n_users": _Option(least=1, most=MAX_ITEMS, is_optional=True),
-    "seed": _Option(least=0),
-    "shape": _Option((str, *_NUMBERS)),
-    "up_to": _Option(least=1, most=MAX_ITEMS, is_optional=True),
-    "tie_policy": _Option(known=("random", "optimistic", "pessimistic")),
+_BOOLEAN = _Rule((bool, np.bool_))
+_RULES = {
+    **dict.fromkeys(("complete", "intervals", "several_items"), _BOOLEAN),
+    **dict.fromkeys(("correction", "metric", "source"), _Rule()),
+    **dict.fromkeys(("sampling", "ties"), _Rule(is_optional=True)),
+    **dict.fromkeys(("budget", "confidence", "min_relevance"), _Rule(_NUMBERS)),
+    **dict.fromkeys(("effect", "value"), _Rule(_NUMBERS, is_optional=True)),
+    "batch_size": _Rule(minimum=1, is_optional=True),
+    "block_size": _Rule(minimum=1, maximum=MAX_ITEMS),
+    "missing": _Rule(choices=("refuse", "last")),
+    "n_items": _Rule(minimum=2, maximum=MAX_ITEMS, is_optional=True),
+    "n_negatives": _Rule(minimum=1, maximum=MAX_ITEMS, is_optional=True),
+    "n_users": _Rule(minimum=1, maximum=MAX_ITEMS, is_optional=True),
+    "seed": _Rule(minimum=0),
+    "shape": _Rule((str, *_NUMBERS)),
+    "up_to": _Rule(minimum=1, maximum=MAX_ITEMS, is_optional=True),
+    "tie_policy": _Rule(choices=("random", "optimistic", "pessimistic")),
 }
 
 
-def check_arguments(**given: Any) -> None:
-    """Raise InputError for the first argument whose value is not of its type or range."""
-    for name, value in given.items():
-        option = _OPTIONS[name]
-        if value is None and option.is_optional:
+def check_arguments(**values: Any) -> None:
+    """Raise InputError for the first argument whose value has a wrong type or is out of range.
+
+    Each argument of public functions has one rule here, whatever function it belongs to.
+    """
+    for name, value in values.items():
+        rule = _RULES[name]
+        if value is None and rule.is_optional:
             continue
-        if option.least is not None:
-            whole_number(name, value, option.least, option.most)
-        elif not isinstance(value, option.kinds):
-            raise wrong_type(name, value, *option.kinds)
-        if option.known:
-            require_known(name.replace("_", " "), value, option.known)
+        if rule.minimum is not None:
+            whole_number(name, value, rule.minimum, rule.maximum)
+        elif not isinstance(value, rule.types):
+            raise wrong_type(name, value, *rule.types)
+        if rule.choices:
+            require_known(name.replace("_", " "), value, rule.choices)
         _check_range(name, value)
 
 
 def _check_range(name: str, value: Any) -> None:
-    """Raise InputError for an argument outside its range, where fractions are allowed."""
+    """Raise InputError for an argument out of its range, if it may be a fraction."""
     if name == "budget" and not (0.0 < value <= MAX_ITEMS and not isinstance(value, bool)):
         raise InputError(f"{name} is {format_value(value)}, expected a number above 0")
     if name == "confidence":
@@ -74,16 +77,16 @@ def _check_range(name: str, value: Any) -> None:
         if value < 0.5:
             warn_input(
                 name,
-                f"{value} is below 0.5: is it that of an error? Give {1 - value:g}",
+                f"{value} is below 0.5: is it the probability of an error? Give {1 - value:g}",
             )
     if name == "min_relevance" and not 0.0 <= value < np.inf:
         raise InputError(f"{name} is {format_value(value)}, expected a finite number of at least 0")
 
 
 def whole_number(
-    name: str, value: SupportsIndex, least: int | None = None, most: int | None = None
+    name: str, value: SupportsIndex, minimum: int | None = None, maximum: int | None = None
 ) -> int:
-    """Convert a whole number to int; floats, text and bool raise an InputError with the name."""
+    """Convert a whole number of any library to int; refuse floats, text and bool."""
     is_array = getattr(value, "shape", ()) != ()
     if (
         is_array
@@ -92,28 +95,27 @@ def whole_number(
     ):
         raise InputError(f"{name} is {format_value(value)}, expected a whole number")
     number = operator.index(value)
-    if least is not None and number < least:
-        raise InputError(f"{name} is {format_value(value)}, expected at least {least}")
-    if most is not None and number > most:
-        raise InputError(f"{name} is {format_value(value)}, expected at most {most}")
+    if minimum is not None and number < minimum:
+        raise InputError(f"{name} is {format_value(value)}, expected at least {minimum}")
+    if maximum is not None and number > maximum:
+        raise InputError(f"{name} is {format_value(value)}, expected at most {maximum}")
     return number
 
 
 def check_n_items(n_items: SupportsIndex | None) -> int | None:
-    """Convert the number of items of a full ranking, of any library, unless it is None."""
+    """Convert the number of items of a full ranking to int; None stays None."""
     return None if n_items is None else whole_number("n_items", n_items, 2, MAX_ITEMS)
 
 
 def is_function(data: object) -> bool:
-    """Return whether data may be called and is no class."""
+    """Return whether data can be called and is not a class."""
     return callable(data) and not isinstance(data, type)
 
 
-def wrong_type(name: str, value: object, *kinds: type) -> InputError:
-    """Make the error for a value that is of none of these types."""
-    names = [kind.__name__.strip("_") for kind in kinds]
-    expected = " or ".join(dict.fromkeys(names))
-    return InputError(f"{name} is of type {type(value).__name__}, expected {expected}")
+def wrong_type(name: str, value: object, *expected: type) -> InputError:
+    """Make the error for a value that has none of the expected types."""
+    names = dict.fromkeys(each.__name__.strip("_") for each in expected)
+    return InputError(f"{name} is of type {type(value).__name__}, expected {' or '.join(names)}")
 
 
 def require_known(noun: str, name: object, known: Collection[str]) -> None:
@@ -123,38 +125,34 @@ def require_known(noun: str, name: object, known: Collection[str]) -> None:
 
 
 def to_path(path: str | PathLike[str]) -> Path:
-    """Return the name of a file as a path."""
+    """Convert the name of a file to a path."""
     if not isinstance(path, str | PathLike):
         raise wrong_type("path", path, str, PathLike)
     return Path(path)
 
 
 def require_same(
-    name: str, option: ArrayLike | None, found_name: str, found: ArrayLike | None
+    name: str, option: ArrayLike | None, data_name: str, data: ArrayLike | None
 ) -> None:
-    """Raise InputError if an option differs from the value, or the values, in the data."""
-    if option is None or found is None:
+    """Raise InputError if an option differs from what the data says; either may be None."""
+    if option is None or data is None:
         return
     try:
         expected = np.asarray(option)
     except MemoryError:
         raise
     except Exception as error:  # objects of other libraries raise errors of their own
-        problem = f"{name} is of type {type(option).__name__}; expected a number"
-        raise InputError(problem) from error
-    is_comparable = expected.dtype.kind != "O" and expected.shape in ((), np.shape(found))
-    if is_comparable and np.all(np.asarray(found) == expected):
+        raise InputError(f"{name} is of type {type(option).__name__}; expected a number") from error
+    is_comparable = expected.dtype.kind != "O" and expected.shape in ((), np.shape(data))
+    if is_comparable and np.all(np.asarray(data) == expected):
         return
-    values = np.unique(found)
-    said = str(values[0])
-    if values.size > 1:
-        said = f"{values[0]} to {values[-1]}"
-    given = f"{name} ({cli_option(name)}) is {option}"
-    raise InputError(f"found {found_name} {said}, but {given}")
+    values = np.unique(data)
+    summary = f"{values[0]} to {values[-1]}" if values.size > 1 else values[0]
+    raise InputError(f"found {data_name} {summary}, but {name} ({cli_option(name)}) is {option}")
 
 
 def n_threads(n_jobs: int) -> int:
-    """Return the number of threads of `n_jobs`: -1 for one per core, -2 for one fewer, as joblib.
+    """Return the number of threads for `n_jobs`: -1 is one per core, -2 one fewer, as in joblib.
 
     Examples
     --------

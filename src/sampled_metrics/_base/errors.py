@@ -1,4 +1,9 @@
-"""Errors caused by invalid input, and questions about valid input that looks like a mistake."""
+"""Errors about invalid input, and warnings about valid input that looks like a mistake.
+
+While a public function runs, three context variables hold what its results will note: the texts of
+warnings and notes (`_collections`), the tables whose columns may be left unread (`_tables`) and the
+names of the files or recommenders that are being read (`_places`).
+"""
 
 import inspect
 import re
@@ -13,23 +18,21 @@ from typing import NamedTuple
 NO_MEMORY = "not enough memory"
 NOT_READ = "not read: "  # begins a note about columns of a table
 READ_AS = "read as "  # begins a note about the meaning of numbers
-VISIT_SEPARATOR = (
-    "\x1f"  # between the ids of a user and of a visit, which hold no control characters
-)
-_MOST_OF_VALUE = 80  # characters of a value in a message
-_MOST_OF_MESSAGE = 2000
-_MOST_OF_COLUMNS = 200
-_OURS = ("sampled_metrics", "contextlib")  # modules between a public function and a warning
-_NAMELESS = ("", "data", "ranks")  # tables that are no files
+VISIT_SEPARATOR = "\x1f"  # between user id and visit id; no id holds a control character
+_MAX_VALUE_LENGTH = 80  # characters of a value in a message
+_MAX_MESSAGE_LENGTH = 2000
+_MAX_COLUMNS_LENGTH = 200
+_INNER_MODULES = ("sampled_metrics", "contextlib")  # between the caller and a warning
+_UNNAMED_TABLES = ("", "data", "ranks")  # names of arguments, not of files
 _collections: ContextVar[tuple[list[str], ...]] = ContextVar("collections", default=())
 _tables: ContextVar[tuple[list["TableNote"], ...]] = ContextVar("tables", default=())
 _places: ContextVar[tuple[str, ...]] = ContextVar("places", default=())
 
 
 class TableNote(NamedTuple):
-    """Which columns of a table are not read, as far as is known; `unread` shrinks."""
+    """A table that is being read; readers remove the columns that they take from `unread`."""
 
-    where: str
+    place: str
     names: tuple[str, ...]
     unread: set[str]
 
@@ -42,7 +45,7 @@ class InputError(ValueError):
     Parameters
     ----------
     problem
-        The fault and, where it is not obvious, the remedy.
+        What is wrong and, where it is not obvious, what to do.
     path, row, line, column
         File, row of a table from 1 without the header, line of a text file, name of a column.
 
@@ -52,7 +55,7 @@ class InputError(ValueError):
     X.csv, row 3: duplicate user_id 7
     """
 
-    __module__ = "sampled_metrics"  # its public place, which tracebacks show
+    __module__ = "sampled_metrics"  # the public module, which tracebacks show
 
     def __init__(
         self,
@@ -71,36 +74,34 @@ class InputError(ValueError):
         self.column = column
 
     def __str__(self) -> str:
-        found = {"": self.path, "row ": self.row, "line ": self.line, "column ": self.column}
-        places = [f"{kind}{place}" for kind, place in found.items() if place is not None]
-        message = self.problem
-        if places:
-            message = f"{', '.join(places)}: {message}"
-        return one_line(_shortened(message, _MOST_OF_MESSAGE))
+        places = {"": self.path, "row ": self.row, "line ": self.line, "column ": self.column}
+        place = ", ".join(f"{noun}{value}" for noun, value in places.items() if value is not None)
+        message = f"{place}: {self.problem}" if place else self.problem
+        return one_line(_shorten(message, _MAX_MESSAGE_LENGTH))
 
 
 def one_line(text: str) -> str:
-    """Join lines by blanks and write other characters that cannot be printed as escapes."""
+    """Replace line breaks by blanks, and other characters that cannot be printed by escapes."""
     line = re.sub(r"\s*[\r\n]\s*", " ", text.replace(VISIT_SEPARATOR, ", visit "))
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
 def format_value(value: object) -> str:
-    """Write a value for a message, of long ones both ends."""
+    """Write a value for a message; a long one is shortened in the middle."""
     writer = reprlib.Repr()
-    writer.maxstring = writer.maxother = writer.maxlong = _MOST_OF_VALUE
+    writer.maxstring = writer.maxother = writer.maxlong = _MAX_VALUE_LENGTH
     try:
         text = writer.repr(value)
-    except ValueError:  # a whole number of more digits than Python writes
+    except ValueError:  # a whole number with more digits than Python writes
         text = f"of type {type(value).__name__}, too long to be written"
-    return _shortened(text, _MOST_OF_VALUE)
+    return _shorten(text, _MAX_VALUE_LENGTH)
 
 
-def _shortened(text: str, most: int) -> str:
-    """Leave out the middle of a long text."""
-    if len(text) <= most:
+def _shorten(text: str, max_length: int) -> str:
+    """Replace the middle of a long text by dots."""
+    if len(text) <= max_length:
         return text
-    half = (most - 5) // 2
+    half = (max_length - 5) // 2
     return f"{text[:half]} ... {text[-half:]}"
 
 
@@ -111,7 +112,7 @@ def format_os_error(error: OSError) -> str:
 
 
 def cli_option(name: str) -> str:
-    """Return the option of the command line for an argument of Python."""
+    """Return the command-line option for an argument of Python, such as `--n-items`."""
     return f"--{name.replace('_', '-')}"
 
 
@@ -121,8 +122,8 @@ class InputWarning(UserWarning):
     Attributes
     ----------
     notes
-        The questions in full that a result keeps, which the message may only count; none of a
-        warning that no result keeps.
+        The full texts of the warnings that a result stores, where the message only counts them;
+        empty for a warning that no result stores.
 
     Examples
     --------
@@ -141,9 +142,12 @@ class InputWarning(UserWarning):
 
 
 @contextmanager
-def reading(path: object) -> Iterator[None]:
-    """Name a file or a recommender in errors and questions about it; other data has no name."""
-    name = path if isinstance(path, str | Path) else None
+def reading(data: object) -> Iterator[None]:
+    """Name a file or a recommender in errors and warnings about it.
+
+    Data other than a path or a text has no name.
+    """
+    name = data if isinstance(data, str | Path) else None
     places = _places.get()
     if name is not None:
         places = (*places, str(name))
@@ -152,121 +156,123 @@ def reading(path: object) -> Iterator[None]:
         yield
     except InputError as error:
         if error.path is None:
-            error.path = name or None  # a single recommender may have no name
+            error.path = name or None  # the name of a single recommender may be empty
         raise
     finally:
         _places.reset(token)
 
 
 def warn_input(argument: str, problem: str) -> None:
-    """Warn the caller of a public function about an argument; the same question only once.
+    """Warn the caller of a public function about an argument.
 
-    Where results keep their warnings, `collect_warnings` collects them and warns of all at once.
+    Within `collect_warnings`, the text is collected instead, once however often it is repeated.
     """
-    place = next(iter(_places.get()), "")  # the recommender or file that is read
+    place = next(iter(_places.get()), "")  # the recommender or file that is being read
     where = argument
-    if place not in _NAMELESS:
+    if place not in _UNNAMED_TABLES:
         where = f"{place}, {argument}"
-    question = one_line(_shortened(f"{where}: {problem}", _MOST_OF_MESSAGE))
-    _collect(question)
+    message = one_line(_shorten(f"{where}: {problem}", _MAX_MESSAGE_LENGTH))
+    _collect(message)
     if not _collections.get():
-        _warn(InputWarning(question))
+        _warn(InputWarning(message))
 
 
 def _warn(warning: InputWarning) -> None:
-    """Warn the caller of a public function."""
+    """Issue a warning that points at the line of the caller of a public function."""
     frame = inspect.currentframe()
     level = 1
-    # Code that is executed may have no name.
-    while frame and frame.f_globals.get("__name__", "").startswith(_OURS):
+    # Code that is executed from a string may have no module name.
+    while frame and frame.f_globals.get("__name__", "").startswith(_INNER_MODULES):
         frame = frame.f_back
         level += 1
     warnings.warn(warning, stacklevel=level)
 
 
 def note_meaning(argument: str, meaning: str) -> None:
-    """Have the results note how numbers are read, without a warning."""
+    """Add a note to the results on how numbers were read, without a warning."""
     _collect(one_line(f"{argument}: {READ_AS}{meaning}"))
 
 
 def _collect(text: str) -> None:
-    """Add a text to all collections, each once."""
+    """Add a text to all open collections, once to each."""
     for texts in _collections.get():
         if text not in texts:
             texts.append(text)
 
 
-def _questions(texts: list[str]) -> list[str]:
-    """Return the texts that are no notes about the meaning of numbers."""
+def _warnings_among(texts: list[str]) -> list[str]:
+    """Return the texts that are warnings, without the notes of `note_meaning`."""
     return [text for text in texts if f": {READ_AS}" not in text]
 
 
 @contextmanager
 def suppress_warnings() -> Iterator[list[str]]:
-    """Collect the questions inside, and ask none."""
-    asked: list[str] = []
-    token = _collections.set((asked,))
+    """Collect the warnings of the block in the list that is returned, and issue none."""
+    texts: list[str] = []
+    token = _collections.set((texts,))
     try:
         with warnings.catch_warnings(action="ignore", category=InputWarning):
-            yield asked
+            yield texts
     finally:
         _collections.reset(token)
 
 
 @contextmanager
 def collect_warnings(see: str = "print(result.notes)") -> Iterator[list[str]]:
-    """Collect the questions that are asked inside, each once, and columns that are not read.
+    """Collect the warnings and notes of the block for its result, each once.
 
-    In the end, warn of the questions once: of one in full, of several by their number and where
-    to `see` them.
+    The list that is returned also holds, in the end, notes about columns that were not read. After
+    the block there is one warning: the full text of a single warning, or the number of warnings and
+    where to `see` them.
     """
-    asked: list[str] = []
-    questions: list[str] = []
+    texts: list[str] = []
+    messages: list[str] = []
     tables: list[TableNote] = []
     outer = _collections.get()
-    token = _collections.set((*outer, asked))
-    token_of_tables = _tables.set((*_tables.get(), tables))
+    token = _collections.set((*outer, texts))
+    table_token = _tables.set((*_tables.get(), tables))
     try:
-        yield asked
-        questions = _questions(asked)
-        asked += _not_read(tables)
+        yield texts
+        messages = _warnings_among(texts)
+        texts += _describe_unread_columns(tables)
     except InputError:
-        # No result keeps the questions, which may say why.
+        # There is no result to store the warnings, which may explain the error.
         if not outer:
-            for question in _questions(asked):
-                _warn(InputWarning(question))
+            for message in _warnings_among(texts):
+                _warn(InputWarning(message))
         raise
     finally:
         _collections.reset(token)
-        _tables.reset(token_of_tables)
-    if questions and not outer:
-        message = questions[0]
-        if len(questions) > 1:
-            message = f"{len(questions)} warnings about this input: {see}"
-        _warn(InputWarning(message, questions))
+        _tables.reset(table_token)
+    if messages and not outer:
+        summary = messages[0]
+        if len(messages) > 1:
+            summary = f"{len(messages)} warnings about this input: {see}"
+        _warn(InputWarning(summary, messages))
 
 
 def watch_columns(argument: str, names: Sequence[str], unread: set[str]) -> None:
-    """Have the results note the columns of a table that are not read in the end.
+    """Have the results note the columns of a table that are still `unread` in the end.
 
-    The caller takes names out of the set `unread` as it reads them.
+    The caller removes names from the set `unread` as it reads their columns.
     """
     place = next(iter(_places.get()), "")
     where = argument
-    if place not in (*_NAMELESS, argument):
+    if place not in (*_UNNAMED_TABLES, argument):
         where = f"{place}, {argument}"
     for tables in _tables.get():
         tables.append(TableNote(where, tuple(names), unread))
 
 
-def _not_read(tables: list[TableNote]) -> list[str]:
-    """Write the columns that no reading of a table has taken."""
+def _describe_unread_columns(tables: list[TableNote]) -> list[str]:
+    """Write a note for each table with columns that no reader has taken."""
     unread: dict[tuple[str, tuple[str, ...]], set[str]] = {}
     for table in tables:
-        key = table.where, table.names
+        key = table.place, table.names
         unread[key] = unread.get(key, table.unread) & table.unread
-    return [
-        one_line(f"{where}: {NOT_READ}{_shortened(', '.join(columns), _MOST_OF_COLUMNS)}")
-        for (where, names), left in unread.items()
-        if (columns := [name for name in names if name in left])
-    ]
+    notes = []
+    for (place, names), unread_names in unread.items():
+        columns = ", ".join(name for name in names if name in unread_names)
+        if columns:
+            notes.append(one_line(f"{place}: {NOT_READ}{_shorten(columns, _MAX_COLUMNS_LENGTH)}"))
+    return notes

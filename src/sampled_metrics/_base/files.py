@@ -1,4 +1,4 @@
-"""Writing files so that a name never holds half a result, reading them with one-line errors."""
+"""Files: written as a whole or not at all, and read with errors of one line."""
 
 import os
 import shutil
@@ -13,38 +13,39 @@ import numpy as np
 from sampled_metrics._base.errors import NO_MEMORY, InputError
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
-SEPARATORS = {".csv": ",", ".tsv": "\t"}  # separators by suffix
+SEPARATORS = {".csv": ",", ".tsv": "\t"}  # of text files, by suffix
 
 
 @contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path; on success the file takes the place of `path`, else it is removed.
+    """Yield a temporary path; on success the file replaces `path`, else it is removed.
 
     The data is flushed to disk before the file gets its name. A killed process may leave the
-    temporary file, whose name is hidden. A link stays a link; a device or a pipe is appended to.
+    temporary file behind, with a hidden name. A link stays a link, and its target is replaced. To a
+    device or a pipe the data is appended.
     """
     path = Path(path)
     try:
         target = Path(os.path.realpath(path))
-    except ValueError as error:  # a character that no name has
-        raise InputError(f"no name of a file ({error})", path=path) from None
+    except ValueError as error:  # a character that no file name may have
+        raise InputError(f"not a valid file name ({error})", path=path) from None
     try:
         if path.is_dir():
-            raise InputError("a folder; expected a file to write", path=path)
-        write = _appending if _is_stream(path) else _renaming
+            raise InputError("is a directory; expected a file path", path=path)
+        write = _append_to_stream if _is_stream(path) else _rename_to_target
         with write(target) as temporary:
             yield temporary
     except OSError as error:
-        # A copy or a new name has two files, of which the second is written.
+        # Errors of copying and renaming name two files; the second is the one that is written.
         place = Path(error.filename2 or error.filename or path)
         if place != path and place not in target.parents and place.parent != target.parent:
-            raise  # another file
+            raise  # an error about another file
         raise InputError(f"cannot be written ({error.strerror})", path=path) from error
 
 
 @contextmanager
-def _renaming(target: Path) -> Iterator[Path]:
-    """Write to a temporary file beside `target`, flush it and rename it."""
+def _rename_to_target(target: Path) -> Iterator[Path]:
+    """Write to a temporary file beside `target`, flush it to disk and rename it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{uuid4().hex[:8]}.{target.name}")
     try:
@@ -60,8 +61,8 @@ def _renaming(target: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _appending(path: Path) -> Iterator[Path]:
-    """Write to a temporary file and append its content to a device, a pipe or standard output."""
+def _append_to_stream(path: Path) -> Iterator[Path]:
+    """Write to a temporary file, and append its content to a device, a pipe or standard output."""
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory() as folder:
@@ -72,42 +73,41 @@ def _appending(path: Path) -> Iterator[Path]:
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether a path is a device, a pipe, or a name such as /dev/stdout of an open file."""
+    """Return whether a path is a device, a pipe, or the name of an open file, as /dev/stdout is."""
     if path.exists() and not path.is_file():
         return True
     return str(path.parent) in {"/dev", "/dev/fd"} or path.is_relative_to("/proc")
 
 
 def check_output_path(path: Path, suffixes: Sequence[str], inputs: Iterable[object]) -> None:
-    """Raise InputError for a file to write whose suffix is of something else, or that is read."""
+    """Raise InputError if a file to write has an unknown suffix, or is one of the inputs."""
     if path.suffix.lower() not in ("", *suffixes):
-        known = ", ".join(suffixes)
-        raise InputError(f"unknown suffix {path.suffix}; known: {known}", path=path)
-    for given in inputs:
-        if isinstance(given, str | Path) and _is_same(given, path):
+        raise InputError(f"unknown suffix {path.suffix}; known: {', '.join(suffixes)}", path=path)
+    for source in inputs:
+        if isinstance(source, str | Path) and _is_same_file(source, path):
             raise InputError("both read and written; give another path", path=path)
 
 
-def _is_same(a: str | Path, b: Path) -> bool:
-    """Return whether two names belong to one file, also by links."""
+def _is_same_file(a: str | Path, b: Path) -> bool:
+    """Return whether two names, which may be links, belong to one file."""
     try:
         return Path(a).samefile(b)
-    except (OSError, ValueError):  # at least one does not exist, or cannot be a name
+    except (OSError, ValueError):  # one of them does not exist, or is not a valid name
         return False
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write `text` as UTF-8 with Unix line ends, all or nothing."""
+    """Write `text` as UTF-8 with Unix line ends."""
     with replace_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def require_file(path: Path, noun: str) -> None:
-    """Raise InputError unless `path` is a file that is not empty."""
+    """Raise InputError unless `path` is a file with content; the error names it `noun`."""
     with reading_as(path, noun):
         size = path.stat().st_size
         if not path.is_file():
-            raise InputError(f"a folder, a pipe or a device; expected {noun}", path=path)
+            raise InputError(f"is a folder, a pipe or a device; expected {noun}", path=path)
         if not size:
             raise InputError(f"empty; expected {noun}", path=path)
 
@@ -115,9 +115,9 @@ def require_file(path: Path, noun: str) -> None:
 def write_columns(
     path: Path, columns: Mapping[str, Any], metadata: Mapping[bytes, bytes] | None = None
 ) -> None:
-    """Write the arrays that are not None as columns, all or nothing, as the suffix of a path says.
+    """Write arrays as the columns of a table: parquet, CSV or TSV, according to the suffix.
 
-    Parquet files hold the metadata too.
+    Arrays that are None are left out. Only parquet files hold the metadata.
     """
     import pandas as pd
     import pyarrow as pa
@@ -125,9 +125,9 @@ def write_columns(
 
     suffix = path.suffix.lower()
     if suffix not in (*PARQUET_SUFFIXES, *SEPARATORS):
-        found = f"unknown suffix {suffix}" if suffix else "no suffix"
+        problem = f"unknown suffix {suffix}" if suffix else "no suffix"
         raise InputError(
-            f"{found}; known: {', '.join((*PARQUET_SUFFIXES, *SEPARATORS))}", path=path
+            f"{problem}; known: {', '.join((*PARQUET_SUFFIXES, *SEPARATORS))}", path=path
         )
     arrays = {name: values for name, values in columns.items() if values is not None}
     with replace_file(path) as temporary:
@@ -139,7 +139,7 @@ def write_columns(
 
 
 def read_npy(path: Path, noun: str, **options: Any) -> Any:
-    """Read the array of an `.npy` file without pickle; errors name it `noun`."""
+    """Read an `.npy` file; errors name it `noun`."""
     with reading_as(path, noun):
         return np.load(path, allow_pickle=False, **options)
 
@@ -147,12 +147,17 @@ def read_npy(path: Path, noun: str, **options: Any) -> Any:
 def read_npz(
     path: Path, noun: str, names: Sequence[str] = (), others: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Read the arrays of an `.npz` file: `names`, and maybe `others`, by default any.
+    """Read the arrays of an `.npz` file; errors name it `noun`.
 
-    Errors name the file `noun`.
+    Parameters
+    ----------
+    names
+        Names of arrays that the file must hold.
+    others
+        Names of further arrays that it may hold; any by default.
     """
     arrays: dict[str, Any] = {}
-    # numpy leaves a file open that it finds to be damaged, so it does not open it.
+    # The file is opened here, as numpy does not close a damaged file that it has opened.
     with (
         reading_as(path, noun),
         Path(path).open("rb") as file,
@@ -160,8 +165,9 @@ def read_npz(
     ):
         for name in data.files:
             if others is not None and name not in (*names, *others):
-                expected = ", ".join((*names, *others))
-                raise InputError(f"found an array {name}; expected {expected}", path=path)
+                raise InputError(
+                    f"found an array {name}; expected {', '.join((*names, *others))}", path=path
+                )
             arrays[name] = np.asarray(data[name])
     for name in names:
         if name not in arrays:
@@ -171,7 +177,10 @@ def read_npz(
 
 @contextmanager
 def reading_as(path: Path, noun: str) -> Iterator[None]:
-    """Turn whatever pandas, numpy, zipfile and zlib raise at a damaged file into an InputError."""
+    """Convert any error of reading a file to an InputError, which names the file `noun`.
+
+    pandas, numpy, zipfile and zlib raise errors of many types for a damaged file.
+    """
     try:
         yield
     except FileNotFoundError:
@@ -179,8 +188,7 @@ def reading_as(path: Path, noun: str) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
-        problem = f"not {noun}"
-        if isinstance(error, MemoryError) or "malloc" in str(error):
-            problem = NO_MEMORY
-        words = getattr(error, "strerror", None) or error
-        raise InputError(f"{problem} ({words})", path=path) from error
+        is_memory_error = isinstance(error, MemoryError) or "malloc" in str(error)
+        problem = NO_MEMORY if is_memory_error else f"not {noun}"
+        details = getattr(error, "strerror", None) or error
+        raise InputError(f"{problem} ({details})", path=path) from error

@@ -1,4 +1,4 @@
-"""Bars of progress, where a terminal shows them."""
+"""Progress bars, where a terminal shows them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TypeVar
 
 from sampled_metrics._base.errors import InputError
 
-Made = TypeVar("Made")
+Part = TypeVar("Part")
 
 
 @contextmanager
 def progress_bar(
-    total: int, what: str, progress: bool | None = None
+    total: int, unit: str, progress: bool | None = None
 ) -> Iterator[Callable[[int], object]]:
-    """Show on standard error how much of a total is done; give a function that takes what is new.
+    """Show on standard error how much of a total is done; yield a function that adds to it.
 
-    By default there is a bar if standard error is a terminal and tqdm is installed.
+    By default the bar is shown if standard error is a terminal and tqdm is installed.
     """
     try:
         from tqdm import tqdm
@@ -26,22 +26,22 @@ def progress_bar(
             raise InputError("progress needs tqdm: pip install tqdm") from None
         yield lambda _: None
         return
-    is_off = None  # unless it is a terminal
+    is_disabled = None  # for tqdm: unless standard error is a terminal
     if progress is not None:
-        is_off = not progress
-    with tqdm(total=total, desc=what, unit_scale=True, disable=is_off) as shown:
-        yield shown.update
+        is_disabled = not progress
+    with tqdm(total=total, desc=unit, unit_scale=True, disable=is_disabled) as bar:
+        yield bar.update
 
 
 def iterate_with_bar(
-    parts: Iterable[Made],
+    parts: Iterable[Part],
     total: int,
-    size: Callable[[Made], int],
-    what: str,
+    size: Callable[[Part], int],
+    unit: str,
     progress: bool | None = None,
-) -> Iterator[Made]:
+) -> Iterator[Part]:
     """Yield parts of some work, and show how much of the total is done."""
-    with progress_bar(total, what, progress) as update:
+    with progress_bar(total, unit, progress) as update:
         for part in parts:
             yield part
             update(size(part))

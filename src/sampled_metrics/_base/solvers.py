@@ -1,4 +1,4 @@
-"""Least squares with weights of at least 0, and cone programmes."""
+"""Non-negative least squares, and conic optimisation."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,13 +9,14 @@ from scipy import optimize, sparse
 
 from sampled_metrics._base.array_types import Float
 
-_BOUNDED_TURNS = 200  # per unknown
+_BVLS_STEPS = 200  # per unknown; generous, as this solver runs only where NNLS did not converge
 
 
-def nonnegative_least_squares(matrix: Float, target: Float, turns: int) -> Float:
-    """Minimise |A x - b| over x >= 0, also where active sets do not settle.
+def nonnegative_least_squares(matrix: Float, target: Float, max_steps: int) -> Float:
+    """Minimise |A x - b| over x >= 0.
 
-    Then by scipy's bounded least squares, whose unknowns at the bound are exactly 0 as well.
+    The active-set method of `scipy.optimize.nnls` does not converge for some matrices within
+    `max_steps`. Bounded-variable least squares does, and also returns exact zeros at the bound.
 
     Examples
     --------
@@ -23,13 +24,13 @@ def nonnegative_least_squares(matrix: Float, target: Float, turns: int) -> Float
     array([2., 0., 3.])
     """
     try:
-        weights, _ = optimize.nnls(matrix, target, maxiter=turns)
+        weights, _ = optimize.nnls(matrix, target, maxiter=max_steps)
         return weights
     except RuntimeError:
-        found = optimize.lsq_linear(
-            matrix, target, (0.0, np.inf), method="bvls", max_iter=_BOUNDED_TURNS * target.size
+        solution = optimize.lsq_linear(
+            matrix, target, (0.0, np.inf), method="bvls", max_iter=_BVLS_STEPS * target.size
         )
-        return np.maximum(found.x, 0.0)
+        return np.maximum(solution.x, 0.0)
 
 
 def solve_cone_programme(
@@ -40,10 +41,15 @@ def solve_cone_programme(
     accuracy: float,
     refinements: int | None = None,
 ) -> Any:
-    """Minimise cost.x, where right - matrix x lies in the cones; return clarabel's solution.
+    """Minimise cost @ x such that right - matrix @ x lies in the cones; return clarabel's solution.
 
-    `refinements` limits the refinements of each step, which take a third of the time; steps need
-    not be more accurate than the solution.
+    Parameters
+    ----------
+    accuracy
+        Absolute and relative tolerance of the duality gap and of feasibility.
+    refinements
+        Maximum number of iterative refinements in each step; None for clarabel's default. They take
+        a third of the time, and a step need not be more accurate than the solution.
     """
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -51,6 +57,7 @@ def solve_cone_programme(
     if refinements is not None:
         settings.iterative_refinement_enable = refinements > 0
         settings.iterative_refinement_max_iter = refinements
-    none = sparse.csc_array((cost.size, cost.size))
+    no_quadratic_term = sparse.csc_array((cost.size, cost.size))
     columns = sparse.csc_array(matrix)
-    return clarabel.DefaultSolver(none, cost, columns, right, list(cones), settings).solve()
+    problem = no_quadratic_term, cost, columns, right, list(cones), settings
+    return clarabel.DefaultSolver(*problem).solve()

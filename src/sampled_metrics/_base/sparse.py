@@ -1,4 +1,4 @@
-"""Sparse matrices: one entry per place, and as arrays of a file."""
+"""Sparse matrices, checked and in one standard form."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ Matrix: TypeAlias = "sparse.sparray | sparse.spmatrix | Array"
 
 
 def to_scipy_dtype(matrix: Any) -> Any:
-    """Return a matrix of a type that scipy.sparse has; half precision becomes single."""
-    kind = np.float32 if matrix.dtype == np.float16 else matrix.dtype.newbyteorder("=")
-    return matrix.astype(kind, copy=False)
+    """Convert a matrix to a type of numbers that scipy.sparse supports: float16 to float32."""
+    dtype = np.float32 if matrix.dtype == np.float16 else matrix.dtype.newbyteorder("=")
+    return matrix.astype(dtype, copy=False)
 
 
-def canonical_csr(table: Matrix, name: str = "", *, keep_zeros: bool = False) -> sparse.csr_array:
-    """Return a copy whose rows are sorted, without duplicate entries and zeros."""
-    check_sparse(table, name)
-    copy = sparse.csr_array(to_scipy_dtype(table), copy=True)
+def canonical_csr(matrix: Matrix, name: str = "", *, keep_zeros: bool = False) -> sparse.csr_array:
+    """Return a copy with sorted rows, one entry per position and, by default, no stored zeros."""
+    check_sparse(matrix, name)
+    copy = sparse.csr_array(to_scipy_dtype(matrix), copy=True)
     copy.sum_duplicates()
     if not keep_zeros:
         copy.eliminate_zeros()
     return copy
 
 
-def check_sparse(table: Matrix, name: str = "") -> None:
-    """Raise InputError for a sparse matrix whose indices point outside of it."""
+def check_sparse(matrix: Matrix, name: str = "") -> None:
+    """Raise InputError for a sparse matrix with indices outside of its shape."""
     try:
-        if hasattr(table, "check_format"):  # a compressed format
-            table.check_format(full_check=True)
-        for indices, size in zip(getattr(table, "coords", ()), table.shape, strict=False):
-            least = indices.min(initial=0)
-            most = indices.max(initial=-1)
-            if least < 0 or most >= size:
-                raise ValueError(f"indices {least} to {most} of {size}")
+        if hasattr(matrix, "check_format"):  # a compressed format
+            matrix.check_format(full_check=True)
+        for indices, size in zip(getattr(matrix, "coords", ()), matrix.shape, strict=False):
+            lowest = indices.min(initial=0)
+            highest = indices.max(initial=-1)
+            if lowest < 0 or highest >= size:
+                raise ValueError(f"indices {lowest} to {highest} of {size}")
     except ValueError as error:
         place = f"{name}: " if name else ""
         raise InputError(f"{place}damaged sparse matrix ({error})") from None
 
 
-def indicator_matrix(table: Matrix) -> sparse.csr_array:
-    """Return ones at the nonzeros of a table."""
-    ones = canonical_csr(table)
+def indicator_matrix(matrix: Matrix) -> sparse.csr_array:
+    """Return a matrix of ones at the nonzeros of another matrix."""
+    ones = canonical_csr(matrix)
     ones.data = np.ones(ones.nnz)
     return ones

@@ -1,4 +1,4 @@
-"""Standard output that is full, or that nobody reads any more."""
+"""Standard output that cannot be written, because a disk is full or nobody reads it any more."""
 
 import errno
 import os
@@ -8,30 +8,30 @@ from contextlib import contextmanager
 
 from sampled_metrics._base.errors import InputError
 
-# Of a stream; writers of files name their file.
-_NOT_WRITTEN = {errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPIPE}
+# Errors of a stream. Errors about a file carry its name, and their writers report it.
+_STREAM_ERRORS = {errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPIPE}
 
 
 @contextmanager
 def standard_output() -> Iterator[None]:
-    """Write all that was printed before the block ends; raise InputError if that fails.
+    """Write out all that was printed before the block ends; raise InputError if that fails.
 
-    Without this, Python writes the rest of its buffer when it ends, where a full disk is reported
-    after the last chance to handle it, with exit status 120. A reader who has left is no error:
-    the program ends with status 1, without a word.
+    Without this, Python writes the rest of its buffer when it exits. A full disk is then reported
+    too late to be handled, with exit status 120. If the reader of a pipe has left, the program
+    ends silently with status 1.
     """
     try:
         yield
     except OSError as error:
-        if error.filename is None and error.errno in _NOT_WRITTEN:
+        if error.filename is None and error.errno in _STREAM_ERRORS:
             _end(error)
         raise
     finally:
-        if sys.stdout is not None:  # as it is if it was closed before Python started
+        if sys.stdout is not None:  # None if it was closed before Python started
             try:
                 sys.stdout.flush()
             except OSError as error:
-                _discard()
+                _discard_buffer()
                 _end(error)
 
 
@@ -41,8 +41,8 @@ def _end(error: OSError) -> None:
     raise InputError(f"standard output: cannot be written ({error.strerror})") from error
 
 
-def _discard() -> None:
-    """Send what is left in the buffer to nowhere, or Python tries to write it once more."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+def _discard_buffer() -> None:
+    """Send the rest of the buffer to the null device, or Python would try to write it again."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

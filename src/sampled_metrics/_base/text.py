@@ -1,4 +1,4 @@
-"""Tables and lines about them, as text and as HTML."""
+"""Tables, and lines of text about them, laid out for a terminal and as HTML."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,15 +13,15 @@ from tabulate import tabulate
 from sampled_metrics._base.errors import one_line
 
 TableRows: TypeAlias = Sequence[Mapping[str, Any]]
-Parts: TypeAlias = Sequence[TableRows | str]  # tables, and lines about them
+Parts: TypeAlias = Sequence[TableRows | str]  # tables, and lines of text about them
 
 
 class Explanation(str):
-    """Lines on how to read a table, which a command prints if asked to."""
+    """Lines on how to read a table, which a command prints with --explain."""
 
 
 class RightAligned(str):
-    """Text on the right of its column, such as a range."""
+    """Text that is aligned to the right of its column, such as a range."""
 
 
 class Bold(str):
@@ -32,20 +32,21 @@ class BoldNumber(float):
     """A number in bold in HTML, such as the one to quote."""
 
 
-_MARKS = ("\ue000", "\ue001")  # around what is bold, which tabulate does not escape
-_SMALL = 1e-4  # and below, numbers are written with powers of ten
+_BOLD_MARKS = ("\ue000", "\ue001")  # around bold text, as tabulate escapes tags
+# Smaller and larger numbers are written with powers of ten.
+_SMALL = 1e-4
 _LARGE = 1e9
 
 
 def count_decimals(size: float) -> int:
-    """Return the decimals that show three significant digits."""
+    """Return how many decimals show three significant digits."""
     if 0.0 < size < inf:
         return max(0, 2 - floor(log10(size)))
     return 3
 
 
 def format_number(value: float) -> str:
-    """Write a number with three significant digits, very small and large ones with powers of ten.
+    """Write a number with three significant digits, very small and large ones in exponent form.
 
     Examples
     --------
@@ -95,8 +96,8 @@ def format_interval(
     return format_range(low, high)
 
 
-def _written(key: str, value: object, bold: bool) -> str:
-    """Write the cell of a column, whose name tells whether it holds counts."""
+def _format_cell(key: str, value: object, bold: bool) -> str:
+    """Write a cell; columns whose names begin with n_ hold counts, written with commas."""
     if value is None:
         return "-"
     if isinstance(value, float):
@@ -107,8 +108,8 @@ def _written(key: str, value: object, bold: bool) -> str:
     return f"\x1b[1m{text}\x1b[0m" if bold and isinstance(value, Bold) else text
 
 
-def _side(values: Sequence[object]) -> str:
-    """Return where the texts of a column stand: numbers and ranges on the right."""
+def _alignment(values: Sequence[object]) -> str:
+    """Return how tabulate aligns a column: text to the left, numbers and ranges to the right."""
     kinds = {float if isinstance(value, float) else type(value) for value in values}
     if kinds & {str, Bold}:
         return "left"
@@ -117,28 +118,30 @@ def _side(values: Sequence[object]) -> str:
     return "right"
 
 
-def _marked(key: str, value: object) -> str:
-    """Write a cell for HTML, with marks about what is bold."""
-    text = _written(key, value, bold=False)
-    return _MARKS[0] + text + _MARKS[1] if isinstance(value, Bold | BoldNumber) else text
+def _format_html_cell(key: str, value: object) -> str:
+    """Write a cell for HTML, with marks around bold text."""
+    text = _format_cell(key, value, bold=False)
+    if isinstance(value, Bold | BoldNumber):
+        text = _BOLD_MARKS[0] + text + _BOLD_MARKS[1]
+    return text
 
 
 def format_table(rows: TableRows, kind: str = "simple", bold: bool = False) -> str:
-    """Lay out rows of the same keys as a kind of table that tabulate knows.
-
-    Numbers and ranges are on the right.
-    """
-    columns = {key: [row[key] for row in nan_to_none(rows)] for row in rows[:1] for key in row}
-    texts = {key: [_written(key, x, bold) for x in columns[key]] for key in columns}
+    """Lay out rows with the same keys as a table; `kind` is one of tabulate's formats."""
+    keys = list(rows[0]) if rows else []
+    cells = nan_to_none(rows)
+    columns = {key: [row[key] for row in cells] for key in keys}
     if kind == "html":
-        texts = {key: [_marked(key, x) for x in columns[key]] for key in columns}
-    sides = [*map(_side, columns.values())]
-    table = tabulate(texts, "keys", kind, disable_numparse=True, colalign=sides) + "\n"
-    return table.replace(_MARKS[0], "<b>").replace(_MARKS[1], "</b>")
+        texts = {key: [_format_html_cell(key, x) for x in columns[key]] for key in keys}
+    else:
+        texts = {key: [_format_cell(key, x, bold) for x in columns[key]] for key in keys}
+    alignments = [_alignment(values) for values in columns.values()]
+    table = tabulate(texts, "keys", kind, disable_numparse=True, colalign=alignments) + "\n"
+    return table.replace(_BOLD_MARKS[0], "<b>").replace(_BOLD_MARKS[1], "</b>")
 
 
 def nan_to_none(rows: TableRows) -> list[dict[str, Any]]:
-    """Replace numbers that do not exist by None."""
+    """Replace NaN by None."""
     return [
         {key: None if isinstance(v, float) and isnan(v) else v for key, v in row.items()}
         for row in rows
@@ -146,9 +149,9 @@ def nan_to_none(rows: TableRows) -> list[dict[str, Any]]:
 
 
 def format_text(parts: Parts, *, explain: bool = True, bold: bool = False) -> str:
-    """Lay out tables, and lines wrapped at the width of the terminal, as text.
+    """Lay out tables, and lines wrapped to the width of the terminal.
 
-    Without explanations (`explain`) a last line says how to get them.
+    Without `explain`, a line that says how to get the explanations takes their place.
     """
     width = max(get_terminal_size().columns, 40)
     texts = []
@@ -157,9 +160,8 @@ def format_text(parts: Parts, *, explain: bool = True, bold: bool = False) -> st
             texts.append("--explain says how to read this.\n")
         elif isinstance(part, str):
             for line in part.split("\n"):
-                together = one_line(line).replace(" %", "\xa0%")  # 95 % stays together
                 wrapped = fill(
-                    together,
+                    one_line(line).replace(" %", "\xa0%"),  # keeps 95 % on one line
                     width,
                     subsequent_indent="  ",
                     break_long_words=False,
@@ -173,23 +175,23 @@ def format_text(parts: Parts, *, explain: bool = True, bold: bool = False) -> st
 
 
 def format_html(parts: Parts) -> str:
-    """Lay out tables and lines as HTML; an indented line continues the one before it."""
+    """Lay out tables and lines as HTML; an indented line continues the line before it."""
     texts = []
     for part in parts:
         if isinstance(part, str):
             texts.append("<p>" + escape_html(part).replace("\n", "<br>") + "</p>")
-        else:  # a column without a name has no head
+        else:  # a column without a name has no header cell
             texts.append(re.sub("<th[^>]*> *</th>", "<td></td>", format_table(part, "html")))
     return "".join(texts)
 
 
-def escape_html(words: str) -> str:
+def escape_html(text: str) -> str:
     """Escape lines for HTML; text between backticks becomes code."""
-    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(words).replace("\n  ", " "))
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text).replace("\n  ", " "))
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Join names, such as `A, B and C`."""
+    """Join names in a sentence: `A, B and C`."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"

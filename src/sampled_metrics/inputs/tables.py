@@ -537,7 +537,7 @@ def read_table(
         path = Path(data)
         with reading_as(path, noun):
             if path.exists() and not path.is_file():
-                raise InputError(f"a folder, a pipe or a device; expected {noun}", path=path)
+                raise InputError(f"is a folder, a pipe or a device; expected {noun}", path=path)
             if path.suffix.lower() in PARQUET_SUFFIXES:
                 read = parquet.read_table(path)
             else:
