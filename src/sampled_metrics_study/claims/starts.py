@@ -138,7 +138,10 @@ def smallest_sizes_of_starts(
     for e, estimator in enumerate(ESTIMATORS):
         for start in keys:
             m = smallest_size_from_which(
-                partial(lead_in_sds, moments_at, exact, start, other, e, 0.0), sizes
+                partial(
+                    lead_in_sds, moments_at=moments_at, exact=exact, a=start, b=other, estimator=e
+                ),
+                sizes,
             )
             rows.append((int(start), *cell, estimator.label, m, m))
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -1,8 +1,9 @@
-"""Each figure, computed and drawn in the file of its name, and written as a file here.
+"""The figures: each module computes and draws its figures; this one writes them to files.
 
-- `figure1_to_4`: what needs no data; `figure5`: ranks of recommenders; `figure6`: Recall@10 against
-  the number of negatives; `errors`: beside it, of all estimators, and of the scorecard's cells.
-- `style`: what they share: panels, axes, curves and the names at their ends.
+- `figure1_to_4` needs no data; `figure5`: ranks of recommenders; `figure6`: Recall@10 against the
+  number of negatives; `errors`: errors of all estimators, and z-scores of the scorecard's cells;
+  `slope`: the chart of the README.
+- `style`: what they share, such as panels, axes, curves and labels.
 """
 
 import logging
@@ -30,7 +31,7 @@ from sampled_metrics_study.figures.figure5 import draw_rank_distribution
 from sampled_metrics_study.figures.figure6 import draw_recall_against_samples
 from sampled_metrics_study.files import write_table
 
-logging.getLogger("fontTools").setLevel(logging.WARNING)  # or it lists the tables of each font
+logging.getLogger("fontTools").setLevel(logging.WARNING)  # at INFO it lists the tables of each font
 STYLE = Path(evaluation.__file__).with_name("plots.mplstyle")
 FIGURES: dict[int | str, Callable[[Figure, pd.DataFrame], None]] = {
     1: draw_metric_against_rank,
@@ -42,8 +43,8 @@ FIGURES: dict[int | str, Callable[[Figure, pd.DataFrame], None]] = {
     "errors": draw_errors_against_samples,
     "z": draw_z_scores,
 }
-# Metadata: without the day and the version of matplotlib, so that the same table gives the same
-# bytes, and with what is noted.
+# Canvas, resolution, metadata to omit, and the metadata field for the note. Without date and
+# version of matplotlib, the same table gives the same bytes.
 _FILE_TYPES = {
     "png": (FigureCanvasAgg, 300, ["Software"], "Description"),
     "svg": (FigureCanvasSVG, 72, ["Date", "Creator"], "Description"),
@@ -52,7 +53,7 @@ _FILE_TYPES = {
 
 
 def write_figure(number: int | str, table: pd.DataFrame, folder: Path, note: str = "") -> None:
-    """Write the table of a figure as CSV, and draw it."""
+    """Write the table of a figure as CSV, and draw the figure."""
     name = number
     if isinstance(number, int):
         name = f"figure{number}"
@@ -62,22 +63,22 @@ def write_figure(number: int | str, table: pd.DataFrame, folder: Path, note: str
 
 
 def draw(number: int | str, table: pd.DataFrame, stem: Path, note: str = "") -> None:
-    """Draw a figure of its table as `stem`.svg, .pdf and .png, with a note in their metadata."""
+    """Draw a figure from its table to `stem`.svg, .pdf and .png, with a note in their metadata."""
     with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
         figure = Figure()
         FIGURES[number](figure, table)
-        for kind, (canvas, dpi, left_out, noted) in _FILE_TYPES.items():
+        for kind, (canvas, dpi, omitted, note_field) in _FILE_TYPES.items():
             with replace_file(stem.with_name(f"{stem.name}.{kind}")) as path:
                 figure.dpi = dpi
-                # `savefig` draws twice.
+                # `savefig` would draw twice.
                 save = getattr(canvas(figure), f"print_{kind}")
-                save(path, metadata={**dict.fromkeys(left_out), noted: note or None})
+                save(path, metadata={**dict.fromkeys(omitted), note_field: note or None})
                 if kind == "svg":
                     path.write_text(compact_svg(path.read_text("utf-8")), "utf-8")
 
 
 def compact_svg(svg: str) -> str:
-    r"""Leave out superfluous parts of a drawing: third decimals, spaces, names of groups.
+    r"""Remove superfluous parts of a drawing: third decimals, spaces, ids of groups.
 
     Examples
     --------

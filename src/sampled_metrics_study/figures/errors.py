@@ -1,4 +1,4 @@
-"""Errors: of all estimators against the number of negatives; of published cells, as z-scores."""
+"""Errors of all estimators against the number of negatives, and z-scores of published cells."""
 
 from collections.abc import Mapping
 
@@ -35,18 +35,18 @@ from sampled_metrics_study.tables import PERCENT, estimator_labels, join_likely
 
 ERRORS = ["estimator", "n_negatives", "value"]
 SIZES = (10, 20, 50, 100, 200)
-DRAWS = 20
-LEAST_ERROR = 0.1  # that is drawn, in percent
+DRAWS = 20  # per size; few, because `likely` is estimated again for each
+LEAST_ERROR = 0.1  # percent; smaller errors are drawn at this height, also 0
 
 
 @one_thread()
 def errors_against_samples(
     records: Mapping[str, Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:
-    """Relative errors of estimators against m in percent, root mean squares.
+    """Compute the root mean square of the relative errors of estimators against m, in percent.
 
-    Over 20 draws, all recommenders, and all metrics but AUC, which every correction estimates with
-    little error; ties are in random order.
+    The mean is over 20 draws, all recommenders, and all metrics except AUC, which every correction
+    estimates well. Ties are in random order.
     """
     measures = [one for one in settings.measures if not one.metric.needs_candidates]
     fewest = fewest_candidates(records)
@@ -66,7 +66,10 @@ def errors_against_samples(
 
 
 def _relative_errors(name: str, ranks: Ranks, settings: ExperimentSettings) -> Float:
-    """Relative errors of one recommender's metrics above 0, in the shape of `join_likely`."""
+    """Compute the relative errors for the metrics of a recommender that are not 0.
+
+    The shape is that of `join_likely`.
+    """
     n = n_items_of_corrections(ranks, settings)
     m = settings.n_negatives
     generators = [generator(settings.seed, name, "errors", m, draw) for draw in range(DRAWS)]
@@ -83,7 +86,7 @@ def _relative_errors(name: str, ranks: Ranks, settings: ExperimentSettings) -> F
 
 
 def draw_errors_against_samples(figure: Figure, table: pd.DataFrame) -> None:
-    """Beside Figure 6: relative errors of all estimators against m, the number to quote thick."""
+    """Draw the relative errors of all estimators against m, with a thick line for `likely`."""
     if not len(table):
         figure.text(0.02, 0.5, "No metric above 0 but AUC.")
         return
@@ -100,7 +103,7 @@ def draw_errors_against_samples(figure: Figure, table: pd.DataFrame) -> None:
 
 
 def draw_z_scores(figure: Figure, table: pd.DataFrame) -> None:
-    """All z-scores as a histogram beside the standard normal, and below it by table and row."""
+    """Draw a histogram of all z-scores with the standard normal; below it, z-scores by row."""
     if not len(table):
         figure.text(0.02, 0.5, "No random cell is comparable with the paper's.")
         return

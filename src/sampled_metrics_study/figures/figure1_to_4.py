@@ -1,4 +1,4 @@
-"""Figures 1 to 4: the effect of sampling and of corrections on a metric, without a dataset."""
+"""Figures 1 to 4: how sampling and corrections change a metric; they need no data."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -38,12 +38,12 @@ _WITH = Sampling.WITH_REPLACEMENT
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
 SIZES = (1, 10, 100, 1000)  # samples in Figure 3
 TOYS = ("#8a1538", "#006d77", "#7a5c00")
-SHADES = ("#0f7d6c", "#1f5fa8", "#6a3fb0", "#8f1560")  # colours of samples, small to large
+SHADES = ("#0f7d6c", "#1f5fa8", "#6a3fb0", "#8f1560")  # colours of `SIZES`
 
 
 @one_thread()
 def theory() -> dict[int, pd.DataFrame]:
-    """Return the tables of Figures 1 to 4, which need no data."""
+    """Compute the tables of Figures 1 to 4."""
     return {
         1: metric_against_rank(),
         2: toys_against_samples(),
@@ -53,7 +53,7 @@ def theory() -> dict[int, pd.DataFrame]:
 
 
 def metric_against_rank() -> pd.DataFrame:
-    """Figure 1: every metric at the ranks of n = 10,000, all of the top and every 20th below."""
+    """Compute Figure 1: every metric at the ranks 1 to 200 and at every 20th rank of n = 10,000."""
     ranks = np.r_[1:201, 220 : N_ITEMS + 1 : 20]
     return pd.concat(
         pd.DataFrame({"metric": m.label, "rank": ranks, "value": m.value_at(ranks, N_ITEMS)})
@@ -62,7 +62,7 @@ def metric_against_rank() -> pd.DataFrame:
 
 
 def draw_metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 1: the metrics at all ranks, where all but AUC vanish, and at the first 100."""
+    """Draw Figure 1: the metrics at all ranks, where only AUC is visible, and at the first 100."""
     ((whole, top),) = panels(
         figure, 1, 2, 1.6, right=0.62, beside=0.3, ylabel="Metric", sharey=True
     )
@@ -75,13 +75,13 @@ def draw_metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
         linear_axis(axes, end)
     label_line_ends(top.get_lines())
     annotate(whole, 0.56, 0.66, "AUC", color=INK)
-    annotate(whole, 0.22, 0.24, "NDCG", color=INK)  # AP and Recall@10 are both near 0
+    annotate(whole, 0.22, 0.24, "NDCG", color=INK)  # AP and Recall@10 are too near 0 to label
     whole.set_title("All ranks")
     top.set_title(f"First {first:,}")
 
 
 def toys_against_samples() -> pd.DataFrame:
-    """Figure 2: expected sampled metrics of A, B and C, without replacement, m up to n - 1."""
+    """Compute Figure 2: expected sampled metrics of A, B and C, without replacement, m < n."""
     rows = []
     labels = [measure.label for measure in METRICS]
     for m in geometric_sizes(1, N_ITEMS - 1, 121):
@@ -93,7 +93,7 @@ def toys_against_samples() -> pd.DataFrame:
 
 
 def draw_toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 2: expected sampled metrics of toy recommenders as the sample grows."""
+    """Draw Figure 2: expected sampled metrics of the toy recommenders as the sample grows."""
     styles = [
         {"color": color, "linestyle": dashes} for color, dashes in zip(TOYS, DASHES, strict=False)
     ]
@@ -107,7 +107,7 @@ def draw_toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
 
 
 def sampled_against_rank() -> pd.DataFrame:
-    """Figure 3: expected sampled metrics at the top 1,000 of n = 10,000, with replacement."""
+    """Compute Figure 3: expected sampled metrics at ranks 1 to 1,000, with replacement."""
     ranks = np.r_[1:101, 105:1001:5]
     frames = []
     for measure in METRICS:
@@ -122,9 +122,10 @@ def sampled_against_rank() -> pd.DataFrame:
 def expected_values(
     measure: Measure, rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str
 ) -> Float:
-    """Average the sampled metric, eq. 16: sum over i of p(sampled rank = i | r) M(i).
+    """Compute the expected sampled metric, eq. 16: sum over i of p(sampled rank = i | r) M(i).
 
-    Further parameters are as for `pmf`. Returns fractions, float64, shape (ranks,).
+    The parameters `rank` to `sampling` are those of `pmf`. Returns fractions, float64, shape
+    (ranks,).
 
     Examples
     --------
@@ -135,7 +136,7 @@ def expected_values(
 
 
 def draw_sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 3: expected sampled metrics at each true rank, beside the exact metric."""
+    """Draw Figure 3: expected sampled metrics at each true rank, and the exact metric."""
     dashes_of_sizes = [DASHES[3], DASHES[2], DASHES[1], (0, (5, 1, 1, 1, 1, 1))]
     styles: list[dict[str, Any]] = [
         {"color": color, "linestyle": dashes}
@@ -175,10 +176,11 @@ def corrected_ap() -> pd.DataFrame:
 
 
 def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 4: corrected AP at each sampled rank, and its expectation at each true rank.
+    """Draw Figure 4: corrected AP at each sampled rank, and its expectation at each true rank.
 
-    The first row has all corrections on one scale, as the paper's figure. Below it each correction
-    has a row and a scale of its own, in the same colour; other curves may begin above it.
+    The first row has all corrections on one scale, like the paper's figure. Below it each
+    correction has a row and a scale of its own, in the same colour; other curves may leave the
+    panel there.
     """
     names = [name for name in table["curve"].unique() if name not in (SAMPLED, EXACT)]
     uncorrected: dict[str, Any] = {
@@ -210,7 +212,7 @@ def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
         for axes, name in zip(column[1:], names, strict=True):
             style = styles_by_name[name] | {"linestyle": "-"}
             _draw_corrections(axes, rows, {SAMPLED: uncorrected, name: style, EXACT: exact})
-        if panel == "sampled rank":  # a whole number
+        if panel == "sampled rank":  # an integer
             for line in (line for axes in column for line in axes.get_lines()):
                 line.set_drawstyle("steps-mid")
         for axes in column:
@@ -229,7 +231,7 @@ def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
 
 
 def _draw_corrections(axes: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:
-    """Draw the curves that have a style, in the order of the styles."""
+    """Draw the curves that `styles` names, in its order."""
     present = [name for name in styles if (rows["curve"] == name).any()]
     for name in present:
         draw_curves(axes, rows[rows["curve"] == name], "curve", "rank", [styles[name]])
@@ -253,7 +255,7 @@ def _draw_by_metric(
 
 
 def _draw_legend(figure: Figure, axes: Axes, **style: Any) -> None:
-    """Name the curves of a panel above all panels, where there is no data."""
+    """Put the legend of a panel above all panels, where it covers no data."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="upper right", ncols=len(labels), **style)
 
@@ -261,8 +263,8 @@ def _draw_legend(figure: Figure, axes: Axes, **style: Any) -> None:
 def _set_scale(axes: Axes, values: "pd.Series[float]") -> None:
     """Set a y axis to the range of some values, with ticks at 0 and at a round number.
 
-    If the lowest value is a tenth of the highest below 0, the ticks are on both sides of 0, as far
-    away as the lowest value.
+    If the lowest value is below 0 by more than a tenth of the highest, a round number of its size
+    has ticks on both sides of 0.
     """
     low = min(values.min(), 0.0)
     high = values.max()

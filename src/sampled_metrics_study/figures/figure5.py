@@ -1,4 +1,4 @@
-"""Figure 5: how the ranks of each recommender are distributed."""
+"""Figure 5: the distribution of the ranks of each recommender."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -23,21 +23,22 @@ from sampled_metrics_study.figures.style import (
 )
 from sampled_metrics_study.tables import rows_by_value
 
-BUCKET = 100  # ranks in the worst bin of Figure 5
-LEAST_MEAN_TIES = 1  # candidates tied with the held-out item, on average over users
+BUCKET = 100  # ranks in a bin; the paper counts the users in the last 100
+# With more tied candidates on average over users, Figure 5 shows two orders of the ties.
+LEAST_MEAN_TIES = 1
 BACKGROUND_STYLE: dict[str, Any] = {"color": LIGHT, "linewidth": 0.5}
 FRONT_STYLE: dict[str, Any] = {"linewidth": 1.2, "zorder": 3}
 RANDOM_ORDER_STYLE: dict[str, Any] = {"linewidth": 0.7, "linestyle": DASHES[2], "zorder": 2}
 
 
 def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
-    """Figure 5: number of users whose held-out item falls in each bin of ranks.
+    """Compute Figure 5: the number of users whose held-out item falls in each bin of ranks.
 
-    `ties` is `random`, the expectation over orders of the ties, and for a recommender whose ties
-    matter also `pessimistic`, the held-out item ranked last among them. Panel `all` divides the
-    interval from the first to the last rank into bins of equal width, at most 100 ranks, and panel
-    `top` the first 100 ranks into ten. With fewer than 1,000 candidates bins are ten or a hundred
-    times narrower, so that there are at least ten.
+    `ties` is `random`, the expectation over orders of the ties. Recommenders with many ties also
+    have rows with `pessimistic`, where the held-out item is last among its ties. Panel `all`
+    divides all ranks into bins of equal width, at most 100 ranks, and panel `top` the first 100
+    ranks into ten bins. With fewer than 1,000 candidates bins are ten or a hundred times narrower,
+    so that there are at least ten.
     """
     last = max(int(ranks.n_candidates.max()) for ranks in records.values())
     power = 10 ** (len(str(last)) - 1)  # power of ten, at most `last`
@@ -63,10 +64,10 @@ def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
 
 
 def equal_bins(last: int, width: int) -> Int:
-    """Return the last rank of each of the equal bins over [1, last], after a 0.
+    """Divide the ranks 1 to `last` into equal bins; return 0 and the last rank of each bin.
 
-    There are as many bins as buckets of `width` ranks would be. A rank on an edge belongs to the
-    bin above, as in `numpy.histogram`.
+    There are as many bins as `width` ranks would fill. A rank on an edge belongs to the bin above,
+    as in `numpy.histogram`.
 
     Examples
     --------
@@ -81,10 +82,10 @@ def equal_bins(last: int, width: int) -> Int:
 
 
 def users_by_bucket(ranks: Ranks, edges: Int | Sequence[int], ties: str) -> Float:
-    """Count users whose held-out item ranks after one edge and up to the next.
+    """Count the users whose held-out item ranks after one edge and not after the next.
 
-    It ranks last among tied items if `ties` is `pessimistic`, else the count is the expectation
-    over their orders.
+    If `ties` is `pessimistic`, the held-out item is last among tied items; otherwise the count is
+    the expectation over the orders of the ties.
     """
     first = ranks.worst_rank
     if ties == "random":
@@ -95,11 +96,11 @@ def users_by_bucket(ranks: Ranks, edges: Int | Sequence[int], ties: str) -> Floa
 
 
 def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 5: users by predicted rank, over all ranks and over the top ones.
+    """Draw Figure 5: users by predicted rank, over all ranks and over the top ranks.
 
-    One row per recommender, with the rest in grey behind it. Tied items rank before the held-out
-    item, as in the paper's numbers; where a random order differs, it is a thin line. Bins may
-    differ by one rank, so users are scaled to the widest.
+    Each recommender has a row, with the others in grey behind it. Tied items rank before the
+    held-out item, as in the paper's numbers; a thin line shows the random order if it differs.
+    Widths of bins may differ by one rank, so counts are scaled to the widest bin.
     """
     names = table["recommender"].unique()
     width = 1 + table["last_rank"] - table["first_rank"]
@@ -133,7 +134,7 @@ def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         last = rows["last_rank"].max()
         linear_axis(column[0], last)
         most = rows["width"].max()
-        half = 0.5 * (most < 10)  # so that half a rank is visible at either end
+        half = 0.5 * (most < 10)  # so that half a rank shows at both ends
         column[0].set_xlim(1 - half, last + half)
         column[-1].set_xlabel("Predicted rank")
         column[0].set_title("Users per rank" if most == 1 else f"Users per {most} ranks")
@@ -150,9 +151,9 @@ def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
 
 
 def _label_rows(grid: Any, table: pd.DataFrame) -> None:
-    """Write the name of each recommender in its panels, and how many users are in its last bin.
+    """Write the name of each recommender in its panels, and the number of users in its last bin.
 
-    The number is written where tied items rank before the held-out item.
+    Only recommenders with many ties, which rank before the held-out item, have the number.
     """
     is_last = (table["panel"] == "all") & (table["ties"] == "pessimistic")
     last_bins = table[is_last].groupby("recommender").tail(1).set_index("recommender")
@@ -163,7 +164,7 @@ def _label_rows(grid: Any, table: pd.DataFrame) -> None:
         if name in last_bins.index:
             worst = last_bins.loc[name]
             text += f"\n{worst['users']:,.0f} in the last {worst['width']}"
-        annotate(grid[i, 0], 0.87, 0.99, text, **style)  # beside the last ranks
+        annotate(grid[i, 0], 0.87, 0.99, text, **style)  # left of the last ranks
 
 
 def _draw_outline(axes: Axes, points: pd.DataFrame, style: dict[str, Any]) -> None:

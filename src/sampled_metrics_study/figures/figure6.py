@@ -46,12 +46,12 @@ from sampled_metrics_study.tables import EXACT, SAMPLED, rows_by_value
 
 RECALL = parse_measure("recall@10")
 ESTIMATORS = tuple(map(parse_estimator, ("sampled", "bv:0.1")))
-SMALLEST = 10  # with fewer negatives, every sampled rank is at most 10
+SMALLEST = 10  # with fewer negatives every sampled rank is at most 10, so Recall@10 is 1
 LARGEST = 2000  # beyond it the corrections of a large catalogue take hours to solve
 SURE_PROBABILITY = 0.95
 CURVES = ["kind", "recommender", "estimator", "n_negatives", "value"]
-MomentsAt: TypeAlias = Callable[[str, int, int], MeanAndSd]
-LETTER_WIDTH = 0.062  # inches, wide enough for most
+MomentsAt: TypeAlias = Callable[[str, int, int], MeanAndSd]  # of recommender, estimator, m
+LETTER_WIDTH = 0.062  # inches; room for a letter of the 7 point font
 RING_STYLE: dict[str, Any] = {
     "color": INK,
     "linestyle": "",
@@ -60,9 +60,9 @@ RING_STYLE: dict[str, Any] = {
     "markersize": 5,
     "zorder": 4,
 }
-MOST_PAIRS = 6  # that Figure 6 lists in words
-MOST_NAMES = 4  # on curves; more would cover them
-# From where on the paper says that X and Y are in the right order (section 7, and its Figure 6).
+MOST_PAIRS = 6  # more lines of text than this would not fit into a panel
+MOST_NAMES = 4  # more names on the curves than this would cover them
+# The m from which on X and Y are in the right order according to the paper (section 7, Figure 6).
 PUBLISHED = {"Sampled": 1000, "BV 0.1": 60}
 
 
@@ -70,15 +70,18 @@ PUBLISHED = {"Sampled": 1000, "BV 0.1": 60}
 def recall_against_samples(
     records: Mapping[str, Ranks], settings: ExperimentSettings, band: Path | None = None
 ) -> pd.DataFrame:
-    """Figure 6: expected Recall@10 in percent against m, uncorrected and corrected by BV 0.1.
+    """Compute Figure 6: expected Recall@10 in percent against m, uncorrected and by BV 0.1.
 
-    m runs from 10 to the largest that every user has candidates for, at most 2,000; ties are broken
-    at random. Rows by `kind`: `curve`, the expected estimate of a recommender; `ordered`, the
-    smallest m from which on a pair is ordered as by the exact metric, 10 if it is at all m, and the
-    estimate of its first recommender there; `sure`, the same for the first pair and 95 % of single
-    evaluations; `exact`, the exact metric, with all candidates as negatives. `band` is a file of
-    further rows for the paper's recommenders, the lowest and highest curves over random starts.
-    With it, `published` is the paper's m for the first pair.
+    m runs from 10 to the largest number that every user has candidates for, at most 2,000. Ties are
+    broken at random. The column `kind` says what a row is:
+
+    - `curve`: the expected estimate of a recommender;
+    - `ordered`: the smallest m from which on a pair is ordered as by the exact metric, and the
+      estimate of its first recommender at this m; m is 10 if the order is always right;
+    - `sure`: the same m for the first pair, if 95 % of single evaluations must be in this order;
+    - `exact`: the exact metric, with all candidates as negatives;
+    - `lowest`, `highest`: the extreme curves over random starts, copied from the file `band`;
+    - `published`: the m that the paper gives for the first pair, if there is a `band`.
     """
     sizes = sample_sizes(records)
     exact = {name: 100.0 * values(RECALL, ranks).mean() for name, ranks in records.items()}
@@ -93,8 +96,10 @@ def recall_against_samples(
             for m in sizes:
                 rows.append(("curve", name, label, m, moments_at(name, e, m).mean))
         for kind, least, a, b in conditions:
-            is_ahead = partial(lead_in_sds, moments_at, exact, a, b, e, least)
-            smallest = smallest_size_from_which(is_ahead, sizes)
+            lead = partial(
+                lead_in_sds, moments_at=moments_at, exact=exact, a=a, b=b, estimator=e, least=least
+            )
+            smallest = smallest_size_from_which(lead, sizes)
             if smallest is not None:
                 mean = moments_at(a, e, smallest).mean
                 rows.append((kind, f"{a} vs {b}", label, smallest, mean))
@@ -113,38 +118,46 @@ def recall_against_samples(
 
 
 def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:
-    """Return the m of Figure 6."""
+    """Return the numbers of negatives of Figure 6."""
     fewest = fewest_candidates(records)
     if fewest <= SMALLEST + 1:
         raise InputError(f"a user has {fewest} candidates; Figure 6 needs more than {SMALLEST + 1}")
     return geometric_sizes(SMALLEST, min(fewest - 1, LARGEST), 12)
 
 
-def smallest_size_from_which(
-    lead_in_sds: Callable[[int], float], sizes: Sequence[int]
-) -> int | None:
-    """Find the smallest size from which on `lead_in_sds` is positive, up to the largest of `sizes`.
+def smallest_size_from_which(lead: Callable[[int], float], sizes: Sequence[int]) -> int | None:
+    """Find the smallest size from which on `lead` is positive, up to the largest of `sizes`.
 
-    Its sign may change several times, but only once between two neighbouring `sizes`. Returns None
-    if it is not positive at the largest.
+    The sign of `lead` may change several times, but only once between two neighbouring `sizes`.
+    Returns None if it is not positive at the largest size.
     """
     smallest = None
     for size in reversed(sizes):
-        if lead_in_sds(size) <= 0.0:
+        if lead(size) <= 0.0:
             break
         smallest = size
     if smallest is None or smallest == sizes[0]:
         return smallest
     between = range(size + 1, smallest)
-    return between.start + bisect_left(between, True, key=lambda m: lead_in_sds(m) > 0.0)
+    return between.start + bisect_left(between, True, key=lambda m: lead(m) > 0.0)
 
 
 def lead_in_sds(
-    at: MomentsAt, exact: Mapping[str, float], a: str, b: str, estimator: int, least: float, m: int
+    m: int,
+    *,
+    moments_at: MomentsAt,
+    exact: Mapping[str, float],
+    a: str,
+    b: str,
+    estimator: int,
+    least: float = 0.0,
 ) -> float:
-    """Standard deviations by which b is ahead of a, or behind it if exactly so, beyond `least`."""
-    moments_of_a = at(a, estimator, m)
-    moments_of_b = at(b, estimator, m)
+    """Return by how many standard deviations the exactly better of a and b is ahead at m.
+
+    The standard deviation is that of the difference of their estimates. `least` is subtracted.
+    """
+    moments_of_a = moments_at(a, estimator, m)
+    moments_of_b = moments_at(b, estimator, m)
     sign = np.sign(exact[b] - exact[a])
     difference = sign * (moments_of_b.mean - moments_of_a.mean)
     ahead = divide_by_sd(difference, np.hypot(moments_of_a.sd, moments_of_b.sd))
@@ -152,7 +165,10 @@ def lead_in_sds(
 
 
 def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) -> MomentsAt:
-    """Return a cached function of recommender, place in `ESTIMATORS`, m: moments in percent."""
+    """Return a cached function that computes the moments of estimates of Recall@10, in percent.
+
+    Its arguments are a recommender, an index into `ESTIMATORS` and m.
+    """
     matrix = estimator_matrix_for(settings)
 
     @cache
@@ -165,7 +181,7 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
         credit = vector(estimator, n_items_of_corrections(ranks, settings), m)
         both = np.stack([credit, np.square(credit)])
         mean, square = _average_over_samples(both, ranks, settings.sampling)
-        variance = np.maximum(square - np.square(mean), 0.0)  # not -1e-16 by rounding
+        variance = np.maximum(square - np.square(mean), 0.0)  # rounding may give -1e-16
         sd = np.sqrt(variance.sum()) / len(ranks)
         return MeanAndSd(mean.mean(), sd)
 
@@ -173,9 +189,10 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
 
 
 def _average_over_samples(vectors: Float, ranks: Ranks, sampling: str) -> Float:
-    """Average vectors over the sampled ranks of each user; shape (vectors, users).
+    """Average vectors over the sampled ranks of each user; returns shape (vectors, users).
 
-    Beyond some sampled rank the vectors are constant, so only the first ones need probabilities.
+    From some sampled rank on all vectors are constant, so only the ranks before it need
+    probabilities.
     """
     m = vectors.shape[1] - 1
     last = vectors[:, -1:]
@@ -187,10 +204,10 @@ def _average_over_samples(vectors: Float, ranks: Ranks, sampling: str) -> Float:
 
 
 def draw_recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 6: expected Recall@10 against m, and the m from which on pairs are in the right order.
+    """Draw Figure 6: expected Recall@10 against m, and from which m on the order of pairs is right.
 
-    Exact values are marks at the right edge. Where the table has them, a band is the range of a
-    recommender over its random starts, and a triangle on the axis the paper's m.
+    Marks at the right edge are exact values. If the table has them, a band shows the range over the
+    random starts of a recommender, and a triangle on the axis the m of the paper.
     """
     parts = dict(rows_by_value(table, "estimator"))
     exact = parts.pop(EXACT).set_index("recommender")["value"].to_dict()
@@ -208,7 +225,7 @@ def draw_recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
             place = {"xytext": (-4, 1.5), "textcoords": "offset points", "ha": "right"}
             axes.annotate(f"paper: {m:,}", (m, 0), color=GREY, **place)
         text = _orders_as_text(rows, first)
-        if estimator == SAMPLED:  # whose curves fall
+        if estimator == SAMPLED:  # its curves fall, so the text is at the top
             annotate(axes, 0.99, 0.97, text, ha="right")
             axes.set_title("Uncorrected")
         else:
@@ -222,7 +239,7 @@ def draw_recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
 def _draw_expected_recall(
     axes: Axes, rows: pd.DataFrame, exact: dict[Any, float], ends: Sequence[str]
 ) -> None:
-    """Draw curves of recommenders by one estimator, and their exact values with texts `ends`."""
+    """Draw the curves of one estimator, and the exact values with the labels `ends`."""
     styles = line_styles(len(exact))
     expected = rows[rows["kind"] == "curve"]
     draw_curves(axes, expected, "recommender", "n_negatives", styles, marker=".", clip_on=False)
@@ -255,10 +272,10 @@ def _draw_expected_recall(
 
 
 def _label_curves(axes: Axes, expected: pd.DataFrame, styles: Sequence[dict[str, Any]]) -> None:
-    """Write the name of each curve on it, at the m where the curves are farthest apart."""
+    """Write the name of each curve on it, at the m at which the curves are farthest apart."""
     by_name = expected.pivot(index="n_negatives", columns="recommender", values="value")
     by_name = by_name[expected["recommender"].unique()]
-    inside = by_name.iloc[1 : len(by_name) * 2 // 3]  # where exact values are not written
+    inside = by_name.iloc[1 : len(by_name) * 2 // 3]  # left of the exact values
     gaps = np.diff(np.sort(inside.to_numpy(), axis=1), axis=1).min(axis=1)
     m = inside.index[gaps.argmax()]
     ends = [(m, value) for value in by_name.loc[m]]
@@ -281,7 +298,7 @@ def _label_curves(axes: Axes, expected: pd.DataFrame, styles: Sequence[dict[str,
 
 
 def _orders_as_text(rows: pd.DataFrame, first: int) -> str:
-    """Say from which m on pairs are in the order of their exact values, on average."""
+    """Return a text: from which m on pairs are in the order of their exact values, on average."""
     ordered = rows[rows["kind"] == "ordered"].sort_values("n_negatives")
     sure = rows[rows["kind"] == "sure"].set_index("recommender")["n_negatives"]
     if len(ordered) > MOST_PAIRS:

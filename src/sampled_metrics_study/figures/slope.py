@@ -1,4 +1,4 @@
-"""The slope chart: expected Recall@10 against m random items, and Recall@10 over all items.
+"""The slope chart: from expected Recall@10 against m random items to Recall@10 over all items.
 
 `python -m sampled_metrics_study.reference slope results/reference` draws it of the reference run.
 """
@@ -23,7 +23,7 @@ from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import SAMPLED
 
 SIZE = 8.4, 2.45  # inches, as wide as a README on GitHub
-LEFT, RIGHT = 0.0, 1.0  # places of both axes
+LEFT, RIGHT = 0.0, 1.0  # where the two axes are
 AXIS_TITLES = "against {m} random items", "over all items"
 
 
@@ -36,8 +36,8 @@ class Theme(NamedTuple):
     lines: tuple[str, ...]
 
 
-# Recommenders have the colours that they have in the figures; on dark pages they are lighter. Lines
-# have a contrast of at least 4.5 on their page.
+# Recommenders have the same colours as in the figures, lighter on dark pages. The contrast of a
+# line with its page is at least 4.5.
 THEMES = {
     "": Theme("#ffffff", "#1b1e23", "#59616c", ("#0072b2", "#a06000", "#007a5a")),
     "-dark": Theme("#0d1117", "#f0f3f6", "#a5adb8", ("#6cb6ff", "#e0a458", "#4fd1a5")),
@@ -49,7 +49,7 @@ def recall_by_candidates(
 ) -> pd.DataFrame:
     """Return Recall@10 in percent: expected against m random items, and over all items.
 
-    A row for each recommender; `sampled` is in expectation over the draws, and over ties.
+    Each recommender has a row. `sampled` is the expectation over samples and over orders of ties.
     """
     expected = expected_recall(records, settings)
     place = [estimator.label for estimator in ESTIMATORS].index(SAMPLED)
@@ -61,7 +61,7 @@ def recall_by_candidates(
 
 
 def describe_orders(pairs: Iterable[Compared]) -> str:
-    """Say which orders full rankings decide, and which they do not, by one exact metric."""
+    """Return a sentence: which orders full rankings decide, and which they do not."""
     decided = []
     undecided = []
     for pair in pairs:
@@ -78,10 +78,10 @@ def describe_orders(pairs: Iterable[Compared]) -> str:
 
 
 def headline(by_sampled: Sequence[str], by_exact: Sequence[str], m: int) -> str:
-    """Return the sentence above the chart, on the recommender that looks best of all.
+    """Return the sentence above the chart, about the recommender that looks best.
 
-    Both are the names of the recommenders, best first: by the metric against m random items, and
-    over all items.
+    `by_sampled` and `by_exact` are the names of the recommenders, best first, by the metric against
+    m random items and over all items.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def headline(by_sampled: Sequence[str], by_exact: Sequence[str], m: int) -> str:
 def draw_slope(figure: Figure, table: pd.DataFrame, m: int, note: str, theme: Theme) -> None:
     """Draw a line for each recommender, from its sampled to its exact Recall@10.
 
-    Each side has a scale of its own. `note` is written below.
+    Each side has its own scale. `note` is the text below the chart.
     """
     figure.set_size_inches(SIZE)
     figure.set_facecolor(theme.page)
@@ -129,7 +129,7 @@ def draw_slope(figure: Figure, table: pd.DataFrame, m: int, note: str, theme: Th
 
 
 def shares_of_range(column: pd.Series) -> Any:
-    """Return values as shares of the way from the least to the greatest.
+    """Scale values linearly, so that the lowest is 0 and the highest is 1.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def shares_of_range(column: pd.Series) -> Any:
 
 
 def label_both_ends(axes: Axes, heights: list[float], texts: tuple[str, str], **style: Any) -> None:
-    """Write texts at the left and the right end of a line."""
+    """Write the two texts beside the left and the right end of a line."""
     for x, y, text, side, shift in zip(
         (LEFT, RIGHT), heights, texts, ("right", "left"), (-12, 12), strict=True
     ):
@@ -168,9 +168,9 @@ def write_slope(records: Mapping[str, Ranks], settings: ExperimentSettings, fold
     )
     for suffix, theme in THEMES.items():
         style = matplotlib.rc_params_from_file(STYLE)
-        # Text as outlines: a README cannot bring its font, and names must not run into lines.
+        # Draw text as outlines: a README cannot load a font, and other fonts are wider.
         style |= {"svg.fonttype": "path", "lines.markersize": 8}
         with matplotlib.rc_context(style), replace_file(folder / f"slope{suffix}.svg") as path:
-            figure = Figure(dpi=72)  # as SVG has it
+            figure = Figure(dpi=72)  # the resolution of SVG
             draw_slope(figure, table, settings.n_negatives, note, theme)
             figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})

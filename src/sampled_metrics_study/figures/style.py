@@ -1,4 +1,4 @@
-"""Parts of several figures: panels, axes, curves and the names at their ends."""
+"""What figures share: panels, axes, curves and labels at the ends of curves."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from sampled_metrics_study.tables import rows_by_value
 INK = "#1a1a1a"  # for exact values
 GREY = "#555555"  # for text
 LIGHT = "#767676"  # background curves
-FOOT = 0.34  # inches
+FOOT = 0.34  # inches below the lowest panel, for ticks and label of the x axis
 DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 0.9)), (0, (5, 1.2, 1.2, 1.2)))
 DOTTED: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (1, 1.5)), "zorder": 1}
 
@@ -37,9 +37,9 @@ def panels(
     ylabel: str = "",
     **options: Any,
 ) -> Any:
-    """Lay out rows of panels of some height, with one label for all y axes.
+    """Lay out a grid of panels, with one label for all y axes.
 
-    All lengths are in inches: heights of panels, the margins of the figure, and the space below and
+    All lengths are in inches: heights of panels, margins of the figure, and the gaps below and
     beside a panel.
     """
     heights = [height] * rows
@@ -64,14 +64,17 @@ def panels(
 
 
 def linear_axis(axes: Axes, last: float) -> None:
-    """Set an x axis of ranks from 1 to the last."""
+    """Make the x axis linear, with ranks from 1 to `last`."""
     ticks: Any = MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(0, last)
     axes.set(xlim=(1, last), xticks=[1, *ticks[(ticks > 1) & (ticks <= last)]])
     axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
 def log_axis(axis: XAxis | YAxis, low: float, high: float) -> None:
-    """Set a logarithmic axis with up to four ticks at powers of ten, or also at 2 and 5."""
+    """Make an axis logarithmic, with up to four ticks at powers of ten.
+
+    Axes of less than two powers also have ticks at 2 and 5 times a power.
+    """
     powers = 10 ** np.arange(max(np.ceil(np.log10(low)), 0), np.log10(high) + 1e-9)
     factors = [1, 2, 5]
     if high >= 100 * low:
@@ -85,21 +88,21 @@ def log_axis(axis: XAxis | YAxis, low: float, high: float) -> None:
 
 
 def line_styles(number: int) -> list[dict[str, Any]]:
-    """Return a colour and dashes for each of some curves."""
+    """Return a style for each of `number` curves: a colour and dashes."""
     return [{"color": f"C{i % 8}", "linestyle": DASHES[(i + i // 8) % 4]} for i in range(number)]
 
 
 def annotate(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
-    """Write in a panel, at shares of its width and height."""
+    """Write text in a panel; x and y are fractions of its width and height."""
     axes.text(x, y, text, **{"transform": axes.transAxes, "color": GREY, "va": "top", **style})
 
 
 def draw_curves(
     axes: Axes, table: pd.DataFrame, name: str, x: str, styles: Iterable[Any], **style: Any
 ) -> None:
-    """Draw the values of a table against `x`, a curve for each value of the column `name`.
+    """Draw the column `value` against the column `x`, with a curve for each value of `name`.
 
-    A curve that jumps from 1 to 0 is drawn in steps.
+    A curve whose only values are 0 and 1 is drawn in steps.
     """
     for (label, points), style_of_curve in zip(rows_by_value(table, name), styles, strict=False):
         drawstyle = "default"
@@ -110,7 +113,7 @@ def draw_curves(
 
 
 def shorten_name(name: object, longest: int = 18) -> str:
-    r"""Shorten a name in its middle, and escape dollar signs, which matplotlib takes for formulas.
+    r"""Shorten a name in the middle, and escape dollar signs, which start a formula in matplotlib.
 
     Examples
     --------
@@ -125,10 +128,10 @@ def shorten_name(name: object, longest: int = 18) -> str:
 
 
 def keep_apart(places: Float, size: float) -> Float:
-    """Move places until neighbours are at least `size` apart.
+    """Move positions so that neighbours are at least `size` apart.
 
-    All stay between `size` / 2 and 1 - `size` / 2 if there is room for them. Of equal places, to a
-    thousandth, the first is highest.
+    If there is room, all stay between `size` / 2 and 1 - `size` / 2. Of positions that are equal to
+    a thousandth, the first ends up highest.
 
     Examples
     --------
@@ -148,7 +151,7 @@ def keep_apart(places: Float, size: float) -> Float:
 def label_line_ends(lines: Sequence[Line2D], head: str = "") -> None:
     """Write the label of each line to the right of its last point, and `head` above all labels.
 
-    Labels are below each other, and a thin line leads from each to its point.
+    Labels do not overlap; a thin line connects each label with its point.
     """
     axes: Any = lines[0].axes
     dpi = axes.figure.dpi
