@@ -1144,7 +1144,7 @@ def test_the_remedies_for_lightfm_with_items_that_are_level():
     test = sparse.csr_array((np.ones(14), (users, items)), shape=(12, 23))
     with pytest.raises(sm.InputError, match=r"from_ranks\(ranks.data \+ 1, n_items"):
         sm.evaluate(ranks, "rr", relevant=test)
-    with pytest.raises(sm.InputError, match="level give n_candidates, n_better"):
+    with pytest.raises(sm.InputError, match="give n_candidates, n_better"):
         sm.Ranks.from_ranks(ranks.data + 1, 23, users=ranks.tocoo().row)
     counts = table(
         user_id=ranks.tocoo().row, n_candidates=23, n_better=ranks.data.astype(int)

@@ -25,7 +25,7 @@ from tests.robustness.values import (
 )
 
 # They take what other functions of the package return.
-INTERNAL = {"Ranks.of_counts", "SampledRanks.from_counts"}
+INTERNAL = {"Ranks.from_counts", "SampledRanks.from_counts"}
 
 
 def public_names():

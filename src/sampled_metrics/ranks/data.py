@@ -34,7 +34,8 @@ from sampled_metrics.inputs.scores import (
     scores_from_vectors,
 )
 from sampled_metrics.inputs.tables import Table, as_table, read_table
-from sampled_metrics.ranks.ranks import COLUMNS, Ranks
+from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS
+from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.warnings import (
     POOR,
@@ -170,7 +171,7 @@ def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
             f"found no column of items among {', '.join(table.names)}: lists need one, such as "
             f"{ITEM}; of ranks of relevant items leave relevant (--relevant) out"
         )
-    if not columns.isdisjoint(("rank", *COLUMNS)):
+    if not columns.isdisjoint(("rank", *COUNT_COLUMNS)):
         taken(options, "ranks", "n_items", "min_relevance")
     return Ranks.from_table(table, options["n_items"])
 
@@ -218,11 +219,11 @@ def _ranks_of_scores(scores: ScoreSource, options: dict[str, Any], work: dict[st
         early = EarlyStop(
             up_to=cut.up_to,
             n_whole=_WHOLE,
-            may_end=lambda counts: _may_end(Ranks.of_counts(counts, min_relevance), cut),
-            is_enough=lambda counts: _is_enough(Ranks.of_counts(counts, min_relevance), cut),
+            may_end=lambda counts: _may_end(Ranks.from_counts(counts, min_relevance), cut),
+            is_enough=lambda counts: _is_enough(Ranks.from_counts(counts, min_relevance), cut),
         )
     counts = count_scores(scores, **given, **work, early=early)
-    ranks = Ranks.of_counts(counts, min_relevance)
+    ranks = Ranks.from_counts(counts, min_relevance)
     if given["seen"] is None:
         warn_about_seen_items(ranks, scores.shape[1])
     return ranks

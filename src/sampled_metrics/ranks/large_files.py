@@ -17,7 +17,8 @@ from sampled_metrics._base.errors import InputError, reading, watch_columns
 from sampled_metrics._base.files import PARQUET_SUFFIXES
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
 from sampled_metrics.inputs.tables import Table, is_text
-from sampled_metrics.ranks.ranks import COLUMNS, Ranks
+from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS
+from sampled_metrics.ranks.ranks import Ranks
 
 ROWS_AT_A_TIME = 65_536  # read at a time, few enough that arrays of them stay in the cache
 LARGE_FILE_ROWS = 524_288  # rows from which on a file is read in parts
@@ -46,7 +47,7 @@ class LargeRankFile(NamedTuple):
         schema = opened.schema_arrow
         known = find_roles(schema.names)
         columns = {own: name for own, name in zip(known, schema.names, strict=True) if own}
-        is_counts = columns.keys() >= {*COLUMNS}
+        is_counts = columns.keys() >= {*COUNT_COLUMNS}
         is_ranks = "rank" in columns and ITEM not in columns
         others = columns.keys() & {"relevance", "sampled_rank", "score", "label", VISIT}
         is_graded = b"min_relevance" in (schema.metadata or {})
@@ -61,7 +62,9 @@ class LargeRankFile(NamedTuple):
 
         Results note the columns that are not read.
         """
-        wanted = COLUMNS if self.columns.keys() >= {*COLUMNS} else ("n_candidates", "rank")
+        wanted = (
+            COUNT_COLUMNS if self.columns.keys() >= {*COUNT_COLUMNS} else ("n_candidates", "rank")
+        )
         taken = {self.columns[own] for own in (USER, ITEM, *wanted) if own in self.columns}
         watch_columns(str(self.path), self.names, {*filter(None, self.names)} - taken)
         first = 0

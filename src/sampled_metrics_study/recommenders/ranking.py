@@ -22,7 +22,7 @@ from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.tables import positions, read_table
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks
-from sampled_metrics.ranks.ranks import COLUMNS, RECORDS, counts_of
+from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS, RANK_RECORDS, read_counts
 from sampled_metrics_study.data.split import Split
 from sampled_metrics_study.recommenders.base import Scorer
 from sampled_metrics_study.recommenders.neighbours import Tiles
@@ -119,8 +119,8 @@ def read_ranks(path: Path, split: Split) -> Ranks:
     be missing. Candidates must be the items that a user has not seen in training, and `item_id` the
     held-out items.
     """
-    table = read_table(path, RECORDS)
-    table.require(USER, *COLUMNS)
+    table = read_table(path, RANK_RECORDS)
+    table.require(USER, *COUNT_COLUMNS)
     user = table.positions(USER, split.user_ids, f"one of the {split.user_ids.size:,} of the split")
     duplicate = first_duplicate(user)
     if duplicate is not None:
@@ -128,7 +128,7 @@ def read_ranks(path: Path, split: Split) -> Ranks:
     n_users = split.held_out.size
     require_all(path, "user", np.isin(np.arange(n_users), user), split.evaluated_ids)
     rows = np.argsort(user)[:n_users]  # evaluated users come first
-    counts: Any = counts_of(table)
+    counts: Any = read_counts(table)
     owner = np.minimum(user, n_users - 1)
     is_evaluated = user < n_users
 

@@ -1,0 +1,94 @@
+"""Checks that the counts of `Ranks` are those of a possible ranking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import concatenate_ranges, run_starts
+from sampled_metrics._base.columns import require_all
+from sampled_metrics._base.conversion import to_array
+from sampled_metrics._base.errors import InputError
+
+if TYPE_CHECKING:
+    from sampled_metrics.ranks.ranks import Ranks
+
+USER_FIELDS = ("n_candidates", "n_found", "n_relevant", "depth")
+
+
+def order_of_items(ranks: Ranks) -> Int:
+    """Check each count; return the order that puts the items of each user best first.
+
+    Impossible counts raise InputError with the row and the column of the first.
+    """
+    for names in (USER_FIELDS, ("n_better", "n_tied")):
+        lengths = {name: getattr(ranks, name).size for name in names}
+        if len(set(lengths.values())) > 1:
+            raise InputError(f"columns differ in length: {lengths}")
+    n = ranks.n_candidates
+    n_found = ranks.n_found
+    n_relevant = ranks.n_relevant
+    depth = ranks.depth
+    require_all("n_candidates", n, n >= 0, "at least 0 (0: not known)")
+    require_all("n_relevant", n_relevant, n_relevant >= 1, "at least 1")
+    is_valid = (n_found >= 0) & (n_found <= n_relevant)
+    require_all("n_found", n_found, is_valid, "0 to n_relevant")
+    is_known = n > 0
+    is_valid = (depth >= 0) & (~is_known | (depth <= n))
+    require_all("depth", depth, is_valid, "0 to n_candidates")
+    is_valid = ~is_known | (n_relevant - n_found <= n - depth)
+    require_all(
+        "n_relevant", n_relevant, is_valid, "at most n_found and the candidates below depth"
+    )
+    better = ranks.n_better
+    tied = ranks.n_tied
+    if better.size != n_found.sum():
+        raise InputError(f"{better.size} ranks of items, but n_found is {n_found.sum()} in all")
+    user = np.repeat(np.arange(n_found.size), n_found)
+    is_valid = (better >= 0) & (better < depth[user])
+    require_all("n_better", better, is_valid, "0 to less than its user's n_candidates or depth")
+    is_valid = (tied >= 0) & (~is_known[user] | (better + tied < n[user]))
+    require_all("n_tied", tied, is_valid, "at least 0, and n_better + n_tied below n_candidates")
+    if (n_found == 1).all():
+        return np.arange(user.size)
+    return np.lexsort((better, user))
+
+
+def ordered_grades(ranks: Ranks, relevance: ArrayLike, order: Int) -> Float:
+    """Check the grades of relevant items, and put those of the items found in order."""
+    grades = to_array("relevance", relevance, np.float64).copy()
+    shape = (ranks.n_relevant.sum(),)
+    if grades.shape != shape:
+        raise InputError(f"relevance has shape {grades.shape}; expected {shape}")
+    is_valid = np.isfinite(grades) & (grades > 0.0)
+    require_all("relevance", grades, is_valid, "a finite number above 0")
+    of_found_items = concatenate_ranges(run_starts(ranks.n_relevant), ranks.n_found)
+    grades[of_found_items] = grades[of_found_items][order]
+    return grades
+
+
+def check_levels(ranks: Ranks) -> None:
+    """Raise InputError if ranks of two items of a user overlap without being the same.
+
+    Two items have the same counts, or the second has more than `n_better + n_tied` of the first
+    above it. At most `n_tied + 1` items are level.
+    """
+    better = ranks.n_better
+    tied = ranks.n_tied
+    user = np.repeat(np.arange(ranks.n_found.size), ranks.n_found)
+    is_same_level = (np.diff(better) == 0) & (np.diff(tied) == 0)
+    is_separate = (np.diff(user) > 0) | (np.diff(better) > tied[:-1])
+    place = np.arange(user.size)
+    # If n_tied + 1 items before an item are level with it, it is one too many.
+    before = np.maximum(place - tied - 1, 0)
+    is_wrong = (place > tied) & (user[before] == user) & (better[before] == better)
+    is_wrong[1:] |= ~(is_same_level | is_separate)
+    if is_wrong.any():
+        row = int(np.argmax(is_wrong))
+        raise InputError(
+            f"user in row {user[row] + 1}: items with {better[row - 1]} better and {tied[row - 1]} "
+            f"tied, {better[row]} better and {tied[row]} tied; ranks of two items overlap"
+        )

@@ -1,0 +1,109 @@
+"""Tables of ranks: a row for each relevant item, with counts or with its rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sampled_metrics._base.array_types import Float, Int, RowSelection
+from sampled_metrics._base.arrays import first_duplicate, run_starts, select_rows
+from sampled_metrics._base.defaults import MAX_ITEMS
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.visits import users_and_visits
+from sampled_metrics.inputs import lists
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT
+from sampled_metrics.inputs.tables import Table, arrow_to_numpy
+
+COUNT_COLUMNS = ("n_candidates", "n_better", "n_tied")
+RANK_RECORDS = f"rank records ({', '.join((USER, *COUNT_COLUMNS))})"
+
+
+def read_counts(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int]:
+    """Return the candidates, better and tied ones of each row of a table of counts or of ranks.
+
+    `n_items` is the number of candidates of ranks without a column `n_candidates`.
+    """
+    if "n_better" not in table.columns and "n_tied" not in table.columns:
+        return _read_ranks(table, n_items)
+    table.require(*COUNT_COLUMNS)
+    n_candidates = table.whole("n_candidates", 2, MAX_ITEMS)
+    n_better = table.whole("n_better", 0, n_candidates - 1)
+    return n_candidates, n_better, table.whole("n_tied", 0, n_candidates - 1 - n_better)
+
+
+def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
+    """Return the counts of each row of a table with a column `rank`, without ties."""
+    if "rank" not in table.columns:
+        found = f"found columns {', '.join(table.names)}"
+        if {USER, ITEM} <= table.columns.keys():
+            raise InputError(f"{found}; for lists, call the scores score, or the places rank")
+        raise InputError(
+            f"{found}; expected {', '.join(COUNT_COLUMNS)}, or rank, or user_id, item_id and rank "
+            "or score"
+        )
+    largest: int | Int | None = n_items
+    if "n_candidates" in table.columns:
+        largest = table.whole("n_candidates", 2, MAX_ITEMS)
+    if largest is None:
+        raise InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
+    rank = table.whole("rank", 1, largest)
+    if USER in table.columns:
+        user = table.units()[0]
+        _require_different_ranks(table, user, rank)
+        if "label" not in table.columns:
+            lists.refuse_lists(table, user, rank)
+    return np.full_like(rank, largest), rank - 1, np.zeros_like(rank)
+
+
+def _require_different_ranks(table: Table, user: Int, rank: Int) -> None:
+    """Raise InputError for the first row with the rank of an earlier one of its user."""
+    row = first_duplicate(user, rank)
+    if row is not None:
+        raise table.error(
+            "rank",
+            row,
+            rank[row],
+            f"each rank once per user; if rows are visits of a user, each with a ranking of its "
+            f"own, number them in a column {VISIT} (visits=); if items are tied, give "
+            f"{', '.join(COUNT_COLUMNS)}",
+        )
+
+
+def group_by_user(
+    table: Table, counts: tuple[Int, Int, Int], rows: RowSelection, grades: Float | None
+) -> dict[str, Any]:
+    """Return arguments of `Ranks` with the relevant items of each user together.
+
+    Parameters
+    ----------
+    table, counts
+        The table, and the counts of each of its rows from `read_counts`.
+    rows, grades
+        Rows of relevant items, and their grades.
+    """
+    n_candidates, n_better, n_tied = counts
+    user, unit_ids = table.units()
+    order = np.argsort(user, kind="stable")
+    first_row = order[run_starts(np.bincount(user))]
+    n_candidates_of_user = n_candidates[first_row]
+
+    def expected(row: int) -> str:
+        number = user[row]
+        return f"{n_candidates_of_user[number]}, as in row {first_row[number] + 1} of the same user"
+
+    is_different = n_candidates_of_user[user] != n_candidates
+    table.refuse("n_candidates", is_different, n_candidates, expected)
+    n_found = np.bincount(user[rows], minlength=n_candidates_of_user.size)
+    has_items = n_found > 0
+    order = np.argsort(user[rows], kind="stable")
+    users, visits = users_and_visits(arrow_to_numpy(unit_ids)[has_items])
+    return {
+        "n_candidates": n_candidates_of_user[has_items],
+        "n_better": n_better[rows][order],
+        "n_tied": n_tied[rows][order],
+        "n_found": n_found[has_items],
+        "relevance": select_rows(grades, order),
+        "users": users,
+        "visits": visits,
+    }
