@@ -27,9 +27,9 @@ def read_counts(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int
     if "n_better" not in table.columns and "n_tied" not in table.columns:
         return _read_ranks(table, n_items)
     table.require(*COUNT_COLUMNS)
-    n_candidates = table.whole("n_candidates", 2, MAX_ITEMS)
-    n_better = table.whole("n_better", 0, n_candidates - 1)
-    return n_candidates, n_better, table.whole("n_tied", 0, n_candidates - 1 - n_better)
+    n_candidates = table.whole_numbers("n_candidates", 2, MAX_ITEMS)
+    n_better = table.whole_numbers("n_better", 0, n_candidates - 1)
+    return n_candidates, n_better, table.whole_numbers("n_tied", 0, n_candidates - 1 - n_better)
 
 
 def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
@@ -44,10 +44,10 @@ def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
         )
     largest: int | Int | None = n_items
     if "n_candidates" in table.columns:
-        largest = table.whole("n_candidates", 2, MAX_ITEMS)
+        largest = table.whole_numbers("n_candidates", 2, MAX_ITEMS)
     if largest is None:
         raise InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
-    rank = table.whole("rank", 1, largest)
+    rank = table.whole_numbers("rank", 1, largest)
     if USER in table.columns:
         user = table.units()[0]
         _require_different_ranks(table, user, rank)
