@@ -1,6 +1,6 @@
-"""The site of the documentation: titles, descriptions, cards and links of its pages.
+"""The built site of the documentation: titles, descriptions, cards, links and search.
 
-Built without the output of notebooks, which takes longer than all tests of this file.
+It is built without the output of notebooks, which takes longer than all tests of this file.
 """
 
 import os
@@ -37,10 +37,12 @@ class Head(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
+        attributes = dict(attrs)
         self.in_title = tag == "title" and not self.title
-        if tag == "meta" and "content" in found:
-            self.meta[found.get("name") or found.get("property")] = found["content"]
+        if tag == "meta" and "content" in attributes:
+            self.meta[attributes.get("name") or attributes.get("property")] = (
+                attributes["content"]
+            )
 
     def handle_data(self, data):
         if self.in_title:
@@ -51,7 +53,7 @@ class Head(HTMLParser):
 
 
 def build(folder):
-    """Build the site, and return what mkdocs says."""
+    """Build the site, and return its folder."""
     text = (
         (ROOT / "mkdocs.yml").read_text().replace("execute: true", "execute: false")
     )
@@ -83,13 +85,13 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def heads(site):
-    """Of all pages of the documentation but those that are made without the theme."""
+    """Heads of all pages, except those made without the theme."""
     paths = [path for path in site.rglob("*.html") if path.stem not in OF_THEIR_OWN]
     assert len(paths) > 25
     return {str(path.relative_to(site)): Head(path.read_text()) for path in paths}
 
 
-def test_every_page_has_a_title_and_a_description_of_its_own(heads):
+def test_pages_have_distinct_titles_and_descriptions(heads):
     titles = [head.title for head in heads.values()]
     assert all(titles)
     assert len(set(titles)) == len(titles)
@@ -100,7 +102,7 @@ def test_every_page_has_a_title_and_a_description_of_its_own(heads):
         assert not re.search(r"[`*<]|\]\(|::| = [a-z]+\(", words), "no markup or code"
 
 
-def test_every_page_has_a_card(site, heads):
+def test_pages_have_a_card(site, heads):
     picture = (site / "card.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert [int.from_bytes(picture[at : at + 4]) for at in (16, 20)] == [1200, 630]
@@ -111,7 +113,7 @@ def test_every_page_has_a_card(site, heads):
         assert head.meta["twitter:card"] == "summary_large_image"
 
 
-def test_signatures_show_values_of_defaults(site):
+def test_signatures_show_default_values(site):
     page = (site / "api/evaluate.html").read_text()
     plain = re.sub(r"<[^>]+>", "", page)
     assert "confidence: float = 0.95" in " ".join(plain.split())
@@ -121,14 +123,14 @@ def test_signatures_show_values_of_defaults(site):
         assert not set(shown) & set(names), path
 
 
-def test_command_line_page_has_every_command_and_option(site):
+def test_command_line_page_lists_commands_and_options(site):
     text = (site / "cli.html").read_text()
     for name in ("evaluate", "check", "check-negatives"):
         assert f'<h2 id="{name.replace(" ", "-")}"' in text
     assert "<code>--n-negatives</code>" in text
 
 
-def test_types_of_arguments_are_linked(site):
+def test_argument_types_are_links(site):
     page = (site / "api/correct.html").read_text()
     parameters = page.partition("Parameters:")[2].partition("Returns:")[0]
     for name in ("Data", "Names", "ArrayLike"):
@@ -137,7 +139,7 @@ def test_types_of_arguments_are_linked(site):
         ), name
 
 
-def test_dead_links_are_found(site, monkeypatch):
+def test_dead_links_of_the_site_are_detected(site, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs/hooks")
     import links
 
@@ -147,15 +149,15 @@ def test_dead_links_are_found(site, monkeypatch):
     wrong = '<a href="nowhere.html">x</a> <a href="reported.html#nowhere">y</a>'
     wrong += ' <a href="reported.html">z</a>'
     page.write_text(text.replace("</body>", f"{wrong}</body>"))
-    found = links.dead_links(site)
+    dead = links.dead_links(site)
     page.write_text(text)
-    assert found == [
+    assert dead == [
         "reported.html: nowhere.html",
         "reported.html: reported.html#nowhere",
     ]
 
 
-WORDS = {  # what people type, and a page that must be among the first three
+WORDS = {  # search terms, and a page that must be among the first three results
     "als": "libraries.html",
     "implicit": "libraries.html",
     "pytorch": "libraries.html",
@@ -170,7 +172,7 @@ WORDS = {  # what people type, and a page that must be among the first three
 }
 
 
-def test_pages_opened_as_files_are_searched_without_a_network(site):
+def test_search_of_local_files_needs_no_network(site):
     library = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed"
     )
@@ -197,11 +199,11 @@ def test_pages_opened_as_files_are_searched_without_a_network(site):
                     results.nth(place).get_attribute("href").partition("?")[0]
                     for place in range(min(3, results.count()))
                 ]
-                found = [
+                pages = [
                     address.partition("#")[0].rpartition("/")[2] for address in shown
                 ]
-                if wanted not in found:
-                    missed[words] = found
+                if wanted not in pages:
+                    missed[words] = pages
             assert missed == {}
             assert all(address.startswith("file:") for address in requests)
             assert complaints == []
@@ -209,5 +211,5 @@ def test_pages_opened_as_files_are_searched_without_a_network(site):
 
     with ThreadPoolExecutor(
         1
-    ) as thread:  # of its own loop, also beside tests of a browser
+    ) as thread:  # with its own event loop, also beside other browser tests
         thread.submit(search).result()

@@ -1,4 +1,4 @@
-"""Ranks by Spark and by Dask, as docs/scale.md writes them, are those of one process."""
+"""The functions for Spark and Dask in docs/scale.md give the ranks of a single process."""
 
 import re
 import shutil
@@ -17,7 +17,7 @@ HELD_OUT = RNG.integers(0, 500, 300)
 
 
 def documented(name):
-    """The function of a block of the page."""
+    """Return the function that a block of the page defines."""
     page = (ROOT / "docs/scale.md").read_text(encoding="utf-8")
     (block,) = [
         code
@@ -37,7 +37,7 @@ def counts(ranks):
     ]
 
 
-def test_dask():
+def test_dask_ranks_equal_those_of_one_process():
     pytest.importorskip("dask", reason="dask is not installed")
     ranks = documented("ranks_by_dask")(USERS, ITEMS, HELD_OUT)
     assert counts(ranks) == counts(sm.rank((USERS, ITEMS), None, HELD_OUT))
@@ -45,7 +45,7 @@ def test_dask():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_spark():
+def test_spark_ranks_equal_those_of_one_process():
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     if shutil.which("java") is None:
         pytest.skip("there is no JVM")

@@ -1,4 +1,4 @@
-"""Links and pictures of README, CONTRIBUTING and the guides lead to files that git tracks."""
+"""Links and pictures of README, CONTRIBUTING and the guides lead to tracked files."""
 
 import posixpath
 import re
@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.conftest import ROOT
+from tests.helpers.documents import text_of
 
 PAGES = [
     "README.md",
@@ -22,19 +23,15 @@ LINK = r'\]\(([^)\s]+)\)|\b(?:src|srcset|href)="([^"]+)"'
 HOOKS = ROOT / "docs/hooks"
 
 
-def text_of(name):
-    return (ROOT / name).read_text(encoding="utf-8")
-
-
 def links_of(text):
-    """Relative links of a page, in the order of the text; those within code are none."""
+    """Return the relative links of a page in order, without those in code."""
     links = [a or b for a, b in re.findall(LINK, re.sub(CODE, "", text))]
     return [link for link in links if not re.match(r"[a-z]+:", link)]
 
 
 @cache
 def anchors_of(name):
-    """Anchors of the headings of a page, as GitHub makes them, and of names of the reference."""
+    """Return the anchors of a page: headings as GitHub names them, and documented names."""
     text = re.sub(BLOCK, "", text_of(name))
     headings = re.findall(r"(?m)^#+ (.*)$", text)
     return {
@@ -49,7 +46,7 @@ def anchors_of(name):
 
 @pytest.fixture(scope="module")
 def tracked():
-    """Files that git tracks, or all where there is no git."""
+    """Files that git tracks, or all files without git."""
     if not (ROOT / ".git").exists():
         return {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*")}
     words = ["git", "ls-files"]
@@ -79,7 +76,7 @@ def test_relative_links_lead_to_tracked_files(name, tracked):
     assert dead_links(name, text_of(name), tracked) == []
 
 
-def test_dead_links_and_anchors_are_noticed(tracked):
+def test_dead_links_and_anchors_are_detected(tracked):
     text = "[a](index.md) ![b](no.svg) [c](study.md#nowhere) `[d](code.md)`"
     text += ' <img src="../no.png"> [e](https://example.org/) [f](study.md#what-comes-out)'
     assert dead_links("docs/x.md", text, tracked) == [
@@ -89,7 +86,7 @@ def test_dead_links_and_anchors_are_noticed(tracked):
     ]
 
 
-def test_pages_together_have_the_links_that_readers_follow():
+def test_link_pattern_matches_links():
     counts = {name: len(links_of(text_of(name))) for name in PAGES}
     assert sum(counts.values()) > 100
     assert counts["README.md"] > 10
@@ -97,14 +94,14 @@ def test_pages_together_have_the_links_that_readers_follow():
 
 @pytest.fixture
 def hook():
-    """Functions of the hook that shows pictures of the repository in the site."""
+    """The hook that shows pictures of the repository in the site."""
     pytest.importorskip(
         "mkdocs", reason="the documentation's packages are not installed"
     )
     return runpy.run_path(str(HOOKS / "pictures.py"))
 
 
-def test_site_shows_copies_of_pictures_and_the_page_itself(hook):
+def test_site_links_to_picture_copies_and_page(hook):
     text = "![a](../results/reference/figures/figure6.svg) ![b](../results/reference/slope.svg)\n"
     text += "[c](../results/reference/report.png)\n<!-- the lens -->\n"
     shown = hook["on_page_markdown"](text, page=SimpleNamespace())
@@ -113,7 +110,7 @@ def test_site_shows_copies_of_pictures_and_the_page_itself(hook):
     assert 'src="lens.html"' in shown
 
 
-def test_drawn_pictures_of_the_guides_are_those_committed(monkeypatch):
+def test_committed_pictures_are_current(monkeypatch):
     monkeypatch.syspath_prepend(str(HOOKS))
     guides = runpy.run_path(str(HOOKS / "guides.py"))
     names = {path.name for path in (ROOT / "docs/pictures").iterdir()}
@@ -125,7 +122,7 @@ def test_drawn_pictures_of_the_guides_are_those_committed(monkeypatch):
         )
 
 
-def test_pages_that_show_a_picture_describe_it():
+def test_pictures_have_descriptions():
     for name in PAGES:
         for words, source in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text_of(name)):
             assert len(words) > 20, (name, source)

@@ -1,7 +1,7 @@
-"""Pages of measured numbers: how they are made, and a row of each page recomputed.
+"""Pages of measurements: their commands and digests, and a row of each page recomputed.
 
-Pages of times are not recomputed, and none of which a row takes longer than two seconds.
-`sampled_metrics_study` has tests of its own for the pages of the study.
+Pages of times, and pages whose rows take longer than two seconds, are not recomputed. The pages of
+the study have their own tests.
 """
 
 import re
@@ -21,7 +21,7 @@ from tests.helpers import planted
 
 
 def rows_of(page, name=""):
-    """Cells by column of the rows of the first table of a page, or of the one after a comment."""
+    """Return the rows of the first table of a page, or of the one after a comment, by column."""
     text = (ROOT / measure.PAGES[page].path).read_text("utf-8")
     if name:
         text = text.split(f"<!-- {name} -->")[1]
@@ -31,7 +31,7 @@ def rows_of(page, name=""):
     return [dict(zip(head, row, strict=True)) for row in rows]
 
 
-def test_readme_lists_each_page_as_it_is_measured():
+def test_benchmarks_readme_lists_pages():
     text = (ROOT / "benchmarks/README.md").read_text("utf-8")
     listed = [
         [cell.strip().replace("`", "") for cell in line.strip("|").split("|")]
@@ -41,7 +41,7 @@ def test_readme_lists_each_page_as_it_is_measured():
     assert listed == [list(row.values()) for row in measure.rows()]
 
 
-def test_archive_lists_its_scripts():
+def test_archive_readme_lists_scripts():
     folder = ROOT / "benchmarks/archive"
     text = (folder / "README.md").read_text("utf-8")
     listed = re.findall(r"(?m)^\| `([\w.]+?)(?:/|\.py)` \| (\w*) ?\|", text)
@@ -56,7 +56,7 @@ def test_archive_lists_its_scripts():
     assert {name: page for name, page in listed if page} == pages
 
 
-def test_every_page_of_the_folder_is_measured():
+def test_measured_pages_have_a_command():
     paths = {(ROOT / page.path).resolve() for page in measure.PAGES.values()}
     folder = {path.resolve() for path in ROOT.glob("docs/measured/*.md")}
     index = ROOT / "docs/measured/index.md"
@@ -74,7 +74,7 @@ def test_scripts_of_a_page_exist(page):
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A page of a script that imports a package whose names are imported when they are used."""
+    """A page whose script imports a package with lazily imported names."""
     files = {
         "src/lib/__init__.py": (
             "from typing import TYPE_CHECKING\n"
@@ -103,7 +103,7 @@ def digest_after(project, name, text):
     return measure.digest_of(PAGE)
 
 
-def test_digest_is_of_code_that_is_imported(project):
+def test_digest_covers_imported_code_only(project):
     digest = measure.digest_of(PAGE)
     documented = '"""Another text."""\n\ndef f():\n    """Say."""\n    return 1\n'
     assert digest_after(project, "src/lib/used.py", documented) == digest
@@ -112,7 +112,7 @@ def test_digest_is_of_code_that_is_imported(project):
     assert digest_after(project, "src/lib/used.py", changed) != digest
 
 
-def test_page_is_stale_until_its_code_is_recorded_and_after_a_change(project):
+def test_page_with_other_code_is_stale(project):
     assert measure.state_of(PAGE) == "stale: its code is not recorded"
     measure.record(PAGE, "0" * 12)
     assert measure.state_of(PAGE) == "stale: its code has changed"
@@ -122,7 +122,7 @@ def test_page_is_stale_until_its_code_is_recorded_and_after_a_change(project):
 
 
 @pytest.mark.parametrize("words", [[], ["nothing"], ["orders"]])
-def test_wrong_page_is_one_line(words, monkeypatch):
+def test_wrong_page_fails_in_one_line(words, monkeypatch):
     monkeypatch.delenv(measure.ARCHIVE, raising=False)
     monkeypatch.setattr("sys.argv", ["measure", *words])
     with pytest.raises(SystemExit, match=words[0] if words else "no page"):
@@ -166,19 +166,19 @@ def test_row_of_plan():
 
 
 def test_factors_of_outside():
-    known = outside.populations()
+    by_name = outside.populations()
     for row in rows_of("outside"):
-        if row["population"] in known:
+        if row["population"] in by_name:
             last = -(-5 * outside.N // int(row["m"]))
-            factor = outside.factor(known[row["population"]], last)
+            factor = outside.factor(by_name[row["population"]], last)
             assert row["factor"] == f"{factor:.2f}"
 
 
 def test_exact_metrics_of_coverage():
     table = pd.read_csv(ROOT / "results/reference/coverage.csv")
-    known = populations()
+    by_name = populations()
     for row in table.itertuples():
-        exact = known[row.population].exact(parse_measure(row.metric))
+        exact = by_name[row.population].exact(parse_measure(row.metric))
         assert row.exact == pytest.approx(exact, rel=1e-4)
 
 

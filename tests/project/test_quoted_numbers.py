@@ -1,4 +1,4 @@
-"""Numbers that the documentation quotes are those of the files that commands of the head write."""
+"""Numbers quoted in the documentation equal those in the files that commands write."""
 
 import importlib.util
 import re
@@ -10,16 +10,10 @@ import pytest
 import sampled_metrics as sm
 from benchmarks import speed
 from benchmarks.archive import price
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics_study import audit
 from tests.conftest import ROOT
-
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+from tests.helpers.documents import text_of, words_of
 
 REFERENCE = ROOT / "results/reference"
 GUIDE = (ROOT / "docs/evidence.md").read_text(encoding="utf-8")
@@ -44,12 +38,8 @@ PAGES = [
 ]
 
 
-def words_of(name):
-    return " ".join((ROOT / name).read_text(encoding="utf-8").split())
-
-
 @pytest.mark.parametrize(("file", "command"), [row[1:] for row in ROWS])
-def test_each_quoted_number_has_a_file_and_a_command(file, command):
+def test_quoted_numbers_have_a_file_and_a_command(file, command):
     assert (ROOT / file).exists()
     program, *words = command.split()
     if program == "make":
@@ -61,13 +51,13 @@ def test_each_quoted_number_has_a_file_and_a_command(file, command):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=str)
-def test_no_page_quotes_a_commit(path):
+def test_pages_quote_no_commit(path):
     assert not re.search(
         r"(?i)\bcommit `?[0-9a-f]{7}\b", path.read_text(encoding="utf-8")
     )
 
 
-def test_share_of_training_events_from_the_future():
+def test_share_of_later_training_events_is_quoted():
     (share,) = re.findall(
         r"MovieLens 1M, ([\d.]+) % on average", words_of("docs/measured/future.md")
     )
@@ -77,12 +67,8 @@ def test_share_of_training_events_from_the_future():
         assert "measured/future.md" in text
 
 
-def text_of(name):
-    return (ROOT / name).read_text(encoding="utf-8")
-
-
 def cells_of(text):
-    """Cells of all tables of a page, by row, heads and rulers left out."""
+    """Return the rows of all tables of a page as lists of cells, without headings and rulers."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     ruler = re.compile("[| :-]+")
     heads = {i for i, line in enumerate(lines[1:]) if ruler.fullmatch(line)}
@@ -93,7 +79,7 @@ def cells_of(text):
     return rows
 
 
-def test_page_of_speed_is_as_its_script_writes_it():
+def test_speed_page_matches_its_script():
     title, ratios, commands = text_of(TIMES[0]).split("\n## ")
     assert title.startswith(speed.TITLE)
     assert f"## {ratios}".startswith(speed.RATIOS.format(speed.RUNS_OF_RATIOS))
@@ -109,13 +95,13 @@ def test_page_of_speed_is_as_its_script_writes_it():
         assert min(map(float, numbers)) > 0
 
 
-def test_times_of_other_packages():
+def test_times_of_other_packages_are_quoted():
     assert len(cells_of(text_of(TIMES[1]))) >= 9
     section = GUIDE.split("## Beside other packages")[1]
     assert cells_of(section) == cells_of(text_of(TIMES[1]))
 
 
-def test_coverage_of_intervals():
+def test_interval_coverage_is_quoted():
     section = text_of("results/reference/coverage.md").split(
         "## Estimates from 100 negatives"
     )[1]
@@ -131,7 +117,7 @@ def test_coverage_of_intervals():
     )
 
 
-def test_wrong_orders():
+def test_share_of_wrong_orders_is_quoted():
     table = pd.read_csv(REFERENCE / "verdicts.csv")
     draws = table["seeds"].sum()
     assert table["range wrong"].sum() == 0
@@ -142,7 +128,7 @@ def test_wrong_orders():
     assert words in words_of("docs/estimators.md")
 
 
-def test_ranges_of_printed_numbers_held():
+def test_coverage_of_reported_ranges_is_quoted():
     cells = re.findall(
         r"\| +([\d.]+)(?: \([\d.]+\))? +(?=\|)", text_of("docs/measured/reported.md")
     )
@@ -154,7 +140,7 @@ def test_ranges_of_printed_numbers_held():
     )
 
 
-def test_recall_by_split():
+def test_recall_by_split_is_quoted():
     """Recall@10, users and decided orders of the table of two splits."""
     section = (
         text_of("docs/other-data.md")
@@ -175,23 +161,23 @@ def test_recall_by_split():
         }
         assert {f"{len(of_one):,}" for of_one in ranks.values()} == {users}
         for recall, of_one in zip(quoted, ranks.values(), strict=True):
-            # Of the places that the held-out item shares with those tied, some are among the first.
+            # The held-out item has each of the ranks that it shares equally often.
             places = np.clip(10 - of_one.n_better, 0, of_one.n_tied + 1) / (
                 of_one.n_tied + 1
             )
             assert recall == f"{places.mean():.4f}".removeprefix("0")
         above, below = decided.split(" above ")
         pairs = {(a, b) for a in above.split(" and ") for b in below.split(" and ")}
-        found = set()
+        orders = set()
         for result in sm.compare(ranks, "recall@10"):
             if result.order == "a":
-                found.add((result.a, result.b))
+                orders.add((result.a, result.b))
             if result.order == "b":
-                found.add((result.b, result.a))
-        assert found == pairs
+                orders.add((result.b, result.a))
+        assert orders == pairs
 
 
-def test_divisors_of_the_rank_estimate():
+def test_divisors_of_rank_estimate_are_quoted():
     table = pd.read_csv(REFERENCE / "audit.csv", dtype={"published": str})
     topic = table[table["topic"].str.startswith("13.")].set_index(
         ["reading", "quantity"]
@@ -208,7 +194,7 @@ def test_divisors_of_the_rank_estimate():
     assert (ours - printed).drop(auc).abs().max() < 0.01
 
 
-def test_the_page_of_readings_shows_the_kept_rows():
+def test_audit_page_shows_the_stored_rows():
     table = pd.read_csv(REFERENCE / "audit.csv", dtype=str)
     lines = [
         line
@@ -228,7 +214,7 @@ def test_the_page_of_readings_shows_the_kept_rows():
         assert float(ours) == pytest.approx(float(row.value), abs=0.00056)
 
 
-def test_shares_of_later_events_by_hand():
+def test_shares_later_by_hand():
     shares = audit.share_later(np.array([5, 1, 3, 3]), np.array([0, 3, 5]))
     assert shares.tolist() == [1.0, 0.25, 0.0]
 
@@ -243,9 +229,9 @@ def test_shares_of_later_events_by_hand():
         (-0.1, (-0.2, -0.3, -0.1), True, False),
     ],
 )
-def test_orders_are_judged_by_the_exact_difference(exact, estimate, right, wrong):
-    found = price.outcome((0, 2), "ap", 99.5, exact, estimate)
-    assert found == ("X vs Z", "ap", 99.5, right, wrong)
+def test_outcome_is_judged_by_the_exact_difference(exact, estimate, right, wrong):
+    outcome = price.outcome((0, 2), "ap", 99.5, exact, estimate)
+    assert outcome == ("X vs Z", "ap", 99.5, right, wrong)
 
 
 @pytest.mark.parametrize(
@@ -259,8 +245,108 @@ def test_orders_are_judged_by_the_exact_difference(exact, estimate, right, wrong
         (1736.0, "> 1600", 0.0, True),
     ],
 )
-def test_a_reading_reproduces_a_number_or_a_bound(
-    value, published, tolerance, expected
-):
+def test_quantity_reproduces_number_or_bound(value, published, tolerance, expected):
     quantity = audit.Quantity("Y", value, published, tolerance)
     assert quantity.is_reproduced == expected
+
+
+def test_study_guide_quotes_totals():
+    card = pd.read_csv(REFERENCE / "scorecard.csv")
+    counts, words = card["verdict"].value_counts(), words_of("docs/study.md")
+    assert set(counts.index) == {"exact", "within noise", "explained"}
+    assert (
+        f"Of the {len(card)} published cells of Tables 1-4, {counts['exact']} have"
+        in words
+    )
+    kinds = card.loc[card["verdict"] == "exact", "kind"].value_counts()
+    by_kind = (kinds["deterministic"], kinds["near-certain"], kinds["random"])
+    assert (
+        "{} deterministic ones, {} near-certain ones, and {} random".format(*by_kind)
+        in words
+    )
+    assert f" {counts['within noise']} differ within the noise" in words
+    assert f" {counts['explained']} by three choices" in words
+    claims = pd.read_csv(REFERENCE / "claims.csv")
+    verdicts = claims["verdict"].value_counts()
+    assert f"Of {verdicts.sum()} sentences" in words
+    assert (
+        f"{verdicts['holds']} hold, {verdicts['depends on the start']} depend on the"
+        in words
+    )
+    shares = claims.loc[claims["verdict"] == "depends on the start", "note"]
+    *most, last = sorted(shares.str.extract(r"(\d+) of 20 others")[0].astype(int))
+    assert (
+        f"(they hold in {', '.join(map(str, most))} and {last} of 20 others)" in words
+    )
+    assert (
+        f"{verdicts['does not hold']} do not hold, {verdicts['slip']} are slips"
+        in words
+    )
+    said = f"{len(card)} published cells of Tables 1-4, {counts['exact']} have the same digits, "
+    said += (
+        f"{counts['within noise']} differ by what the paper's repetitions explain, "
+    )
+    assert f"{said}{counts['explained']} rest on what the paper" in words_of(
+        "paper/paper.md"
+    )
+
+
+SIZES = {
+    "Sampled": "from {} negatives on, {} to {} over 20 starts of X, and in 95 % of single runs "
+    "from {}",
+    "BV 0.1": "with γ = 0.1 from {} ({} to {}), and in 95 % of runs from {}",
+}
+
+
+@pytest.mark.parametrize(("estimator", "words"), SIZES.items())
+def test_study_guide_quotes_sample_sizes_of_figure_6(estimator, words):
+    table = pd.read_csv(REFERENCE / "figures/figure6.csv")
+    pair = table[table["recommender"] == "X vs Y"].set_index(["kind", "estimator"])[
+        "n_negatives"
+    ]
+    starts = pd.read_csv(REFERENCE / "starts.csv")
+    starts = starts[(starts["table"] == 6) & (starts["row"] == "X vs Y")]
+    values = starts[starts["column"] == estimator]["value"]
+    sizes = (
+        pair["ordered", estimator],
+        values.min(),
+        values.max(),
+        pair["sure", estimator],
+    )
+    assert words.format(*(f"{size:,.0f}" for size in sizes)) in words_of(
+        "docs/study.md"
+    )
+
+
+def test_budget_guide_quotes_right_orders():
+    orders = pd.read_csv(REFERENCE / "beyond/orders.csv")
+    of_budgets = orders[orders["method"] == "budget"]
+    (runs,) = set(of_budgets["runs"])
+    least = of_budgets.groupby("proxy")["right"].min()
+    words = words_of("docs/budget.md")
+    assert f"in at least {least['als']} of {runs} runs with a small ALS" in words
+    assert f"and in at least {least['popularity']} with popularity" in words
+
+
+def test_readme_quotes_verdicts():
+    verdicts = pd.read_csv(REFERENCE / "scorecard.csv")["verdict"]
+    counts = verdicts.value_counts()
+    assert set(counts.index) == {"exact", "within noise", "explained"}
+    words = words_of("README.md")
+    assert f"{len(verdicts)} published numbers" in words
+    assert f"{counts['exact']} have the same digits" in words
+    assert f"{counts['within noise']} lie within noise" in words
+    assert f"{counts['explained']} are explained, 0 differ" in words
+
+
+def test_readme_quotes_values_of_the_chart():
+    (words,) = re.findall('alt="([^"]*)"', text_of("README.md"))
+    tables = REFERENCE / "tables"
+    closed_form = re.findall(
+        r"(?m)^\| Recall@10 \| [XYZ] +\| closed form \| [*]*([\d.]+)[*]* +\| [*]*([\d.]+)",
+        (tables / "table3.md").read_text(encoding="utf-8"),
+    )
+    exact, sampled = zip(*closed_form, strict=True)
+    rounded = [f"{float(value):.1f}" for value in sampled]
+    assert "against 100 random items {}, {} and {} %".format(*rounded) in words
+    assert "over all items {}, {} and {} %".format(*exact) in words

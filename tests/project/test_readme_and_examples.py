@@ -1,4 +1,4 @@
-"""What the README shows and the walk-through prints is what comes out."""
+"""Examples of the README and the documentation print what they show."""
 
 import glob
 import json
@@ -8,7 +8,6 @@ import shlex
 import subprocess
 import sys
 
-import pandas as pd
 import pytest
 
 from tests.conftest import ROOT
@@ -18,7 +17,6 @@ GUIDES = [
     *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/*.md"))),
 ]
 REFERENCE = ROOT / "results/reference"
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?"
 SHELL = r"^(make [^\n]*)$"
 CONSOLE = r"^\$ ((?:[^\n]*\\\n)*[^\n]*)\n((?:(?!\$ |```)[^\n]*\n)*)"
@@ -26,14 +24,15 @@ EACH_ALONE = """
 import contextlib, io, json, sys
 printed = []
 for snippet in json.load(sys.stdin):
-    with contextlib.redirect_stdout(io.StringIO()) as found:
+    with contextlib.redirect_stdout(io.StringIO()) as output:
         exec(snippet, {})
-    printed.append(found.getvalue().rstrip())
+    printed.append(output.getvalue().rstrip())
 print(json.dumps(printed))
 """
 
 
-def found_in(names, pattern):
+def matches_in(names, pattern):
+    """Return all matches of a pattern in some files."""
     texts = [(ROOT / name).read_text(encoding="utf-8") for name in names]
     return [
         x
@@ -43,9 +42,9 @@ def found_in(names, pattern):
 
 
 @pytest.mark.long
-def test_python_snippets_print_what_is_below_them(monkeypatch):
+def test_python_snippets_print_their_output(monkeypatch):
     monkeypatch.setenv("COLUMNS", "70")
-    pairs = found_in([*GUIDES, "CONTRIBUTING.md"], PYTHON)
+    pairs = matches_in([*GUIDES, "CONTRIBUTING.md"], PYTHON)
     snippets, shown = zip(
         *[pair for pair in pairs if "yours" not in pair[0]], strict=True
     )
@@ -58,46 +57,24 @@ def test_python_snippets_print_what_is_below_them(monkeypatch):
     assert json.loads(done.stdout) == [text.rstrip() for text in shown]
 
 
-def test_readme_names_the_commands_of_the_study_and_of_the_tests():
-    commands = [line.split("#")[0].strip() for line in found_in(["README.md"], SHELL)]
+def test_readme_names_reproduce_and_test():
+    commands = [
+        line.split("#")[0].strip() for line in matches_in(["README.md"], SHELL)
+    ]
     assert {"make reproduce", "make test"} <= set(commands)
 
 
-def test_readme_has_the_verdicts_of_the_reference_run():
-    verdicts = pd.read_csv(REFERENCE / "scorecard.csv")["verdict"]
-    counts = verdicts.value_counts()
-    assert set(counts.index) == {"exact", "within noise", "explained"}
-    words = " ".join(README.split())
-    assert f"{len(verdicts)} published numbers" in words
-    assert f"{counts['exact']} have the same digits" in words
-    assert f"{counts['within noise']} lie within noise" in words
-    assert f"{counts['explained']} are explained, 0 differ" in words
-
-
-def test_readme_describes_the_chart_by_the_tables_of_the_reference_run():
-    (words,) = re.findall('alt="([^"]*)"', README)
-    tables = REFERENCE / "tables"
-    closed_form = re.findall(
-        r"(?m)^\| Recall@10 \| [XYZ] +\| closed form \| [*]*([\d.]+)[*]* +\| [*]*([\d.]+)",
-        (tables / "table3.md").read_text(encoding="utf-8"),
-    )
-    exact, sampled = zip(*closed_form, strict=True)
-    rounded = [f"{float(value):.1f}" for value in sampled]
-    assert "against 100 random items {}, {} and {} %".format(*rounded) in words
-    assert "over all items {}, {} and {} %".format(*exact) in words
-
-
 def arguments_of(command):
-    """Arguments as a shell passes them on: a pattern gives the names of files."""
+    """Split a command into arguments as a shell does, with patterns expanded to file names."""
     for word in shlex.split(command):
         yield from sorted(glob.glob(word)) if "[" in word else [word]  # noqa: PTH207 - as a shell
 
 
-def test_commands_print_what_is_below_them(run, tmp_path, monkeypatch):
+def test_commands_print_their_output(run, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "70")
     (tmp_path / "results").symlink_to(ROOT / "results")
     monkeypatch.chdir(tmp_path)
-    for command, printed in found_in(GUIDES, CONSOLE):
+    for command, printed in matches_in(GUIDES, CONSOLE):
         ours, *filters = command.replace("\\\n", "").split(" | ")
         program, *arguments = arguments_of(ours)
         assert program == "sampled-metrics"
@@ -111,7 +88,7 @@ def test_commands_print_what_is_below_them(run, tmp_path, monkeypatch):
         assert shown == printed, command
 
 
-def test_walk_through_shows_the_reversal_and_what_decides_it(capsys):
+def test_walk_through_reverses_and_decides_the_order(capsys):
     runpy.run_path(str(ROOT / "tests/examples/own_recommender.py"))
     walk_through = capsys.readouterr().out
     exact = dict(
@@ -132,7 +109,7 @@ def test_walk_through_shows_the_reversal_and_what_decides_it(capsys):
     assert "  400 negatives: 1.00\n" in walk_through
 
 
-def test_documented_targets_are_those_of_the_makefile():
+def test_documented_make_targets_exist():
     rules = [ROOT / "Makefile", ROOT / "tests/parts.mk"]
     targets = {"test-all"}
     for path in rules:

@@ -1,4 +1,4 @@
-"""The metric for RecBole, of what RecBole collects; `make test-recbole` runs it in the package."""
+"""The metric for RecBole, without RecBole; `make test-recbole` runs it inside RecBole."""
 
 import importlib
 import sys
@@ -14,7 +14,7 @@ RNG = np.random.default_rng(3)
 
 @pytest.fixture
 def plugin(monkeypatch):
-    """The module, beside what it needs of RecBole."""
+    """The module, with stand-ins for what it needs of RecBole."""
     needed = {
         "recbole": {},
         "recbole.evaluator": {},
@@ -36,51 +36,55 @@ def plugin(monkeypatch):
 
 def settings(mode="full", **others):
     modes = mode if isinstance(mode, dict) else {"valid": mode, "test": mode}
-    given = dict.fromkeys(("exact_metrics", "n_items"))
-    given.update(eval_args={"mode": modes}, topk=[5, 10], single_spec=True)
-    given.update(metric_decimal_place=4, **others)
-    return given
+    config = dict.fromkeys(("exact_metrics", "n_items"))
+    config.update(eval_args={"mode": modes}, topk=[5, 10], single_spec=True)
+    config.update(metric_decimal_place=4, **others)
+    return config
 
 
 def collected(rank, n_candidates, n_held_out=1):
-    """What RecBole passes to a metric: a tensor of three columns by name."""
+    """Return what RecBole passes to a metric: a tensor of three columns, by name."""
     columns = np.broadcast_arrays(rank, n_candidates, n_held_out)
     rows = np.column_stack(columns).astype(np.float32)
     return {"rec.meanrank": SimpleNamespace(numpy=lambda: rows)}
 
 
-def test_the_metric_is_registered(plugin):
-    known = sys.modules["recbole.evaluator.register"]
-    assert known.metrics_dict == {"exact": plugin.Exact}
-    assert list(known.metric_information["exact"]) == ["rec.meanrank"]
-    assert known.metric_types == {"exact": 1}
+def test_exact_is_registered(plugin):
+    registry = sys.modules["recbole.evaluator.register"]
+    assert registry.metrics_dict == {"exact": plugin.Exact}
+    assert list(registry.metric_information["exact"]) == ["rec.meanrank"]
+    assert registry.metric_types == {"exact": 1}
     assert not plugin.Exact.smaller
 
 
 @pytest.mark.filterwarnings("ignore:.*the largest rank")  # none is below 59 of 90
-def test_full_rankings_give_values_and_intervals(plugin):
+def test_exact_full_rankings_equal_evaluate(plugin):
     ranks = RNG.integers(1, 60, size=200)
-    found = plugin.Exact(settings()).calculate_metric(collected(ranks, 90))
+    metrics = plugin.Exact(settings()).calculate_metric(collected(ranks, 90))
     names = [f"exact_{name}@{k}{end}" for name in ("recall", "ndcg") for k in (5, 10)
              for end in ("_low", "", "_high")]  # fmt: skip
-    assert list(found) == names
+    assert list(metrics) == names
     for one in sm.evaluate(ranks, "recall@5, recall@10, ndcg@5, ndcg@10", n_items=90):
-        values = [found[f"exact_{one.metric}{end}"] for end in ("_low", "", "_high")]
+        values = [
+            metrics[f"exact_{one.metric}{end}"] for end in ("_low", "", "_high")
+        ]
         assert values == [round(x, 4) for x in (one.ci_low, one.value, one.ci_high)]
 
 
-def test_two_tied_places_count_half_each_in_full_rankings(plugin):
+def test_exact_tied_ranks_count_half(plugin):
     metric = plugin.Exact(settings(exact_metrics=["hit"]))
-    found = metric.calculate_metric(collected([5.5, 1, 40, 80], 90))
-    assert found["exact_hit@5"] == pytest.approx(1.5 / 4)
-    assert found["exact_hit@10"] == pytest.approx(2 / 4)
+    metrics = metric.calculate_metric(collected([5.5, 1, 40, 80], 90))
+    assert metrics["exact_hit@5"] == pytest.approx(1.5 / 4)
+    assert metrics["exact_hit@10"] == pytest.approx(2 / 4)
     assert metric.ranks.n_tied.tolist() == [1, 0, 0, 0]
 
 
-def test_sampled_ranks_give_the_range_and_the_number_to_quote(plugin):
+def test_exact_sampled_ranks_equal_correct(plugin):
     ranks = np.minimum(RNG.geometric(0.2, size=400), 101)
     metric = plugin.Exact(settings("uni100", n_items=3541))
-    found = metric.calculate_metric(collected(ranks, RNG.integers(97, 102, size=400)))
+    metrics = metric.calculate_metric(
+        collected(ranks, RNG.integers(97, 102, size=400))
+    )
     expected = sm.correct(
         ranks,
         "recall@10",
@@ -89,12 +93,12 @@ def test_sampled_ranks_give_the_range_and_the_number_to_quote(plugin):
         n_negatives=100,
         sampling="distinct",
     )[0]
-    assert found["exact_recall@10_low"] == round(expected.range_low, 4)
-    assert found["exact_recall@10"] == round(expected.value, 4)
-    assert found["exact_recall@10_high"] == round(expected.range_high, 4)
+    assert metrics["exact_recall@10_low"] == round(expected.range_low, 4)
+    assert metrics["exact_recall@10"] == round(expected.value, 4)
+    assert metrics["exact_recall@10_high"] == round(expected.range_high, 4)
 
 
-def test_half_ranks_among_negatives_are_drawn_to_either_side(plugin):
+def test_exact_half_sampled_ranks_are_rounded_at_random(plugin):
     metric = plugin.Exact(settings("uni9", n_items=500))
     rest = [90, 60, 45, 35, 30, 25, 22, 20]
     ranks = np.repeat([1, 1.5, *range(3, 11)], [500, 400, *rest])
@@ -104,7 +108,7 @@ def test_half_ranks_among_negatives_are_drawn_to_either_side(plugin):
     assert 150 < counts[2] < 250
 
 
-def test_the_phase_is_told_by_its_candidates(plugin):
+def test_exact_detects_phase_by_candidates(plugin):
     metric = plugin.Exact(settings({"valid": "uni9", "test": "full"}, n_items=500))
     metric.calculate_metric(collected([1, 2, 9], 10))
     assert isinstance(metric.ranks, sm.SampledRanks)
@@ -124,17 +128,17 @@ def test_the_phase_is_told_by_its_candidates(plugin):
         ({"single_spec": False}, "processes"),
     ],
 )
-def test_settings_without_a_range_are_refused(plugin, changes, problem):
+def test_exact_settings_without_a_range_are_refused(plugin, changes, problem):
     with pytest.raises(sm.InputError, match=problem):
         plugin.Exact({**settings(changes.pop("mode", "full")), **changes})
 
 
-def test_several_held_out_items_are_refused(plugin):
+def test_exact_several_held_out_items_are_refused(plugin):
     with pytest.raises(sm.InputError, match="1 users"):
         plugin.Exact(settings()).calculate_metric(collected([3, 9], 90, [1, 2]))
 
 
-def test_candidates_of_a_full_ranking(plugin):
+def test_n_items_counts_unseen_items(plugin):
     feature = SimpleNamespace(unique=lambda: np.array([1, 3]))
     dataset = SimpleNamespace(
         item_num=101, uid_field="user", inter_feat={"user": feature}
@@ -143,13 +147,13 @@ def test_candidates_of_a_full_ranking(plugin):
     data = SimpleNamespace(
         _dataset=dataset, _sampler=sampler, config={"repeatable": False}
     )
-    # 100 items; 2 and 0 of them are seen by users 1 and 3, whose held-out items are used, too
+    # 100 items; users 1 and 3 have seen 2 and 0 of them, besides their held-out items
     assert plugin.n_items(data) == 99
     data.config["repeatable"] = True
     assert plugin.n_items(data) == 100
 
 
-def test_ranks_of_a_trainer(plugin):
+def test_ranks_of_trainer(plugin):
     metric = plugin.Exact(settings())
     trainer = SimpleNamespace(
         evaluator=SimpleNamespace(metric_class={"exact": metric})

@@ -1,4 +1,4 @@
-"""What is published: a wheel and an archive of the source, and what runs without the extras."""
+"""What is published: the wheel and the source archive, and what runs without extras."""
 
 import re
 import subprocess
@@ -31,7 +31,7 @@ assert all(getattr(sampled_metrics, name) for name in sampled_metrics.__all__)
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The wheel and the source, built from what the repository holds."""
+    """The wheel and the source archive, built from the repository."""
     folder = tmp_path_factory.mktemp("dist")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
@@ -43,7 +43,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def python(built, tmp_path_factory):
-    """Run an environment that has the wheel and its dependencies, but no extra."""
+    """Run programs in an environment with the wheel and its dependencies, without extras."""
     folder = tmp_path_factory.mktemp("environment")
     make_environment(folder, PROJECT["dependencies"])
     (folder / "results").symlink_to(ROOT / "results")  # which the README reads
@@ -67,7 +67,7 @@ def python(built, tmp_path_factory):
     return run
 
 
-def test_wheel_holds_every_file_of_the_package(built):
+def test_wheel_contains_every_file(built):
     with zipfile.ZipFile(built[0]) as archive:
         names = set(archive.namelist())
     files = [path for path in (ROOT / "src").rglob("*") if path.is_file()]
@@ -81,7 +81,7 @@ def test_wheel_holds_every_file_of_the_package(built):
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
-def test_source_archive_gives_the_same_wheel(built, tmp_path, monkeypatch):
+def test_source_archive_builds_the_same_wheel(built, tmp_path, monkeypatch):
     with tarfile.open(built[1]) as archive:
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
         archive.extractall(tmp_path)  # noqa: S202 - made here
@@ -108,7 +108,7 @@ def test_library_and_readme_need_no_extra(python):
 
 
 @pytest.mark.long
-def test_the_command_needs_no_extra(python, tmp_path):
+def test_command_needs_no_extra(python, tmp_path):
     assert (
         python("sampled-metrics", "--version").stdout
         == f"sampled-metrics {__version__}\n"
@@ -130,7 +130,7 @@ def test_the_command_needs_no_extra(python, tmp_path):
 
 
 @pytest.mark.long
-def test_a_missing_extra_is_named_with_its_remedy(python):
+def test_missing_extra_is_named(python):
     code = "import sys, sampled_metrics.cli as c\ndef app(*_, **__):\n    import matplotlib\n"
     done = python(
         "python", "-c", f"{code}c.app = app\nsys.argv = ['x', 'y']\nc.main()"
@@ -139,7 +139,7 @@ def test_a_missing_extra_is_named_with_its_remedy(python):
     assert "pip install matplotlib" in done.stderr
 
 
-def test_the_conda_recipe_asks_for_what_the_package_needs():
+def test_conda_recipe_matches_dependencies():
     text = (ROOT / "conda/meta.yaml").read_text(encoding="utf-8")
     recipe = yaml.safe_load(re.sub(r"{%.*?%}|{{.*?}}", "", text))
     python, *needed = recipe["requirements"]["run"]
@@ -149,7 +149,7 @@ def test_the_conda_recipe_asks_for_what_the_package_needs():
     assert recipe["build"]["entry_points"] == [" = ".join(script)]
 
 
-def test_the_paper_cites_what_its_bibliography_has():
+def test_paper_cites_its_bibliography():
     paper = (ROOT / "paper/paper.md").read_text(encoding="utf-8")
     head, _, body = paper.removeprefix("---\n").partition("\n---\n")
     assert yaml.safe_load(head)["bibliography"] == "paper.bib"

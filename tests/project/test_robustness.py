@@ -1,4 +1,4 @@
-"""What `python -m tests.robustness` calls, and how it fails."""
+"""Calls of `python -m tests.robustness`, and how they fail."""
 
 import numpy as np
 import pandas as pd
@@ -16,36 +16,36 @@ from tests.robustness.commands import COMMANDS
 READ_NO_FILE = {"columns", "metrics", "reported"}
 
 
-def test_cases_are_all_public_names():
+def test_cases_cover_public_names():
     assert {name for name, *_ in cases()} == set(public_names())
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("place", range(len(cases())))
-def test_case_unchanged_returns(place, tmp_path, monkeypatch):
+def test_unchanged_case_returns(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     _, function, arguments = cases()[place]
     function(**arguments)
 
 
-def test_commands_are_all_that_read_files():
+def test_commands_cover_those_that_read_files():
     names = set(get_command(app).commands)
     assert {words.split()[0] for _, words in COMMANDS} == names - READ_NO_FILE
 
 
-def test_call_is_the_same_each_time():
+def test_changed_call_is_reproducible():
     first, second = (fuzz.changed_call(3, 5) for _ in range(2))
     assert first[0] == second[0]
     assert first[3] == second[3]
 
 
-def test_type_error_of_the_package_is_raw(monkeypatch):
+def test_outcome_of_type_error_is_raw(monkeypatch):
     monkeypatch.setattr(fuzz, "is_of_caller", lambda _: False)
     assert fuzz.outcome(lambda: len(3))[0] == "raw"
     assert fuzz.outcome(lambda: sm.rmse([1.0], [1.0, 2.0])) == ("refused", "")
 
 
-def test_raw_call_fails_with_the_command_that_repeats_it(monkeypatch, capsys):
+def test_raw_outcome_prints_the_command_to_repeat(monkeypatch, capsys):
     monkeypatch.setattr(
         fuzz.ProcessPoolExecutor, "submit", lambda _, __, kind, *___: Done(kind)
     )
@@ -62,7 +62,7 @@ class Done:
 
 
 @pytest.mark.long
-def test_root_is_left_as_it_was():
+def test_fuzz_leaves_root_unchanged():
     before = sorted(path.name for path in ROOT.iterdir())
     assert fuzz.main(["--calls", "60", "--runs", "0"]) in (0, 1)
     assert sorted(path.name for path in ROOT.iterdir()) == before
@@ -99,7 +99,7 @@ def test_wrong_value_is_refused_in_one_line(keyword):
     assert "\n" not in str(caught.value)
 
 
-def test_a_page_of_one_user_whose_item_nobody_hits_is_written(tmp_path):
+def test_report_one_user_without_a_hit(tmp_path):
     missed = sm.Ranks([40], [30], [0])
     sm.report({"A": missed, "B": missed}, tmp_path / "page.html", "HR@10")
     assert (tmp_path / "page.html").read_text().endswith("</html>")

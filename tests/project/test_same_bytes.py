@@ -1,4 +1,4 @@
-"""Results do not depend on threads, hash seed, time zone, locale or folder."""
+"""Results do not depend on threads, hash seed, time zone, locale or directory."""
 
 import json
 import os
@@ -11,16 +11,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.data import as_sampled
 from sampled_metrics_study.data.split import Split, save_split
 from tests.conftest import ROOT
-
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
 
 ENVIRONMENTS = [
     {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C"},
@@ -33,7 +25,7 @@ ENTRIES = {
     "knn": {"kind": "itemknn", "settings": {}},
 }
 EXPERIMENT = {"repetitions": 20, "estimators": ESTIMATORS}
-# Scripts of the study by the file that each writes: name, input, parameters.
+# Scripts of the study by output file: name, inputs, parameters.
 SCRIPTS = {
     **{f"{name}.npz": ("train", {"split": "split.npz"}, {"recommender": entry})
        for name, entry in ENTRIES.items()},
@@ -52,8 +44,8 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.experiment import run_experiment
 from sampled_metrics_study.settings import ExperimentSettings
 from tests.conftest import run_script
-for output, (name, given, params) in json.loads(sys.argv[1]).items():
-    run_script(name, "step.log", given, {"figure5": output}, **params)
+for output, (name, inputs, params) in json.loads(sys.argv[1]).items():
+    run_script(name, "step.log", inputs, {"figure5": output}, **params)
 settings = ExperimentSettings(**json.loads(sys.argv[2]))
 experiment = run_experiment("X", Ranks.read("X.parquet"), settings)
 np.savez("sample.npz", repeated=experiment.repeated, likely=experiment.likely)
@@ -63,8 +55,8 @@ main()
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """The bytes that all steps write, by name, in both environments."""
+def outputs(tmp_path_factory):
+    """What all steps write in each environment, as bytes by file name."""
     inputs, rng = tmp_path_factory.mktemp("inputs"), np.random.default_rng(0)
     for name in "XY":
         better = np.minimum(rng.geometric(0.002, 3000), 2999)
@@ -80,7 +72,7 @@ def made(tmp_path_factory):
     events[ids, held_out] = False
     split = Split(csr_array(events.astype(float)), held_out, ids, ids[:300], 0)
     save_split(inputs / "split.npz", split)
-    found = []
+    contents = []
     for environment in ENVIRONMENTS:
         folder = tmp_path_factory.mktemp("a folder") / "x"
         shutil.copytree(inputs, folder)
@@ -90,10 +82,10 @@ def made(tmp_path_factory):
             command, cwd=folder, env={**os.environ, **environment}, check=True
         )
         files = [path for path in folder.rglob("*") if path.is_file()]
-        found.append(
+        contents.append(
             {str(path.relative_to(folder)): path.read_bytes() for path in files}
         )
-    return found
+    return contents
 
 
 @pytest.mark.long
@@ -101,7 +93,7 @@ def made(tmp_path_factory):
     "name",
     [*SCRIPTS, "figures/figure5.pdf", "figures/figure5.csv", "sample.npz", "c.json"],
 )
-def test_same_bytes_whatever_surrounds_them(name, made):
-    one, other = made
+def test_outputs_do_not_depend_on_the_environment(name, outputs):
+    one, other = outputs
     assert one.keys() == other.keys()
     assert one[name] == other[name]

@@ -1,4 +1,4 @@
-"""Events of `make measure PAGE=scale`, and what was measured on them beside what rules request."""
+"""Events of `make measure PAGE=scale`, and measurements compared with what rules request."""
 
 import importlib
 import re
@@ -30,7 +30,7 @@ TEXTS = ("size", "step")
 
 
 def record_of(line):
-    """Cells of a row of the page by name, numbers without their commas."""
+    """Return the cells of a row of the page by name, numbers without commas."""
     cells = [cell.strip() for cell in line.strip("| ").split("|")]
     record = dict(zip(NAMES, cells, strict=True))
     numbers = {
@@ -49,16 +49,16 @@ RULES = "".join(
 
 
 def requests():
-    """What rules request: the base and what each MB adds, of memory in MB and of minutes."""
+    """Return what each rule requests: memory in MB and minutes, each as base and amount per MB."""
     number = r"([\d.]+)"
     pair = rf"scaled\({number}, {number}\)"
     form = rf"^rule (\w+):(?:(?!^rule ).)*?mem_mb={pair},\s+runtime={pair},"
-    found = {}
+    by_rule = {}
     for name, *numbers in re.findall(form, RULES, re.MULTILINE | re.DOTALL):
-        assert found.setdefault(name, [*map(float, numbers)]) == [
+        assert by_rule.setdefault(name, [*map(float, numbers)]) == [
             *map(float, numbers)
         ]
-    return found
+    return by_rule
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def large():
     return importlib.import_module("benchmarks.archive.large")
 
 
-def test_sizes_of_histories_add_up(large):
+def test_history_sizes_add_up(large):
     for users, items, events in (
         (6040, 3706, 1_000_209),
         (100, 300, 2000),
@@ -78,7 +78,7 @@ def test_sizes_of_histories_add_up(large):
         assert sizes.max() <= items
 
 
-def test_histories_are_distinct_items_of_each_user(large):
+def test_histories_have_distinct_items(large):
     sizes = np.array([20, 1, 29, 0, 30])
     user, item = large.histories(sizes, 30, np.random.default_rng(0))
     assert np.bincount(user, minlength=5).tolist() == sizes.tolist()
@@ -87,7 +87,7 @@ def test_histories_are_distinct_items_of_each_user(large):
 
 
 @pytest.mark.parametrize("chunk", [100, 1 << 20])
-def test_an_archive_holds_the_events(large, monkeypatch, tmp_path, chunk):
+def test_written_archive_contains_the_events(large, monkeypatch, tmp_path, chunk):
     monkeypatch.setattr(large, "CHUNK", chunk)
     large.write_archive(tmp_path / "ml-20m.zip", users=40, items=200, events=1500)
     events = read_ratings(tmp_path / "ml-20m.zip", CATALOGUE["ml-20m"])
@@ -112,8 +112,8 @@ sys.stdin.read()
 """
 
 
-def test_memory_of_a_child_of_a_child_counts(large):
-    """Steps of a local study fork from a server, which is a child of Snakemake."""
+def test_memory_includes_grandchildren(large):
+    """Steps of a local study are forked from a server, which is a child of Snakemake."""
     command = [sys.executable, "-c", PARENT, CHILD]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -127,15 +127,15 @@ def test_memory_of_a_child_of_a_child_counts(large):
     assert sum(sizes) >= 20e6 + 60e6 + 2e6  # and interpreters
 
 
-def test_rows_of_the_page_are_those_of_the_command(large):
-    found = [(row["size"], row["step"]) for row in ROWS]
+def test_page_rows_match_the_command(large):
+    listed = [(row["size"], row["step"]) for row in ROWS]
     expected = [
         (size, label)
         for size in large.SIZES
         for label in large.STEPS
         if size in large.STEPS[label].sizes
     ]
-    assert found == expected
+    assert listed == expected
     for row in ROWS:
         counts = CATALOGUE[row["size"]].counts
         assert [row[name] for name in ("users", "items", "events")] == list(
@@ -144,7 +144,7 @@ def test_rows_of_the_page_are_those_of_the_command(large):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['size']} {row['step']}")
-def test_requests_exceed_what_was_measured(large, row):
+def test_requests_exceed_measurements(large, row):
     rule = "split" if large.STEPS[row["step"]].recommender is None else "rank"
     base, per_mb, minutes, minutes_per_mb = requests()[rule]
     memory = (base + per_mb * row["megabytes"]) / 1e3
@@ -152,12 +152,12 @@ def test_requests_exceed_what_was_measured(large, row):
     assert 60 * (minutes + minutes_per_mb * row["megabytes"]) > row["cpu"]
 
 
-def test_the_guide_has_what_rules_request():
+def test_cluster_guide_quotes_requests():
     lines = (ROOT / "docs/cluster.md").read_text("utf-8").splitlines()
-    found = {}
+    quoted = {}
     for line in lines:
         names, *numbers = (cell.strip() for cell in line.strip("| ").split("|"))
         if len(numbers) == 4 and names.startswith("`"):
             for name in re.findall(r"`(\w+)`", names):
-                found[name] = [float(number.replace(",", "")) for number in numbers]
-    assert found == requests()
+                quoted[name] = [float(number.replace(",", "")) for number in numbers]
+    assert quoted == requests()

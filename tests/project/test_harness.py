@@ -1,0 +1,52 @@
+"""How tests run: without settings of the developer, and none skipped in every part."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.parts import skipped_everywhere
+
+PRINT = "import json, os, tests.conftest; print(json.dumps(dict(os.environ)))"
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "PYTHONWARNINGS",
+        "PYTHONUNBUFFERED",
+        "PIP_FIND_LINKS",
+        "OPENBLAS_CORETYPE",
+        "FORCE_COLOR",
+    ],
+)
+def test_developer_settings_are_ignored(variable):
+    environment = os.environ | {variable: "1", "PYTHONPATH": str(ROOT / "src")}
+    if variable == "PYTHONWARNINGS":
+        environment[variable] = "ignore"
+    done = subprocess.run(
+        [sys.executable, "-c", PRINT],
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert variable not in json.loads(done.stdout)
+
+
+CASE = '<testcase classname="tests.a" name="{}">{}</testcase>'
+SKIPPED = '<skipped message="no torch"/>'
+
+
+def test_tests_skipped_in_all_parts_are_listed(tmp_path):
+    reports = []
+    for part, runs in {"long": [0, 0, 1], "engines": [0, 1, 0]}.items():
+        cases = [
+            CASE.format(f"test_{i}", "" if runs[i] else SKIPPED) for i in range(3)
+        ]
+        reports.append(tmp_path / f"{part}.xml")
+        text = "".join(cases)
+        reports[-1].write_text(
+            f"<testsuites><testsuite>{text}</testsuite></testsuites>"
+        )
+    assert skipped_everywhere(reports) == {"tests.a::test_0": "no torch"}
