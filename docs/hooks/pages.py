@@ -119,7 +119,7 @@ def study_content() -> dict[str, Any]:
         config=settings.model_dump(mode="json", by_alias=True),
         is_paper=True,
         audit=REFERENCE / "audit.csv",
-        kept=[REFERENCE / f"{name}.parquet" for name in STORED_RANKS],
+        stored=[REFERENCE / f"{name}.parquet" for name in STORED_RANKS],
     )
 
 

@@ -1,14 +1,14 @@
-"""Which reading of the paper's text gives which of its printed numbers.
+"""Compare readings of the paper's text with its printed numbers.
 
     MOVIELENS_ARCHIVE=ml-1m.zip python -m sampled_metrics_study.audit
 
-Where the text of Krichene and Rendle leaves a choice, or says something else than the numbers
-show, each reading is computed by the study's own functions and compared with the published cell.
-Writes results/reference/audit.csv and audit.md.
+Where the text of Krichene and Rendle leaves a choice, or contradicts its numbers, each reading is
+computed by the functions of the study and compared with the published cell. Writes
+results/reference/audit.csv and audit.md.
 
-With the word `future` it writes docs/measured/future.md instead: leave-last-out trains on events
-that are later than other users' held-out ones. For each held-out event this counts the training
-events after its time, and averages over the users.
+With the argument `future` it writes docs/measured/future.md instead. Leave-last-out trains on
+events that are later than the held-out events of other users; this counts the training events after
+each held-out event, and averages over users.
 """
 
 import os
@@ -48,15 +48,20 @@ HALF_UNIT = 0.005  # of the last printed digit, in percent
 RECALL, NDCG, AP, AUC = METRICS = [
     parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc")
 ]
+# The number of starts balances time against the error of their mean. Scales are ten times apart
+# around 0.01, the default of `implicit`. Iterations go up to its default, 15.
 N_STARTS, SCALES, ITERATIONS = 8, (0.001, 0.01, 0.1, 1.0), (2, 3, 4, 6, 8, 15)
-ORDERS_OF_TIES = 300
+ORDERS_OF_TIES = 300  # a standard deviation within 4 %
 REPETITIONS = 100  # of the published means
 WITHOUT, WITH = "without-replacement", "with-replacement"
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number in percent, or of users; `published` is the print, or a bound such as `< 300`."""
+    """A number: a percentage or a count of users.
+
+    `published` is the printed number, or a bound such as `< 300`.
+    """
 
     name: str
     value: float
@@ -65,7 +70,7 @@ class Quantity:
 
     @property
     def is_reproduced(self) -> bool:
-        """Whether the published number follows."""
+        """Whether the value agrees with the published number."""
         sign, _, bound = self.published.rpartition(" ")
         if sign == "<":
             return self.value < float(bound)
@@ -87,12 +92,12 @@ Readings = Iterator[tuple[str, Quantity]]
 
 
 def percent_exact(measure: Measure, ranks: Ranks, ties: str = "expected") -> float:
-    """Exact metric in percent."""
+    """Compute an exact metric in percent."""
     return 100 * float(values(measure, ranks, ties).mean())
 
 
 def mean_over_ties(paper: Paper, measure: Measure, ranks: Ranks) -> tuple[float, float]:
-    """Mean and standard deviation of an exact metric over random orders of the ties."""
+    """Compute mean and standard deviation of an exact metric over random orders of the ties."""
     seed = paper.study.experiment.seed
     orders = (generator(seed, "audit", i) for i in range(ORDERS_OF_TIES))
     means = 100 * means_over_orders(measure, ranks, orders)
@@ -100,7 +105,10 @@ def mean_over_ties(paper: Paper, measure: Measure, ranks: Ranks) -> tuple[float,
 
 
 def exact_quantities(paper: Paper, name: str, ranks: Ranks) -> Iterator[Quantity]:
-    """Exact metrics; the published number is one order of the ties, ours the mean over all."""
+    """Yield exact metrics.
+
+    Ours is the mean over all orders of the ties; the published number is that of one order.
+    """
     for measure in METRICS:
         spread = 0.0
         if ranks.n_tied.mean() >= 1:
@@ -116,7 +124,7 @@ def exact_quantities(paper: Paper, name: str, ranks: Ranks) -> Iterator[Quantity
 def expected_quantity(
     paper: Paper, ranks: Ranks, name: str, estimator: str, measure: Measure, **settings: object
 ) -> Quantity:
-    """Expectation of a cell of Table 3, with other settings of the experiment."""
+    """Compute the expectation of a cell of Table 3 with other settings of the experiment."""
     changed = paper.study.experiment.replaced(
         estimators=(estimator,), metrics=(str(measure),), **settings
     )
@@ -131,7 +139,7 @@ def expected_quantity(
 
 
 def ties_of_the_split(paper: Paper) -> Readings:
-    """Exact metrics of Y by the rule that picks one of several last events."""
+    """Yield exact metrics of Y for each rule that picks one of several last events."""
     for rule in ("ncf", "first", "last", "random"):
         rng = generator(paper.study.experiment.seed, "audit", "split")
         split = leave_last_out(paper.interactions, rule, rng)
@@ -140,7 +148,7 @@ def ties_of_the_split(paper: Paper) -> Readings:
 
 
 def candidates_of_auc(paper: Paper) -> Readings:
-    """AUC of Y among the user's candidates, and among the catalogue."""
+    """Yield AUC of Y among the user's candidates, and among all items."""
     ranks = paper.ranks("Y")
     n_items = np.full(len(ranks), paper.split.item_ids.size)
     whole = Ranks(n_items, ranks.n_better, ranks.n_tied)
@@ -154,14 +162,14 @@ def candidates_of_auc(paper: Paper) -> Readings:
 
 
 def starts_of_x(paper: Paper) -> Readings:
-    """Exact metrics of X by iterations and scale of the random start, mean of some starts."""
+    """Yield exact metrics of X by iterations and scale of the start, averaged over starts."""
     settings = paper.entry("X").settings
     data = paper.split
     for scale in SCALES:
         percents = np.empty((N_STARTS, len(ITERATIONS), len(METRICS)))
         for seed in range(N_STARTS):
             model = ALS(settings.replaced(start=scale, seed=seed))
-            # One training passes through all numbers of iterations.
+            # One training yields the vectors at all numbers of iterations.
             for stage, vectors in enumerate(model.stages(data.train, ITERATIONS)):
                 ranks = rank(vectors, data.train, data.held_out)
                 percents[seed, stage] = [percent_exact(measure, ranks) for measure in METRICS]
@@ -169,7 +177,7 @@ def starts_of_x(paper: Paper) -> Readings:
             reading = f"{iterations} iterations from U[0, {scale:g}), mean of {N_STARTS} starts"
             for place, measure in enumerate(METRICS):
                 values_of_starts = percents[:, stage, place]
-                # The published number is one more start, and the mean of ours is uncertain too.
+                # The published number has a start of its own, and the mean of ours is uncertain.
                 spread = float(values_of_starts.std(ddof=1)) * (1 + 1 / N_STARTS) ** 0.5
                 quantity = Quantity(
                     name=f"X, {measure.label}, exact",
@@ -181,7 +189,7 @@ def starts_of_x(paper: Paper) -> Readings:
 
 
 def retrained(name: str, readings: Mapping[str, Mapping[str, Any]]) -> Callable[[Paper], Readings]:
-    """Return a topic: exact metrics of a recommender with other settings."""
+    """Return a topic that trains a recommender with other settings; it yields exact metrics."""
 
     def measure_topic(paper: Paper) -> Readings:
         for reading, settings in readings.items():
@@ -192,7 +200,7 @@ def retrained(name: str, readings: Mapping[str, Mapping[str, Any]]) -> Callable[
 
 
 def ties_of_z(paper: Paper) -> Readings:
-    """AP and AUC of Z by the order of its ties, exact and sampled."""
+    """Yield AP and AUC of Z for several orders of its ties, exact and sampled."""
     ranks = paper.ranks("Z")
     for measure in (AP, AUC):
         name = f"Z, {measure.label}, exact"
@@ -208,7 +216,7 @@ def ties_of_z(paper: Paper) -> Readings:
 
 
 def rank_distribution(paper: Paper) -> Readings:
-    """Numbers of users that the text on Figure 5 names."""
+    """Yield the numbers of users that the text states about Figure 5."""
     counts = count_users_by_rank(paper.ranks("X"))
     reading = "the start of this run"
     yield reading, Quantity(f"X, {TOP_100}", counts[TOP_100], "2310", 0.5)
@@ -222,29 +230,29 @@ def rank_distribution(paper: Paper) -> Readings:
 
 
 def n_of_corrections(paper: Paper) -> Readings:
-    """BV 1 of Y by the n that the corrections use."""
+    """Yield BV 1 of Y for each n that the corrections may use."""
     ranks = paper.ranks("Y")
     sizes = {"the mean number of candidates": ranks.mean_candidates}
     sizes["the catalogue"] = paper.split.item_ids.size
     for name, n in sizes.items():
-        found = expected_quantity(paper, ranks, "Y", "bv:1", RECALL, n_items=n)
-        yield f"n = {n}, {name}", found
+        quantity = expected_quantity(paper, ranks, "Y", "bv:1", RECALL, n_items=n)
+        yield f"n = {n}, {name}", quantity
     value = variance = 0.0
     for n in np.unique(ranks.n_candidates):
-        own = ranks.take(ranks.n_candidates == n)
-        share = len(own) / len(ranks)
-        found = expected_quantity(paper, own, "Y", "bv:1", RECALL, n_items=int(n))
-        deviation = (found.tolerance - HALF_UNIT) / 3
-        value += share * found.value
+        ranks_of_size = ranks.take(ranks.n_candidates == n)
+        share = len(ranks_of_size) / len(ranks)
+        quantity = expected_quantity(paper, ranks_of_size, "Y", "bv:1", RECALL, n_items=int(n))
+        deviation = (quantity.tolerance - HALF_UNIT) / 3
+        value += share * quantity.value
         variance += (share * deviation) ** 2
     tolerance = 3 * variance**0.5 + HALF_UNIT
-    yield "n of each user", Quantity(found.name, value, found.published, tolerance)
+    yield "n of each user", Quantity(quantity.name, value, quantity.published, tolerance)
 
 
 def rerun(
     cells: list[tuple[str, Measure]], readings: Mapping[str, Mapping[str, Any]]
 ) -> Callable[[Paper], Readings]:
-    """Return a topic: expected cells of Y with other settings of the experiment."""
+    """Return a topic that changes settings of the experiment; it yields expected cells of Y."""
 
     def measure_topic(paper: Paper) -> Readings:
         ranks = paper.ranks("Y")
@@ -281,11 +289,11 @@ TOPICS: dict[str, Callable[[Paper], Readings]] = {
     "6. Eq. 28, Z: over which axis k' = 10 keeps the nearest, and the item itself": retrained(
         "Z",
         {
-            f"{axis}; {own}": {
+            f"{axis}; {similarity}": {
                 "neighbour_axis": AXES[axis],
-                "self_similarity": SELF_SIMILARITY[own],
+                "self_similarity": SELF_SIMILARITY[similarity],
             }
-            for axis, own in product(AXES, SELF_SIMILARITY)
+            for axis, similarity in product(AXES, SELF_SIMILARITY)
         },
     ),
     "7. Ties of Z (its held-out item often scores 0, like thousands of others)": ties_of_z,
@@ -339,7 +347,7 @@ paper gives no number (topic 3).
 
 
 def page_lines(table: pd.DataFrame) -> Iterator[str]:
-    """Text and tables of the page, one table per topic."""
+    """Yield the lines of the page, with a table for each topic."""
     yield INTRODUCTION
     for topic, rows in table.groupby("topic", sort=False):
         reproducing = [
@@ -364,7 +372,7 @@ def page_lines(table: pd.DataFrame) -> Iterator[str]:
 
 @one_thread()
 def readings_of(topic: str) -> list[Reading]:
-    """Measure the readings of a topic."""
+    """Measure all readings of a topic."""
     paper = read_paper()
     began = time.process_time()
     readings = [Reading(topic, reading, quantity) for reading, quantity in TOPICS[topic](paper)]
@@ -373,7 +381,7 @@ def readings_of(topic: str) -> list[Reading]:
 
 
 def main() -> None:
-    """Measure all readings, in the order of the paper's sections, and write both files."""
+    """Measure all readings, write both files in the order of the paper's sections."""
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         jobs = {topic: pool.submit(readings_of, topic) for topic in LONGEST_FIRST}
         readings = [one for topic in TOPICS for one in jobs[topic].result()]
@@ -404,14 +412,14 @@ later than the held-out event of a user: of its {users:,} users, half have more 
 
 
 def share_later(training: Int, held_out: Int) -> Float:
-    """Share of the training times that are later than each held-out time."""
+    """Return the share of training times that are later than each held-out time."""
     ordered = np.sort(training)
     not_later = np.searchsorted(ordered, held_out, side="right")
     return 1 - not_later / ordered.size
 
 
 def future() -> None:
-    """Find the times of the held-out events, and write the page."""
+    """Compute the shares of later training events, and write the page."""
     paper = read_paper()
     data, split = paper.interactions, paper.split
     times = data.times("leave-last-out")
@@ -419,7 +427,7 @@ def future() -> None:
     events = zip(data.user.tolist(), data.item.tolist(), strict=True)
     is_held_out = np.array([item_of[user] == item for user, item in events])
     if is_held_out.sum() != split.held_out.size:
-        raise SystemExit("the events of the archive do not fit the split")
+        raise SystemExit("the split does not match the events of the archive")
     shares = 100 * share_later(times[~is_held_out], times[is_held_out])
     page_lines = PAGE.format(
         events=split.train.nnz,

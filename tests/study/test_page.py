@@ -51,7 +51,7 @@ def sources(folder=REFERENCE, **changed):
     usual = {
         "ranks": [REFERENCE / f"ranks/{name}.parquet" for name in "XYZ"],
         "audit": REFERENCE / "audit.csv",
-        "kept": [REFERENCE / f"{name}.parquet" for name in STORED_RANKS],
+        "stored": [REFERENCE / f"{name}.parquet" for name in STORED_RANKS],
         "config": config(),
         "is_paper": True,
     }

@@ -16,7 +16,7 @@ rule page:
     input:
         ranks=get_ranks,
         audit=get_audit,
-        kept=get_kept,
+        stored=get_kept,
         origin=[own(path) for path in STUDY.origin],
         results=RESULTS,
     output:

@@ -23,6 +23,6 @@ with step(snakemake):
         config=study,
         is_paper=snakemake.params.is_paper,
         audit=next(map(Path, inputs.audit), None),
-        kept=[Path(path) for path in inputs.kept],
+        stored=[Path(path) for path in inputs.stored],
     )
     write_text(page, render(content))

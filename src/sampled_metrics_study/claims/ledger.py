@@ -1,8 +1,8 @@
-"""The sentences of the paper with a number or an order in them, each measured.
+"""Measure each sentence of the paper that states a number or an order.
 
-`claims.csv` has the sentences. Those about the theory and the toy recommenders are the same in
-every run, so the file holds what was found and a test recomputes it. For a sentence about X, Y and
-Z it names a method of `Run`, which is also measured on the printed tables and on other starts of X.
+`claims.csv` has the sentences. Those about theory and toy recommenders do not depend on a run: the
+file has the result, and a test computes it again. For a sentence about X, Y and Z the file names a
+method of `Run`, which is applied to this run, to the printed tables and to other starts of X.
 
 `python -m sampled_metrics_study.claims.ledger RUN REFERENCE PAGE` writes the page: RUN is the
 folder of a study with the paper's settings, and REFERENCE has the tables of other starts of X.
@@ -35,7 +35,7 @@ HOLDS = "holds"
 DEPENDS = "depends on the start"
 DOES_NOT_HOLD = "does not hold"
 PUBLISHED = Path("config/paper/tables.csv")
-OFTEN = 0.95  # share of runs in which a claim must hold to hold in general
+OFTEN = 0.95  # a claim holds in general if it holds in this share of the runs
 _INTRODUCTION = """\
 Each sentence of Krichene and Rendle, "On Sampled Metrics for Item Recommendation" (KDD 2020), that
 has a number or an order in it, and one of the article of 2022, in its own words where they are
@@ -53,7 +53,10 @@ COLUMNS = ["section", "claim", "published", "ours", "verdict", "note"]
 
 
 def ledger(run: Run, printed: Run, starts: Iterable[Run]) -> pd.DataFrame:
-    """Measure all claims; one row each: section, claim, published, ours, verdict, note."""
+    """Measure all claims.
+
+    Returns one row per claim, with the columns section, claim, published, ours, verdict and note.
+    """
     others = list(starts)
     table = pd.DataFrame([_judge_claim(claim, run, printed, others) for claim in claims()])
     return table.rename(columns={"quote": "claim"})[COLUMNS]
@@ -68,7 +71,7 @@ def claims() -> list[dict[str, str]]:
 def _judge_claim(
     claim: dict[str, str], run: Run, printed: Run, starts: Sequence[Run]
 ) -> dict[str, str]:
-    """Measure a claim, or take what `claims.csv` says of it."""
+    """Measure a claim, or return the result that `claims.csv` has."""
     if not claim["measurement"]:
         return claim
     try:
@@ -80,11 +83,11 @@ def _judge_claim(
 def _measure_claim(
     claim: dict[str, str], run: Run, printed: Run, starts: Sequence[Run]
 ) -> dict[str, str]:
-    """Measure a claim; LookupError where a run lacks what it is about."""
+    """Measure a claim; raise LookupError if a run lacks the numbers for it."""
     name = claim["measurement"]
     holds, ours = run.measure(name)
     published = claim["published"]
-    in_print = True  # where the paper says it in words
+    in_print = True  # if the paper states it in words
     notes = [claim["note"]]
     if not published:
         in_print, published = printed.measure(name)
@@ -103,7 +106,7 @@ def _measure_claim(
 
 
 def _judge_over_starts(outcomes: Sequence[bool], *, in_print: bool, holds: bool) -> tuple[str, str]:
-    """Judge a claim by the share of runs of which it is true, and say of which."""
+    """Judge a claim by the share of runs for which it is true; the note says for which."""
     others = f"{sum(outcomes)} of {len(outcomes)} others"
     n_true = sum(outcomes, holds)
     if n_true == 0:
@@ -115,7 +118,7 @@ def _judge_over_starts(outcomes: Sequence[bool], *, in_print: bool, holds: bool)
 
 
 def write_claims(ledger: pd.DataFrame, ranks: str, path: Path, md: Path) -> None:
-    """Write the ledger as CSV, and as Markdown below the number of claims by verdict."""
+    """Write the ledger as CSV, and as Markdown with the number of claims by verdict."""
     write_table(ledger, path)
     counts = [*ledger["verdict"].value_counts().items(), ("all", len(ledger))]
     parts = (

@@ -1,4 +1,4 @@
-"""Numbers of a run, and what the paper says of them: the methods that `claims.csv` names."""
+"""Claims of the paper as methods that check them on the numbers of a run."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -19,7 +19,7 @@ from sampled_metrics_study.claims.starts import (
 from sampled_metrics_study.tables import COUNTS, EXACT, KEY, SAMPLED, counts_per_100_repetitions
 from sampled_metrics_study.verdicts import NOT_COMPARABLE
 
-Finding = tuple[bool | np.bool_, str]  # whether a claim holds, and what was measured
+Finding = tuple[bool | np.bool_, str]  # whether a claim holds, and the numbers as text
 
 NAMES = "XYZ"
 PAIRS = ("X vs Y", "X vs Z", "Y vs Z")
@@ -27,15 +27,15 @@ TOP_HEAVY = ("Recall@10", "NDCG@10", "AP")
 METRICS = (*TOP_HEAVY, "AUC")
 BV = [parse_estimator(f"bv:{gamma}").label for gamma in (1, 0.1, 0.01, 0.001)]
 LOW_GAMMA = BV[1:]
-BEST = BV[1]  # that section 6.3 prefers
+BEST = BV[1]  # the correction that section 6.3 prefers
 RANK_ESTIMATE = parse_estimator("rank-estimate").label
 CLS = parse_estimator("cls").label
 CORRECTIONS = [RANK_ESTIMATE, CLS, *BV]
-_EQUAL = 1e-9
+_EQUAL = 1e-9  # percentage points; smaller differences are rounding errors
 
 
 def order_of(values: Mapping[str, float]) -> str:
-    """Names from best to worst, such as `B = C > A`; equal ones in alphabetical order."""
+    """Return the names from best to worst, such as `B = C > A`; equal ones are sorted."""
     levels = []
     for value in sorted(set(values.values()), reverse=True):
         levels.append(" = ".join(sorted(name for name in values if values[name] == value)))
@@ -43,20 +43,20 @@ def order_of(values: Mapping[str, float]) -> str:
 
 
 def _values_in_order(values: Mapping[str, float]) -> str:
-    """Names from best to worst with their values: `Z 9.42, X 7.60`."""
+    """Return the names from best to worst with their values, such as `Z 9.42, X 7.60`."""
     names = sorted(values, key=values.__getitem__, reverse=True)
     return ", ".join(f"{name} {values[name]:.2f}" for name in names)
 
 
 def _by_name(parts: Mapping[str, Any], form: str = "{}") -> str:
-    """What was found for each metric or estimator: `AP: A > B; AUC: B > A`."""
+    """Join a result for each metric or estimator, such as `AP: A > B; AUC: B > A`."""
     return "; ".join(f"{name}: {form.format(part)}" for name, part in parts.items())
 
 
 class Run:
-    """Cells of Tables 3 and 4 and numbers on Figures 5 and 6: of this run, or printed, or others.
+    """Cells of Tables 3 and 4 and numbers of Figures 5 and 6, of a run or of the printed paper.
 
-    Methods that return `Finding` are named in `claims.csv`, with arguments after `|`.
+    `claims.csv` names the methods that return a `Finding`, with their arguments after `|`.
     """
 
     def __init__(self, cells: pd.DataFrame, ranks: Mapping[str, Ranks] | None = None) -> None:
@@ -86,11 +86,11 @@ class Run:
         return {name: self.at(name, metric, column) for name in NAMES}
 
     def bias(self, column: str, metrics: Sequence[str] = TOP_HEAVY) -> Float:
-        """Return how far the means of an estimator are from the exact metrics."""
+        """Return the distances of an estimator's means from the exact metrics."""
         return np.abs(self.cells(column, metrics) - self.cells(EXACT, metrics))
 
     def biases(self, column: str, metrics: Sequence[str] = TOP_HEAVY) -> Float:
-        """Return the bias of an estimator over that of the uncorrected metric."""
+        """Return the bias of an estimator, divided by the bias of the uncorrected metric."""
         return self.bias(column, metrics) / self.bias(SAMPLED, metrics)
 
     def sds(self, column: str) -> Float:
@@ -196,7 +196,7 @@ class Run:
         return all(right[column] == ", ".join(metrics) for column in LOW_GAMMA), _by_name(right)
 
     def size(self, column: str, low: str, high: str) -> Finding:
-        """Judge the smallest m from which on X and Y are ordered correctly in expectation."""
+        """Check the smallest m from which on X and Y are in the right order in expectation."""
         m = self.at("X vs Y", SIZES[1], column, table=SIZES[0])
         if np.isnan(m):
             return high == "inf", "at no m"
@@ -267,10 +267,10 @@ class Run:
 def comparable_run(
     cells: pd.DataFrame, card: pd.DataFrame, ranks: Mapping[str, Ranks], figure6: pd.DataFrame
 ) -> Run:
-    """Collect what this run computed with the paper's settings, by the scorecard `card`.
+    """Collect the numbers of this run that are comparable with the paper's by its scorecard `card`.
 
-    These are cells of Tables 3 and 4, and numbers on Figures 5 and 6. Ranks of a recommender are
-    comparable where one of its exact metrics is.
+    These are cells of Tables 3 and 4 and numbers of Figures 5 and 6. The ranks of a recommender are
+    comparable if one of its exact metrics is.
     """
     comparable = card.loc[card["verdict"] != NOT_COMPARABLE, KEY]
     comparable_cells = cells.merge(comparable, on=KEY)
@@ -293,7 +293,7 @@ def comparable_run(
 
 
 def printed_run(published: pd.DataFrame) -> Run:
-    """Take the printed tables; their means and counts are also what they expect."""
+    """Return the printed tables as a run; printed means and counts serve as expectations."""
     cells = published[published["table"] >= 3]
     numbers = cells.assign(expected=cells["value"].astype(float))
     return Run(numbers.assign(expected_std=pd.to_numeric(cells["std"])))

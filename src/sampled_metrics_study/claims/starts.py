@@ -1,7 +1,7 @@
-"""What the paper leaves open, and how far it moves the numbers: the start of X, the ties of Z.
+"""Measure how far two choices that the paper leaves open move the numbers.
 
-Each start of X is also a sampled experiment with a seed of its own, so that what varies between
-starts is what varies between two runs of the study.
+These are the random start of X and the order of Z's ties. Each start of X also has a seed of its
+own for the sampled experiment, so starts differ as two runs of the study do.
 
 `python -m sampled_metrics_study.claims.starts RUN REFERENCE` writes spread.csv, starts.csv and
 band.csv to REFERENCE; RUN is the folder of a study with the paper's settings.
@@ -53,11 +53,12 @@ from sampled_metrics_study.tables import (
 )
 
 _log = logging.getLogger(__name__)
-STARTS = 20
-THREADS = 2
+STARTS = 20  # enough for a standard deviation within 16 %; each takes some seconds to train
+THREADS = 2  # changes no result
 COLUMNS = ("start", *KEY, "value", "expected")
-USERS = (5, "users")  # table and metric of rows on Figure 5
-SIZES = (6, RECALL.label)  # of rows on Figure 6
+# Rows with numbers of Figures 5 and 6 have these as their table and metric.
+USERS = (5, "users")
+SIZES = (6, RECALL.label)
 TOP_100 = "top 100"
 BOTTOM_HALF = "bottom half"
 
@@ -65,7 +66,7 @@ BOTTOM_HALF = "bottom half"
 def ranks_by_start(
     settings: dict[str, Any], split: Split, starts: int, threads: int
 ) -> list[Ranks]:
-    """Return the ranks of an als recommender for each of the seeds 0, 1 ... it is trained from."""
+    """Train an als recommender from the seeds 0, 1, ...; return the ranks of each."""
     ranks = []
     for seed in range(starts):
         model = create("als", {**settings, "seed": seed}).fit(split.train, threads)
@@ -77,14 +78,14 @@ def ranks_by_start(
 def starts_table(
     name: str, starts: Sequence[Ranks], others: Mapping[str, Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:
-    """Compute Tables 3 and 4 and some numbers on Figures 5 and 6 for each start of a recommender.
+    """Compute Tables 3 and 4 and some numbers of Figures 5 and 6 for each start of a recommender.
 
-    Start i has the seed i + 1, so none repeats the experiment of seed 0.
+    Start i uses the seed i + 1, so none repeats the experiment of seed 0.
 
-    Tables 3 and 4 are cells in the units of the tables, simulated (`value`) and in expectation.
-    Table 5 has the users of the recommender with a rank in the top 100 or the bottom half, table 6
+    Rows of tables 3 and 4 are cells in the units of the tables, simulated (`value`) and expected.
+    Table 5 has the numbers of users with a rank in the top 100 and in the bottom half. Table 6 has
     the smallest m from which on the expected estimate orders the first pair as the exact metric
-    does; missing if no size does.
+    does, and NaN if there is none.
     """
     tables = []
     for start, ranks in enumerate(starts):
@@ -102,13 +103,13 @@ def starts_table(
 
 
 def count_in_worst_bucket(ranks: Ranks, ties: str, width: int = BUCKET) -> int:
-    """Count, to the nearest whole user, those in the last `width` ranks, as Figure 5 does."""
+    """Count the users in the last `width` ranks as Figure 5 does, rounded to an integer."""
     last = int(ranks.n_candidates.max())
     return round(float(users_by_bucket(ranks, [last - width, last], ties)[0]))
 
 
 def count_users_by_rank(ranks: Ranks) -> dict[str, int]:
-    """Count users whose held-out item ranks at most 100, and in the lower half of its candidates.
+    """Count the users whose held-out item is in the top 100, and in the lower half of candidates.
 
     Examples
     --------
@@ -124,7 +125,7 @@ def count_users_by_rank(ranks: Ranks) -> dict[str, int]:
 def smallest_sizes_of_starts(
     name: str, starts: Sequence[Ranks], others: Mapping[str, Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:
-    """Smallest m from which on each start and the first of the others are ordered correctly."""
+    """Find the smallest m from which on each start and the first other recommender are in order."""
     if not others:
         return pd.DataFrame(columns=COLUMNS)
     other = next(iter(others))
@@ -150,9 +151,9 @@ def smallest_sizes_of_starts(
 def band_over_starts(
     name: str, starts: Sequence[Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:
-    """Lowest and highest expected Recall@10 over the starts, at each m of Figure 6.
+    """Compute the lowest and the highest expected Recall@10 over the starts, at each m of Figure 6.
 
-    Columns are those of Figure 6, `kind` is `lowest` or `highest`.
+    The columns are those of Figure 6; `kind` is `lowest` or `highest`.
     """
     records = {str(start): ranks for start, ranks in enumerate(starts)}
     moments_at = expected_recall(records, settings)
@@ -169,13 +170,14 @@ def band_over_starts(
 def spread_table(
     name: str, starts: pd.DataFrame, others: Mapping[str, Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:
-    """Spread of every cell over the starts of one recommender, and over ties of the others.
+    """Compute the spread of every cell over starts of one recommender, and over ties of the others.
 
-    Over starts it is the standard deviation of the difference between two, because the published
-    number and ours each come from one: that over starts times the root of 2, in the units of Tables
-    3 and 4 (counts of a hundred). Cells are expectations, so sampling adds nothing. Over ties it is
-    the standard deviation of exact metrics, in percent, over 1,000 random orders, because the
-    published number comes from one order and ours is the expectation over all.
+    The spread over starts is the standard deviation of the difference of two starts, because the
+    published number and ours each come from one: the standard deviation over starts times the root
+    of 2, in the units of Tables 3 and 4 with counts of 100 repetitions. Cells are expectations, so
+    sampling does not contribute. The spread over ties is the standard deviation of exact metrics,
+    in percent, over 1,000 random orders, because the published number comes from one order and ours
+    is the expectation over all.
     """
     is_of_name = starts["row"].str.split(" vs ").str[0] == name
     cells = starts[starts["table"].isin((3, COUNTS)) & is_of_name]
@@ -199,7 +201,7 @@ def spread_table(
 def means_over_orders(
     measure: Measure, records: Ranks, generators: Iterable[np.random.Generator]
 ) -> Float:
-    """Mean of an exact metric over users, for one random order of the ties per generator.
+    """Compute the mean of an exact metric over users for a random order of the ties per generator.
 
     Examples
     --------
@@ -212,7 +214,7 @@ def means_over_orders(
 
 
 def main() -> None:
-    """Train X from each start, and compute the study of each."""
+    """Train X from each start, compute the study of each, and write the three tables."""
     results, reference = map(Path, sys.argv[1:])
     study = Study.of(yaml.safe_load(Path("config/config.yaml").read_text("utf-8")), "config")
     settings = study.experiment

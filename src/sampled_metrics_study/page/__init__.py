@@ -1,4 +1,4 @@
-"""The page of a study, which loads no other file, and that of printed numbers."""
+"""The page of a study, and the atlas of printed numbers; neither loads another file."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,5 +15,5 @@ def render(
     scripts: Sequence[str] = SCRIPTS,
     styles: Sequence[str] = ("page", "leaderboard"),
 ) -> str:
-    """Return the page of what `contents.collect` reads, with the library's frame and parts."""
+    """Return the HTML page of the content of `contents.collect`, in the layout of the library."""
     return pages.render(content, template, scripts, styles, PACKAGES)

@@ -1,4 +1,4 @@
-"""The atlas: one page of printed sampled metrics and what each allows over all items."""
+"""The atlas: a page of printed sampled metrics, and what each can mean over all items."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ METRICS_BY_PREFERENCE = (
     "NDCG@5",
 )  # the first of them that a row has is drawn
 METRIC_COLUMNS = ("metric", "value", "low", "high", "likely", "measured", "standing")
-KINDS = {  # of sources, and what one is called; papers are drawn darker than the others
+KINDS = {  # of sources, and how they are called; papers are darker than the others
     "paper": "paper",
     "authors": "authors' log",
     "reproduction": "reproduction",
@@ -28,7 +28,7 @@ KINDS = {  # of sources, and what one is called; papers are drawn darker than th
 }
 SCRIPTS = ("base", "chance", "paper", "take", "atlas")
 STYLES = ("page", "atlas")
-_DIGITS = 5
+_DIGITS = 5  # of ranges; the chart resolves about a thousandth
 _BY_POPULARITY = "by popularity"
 _PAPER_COLUMNS = ("paper", "year", "source")
 # Columns of a row in the numbers of the page; those of SHARED are places in lists of texts.
@@ -41,7 +41,7 @@ COLUMNS = (
 
 
 def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
-    """Return the page of rows of printed tables and their checks, which loads no other file.
+    """Return the page for rows of printed tables and their checks.
 
     Each row shows the first of `METRICS_BY_PREFERENCE` that it has, with the range of this metric
     over all items if the row was checked. Its other metrics are shown when a reader chooses one of
@@ -91,7 +91,7 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
 
 
 def _describe_kinds(rows: Sequence[PrintedRow]) -> dict[str, str]:
-    """Count results and sources of each kind of source, in words."""
+    """Describe each kind of source: how many results it has, and of how many sources."""
     results = Counter(row.about["kind"] for row in rows if "kind" in row.about)
     named = {(row.about["kind"], row.source) for row in rows if "kind" in row.about}
     sources = Counter(kind for kind, _ in named)
@@ -104,7 +104,7 @@ def _describe_kinds(rows: Sequence[PrintedRow]) -> dict[str, str]:
 
 
 def _row_entry(row: PrintedRow, checked: Checked, metric: str) -> dict[str, Any]:
-    """Numbers and texts of one row, by the names of their columns."""
+    """Return the numbers and texts of a row, by column."""
     about = row.about
     metric_entry = _metric_entry(metric, row, checked)
     has_no_range = metric_entry["low"] is None
@@ -127,7 +127,7 @@ def _row_entry(row: PrintedRow, checked: Checked, metric: str) -> dict[str, Any]
 
 
 def _metric_entry(metric: str, row: PrintedRow, checked: Checked) -> dict[str, Any]:
-    """Printed value of a metric of a row, range and number to quote, and the measured value."""
+    """Return a printed metric of a row: its value, range, number to quote and measured value."""
     low, high, likely = _range_of(metric, row, checked)
     measured = None
     if metric in row.exact:
@@ -144,7 +144,7 @@ def _metric_entry(metric: str, row: PrintedRow, checked: Checked) -> dict[str, A
 
 
 def _range_of(metric: str, row: PrintedRow, checked: Checked) -> list[float | None]:
-    """Range of a metric over all items and the number to quote; None if the row has none."""
+    """Return both ends of the range over all items and the number to quote; None if unknown."""
     numbers = [checked.range_low, checked.range_high, checked.likely]
     if None in numbers[:2]:
         return [None, None, None]
@@ -163,9 +163,9 @@ def _range_of(metric: str, row: PrintedRow, checked: Checked) -> list[float | No
 
 
 def _remark(row: PrintedRow, has_no_range: bool, standing: str | None) -> str:
-    """Say why there is no range, or that a measured value lies outside, with the source's remark.
+    """Return why there is no range, or that a measured value lies outside of it, and the cause.
 
-    Contradictions in other people's tables are not judged here.
+    The atlas does not judge contradictions in other people's tables.
     """
     if row.sampling is None:
         return f"No range: negatives drawn {_BY_POPULARITY}."
@@ -182,6 +182,6 @@ def _remark(row: PrintedRow, has_no_range: bool, standing: str | None) -> str:
 
 
 def _address_of(row: PrintedRow) -> str:
-    """Name a row in the address: source, data set and model."""
+    """Return the name of a row in the address of the page: source, data set and model."""
     parts = (row.source, row.data_set, row.model)
     return ".".join(re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-") for part in parts)

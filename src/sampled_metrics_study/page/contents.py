@@ -1,4 +1,4 @@
-"""The page of a study: all its contents, from the files of a run, in one dictionary."""
+"""Collect the content of the page of a study from the files of a run."""
 
 import base64
 import gzip
@@ -48,7 +48,7 @@ from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICT_PHRASES, VERD
 
 ORDER_COLUMNS = (SAMPLED, "BV 0.1")  # columns of the table of orders
 FIGURE_6_COLUMNS = ("kind", "recommender", "estimator", "n_negatives")
-SHOWN_SIZES = {10, 100, 1000}  # negatives of the ranges that are shown
+SHOWN_SIZES = {10, 100, 1000}  # numbers of negatives for which the page shows ranges
 PAPERS_RECOMMENDERS = {"X": "ALS 16 (X)", "Y": "item-kNN, all (Y)", "Z": "item-kNN, 10 (Z)"}
 _CARD_COLUMNS = ["ours", "ours_std", "published", "published_std", "difference", "tolerance", "z"]
 PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
@@ -62,24 +62,38 @@ def collect(
     config: Mapping[str, Any],
     is_paper: bool = False,
     audit: Path | None = None,
-    kept: Sequence[Path] = (),
+    stored: Sequence[Path] = (),
 ) -> dict[str, Any]:
-    """Read the folder of a run; return the texts, numbers, lists and dictionaries of the page.
+    """Read the folder of a run; return the content of the page for its templates.
 
-    Where the data is not the paper's (`is_paper`), there are only Tables 3 and 4 and Figures 5 and
-    6, and no scorecard and `audit`. Recommenders whose ranks are `kept` stand on the leaderboard,
-    if they ranked the same users among the same candidates.
+    Parameters
+    ----------
+    results
+        Folder of the run.
+    ranks
+        Files of ranks, one for each recommender of the study.
+    config
+        The configuration.
+    is_paper
+        Whether the data is the paper's. Otherwise the page has only Tables 3 and 4 and Figures 5
+        and 6, and neither scorecard nor audit.
+    audit
+        Table of readings of the paper.
+    stored
+        Files of ranks of further recommenders, which are on the leaderboard if they ranked the same
+        users among the same candidates.
     """
-    users = read_ranks_by_name(ranks)
+    ranks_by_name = read_ranks_by_name(ranks)
+    names = list(ranks_by_name)
     settings = ExperimentSettings(**config.get("experiment", {}))
     curves = read_table(results / "figures/figure6.csv", FIGURE_6_COLUMNS)
     ordered = curves[curves["kind"] == "ordered"]
     compared: list[Compared] = []
-    if len(users) > 1:
-        compared = compare(users, list(map(str, settings.measures[:4])))
-    shown = _lens_of_study(users, settings, ordered, compared)
-    all_users = leaderboard_ranks(users, kept, is_paper)
-    board = board_of(all_users, settings.measures, settings.sampling)
+    if len(ranks_by_name) > 1:
+        compared = compare(ranks_by_name, list(map(str, settings.measures[:4])))
+    study_lens = _lens_of_study(ranks_by_name, settings, ordered, compared)
+    board_ranks = leaderboard_ranks(ranks_by_name, stored, is_paper)
+    board = board_of(board_ranks, settings.measures, settings.sampling)
     card = pd.DataFrame(columns=SCORECARD)
     if is_paper:
         card = read_texts(results / "scorecard.csv", SCORECARD)
@@ -90,20 +104,20 @@ def collect(
     figures = results / "figures"
     return {
         "version": run["versions"]["sampled-metrics"],
-        "who": describe_recommenders(list(users), config),
+        "who": describe_recommenders(names, config),
         "dataset": title_of_dataset(run),
-        "users": max(map(len, users.values())),
-        "lens": shown,
+        "users": max(map(len, ranks_by_name.values())),
+        "lens": study_lens,
         "board": board,
-        "slope": describe_slope(shown, compared),
-        "trained": f"{join_names(list(users))} {'were' if len(users) > 1 else 'was'}",
-        "stored": describe_stored(list(all_users)[len(users) :]) if board else "",
+        "slope": describe_slope(study_lens, compared),
+        "trained": f"{join_names(names)} {'were' if len(names) > 1 else 'was'}",
+        "stored": describe_stored(list(board_ranks)[len(names) :]) if board else "",
         "links": links_of_project(),
         "verdict_words": VERDICT_PHRASES,
-        "numbers": {"lens": shown, "board": board},
-        "ordered": ordered_pairs(ordered, grid["min"], shown),
+        "numbers": {"lens": study_lens, "board": board},
+        "ordered": ordered_pairs(ordered, grid["min"], study_lens),
         "grid": grid,
-        "ranges": _ranges_by_size(results / "ranges.csv", shown),
+        "ranges": _ranges_by_size(results / "ranges.csv", study_lens),
         "is_paper": is_paper,
         "is_reproduction": is_paper and not cells["not_comparable"],
         **cells,
@@ -121,21 +135,21 @@ def collect(
 
 
 def _lens_of_study(
-    users: Mapping[str, Ranks],
+    ranks_by_name: Mapping[str, Ranks],
     settings: ExperimentSettings,
     ordered: pd.DataFrame,
     compared: Sequence[Compared],
 ) -> dict[str, Any]:
-    """Compute the lens of a study, also for the numbers of negatives that put pairs in order."""
+    """Compute the lens of a study, also at the sizes from which on an order is right."""
     measures = settings.measures[:4]
-    wanted = ordered.loc[ordered["estimator"] == SAMPLED, "n_negatives"]
+    sizes = ordered.loc[ordered["estimator"] == SAMPLED, "n_negatives"]
     matrix = estimator_matrix_for(settings)
     return lens(
-        users,
+        ranks_by_name,
         measures,
         parse_estimators(ESTIMATORS),
-        min(settings.n_negatives, fewest_candidates(users) - 1),
-        wanted.astype(int).tolist(),
+        min(settings.n_negatives, fewest_candidates(ranks_by_name) - 1),
+        sizes.astype(int).tolist(),
         vectors_of=lambda estimators, measures, n, m: matrix(
             estimators, measures, settings.n_items or n, m
         ),
@@ -145,13 +159,13 @@ def _lens_of_study(
 
 
 def ordered_pairs(
-    ordered: pd.DataFrame, fewest: float, shown: Mapping[str, Any]
+    ordered: pd.DataFrame, smallest: float, study_lens: Mapping[str, Any]
 ) -> list[list[str]]:
-    """List the numbers of negatives from which on Figure 6 has each pair in the right order.
+    """List for each pair the number of negatives from which on its order is right in Figure 6.
 
-    Pairs whose order full rankings do not decide are marked.
+    Pairs whose order the full rankings do not decide are marked.
     """
-    undecided = list(map(frozenset, shown["undecided"]))
+    undecided = list(map(frozenset, study_lens["undecided"]))
     by_pair = ordered.pivot(index="recommender", columns="estimator", values="n_negatives")
     rows = []
     for pair in ordered["recommender"].unique():
@@ -161,25 +175,28 @@ def ordered_pairs(
             row[0] += " (not decided by full rankings)"
         for estimator in ORDER_COLUMNS:
             m = by_pair.get(estimator, pd.Series(dtype=float)).get(pair, np.nan)
-            at_most = "≤ " if m == fewest else ""
+            at_most = "≤ " if m == smallest else ""
             row.append("-" if np.isnan(m) else f"{at_most}{m:,.0f}")
         rows.append(row)
     return rows
 
 
-def _ranges_by_size(path: Path, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Draw the ranges of the metric that the lens opens with, for some numbers of negatives."""
-    metric = shown["start"]["metric"]
+def _ranges_by_size(path: Path, study_lens: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the bars of ranges for the metric that the lens opens with, by number of negatives."""
+    metric = study_lens["start"]["metric"]
     table = read_table(path, RANGES, keep_default_na=False)
     rows_by_size = dict(iter(table[table["metric"] == metric].groupby("n_negatives")))
-    wanted = [m for m in rows_by_size if m in SHOWN_SIZES] or list(rows_by_size)[-1:]
-    return [draw_ranges(rows_by_size[m], shown["names"], shown["exact"][metric]) for m in wanted]
+    sizes = [m for m in rows_by_size if m in SHOWN_SIZES] or list(rows_by_size)[-1:]
+    names = study_lens["names"]
+    exact = study_lens["exact"][metric]
+    return [draw_ranges(rows_by_size[m], names, exact) for m in sizes]
 
 
 def draw_ranges(rows: pd.DataFrame, names: Sequence[str], exact: Sequence[float]) -> dict[str, Any]:
-    """Draw ranges from samples of one size, and list the orders that those of differences decide.
+    """Return bars of ranges from samples of one size, and the orders that ranges decide.
 
-    `rows` have columns a, b, low and high, b being empty where a range is of one recommender.
+    `rows` has the columns a, b, low and high. A row is the range of a if b is empty, or else the
+    range of the difference b - a.
     """
     ranges = rows[rows["b"] == ""].set_index("a").loc[list(names), ["low", "high"]]
     pairs = rows[rows["b"] != ""]
@@ -196,9 +213,10 @@ def draw_ranges(rows: pd.DataFrame, names: Sequence[str], exact: Sequence[float]
 def leaderboard_ranks(
     trained: Mapping[str, Ranks], stored: Sequence[Path], is_paper: bool
 ) -> dict[str, Ranks]:
-    """Name recommenders for a board, and add kept ones of the same users and candidates.
+    """Return the ranks for the leaderboard: those of the study, and stored ones that fit to them.
 
-    Kept ranks have running numbers instead of ids of users, so users are paired by row.
+    Stored ranks fit if they have the same users and candidates. They have running numbers instead
+    of user ids, so users are paired by row.
     """
     ranks_by_title = {}
     for name, ranks in trained.items():
@@ -220,8 +238,8 @@ def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
 
     Returns a dictionary with the `number`, the `caption`, the file `csv`, the `head` of the leading
     column, `across` (the heads of the other columns) and `groups` of lines. A line has a cell by
-    column: a dictionary of texts, or None. The text shown, `ours`, is the expectation that the
-    scorecard has, or else the value of the table.
+    column, a dictionary of texts, or None. Its text `ours` is the expectation that the scorecard
+    has, or else the value of the table.
     """
     table = read_texts(path, COLUMNS)
     z = z_scores(card)
@@ -257,8 +275,9 @@ def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
 def counts_of_cells(card: pd.DataFrame) -> dict[str, Any]:
     """Count the published cells of a scorecard by verdict.
 
-    Returns `cells`, the verdicts of those that can be compared; how many have each of the
-    `verdicts`; the `kinds_of_exact`; how many are `not_comparable`, and `of_other_settings`, why.
+    Returns a dictionary with `cells`, the verdicts of comparable cells; the number of cells by
+    `verdicts`; the number of exact cells by kind, `kinds_of_exact`; how many cells are
+    `not_comparable`; and `of_other_settings`, the reasons.
     """
     is_compared = card["verdict"] != NOT_COMPARABLE
     compared = card.loc[is_compared, "verdict"].tolist()
@@ -273,14 +292,14 @@ def counts_of_cells(card: pd.DataFrame) -> dict[str, Any]:
 
 
 def count_other_settings(card: pd.DataFrame) -> list[tuple[str, int]]:
-    """List what keeps published cells from being compared, each with their number."""
+    """List the reasons why published cells are not compared, with the number of cells of each."""
     notes = card.loc[card["verdict"] == NOT_COMPARABLE, "note"]
     counts = notes.str.split("; ").explode().value_counts(sort=False)
     return [(str(note), int(number)) for note, number in counts.items()]
 
 
 def describe_slope(lens: Mapping[str, Any], compared: Sequence[Compared]) -> dict[str, str]:
-    """Say what the first picture shows, `headline`, and which orders are decided, `verdict`."""
+    """Return the `headline` of the first picture, and a sentence on decided orders, `verdict`."""
     start = lens["start"]
     view = lens["views"][f"{start['metric']} {start['estimator']} {start['m']}"]
     by_sampled, by_exact = (
@@ -292,7 +311,7 @@ def describe_slope(lens: Mapping[str, Any], compared: Sequence[Compared]) -> dic
 
 
 def describe_stored(names: Sequence[str]) -> str:
-    """Say which recommenders of the leaderboard were not trained in this run.
+    """Return a sentence: which recommenders of the leaderboard were not trained in this run.
 
     Examples
     --------
@@ -308,7 +327,7 @@ def describe_stored(names: Sequence[str]) -> str:
 
 
 def links_of_project() -> list[tuple[str, str]]:
-    """List name and address of the project's pages, as the installed package states them."""
+    """Return names and addresses of the project's pages from the metadata of the package."""
     try:
         entries = metadata("sampled-metrics").get_all("Project-URL") or []
     except PackageNotFoundError:
@@ -318,7 +337,7 @@ def links_of_project() -> list[tuple[str, str]]:
 
 
 def agreeing_readings(path: Path) -> list[tuple[str, str]]:
-    """List each choice that the paper leaves open, with the readings that agree with all rows."""
+    """List the choices that the paper leaves open, and the readings that agree in all rows."""
     table = read_texts(path, ["topic", "reading", "quantity", "value", "published", "reproduces"])
     lines = []
     for topic, rows in rows_by_value(table, "topic"):
@@ -330,7 +349,7 @@ def agreeing_readings(path: Path) -> list[tuple[str, str]]:
 
 
 def read_figure(stem: Path) -> dict[str, Any]:
-    """Read a figure: `id`, `svg` and the download `csv`."""
+    """Read a figure; return its `id`, its drawing `svg` and its table `csv` as a download."""
     return {
         "id": stem.name,
         "svg": inline_svg(stem.with_suffix(".svg").read_text("utf-8"), f"{stem.name}-"),
@@ -339,15 +358,15 @@ def read_figure(stem: Path) -> dict[str, Any]:
 
 
 def embed_file(path: Path) -> dict[str, str]:
-    """Return the `name` of a file that the page carries, and its content `packed`: gzip, base64."""
+    """Return a file to embed: its `name`, and `packed`, its content in gzip and base64."""
     content = gzip.compress(path.read_bytes(), mtime=0)
     return {"name": path.name, "packed": base64.b64encode(content).decode()}
 
 
 def inline_svg(text: str, prefix: str) -> str:
-    """Make an SVG file part of a page: no prolog, comments and size, and a prefix to its ids.
+    """Prepare an SVG file for embedding: remove prolog, comments and size, and prefix its ids.
 
-    The font that all its texts have is stated once.
+    The font, which all texts share, is set once for the whole drawing.
     """
     text = text[text.index("<svg") :]
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -359,12 +378,13 @@ def inline_svg(text: str, prefix: str) -> str:
 
 
 def provenance(ranks: str, origin: Sequence[Path], identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `provenance.json` says of a run: data, settings, versions, machine.
+    """Return the content of `provenance.json`: data, settings, versions and machine of a run.
 
-    `origin` are the records of earlier steps, or of the run that the ranks are from.
+    `origin` has the records of earlier steps, or of the run that made the ranks.
     """
     versions = {name: version(name) for name in PACKAGES}
-    # The workflow runs the package of its checkout, which need not be installed.
+    # `version` does not know sampled-metrics if the workflow runs its checkout without installing
+    # it.
     return {
         "ranks": ranks,
         **{path.stem: read_json(path) for path in origin},
@@ -383,7 +403,7 @@ def provenance(ranks: str, origin: Sequence[Path], identity: Mapping[str, Any]) 
 
 
 def describe_recommenders(names: Sequence[str], config: Mapping[str, Any]) -> str:
-    """Name the recommenders with their kinds."""
+    """List the recommenders with their kinds."""
     kinds = [
         f"{entry['name']} ({_KIND_TITLES.get(entry['kind'], entry['kind'])})"
         for entry in config.get("recommenders", [])
@@ -392,7 +412,7 @@ def describe_recommenders(names: Sequence[str], config: Mapping[str, Any]) -> st
 
 
 def title_of_dataset(run: Mapping[str, Any]) -> str:
-    """Name the dataset of a run, of which `run` is the provenance; empty if it is not known."""
+    """Return the title of the dataset in the provenance of a run; empty if it is unknown."""
     name: str = run.get("source", {}).get("dataset", "")
     if name in CATALOGUE:
         return CATALOGUE[name].title
