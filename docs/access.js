@@ -1,4 +1,4 @@
-// Regions that scroll can be reached by keyboard, and the buttons beside code have a name.
+// Make scrolling regions reachable by keyboard, and name the buttons beside code.
 const SCROLLING = ".md-typeset__scrollwrap, .highlight-ipynb, .tabbed-labels, .jp-RenderedHTMLCommon pre";
 const name = () => {
   for (const region of document.querySelectorAll(SCROLLING)) {

@@ -1,4 +1,4 @@
-// Pages opened as files may not start workers, which the search needs: here a frame is one.
+// Pages opened as files may not start workers, which the search needs: use a frame instead.
 if (location.protocol === "file:") {
   const load = (frame, address) => new Promise((loaded) => {
     const script = frame.document.createElement("script");

@@ -1,8 +1,8 @@
-"""The picture that stands for a link to the site, from Figure 6.
+"""The preview picture of links to the site, from Figure 6.
 
 Drawn when the documentation is built, without a network, from the
-table of the reference run: Recall@10 of three recommenders over the
-mean of all, by the number of random items and over all items.
+table of the reference run: Recall@10 of three recommenders relative
+to their mean, by the number of random items and over all items.
 """
 
 import io
@@ -71,15 +71,15 @@ def picture() -> bytes:
         )
         axes.xaxis.set_minor_locator(NullLocator())
         axes.spines[["left", "top", "right"]].set_visible(False)
-        drawn = io.BytesIO()
+        output = io.BytesIO()
         FigureCanvasAgg(figure).print_png(
-            drawn, metadata={"Software": None}
+            output, metadata={"Software": None}
         )
-    return drawn.getvalue()
+    return output.getvalue()
 
 
 def leads_over_mean(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a column for each recommender, with a row for each m."""
+    """Return leads over the mean, a column per recommender, a row per m."""
     is_exact = table["kind"] == "exact"
     is_sampled = table["estimator"].eq("Sampled") & table["kind"].eq(
         "curve"

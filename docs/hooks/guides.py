@@ -54,21 +54,21 @@ def glossary() -> Figure:
     figure, axes = figure_of(1.8)
     n, rank, m = 500, 61, 20
     others = np.delete(np.arange(1, n + 1), rank - 1)
-    drawn = np.sort(rng.choice(others, m, replace=False))
-    place = int((drawn < rank).sum())
+    negatives = np.sort(rng.choice(others, m, replace=False))
+    n_better = int((negatives < rank).sum())
     below = np.linspace(10, n - 10, m + 1)
-    beside = np.delete(below, place)
+    beside = np.delete(below, n_better)
     axes.vlines(others, 0.93, 1.07, color="#d5d9df", linewidth=0.8)
-    axes.vlines(drawn, 0.9, 1.1, color=INK)
+    axes.vlines(negatives, 0.9, 1.1, color=INK)
     axes.vlines(beside, -0.1, 0.1, color=INK)
-    for x, end in zip(drawn, beside, strict=True):
+    for x, end in zip(negatives, beside, strict=True):
         axes.plot([x, end], [0.88, 0.12], color=GREY, linewidth=0.3)
-    axes.plot([rank, below[place]], [0.88, 0.12], color=BROWN)
-    axes.plot([rank, below[place]], [1, 0], "D", color=BROWN)
+    axes.plot([rank, below[n_better]], [0.88, 0.12], color=BROWN)
+    axes.plot([rank, below[n_better]], [1, 0], "D", color=BROWN)
     above = f"held-out item: rank {rank} of {n} candidates"
     axes.text(rank, 1.2, above, color=BROWN)
-    words = f"sampled rank {place + 1} of {m + 1}"
-    axes.text(below[place], -0.2, words, color=BROWN, va="top")
+    label = f"sampled rank {n_better + 1} of {m + 1}"
+    axes.text(below[n_better], -0.2, label, color=BROWN, va="top")
     axes.text(n, -0.2, f"{m} negatives", ha="right", va="top")
     axes.set_yticks([1, 0], ["over all\nitems", "sampled"])
     axes.set(xlim=(-4, n + 4), ylim=(-0.5, 1.5), xticks=[])
@@ -78,16 +78,16 @@ def glossary() -> Figure:
 
 
 def rankings(power: float) -> tuple[sm.Ranks, sm.SampledRanks]:
-    """Return full rankings and ranks among 100 of the items."""
+    """Return full rankings and ranks among 100 sampled items."""
     rng = np.random.default_rng(2)
     better = (3000 * rng.random(2000) ** power).astype(int)
     exact = sm.Ranks([3000] * 2000, better, [0] * 2000)
-    (drawn,) = sm.draw_sampled_ranks(exact, 100, [rng])
-    return exact, sm.SampledRanks(drawn, 3000, 100)
+    (sampled_ranks,) = sm.draw_sampled_ranks(exact, 100, [rng])
+    return exact, sm.SampledRanks(sampled_ranks, 3000, 100)
 
 
 def modes() -> Figure:
-    """Draw one model evaluated in both modes of RecBole."""
+    """Draw the results of one model in both modes of RecBole."""
     exact, sampled = rankings(2.2)
     (full,) = sm.evaluate(exact, "Recall@10")
     usual, likely = sm.correct(

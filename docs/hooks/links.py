@@ -1,8 +1,8 @@
-"""Links of the documentation: those of notebooks, and a check of all.
+"""Adapt the links of notebooks, and check all links of the site.
 
-`mkdocs build` calls the functions that start with `on_`. MkDocs makes
-links between pages of those between Markdown files, but not of those
-in notebooks, and it does not check what it has built.
+`mkdocs build` calls the functions that start with `on_`. MkDocs
+converts links between Markdown files, but not links in notebooks, and
+it does not check the built site.
 """
 
 import posixpath
@@ -73,19 +73,21 @@ def dead_links(site: Path) -> list[str]:
             if parts.scheme or parts.netloc:
                 continue
             target = _target(site, path, unquote(parts.path))
-            lives = target.is_file()
-            if lives and target in pages:
+            is_alive = target.is_file()
+            if is_alive and target in pages:
                 anchor = unquote(parts.fragment)
-                # such as #row=KEY, which a script of the page reads
-                of_script = "=" in anchor
-                lives = of_script or anchor in pages[target].anchors
-            if not lives:
+                # such as #row=KEY, read by a script of the page
+                is_for_script = "=" in anchor
+                is_alive = (
+                    is_for_script or anchor in pages[target].anchors
+                )
+            if not is_alive:
                 dead.append(f"{name}: {link}")
     return dead
 
 
 def _target(site: Path, page: Path, link: str) -> Path:
-    """Return the file that a link leads to, of a folder its index."""
+    """Return the target file of a link; for a folder, its index."""
     if not link:
         return page
     start = site if link.startswith("/") else page.parent

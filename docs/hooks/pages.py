@@ -1,8 +1,8 @@
-"""Pages of the documentation that are made when it is built.
+"""Pages that are generated when the documentation is built.
 
-The study's page, from the reference run; the page of the command
-line, from its help; values of defaults in signatures; a description
-of each page, from its first sentence; the name of the search.
+The study's page comes from the reference run, the page of the command
+line from its help, and the description of each page from its first
+sentence. Signatures get values of defaults, the search a name.
 """
 
 import inspect
@@ -31,25 +31,25 @@ DEFAULT = re.compile(
     r"([A-Z][A-Z_]+)(?:</span>)?</span>"
 )
 SHORTEST, LONGEST = 25, 160  # characters of a description
-NO_SUBJECT = ("make ", "Ranks:", "Commit ")  # of what a page is about
+NO_SUBJECT = ("make ", "Ranks:", "Commit ")  # do not describe a page
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the study's page, its lens alone, and the commands'."""
     study = study_content()
     alone = {**study, "board": None}
-    made = {
+    contents = {
         "report.html": render(study),
         "lens.html": render(alone, "frame.html", FRAME),
         "cli.md": command_line(),
     }
-    for name, content in made.items():
+    for name, content in contents.items():
         files.append(File.generated(config, name, content=content))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Describe the page, unless its head does."""
+    """Add a description of the page, unless it has one."""
     text = markdown
     documented = re.match(r"::: (\S+)", markdown)
     if documented:
@@ -66,14 +66,14 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def description_of(text: str) -> str:
-    """Return the first sentence of some length, without markup."""
+    """Return the first sentence that is long enough, without markup."""
     prose = re.sub(r"(?s)```.*?```", "\n", text)
     for paragraph in re.split(r"\n\s*\n", prose):
         if not re.match(r'["A-Z`*\[]', paragraph.strip()):
             continue
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
-        words = " ".join(re.sub(r'[`*"]', "", plain).split())
-        for sentence in re.split(r"(?<=[.?]) (?=[A-Z])", words):
+        line = " ".join(re.sub(r'[`*"]', "", plain).split())
+        for sentence in re.split(r"(?<=[.?]) (?=[A-Z])", line):
             is_short = len(sentence) < SHORTEST
             if not is_short and not sentence.startswith(NO_SUBJECT):
                 return textwrap.shorten(
@@ -83,34 +83,34 @@ def description_of(text: str) -> str:
 
 
 def with_values(html: str) -> str:
-    """Write the values of defaults instead of their names."""
+    """Replace names of defaults by their values."""
 
     def value(name: re.Match[str]) -> str:
-        found = getattr(defaults, name[1], None)
-        if found is None:
+        default = getattr(defaults, name[1], None)
+        if default is None:
             return name[0]
-        return f'<span class="s1">{found!r}</span>'
+        return f'<span class="s1">{default!r}</span>'
 
     return DEFAULT.sub(value, html)
 
 
 def on_post_page(output: str, page: Any = None, **_: Any) -> str:
-    """Name the search for those who hear the page; show defaults."""
+    """Name the search for screen readers; show default values."""
     if page and page.file.src_uri.startswith("api/"):
         output = with_values(output)
     search = 'data-md-component="search" role="dialog"'
     named = output.replace(search, f'{search} aria-label="Search"')
-    # A cell without a text is no head of a column.
+    # An empty cell is not a column heading.
     return re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", named)
 
 
 def on_post_template(output: str, **_: Any) -> str:
-    """Name the search on the page of missing pages too."""
+    """Name the search on the page for missing pages too."""
     return on_post_page(output)
 
 
 def study_content() -> dict[str, Any]:
-    """Collect the page of the reference run."""
+    """Return the contents of the study's page, from the reference run."""
     text = (ROOT / "config/config.yaml").read_text()
     settings = Study.of(yaml.safe_load(text), "config")
     return collect(
@@ -124,7 +124,7 @@ def study_content() -> dict[str, Any]:
 
 
 def command_line() -> str:
-    """Return a section for each command, with its options."""
+    """Return the page of all commands with their options."""
     parts = [
         "# Command line\n",
         "The help of all commands, which `sampled-metrics COMMAND "

@@ -1,8 +1,8 @@
-"""What pages show of results/reference, and the lens.
+"""Copy pictures of results/reference into the site; insert the lens.
 
-On GitHub a page shows pictures where they are in the repository. A
-site holds no file from outside of docs/, so the pictures get a copy
-there. The picture of the study's page becomes a link to the page.
+GitHub shows pictures from any place in the repository. A site contains
+no file from outside docs/, so it gets copies of the pictures. The
+picture of the study's page becomes a link to the page itself.
 """
 
 import re
@@ -36,7 +36,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Lead to the copies, to the study's page, and show the lens."""
+    """Link to the copies and to the study's page; insert the lens."""
     local = PICTURE.sub(lambda path: in_site(path[1]), markdown)
     return local.replace(PAGE, "report.html").replace(LENS, FRAME)
 
