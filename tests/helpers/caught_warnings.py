@@ -20,17 +20,21 @@ def full_messages(caught: Iterable[WarningMessage]) -> list[str]:
     return messages
 
 
-def with_warnings(call: Callable[[], Any]) -> tuple[Any, list[str]]:
+def with_warnings(
+    call: Callable[..., Any], *arguments: Any, **options: Any
+) -> tuple[Any, list[str]]:
     """Return the result of a call, and all messages that it warns of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = call()
+        result = call(*arguments, **options)
     return result, full_messages(caught)
 
 
-def warnings_of(call: Callable[[], Any]) -> list[str]:
+def warnings_of(
+    call: Callable[..., Any], *arguments: Any, **options: Any
+) -> list[str]:
     """Return all messages that a call warns of."""
-    return with_warnings(call)[1]
+    return with_warnings(call, *arguments, **options)[1]
 
 
 @contextmanager

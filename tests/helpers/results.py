@@ -19,9 +19,11 @@ def value_of(results: Any) -> float:
     return float(results[0].value)
 
 
-def values_and_warnings(call: Callable[[], Any]) -> tuple[list[float | None], str]:
+def values_and_warnings(
+    call: Callable[..., Any], *arguments: Any, **options: Any
+) -> tuple[list[float | None], str]:
     """Return the values of the results of a call, and all its warnings in one text."""
-    results, messages = with_warnings(call)
+    results, messages = with_warnings(call, *arguments, **options)
     return [getattr(result, "value", None) for result in results], " ".join(messages)
 
 

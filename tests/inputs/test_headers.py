@@ -4,7 +4,7 @@ import pathlib
 import re
 
 import numpy as np
-import pandas
+import pandas as pd
 import pytest
 
 import sampled_metrics as sm
@@ -13,7 +13,7 @@ RNG = np.random.default_rng(21)
 LISTS = {user: RNG.permutation(40)[:10].tolist() for user in range(30)}
 HELD = {user: RNG.permutation(40)[:3].tolist() for user in range(30)}
 RECALL = np.mean([np.isin(HELD[user], LISTS[user]).mean() for user in LISTS])
-SCORED = pandas.DataFrame(
+SCORED = pd.DataFrame(
     [(u, i, -k) for u, items in LISTS.items() for k, i in enumerate(items)],
     columns=["user_id", "item_id", "score"],
 )
@@ -41,7 +41,7 @@ def code(message):
     found = re.findall(r"give (pandas.read_csv\(.*?\]\)|\{.*?\)\})", str(message))
     return {
         "read_csv" if "read_csv" in text else "str.split": eval(  # noqa: S307
-            text, {"pandas": pandas, "pathlib": pathlib}
+            text, {"pandas": pd, "pathlib": pathlib}
         )
         for text in found
     }
@@ -93,7 +93,7 @@ def test_flat_scores_of_samples():
         with pytest.raises(sm.InputError, match=re.escape(expected)):
             hit_rate(data, positive)
         assert hit_rate(eval(expected, {**names, "scores": data})) == right  # noqa: S307
-    table = pandas.DataFrame({"score": scores.ravel(), "label": label})
+    table = pd.DataFrame({"score": scores.ravel(), "label": label})
     expected = "numpy.arange(len(table)) // (1 + n_negatives)"
     with pytest.raises(sm.InputError, match=re.escape(expected)):
         hit_rate(table, None)

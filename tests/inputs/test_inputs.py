@@ -12,23 +12,7 @@ from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks
 from tests.helpers.caught_warnings import warns_about
-
-COLUMNS = ("n_found", "n_better", "n_tied", "n_relevant", "n_candidates", "depth")
-
-
-def write(folder, name, text):
-    path = folder / name
-    path.write_text(text, encoding="utf-8", newline="")
-    return path
-
-
-def columns(ranks):
-    return tuple(getattr(ranks, name).tolist() for name in COLUMNS)
-
-
-def joined(rows, delimiter=",", end="\n"):
-    return "".join(delimiter.join(map(str, row)) + end for row in rows)
-
+from tests.helpers.files import join_rows, rank_counts, write_file
 
 # Records of two users. Anna has two relevant items, in rows 1 and 3.
 RECORDS = [
@@ -43,18 +27,18 @@ OF_RECORDS = ([2, 1], [1, 4, 0], [0, 0, 2], [2, 1], [9, 7], [9, 7])
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("r.csv", joined(RECORDS)),
-        ("r.tsv", joined(RECORDS, "\t")),
-        ("r.csv", "\ufeff" + joined(RECORDS, end="\r\n")),
-        ("r.csv", joined(RECORDS).replace("anna", '"anna"').replace("9", "9.0")),
-        ("r.inter", joined(RECORDS, "\t").replace("user_id", "user_id:token", 1)),
+        ("r.csv", join_rows(RECORDS)),
+        ("r.tsv", join_rows(RECORDS, "\t")),
+        ("r.csv", "\ufeff" + join_rows(RECORDS, end="\r\n")),
+        ("r.csv", join_rows(RECORDS).replace("anna", '"anna"').replace("9", "9.0")),
+        ("r.inter", join_rows(RECORDS, "\t").replace("user_id", "user_id:token", 1)),
     ],
 )
 def test_records_as_text(tmp_path, name, text):
     (tmp_path / "r.csv.gz").write_bytes(gzip.compress(text.encode()))
-    paths = [write(tmp_path, name, text), tmp_path / "r.csv.gz"]
+    paths = [write_file(tmp_path, name, text), tmp_path / "r.csv.gz"]
     for ranks in map(as_ranks, paths):
-        assert (columns(ranks), ranks.users.tolist()) == (
+        assert (rank_counts(ranks), ranks.users.tolist()) == (
             OF_RECORDS,
             ["anna", "bert"],
         )
@@ -66,20 +50,27 @@ def test_records_as_parquet(tmp_path):
     for each in (frame, frame.astype(types)):
         each.to_parquet(tmp_path / "r.parquet")
         ranks = as_ranks(tmp_path / "r.parquet")
-        assert (columns(ranks), ranks.users.tolist()) == (
+        assert (rank_counts(ranks), ranks.users.tolist()) == (
             OF_RECORDS,
             ["anna", "bert"],
         )
 
 
 def test_ranks_without_ties(tmp_path):
-    path = write(tmp_path, "r.csv", "rank\n1\n40\n7\n")
+    path = write_file(tmp_path, "r.csv", "rank\n1\n40\n7\n")
     every = ([1] * 3, [0, 39, 6], [0] * 3, [1] * 3, [40] * 3, [40] * 3)
-    assert columns(as_ranks(path, n_items=40)) == every
+    assert rank_counts(as_ranks(path, n_items=40)) == every
     text = "user_id,item_id,rank,n_candidates\n5,8,2,3\n4,8,2,9\n4,7,1,9\n"
-    ranks = as_ranks(write(tmp_path, "r.csv", text))
+    ranks = as_ranks(write_file(tmp_path, "r.csv", text))
     assert ranks.users.tolist() == [5, 4]
-    assert columns(ranks) == ([1, 2], [1, 0, 1], [0, 0, 0], [1, 2], [3, 9], [3, 9])
+    assert rank_counts(ranks) == (
+        [1, 2],
+        [1, 0, 1],
+        [0, 0, 0],
+        [1, 2],
+        [3, 9],
+        [3, 9],
+    )
 
 
 # User 1 likes items 10, 11 and 12, of which the list of three has 12 first and 10 third.
@@ -100,33 +91,33 @@ LISTS = [
 @pytest.mark.parametrize("places", [(0, 1, 2, 3), (0, 1, 3), (0, 1, 2)])
 @pytest.mark.parametrize("n_items", [None, 50])
 def test_lists_by_rank_or_score(tmp_path, places, n_items):
-    text = joined([[row[place] for place in places] for row in LISTS])
+    text = join_rows([[row[place] for place in places] for row in LISTS])
     path, relevant = (
-        write(tmp_path, "r.csv", text),
-        write(tmp_path, "t.csv", RELEVANT),
+        write_file(tmp_path, "r.csv", text),
+        write_file(tmp_path, "t.csv", RELEVANT),
     )
     ranks = as_ranks(path, relevant=relevant, n_items=n_items)
-    assert columns(ranks) == (*LISTED[:4], [n_items or 0] * 2, LISTED[5])
+    assert rank_counts(ranks) == (*LISTED[:4], [n_items or 0] * 2, LISTED[5])
     assert ranks.users.tolist() == [2, 1]
-    path = write(
+    path = write_file(
         tmp_path, "r.inter", text.replace(",", "\t").replace("_id", "_id:token")
     )
-    assert columns(as_ranks(path, relevant=relevant)) == LISTED
+    assert rank_counts(as_ranks(path, relevant=relevant)) == LISTED
 
 
 def test_rank_decides_where_scores_are_there_too(tmp_path):
     # The scores are the other way round, as distances are.
-    path = write(
+    path = write_file(
         tmp_path, "r.csv", "user_id,item_id,score,rank\n1,10,0.1,1\n1,11,0.2,2\n"
     )
-    relevant = write(tmp_path, "t.csv", "user_id,item_id\n1,10\n")
+    relevant = write_file(tmp_path, "t.csv", "user_id,item_id\n1,10\n")
     assert as_ranks(path, relevant=relevant).n_better == [0]
     # integers that no float holds are compared as they are
     scores = pd.DataFrame(
         {"user_id": 1, "item_id": [10, 2, 3], "score": [2**62, 2**62 + 1, 2**62]}
     )
     ranks = as_ranks(
-        write(tmp_path, "s.csv", scores.to_csv(index=False)), relevant=relevant
+        write_file(tmp_path, "s.csv", scores.to_csv(index=False)), relevant=relevant
     )
     assert (ranks.n_better.tolist(), ranks.n_tied.tolist()) == ([1], [1])
 
@@ -136,11 +127,11 @@ def test_lists_with_tied_scores(tmp_path):
     scores = (
         "user_id,item_id,score\nu,a,2\nu,b,3\nv,a,5\nu,c,2\nu,e,1\nu,d,2\nv,b,5\n"
     )
-    relevant = write(
+    relevant = write_file(
         tmp_path, "t.tsv", "user_id\titem_id\nu\tc\nu\te\nu\tb\nv\ta\nu\tz\n"
     )
-    ranks = as_ranks(write(tmp_path, "s.csv", scores), relevant=relevant)
-    assert columns(ranks) == (
+    ranks = as_ranks(write_file(tmp_path, "s.csv", scores), relevant=relevant)
+    assert rank_counts(ranks) == (
         [3, 1],
         [0, 1, 4, 0],
         [0, 2, 0, 1],
@@ -152,7 +143,9 @@ def test_lists_with_tied_scores(tmp_path):
 
 def test_ids_are_the_same_in_whatever_type(tmp_path):
     # Whole numbers in one file meet text in the other, where one id makes the column text.
-    path = write(tmp_path, "r.csv", "user_id,item_id,rank\n1,10,1\n1,x,2\n1,010,3\n")
+    path = write_file(
+        tmp_path, "r.csv", "user_id,item_id,rank\n1,10,1\n1,x,2\n1,010,3\n"
+    )
     for items, n_better in ((["10", "x"], [0, 1]), (["010", "y"], [2])):
         relevant = pd.DataFrame({"user_id": [1.0, 1.0], "item_id": items})
         assert as_ranks(path, relevant=relevant).n_better.tolist() == n_better
@@ -179,13 +172,16 @@ OF_RUN = ([2, 0], [0, 2], [0, 1], [3, 1], [0, 0], [4, 1])
     ],
 )
 def test_trec_run(tmp_path, name, run):
-    path, qrels = write(tmp_path, name, run), write(tmp_path, "qrels.txt", QRELS)
-    table = write(
+    path, qrels = (
+        write_file(tmp_path, name, run),
+        write_file(tmp_path, "qrels.txt", QRELS),
+    )
+    table = write_file(
         tmp_path, "t.csv", "user_id,item_id,day\nq1,d2,1\nq1,d4,2\nq1,d9,3\nq2,d2,1\n"
     )
     for relevant in (qrels, table):
         ranks = as_ranks(path, relevant=relevant)
-        assert (columns(ranks), ranks.users.tolist()) == (OF_RUN, ["q1", "q2"])
+        assert (rank_counts(ranks), ranks.users.tolist()) == (OF_RUN, ["q1", "q2"])
 
 
 @pytest.mark.parametrize(
@@ -199,7 +195,7 @@ def test_trec_run(tmp_path, name, run):
 )
 def test_first_line_that_is_of_no_run(tmp_path, line):
     with pytest.raises(sm.InputError, match=r"file.txt: (not|found)"):
-        as_ranks(write(tmp_path, "file.txt", line))
+        as_ranks(write_file(tmp_path, "file.txt", line))
 
 
 @pytest.mark.parametrize(
@@ -213,7 +209,7 @@ def test_first_line_that_is_of_no_run(tmp_path, line):
     ],
 )
 def test_names_of_other_libraries(header, tmp_path):
-    path = write(tmp_path, "t.csv", f"{header},day\n7,3,5\n8,4,1\n")
+    path = write_file(tmp_path, "t.csv", f"{header},day\n7,3,5\n8,4,1\n")
     frame = pd.read_csv(path)
     frame.to_parquet(tmp_path / "t.parquet")
     for data in (path, frame, tmp_path / "t.parquet"):
@@ -225,7 +221,7 @@ def test_names_of_other_libraries(header, tmp_path):
 
 
 def test_own_names_come_first_and_relevance_above_0(tmp_path):
-    path = write(
+    path = write_file(
         tmp_path,
         "t.csv",
         "user,user_id,item_id,relevance\n1,2,3,0.5\n1,9,3,0\n1,8,3,-1\n",
@@ -237,7 +233,9 @@ def test_own_names_come_first_and_relevance_above_0(tmp_path):
         [0.5],
     )
     with pytest.raises(sm.InputError, match="column user_id"):
-        items_by_id(write(tmp_path, "t.csv", "user,uid,item_id\n1,2,3\n"), "relevant")
+        items_by_id(
+            write_file(tmp_path, "t.csv", "user,uid,item_id\n1,2,3\n"), "relevant"
+        )
 
 
 # User 0 has seen item 0 and likes 2, tied with 3 and 4, below 1.
@@ -254,16 +252,21 @@ def test_score_matrix(tmp_path, dtype):
     np.savez(tmp_path / "s.npz", scores=SCORES.astype(dtype))
     save_npz(tmp_path / "seen.npz", csr_array(SEEN))
     np.save(tmp_path / "seen.npy", SEEN)
-    write(tmp_path, "seen.csv", "user_id,item_id\n0,0\n1,1\n1,3\n1,1\n")
+    write_file(tmp_path, "seen.csv", "user_id,item_id\n0,0\n1,1\n1,3\n1,1\n")
     np.save(tmp_path / "held.npy", np.array([2, 4], dtype=np.int32))
-    write(tmp_path, "held.csv", "user_id,item_id,relevance\n1,4,1\n0,2,1\n0,3,0\n")
-    write(tmp_path, "held.qrels", "0 0 2 1\n1 0 4 1\n")
+    write_file(
+        tmp_path, "held.csv", "user_id,item_id,relevance\n1,4,1\n0,2,1\n0,3,0\n"
+    )
+    write_file(tmp_path, "held.qrels", "0 0 2 1\n1 0 4 1\n")
     for scores in ("c.npy", "f.npy", "s.npz"):
         for seen in ("seen.npz", "seen.npy", "seen.csv"):
             for held in ("held.npy", "held.csv", "held.qrels"):
                 files = {"relevant": tmp_path / held, "seen": tmp_path / seen}
                 ranks = as_ranks(tmp_path / scores, n_items=5, **files)
-                assert (columns(ranks), ranks.users.tolist()) == (OF_SCORES, [0, 1])
+                assert (rank_counts(ranks), ranks.users.tolist()) == (
+                    OF_SCORES,
+                    [0, 1],
+                )
 
 
 def test_ids_of_a_matrix_and_sparse_relevant_items(tmp_path):
@@ -271,8 +274,8 @@ def test_ids_of_a_matrix_and_sparse_relevant_items(tmp_path):
     np.savez(
         tmp_path / "s.npz", scores=scores, user_ids=["u", "v"], item_ids=[10, 20, 30]
     )
-    held = write(tmp_path, "held.csv", "user_id,item_id\nv,20\nu,10\n")
-    seen = write(tmp_path, "seen.csv", "user_id,item_id\nu,20\nu,20\n")
+    held = write_file(tmp_path, "held.csv", "user_id,item_id\nv,20\nu,10\n")
+    seen = write_file(tmp_path, "seen.csv", "user_id,item_id\nu,20\nu,20\n")
     ranks = as_ranks(tmp_path / "s.npz", relevant=held)
     assert (ranks.users.tolist(), ranks.best_rank.tolist()) == (["u", "v"], [2, 2])
     ranks = as_ranks(tmp_path / "s.npz", relevant=held, seen=seen)
@@ -287,11 +290,11 @@ def test_matrix_and_table_of_scores_agree_with_comparing_one_by_one(tmp_path):
     scores = rng.integers(0, 9, (20, 15)).astype(float)
     places = rng.permutation(list(np.ndindex(scores.shape)))
     rows = [(u, i, scores[u, i]) for u, i in places]
-    table = write(tmp_path, "s.csv", "user_id,item_id,score\n" + joined(rows))
+    table = write_file(tmp_path, "s.csv", "user_id,item_id,score\n" + join_rows(rows))
     np.save(tmp_path / "s.npy", scores)
     pairs = np.argwhere(rng.random(scores.shape) < 0.15)
-    text = "user_id,item_id\n" + joined(pairs)
-    relevant, expected = write(tmp_path, "t.csv", text), []
+    text = "user_id,item_id\n" + join_rows(pairs)
+    relevant, expected = write_file(tmp_path, "t.csv", text), []
     for user, item in sorted(map(tuple, pairs), key=lambda p: (p[0], -scores[*p])):
         own = scores[user, item]
         expected.append(((scores[user] > own).sum(), (scores[user] == own).sum() - 1))

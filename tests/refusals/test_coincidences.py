@@ -1,22 +1,13 @@
 """Questions about what chance alone would hardly give: where they begin, and who is not asked."""
 
-import warnings
-
 import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.caught_warnings import full_messages
+from tests.helpers.caught_warnings import warnings_of
 
 USERS, ITEMS = 200, 300
 RNG = np.random.default_rng(12)
-
-
-def asked(call):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        call()
-    return full_messages(caught)
 
 
 def lists_with(hits, users=60, length=20, items=400):
@@ -44,7 +35,7 @@ def lists_with(hits, users=60, length=20, items=400):
 )
 def test_lists_that_hold_every_relevant_item(hits, users, length, asks):
     lists, relevant = lists_with(hits, users, length)
-    found = asked(lambda: sm.evaluate(lists, "hr@10", relevant=relevant))
+    found = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)
     assert any("hold every relevant item" in each for each in found) == asks
 
 
@@ -58,7 +49,7 @@ def test_lists_with_as_many_relevant_items_as_by_chance(hits, asks):
     expected = 60 * 60 / known
     assert expected >= 8
     assert (hits <= expected + 2 * np.sqrt(expected)) == asks
-    found = asked(lambda: sm.evaluate(lists, "hr@10", relevant=relevant))
+    found = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)
     assert any("by chance" in each for each in found) == asks
 
 
@@ -75,7 +66,7 @@ def test_rows_of_ids_beside_lists():
         kept = {user: lists[user] for user in range(rows)}
         assert len(sm.evaluate(kept, "hr@1", relevant=given)) == 1
     two_each = [[int(x) for x in RNG.permutation(9)[:2]] for _ in range(12)]
-    assert not asked(lambda: sm.evaluate(lists, "hr@1", relevant=two_each))
+    assert not warnings_of(sm.evaluate, lists, "hr@1", relevant=two_each)
 
 
 def good(seed=0):
@@ -102,12 +93,12 @@ def test_a_good_recommender_that_scores_60_percent_of_the_items(seed, low):
     scores = np.exp(scores)
     scores[:, is_unscored] = low
     seen = seen_of(held, seed)
-    assert not asked(
-        lambda: sm.evaluate(scores, "recall@10, ap, auc", relevant=held, seen=seen)
+    assert not warnings_of(
+        sm.evaluate, scores, "recall@10, ap, auc", relevant=held, seen=seen
     )
     lists = {user: np.argsort(-row)[:50].tolist() for user, row in enumerate(scores)}
-    assert not asked(
-        lambda: sm.evaluate(lists, "recall@10", relevant=held[:, None].tolist())
+    assert not warnings_of(
+        sm.evaluate, lists, "recall@10", relevant=held[:, None].tolist()
     )
     negatives = np.random.default_rng(seed).integers(0, ITEMS, (USERS, 50))
     rows = np.take_along_axis(scores, np.column_stack([held, negatives]), axis=1)
@@ -115,7 +106,7 @@ def test_a_good_recommender_that_scores_60_percent_of_the_items(seed, low):
         rows.shape
     )  # ties are in random order
     given = {"n_items": ITEMS, "positive": 0, "shape": "none"}
-    assert not asked(lambda: sm.correct(rows, "auc", "sampled", **given))
+    assert not warnings_of(sm.correct, rows, "auc", "sampled", **given)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -128,7 +119,7 @@ def test_ranks_of_which_40_percent_are_those_of_items_without_a_score(seed):
         np.full(USERS, ITEMS),
     ):
         ranks[: USERS * 2 // 5] = places[: USERS * 2 // 5]
-        assert not asked(lambda: sm.evaluate(ranks, "recall@10", n_items=ITEMS))
+        assert not warnings_of(sm.evaluate, ranks, "recall@10", n_items=ITEMS)
         drawn = 1 + rng.hypergeometric(ranks - 1, ITEMS - ranks, 50)
         given = {"n_items": ITEMS, "n_negatives": 50, "shape": "none"}
-        assert not asked(lambda: sm.correct(drawn, "auc", "sampled", **given))  # noqa: B023
+        assert not warnings_of(sm.correct, drawn, "auc", "sampled", **given)

@@ -152,37 +152,6 @@ class TestScoresOfAPositiveAndItsNegatives:
         with pytest.raises(sm.InputError, match="hit@1"):
             sm.correct(ranks, "hit@1")
 
-    @pytest.mark.parametrize(
-        ("data", "options", "words"),
-        [
-            ([[0.1, 0.2]], {}, "give positive"),
-            ([[0.1, 0.2]], {"positive": 2}, "expected one of the columns 0 to 1"),
-            (
-                [[0.1, 0.2], [0.1, np.nan]],
-                {"positive": 0},
-                "^row 2: the score in column 1 is nan",
-            ),
-            (
-                [[0.1, 0.2], [0.1]],
-                {"positive": 0},
-                "rows of the list differ in length",
-            ),
-            (
-                [[0.1, 0.2]],
-                {"positive": 0, "n_negatives": 5},
-                "found n_negatives 1, but",
-            ),
-            ([[0.1, 0.2]], {"positive": 0, "n_items": "50"}, "n_items has dtype <U2"),
-            (None, {"positive": 0}, "found NoneType; expected numbers"),
-            (sm.Ranks([9], [0], [0]), {}, "found full rankings"),
-            ([1, 2], {"positive": 0}, "positive"),
-        ],
-    )
-    def test_refused_in_one_line(self, data, options, words):
-        with pytest.raises(sm.InputError, match=words) as caught:
-            sm.correct(data, "auc", **({"n_items": 50} | options))
-        assert "\n" not in str(caught.value)
-
     def test_users_with_other_numbers_of_negatives(self, tmp_path):
         path = tmp_path / "pairs.csv"
         path.write_text("user_id,score,label\nu,9,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\n")
@@ -265,6 +234,38 @@ def test_every_form_of_full_rankings(data, options):
         ("hr@1", 0.5),
         ("MRR@2", 0.75),
     ]
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "words"),
+    [
+        ([[0.1, 0.2]], {}, "give positive"),
+        ([[0.1, 0.2]], {"positive": 2}, "expected one of the columns 0 to 1"),
+        (
+            [[0.1, 0.2], [0.1, np.nan]],
+            {"positive": 0},
+            "^row 2: the score in column 1 is nan",
+        ),
+        (
+            [[0.1, 0.2], [0.1]],
+            {"positive": 0},
+            "rows of the list differ in length",
+        ),
+        (
+            [[0.1, 0.2]],
+            {"positive": 0, "n_negatives": 5},
+            "found n_negatives 1, but",
+        ),
+        ([[0.1, 0.2]], {"positive": 0, "n_items": "50"}, "n_items has dtype <U2"),
+        (None, {"positive": 0}, "found NoneType; expected numbers"),
+        (sm.Ranks([9], [0], [0]), {}, "found full rankings"),
+        ([1, 2], {"positive": 0}, "positive"),
+    ],
+)
+def test_refused_in_one_line(data, options, words):
+    with pytest.raises(sm.InputError, match=words) as caught:
+        sm.correct(data, "auc", **({"n_items": 50} | options))
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -75,17 +75,18 @@ def test_rows_are_thinned_to_the_fewest_negatives():
     numbers = np.repeat([90, 100], 4000)
     ranks = np.repeat([37, 41], 4000)  # 40 % of the negatives are above
     ranks[0] = 91  # ranks do not end too early
+    table = pd.DataFrame({"sampled_rank": ranks, "n_negatives": numbers})
     with warns_about("90 negatives"):
-        thinned = as_sampled(frame(ranks, n_negatives=numbers), n_items=N)
+        thinned = as_sampled(table, n_items=3541)
     assert thinned.n_negatives == 90
     assert set(thinned.sampled_ranks[1:4000]) == {37}
     kept = thinned.sampled_ranks[4000:] - 1
     spread = np.sqrt(90 * 0.4 * 0.6 * 10 / 99)
     assert (kept.mean(), kept.std()) == pytest.approx((36, spread), abs=0.1)
-    for table, way in ((frame(ranks, n_negatives=numbers), "distinct"),
-                       (frame([1, 2], n_negatives=[50, 100]), None)):  # fmt: skip
+    few = pd.DataFrame({"sampled_rank": [1, 2], "n_negatives": [50, 100]})
+    for wrong, sampling in ((table, "distinct"), (few, None)):
         with pytest.raises(sm.InputError, match="negatives"):
-            sm.correct(table, "auc", "sampled", n_items=N, sampling=way)
+            sm.correct(wrong, "auc", "sampled", n_items=3541, sampling=sampling)
 
 
 MASKED = np.ma.array(SCORES, mask=SCORES > 2)

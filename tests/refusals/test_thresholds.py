@@ -16,10 +16,6 @@ from tests.helpers.caught_warnings import full_messages, warns_about
 M, N = 100, 3541
 
 
-def asked(recwarn):
-    return full_messages(recwarn)
-
-
 def good_ranks(rows):
     """Low sampled ranks, so that no other question is asked."""
     return np.resize([1, 2, 3, 4, 5, 6, 7], rows)
@@ -45,7 +41,7 @@ def test_a_hundredth_of_fifty_rows_without_an_order(equal, rows, asks, recwarn):
         n_items=N,
         shape="none",
     )
-    assert any("rows are equal" in each for each in asked(recwarn)) == asks
+    assert any("rows are equal" in each for each in full_messages(recwarn)) == asks
 
 
 @pytest.mark.parametrize(
@@ -66,7 +62,7 @@ def test_held_out_items_above_55_percent_of_fifty_rows(
     pd.DataFrame({"sampled_rank": np.full(rows, low + 1)}).to_csv(path, index=False)
     as_sampled(path, n_negatives=M, n_items=N)
     words = f"above {1 - low / M:.1%} of their negatives"
-    assert any(words in each for each in asked(recwarn)) == asks
+    assert any(words in each for each in full_messages(recwarn)) == asks
 
 
 @pytest.mark.parametrize(
@@ -83,7 +79,7 @@ def test_ranks_that_end_early(largest, near, asks, recwarn):
     table = pd.DataFrame({"sampled_rank": rows, "n_negatives": M})
     sm.correct(table, "auc", "sampled", n_items=N, shape="none")
     words = f"the largest rank is {largest} of 101, and {near} of {rows.size} rows are near it"
-    assert any(words in each for each in asked(recwarn)) == asks
+    assert any(words in each for each in full_messages(recwarn)) == asks
 
 
 @pytest.mark.parametrize(("least", "is_taken"), [(90, True), (89, False), (99, True)])
@@ -136,12 +132,12 @@ def test_ten_users_with_a_usual_number_of_candidates(
     none = np.zeros(users, np.int64)
     sm.evaluate(sm.Ranks(np.full(users, candidates), none, none), "recall@1")
     words = f"all {users} users have {candidates} candidates"
-    assert any(words in each for each in asked(recwarn)) == asks
+    assert any(words in each for each in full_messages(recwarn)) == asks
 
 
 def test_different_numbers_of_candidates_are_not_asked_about(recwarn):
     sm.evaluate(sm.Ranks([100] * 10 + [101], [0] * 11, [0] * 11), "recall@1")
-    assert asked(recwarn) == []
+    assert full_messages(recwarn) == []
 
 
 def test_items_without_grades_are_relevant_up_to_a_grade_of_one():
@@ -162,7 +158,7 @@ def test_ties_by_chance_are_not_asked_about(share, m, recwarn):
     each = 1 - (1 - share) ** (1 / m)
     tied = rng.binomial(m, each, 3000)
     warn_about_sampled_ranks(sm.SampledRanks(np.ones(3000, int), N, m, tied=tied))
-    assert not any("itself" in each for each in asked(recwarn))
+    assert not any("itself" in each for each in full_messages(recwarn))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +176,10 @@ def test_held_out_items_among_their_negatives_are_asked_about(
     tied[:alone] = 1
     warn_about_sampled_ranks(sm.SampledRanks(good_ranks(rows), N, 100, tied=tied))
     assert (
-        any("is it the held-out item itself" in each for each in asked(recwarn))
+        any(
+            "is it the held-out item itself" in each
+            for each in full_messages(recwarn)
+        )
         == asks
     )
 
@@ -197,4 +196,4 @@ def test_held_out_items_among_their_negatives_are_asked_about(
 )
 def test_ten_users_are_asked_about(question, given, asks, recwarn):
     question(*given)
-    assert len(asked(recwarn)) == asks
+    assert len(full_messages(recwarn)) == asks
