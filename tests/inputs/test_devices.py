@@ -25,7 +25,7 @@ SEVERAL = np.equal.outer(HELD_OUT, np.arange(ITEMS)) | (
 SEVERAL &= np.isfinite(SCORES)
 
 
-def strict(values, kind="float32"):
+def strict_array(values, kind="float32"):
     return pytest.importorskip("array_api_strict").asarray(values.astype(kind))
 
 
@@ -39,7 +39,7 @@ def torch_with_gradients(values, kind="float32"):
 
 
 LIBRARIES = {
-    "strict": strict,
+    "strict": strict_array,
     "torch": torch_tensor,
     "gradients": torch_with_gradients,
 }
@@ -68,7 +68,7 @@ def _small_tiles(monkeypatch):
     monkeypatch.setattr("sampled_metrics.inputs.counting.USERS_AT_A_TIME", 20)
 
 
-def no_copies(monkeypatch):
+def forbid_copies(monkeypatch):
     """Have arrays larger than single scores refused on the way to main memory."""
     real = comparisons.to_numpy
 
@@ -93,8 +93,8 @@ def counts(ranks):
     "seen", [None, SEEN, csr_array(SEEN)], ids=["none", "bool", "sparse"]
 )
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_ranks_are_those_of_numpy(monkeypatch, library, seen, several):
-    no_copies(monkeypatch)
+def test_ranks_match_numpy(monkeypatch, library, seen, several):
+    forbid_copies(monkeypatch)
     relevant = SEVERAL if several else HELD_OUT
     expected = sm.rank(SCORES, seen, relevant)
     scores = LIBRARIES[library](SCORES)
@@ -107,7 +107,7 @@ def test_ranks_are_those_of_numpy(monkeypatch, library, seen, several):
 
 @pytest.mark.usefixtures("_on_device")
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "float64", "int32", "int64"])
-def test_types_of_torch(kind):
+def test_torch_types_match_numpy(kind):
     finite = np.where(np.isfinite(SCORES), SCORES, -9.0)
     expected = sm.rank(finite, SEEN, HELD_OUT)
     assert counts(sm.rank(torch_tensor(finite, kind), SEEN, HELD_OUT)) == counts(
@@ -117,7 +117,7 @@ def test_types_of_torch(kind):
 
 @pytest.mark.usefixtures("_on_device")
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_meters_and_evaluate(library):
+def test_meter_and_evaluate_match_numpy(library):
     scores = LIBRARIES[library](SCORES)
     expected = list(sm.evaluate(SCORES, METRICS, relevant=HELD_OUT))
     assert list(sm.evaluate(scores, METRICS, relevant=HELD_OUT)) == expected
@@ -135,7 +135,7 @@ def test_meters_and_evaluate(library):
 
 @pytest.mark.usefixtures("_on_device")
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_wrong_scores_are_refused_as_those_of_numpy(library):
+def test_wrong_scores_are_refused_as_in_numpy(library):
     nan, inf, none = SCORES.copy(), SCORES.copy(), SCORES.copy()
     nan[50, 3], inf[50, 3], none[9, HELD_OUT[9]] = np.nan, np.inf, -np.inf
     taken = SEEN.copy()
@@ -166,7 +166,7 @@ def test_wrong_scores_are_refused_as_those_of_numpy(library):
 @pytest.mark.parametrize("precision", ["highest", "high", "medium"])
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16", "float64"])
-def test_vectors_are_multiplied_there(monkeypatch, kind, several, precision):
+def test_vectors_are_multiplied_on_the_device(monkeypatch, kind, several, precision):
     """Many items are equal, and as many differ in the last bits."""
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: precision)
@@ -201,7 +201,7 @@ def test_vectors_are_multiplied_there(monkeypatch, kind, several, precision):
 @pytest.mark.usefixtures("_on_device", "_small_tiles")
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_vectors_on_a_device_are_cut_as_those_of_numpy(monkeypatch, library, several):
+def test_cut_vectors_match_numpy(monkeypatch, library, several):
     """Users leave as soon as they are settled, and only vectors of close pairs are copied."""
     rng = np.random.default_rng(3)
     users = rng.normal(size=(USERS, 9)).astype(np.float32)
@@ -226,7 +226,7 @@ def test_vectors_on_a_device_are_cut_as_those_of_numpy(monkeypatch, library, sev
 
 
 @pytest.mark.usefixtures("_on_device")
-def test_wrong_vectors_are_refused_as_those_of_numpy():
+def test_wrong_vectors_are_refused_as_in_numpy():
     torch = pytest.importorskip("torch")
     users, items = torch.ones((3, 2)), torch.ones((5, 2))
     inf = items * torch.inf
@@ -248,10 +248,10 @@ def test_tensors_in_main_memory_are_left_to_numpy():
     assert not comparisons.is_on_device(torch_tensor(SCORES))
     assert not comparisons.is_on_device(SCORES)
     assert not comparisons.is_on_device([[0.5]])
-    assert comparisons.is_on_device(strict(SCORES))
+    assert comparisons.is_on_device(strict_array(SCORES))
 
 
-class Elsewhere:
+class DeviceArray:
     """An array as those of cupy, which numpy can not convert."""
 
     def __init__(self, values):
@@ -268,22 +268,23 @@ class Elsewhere:
         return self.values
 
 
-def test_arrays_that_numpy_can_not_convert(monkeypatch):
+def test_array_that_numpy_cannot_convert_is_read(monkeypatch):
     monkeypatch.setattr(
-        "array_api_compat.is_cupy_array", lambda values: isinstance(values, Elsewhere)
+        "array_api_compat.is_cupy_array",
+        lambda values: isinstance(values, DeviceArray),
     )
     expected = counts(sm.Ranks.from_scores(SCORES, HELD_OUT))
-    assert counts(sm.Ranks.from_scores(SCORES, Elsewhere(HELD_OUT))) == expected
+    assert counts(sm.Ranks.from_scores(SCORES, DeviceArray(HELD_OUT))) == expected
     vectors = RNG.normal(size=(USERS, 4)), RNG.normal(size=(ITEMS, 4))
-    found = sm.Ranks.from_factors(*map(Elsewhere, vectors), Elsewhere(HELD_OUT))
+    found = sm.Ranks.from_factors(*map(DeviceArray, vectors), DeviceArray(HELD_OUT))
     assert counts(found) == counts(sm.Ranks.from_factors(*vectors, HELD_OUT))
     top = np.argsort(-SCORES, axis=1)[:, :10]
     given = {"relevant": HELD_OUT, "n_items": ITEMS, "missing": "last"}
-    found = sm.Ranks.from_top_k(Elsewhere(top), **given)
+    found = sm.Ranks.from_top_k(DeviceArray(top), **given)
     assert counts(found) == counts(sm.Ranks.from_top_k(top, **given))
 
 
-def test_dictionaries_of_tensors():
+def test_dictionary_of_tensors_is_read():
     torch = pytest.importorskip("torch")
     scores = np.array([[0.3, 0.9, 0.5], [0.8, 0.1, 0.4]])
     relevant = {0: torch.tensor([1, 2]), 1: torch.tensor([2])}

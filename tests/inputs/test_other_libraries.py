@@ -13,8 +13,7 @@ import pytest
 from scipy import sparse
 
 import sampled_metrics as sm
-
-pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+from tests.helpers.results import value_of
 
 SCORES = np.array([[0.1, 0.9, 0.5], [0.2, 0.8, 0.6]])
 HELD = [2, 0]  # at ranks 2 and 3
@@ -126,22 +125,24 @@ def xarray_dataset(variables: Mapping[str, np.ndarray]) -> Any:
     return pytest.importorskip("xarray").Dataset(made)
 
 
-of_tensors = pytest.mark.parametrize("make", [Tensor, torch_tensor])
-of_numbers = pytest.mark.parametrize("make", [Number, torch_number])
-of_runs = pytest.mark.parametrize("make", [Run, ranx_run])
-of_datasets = pytest.mark.parametrize("make", [Dataset, xarray_dataset])
+with_tensors = pytest.mark.parametrize("make", [Tensor, torch_tensor])
+with_numbers = pytest.mark.parametrize("make", [Number, torch_number])
+with_runs = pytest.mark.parametrize("make", [Run, ranx_run])
+with_datasets = pytest.mark.parametrize("make", [Dataset, xarray_dataset])
 
 
-@of_tensors
-def test_a_tensor_without_values_is_refused(make: Callable[..., Any]) -> None:
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@with_tensors
+def test_tensor_without_values_is_refused(make: Callable[..., Any]) -> None:
     with pytest.raises(sm.InputError, match="meta"):
         sm.evaluate(make(SCORES, device="meta"), "rr", relevant=HELD)
     with pytest.raises(sm.InputError, match="meta"):
         sm.correct(make(SCORES, device="meta"), "auc", positive=0, n_items=9)
 
 
-@of_tensors
-def test_a_sparse_tensor_holds_0_where_nothing_is_stored(
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@with_tensors
+def test_sparse_tensor_is_0_where_nothing_is_stored(
     make: Callable[..., Any],
 ) -> None:
     stored = np.where(SCORES < 0.15, 0.0, SCORES)
@@ -149,7 +150,8 @@ def test_a_sparse_tensor_holds_0_where_nothing_is_stored(
     assert found[0].value == pytest.approx(RR)
 
 
-@of_numbers
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@with_numbers
 @pytest.mark.parametrize(
     ("call", "right"),
     [
@@ -222,14 +224,15 @@ def test_a_sparse_tensor_holds_0_where_nothing_is_stored(
         "from_function",
     ],
 )
-def test_a_whole_number_of_another_library(
+def test_whole_number_of_another_library_is_read(
     make: Callable[[int], Any], call: Callable[[Any], Any], right: int
 ) -> None:
     found = call(make(2))
     assert np.min(found) == right
 
 
-def test_labels_in_a_damaged_sparse_matrix() -> None:
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_labels_in_a_damaged_sparse_matrix_are_refused() -> None:
     labels = sparse.csr_array(SCORES)
     labels.indices = labels.indices.copy()
     labels.indices[0] = 99
@@ -237,7 +240,8 @@ def test_labels_in_a_damaged_sparse_matrix() -> None:
         sm.RankMeter("rr").update(SCORES, labels)
 
 
-def test_a_number_of_items_in_a_sparse_matrix_is_refused() -> None:
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_number_of_items_in_a_sparse_matrix_is_refused() -> None:
     with pytest.raises(sm.InputError, match="n_items"):
         sm.Ranks.from_function(
             lambda users, items: SCORES[users, items],
@@ -246,20 +250,23 @@ def test_a_number_of_items_in_a_sparse_matrix_is_refused() -> None:
         )
 
 
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("given", [(), (SCORES,), (SCORES, SCORES, SCORES)])
-def test_a_tuple_that_is_no_pair_of_vectors_on_a_budget(given: Any) -> None:
+def test_tuple_that_is_no_pair_of_vectors_is_refused(given: Any) -> None:
     options: dict[str, Any] = {"relevant": HELD, "seen": np.zeros(SCORES.shape)}
     with pytest.raises(sm.InputError):
         sm.evaluate_on_budget(given, "hr@1", budget=2, **options)
 
 
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_ids_without_rows_are_refused() -> None:
     for shape in ((0, 0), (0, 3)):
         with pytest.raises(sm.InputError, match="rows"):
             sm.Ranks.from_top_k(np.zeros(shape, int), [])
 
 
-@of_runs
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@with_runs
 @pytest.mark.parametrize(
     "call",
     [
@@ -283,7 +290,7 @@ def test_ids_without_rows_are_refused() -> None:
         "compare",
     ],
 )
-def test_a_run_of_ranx_is_refused(
+def test_run_of_ranx_is_refused(
     make: Callable[..., Any], call: Callable[[Any], Any]
 ) -> None:
     run = make({"q": {"a": 0.9, "b": 0.6}})
@@ -291,8 +298,9 @@ def test_a_run_of_ranx_is_refused(
         call(run)
 
 
-@of_runs
-def test_a_run_of_ranx_as_a_dictionary(make: Callable[..., Any]) -> None:
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@with_runs
+def test_run_of_ranx_is_read_as_a_dictionary(make: Callable[..., Any]) -> None:
     run = make({"q": {"a": 0.9, "b": 0.6}})
     with pytest.raises(sm.InputError, match=r"dict\("):
         sm.evaluate(run, "rr@2", relevant={"q": ["b"]})
@@ -301,7 +309,8 @@ def test_a_run_of_ranx_as_a_dictionary(make: Callable[..., Any]) -> None:
     assert found[0].value == 1 / 2
 
 
-@of_datasets
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@with_datasets
 @pytest.mark.parametrize(
     "call",
     [
@@ -317,7 +326,7 @@ def test_a_run_of_ranx_as_a_dictionary(make: Callable[..., Any]) -> None:
     ],
     ids=["data", "relevant", "seen", "compare", "report", "reported", "budget"],
 )
-def test_a_dataset_of_xarray_is_refused(
+def test_dataset_of_xarray_is_refused(
     make: Callable[..., Any],
     call: Callable[[Any], Any],
     tmp_path: Any,
@@ -328,7 +337,8 @@ def test_a_dataset_of_xarray_is_refused(
         call(make({"scores": SCORES[None], "others": SCORES[None]}))
 
 
-def test_categories_of_views_of_texts() -> None:
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_categories_of_string_views_are_read() -> None:
     """As polars gives a column of categories."""
     users = pa.DictionaryArray.from_arrays(
         pa.array([0, 0, 1], pa.int32()), pa.array(["a", "b"], pa.string_view())
@@ -342,7 +352,8 @@ def test_categories_of_views_of_texts() -> None:
     assert found[0].value == 1 / 2
 
 
-def test_categories_of_polars() -> None:
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_categories_of_polars_are_read() -> None:
     polars = pytest.importorskip("polars")
     frame = polars.from_pandas(FRAME).with_columns(
         polars.col("user_id").cast(polars.Categorical)
@@ -351,8 +362,9 @@ def test_categories_of_polars() -> None:
     assert found[0].value == 1 / 2
 
 
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("make", [sparse.dok_array, sparse.dok_matrix])
-def test_a_sparse_matrix_that_is_a_dictionary_on_a_budget(
+def test_sparse_matrix_by_keys_is_one_recommender(
     make: Callable[..., Any],
 ) -> None:
     """It is no dictionary of recommenders."""
@@ -363,7 +375,7 @@ def test_a_sparse_matrix_that_is_a_dictionary_on_a_budget(
     assert found.estimates[0][0].value == dense.estimates[0][0].value
 
 
-def records(kind: str) -> Any:
+def array_of_records(kind: str) -> Any:
     rows = [(1, 5, 0.9), (1, 6, 0.2), (2, 5, 0.8)]
     types = [("user_id", "<i8"), ("item_id", "<i8"), ("score", "<f8")]
     if kind == "recarray":
@@ -373,10 +385,11 @@ def records(kind: str) -> Any:
     return np.array(rows, types)
 
 
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("kind", ["recarray", "structured", "other byte order"])
-def test_an_array_of_records_is_a_table(kind: str) -> None:
+def test_array_of_records_is_a_table(kind: str) -> None:
     """Items 6 and 5 are at ranks 2 and 1."""
-    data = records(kind)
+    data = array_of_records(kind)
     relevant = {1: [6], 2: [5]}
     found = sm.evaluate(data, "rr@2", relevant=relevant, missing="last")
     assert found[0].value == (1 / 2 + 1) / 2
@@ -390,10 +403,37 @@ def test_an_array_of_records_is_a_table(kind: str) -> None:
     assert sm.mae(rated, rated[::-1]) == 0.0
 
 
-def test_an_array_of_records_in_records_is_refused() -> None:
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_nested_records_are_refused() -> None:
     data = np.zeros(3, [("user_id", "i4"), ("item_id", [("a", "i4"), ("b", "i4")])])
     with pytest.raises(sm.InputError):
         sm.evaluate(data, "rr@2", relevant={1: [6]})
     data = np.zeros(3, [("user_id", "i4"), ("item_id", "i4", (2,))])
     with pytest.raises(sm.InputError):
         sm.evaluate(data, "rr@2", relevant={1: [6]})
+
+
+class RaisingRun:
+    """As a run of ranx: keys and items, but no dictionary."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def keys(self):
+        return self.data.keys()
+
+    def __getitem__(self, key):
+        if isinstance(key, int):
+            raise AttributeError("error of another library")
+        return self.data[key]
+
+    def __len__(self):
+        return len(self.data)
+
+
+def test_run_that_raises_for_numbers_is_read_as_a_dictionary():
+    run = RaisingRun({"q1": {"a": 0.9, "b": 0.6}, "q2": {"c": 0.8, "d": 0.7}})
+    relevant = {"q1": {"b": 1}, "q2": {"x": 1}}
+    with pytest.raises(sm.InputError, match=r"found Run.*dict\("):
+        sm.evaluate(run, "rr@2", relevant=relevant)
+    assert value_of(sm.evaluate(dict(run), "rr@2", relevant=relevant)) == 0.25

@@ -15,7 +15,7 @@ from sampled_metrics.inputs import products
 USERS, ITEMS, D = 70, 300, 9
 
 
-def by_float64(users, items, relevant, seen):
+def counts_by_float64(users, items, relevant, seen):
     """Better and tied candidates of each relevant item by scores in float64, best first."""
     scores = np.einsum(
         "uf,if->ui", users.astype(np.float64), items.astype(np.float64)
@@ -34,7 +34,7 @@ def counts(ranks):
     return list(zip(ranks.n_better.tolist(), ranks.n_tied.tolist(), strict=True))
 
 
-def planted(rng, kind):
+def vectors_with_ties(rng, kind):
     """Vectors of which many items are equal, and as many differ in the last bits."""
     users = rng.normal(size=(USERS, D)).astype(kind)
     items = np.repeat(rng.normal(size=(ITEMS // 10, D)), 10, axis=0).astype(kind)
@@ -67,9 +67,9 @@ def _tiles(request, monkeypatch):
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("of_items", SCALES)
 @pytest.mark.parametrize("of_users", SCALES)
-def test_near_ties_in_float32_are_ranked_as_in_float64(of_users, of_items, several):
+def test_near_ties_in_float32_match_float64(of_users, of_items, several):
     rng = np.random.default_rng(list(map(ord, of_users + of_items)))
-    users, items = planted(rng, np.float32)
+    users, items = vectors_with_ties(rng, np.float32)
     users = (users * SCALES[of_users](rng, USERS)[:, None]).astype(np.float32)
     of_alike = np.repeat(SCALES[of_items](rng, ITEMS // 10), 10)
     items = (items * of_alike[:, None]).astype(np.float32)
@@ -77,7 +77,7 @@ def test_near_ties_in_float32_are_ranked_as_in_float64(of_users, of_items, sever
     if several:
         relevant |= rng.random(relevant.shape) < 0.01
     seen = (rng.random(relevant.shape) < 0.05) & ~relevant
-    expected = by_float64(users, items, relevant, seen)
+    expected = counts_by_float64(users, items, relevant, seen)
     given = relevant if several else relevant.argmax(axis=1)
     ranks = sm.rank((users, items), csr_array(seen), given)
     assert counts(ranks) == expected
@@ -87,23 +87,23 @@ def test_near_ties_in_float32_are_ranked_as_in_float64(of_users, of_items, sever
 
 
 @pytest.mark.usefixtures("_tiles")
-def test_vectors_of_mixed_numbers():
+def test_vectors_of_mixed_scale_match_float64():
     """Within a vector numbers may differ by any factor."""
     rng = np.random.default_rng(3)
-    users, items = planted(rng, np.float32)
+    users, items = vectors_with_ties(rng, np.float32)
     users = (users * 10.0 ** rng.integers(-18, 19, users.shape)).astype(np.float32)
     items = (items * 10.0 ** rng.integers(-18, 19, items.shape)).astype(np.float32)
     items[50:90] = items[:40]
     held_out = rng.integers(0, 100, USERS)
     relevant = np.equal.outer(held_out, np.arange(ITEMS))
     ranks = sm.rank((users, items), None, held_out)
-    assert counts(ranks) == by_float64(
+    assert counts(ranks) == counts_by_float64(
         users, items, relevant, np.zeros_like(relevant)
     )
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whole_numbers_in_float32_are_ranked_as_exact_arithmetic_does(seed):
+def test_whole_numbers_in_float32_match_exact_arithmetic(seed):
     """The sums need up to 46 bits: a product in float32 has 24."""
     rng = np.random.default_rng(seed)
     users = (2**20 + rng.integers(0, 9, (12, 8))).astype(np.float32)
@@ -129,13 +129,15 @@ def test_whole_numbers_in_float32_are_ranked_as_exact_arithmetic_does(seed):
     assert (plain > own).sum(axis=1).tolist() != ranks.n_better.tolist()
 
 
-def test_numbers_of_16_bits_are_exact():
+def test_float16_is_exact():
     rng = np.random.default_rng(7)
-    users, items = (part.astype(np.float16) for part in planted(rng, np.float32))
+    users, items = (
+        part.astype(np.float16) for part in vectors_with_ties(rng, np.float32)
+    )
     held_out = rng.integers(0, ITEMS, USERS)
     relevant = np.equal.outer(held_out, np.arange(ITEMS))
     ranks = sm.rank((users, items), None, held_out)
-    assert counts(ranks) == by_float64(
+    assert counts(ranks) == counts_by_float64(
         users, items, relevant, np.zeros_like(relevant)
     )
 
@@ -143,10 +145,12 @@ def test_numbers_of_16_bits_are_exact():
 def test_bfloat16_is_exact():
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     rng = np.random.default_rng(8)
-    users, items = (part.astype(bfloat16) for part in planted(rng, np.float32))
+    users, items = (
+        part.astype(bfloat16) for part in vectors_with_ties(rng, np.float32)
+    )
     held_out = rng.integers(0, ITEMS, USERS)
     relevant = np.equal.outer(held_out, np.arange(ITEMS))
-    expected = by_float64(users, items, relevant, np.zeros_like(relevant))
+    expected = counts_by_float64(users, items, relevant, np.zeros_like(relevant))
     assert counts(sm.rank((users, items), None, held_out)) == expected
     torch = pytest.importorskip("torch")
     tensors = tuple(
@@ -189,7 +193,7 @@ def test_threads_do_not_matter(form, several):
     assert found[0] == found[1] == found[2] == found[3]
 
 
-def test_functions_are_called_by_the_caller_alone_and_in_order():
+def test_function_is_called_in_one_thread_in_order():
     threads, rows = set(), []
 
     def score(users):
@@ -202,7 +206,7 @@ def test_functions_are_called_by_the_caller_alone_and_in_order():
     assert rows == [0, *range(1000)]
 
 
-def test_errors_of_a_block_come_out_of_its_thread():
+def test_error_in_a_thread_is_raised():
     scores = np.ones((1000, 5))
     scores[700, 3] = np.nan
     with pytest.raises(sm.InputError, match="item 3"):
@@ -220,7 +224,7 @@ def test_errors_of_a_block_come_out_of_its_thread():
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("n_items", [1024, 1500])
-def test_all_items_equal(n_items, kind):
+def test_equal_items_are_tied(n_items, kind):
     """In two tiles, and in groups of equal ones among others."""
     users = np.random.default_rng(2).normal(size=(50, D)).astype(kind)
     items = np.full((n_items, D), 0.3, kind)
@@ -229,17 +233,17 @@ def test_all_items_equal(n_items, kind):
     items[::2] = np.arange(n_items // 2)[:, None] % 7 - 3.0
     relevant = np.equal.outer(np.arange(50), np.arange(n_items))
     ranks = sm.rank((users, items), None, np.arange(50))
-    assert counts(ranks) == by_float64(
+    assert counts(ranks) == counts_by_float64(
         users, items, relevant, np.zeros_like(relevant)
     )
 
 
 @pytest.mark.parametrize("share", [0.02, 0.2, 0.5, 1.0])
 @pytest.mark.parametrize("several", [False, True])
-def test_rows_with_many_close_items_are_compared_as_single_pairs_are(share, several):
+def test_many_close_items_match_float64(share, several):
     """Items near a tie are compared one by one where they are few, else whole rows of a tile."""
     rng = np.random.default_rng(11)
-    users, items = planted(rng, np.float32)
+    users, items = vectors_with_ties(rng, np.float32)
     alike = rng.random(ITEMS) < share
     items[alike] = items[0]
     items[alike, 0] += (
@@ -251,7 +255,7 @@ def test_rows_with_many_close_items_are_compared_as_single_pairs_are(share, seve
     if several:
         relevant |= rng.random(relevant.shape) < 0.02
     seen = (rng.random(relevant.shape) < 0.05) & ~relevant
-    expected = by_float64(users, items, relevant, seen)
+    expected = counts_by_float64(users, items, relevant, seen)
     ranks = sm.rank(
         (users, items), seen, relevant if several else relevant.argmax(axis=1)
     )
@@ -260,7 +264,7 @@ def test_rows_with_many_close_items_are_compared_as_single_pairs_are(share, seve
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_items_that_are_seen_twice_count_once(form):
+def test_item_seen_twice_counts_once(form):
     rng = np.random.default_rng(6)
     users = rng.integers(-4, 5, (30, D)).astype(np.float32)
     items = rng.integers(-4, 5, (ITEMS, D)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Visits of users: means over visits, errors of independent users, in every form of data."""
+"""Visits of users: means over visits, standard errors over users, in every form of the data."""
 
 import subprocess
 import sys
@@ -9,6 +9,11 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
+from tests.helpers.results import (
+    value_of,
+    values,
+    values_and_warnings,
+)
 
 # Items of three visits of anna and one of bob, best first, and the relevant ones.
 LISTS = {
@@ -17,7 +22,7 @@ LISTS = {
     ("anna", 3): ["d", "c", "b", "a"],
     ("bob", 1): ["c", "a", "b", "d"],
 }
-WANTED = {
+RELEVANT = {
     ("anna", 1): ["a"],
     ("anna", 2): ["d"],
     ("anna", 3): ["c", "a"],
@@ -33,7 +38,7 @@ MEAN = float(sum(RR.values()) / 4)  # of visits: 25/48; of users 31/72
 SESSIONS = np.repeat(np.arange(200), 10)
 
 
-def sandwich(value, user):
+def clustered_error(value, user):
     """Standard error of a mean, clustered: residuals are summed by user before the square."""
     value, user = list(value), list(user)
     mean = sum(value) / len(value)
@@ -48,10 +53,10 @@ def sandwich(value, user):
     return (few * total) ** 0.5 / len(value)
 
 
-ERROR = sandwich(map(float, RR.values()), [user for user, _ in RR])
+ERROR = clustered_error(map(float, RR.values()), [user for user, _ in RR])
 
 
-def lists_table(lists=LISTS, name="session_id"):
+def table_of_lists(lists=LISTS, name="session_id"):
     rows = [
         (user, visit, item, -place)
         for (user, visit), items in lists.items()
@@ -60,82 +65,88 @@ def lists_table(lists=LISTS, name="session_id"):
     return pd.DataFrame(rows, columns=["user_id", name, "item_id", "score"])
 
 
-def wanted_table(name="session_id"):
-    rows = [(*unit, item) for unit, items in WANTED.items() for item in items]
+def table_of_relevant_items(name="session_id"):
+    rows = [(*unit, item) for unit, items in RELEVANT.items() for item in items]
     return pd.DataFrame(rows, columns=["user_id", name, "item_id"])
 
 
-def labelled():
-    lists = lists_table()
+def labelled_pairs():
+    lists = table_of_lists()
     units = zip(lists["user_id"], lists["session_id"], lists["item_id"], strict=True)
-    label = [int(item in WANTED[user, visit]) for user, visit, item in units]
+    label = [int(item in RELEVANT[user, visit]) for user, visit, item in units]
     return lists.assign(label=label)
 
 
-def ranked():
+def table_of_ranks():
     rows = [
         (user, visit, LISTS[user, visit].index(item) + 1)
-        for (user, visit), items in WANTED.items()
+        for (user, visit), items in RELEVANT.items()
         for item in items
     ]
     return pd.DataFrame(rows, columns=["user_id", "session_id", "rank"])
 
 
-def expect(found, n_visits=4):
+def check_result(found, n_visits=4):
     one = found[0]
     assert one.value == pytest.approx(MEAN)
     assert one.std_error == pytest.approx(ERROR)
     assert (one.n_users, one.n_visits) == (2, n_visits)
 
 
-def test_hand_arithmetic():
+def test_constants_match_hand_arithmetic():
     assert pytest.approx(25 / 48) == MEAN
     # residuals 23/48, -9/48, -1/48 of anna, together 13/48, and -13/48 of bob
     assert pytest.approx((2 * 2 * (13 / 48) ** 2) ** 0.5 / 4) == ERROR
 
 
-def from_scores(make):
+def make_from_scores(make):
     items = ["a", "b", "c", "d"]
     scores = np.array(
         [[-own.index(item) for item in items] for own in LISTS.values()], float
     )
     users, visits = zip(*LISTS, strict=True)
-    return make(scores, wanted_table(), users=users, visits=visits, items=items)
+    return make(
+        scores, table_of_relevant_items(), users=users, visits=visits, items=items
+    )
 
 
 FORMS = {
-    "lists": lambda: sm.evaluate(lists_table(), "rr", relevant=wanted_table()),
+    "lists": lambda: sm.evaluate(
+        table_of_lists(), "rr", relevant=table_of_relevant_items()
+    ),
     "shuffled": lambda: sm.evaluate(
-        lists_table().sample(frac=1, random_state=0),
+        table_of_lists().sample(frac=1, random_state=0),
         "rr",
-        relevant=wanted_table("impression_id").sample(frac=1, random_state=1),
+        relevant=table_of_relevant_items("impression_id").sample(
+            frac=1, random_state=1
+        ),
     ),
     "users of relevant items": lambda: sm.evaluate(
-        lists_table({(None, f"{u}{v}"): x for (u, v), x in LISTS.items()}).drop(
+        table_of_lists({(None, f"{u}{v}"): x for (u, v), x in LISTS.items()}).drop(
             columns="user_id"
         ),
         "rr",
-        relevant=wanted_table().assign(
+        relevant=table_of_relevant_items().assign(
             session_id=lambda table: (
                 table["user_id"] + table["session_id"].astype(str)
             )
         ),
     ),
-    "labelled pairs": lambda: sm.evaluate(labelled(), "rr", complete=True),
-    "ranks": lambda: sm.evaluate(ranked(), "rr", n_items=4),
+    "labelled pairs": lambda: sm.evaluate(labelled_pairs(), "rr", complete=True),
+    "ranks": lambda: sm.evaluate(table_of_ranks(), "rr", n_items=4),
     "from_ranks": lambda: sm.evaluate(
         sm.Ranks.from_ranks(
-            ranked()["rank"],
+            table_of_ranks()["rank"],
             4,
-            users=ranked()["user_id"],
-            visits=ranked()["session_id"],
+            users=table_of_ranks()["user_id"],
+            visits=table_of_ranks()["session_id"],
         ),
         "rr",
     ),
     "from_top_k": lambda: sm.evaluate(
         sm.Ranks.from_top_k(
             list(LISTS.values()),
-            wanted_table(),
+            table_of_relevant_items(),
             users=[user for user, _ in LISTS],
             visits=[visit for _, visit in LISTS],
         ),
@@ -144,21 +155,21 @@ FORMS = {
     "from_top_k by row": lambda: sm.evaluate(
         sm.Ranks.from_top_k(
             list(LISTS.values()),
-            list(WANTED.values()),
+            list(RELEVANT.values()),
             users=[user for user, _ in LISTS],
             visits=[visit for _, visit in LISTS],
         ),
         "rr",
     ),
-    "from_scores": lambda: sm.evaluate(from_scores(sm.Ranks.from_scores), "rr"),
+    "from_scores": lambda: sm.evaluate(make_from_scores(sm.Ranks.from_scores), "rr"),
     "rank": lambda: sm.evaluate(
-        from_scores(
+        make_from_scores(
             lambda scores, wanted, **ids: sm.rank(scores, None, wanted, **ids)
         ),
         "rr",
     ),
     "a function": lambda: sm.evaluate(
-        from_scores(
+        make_from_scores(
             lambda scores, wanted, **ids: sm.rank(
                 lambda rows: scores[rows], None, wanted, **ids
             )
@@ -169,13 +180,13 @@ FORMS = {
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_means_over_visits_with_errors_of_users(name):
-    expect(FORMS[name]())
+def test_mean_and_error_by_hand(name):
+    check_result(FORMS[name]())
 
 
-def test_files_and_the_command(tmp_path):
-    lists_table().to_csv(tmp_path / "lists.csv", index=False)
-    wanted_table().to_csv(tmp_path / "wanted.csv", index=False)
+def test_command_reads_visits(tmp_path):
+    table_of_lists().to_csv(tmp_path / "lists.csv", index=False)
+    table_of_relevant_items().to_csv(tmp_path / "wanted.csv", index=False)
     run = subprocess.run(
         [
             *(sys.executable, "-m", "sampled_metrics", "evaluate", "lists.csv"),
@@ -195,33 +206,35 @@ def test_files_and_the_command(tmp_path):
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_written_visits_are_read(suffix, tmp_path):
-    ranks = sm.Ranks.from_table(ranked(), 4)
+    ranks = sm.Ranks.from_table(table_of_ranks(), 4)
     ranks.write(tmp_path / f"ranks.{suffix}")
-    expect(sm.evaluate(tmp_path / f"ranks.{suffix}", "rr"))
-    pairs = sm.SampledRanks.from_pairs(labelled().iloc[:8], n_items=9)
+    check_result(sm.evaluate(tmp_path / f"ranks.{suffix}", "rr"))
+    pairs = sm.SampledRanks.from_pairs(labelled_pairs().iloc[:8], n_items=9)
     pairs.write(tmp_path / f"sampled.{suffix}")
     same = sm.SampledRanks.read(tmp_path / f"sampled.{suffix}")
     assert same.visits.tolist() == pairs.visits.tolist() == [1, 2]
     assert same.users.tolist() == ["anna", "anna"]
 
 
-def test_parts_together_and_some_visits():
-    ranks = sm.Ranks.from_table(ranked(), 4)
+def test_parts_are_joined():
+    ranks = sm.Ranks.from_table(table_of_ranks(), 4)
     halves = [ranks.take([0, 3]), ranks.take([1, 2])]
-    expect(sm.evaluate(sm.Ranks.concatenate(halves), "rr"))
+    check_result(sm.evaluate(sm.Ranks.concatenate(halves), "rr"))
     with pytest.raises(sm.InputError, match="visits"):
         sm.Ranks.concatenate([ranks, sm.Ranks([4], [0], [0], users=["cleo"])])
 
 
 def test_values_by_visit():
-    found = sm.values_by_user(lists_table(), "rr", relevant=wanted_table())
+    found = sm.values_by_user(
+        table_of_lists(), "rr", relevant=table_of_relevant_items()
+    )
     assert found.index.names == ["user_id", "visit_id"]
     assert found["rr"].to_dict() == pytest.approx(
         {unit: float(value) for unit, value in RR.items()}
     )
 
 
-def test_a_meter_of_visits():
+def test_meter_of_visits_by_hand():
     items = ["a", "b", "c", "d"]
     for cuts in ([4], [1, 3], [2, 2]):
         meter = sm.RankMeter("rr")
@@ -230,15 +243,15 @@ def test_a_meter_of_visits():
             units = list(LISTS)[first : first + size]
             meter.update(
                 [[-LISTS[unit].index(item) for item in items] for unit in units],
-                [[int(item in WANTED[unit]) for item in items] for unit in units],
+                [[int(item in RELEVANT[unit]) for item in items] for unit in units],
                 users=[user for user, _ in units],
                 visits=[visit for _, visit in units],
             )
             first += size
-        expect(meter.compute())
+        check_result(meter.compute())
 
 
-def test_visits_of_several_meters_count_once():
+def test_visit_in_several_meters_counts_once():
     meters = []
     for rows in ([0, 1, 2], [2, 3]):  # a sampler repeats the third
         meters.append(sm.RankMeter("rr", n_items=9))
@@ -247,10 +260,10 @@ def test_visits_of_several_meters_count_once():
             users=np.array(["anna", "anna", "anna", "bob"])[rows],
             visits=np.array([1, 2, 3, 1])[rows],
         )
-    expect((meters[0] + meters[1]).compute())
+    check_result((meters[0] + meters[1]).compute())
 
 
-def test_sessions_of_ten_targets():
+def test_sessions_of_ten_items_have_errors_of_users():
     """The standard error of 2,000 rows as independent ones is a third of the right one."""
     rng = np.random.default_rng(49)
     easy = rng.random(200) < 0.3
@@ -278,7 +291,7 @@ def test_sessions_of_ten_targets():
         assert (found.n_users, found.n_visits) == (200, 2000)
 
 
-def uneven(seed, n_users=30):
+def uneven_visits(seed, n_users=30):
     """Users with 1 to 6 visits, of which those of a user are alike; ranks of two models."""
     rng = np.random.default_rng(seed)
     user = np.repeat(np.arange(n_users), rng.integers(1, 7, n_users))
@@ -290,8 +303,8 @@ def uneven(seed, n_users=30):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_errors_and_comparisons_against_brute_force(seed):
-    user, visit, ranks = uneven(seed)
+def test_errors_and_comparisons_match_brute_force(seed):
+    user, visit, ranks = uneven_visits(seed)
     values = [np.where(rank <= 10, 1 / np.log2(1 + rank), 0) for rank in ranks]
     made = {
         name: sm.Ranks.from_ranks(rank, 230, users=user, visits=visit)
@@ -300,7 +313,7 @@ def test_errors_and_comparisons_against_brute_force(seed):
     for name, value in zip("ab", values, strict=True):
         (found,) = sm.evaluate(made[name], "ndcg@10")
         assert found.value == pytest.approx(value.mean())
-        assert found.std_error == pytest.approx(sandwich(value, user))
+        assert found.std_error == pytest.approx(clustered_error(value, user))
         assert found.n_users == 30
     # in any order, and of the visits in common
     order = np.random.default_rng(9).permutation(user.size)[:-5]
@@ -308,15 +321,15 @@ def test_errors_and_comparisons_against_brute_force(seed):
     (found,) = sm.compare(made, "ndcg@10")
     difference = (values[1] - values[0])[order]
     assert found.difference == pytest.approx(difference.mean())
-    assert found.std_error == pytest.approx(sandwich(difference, user[order]))
+    assert found.std_error == pytest.approx(clustered_error(difference, user[order]))
     assert (found.n_users, found.n_visits) == (
         np.unique(user[order]).size,
         order.size,
     )
 
 
-def test_users_of_one_visit_each_are_users():
-    user, visit, (rank, _) = uneven(0)
+def test_users_of_one_visit_have_no_visits():
+    user, visit, (rank, _) = uneven_visits(0)
     first = np.unique(user, return_index=True)[1]
     ids = {"users": user[first], "visits": visit[first]}
     ranks = sm.Ranks.from_ranks(rank[first], 230, **ids)
@@ -326,8 +339,8 @@ def test_users_of_one_visit_each_are_users():
     assert "n_visits" not in sm.evaluate(ranks, "rr").to_frame()
 
 
-def sampled(seed, n_negatives=20):
-    user, visit, ranks = uneven(seed, 120)
+def sampled_visits(seed, n_negatives=20):
+    user, visit, ranks = uneven_visits(seed, 120)
     rng = np.random.default_rng(seed)
     drawn = [
         1 + rng.hypergeometric(rank - 1, 230 - rank, n_negatives) for rank in ranks
@@ -336,8 +349,8 @@ def sampled(seed, n_negatives=20):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_sampled_ranks_against_brute_force(seed):
-    user, visit, drawn = sampled(seed)
+def test_sampled_ranks_match_brute_force(seed):
+    user, visit, drawn = sampled_visits(seed)
     made = {
         name: sm.SampledRanks(rank, 230, 20, users=user, visits=visit)
         for name, rank in zip("ab", drawn, strict=True)
@@ -346,20 +359,22 @@ def test_sampled_ranks_against_brute_force(seed):
     for name, value in zip("ab", values, strict=True):
         (found,) = sm.correct(made[name], "ndcg@5", "sampled")
         assert found.value == pytest.approx(value.mean())
-        assert found.std_error == pytest.approx(sandwich(value, user))
+        assert found.std_error == pytest.approx(clustered_error(value, user))
         assert (found.n_users, found.n_visits) == (120, user.size)
     (found,) = sm.compare(made, "ndcg@5", "sampled")
     assert found.difference == pytest.approx((values[1] - values[0]).mean())
-    assert found.std_error == pytest.approx(sandwich(values[1] - values[0], user))
+    assert found.std_error == pytest.approx(
+        clustered_error(values[1] - values[0], user)
+    )
     # AUC is linear in the sampled rank: its range is the interval of a mean of users, and a
     # little more for users of many visits that were not drawn
     (auc,) = sm.correct(made["a"], "auc", "sampled")
     value = 1 - (drawn[0] - 1) / 20
     width = auc.range_high - auc.range_low
-    assert 1.95 < width / 2 / sandwich(value, user) < 2.6
+    assert 1.95 < width / 2 / clustered_error(value, user) < 2.6
 
 
-def test_ranges_of_visits_are_wider_than_of_rows():
+def test_range_of_visits_is_wider_than_of_rows():
     rng = np.random.default_rng(1)
     user = np.repeat(np.arange(60), 10)
     rank = 1 + np.minimum(rng.poisson(rng.gamma(1.0, 15.0, 60)[user]), 229)
@@ -387,7 +402,7 @@ def test_repeated_draws_of_a_visit_are_averaged():
     assert (found.n_users, found.n_visits) == (2, 3)
 
 
-def test_plans_of_visits_need_more_negatives_than_of_rows():
+def test_plan_of_visits_decides_larger_differences():
     rng = np.random.default_rng(0)
     user = np.repeat(np.arange(40), 10)
     base = rng.gamma(1.0, 60.0, 40)
@@ -406,38 +421,46 @@ def test_plans_of_visits_need_more_negatives_than_of_rows():
     # of full rankings, the half width of the interval that `compare` gives
     value = (b <= 10).astype(float) - (a <= 10)
     assert visits[-1].decides_above == pytest.approx(
-        1.96 * sandwich(value, user), rel=0.05
+        1.96 * clustered_error(value, user), rel=0.05
     )
     with pytest.raises(sm.InputError, match="n_users"):
         sm.plan(*made, "recall@10", n_users=100)
 
 
-def test_seen_items_of_a_user_are_those_of_all_visits():
+def test_seen_items_count_in_all_visits():
     seen = pd.DataFrame({"user_id": ["anna"], "item_id": ["b"]})
-    found = sm.values_by_user(lists_table(), "rr", relevant=wanted_table(), seen=seen)
+    found = sm.values_by_user(
+        table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
+    )
     assert found["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
     # of one visit
     seen["session_id"] = 2
-    found = sm.values_by_user(lists_table(), "rr", relevant=wanted_table(), seen=seen)
+    found = sm.values_by_user(
+        table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
+    )
     assert found["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
     seen["session_id"] = 3
-    found = sm.values_by_user(lists_table(), "rr", relevant=wanted_table(), seen=seen)
+    found = sm.values_by_user(
+        table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
+    )
     assert found["rr"].tolist() == pytest.approx([1, 1 / 3, 1 / 2, 1 / 4])
     # of earlier ones: as the message says
     seen["session_id"] = 99
     with pytest.raises(sm.InputError, match="session_id"):
-        sm.evaluate(lists_table(), "rr", relevant=wanted_table(), seen=seen)
+        sm.evaluate(
+            table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
+        )
     # beside scores
     seen = seen.drop(columns="session_id")
-    ranks = from_scores(
+    ranks = make_from_scores(
         lambda scores, wanted, **ids: sm.rank(scores, seen, wanted, **ids)
     )
     found = sm.values_by_user(ranks, "rr")
     assert found["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
 
 
-def test_what_is_refused():
-    lists, wanted = lists_table(), wanted_table()
+def test_unclear_visits_are_refused():
+    lists, wanted = table_of_lists(), table_of_relevant_items()
     with pytest.raises(sm.InputError, match=r"relevant.*visit"):
         sm.evaluate(
             lists, "rr", relevant=wanted[["user_id", "item_id"]].drop_duplicates()
@@ -457,32 +480,32 @@ def test_what_is_refused():
     numbered = lists.drop(columns="session_id").reset_index(names="row_id")
     with pytest.raises(sm.InputError, match=r"row_id.*number"):
         sm.evaluate(numbered, "rr", relevant=wanted)
-    of_visits = sm.Ranks.from_table(ranked(), 4)
+    of_visits = sm.Ranks.from_table(table_of_ranks(), 4)
     of_users = sm.Ranks([4, 4], [0, 1], [0, 0], users=["anna", "bob"])
     with pytest.raises(sm.InputError, match="visits"):
         sm.compare({"A": of_visits, "B": of_users}, "rr")
 
 
-def test_results_say_how_many_visits():
-    found = sm.evaluate(lists_table(), "rr", relevant=wanted_table())
+def test_results_count_visits():
+    found = sm.evaluate(table_of_lists(), "rr", relevant=table_of_relevant_items())
     assert "2 users, 4 visits" in str(found)
-    user, visit, drawn = sampled(0)
+    user, visit, drawn = sampled_visits(0)
     ranks = sm.SampledRanks(drawn[0], 230, 20, users=user, visits=visit)
     assert f"120 users, {user.size} visits" in str(sm.correct(ranks, "recall@5"))
 
 
-def test_lists_in_order_without_scores():
-    lists = lists_table().drop(columns="score")
-    expect(sm.evaluate(lists, "rr", relevant=wanted_table()))
+def test_lists_in_order_without_scores_are_read():
+    lists = table_of_lists().drop(columns="score")
+    check_result(sm.evaluate(lists, "rr", relevant=table_of_relevant_items()))
     alone = lists[lists["user_id"] == "anna"].drop(columns="user_id")
-    wanted = wanted_table()[lambda table: table["user_id"] == "anna"]
+    wanted = table_of_relevant_items()[lambda table: table["user_id"] == "anna"]
     found = sm.evaluate(alone, "rr", relevant=wanted.drop(columns="user_id"))
     assert found[0].value == pytest.approx((1 + 1 / 3 + 1 / 2) / 3)
 
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-def test_intervals_and_ranges_hold_for_visits_and_not_for_rows():
+def test_intervals_hold_for_visits_and_not_for_rows():
     """60 users with 1 to 11 visits of one level, 60 times; all of 400,000 are the truth."""
     rng = np.random.default_rng(0)
 
@@ -512,3 +535,225 @@ def test_intervals_and_ranges_hold_for_visits_and_not_for_rows():
     rows, visits = held / 60
     assert (visits >= 0.85).all()
     assert (rows[1:] < 0.6).all()
+
+
+# Names of visits
+
+SESSION_LISTS = pd.DataFrame(
+    {
+        "user_id": 1,
+        "visit": [7, 7, 8, 8],
+        "item_id": [10, 11, 20, 10],
+        "score": [9.0, 8.0, 2.0, 1.0],
+    }
+)
+SESSION_HELD = pd.DataFrame({"user_id": 1, "visit": [7, 8], "item_id": [11, 20]})
+VISIT_NAMES = [
+    "session_id",
+    "impression_id",
+    "request_id",
+    "visit_id",
+    "row_id",
+    "SessionId",
+]
+
+
+@pytest.mark.parametrize("name", VISIT_NAMES)
+def test_lists_of_visits_are_not_merged(name, tmp_path):
+    lists, held = (
+        table.rename(columns={"visit": name})
+        for table in (SESSION_LISTS, SESSION_HELD)
+    )
+    lists.to_csv(tmp_path / "lists.csv", index=False)
+    ranked = lists.drop(columns="score").assign(rank=[1, 2, 1, 2])
+    # two lists, in which the items are at places 2 and 1
+    for data in (lists, tmp_path / "lists.csv", ranked):
+        found = sm.evaluate(data, "mrr@2, recall@2", relevant=held)
+        assert values(found) == [0.75, 1]
+        assert (found[0].n_users, found[0].n_visits) == (1, 2)
+    lists, ranked, held = (
+        table.drop(columns="user_id") for table in (lists, ranked, held)
+    )
+    for data in (lists, ranked):
+        found = sm.evaluate(data, "mrr@2, recall@2", relevant=held)
+        assert values(found) == [0.75, 1]
+        assert (found[0].n_users, found[0].n_visits) == (2, None)
+    dictionary = {7: [11], 8: [20]}
+    assert values(sm.evaluate(lists, "mrr@2", relevant=dictionary)) == [0.75]
+    with pytest.raises(sm.InputError, match="visit_id"):
+        sm.evaluate(lists, "mrr@2", relevant=SESSION_HELD[["user_id", "item_id"]])
+
+
+def test_single_visits_do_not_matter():
+    lists = SESSION_LISTS.assign(user_id=SESSION_LISTS["visit"]).rename(
+        columns={"visit": "session_id"}
+    )
+    held = SESSION_HELD.assign(user_id=[7, 8]).drop(columns="visit")
+    assert values(sm.evaluate(lists, "mrr@2", relevant=held)) == [0.75]
+    # and visits of relevant items alone are of one list
+    held = held.assign(user_id=8, item_id=[10, 20], session_id=[1, 2])
+    assert values(sm.evaluate(lists, "recall@2", relevant=held)) == [1.0]
+
+
+def several_lists(n_users=20):
+    """Two lists of five items for each user, of two days; the first item is relevant."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (user, day, item, 5.5 - 0.7 * place)
+        for user in range(n_users)
+        for day in ("Mon", "Tue")
+        for place, item in enumerate(rng.permutation(50)[:5] + 100 * (day == "Tue"))
+    ]
+    return pd.DataFrame(rows, columns=["user_id", "day", "item_id", "score"])
+
+
+@pytest.mark.parametrize("is_shuffled", [False, True])
+def test_unknown_column_that_separates_lists_is_refused(is_shuffled):
+    lists = several_lists()
+    held = lists[lists["score"] == 5.5][["user_id", "item_id"]]
+    if is_shuffled:
+        lists = lists.sample(frac=1, random_state=0)
+    with pytest.raises(sm.InputError, match="column day"):
+        sm.evaluate(lists, "rr@5", relevant=held)
+    one = lists[lists["day"] == "Tue"]
+    assert values(sm.evaluate(one, "rr@5", relevant=held[held["item_id"] > 99])) == [
+        1.0
+    ]
+    joined = lists.assign(user_id=lists["user_id"].astype(str) + lists["day"]).drop(
+        columns="day"
+    )
+    by_day = held.assign(
+        user_id=held["user_id"].astype(str)
+        + np.where(held["item_id"] > 99, "Tue", "Mon")
+    )
+    assert values(sm.evaluate(joined, "rr@5", relevant=by_day)) == [1.0]
+
+
+def test_other_columns_do_not_separate_lists():
+    lists = several_lists()
+    lists = lists[lists["day"] == "Mon"].drop(columns="day")
+    held = lists[lists["score"] == 5.5][["user_id", "item_id"]]
+    rng = np.random.default_rng(1)
+    others = {
+        "genre": rng.choice(["x", "y", "z"], len(lists)),
+        "year": rng.integers(1990, 1995, len(lists)),
+        "title": [f"t{item}" for item in lists["item_id"]],
+        "country": lists["user_id"].astype(str),
+        "is_new": rng.random(len(lists)) < 0.5,
+    }
+    for name, column in others.items():
+        found = sm.evaluate(lists.assign(**{name: column}), "rr@5", relevant=held)
+        assert values(found) == [1.0]
+
+
+@pytest.mark.parametrize("name", VISIT_NAMES)
+def test_labelled_pairs_of_visits_are_not_merged(name):
+    pairs = SESSION_LISTS.rename(columns={"visit": name}).assign(label=[0, 1, 1, 0])
+    assert values(sm.evaluate(pairs, "mrr", complete=True)) == [0.75]
+    # two users count their visits alike
+    pairs["user_id"], pairs[name] = [1, 1, 2, 2], 1
+    assert values(sm.evaluate(pairs, "mrr", complete=True)) == [0.75]
+
+
+def test_ranks_of_visits_are_read():
+    table = pd.DataFrame(
+        {"user_id": [1, 1, 2], "session_id": [4, 5, 6], "rank": [2, 1, 4]}
+    )
+    found = sm.evaluate(table, "rr", n_items=9)
+    assert values(found) == pytest.approx([(1 / 2 + 1 + 1 / 4) / 3])
+    assert (found[0].n_users, found[0].n_visits) == (2, 3)
+    table = table.drop(columns="user_id")
+    right = pytest.approx([(1 / 2 + 1 + 1 / 4) / 3])
+    assert values(sm.evaluate(table, "rr", n_items=9)) == right
+    # two items of one visit
+    table["session_id"] = [4, 4, 6]
+    right = pytest.approx([(1 + 1 / 4) / 2])
+    assert values(sm.evaluate(table, "rr", n_items=9)) == right
+
+
+def test_candidates_of_visits_are_not_merged():
+    rows = [
+        (u, v, 1000 * u + 100 * v + i, float(i), i == 2)
+        for u in (1, 2)
+        for v in (1, 2)
+        for i in range(6)
+    ]
+    table = pd.DataFrame(
+        rows, columns=["user_id", "session_id", "item_id", "score", "label"]
+    )
+    # of 5 negatives 3 are above
+    options = {"n_items": 99, "estimators": "sampled"}
+    assert values(sm.correct(table, "recall@3, recall@4", **options)) == [0, 1]
+    held = table[table["label"]][["user_id", "session_id", "item_id"]]
+    lists = table.drop(columns="label")
+    found = sm.correct(lists, "recall@3, recall@4", relevant=held, **options)
+    assert values(found) == [0, 1]
+    assert (found[0].n_users, found[0].n_visits) == (2, 4)
+
+
+# Rows with negatives of their own
+
+RNG = np.random.default_rng(0)
+
+
+# Several held-out items
+def test_rows_with_own_negatives_are_visits():
+    rows = []
+    for user in range(40):
+        for row in range(2):
+            score = RNG.normal(size=11)
+            score[0] += 1.5
+            rows += [
+                (user, 2 * user + row, k, s, int(k == 0)) for k, s in enumerate(score)
+            ]
+    pairs = pd.DataFrame(
+        rows, columns=["user_id", "row_id", "item_id", "score", "label"]
+    )
+    own = pairs[pairs.label == 1].set_index("row_id").score
+    above = pairs.score > pairs.row_id.map(own)
+    right = (above.groupby(pairs.row_id).sum() < 3).mean()
+    options = {"n_items": 500, "shape": "none"}
+    for name in ("row_id", "impression_id"):
+        data = pairs.rename(columns={"row_id": name}).drop(columns="item_id")
+        found, _ = values_and_warnings(
+            sm.correct, data, "recall@3", "sampled", **options
+        )
+        assert found == [pytest.approx(right)]
+    pooled = pairs.drop(columns=["row_id", "item_id"])
+    _, asked = values_and_warnings(
+        sm.correct, pooled, "recall@3", "sampled", **options
+    )
+    assert "visit_id" in asked
+
+
+ROW_RNG = np.random.default_rng(22)
+ROWS = ROW_RNG.normal([2.0] + 99 * [0.0], size=(200, 100))
+ROW_HIT_RATE = np.mean((ROWS[:, 1:] > ROWS[:, :1]).sum(axis=1) < 10)
+
+
+def test_two_held_out_items_of_a_user_are_visits():
+    """Two held-out items of each of 100 users, with 99 negatives each."""
+    row = np.repeat(np.arange(200), 100)
+    pairs = pd.DataFrame(
+        {
+            "row_id": row,
+            "user_id": row // 2,
+            "score": ROWS.ravel(),
+            "label": np.tile([1] + 99 * [0], 200),
+        }
+    )
+    found = sm.correct(pairs, "HR@10, NDCG@10", "sampled", n_items=3706)
+    assert value_of(found) == ROW_HIT_RATE
+    assert (found[0].n_users, found[0].n_visits) == (100, 200)
+    rank = 1 + (ROWS[:, 1:] > ROWS[:, :1]).sum(axis=1)
+    ndcg = np.where(rank <= 10, 1 / np.log2(rank + 1), 0).mean()
+    assert found[1].value == pytest.approx(ndcg)
+    # without them, as the message says
+    pooled = sm.SampledRanks(
+        rank, 3706, 99, users=np.repeat(range(100), 2), several_items=True
+    )
+    with pytest.raises(sm.InputError, match="visits="):
+        sm.correct(pooled, "HR@10", "sampled")
+    visits = {"users": np.repeat(range(100), 2), "visits": np.arange(200)}
+    made = sm.SampledRanks.from_scores(ROWS, n_items=3706, **visits)
+    assert value_of(sm.correct(made, "HR@10", "sampled")) == ROW_HIT_RATE

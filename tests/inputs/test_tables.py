@@ -1,7 +1,8 @@
-"""Columns of a table by hand: bounds, numbers as text, times, ids, and names that are found."""
+"""Columns of tables and files, by hand: numbers, texts, ids, and records of ranks."""
 
+import gzip
 import math
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,20 +11,21 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.roles import find_roles
 from sampled_metrics.inputs.tables import QRELS, RUN, Table, read_table
-from sampled_metrics_study.data.events import read_times
+from sampled_metrics.ranks.data import as_ranks
+from tests.helpers.files import join_rows, rank_counts, write_file
 from tests.helpers.results import refusal
 
-HERE = Path("t")
+PATH = Path("t")
 COLUMNS = ("user_id", "item_id", "score", "rank", "n_tied")
 
 
-def column(values, name="rank"):
+def one_column(values, name="rank"):
     if not isinstance(values, pa.Array):
         values = pa.array(values)
-    return Table(HERE, {name: pa.chunked_array([values])}, (name,))
+    return Table(PATH, {name: pa.chunked_array([values])}, (name,))
 
 
 @pytest.mark.parametrize(
@@ -38,8 +40,8 @@ def column(values, name="rank"):
         pa.array(["2", "9", "5"]).dictionary_encode(),
     ],
 )
-def test_whole_numbers_between_bounds(values):
-    table = column(values)
+def test_whole_numbers_are_read_within_bounds(values):
+    table = one_column(values)
     for most in (9, None, np.array([2, 9, 5])):
         found = table.whole_numbers("rank", 2, most)
         assert (found.dtype, found.tolist()) == (np.int64, [2, 9, 5])
@@ -71,102 +73,69 @@ def test_whole_numbers_between_bounds(values):
         (["1", "y" * 100], 2, f"{'y' * 80};"),
     ],
 )
-def test_what_is_no_whole_number(values, row, found):
-    error = refusal(column(values).whole, "rank", 0)
+def test_value_that_is_no_whole_number_is_refused(values, row, found):
+    error = refusal(one_column(values).whole, "rank", 0)
     assert (error.row, error.column) == (row, "rank")
     assert error.problem.startswith(f"found {found}")
     assert "whole numbers" in error.problem
 
 
-def test_semicolons_separate_columns(tmp_path):
+def test_semicolon_separates_columns(tmp_path):
     (tmp_path / "t.csv").write_text("a;rank\n1;2\n")
     assert read_table(tmp_path / "t.csv", "ranks").whole_numbers(
         "rank", 1
     ).tolist() == [2]
 
 
-def test_the_largest_whole_numbers():
+def test_largest_whole_numbers_are_exact():
     largest = 2**53 - 1
-    assert column([-float(largest), float(largest)]).whole_numbers(
+    assert one_column([-float(largest), float(largest)]).whole_numbers(
         "rank", -largest
     ).tolist() == [
         -largest,
         largest,
     ]
     exact = pa.array([2**63 - 1, 0], pa.uint64())
-    assert column(exact).whole_numbers("rank", 0).tolist() == [2**63 - 1, 0]
-    error = refusal(column(pa.array([2**63], pa.uint64())).whole, "rank", 0)
+    assert one_column(exact).whole_numbers("rank", 0).tolist() == [2**63 - 1, 0]
+    error = refusal(one_column(pa.array([2**63], pa.uint64())).whole, "rank", 0)
     assert "found 9.22337203685478e+18" in error.problem
-    error = refusal(column([0, 5]).whole, "rank", 1, 9, "ranks of mine")
+    error = refusal(one_column([0, 5]).whole, "rank", 1, 9, "ranks of mine")
     assert error.problem == "found 0; expected ranks of mine, 1 to 9"
 
 
 @pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
-def test_floats_of_any_width_keep_their_values(kind):
+def test_float_of_any_width_keeps_its_value(kind):
     narrow = kind.to_pandas_dtype()
     values = np.array([0.1, 2 / 3, -1e-3]).astype(narrow)
-    found = column(pa.array(values, kind)).finite_numbers("rank")
+    found = one_column(pa.array(values, kind)).finite_numbers("rank")
     assert found.dtype == np.float64
     assert found.tolist() == values.astype(np.float64).tolist()
 
 
-def test_marks():
+def test_marks_are_zero_or_one():
     for values in ([1, 0, 1], [True, False, True], [1.0, 0.0, 1.0], ["1", "0", "1"]):
-        assert column(values).zeros_and_ones("rank").tolist() == [True, False, True]
-    assert column([1, -1]).zeros_and_ones("rank").tolist() == [True, False]
+        assert one_column(values).zeros_and_ones("rank").tolist() == [
+            True,
+            False,
+            True,
+        ]
+    assert one_column([1, -1]).zeros_and_ones("rank").tolist() == [True, False]
     for values in ([1, 2], [1, -2], [1, None]):
-        assert refusal(column(values).marks, "rank").row == 2
+        assert refusal(one_column(values).marks, "rank").row == 2
 
 
-def test_finite_numbers_and_their_order():
-    assert column(["0.5", "-1e3"]).finite_numbers("rank").tolist() == [0.5, -1000]
-    assert column([2**60 + 1, 2**60, 5]).ordered_numbers("rank").tolist() == [2, 1, 0]
-    assert column([7, 5]).ordered_numbers("rank").tolist() == [7, 5]
-    assert column([0.5, -2.0]).ordered_numbers("rank").tolist() == [0.5, -2]
+def test_finite_numbers_are_read_in_order():
+    assert one_column(["0.5", "-1e3"]).finite_numbers("rank").tolist() == [0.5, -1000]
+    assert one_column([2**60 + 1, 2**60, 5]).ordered_numbers("rank").tolist() == [
+        2,
+        1,
+        0,
+    ]
+    assert one_column([7, 5]).ordered_numbers("rank").tolist() == [7, 5]
+    assert one_column([0.5, -2.0]).ordered_numbers("rank").tolist() == [0.5, -2]
     for values in ([0.0, math.inf], [0.0, math.nan], ["1", "nan"], [1.0, None]):
         for method in (Table.finite, Table.ordered):
-            assert refusal(method, column(values), "rank").row == 2
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([3, 1], [3, 1]),
-        ([3.5, 1.0], [3.5, 1]),
-        (["3", "1"], [3, 1]),
-        (["3.5", "1"], [3.5, 1]),
-        (["1970-01-01", "1970-01-02"], [0, 86400]),
-        (["1970-01-01 00:00:01", "1970-01-02"], [1, 86400]),
-        (["1970-01-01T00:00:01.5", "1970-01-02T00:00:00.0"], [1.5, 86400]),
-        (["1970-01-01 00:00:00.000000001"] * 2, [1e-9, 1e-9]),
-        (["1970-01-01T01:00:00+01:00", "1970-01-01T00:00:02Z"], [0, 2]),
-        (["1970-01-01", "1970-01-01T00:00Z"], [0, 0]),
-        ([date(1970, 1, 2), date(1970, 1, 1)], [86400, 0]),
-        ([datetime(1970, 1, 1, 0, 0, 2)], [2]),
-    ],
-)
-def test_times_in_seconds(values, expected):
-    assert read_times(column(values), "rank").tolist() == expected
-
-
-def test_times_that_are_not_finite():
-    for values in ([0.0, math.inf], [0.0, math.nan], ["1", "nan"], [1.0, None]):
-        assert refusal(read_times, column(values), "rank").row == 2
-
-
-@pytest.mark.parametrize(
-    ("values", "row"),
-    [
-        (["1970-01-01", "5"], 2),
-        (["5", "1970-01-01", "x"], 2),
-        (["x", "5"], 1),
-        (["1970-01-01", "1970-13-01"], 2),
-        (["1970-01-01", None], 2),
-    ],
-)
-def test_times_of_two_kinds(values, row):
-    error = refusal(read_times, column(values), "rank")
-    assert error.row == row
+            assert refusal(method, one_column(values), "rank").row == 2
 
 
 @pytest.mark.parametrize(
@@ -185,8 +154,8 @@ def test_times_of_two_kinds(values, row):
         (pa.array([3, 200], pa.uint8()).dictionary_encode(), [3, 200]),
     ],
 )
-def test_ids_and_their_codes(values, expected):
-    table = column(values)
+def test_ids_are_read_with_their_codes(values, expected):
+    table = one_column(values)
     assert table.ids("rank").to_pylist() == expected
     codes, names = table.codes("rank")
     assert codes.dtype == np.int32
@@ -208,21 +177,21 @@ def test_ids_and_their_codes(values, expected):
         ([date(1970, 1, 1)], None, "found type date32"),
     ],
 )
-def test_what_is_no_id(values, row, words):
-    error = refusal(column(values).ids, "rank")
+def test_value_that_is_no_id_is_refused(values, row, words):
+    error = refusal(one_column(values).ids, "rank")
     assert (error.row, error.column) == (row, "rank")
     assert words in error.problem
 
 
-def test_places_of_ids_of_a_column():
-    table = column(["5", "a", "5"])
+def test_places_of_ids_are_found():
+    table = one_column(["5", "a", "5"])
     assert table.positions("rank", np.array(["a", "5"]), "ids").tolist() == [1, 0, 1]
     error = refusal(table.places, "rank", np.array(["5", "b"]), "mine")
     assert (error.row, error.problem) == (2, "found a; expected mine")
 
 
-def test_columns_that_are_missing():
-    table = column([1, 2])
+def test_missing_column_is_refused():
+    table = one_column([1, 2])
     table.require("rank")
     for missing in (
         lambda: table.require("rank", "score"),
@@ -230,48 +199,7 @@ def test_columns_that_are_missing():
     ):
         assert refusal(missing).problem == "lacks column score; found rank"
     assert len(table) == 2
-    assert len(Table(HERE, {}, ())) == 0
-
-
-@pytest.mark.parametrize(
-    ("names", "known"),
-    [
-        (["user_id", "item_id"], ["user_id", "item_id"]),
-        (["User", "MOVIE_ID"], ["user_id", "item_id"]),
-        (
-            ["uid", "user_id"],
-            [None, "user_id"],
-        ),  # only where no column has the name itself
-        (
-            ["user_id:token", "item_id:token", "score:float"],
-            ["user_id", "item_id", "score"],
-        ),
-        (["user_id", " item "], ["user_id", "item_id"]),
-        (["user", "pred", "est"], ["user_id", "score", None]),
-        (["user", "est", "Prediction"], ["user_id", None, "score"]),
-        (["user", "est", "rank"], ["user_id", None, "rank"]),
-        (["user", "rating", "relevance"], ["user_id", None, "relevance"]),
-        (["user", "rating", "n_tied"], ["user_id", "score", "n_tied"]),
-        (["rank", "score_x"], ["rank", None]),
-        (["user", "Clicked"], ["user_id", "label"]),
-        (["label", "target"], ["label", None]),
-        (["impression_id", "docid"], ["visit_id", "item_id"]),
-    ],
-)
-def test_names_of_columns(names, known):
-    assert find_roles(names) == known
-
-
-def test_names_that_are_not_wanted_stay():
-    assert find_roles(["user", "est", "item"], ["user_id"]) == [
-        "user_id",
-        None,
-        None,
-    ]
-    assert find_roles(["user", "user"], ["rank"]) == [None, None]
-    for names in (["user", "uid"], ["rank", "rank"], ["rank", "rank:float"]):
-        table = pa.table([pa.array([1])] * 2, names=names)
-        assert "duplicate column" in refusal(Table.from_arrow, HERE, table).problem
+    assert len(Table(PATH, {}, ())) == 0
 
 
 ROWS = {
@@ -286,7 +214,7 @@ ROWS |= {"count": [3, 4], "more": [-1.5e-3, 2.0]}
 @pytest.mark.parametrize(
     "kind", ["csv", "tsv", "parquet", "frame", "arrow", "columns"]
 )
-def test_a_table_knows_its_other_columns(tmp_path, kind):
+def test_table_holds_its_other_columns(tmp_path, kind):
     frame = pd.DataFrame(ROWS)
     path = tmp_path / f"t.{kind}"
     if kind == "parquet":
@@ -322,7 +250,7 @@ def test_a_table_knows_its_other_columns(tmp_path, kind):
         ("q 0 d 1\n", None, None),
     ],
 )
-def test_files_of_trec_eval_are_recognised(tmp_path, text, trec, wanted):
+def test_file_of_trec_eval_is_recognised(tmp_path, text, trec, wanted):
     path = tmp_path / "t.txt"
     path.write_text(text)
     if wanted is None:
@@ -340,7 +268,7 @@ def test_files_of_trec_eval_are_recognised(tmp_path, text, trec, wanted):
         ("a\trank\n1\t2\n1\t2\t3\t4\n", 4),
     ],
 )
-def test_rows_of_other_lengths(tmp_path, text, found):
+def test_row_of_other_length_is_refused(tmp_path, text, found):
     path = tmp_path / "t.csv"
     path.write_text(text)
     error = refusal(read_table, path, "ranks")
@@ -362,7 +290,7 @@ def test_rows_of_other_lengths(tmp_path, text, found):
         (b"rank\n", "no rows"),
     ],
 )
-def test_files_that_hold_no_table(tmp_path, content, words):
+def test_file_without_table_is_refused(tmp_path, content, words):
     path = tmp_path / "t.csv"
     path.write_bytes(content)
     assert words in refusal(read_table, path, "ranks", COLUMNS).problem
@@ -371,11 +299,11 @@ def test_files_that_hold_no_table(tmp_path, content, words):
 @pytest.mark.parametrize(
     ("name", "shown"), [("x" * 300, "x" * 300), ("a\0b", "a\\x00b")]
 )
-def test_names_of_no_file(name, shown):
+def test_impossible_file_name_is_refused(name, shown):
     assert str(refusal(read_table, name, "ranks")).startswith(f"{shown}: not ranks")
 
 
-def test_what_is_no_file(tmp_path):
+def test_path_that_is_no_file_is_refused(tmp_path):
     for path, problem in (
         (tmp_path / "x", "no such file"),
         (tmp_path, "a folder"),
@@ -389,7 +317,7 @@ def test_what_is_no_file(tmp_path):
 
 
 @pytest.mark.parametrize("row", [1, 3])
-def test_rows_are_named(tmp_path, row):
+def test_error_names_the_row(tmp_path, row):
     path = tmp_path / "t.csv"
     path.write_text("rank\n\n1\n1\n\n1\n")
     table = read_table(path, "ranks")
@@ -409,7 +337,7 @@ def test_rows_are_named(tmp_path, row):
 
 
 @pytest.mark.parametrize("kind", [pa.string_view(), pa.large_string()])
-def test_texts_of_polars(kind):
+def test_string_views_and_large_strings_are_read(kind):
     texts = pa.array(["a", "user", "a"]).cast(kind)
     for values in (texts, pa.array(["a", "user", "a"]).dictionary_encode()):
         table = read_table(pa.table({"user": values, "rank": [1, 2, 3]}), "ranks")
@@ -420,9 +348,132 @@ def test_texts_of_polars(kind):
     assert table.ids("user_id").to_pylist() == ["a", "user", "a"]
 
 
-def test_a_header_of_many_columns(tmp_path):
+def test_long_header_is_read(tmp_path):
     path = tmp_path / "t.csv"
     names = [f"column{number:05}" for number in range(5000)]
     path.write_text(",".join([*names, "rank"]) + "\n" + "1," * 5000 + "7\n")
     assert read_table(path, "ranks").whole_numbers("rank", 1).tolist() == [7]
     assert 60_000 <= path.read_text().index("\n") < 65_536
+
+
+# Records of ranks
+
+# Records of two users. Anna has two relevant items, in rows 1 and 3.
+RECORDS = [
+    ("user_id", "n_candidates", "n_better", "n_tied"),
+    ("anna", 9, 4, 0),
+    ("bert", 7, 0, 2),
+    ("anna", 9, 1, 0),
+]
+RECORD_COUNTS = ([2, 1], [1, 4, 0], [0, 0, 2], [2, 1], [9, 7], [9, 7])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("r.csv", join_rows(RECORDS)),
+        ("r.tsv", join_rows(RECORDS, "\t")),
+        ("r.csv", "\ufeff" + join_rows(RECORDS, end="\r\n")),
+        ("r.csv", join_rows(RECORDS).replace("anna", '"anna"').replace("9", "9.0")),
+        ("r.inter", join_rows(RECORDS, "\t").replace("user_id", "user_id:token", 1)),
+    ],
+)
+def test_records_in_text_are_read(tmp_path, name, text):
+    (tmp_path / "r.csv.gz").write_bytes(gzip.compress(text.encode()))
+    paths = [write_file(tmp_path, name, text), tmp_path / "r.csv.gz"]
+    for ranks in map(as_ranks, paths):
+        assert (rank_counts(ranks), ranks.users.tolist()) == (
+            RECORD_COUNTS,
+            ["anna", "bert"],
+        )
+
+
+def test_records_in_parquet_are_read(tmp_path):
+    frame = pd.DataFrame(RECORDS[1:], columns=RECORDS[0])
+    types = {"user_id": "category", "n_better": "float32", "n_tied": "uint8"}
+    for each in (frame, frame.astype(types)):
+        each.to_parquet(tmp_path / "r.parquet")
+        ranks = as_ranks(tmp_path / "r.parquet")
+        assert (rank_counts(ranks), ranks.users.tolist()) == (
+            RECORD_COUNTS,
+            ["anna", "bert"],
+        )
+
+
+def test_ranks_without_ties_are_read(tmp_path):
+    path = write_file(tmp_path, "r.csv", "rank\n1\n40\n7\n")
+    every = ([1] * 3, [0, 39, 6], [0] * 3, [1] * 3, [40] * 3, [40] * 3)
+    assert rank_counts(as_ranks(path, n_items=40)) == every
+    text = "user_id,item_id,rank,n_candidates\n5,8,2,3\n4,8,2,9\n4,7,1,9\n"
+    ranks = as_ranks(write_file(tmp_path, "r.csv", text))
+    assert ranks.users.tolist() == [5, 4]
+    assert rank_counts(ranks) == (
+        [1, 2],
+        [1, 0, 1],
+        [0, 0, 0],
+        [1, 2],
+        [3, 9],
+        [3, 9],
+    )
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_rank_is_at_most_the_number_of_candidates():
+    table = pd.DataFrame({"rank": [1, 2, 3], "n_candidates": [2, 2, 3]})
+    ranks = as_ranks(
+        table,
+    )
+    assert ranks.n_candidates.tolist() == [2, 2, 3]
+    assert ranks.n_better.tolist() == [0, 1, 2]
+    with pytest.raises(sm.InputError) as caught:
+        as_ranks(
+            table.assign(n_candidates=[2, 2, 1]),
+        )
+    assert (caught.value.row, caught.value.column) == (3, "n_candidates")
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float32, list])
+def test_array_of_ranks_is_read(kind):
+    given = [1, 3, 10]
+    ranks = as_ranks(given if kind is list else np.array(given, kind), n_items=10)
+    assert ranks.n_better.tolist() == [0, 2, 9]
+    assert ranks.n_tied.tolist() == [0, 0, 0]
+    assert ranks.n_candidates.tolist() == [10] * 3
+    for wrong, row in (([1, 0], 2), ([1, 2, 11], 3), ([1.5, 2.0], 1)):
+        with pytest.raises(sm.InputError) as caught:
+            as_ranks(np.array(wrong), n_items=10)
+        assert (caught.value.row, caught.value.column) == (row, "rank")
+    for wrong in (np.array([True, False]), np.array([[1, 2]])):
+        with pytest.raises(sm.InputError):
+            as_ranks(wrong, n_items=10)
+    with pytest.raises(sm.InputError, match="n_items"):
+        as_ranks(
+            np.array([1, 2]),
+        )
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_table_of_ranks_is_read():
+    plain = sm.Ranks.from_ranks([3, 1], 30)
+    for table in (pd.DataFrame({"rank": [3, 1]}), pa.table({"rank": [3, 1]})):
+        assert sm.Ranks.from_ranks(table, 30).n_better.tolist() == [2, 0]
+    with_ids = pd.DataFrame({"user_id": ["b", "a"], "rank": [3, 1]})
+    assert sm.Ranks.from_ranks(with_ids, 30).users.tolist() == ["b", "a"]
+    assert plain.n_better.tolist() == [2, 0]
+    with pytest.raises(InputError, match="user_id"):
+        sm.Ranks.from_ranks(with_ids, 30, users=["b", "a"])
+
+
+def test_ranks_of_users_with_own_catalogues_are_read(tmp_path):
+    ranks = sm.Ranks.from_ranks([2, 1, 3], [5, 6, 5], users=[7, 8, 7])
+    assert ranks.users.tolist() == [7, 8]
+    assert ranks.n_candidates.tolist() == [5, 6]
+    assert ranks.n_better.tolist() == [1, 2, 0]
+    assert ranks.n_found.tolist() == [2, 1]
+    path = tmp_path / "s.parquet"
+    sampled = sm.SampledRanks([2, 1, 3], 50, 9)
+    sampled.write(path)
+    read = sm.SampledRanks.read(path)
+    assert read.sampled_ranks.tolist() == [2, 1, 3]
+    assert (set(read.n_items.tolist()), read.n_negatives) == ({50}, 9)

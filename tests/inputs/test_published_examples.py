@@ -1,7 +1,6 @@
 """Small examples of other packages' tests and documentation, with the numbers that they print.
 
-The data is written down here. Places of relevant documents stand for a run of trec_eval; what is
-between them is not relevant.
+Places of relevant documents stand for a run of trec_eval; other documents are not relevant.
 """
 
 from itertools import count
@@ -17,14 +16,14 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def means(data, metrics, **options):
+def values_by_metric(data, metrics, **options):
     """Values by metric."""
     return {
         found.metric: found.value for found in sm.evaluate(data, metrics, **options)
     }
 
 
-def value(data, metric, **options):
+def single_value(data, metric, **options):
     (found,) = sm.evaluate(data, metric, **options)
     return found.value
 
@@ -190,7 +189,7 @@ PRINTED_CUT = {
 }
 
 
-def lists_at(places, n_listed, topic):
+def list_with_relevant_at(places, n_listed, topic):
     """A list with relevant documents r1, r2, ... at some places."""
     number = count(1)
     return [
@@ -204,9 +203,10 @@ RELEVANT = {
     for topic, n in N_RELEVANT.items()
 }
 FULL_RUN = {
-    topic: lists_at(places, N_LISTED, topic) for topic, places in PLACES.items()
+    topic: list_with_relevant_at(places, N_LISTED, topic)
+    for topic, places in PLACES.items()
 }
-CUT_RUN = {"301": FULL_RUN["301"], "303": lists_at(*CUT["303"], "303")}
+CUT_RUN = {"301": FULL_RUN["301"], "303": list_with_relevant_at(*CUT["303"], "303")}
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ CUT_RUN = {"301": FULL_RUN["301"], "303": lists_at(*CUT["303"], "303")}
 )
 def test_numbers_of_trec_eval(run, printed):
     metrics = ",".join(printed)
-    ours = means(run, metrics, relevant=RELEVANT, missing="last")
+    ours = values_by_metric(run, metrics, relevant=RELEVANT, missing="last")
     assert ours == pytest.approx(
         {name: row[-1] for name, row in printed.items()}, abs=5.1e-5
     )
@@ -227,12 +227,12 @@ def test_numbers_of_trec_eval(run, printed):
         assert by_topic[name].tolist() == pytest.approx(row[:-1], abs=5.1e-5)
 
 
-def test_topics_without_documents_are_refused_unless_said():
+def test_topic_without_documents_is_refused():
     with pytest.raises(sm.InputError, match=r"302.*missing"):
         sm.evaluate(CUT_RUN, "rr", relevant=RELEVANT)
 
 
-def test_trec_eval_itself_agrees_to_all_digits():
+def test_trec_eval_agrees_to_all_digits():
     pytrec_eval = pytest.importorskip("pytrec_eval")
     names = {"map": "ap", "recip_rank": "rr", "ndcg": "ndcg", "P_5": "precision@5"}
     names |= {
@@ -250,7 +250,7 @@ def test_trec_eval_itself_agrees_to_all_digits():
         ours: np.mean([theirs.get(topic, {}).get(name, 0.0) for topic in RELEVANT])
         for name, ours in names.items()
     }
-    ours = means(scored, ",".join(of_all), relevant=qrels, missing="last")
+    ours = values_by_metric(scored, ",".join(of_all), relevant=qrels, missing="last")
     assert ours == pytest.approx(of_all, abs=1e-12)
 
 
@@ -265,7 +265,7 @@ CUT_NAMES = {
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_random_lists_that_are_short_empty_or_absent(seed):
+def test_short_empty_or_absent_lists_match_trec_eval(seed):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     rng = np.random.default_rng(seed)
     topics = [f"q{number}" for number in range(8)]
@@ -289,7 +289,7 @@ def test_random_lists_that_are_short_empty_or_absent(seed):
         ours: np.mean([theirs.get(topic, {}).get(name, 0.0) for topic in topics])
         for name, ours in CUT_NAMES.items()
     }
-    ours = means(run, ",".join(of_all), relevant=qrels, missing="last")
+    ours = values_by_metric(run, ",".join(of_all), relevant=qrels, missing="last")
     assert ours == pytest.approx(of_all, abs=1e-12)
 
 
@@ -302,7 +302,7 @@ def test_example_of_pytrec_eval():
     }
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg"}).evaluate(run)
     assert theirs["q1"]["map"] == pytest.approx(1 / 3)
-    found = means(run, "ap,ndcg", relevant=qrels)
+    found = values_by_metric(run, "ap,ndcg", relevant=qrels)
     assert found["ap"] == pytest.approx((1 / 3 + (1 / 2 + 2 / 3) / 2) / 2)
     assert found["ndcg"] == pytest.approx(
         np.mean([each["ndcg"] for each in theirs.values()])
@@ -322,7 +322,7 @@ PREDICTED = {
 }
 
 
-def rows(lists, name, numbers):
+def numbered_rows(lists, name, numbers):
     return pd.DataFrame(
         [
             (user, item, number)
@@ -336,19 +336,21 @@ def rows(lists, name, numbers):
 @pytest.mark.filterwarnings("ignore:.*rating is not read")
 @pytest.mark.filterwarnings("ignore:.*are they ranks")  # predictions of 1 to k
 @pytest.mark.filterwarnings("ignore:.*warnings about this input")
-def test_lists_of_different_lengths_in_one_call():
-    true = rows(TRUE, "rating", dict.values)
-    predicted = rows(PREDICTED, "prediction", lambda items: range(len(items), 0, -1))
+def test_lists_of_different_lengths_match_printed_values():
+    true = numbered_rows(TRUE, "rating", dict.values)
+    predicted = numbered_rows(
+        PREDICTED, "prediction", lambda items: range(len(items), 0, -1)
+    )
     shuffled = predicted.sample(frac=1.0, random_state=0)
     metrics = "ndcg@10,ap-by-relevant@10,precision@10,recall@10"
-    found = means(shuffled, metrics, relevant=true, missing="last")
+    found = values_by_metric(shuffled, metrics, relevant=true, missing="last")
     printed = [0.38172, 0.23613, 0.26666, 0.37777]
     assert list(found.values()) == pytest.approx(printed, abs=1e-5)
     filled = {
         user: (items + [-1 - k for k in range(10)])[:10]
         for user, items in PREDICTED.items()
     }
-    assert found == means(filled, metrics, relevant=true)
+    assert found == values_by_metric(filled, metrics, relevant=true)
     with pytest.raises(sm.InputError, match="missing"):
         sm.evaluate(shuffled, "ndcg@10", relevant=true)
 
@@ -372,7 +374,9 @@ def test_example_of_rectools():
     frame = sm.values_by_user(reco, metrics, **asked).sort_index()
     assert frame["ap-by-relevant@1"].tolist() == pytest.approx([0, 1, 1 / 3, 1 / 3])
     assert frame["ap-by-relevant@3"].tolist() == pytest.approx([0, 1, 5 / 9, 1])
-    assert value(reco, "ap-by-relevant@3", **asked) == pytest.approx(0.6389, abs=5e-5)
+    assert single_value(reco, "ap-by-relevant@3", **asked) == pytest.approx(
+        0.6389, abs=5e-5
+    )
 
 
 # LensKit's tests of its metrics: a list, the relevant items, and the value.
@@ -397,14 +401,14 @@ LENSKIT = [
 @pytest.mark.parametrize(("metric", "recommended", "relevant", "printed"), LENSKIT)
 def test_examples_of_lenskit(metric, recommended, relevant, printed):
     lists = {"u": list(recommended)}
-    assert value(
+    assert single_value(
         lists, metric, relevant={"u": relevant}, missing="last"
     ) == pytest.approx(printed)
 
 
 def test_user_without_recommendations_counts_0_as_in_lenskit():
     lists = {"u": [], "v": [1, 2, 3]}
-    found = means(
+    found = values_by_metric(
         lists, "rr,ndcg", relevant={"u": [1, 3], "v": [1, 2, 3]}, missing="last"
     )
     assert found == {"rr": 0.5, "ndcg": 0.5}
@@ -427,12 +431,12 @@ TORCHMETRICS = {
 def test_examples_of_torchmetrics():
     pairs = pd.DataFrame({"user_id": INDEXES, "score": PREDS, "target": TARGET})
     ranks = sm.Ranks.from_pairs(pairs)
-    assert means(ranks, ",".join(TORCHMETRICS)) == pytest.approx(
+    assert values_by_metric(ranks, ",".join(TORCHMETRICS)) == pytest.approx(
         TORCHMETRICS, abs=5e-5
     )
     lists = pairs.assign(item_id=[0, 1, 2, 0, 1, 2, 3])
     relevant = lists[["user_id", "item_id", "target"]]
-    of_lists = means(
+    of_lists = values_by_metric(
         lists.drop(columns="target"), "ndcg@3,recall@2", relevant=relevant
     )
     assert of_lists["recall@2"] == pytest.approx(0.75)
@@ -440,7 +444,7 @@ def test_examples_of_torchmetrics():
 
 def test_graded_example_of_torchmetrics():
     relevant = np.array([[10, 0, 0, 1, 5]])
-    found = value([[0.1, 0.2, 0.3, 4.0, 70.0]], "ndcg", relevant=relevant)
+    found = single_value([[0.1, 0.2, 0.3, 4.0, 70.0]], "ndcg", relevant=relevant)
     assert found == pytest.approx(0.6957, abs=5e-5)
 
 
@@ -454,6 +458,6 @@ def test_example_of_ranx():
     run = {
         query: dict(zip(found, scores, strict=True)) for query, found in names.items()
     }
-    found = means(run, "ndcg@5,ap-by-relevant@5,rr", relevant=qrels)
+    found = values_by_metric(run, "ndcg@5,ap-by-relevant@5,rr", relevant=qrels)
     printed = {"ndcg@5": 0.7861, "ap-by-relevant@5": 0.6416, "rr": 0.75}
     assert found == pytest.approx(printed, abs=1e-4)

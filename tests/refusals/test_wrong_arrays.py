@@ -1,13 +1,14 @@
-"""Arrays that are neither ranks nor scores are refused with what was found and is expected."""
+"""Arrays that are neither ranks nor scores are refused with what was found and what is expected."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics._base.conversion import numeric_array
 from sampled_metrics.inputs.scores import count_in_rows, scores_from_vectors
-from sampled_metrics.ranks.data import as_sampled
+from sampled_metrics.ranks.data import as_ranks, as_sampled
 
 NUMBERS = "; expected numbers, a DataFrame or a file"
 
@@ -16,7 +17,7 @@ NUMBERS = "; expected numbers, a DataFrame or a file"
     "kind", ["?", "i1", "i8", "u2", "f2", "f4", "f8", ">f4", ">i8"]
 )
 @pytest.mark.parametrize("shape", [(3,), (1,), (2, 3), (1, 1)])
-def test_numbers_of_one_or_two_dimensions_are_taken(kind, shape):
+def test_array_of_one_or_two_dimensions_is_read(kind, shape):
     given = np.ones(shape, kind)
     found = numeric_array(given)
     assert found.dtype.isnative
@@ -38,7 +39,7 @@ def test_numbers_of_one_or_two_dimensions_are_taken(kind, shape):
         (np.array("a"), ""),
     ],
 )
-def test_what_is_no_table_of_numbers(data, found):
+def test_array_without_numbers_is_refused(data, found):
     with pytest.raises(sm.InputError) as caught:
         numeric_array(data, "given")
     assert str(caught.value).startswith(f"given: found ndarray{found}{NUMBERS}")
@@ -79,7 +80,7 @@ def test_what_is_no_table_of_numbers(data, found):
         ([[1.0, -np.inf], [3.0, 4.0]], 0, "row 1: the score in column 1 is -inf"),
     ],
 )
-def test_scores_among_negatives(scores, positive, words):
+def test_wrong_positive_column_is_refused(scores, positive, words):
     with pytest.raises(sm.InputError) as caught:
         count_in_rows(np.array(scores), np.array(positive))
     assert words in str(caught.value)
@@ -91,38 +92,19 @@ def test_scores_among_negatives(scores, positive, words):
 
 
 @pytest.mark.parametrize("positive", [0, -2, [0, 0, 0], [-2, 0, -2]])
-def test_two_columns_are_a_held_out_item_and_a_negative(positive):
+def test_two_columns_count_one_negative(positive):
     scores = np.array([[2.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
     found = count_in_rows(scores, np.array(positive))
     assert [part.tolist() for part in found[:3]] == [[2, 2, 2], [0, 0, 1], [0, 1, 0]]
 
 
-def test_gaps_are_no_candidates_but_of_the_held_out_item():
+def test_minus_infinity_is_no_candidate():
     scores = np.array([[2.0, -np.inf, 3.0], [1.0, 1.0, -np.inf]])
     found = count_in_rows(scores, 0, is_full=True)
     assert [part.tolist() for part in found[:3]] == [[2, 2], [1, 0], [0, 1]]
     for wrong in ([[-np.inf, 1.0]], [[1.0, np.nan]], [[1.0, np.inf]]):
         with pytest.raises(sm.InputError):
             count_in_rows(np.array(wrong), 0, is_full=True)
-
-
-def test_users_of_sampled_ranks_are_those_of_the_file(tmp_path):
-    """An index of a DataFrame may be any; `user_ids` in a file are of users."""
-    scores = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
-    drawn = {"n_items": 9, "positive": 0}
-    frame = pd.DataFrame(scores, index=["a", "b"], columns=["x", "y", "z"])
-    assert as_sampled(frame, **drawn).users is None
-    named = as_sampled(frame, n_items=9, positive="y")
-    assert named.sampled_ranks.tolist() == [2, 1]
-    np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "b"])
-    found = as_sampled(tmp_path / "s.npz", **drawn)
-    assert found.users.tolist() == ["a", "b"]
-    assert not found.several_items
-    np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "a"])
-    assert as_sampled(tmp_path / "s.npz", **drawn).several_items
-    np.savez(tmp_path / "s.npz", scores=scores, positive=[1, 0])
-    with pytest.raises(sm.InputError, match="positive"):
-        as_sampled(tmp_path / "s.npz", **drawn)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +118,7 @@ def test_users_of_sampled_ranks_are_those_of_the_file(tmp_path):
         ([1, 2], {"n_items": [50, 10]}),
     ],
 )
-def test_sampled_ranks_that_cannot_be(ranks, options):
+def test_sampled_rank_out_of_range_is_refused(ranks, options):
     """Among 10 negatives, from 1 to 11, of 11 candidates or more."""
     drawn = {"n_items": 50, "n_negatives": 10}
     assert as_sampled(np.array([1, 11]), **drawn).sampled_ranks.tolist() == [1, 11]
@@ -185,14 +167,14 @@ VECTORS = np.arange(6.0).reshape(3, 2)
         (VECTORS[:2], VECTORS, "users x items, (2, 3)"),
     ],
 )
-def test_vectors_that_have_no_inner_products(users, items, words):
+def test_wrong_vectors_are_refused(users, items, words):
     with pytest.raises(sm.InputError) as caught:
         sm.Ranks.from_factors(users, items, [0, 0, 0])
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["i1", "u4", "i8", "f2", "f4", "f8"])
-def test_vectors_of_any_numbers_have_inner_products(kind):
+def test_vectors_of_any_number_type_are_multiplied(kind):
     users, items = VECTORS.astype(kind), np.array([[1, 0], [2, 3]], kind)
     rows = np.array([0, 2])
     scores = scores_from_vectors(users, items).rows(rows)
@@ -200,14 +182,14 @@ def test_vectors_of_any_numbers_have_inner_products(kind):
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
-def test_the_held_out_item_of_a_row_has_a_score(number):
+def test_held_out_item_without_score_is_refused(number):
     scores = np.array([[1.0, 2.0, -np.inf, 3.0], [1.0, 2.0, 4.0, 3.0]])
     scores[1, 2] = number
     with pytest.raises(sm.InputError, match=r"row 2: .*column 2"):
         sm.RankMeter("auc").update(scores, positive=[0, 2])
 
 
-def of_wrong_width(users):
+def scores_of_wrong_width(users):
     return np.zeros((users.size, 2 + users.size))
 
 
@@ -224,7 +206,10 @@ def of_wrong_width(users):
         (lambda: sm.Ranks.from_top_k([[1]], [1], users=[0.5]), "users"),
         (lambda: sm.Ranks.from_top_k([[1]], [1], users=[1, 2]), r"\(2,\)"),
         (lambda: sm.Ranks.from_top_k([[-1, 1]], [1]), "row 1"),
-        (lambda: sm.Ranks.from_function(of_wrong_width, [0, 1, 0]), r"\(3, 5\)"),
+        (
+            lambda: sm.Ranks.from_function(scores_of_wrong_width, [0, 1, 0]),
+            r"\(3, 5\)",
+        ),
         (lambda: sm.SampledRanks.from_pairs(5, n_items=9), "int"),
         (
             lambda: sm.negatives({"u": [1]}, None, 1, items=np.ones((2, 2), int)),
@@ -236,6 +221,176 @@ def of_wrong_width(users):
         ),
     ],
 )
-def test_what_a_door_does_not_take(call, word):
+def test_constructor_refuses_wrong_arrays(call, word):
     with pytest.raises(sm.InputError, match=word):
         call()
+
+
+# In one line
+
+# Two users: held-out items at ranks 2 and 1 of 3.
+TWO_USERS = np.array([[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]])
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "words"),
+    [
+        ([[0.1, 0.2]], {}, "give positive"),
+        ([[0.1, 0.2]], {"positive": 2}, "expected one of the columns 0 to 1"),
+        (
+            [[0.1, 0.2], [0.1, np.nan]],
+            {"positive": 0},
+            "^row 2: the score in column 1 is nan",
+        ),
+        (
+            [[0.1, 0.2], [0.1]],
+            {"positive": 0},
+            "rows of the list differ in length",
+        ),
+        (
+            [[0.1, 0.2]],
+            {"positive": 0, "n_negatives": 5},
+            "found n_negatives 1, but",
+        ),
+        ([[0.1, 0.2]], {"positive": 0, "n_items": "50"}, "n_items has dtype <U2"),
+        (None, {"positive": 0}, "found NoneType; expected numbers"),
+        (sm.Ranks([9], [0], [0]), {}, "found full rankings"),
+        ([1, 2], {"positive": 0}, "positive"),
+    ],
+)
+def test_wrong_scores_among_negatives_are_refused(data, options, words):
+    with pytest.raises(sm.InputError, match=words) as caught:
+        sm.correct(data, "auc", **({"n_items": 50} | options))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "words"),
+    [
+        (
+            TWO_USERS,
+            {"relevant": [0]},
+            r"relevant items are int64 of shape \(1,\); expected",
+        ),
+        (
+            TWO_USERS,
+            {"relevant": [0, 2], "seen": csr_array((2, 2))},
+            "seen items are float64 of",
+        ),
+        (
+            [2, 4],
+            {"n_items": 3},
+            "row 2, column rank: found 4; expected whole numbers, 1 to 3",
+        ),
+        ([2.5, 1], {"n_items": 3}, "found 2.5; expected whole numbers"),
+        (["u", "v"], {}, "found list of <U1"),
+        (csr_array(TWO_USERS), {}, "give relevant"),
+        ({"u": []}, {"relevant": {"u": [1]}}, "no items"),
+        (sm.SampledRanks([1], 9, 2), {}, "`correct` takes them"),
+        (sm.Ranks([9], [0], [0]), {"n_items": 10}, "does not go with Ranks"),
+        (pd.DataFrame({"rank": ["x"]}), {"n_items": 3}, "row 1, column rank"),
+    ],
+)
+def test_wrong_full_ranking_is_refused(data, options, words):
+    with pytest.raises(sm.InputError, match=words) as caught:
+        sm.evaluate(data, "mrr", **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@pytest.mark.parametrize(
+    "data", [np.array(3), np.float64(0.5), np.zeros((2, 2, 2)), 7, None]
+)
+def test_data_that_is_no_ranking_is_refused(data):
+    with pytest.raises(sm.InputError):
+        as_ranks(data, n_items=9)
+    with pytest.raises(sm.InputError):
+        as_sampled(data, n_items=50, n_negatives=9)
+
+
+# Masked arrays and functions
+
+M, USERS, N = 100, 940, 3541
+RNG = np.random.default_rng(0)
+SAMPLE_SCORES = RNG.normal([1] + M * [0], size=(USERS, M + 1))
+SAMPLE_RANKS = 1 + (SAMPLE_SCORES[:, 1:] > SAMPLE_SCORES[:, :1]).sum(axis=1)
+FULL_SCORES = RNG.normal(size=(USERS, 60))
+PLACES = (60 * RNG.random(USERS) ** 3).astype(int)
+HELD = np.argsort(-FULL_SCORES, axis=1)[np.arange(USERS), PLACES]
+SAMPLE_OPTIONS = {"n_items": N, "positive": 0}
+FULL_OPTIONS = {"relevant": HELD, "seen": FULL_SCORES < -9}
+
+
+def sampled_table(ranks, **columns):
+    return pd.DataFrame({"sampled_rank": ranks, "n_negatives": M} | columns)
+
+
+MASKED_SCORES = np.ma.array(SAMPLE_SCORES, mask=SAMPLE_SCORES > 2)
+PAIRS_FILE = "user_id,item_id\n1,2\n3,4\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda _: sm.correct(MASKED_SCORES, "auc", **SAMPLE_OPTIONS), "mask"),
+        (lambda _: sm.evaluate(MASKED_SCORES, "auc", relevant=HELD), "mask"),
+        (lambda _: sm.rank(lambda rows: MASKED_SCORES[rows], None, HELD), "mask"),
+        (lambda _: sm.SampledRanks(np.ma.array([1, 2], mask=[0, 1]), 9, 2), "mask"),
+        (
+            lambda path: sm.correct(SAMPLE_SCORES, relevant=path, **SAMPLE_OPTIONS),
+            "relevant",
+        ),
+        (
+            lambda _: sm.correct(sampled_table(SAMPLE_RANKS), **SAMPLE_OPTIONS),
+            "positive",
+        ),
+        (
+            lambda path: sm.correct(
+                sampled_table(SAMPLE_RANKS), n_items=N, relevant=path
+            ),
+            "relevant",
+        ),
+        (
+            lambda path: sm.compare(
+                dict.fromkeys("ab", SAMPLE_SCORES), seen=path, **SAMPLE_OPTIONS
+            ),
+            "seen",
+        ),
+        (
+            lambda _: sm.compare(
+                dict.fromkeys("ab", FULL_SCORES), sampling="distinct", **FULL_OPTIONS
+            ),
+            "sampling",
+        ),
+    ],
+)
+def test_masked_array_or_wrong_option_is_refused(call, words, tmp_path):
+    (tmp_path / "t.csv").write_text(PAIRS_FILE)
+    with pytest.raises(sm.InputError, match=words):
+        call(tmp_path / "t.csv")
+
+
+def test_error_inside_a_scoring_function_is_raised():
+    """It says what is wrong in the function; no message about data may take its place."""
+    error = IndexError("index 99 is out of bounds for axis 0 with size 60")
+
+    def broken(*_):
+        raise error
+
+    seen = np.zeros(FULL_SCORES.shape, bool)
+    calls = (
+        lambda: sm.rank(broken, None, HELD),
+        lambda: sm.rank(broken, seen, HELD),
+        lambda: sm.evaluate(broken, "hr@10", relevant=HELD),
+        lambda: sm.compare({"a": broken, "b": FULL_SCORES}, "hr@10", relevant=HELD),
+        lambda: sm.report({"a": broken}, "/dev/null", "hr@10", relevant=HELD),
+        lambda: sm.evaluate_on_budget(broken, "hr@10", relevant=HELD, seen=seen),
+        lambda: sm.evaluate_on_budget(
+            FULL_SCORES, "hr@10", relevant=HELD, seen=seen, proxy=broken
+        ),
+    )
+    for call in calls:
+        with pytest.raises(IndexError) as caught:
+            call()
+        assert caught.value is error
+        assert caught.traceback[-1].name == "broken"

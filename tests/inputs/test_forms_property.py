@@ -31,52 +31,51 @@ HELD = RNG.integers(ITEMS, size=USERS)
 SEEN = np.where(HELD == 4, 5, 4)  # an item of each user
 MASKED = SCORES.copy()
 MASKED[np.arange(USERS), SEEN] = -np.inf
-OWN = SCORES[np.arange(USERS), HELD][:, None]
-RANK = 1 + (OWN < SCORES).sum(axis=1)
-NEW_RANK = 1 + (OWN < MASKED).sum(axis=1)
+HELD_SCORES = SCORES[np.arange(USERS), HELD][:, None]
+RANK = 1 + (HELD_SCORES < SCORES).sum(axis=1)
+NEW_RANK = 1 + (HELD_SCORES < MASKED).sum(axis=1)
 AMONG = RNG.normal(size=(USERS, 1 + M)).round(3)
 SAMPLED_RANK = 1 + (AMONG[:, 1:] > AMONG[:, :1]).sum(axis=1)
 PREDICTED = RNG.normal(size=USERS * 2).round(2)
 RATED = RNG.integers(1, 6, size=USERS * 2)
-
 Frames = dict[str, pd.DataFrame]
 
 
-def rr(rank: np.ndarray) -> float:
+def mean_reciprocal_rank(rank: np.ndarray) -> float:
     return float(np.mean(1 / rank))
 
 
-def hit(rank: np.ndarray) -> float:
+def hit_rate(rank: np.ndarray) -> float:
     return float(np.mean(rank <= 3))
 
 
-def frame(**columns: Any) -> pd.DataFrame:
+def make_table(**columns: Any) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
 PLACE = (-SCORES).argsort(axis=1).argsort(axis=1) + 1
-ALL = frame(
+ALL = make_table(
     user_id=np.repeat(np.arange(USERS), ITEMS),
     item_id=np.tile(np.arange(ITEMS), USERS),
 )
 LISTS = ALL.assign(score=SCORES.ravel())
 RANKED = ALL.assign(rank=PLACE.ravel())
 PAIRS = LISTS.assign(label=(ALL["item_id"] == np.repeat(HELD, ITEMS)).astype(int))
-TEST = frame(user_id=np.arange(USERS), item_id=HELD)
-TRAIN = frame(user_id=np.arange(USERS), item_id=SEEN)
-CANDIDATES = frame(
+TEST = make_table(user_id=np.arange(USERS), item_id=HELD)
+TRAIN = make_table(user_id=np.arange(USERS), item_id=SEEN)
+CANDIDATES = make_table(
     user_id=np.repeat(np.arange(USERS), 1 + M),
     item_id=np.tile(np.arange(1 + M), USERS)
     + 20 * np.repeat(np.arange(USERS), 1 + M),
     score=AMONG.ravel(),
     label=np.tile([1] + M * [0], USERS),
 )
-RANKS = frame(user_id=np.arange(USERS), rank=RANK)
-COUNTS = frame(
+RANKS = make_table(user_id=np.arange(USERS), rank=RANK)
+COUNTS = make_table(
     user_id=np.arange(USERS), n_candidates=ITEMS, n_better=RANK - 1, n_tied=0
 )
-SAMPLES = frame(user_id=np.arange(USERS), sampled_rank=SAMPLED_RANK)
-RATINGS = frame(
+SAMPLES = make_table(user_id=np.arange(USERS), sampled_rank=SAMPLED_RANK)
+RATINGS = make_table(
     user_id=np.repeat(np.arange(USERS), 2),
     item_id=np.tile([3, 7], USERS),
     rating=RATED,
@@ -84,7 +83,7 @@ RATINGS = frame(
 PREDICTIONS = RATINGS.drop(columns="rating").assign(prediction=PREDICTED)
 # Two of items 1 to 3 that are not held out; user 0 also has a seen item, user 1 has one twice.
 NEW = [[item for item in (1, 2, 3) if item != held][:2] for held in HELD]
-DRAWN = frame(
+DRAWN = make_table(
     user_id=np.append(np.repeat(np.arange(USERS), 2), [0, 1]),
     item_id=np.append(np.ravel(NEW), [SEEN[0], NEW[1][0]]),
 )
@@ -99,12 +98,12 @@ class Kind(NamedTuple):
     reads: dict[str, set[str]]
 
 
-IDS = {"user_id", "item_id", "visit_id"}
-OF_ITEMS = IDS | {"label", "relevance", "score"}
-OF_LISTS = IDS | {"score", "rank"}
-OF_RANKS = {"user_id", "visit_id", "rank", "label", "relevance"}
-OF_COUNTS = OF_RANKS | {"n_candidates", "n_better", "n_tied"}
-OF_SAMPLES = {
+ID_ROLES = {"user_id", "item_id", "visit_id"}
+ITEM_ROLES = ID_ROLES | {"label", "relevance", "score"}
+LIST_ROLES = ID_ROLES | {"score", "rank"}
+RANK_ROLES = {"user_id", "visit_id", "rank", "label", "relevance"}
+COUNT_ROLES = RANK_ROLES | {"n_candidates", "n_better", "n_tied"}
+SAMPLE_ROLES = {
     "user_id",
     "visit_id",
     "item_id",
@@ -112,41 +111,41 @@ OF_SAMPLES = {
     "n_candidates",
     "n_negatives",
 }
-OF_SAMPLES |= {"sampling", "repetition", "label"}
-OF_PAIRS = IDS | {"score", "label"}
+SAMPLE_ROLES |= {"sampling", "repetition", "label"}
+PAIR_ROLES = ID_ROLES | {"score", "label"}
 VECTORS = np.eye(USERS), SCORES.T.copy()
 
 
-def full(make: Callable[..., Any]) -> Callable[..., Any]:
+def rr_of_ranks(make: Callable[..., Any]) -> Callable[..., Any]:
     """Return the reciprocal rank of the ranks that a function makes of tables."""
     return lambda **tables: value_of(sm.evaluate(make(**tables), "rr"))
 
 
-def few(make: Callable[..., Any]) -> Callable[..., Any]:
+def hit_rate_of_sample(make: Callable[..., Any]) -> Callable[..., Any]:
     """Return the hit rate of the sampled ranks that a function makes of a table."""
     return lambda data: value_of(sm.correct(make(data), "hr@3", "sampled"))
 
 
-def corrected(data: Any, **options: Any) -> Any:
+def correct_value(data: Any, **options: Any) -> Any:
     return value_of(sm.correct(data, "hr@3", "sampled", n_items=300, **options))
 
 
-def compared(data: Any, relevant: Any) -> Any:
+def compare_value(data: Any, relevant: Any) -> Any:
     other = {user: [*range(ITEMS)] for user in range(USERS)}
     return sm.compare({"a": data, "b": other}, "rr@17", relevant=relevant)[0].value_a
 
 
-def checked(data: Any, relevant: Any, seen: Any) -> Any:
+def count_failing_negatives(data: Any, relevant: Any, seen: Any) -> Any:
     """Return how many negatives are held out, seen, or drawn twice."""
     return sum(each.found for each in sm.check_negatives(data, relevant, seen)[:3])
 
 
-def paged(data: Any, relevant: Any, folder: Path) -> Any:
+def report_value(data: Any, relevant: Any, folder: Path) -> Any:
     """Return the value if the page of a report shows it."""
     page = new_path(folder, "page.html")
     sm.report({"a": data}, page, "rr", relevant=relevant)
-    is_shown = f"{rr(RANK):.4f}" in page.read_text(encoding="utf-8")
-    return rr(RANK) if is_shown else np.nan
+    is_shown = f"{mean_reciprocal_rank(RANK):.4f}" in page.read_text(encoding="utf-8")
+    return mean_reciprocal_rank(RANK) if is_shown else np.nan
 
 
 def command(*words: Any) -> Callable[..., Any]:
@@ -170,160 +169,174 @@ def command(*words: Any) -> Callable[..., Any]:
 
 LISTED = {"data": LISTS, "relevant": TEST}
 BOTH = {"relevant": TEST, "seen": TRAIN}
-READ_BOTH = {"relevant": OF_ITEMS, "seen": OF_ITEMS}
+READ_BOTH = {"relevant": ITEM_ROLES, "seen": ITEM_ROLES}
 ERRORS = RATED - PREDICTED
 KINDS = {
     "evaluate, lists": Kind(
         LISTED,
         lambda data, relevant: value_of(sm.evaluate(data, "rr", relevant=relevant)),
-        rr(RANK),
-        {"data": OF_LISTS, "relevant": OF_ITEMS},
+        mean_reciprocal_rank(RANK),
+        {"data": LIST_ROLES, "relevant": ITEM_ROLES},
     ),
     "evaluate, lists with ranks, seen": Kind(
         {"data": RANKED, **BOTH},
         lambda data, **both: value_of(sm.evaluate(data, "rr", complete=True, **both)),
-        rr(NEW_RANK),
-        {"data": OF_LISTS, **READ_BOTH},
+        mean_reciprocal_rank(NEW_RANK),
+        {"data": LIST_ROLES, **READ_BOTH},
     ),
     "evaluate, scores": Kind(
         BOTH,
         lambda **both: value_of(sm.evaluate(SCORES, "rr", **both)),
-        rr(NEW_RANK),
+        mean_reciprocal_rank(NEW_RANK),
         READ_BOTH,
     ),
     "evaluate, ranks": Kind(
         {"data": RANKS},
         lambda data: value_of(sm.evaluate(data, "rr", n_items=ITEMS)),
-        rr(RANK),
+        mean_reciprocal_rank(RANK),
         {
-            "data": OF_RANKS
+            "data": RANK_ROLES
             | {"n_candidates", "n_better", "n_tied", "item_id", "score"}
         },
     ),
     "evaluate, counts": Kind(
         {"data": COUNTS},
         lambda data: value_of(sm.evaluate(data, "rr")),
-        rr(RANK),
-        {"data": OF_COUNTS},
+        mean_reciprocal_rank(RANK),
+        {"data": COUNT_ROLES},
     ),
     "evaluate, pairs": Kind(
         {"data": PAIRS},
         lambda data: value_of(sm.evaluate(data, "rr", complete=True)),
-        rr(RANK),
-        {"data": OF_PAIRS},
+        mean_reciprocal_rank(RANK),
+        {"data": PAIR_ROLES},
     ),
     "from_lists": Kind(
         {"recommended": LISTS, "relevant": TEST},
-        full(sm.Ranks.from_lists),
-        rr(RANK),
-        {"recommended": OF_LISTS, "relevant": OF_ITEMS},
+        rr_of_ranks(sm.Ranks.from_lists),
+        mean_reciprocal_rank(RANK),
+        {"recommended": LIST_ROLES, "relevant": ITEM_ROLES},
     ),
     "from_pairs": Kind(
-        {"pairs": PAIRS}, full(sm.Ranks.from_pairs), rr(RANK), {"pairs": OF_PAIRS}
+        {"pairs": PAIRS},
+        rr_of_ranks(sm.Ranks.from_pairs),
+        mean_reciprocal_rank(RANK),
+        {"pairs": PAIR_ROLES},
     ),
     "from_table": Kind(
-        {"table": COUNTS}, full(sm.Ranks.from_table), rr(RANK), {"table": OF_COUNTS}
+        {"table": COUNTS},
+        rr_of_ranks(sm.Ranks.from_table),
+        mean_reciprocal_rank(RANK),
+        {"table": COUNT_ROLES},
     ),
     "from_ranks": Kind(
         {"ranks": RANKS},
-        full(lambda ranks: sm.Ranks.from_ranks(ranks, ITEMS)),
-        rr(RANK),
-        {"ranks": OF_COUNTS},
+        rr_of_ranks(lambda ranks: sm.Ranks.from_ranks(ranks, ITEMS)),
+        mean_reciprocal_rank(RANK),
+        {"ranks": COUNT_ROLES},
     ),
     "from_scores": Kind(
         BOTH,
-        full(lambda **both: sm.Ranks.from_scores(SCORES, **both)),
-        rr(NEW_RANK),
+        rr_of_ranks(lambda **both: sm.Ranks.from_scores(SCORES, **both)),
+        mean_reciprocal_rank(NEW_RANK),
         READ_BOTH,
     ),
     "from_factors": Kind(
         BOTH,
-        full(lambda **both: sm.Ranks.from_factors(*VECTORS, **both)),
-        rr(NEW_RANK),
+        rr_of_ranks(lambda **both: sm.Ranks.from_factors(*VECTORS, **both)),
+        mean_reciprocal_rank(NEW_RANK),
         READ_BOTH,
     ),
     "from_function": Kind(
         BOTH,
-        full(
+        rr_of_ranks(
             lambda **both: sm.Ranks.from_function(
                 lambda users: SCORES[users], users=range(USERS), **both
             )
         ),
-        rr(NEW_RANK),
+        mean_reciprocal_rank(NEW_RANK),
         READ_BOTH,
     ),
     "from_top_k": Kind(
         BOTH,
-        full(
+        rr_of_ranks(
             lambda **both: sm.Ranks.from_top_k(
                 PLACE.argsort(axis=1), complete=True, **both
             )
         ),
-        rr(NEW_RANK),
+        mean_reciprocal_rank(NEW_RANK),
         READ_BOTH,
     ),
     "correct, pairs": Kind(
         {"data": CANDIDATES},
-        corrected,
-        hit(SAMPLED_RANK),
-        {"data": OF_PAIRS | {"rank"}},
+        correct_value,
+        hit_rate(SAMPLED_RANK),
+        {"data": PAIR_ROLES | {"rank"}},
     ),
     "correct, lists": Kind(
         {
             "data": CANDIDATES.drop(columns="label"),
             "relevant": CANDIDATES[CANDIDATES.label == 1],
         },
-        corrected,
-        hit(SAMPLED_RANK),
-        {"data": OF_LISTS | {"label"}, "relevant": OF_ITEMS},
+        correct_value,
+        hit_rate(SAMPLED_RANK),
+        {"data": LIST_ROLES | {"label"}, "relevant": ITEM_ROLES},
     ),
     "correct, sampled ranks": Kind(
         {"data": SAMPLES},
-        lambda data: corrected(data, n_negatives=M),
-        hit(SAMPLED_RANK),
-        {"data": OF_SAMPLES},
+        lambda data: correct_value(data, n_negatives=M),
+        hit_rate(SAMPLED_RANK),
+        {"data": SAMPLE_ROLES},
     ),
     "SampledRanks.from_pairs": Kind(
         {"data": CANDIDATES},
-        few(lambda data: sm.SampledRanks.from_pairs(data, n_items=300)),
-        hit(SAMPLED_RANK),
-        {"data": OF_PAIRS | {"rank"}},
+        hit_rate_of_sample(
+            lambda data: sm.SampledRanks.from_pairs(data, n_items=300)
+        ),
+        hit_rate(SAMPLED_RANK),
+        {"data": PAIR_ROLES | {"rank"}},
     ),
     "SampledRanks.from_table": Kind(
         {"data": SAMPLES},
-        few(lambda data: sm.SampledRanks.from_table(data, 300, M)),
-        hit(SAMPLED_RANK),
-        {"data": OF_SAMPLES},
+        hit_rate_of_sample(lambda data: sm.SampledRanks.from_table(data, 300, M)),
+        hit_rate(SAMPLED_RANK),
+        {"data": SAMPLE_ROLES},
     ),
     "compare": Kind(
-        LISTED, compared, rr(RANK), {"data": OF_LISTS, "relevant": OF_ITEMS}
+        LISTED,
+        compare_value,
+        mean_reciprocal_rank(RANK),
+        {"data": LIST_ROLES, "relevant": ITEM_ROLES},
     ),
     "report": Kind(
         LISTED,
-        paged,
-        rr(RANK),
-        {"data": OF_LISTS, "relevant": OF_ITEMS},
+        report_value,
+        mean_reciprocal_rank(RANK),
+        {"data": LIST_ROLES, "relevant": ITEM_ROLES},
     ),
     "check_negatives": Kind(
-        {"data": DRAWN, **BOTH}, checked, 2, {"data": OF_ITEMS, **READ_BOTH}
+        {"data": DRAWN, **BOTH},
+        count_failing_negatives,
+        2,
+        {"data": ITEM_ROLES, **READ_BOTH},
     ),
     "rmse": Kind(
         {"true": RATINGS, "predicted": PREDICTIONS},
         sm.rmse,
         float(np.sqrt(np.mean(ERRORS**2))),
-        {"true": OF_ITEMS, "predicted": OF_ITEMS},
+        {"true": ITEM_ROLES, "predicted": ITEM_ROLES},
     ),
     "mae": Kind(
         {"true": RATINGS, "predicted": PREDICTIONS},
         sm.mae,
         float(np.mean(np.abs(ERRORS))),
-        {"true": OF_ITEMS, "predicted": OF_ITEMS},
+        {"true": ITEM_ROLES, "predicted": ITEM_ROLES},
     ),
     "command evaluate": Kind(
         LISTED,
         command("evaluate", "--metric", "rr"),
-        rr(RANK),
-        {"data": OF_LISTS, "relevant": OF_ITEMS},
+        mean_reciprocal_rank(RANK),
+        {"data": LIST_ROLES, "relevant": ITEM_ROLES},
     ),
     "command correct": Kind(
         {"data": CANDIDATES},
@@ -336,13 +349,11 @@ KINDS = {
             "--n-items",
             "300",
         ),
-        hit(SAMPLED_RANK),
-        {"data": OF_PAIRS | {"rank"}},
+        hit_rate(SAMPLED_RANK),
+        {"data": PAIR_ROLES | {"rank"}},
     ),
 }
-
 # More columns
-
 NAMES = [
     "title",
     "x",
@@ -381,7 +392,7 @@ def extra_column(chooser: random.Random, rows: int, ids: pd.DataFrame) -> Any:
     }[kind]
 
 
-def other_names(read: set[str]) -> list[str]:
+def unread_names(read: set[str]) -> list[str]:
     """Return names of columns of roles that a table does not have here, in several spellings."""
     found = []
     for name, role in ROLES.items():
@@ -390,12 +401,12 @@ def other_names(read: set[str]) -> list[str]:
     return found
 
 
-def with_more(
+def add_columns(
     chooser: random.Random, given: pd.DataFrame, read: set[str]
 ) -> tuple[pd.DataFrame, list[str]]:
     """Add up to two columns; put columns and rows in another order."""
     made = given.copy()
-    names = [name for name in other_names(read) if name not in given]
+    names = [name for name in unread_names(read) if name not in given]
     names = chooser.sample([*NAMES, *names], chooser.choice([0, 1, 1, 2]))
     for name in names:
         made[name] = np.asarray(extra_column(chooser, len(made), given))
@@ -406,7 +417,6 @@ def with_more(
 
 
 # Other types
-
 ID_TYPES: dict[str, Callable[[pd.Series], Any]] = {
     **{
         name: lambda ids, name=name: ids.astype(name)
@@ -431,7 +441,7 @@ NUMBERS = {
     "float": ["float32", "float64", "Float64"],
     "int": ["int8", "int64", "uint16", "Int32", "float32"],
 }
-BY_NUMBER = (
+KINDS_BY_NUMBER = (
     "evaluate, scores",
     "from_scores",
     "from_factors",
@@ -440,13 +450,13 @@ BY_NUMBER = (
 )
 
 
-def with_types(chooser: random.Random, frames: Frames, kind: str) -> Frames:
+def change_types(chooser: random.Random, frames: Frames, kind: str) -> Frames:
     """Change the type of ids in all tables alike, and that of numbers in each."""
     plain = list(ID_TYPES)[:8]
     types = {
         name: ID_TYPES[
             chooser.choice(
-                plain if kind in (*BY_NUMBER, "compare") else list(ID_TYPES)
+                plain if kind in (*KINDS_BY_NUMBER, "compare") else list(ID_TYPES)
             )
         ]
         for name in ("user_id", "item_id")
@@ -504,15 +514,17 @@ def outcome(kind: Kind, given: dict[str, Any], added: dict[str, list[str]]) -> s
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("name", KINDS)
-def test_other_columns_types_and_forms(name: str, seed: int, tmp_path: Path) -> None:
+def test_table_in_any_form_gives_the_same_number(
+    name: str, seed: int, tmp_path: Path
+) -> None:
     kind = KINDS[name]
     for number in range(5):
         chooser = random.Random(f"{name} {seed} {number}")  # noqa: S311 - no secret
         given: dict[str, Any] = {}
         added = {}
-        typed = with_types(chooser, kind.frames, name)
+        typed = change_types(chooser, kind.frames, name)
         for table, each in typed.items():
-            made, added[table] = with_more(
+            made, added[table] = add_columns(
                 chooser, each, kind.reads[table] | set(each)
             )
             forms = table_forms(made, tmp_path)
@@ -535,12 +547,11 @@ def test_other_columns_types_and_forms(name: str, seed: int, tmp_path: Path) -> 
 
 
 # Arrays
-
 TOP = SCORES.argsort(axis=1)[:, ::-1][:, :8].copy()
-OF_TOP = np.where(RANK <= 8, 1 / RANK, 0).mean()
+TOP_RR = np.where(RANK <= 8, 1 / RANK, 0).mean()
 
 
-def metered(data: Any) -> Any:
+def meter_value(data: Any) -> Any:
     meter = sm.RankMeter("rr")
     meter.update(data, positive=HELD)
     return value_of(meter.compute())
@@ -550,70 +561,72 @@ ARRAYS: dict[str, tuple[np.ndarray, Callable[[Any], Any], float]] = {
     "evaluate, scores": (
         SCORES,
         lambda data: value_of(sm.evaluate(data, "rr", relevant=HELD)),
-        rr(RANK),
+        mean_reciprocal_rank(RANK),
     ),
     "evaluate, ranks": (
         RANK,
         lambda data: value_of(sm.evaluate(data, "rr", n_items=ITEMS)),
-        rr(RANK),
+        mean_reciprocal_rank(RANK),
     ),
     "evaluate, relevant": (
         HELD,
         lambda data: value_of(sm.evaluate(SCORES, "rr", relevant=data)),
-        rr(RANK),
+        mean_reciprocal_rank(RANK),
     ),
     "evaluate, marks": (
         (np.arange(ITEMS) == HELD[:, None]).astype(int),
         lambda data: value_of(sm.evaluate(SCORES, "rr", relevant=data)),
-        rr(RANK),
+        mean_reciprocal_rank(RANK),
     ),
     "from_scores": (
         SCORES,
         lambda data: value_of(sm.evaluate(sm.Ranks.from_scores(data, HELD), "rr")),
-        rr(RANK),
+        mean_reciprocal_rank(RANK),
     ),
     "from_factors": (
         VECTORS[1],
         lambda data: value_of(
             sm.evaluate(sm.Ranks.from_factors(VECTORS[0], data, HELD), "rr")
         ),
-        rr(RANK),
+        mean_reciprocal_rank(RANK),
     ),
     "from_ranks": (
         RANK,
         lambda data: value_of(sm.evaluate(sm.Ranks.from_ranks(data, ITEMS), "rr")),
-        rr(RANK),
+        mean_reciprocal_rank(RANK),
     ),
     "from_top_k": (
         TOP,
         lambda data: value_of(
             sm.evaluate(sm.Ranks.from_top_k(data, HELD, missing="last"), "rr@8")
         ),
-        OF_TOP,
+        TOP_RR,
     ),
     "from_top_k, relevant": (
         HELD[:, None],
         lambda data: value_of(
             sm.evaluate(sm.Ranks.from_top_k(TOP, data, missing="last"), "rr@8")
         ),
-        OF_TOP,
+        TOP_RR,
     ),
     "correct, scores": (
         AMONG,
-        lambda data: corrected(data, positive=0),
-        hit(SAMPLED_RANK),
+        lambda data: correct_value(data, positive=0),
+        hit_rate(SAMPLED_RANK),
     ),
     "correct, sampled ranks": (
         SAMPLED_RANK,
-        lambda data: corrected(data, n_negatives=M),
-        hit(SAMPLED_RANK),
+        lambda data: correct_value(data, n_negatives=M),
+        hit_rate(SAMPLED_RANK),
     ),
     "SampledRanks.from_scores": (
         AMONG,
-        few(lambda data: sm.SampledRanks.from_scores(data, n_items=300)),
-        hit(SAMPLED_RANK),
+        hit_rate_of_sample(
+            lambda data: sm.SampledRanks.from_scores(data, n_items=300)
+        ),
+        hit_rate(SAMPLED_RANK),
     ),
-    "RankMeter": (SCORES, metered, rr(RANK)),
+    "RankMeter": (SCORES, meter_value, mean_reciprocal_rank(RANK)),
     "rmse": (
         RATED,
         lambda data: sm.rmse(data, PREDICTED),
@@ -663,7 +676,7 @@ def array_forms(array: np.ndarray, folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_other_forms_of_arrays(name: str, tmp_path: Path) -> None:
+def test_array_in_any_form_gives_the_same_number(name: str, tmp_path: Path) -> None:
     array, call, right = ARRAYS[name]
     kind = Kind({}, call, right, {})
     assert outcome(kind, {"data": array}, {}) in ("right", "asked")

@@ -1,4 +1,4 @@
-"""Rankings that end at the cut-off of metrics tell the same as whole ones, from fewer scores."""
+"""Rankings that end at the cut-off of the metrics give the numbers of full rankings."""
 
 import warnings
 from itertools import pairwise, product
@@ -20,7 +20,7 @@ KINDS = ("far", "ties", "zeros", "negative", "lengths", "equal lengths", "all eq
 
 
 @pytest.fixture
-def _small(monkeypatch):
+def _small_blocks(monkeypatch):
     monkeypatch.setattr(products, "FIRST_TILE", 4)
     monkeypatch.setattr(products, "TILE_ITEMS", 16)
     monkeypatch.setattr(products, "PAIRS_AT_A_TIME", 8)
@@ -31,7 +31,7 @@ def _small(monkeypatch):
     monkeypatch.setattr(pair_scores, "PAIRS_PER_CALL", 200)
 
 
-def made(kind, rng, n_users=USERS, n_items=ITEMS):
+def random_vectors(kind, rng, n_users=USERS, n_items=ITEMS):
     """Vectors of whole numbers, and of any, with scores of some kind."""
     users, items = rng.normal(size=(n_users, D)), rng.normal(size=(n_items, D))
     users[:, 0] += 1.0
@@ -51,7 +51,7 @@ def made(kind, rng, n_users=USERS, n_items=ITEMS):
     return users, items
 
 
-def chosen(rng, scores, several):
+def random_items(rng, scores, several):
     """Relevant items, more often of high scores, and others that are seen."""
     noisy = scores + scores.std() * rng.normal(size=scores.shape)
     wanted = noisy >= np.sort(noisy, axis=1)[:, [-several]]
@@ -62,7 +62,7 @@ def chosen(rng, scores, several):
     return wanted, seen
 
 
-def by_scores(scores, wanted, seen, up_to):
+def counts_by_scores(scores, wanted, seen, up_to):
     """Better and tied candidates, best first, of each user's items with fewer than `up_to`."""
     found = []
     for row, own, out in zip(scores, wanted, seen, strict=True):
@@ -78,23 +78,23 @@ def by_scores(scores, wanted, seen, up_to):
     return found
 
 
-def by_user(ranks):
+def counts_by_user(ranks):
     pairs = list(zip(ranks.n_better.tolist(), ranks.n_tied.tolist(), strict=True))
     ends = np.append(0, ranks.n_found.cumsum())
     return [pairs[a:b] for a, b in pairwise(ends)]
 
 
-@pytest.mark.usefixtures("_small")
+@pytest.mark.usefixtures("_small_blocks")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("number", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("several", [1, 5, 40])
-def test_cut_ranks_are_those_of_all_scores(kind, number, several):
+def test_cut_ranks_match_all_scores(kind, number, several):
     rng = np.random.default_rng(KINDS.index(kind))
     for up_to in (1, 2, 10, 40, ITEMS):
-        users, items = (part.astype(number) for part in made(kind, rng))
+        users, items = (part.astype(number) for part in random_vectors(kind, rng))
         exact = np.einsum("uf,if->ui", users.astype(float), items.astype(float))
-        wanted, seen = chosen(rng, exact, several)
-        expected = by_scores(exact, wanted, seen, up_to)
+        wanted, seen = random_items(rng, exact, several)
+        expected = counts_by_scores(exact, wanted, seen, up_to)
         given = wanted if several > 1 else wanted.argmax(axis=1)
 
         def pairs(users, items, scores=exact, seen=seen):
@@ -108,7 +108,7 @@ def test_cut_ranks_are_those_of_all_scores(kind, number, several):
             (pairs, {"n_items": ITEMS, "block_size": 7}),
         ):
             ranks = sm.rank(score, csr_array(seen), given, up_to=up_to, **more)
-            assert by_user(ranks) == expected
+            assert counts_by_user(ranks) == expected
             n_candidates = ITEMS - seen.sum(axis=1)[wanted.any(axis=1)]
             assert ranks.n_candidates.tolist() == n_candidates.tolist()
             n_relevant = wanted.sum(axis=1)[wanted.any(axis=1)]
@@ -119,7 +119,7 @@ def test_cut_ranks_are_those_of_all_scores(kind, number, several):
             ranks._check(is_plain=False)
 
 
-def told(do):
+def results_and_warnings(do):
     """What a call returns and shows, and its questions."""
     with warnings.catch_warnings(record=True) as asked_of:
         warnings.simplefilter("always")
@@ -152,16 +152,16 @@ HELD_OUT = (
 
 @pytest.mark.parametrize("held_out", HELD_OUT)
 @pytest.mark.parametrize("kind", ["lengths", "ties", "zeros"])
-def test_values_intervals_and_questions_are_those_of_full_ranks(
-    kind, held_out, monkeypatch
-):
+def test_values_intervals_and_warnings_match_full_ranks(kind, held_out, monkeypatch):
     rng = np.random.default_rng([KINDS.index(kind), HELD_OUT.index(held_out)])
-    users, items = made(kind, rng, 400, 150)
+    users, items = random_vectors(kind, rng, 400, 150)
     if held_out == "equal scores":
         users[::8] = 0.0
     users, items = users.astype(np.float32), items.astype(np.float32)
     scores = users @ items.T
-    wanted, seen = chosen(rng, scores, 5 if held_out in ("graded", "several") else 1)
+    wanted, seen = random_items(
+        rng, scores, 5 if held_out in ("graded", "several") else 1
+    )
     given = wanted.argmax(axis=1)
     if held_out == "anywhere":
         given = rng.integers(0, 150, 400)
@@ -190,10 +190,10 @@ def test_values_intervals_and_questions_are_those_of_full_ranks(
                 {"a": (users, items), "b": other}, METRICS[0], **options
             )
         )
-    cut = [told(call) for call in calls]
+    cut = [results_and_warnings(call) for call in calls]
     for module in (evaluate, compare):
         monkeypatch.setattr(module, "cut_of", lambda *_: None)
-    assert cut == [told(call) for call in calls]
+    assert cut == [results_and_warnings(call) for call in calls]
 
 
 def value_by_orders(name, scores, wanted, seen, ties):
@@ -213,10 +213,10 @@ def value_by_orders(name, scores, wanted, seen, ties):
     return {"expected": np.mean, "optimistic": max, "pessimistic": min}[ties](found)
 
 
-@pytest.mark.usefixtures("_small")
+@pytest.mark.usefixtures("_small_blocks")
 @pytest.mark.parametrize("number", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("relevant", ["one", "several", "grades"])
-def test_metrics_of_cut_ranks_are_those_of_every_order(number, relevant, monkeypatch):
+def test_metrics_of_cut_ranks_match_every_order(number, relevant, monkeypatch):
     """Also with few items, a cut-off above their number, and users without a relevant item."""
     monkeypatch.setattr(data, "_WHOLE", 1)
     monkeypatch.setattr(data, "_may_end", lambda *_: True)
@@ -265,7 +265,7 @@ def test_metrics_of_cut_ranks_are_those_of_every_order(number, relevant, monkeyp
 
 
 @pytest.fixture
-def kept(monkeypatch):
+def decisions(monkeypatch):
     """Whether ranks might end, and were enough when they did, call by call."""
     answers = []
 
@@ -282,11 +282,11 @@ def kept(monkeypatch):
     return answers
 
 
-def test_most_scores_are_not_needed(kept):
+def test_most_scores_are_not_needed(decisions):
     """A model whose held-out items are among the best tenth is asked for a part of its scores."""
     rng = np.random.default_rng(5)
     n_users, n_items = 2000, 1500
-    users, items = made("lengths", rng, n_users, n_items)
+    users, items = random_vectors("lengths", rng, n_users, n_items)
     scores = users @ items.T
     place = (n_items * rng.random(n_users) ** 4 * 0.95).astype(int)
     held_out = np.take_along_axis(np.argsort(-scores, axis=1), place[:, None], 1)[
@@ -306,22 +306,22 @@ def test_most_scores_are_not_needed(kept):
     whole = sm.evaluate(scores, metrics, **given)
     products_of = sm.evaluate((users, items), metrics, **given)
     assert list(cut) == list(whole) == list(products_of)
-    assert kept == [True, True] * 2
+    assert decisions == [True, True] * 2
     assert n_asked < 0.5 * scores.size
 
 
-def test_a_doubt_ranks_all_in_full(kept):
+def test_warning_ranks_everything_in_full(decisions):
     rng = np.random.default_rng(6)
-    users, items = made("lengths", rng, 600, 200)
+    users, items = random_vectors("lengths", rng, 600, 200)
     held_out, seen = rng.integers(1, 200, 600), np.eye(600, 200)[[0] * 600]
     with warns_about("in a random order"):
         sm.evaluate((users, items), "hr@5", relevant=held_out, seen=seen)
-    assert kept == [False]
+    assert decisions == [False]
 
 
-def test_metrics_below_the_cut_are_refused():
+def test_metric_below_the_cut_is_refused():
     rng = np.random.default_rng(7)
-    users, items = made("far", rng)
+    users, items = random_vectors("far", rng)
     ranks = sm.rank((users, items), None, rng.integers(0, ITEMS, USERS), up_to=10)
     assert sm.evaluate(ranks, "hr@10")[0].n_users == USERS
     for metric in ("hr@11", "auc", "ap", "ndcg"):
@@ -333,7 +333,7 @@ def test_metrics_below_the_cut_are_refused():
         sm.rank((users, items), None, [0] * USERS, up_to=0)
 
 
-def test_functions_of_pairs_are_checked():
+def test_function_of_pairs_is_checked():
     held_out = [0, 1]
     with pytest.raises(sm.InputError, match="needs n_items"):
         sm.Ranks.from_function(lambda users, items: users * items, held_out)
@@ -348,7 +348,7 @@ def test_functions_of_pairs_are_checked():
             sm.Ranks.from_function(score, held_out, n_items=5)
 
 
-def test_vectors_of_as_many_users_as_items_are_told_by_relevant_items():
+def test_square_vectors_are_recognised_by_relevant_items():
     rng = np.random.default_rng(8)
     users, items = rng.normal(size=(2, 40, 5))
     held_out = np.arange(40)[::-1]
@@ -373,7 +373,7 @@ def test_vectors_of_as_many_users_as_items_are_told_by_relevant_items():
             sm.evaluate(pair, "hr@10", relevant=relevant)
 
 
-def test_vectors_need_no_correction_and_no_plan():
+def test_vectors_need_no_correction_or_plan():
     rng = np.random.default_rng(9)
     vectors = rng.normal(size=(30, 4)), rng.normal(size=(50, 4))
     with pytest.raises(sm.InputError, match=r"vectors .*`evaluate`"):

@@ -1,7 +1,7 @@
-"""What RecTools and RecBole export, read by us: the metrics must be those that they print.
+"""Exports of RecTools and RecBole give the metrics that these packages print.
 
-The files in tests/golden/peers are theirs, on made-up interactions; their metrics.json name the
-versions. `python -m benchmarks.archive.exports` makes them again.
+The files in tests/golden/peers were written by the packages for made-up data; their metrics.json
+name the versions. `python -m benchmarks.archive.exports` writes them again.
 """
 
 import json
@@ -24,7 +24,8 @@ def metrics_by_hand(ranks):
     recall, ndcg, ap = [], [], []
     for user, n_relevant in enumerate(ranks.n_relevant):
         places = sorted(
-            int(better) + 1 for better in ranks.n_better[user_of(ranks) == user]
+            int(better) + 1
+            for better in ranks.n_better[user_of_each_rank(ranks) == user]
         )
         hits = [place for place in places if place <= K]
         ideal = sum(
@@ -43,11 +44,11 @@ def metrics_by_hand(ranks):
     }
 
 
-def user_of(ranks):
+def user_of_each_rank(ranks):
     return np.repeat(np.arange(len(ranks)), ranks.n_found)
 
 
-def printed(package):
+def printed_metrics(package):
     return json.loads((GOLDEN / package / "metrics.json").read_text())["metrics"]
 
 
@@ -59,20 +60,23 @@ def printed(package):
         ("recbole", "scores.npy", "relevant_rows.csv"),
     ],
 )
-def test_metrics_are_those_of_the_package(package, name, relevant):
+def test_metrics_match_the_package(package, name, relevant):
     folder = GOLDEN / package
     ranking = as_ranks(folder / name, relevant=folder / relevant)
     assert len(ranking) == 60
     # RecBole scores in single precision but averages in double, and prints ten decimals.
-    assert metrics_by_hand(ranking) == pytest.approx(printed(package), abs=1e-9)
+    assert metrics_by_hand(ranking) == pytest.approx(
+        printed_metrics(package), abs=1e-9
+    )
     ours = {
-        each.metric: each.value for each in evaluate(ranking, list(printed(package)))
+        each.metric: each.value
+        for each in evaluate(ranking, list(printed_metrics(package)))
     }
     # Both divide AP@10 by all relevant items, of which no user here has more than ten.
-    assert ours == pytest.approx(printed(package), abs=1e-9)
+    assert ours == pytest.approx(printed_metrics(package), abs=1e-9)
 
 
-def test_topk_of_recbole_is_the_top_of_its_scores():
+def test_topk_of_recbole_matches_its_scores():
     folder = GOLDEN / "recbole"
     whole = as_ranks(folder / "scores.npy", relevant=folder / "relevant_rows.csv")
     # History and padding are masked: 40 items without the 8 of training and one of validation.
@@ -82,7 +86,9 @@ def test_topk_of_recbole_is_the_top_of_its_scores():
     top = as_ranks(folder / "topk.csv", relevant=folder / "relevant.csv")
     shown = whole.n_better < K
     of_whole = zip(
-        user_of(whole)[shown].tolist(), whole.n_better[shown].tolist(), strict=True
+        user_of_each_rank(whole)[shown].tolist(),
+        whole.n_better[shown].tolist(),
+        strict=True,
     )
-    of_top = zip(user_of(top).tolist(), top.n_better.tolist(), strict=True)
+    of_top = zip(user_of_each_rank(top).tolist(), top.n_better.tolist(), strict=True)
     assert sorted(of_whole) == sorted(of_top)

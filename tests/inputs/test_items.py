@@ -1,0 +1,430 @@
+"""Relevant and seen items of users: lists, matrices, tables and pairs of ids."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.sparse import csr_array
+
+import sampled_metrics as sm
+from sampled_metrics.inputs.items import items_by_id, items_by_position
+from sampled_metrics.ranks.data import as_ranks
+from sampled_metrics.sampling.catalogue import read_catalogue
+from tests.helpers.files import write_file
+from tests.helpers.results import refusal_message
+
+SQUARE_SCORES = np.array([[3.0, 2.0], [1.0, 2.0]])
+WIDE_SCORES = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]])
+ITEM_LISTS = [[1, 0], [0, 1]]  # as a matrix item 0 of user 0 and item 1 of user 1
+VECTORS = (np.eye(2), SQUARE_SCORES.T)
+UNSEEN = np.zeros((2, 2), bool)
+
+
+def recording_function(scores):
+    """A function of users that says for whom it was asked."""
+    calls = []
+
+    def score(users):
+        calls.append(users.tolist())
+        return scores[users]
+
+    return score, calls
+
+
+@pytest.mark.parametrize(
+    ("score", "options"),
+    [
+        (SQUARE_SCORES, {}),
+        (SQUARE_SCORES.tolist(), {}),
+        (csr_array(SQUARE_SCORES), {}),
+        (VECTORS, {}),
+        (lambda users: SQUARE_SCORES[users], {}),
+        (lambda users: SQUARE_SCORES[users], {"items": ["a", "b"]}),
+        (lambda users: SQUARE_SCORES[users], {"seen": UNSEEN}),
+        (lambda users: SQUARE_SCORES[users], {"seen": csr_array(UNSEEN)}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_lists_of_the_shape_of_scores_are_a_matrix(score, options):
+    ranks = sm.rank(
+        score, options.get("seen"), ITEM_LISTS, items=options.get("items")
+    )
+    assert ranks.n_better.tolist() == [0, 0]
+    assert ranks.is_single
+
+
+@pytest.mark.parametrize(
+    ("score", "options"),
+    [
+        (WIDE_SCORES, {}),
+        ((np.eye(2), WIDE_SCORES.T), {}),
+        (lambda users: WIDE_SCORES[users], {}),
+        (lambda users: WIDE_SCORES[users], {"items": ["a", "b", "c"]}),
+    ],
+)
+def test_lists_of_another_shape_are_columns(score, options):
+    ranks = sm.rank(score, None, ITEM_LISTS, **options)
+    assert ranks.n_better.tolist() == [0, 1, 1, 2]
+    assert ranks.n_found.tolist() == [2, 2]
+
+
+def test_function_is_called_for_users_with_an_item():
+    scores = np.array([[1.0, 2.0, 3.0]] * 4)
+    for none in ([], None):
+        score, calls = recording_function(scores)
+        ranks = sm.rank(score, None, [none, none, [2], [0, 1]])
+        assert calls[1:] == [[2, 3]]
+        assert ranks.users.tolist() == [2, 3]
+        assert ranks.n_better.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("relevant", [[[], [2], [0, 1]], [None, 2, [0, 1]], [(), [2], (1, 0)],
+                                      [np.array([], int), {2}, np.array([0, 1])]])  # fmt: skip
+def test_user_may_have_no_one_or_several_items(relevant):
+    scores = np.tile([1.0, 2.0, 3.0], (3, 1))
+    ranks = sm.rank(scores, None, relevant)
+    assert ranks.users.tolist() == [1, 2]
+    assert ranks.n_better.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("lists", "row"), [([[0], [1], [2]], None), ([[0], [3]], 2), ([[-1], [1]], 1)]
+)
+def test_list_out_of_bounds_is_refused(lists, row):
+    with pytest.raises(sm.InputError) as caught:
+        items_by_position(lists, "relevant", (2, 3))
+    assert "relevant" in str(caught.value)
+    assert caught.value.row == row
+
+
+@pytest.mark.parametrize("columns", [[0], [0, 1, 0], [0, 1, -1]])
+def test_columns_need_one_for_each_user(columns):
+    for given in (columns, np.array(columns)):
+        with pytest.raises(sm.InputError, match="relevant"):
+            items_by_position(given, "relevant", (2, 3))
+
+
+def test_columns_give_the_number_of_items():
+    found = items_by_position([[0, 4], [2]], "relevant")
+    assert (found.n_users, found.n_items) == (2, 5)
+    assert found.item.tolist() == [0, 4, 2]
+    found = items_by_position([[2], [2, 2]], "seen", (2, 3))
+    assert (found.n_users, found.n_items, found.item.tolist()) == (2, 3, [2, 2])
+    found = items_by_position([1, -1, 0], "relevant", (3, 2))
+    assert (found.user.tolist(), found.item.tolist()) == ([0, 2], [1, 0])
+    assert items_by_position([1, None, 0], "relevant", (3, 2)).user.tolist() == [
+        0,
+        2,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("marked", "pairs", "grades"),
+    [
+        (np.array([[0, 1], [1, 1]]), [(0, 1), (1, 0), (1, 1)], None),
+        (np.array([[0, 2], [1, -1]]), [(0, 1), (1, 0)], [2, 1]),
+        (np.array([[0.0, 0.5], [0.0, 3.0]]), [(0, 1), (1, 1)], [0.5, 3]),
+        (np.array([[False, True], [True, False]]), [(0, 1), (1, 0)], None),
+    ],
+)
+def test_nonzero_entries_of_a_matrix_are_items(marked, pairs, grades):
+    for given in (marked, csr_array(marked)):
+        found = items_by_position(given, "relevant", (2, 2))
+        assert (
+            list(zip(found.user.tolist(), found.item.tolist(), strict=True)) == pairs
+        )
+        assert (found.relevance is None) == (grades is None)
+        if grades:
+            assert found.relevance.tolist() == grades
+        seen = items_by_position(given, "seen", (2, 2))
+        assert seen.item.size == np.count_nonzero(marked)
+        assert seen.relevance is None
+        with pytest.raises(sm.InputError, match=r"shape \(2, 2\)"):
+            items_by_position(given, "relevant", (2, 3))
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_matrix_that_is_not_finite_is_refused(number):
+    marked = np.array([[0.0, 1.0], [number, 0.0]])
+    for given in (marked, csr_array(marked)):
+        with pytest.raises(sm.InputError, match=r"seen has .* not finite"):
+            items_by_position(given, "seen", (2, 2))
+
+
+@pytest.mark.parametrize(
+    ("rows", "fields", "values", "is_refused"),
+    [
+        (10, 3, 11, True),
+        (9, 3, 11, False),
+        (10, 5, 11, True),
+        (10, 6, 11, False),
+        (10, 3, 10, False),
+    ],
+)
+def test_rows_of_ids_are_no_matrix(rows, fields, values, is_refused):
+    """Many rows of few fields with more values than there are grades."""
+    given = np.resize(np.arange(values), (rows, fields))
+    if is_refused:
+        with pytest.raises(sm.InputError, match=f"relevant: .* rows of {fields}"):
+            items_by_position(given, "relevant")
+    else:
+        found = items_by_position(given, "relevant")
+        assert found.item.size == np.count_nonzero(given)
+    assert items_by_position(given, "relevant", (rows, fields)).n_items == fields
+
+
+def test_absent_user_or_item_is_in_no_pair():
+    own = items_by_position([[0, 2], [1]], "seen", (2, 3))
+    user = np.array([0, 0, 1, -1, 0, 1, 1])
+    item = np.array([0, 1, 1, 1, -1, -1, 2])
+    assert own.has(user, item).tolist() == [
+        True,
+        False,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
+
+
+# By id
+
+
+def test_items_seen_by_other_users_are_separate():
+    held = {"cy": ["b"], "al": ["a"]}
+    seen = {"al": ["b", "c"], "bo": ["a"], "cy": ["d"], "di": ["e", "b"]}
+    known = read_catalogue(held, seen)
+    assert known.user_ids.tolist() == ["al", "cy"]
+    assert known.item_ids.tolist() == list("abcde")
+
+    def listed(items):
+        pairs = zip(items.user.tolist(), items.item.tolist(), strict=True)
+        return sorted((user, known.item_ids[item]) for user, item in pairs)
+
+    assert listed(known.held_out) == [(0, "a"), (1, "b")]
+    assert listed(known.seen) == [(0, "b"), (0, "c"), (1, "d")]
+    # of bo and di, in the order of the table
+    assert listed(known.seen_by_others) == [(0, "a"), (1, "b"), (1, "e")]
+
+
+@pytest.mark.filterwarnings("ignore:seen. rows of label 0 do not count")
+@pytest.mark.parametrize(
+    ("relevance", "kept", "grades"),
+    [
+        ([1, 1, 1, 1], 4, None),
+        ([0, 1, -1, 1], 2, None),
+        ([0.5, 1, 0, 2], 3, [0.5, 1, 2]),
+        ([2, 2, 2, 2], 4, [2, 2, 2, 2]),
+    ],
+)
+def test_rows_above_zero_count(relevance, kept, grades):
+    table = {"user_id": [1, 1, 2, 2], "item_id": [3, 4, 3, 5], "relevance": relevance}
+    items = items_by_id(table, "relevant")
+    assert items.item.size == kept
+    assert grades is None or items.relevance.tolist() == grades
+    assert (items.relevance is None) == (grades is None)
+    assert items_by_id(table, "seen").item.size == kept
+    assert items_by_id(table, "seen").relevance is None
+
+
+def test_ids_match_across_types(tmp_path):
+    # Whole numbers in one file meet text in the other, where one id makes the column text.
+    path = write_file(
+        tmp_path, "r.csv", "user_id,item_id,rank\n1,10,1\n1,x,2\n1,010,3\n"
+    )
+    for items, n_better in ((["10", "x"], [0, 1]), (["010", "y"], [2])):
+        relevant = pd.DataFrame({"user_id": [1.0, 1.0], "item_id": items})
+        assert as_ranks(path, relevant=relevant).n_better.tolist() == n_better
+
+
+@pytest.mark.parametrize(
+    ("kind", "large"), [("f2", 2**11), ("f4", 2**24), ("f8", 2**53)]
+)
+def test_ids_in_narrow_floats_are_refused(kind, large):
+    lists = pd.DataFrame({"user_id": [1, 1], "item_id": [large + 2, large + 6]})
+    relevant = pd.DataFrame({"user_id": [1], "item_id": np.array([large + 2], kind)})
+    assert "item_id" in refusal_message(
+        sm.evaluate, lists, "hit@1", relevant=relevant
+    )
+    small = pd.DataFrame({"user_id": [1], "item_id": np.array([6], kind)})
+    assert (
+        sm.evaluate(lists.assign(item_id=[6, 8]), "hit@1", relevant=small)[0].value
+        == 1
+    )
+
+
+def test_stored_zero_of_a_seen_item_is_seen():
+    seen = csr_array((np.array([0.0]), np.array([1]), np.array([0, 1])), shape=(1, 3))
+    ranks = sm.Ranks.from_scores([[0.3, 0.9, 0.5]], [0], seen=seen)
+    assert (ranks.n_candidates[0], ranks.n_better[0]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        6,
+        range(6),
+        [0, 1, 2, 3, 4, 5],
+        np.arange(6),
+        pd.DataFrame({"item_id": range(6)}),
+        {"item_id": [*range(6)]},
+    ],
+)
+def test_items_are_a_number_or_ids_in_any_form(items):
+    held, seen = {0: [3], 1: [4]}, {0: [1], 1: [2]}
+    drawn = sm.negatives(held, seen, 4, items=items)
+    assert sorted(drawn[drawn.user_id == 0].item_id) == [0, 2, 4, 5]
+    assert len(sm.check_negatives(drawn, held, seen, items=items)) > 2
+
+
+def test_array_of_ids_beside_a_catalogue_is_refused():
+    held, seen = np.array([[4], [0]]), np.array([[3, 2], [1, 3]])
+    for given in ((held, seen.tolist()), (held.tolist(), seen)):
+        with pytest.raises(sm.InputError, match="csr_array"):
+            sm.negatives(*given, 2)
+    drawn = sm.negatives(held.tolist(), seen.tolist(), 2, items=5)
+    assert drawn.groupby("user_id")["item_id"].agg(set).tolist() == [{0, 1}, {2, 4}]
+
+
+# Items that are both seen and relevant
+
+RNG = np.random.default_rng(5)
+USERS, ITEMS = 60, 200
+ROWS = np.arange(USERS)
+SCORES = RNG.normal(size=(USERS, ITEMS))
+HELD = RNG.integers(0, ITEMS, USERS)
+SCORES[ROWS, HELD] += 1.5
+OTHERS = RNG.random(SCORES.shape) < 0.05
+OTHERS[ROWS, HELD] = False
+OTHERS[:, 0] = HELD != 0
+KNOWN = OTHERS.copy()
+KNOWN[ROWS[:45], HELD[:45]] = True  # of 45 users, the held-out item is seen too
+ABOVE = ((SCORES[ROWS, HELD][:, None] < SCORES) & ~OTHERS).sum(axis=1)
+FILTERED_RR = np.mean(1 / (1 + ABOVE))
+NEW_ITEMS_RR = np.mean(1 / (1 + ABOVE[45:]))
+
+
+def pairs_table(marked):
+    user, item = marked.nonzero()
+    return pd.DataFrame({"user_id": user, "item_id": item})
+
+
+def item_lists(marked):
+    return [np.flatnonzero(row) for row in marked]
+
+
+MARKED = np.zeros(SCORES.shape, bool)
+MARKED[ROWS, HELD] = True
+FORMS = {
+    "matrix": np.asarray,
+    "sparse": sparse.csr_array,
+    "table": pairs_table,
+    "lists": item_lists,
+    "by user": lambda marked: dict(enumerate(item_lists(marked))),
+}
+LISTS = {user: row.tolist() for user, row in enumerate(np.argsort(-SCORES, axis=1))}
+
+
+@pytest.mark.parametrize("form", FORMS)
+class TestSeenAndRelevantBesideScores:
+    def test_message_counts_users(self, form):
+        make = FORMS[form]
+        with pytest.raises(
+            sm.InputError, match=r"45 pairs of 45 users.*out of seen.*out of relevant"
+        ):
+            sm.evaluate(SCORES, "rr", relevant=make(MARKED), seen=make(KNOWN))
+
+    def test_leaving_them_out_of_seen_gives_filtered_ranks(self, form):
+        make = FORMS[form]
+        found = sm.evaluate(
+            SCORES, "rr", relevant=make(MARKED), seen=make(KNOWN & ~MARKED)
+        )
+        assert found[0].value == pytest.approx(FILTERED_RR)
+
+    def test_leaving_them_out_of_relevant_counts_new_items(self, form):
+        make = FORMS[form]
+        found = sm.evaluate(
+            SCORES, "rr", relevant=make(MARKED & ~KNOWN), seen=make(KNOWN)
+        )
+        assert found[0].value == pytest.approx(NEW_ITEMS_RR)
+        assert found[0].n_users == 15
+
+
+class TestSeenAndRelevantBesideLists:
+    def test_message_counts_users(self):
+        with pytest.raises(sm.InputError, match="45 pairs of 45 users"):
+            sm.evaluate(
+                LISTS, "rr", relevant=pairs_table(MARKED), seen=pairs_table(KNOWN)
+            )
+
+    @pytest.mark.parametrize(
+        ("relevant", "seen", "value"),
+        [
+            (MARKED, KNOWN & ~MARKED, FILTERED_RR),
+            (MARKED & ~KNOWN, KNOWN, NEW_ITEMS_RR),
+        ],
+    )
+    def test_remedies_are_right(self, relevant, seen, value):
+        options = {"relevant": pairs_table(relevant), "seen": pairs_table(seen)}
+        assert sm.evaluate(LISTS, "rr", **options)[0].value == pytest.approx(value)
+
+
+def test_negatives_and_budget_count_users():
+    with pytest.raises(sm.InputError, match="45 pairs of 45 users"):
+        sm.negatives(pairs_table(MARKED), pairs_table(KNOWN), 5)
+    with pytest.raises(sm.InputError, match="45 pairs of 45 users"):
+        sm.evaluate_on_budget(SCORES, relevant=MARKED, seen=KNOWN)
+
+
+def test_relevant_item_without_score_is_named():
+    scores = SCORES.copy()
+    scores[3, HELD[3]] = -np.inf
+    with pytest.raises(
+        sm.InputError, match=r"of user 3 has score -inf.*leave it out of relevant"
+    ):
+        sm.evaluate(scores, "rr", relevant=HELD, seen=OTHERS)
+    relevant = np.where(ROWS == 3, -1, HELD)
+    found = sm.evaluate(scores, "rr", relevant=relevant, seen=OTHERS)
+    assert found[0].value == pytest.approx(np.delete(1 / (1 + ABOVE), 3).mean())
+
+
+# Items given twice
+
+REPEAT_RNG = np.random.default_rng(8)
+REPEAT_USERS, REPEAT_ITEMS = 40, 103
+REPEAT_SCORES = -1 - REPEAT_RNG.random((REPEAT_USERS, REPEAT_ITEMS))
+REPEAT_SCORES[:, 0] = 0
+REPEAT_HELD = REPEAT_RNG.integers(1, REPEAT_ITEMS, REPEAT_USERS)
+REPEAT_BETTER = (
+    REPEAT_SCORES[np.arange(REPEAT_USERS), REPEAT_HELD][:, None] < REPEAT_SCORES
+).sum(axis=1)
+
+
+@pytest.mark.filterwarnings("ignore:seen")
+class TestItemsTwice:
+    @pytest.mark.parametrize(
+        "data",
+        [REPEAT_SCORES, np.argsort(-REPEAT_SCORES, axis=1)],
+        ids=["scores", "ids"],
+    )
+    def test_item_twice_is_refused(self, data):
+        make = sm.Ranks.from_scores if data is REPEAT_SCORES else sm.Ranks.from_top_k
+        with pytest.raises(sm.InputError, match=r"row 1.* twice"):
+            make(data, [[int(h), 0, 0] for h in REPEAT_HELD])
+
+    def test_remedy_is_right(self):
+        (found,) = sm.evaluate(
+            REPEAT_SCORES, "hit@10", relevant=[[int(h)] for h in REPEAT_HELD]
+        )
+        assert found.value == np.mean(REPEAT_BETTER < 10)
+
+    def test_seen_items_may_repeat(self):
+        seen = [[1 + h % 100, 0, 0] for h in REPEAT_HELD]
+        found = sm.rank(REPEAT_SCORES, seen, REPEAT_HELD)
+        assert (found.n_candidates == REPEAT_ITEMS - 2).all()
+
+    def test_item_twice_in_a_retrieved_list_is_named(self):
+        ids = np.array([[7, 8, 3, 1], [4, 2, 2, 9]])
+        with pytest.raises(sm.InputError, match="row 2: item 2 is twice"):
+            sm.Ranks.from_top_k(ids, [3, 9])

@@ -1,0 +1,249 @@
+"""Labels and grades: rows of label 0 are not relevant, whatever the form of the data."""
+
+import warnings
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sampled_metrics as sm
+from tests.helpers.caught_warnings import warns_about
+from tests.helpers.results import refusal_message, values, values_and_warnings
+from tests.helpers.retriever import (
+    HELD_OUT,
+    ITEM_SCORES,
+    N_USERS,
+)
+
+# Lists b 0.3, 0.2, 0.5 of user 0, and 0.1 to 0.5 of user 1; relevant are 3, and 2 and 4.
+LISTS = pd.DataFrame(
+    {
+        "user_id": [0, 0, 0, 1, 1, 1, 1],
+        "item_id": [1, 2, 3, 1, 2, 3, 4],
+        "score": [0.2, 0.3, 0.5, 0.1, 0.3, 0.5, 0.2],
+    }
+)
+LABELS = np.array([0, 0, 1, 0, 1, 0, 1])
+NDCG = (1 + (1 / np.log2(3) + 1 / 2) / (1 + 1 / np.log2(3))) / 2
+LABEL_NAMES = (
+    "relevance",
+    "label",
+    "clicked",
+    "target",
+    "rel",
+    "relevant",
+    "is_relevant",
+    "label:float",
+)
+
+
+@pytest.mark.parametrize("name", LABEL_NAMES)
+@pytest.mark.parametrize("kind", [int, float, bool, "signs"])
+def test_row_of_label_0_is_not_relevant(name, kind):
+    values = 2 * LABELS - 1 if kind == "signs" else LABELS.astype(kind)
+    relevant = LISTS[["user_id", "item_id"]].assign(**{name: values})
+    found, asked = values_and_warnings(
+        sm.evaluate, LISTS, "ndcg@3, recall@1", relevant=relevant
+    )
+    assert found == pytest.approx([NDCG, 0.5])
+    assert not asked
+
+
+def test_labels_in_files_are_read(tmp_path):
+    rows = zip(LISTS.user_id, LISTS.item_id, LABELS, strict=True)
+    (tmp_path / "a.qrels").write_text("".join(f"{u} 0 {i} {y}\n" for u, i, y in rows))
+    table = LISTS[["user_id", "item_id"]].assign(label=LABELS)
+    table.rename(
+        columns={"user_id": "user_id:token", "item_id": "item_id:token"}
+    ).to_csv(tmp_path / "a.inter", sep="\t", index=False)
+    table.rename(
+        columns={"user_id": "query-id", "item_id": "corpus-id", "label": "score"}
+    ).to_csv(tmp_path / "qrels.tsv", sep="\t", index=False)
+    for name in ("a.qrels", "a.inter", "qrels.tsv"):
+        call = lambda: sm.evaluate(LISTS, "ndcg@3", relevant=tmp_path / name)  # noqa: B023, E731
+        assert values_and_warnings(call)[0] == pytest.approx([NDCG])
+
+
+def test_ratings_are_grades_with_min_relevance():
+    rated = LISTS[["user_id", "item_id"]].assign(rating=1 + 4 * LABELS)
+    call = partial(sm.evaluate, LISTS, "recall@1", relevant=rated)
+    assert values_and_warnings(partial(call, min_relevance=4))[0] == pytest.approx(
+        [0.5]
+    )
+    assert "rating is not read" in values_and_warnings(call)[1]
+
+
+def test_labels_of_seen_items_and_negatives_are_read():
+    held, seen = {0: [3], 1: [4]}, LISTS[LISTS.item_id < 3][["user_id", "item_id"]]
+    marked = LISTS[["user_id", "item_id"]].assign(
+        label=(LISTS.item_id < 3).astype(int)
+    )
+    for given in (seen, marked):
+        with warnings.catch_warnings(action="ignore"):
+            found = sm.negatives(held, given, 1, items=6)
+        assert found.item_id.isin([3, 4, 5, 0]).all()
+    pairs = pd.DataFrame(
+        {"user_id": [0, 0, 1, 1], "item_id": [3, 5, 4, 5], "label": [1, 0, 1, 0]}
+    )
+    checks = sm.check_negatives(pairs, held, seen, items=range(6))
+    assert {check.name: check.passed for check in checks}["held-out item"]
+
+
+def test_impressions_stand_for_users():
+    """As in MIND: a row for each candidate of an impression, clicked or not."""
+    data = LISTS.rename(columns={"user_id": "impression_id"}).assign(clicked=LABELS)
+    expected = pytest.approx([NDCG, 0.5])
+    by_relevant = partial(sm.evaluate, data.drop(columns="clicked"), relevant=data)
+    for call in (by_relevant, partial(sm.evaluate, data, complete=True)):
+        assert values_and_warnings(partial(call, "ndcg@3, recall@1"))[0] == expected
+
+
+def test_several_labels_of_a_row_are_read():
+    """Full rankings count all candidates above an item, samples only the negatives above it."""
+    scores = np.array([[0.9, 0.5, 0.7, 0.1], [0.2, 0.8, 0.3, 0.4]])
+    labels = np.array([[1, 1, 0, 0], [0, 0, 1, 0]])
+    meter = sm.RankMeter("ap")
+    meter.update(scores, positive=labels)
+    assert meter.compute()[0].value == pytest.approx(((1 + 2 / 3) / 2 + 1 / 3) / 2)
+    same = sm.evaluate(scores, "ap", relevant=[[0, 1], [2]])
+    assert same[0].value == meter.compute()[0].value
+    among = np.array([[0.9, 0.5, 0.7, 0.1], [0.2, 0.8, 0.3, 0.4]])
+    both = sm.SampledRanks.from_scores(
+        among, np.array([[1, 1, 0, 0]] * 2), n_items=90
+    )
+    assert both.sampled_ranks.tolist() == [1, 2, 3, 1]
+    assert both.users.tolist() == [0, 0, 1, 1]
+    assert both.n_negatives == 2
+    assert "row 2" in refusal_message(
+        meter.update, scores, positive=np.array([[1, 0, 0, 0], [0] * 4])
+    )
+
+
+def test_labelled_pairs_need_complete_or_correct():
+    pairs = pd.DataFrame(
+        {"user_id": [1, 1, 1], "score": [0.5, 0.9, 0.1], "label": [1, 0, 0]}
+    )
+    problem = refusal_message(sm.evaluate, pairs, "rr")
+    assert "complete=True" in problem
+    assert "correct" in problem
+    for ranks in (sm.Ranks.from_pairs(pairs), pairs):
+        options = {} if isinstance(ranks, sm.Ranks) else {"complete": True}
+        assert sm.evaluate(ranks, "rr", **options)[0].value == 0.5
+
+
+def test_labels_of_each_column_are_read():
+    one_hot = np.zeros(ITEM_SCORES.shape, int)
+    one_hot[np.arange(N_USERS), HELD_OUT] = 1
+    for labels in (one_hot, one_hot.astype(bool), one_hot.astype(float)):
+        meter = sm.RankMeter("recall@10")
+        meter.update(ITEM_SCORES, positive=labels)
+        expected = np.mean(
+            [
+                (ITEM_SCORES[u] > ITEM_SCORES[u, HELD_OUT[u]]).sum() < 10
+                for u in range(N_USERS)
+            ]
+        )
+        assert values_and_warnings(meter.compute)[0] == [pytest.approx(expected)]
+
+
+# Labels beside ranks
+
+
+def labelled_ranks(n_users=60, n=30, seed=1):
+    """Rank 1 to n for each user, one item of which is relevant; and the ranks of those."""
+    rng = np.random.default_rng(seed)
+    held = np.ceil(n * rng.random(n_users) ** 3).astype(int)
+    rank = np.tile(np.arange(1, n + 1), n_users)
+    user = np.repeat(np.arange(n_users), n)
+    return pd.DataFrame(
+        {"user_id": user, "rank": rank, "label": (rank == held[user]) * 1}
+    ), held
+
+
+def test_rank_of_label_0_is_not_relevant():
+    table = pd.DataFrame(
+        {
+            "user_id": list("aaabbb"),
+            "rank": [1, 2, 3] * 2,
+            "label": [0, 1, 0, 0, 0, 1],
+        }
+    )
+    # (1/2 + 1/3) / 2, and nobody at rank 1
+    right = pytest.approx([5 / 12, 0.0])
+    assert values(sm.evaluate(table, "rr, hit@1", n_items=4)) == right
+    for name in ("target", "is_relevant", "clicked"):
+        other = table.rename(columns={"label": name})
+        assert values(sm.evaluate(other, "rr, hit@1", n_items=4)) == right
+    sizes = table.assign(n_candidates=4)
+    assert values(sm.evaluate(sizes, "rr, hit@1")) == right
+    assert values(sm.evaluate(sm.Ranks.from_ranks(table, 4), "rr, hit@1")) == right
+    counts = sizes.assign(n_better=table["rank"] - 1, n_tied=0).drop(columns="rank")
+    assert values(sm.evaluate(counts, "rr, hit@1")) == right
+    assert (
+        values(sm.evaluate(counts.sample(frac=1, random_state=0), "rr, hit@1"))
+        == right
+    )
+
+
+def test_labelled_ranks_of_many_users_are_read(tmp_path):
+    table, held = labelled_ranks()
+    right = pytest.approx([np.mean(1 / held), np.mean(held <= 5)])
+    assert values(sm.evaluate(table, "rr, hit@5", n_items=30)) == right
+    table.to_csv(tmp_path / "ranks.csv", index=False)
+    assert (
+        values(sm.evaluate(tmp_path / "ranks.csv", "rr, hit@5", n_items=30)) == right
+    )
+
+
+def test_labels_of_ranks_may_be_grades():
+    table = pd.DataFrame({"user_id": 1, "rank": [1, 2, 3], "label": [1, 0, 3]})
+    # gains 1 at rank 1 and 3 at rank 3; best 3 at rank 1 and 1 at rank 2
+    right = (1 + 3 / 2) / (3 + 1 / np.log2(3))
+    assert values(sm.evaluate(table, "ndcg@3", n_items=3)) == pytest.approx([right])
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_labelled_ranks_called_predictions_warn():
+    table, held = labelled_ranks()
+    predicted = table.rename(columns={"rank": "prediction"})
+    found = sm.evaluate(predicted, "rr", complete=True)
+    assert any("are they ranks" in note for note in found.notes)
+    found = sm.evaluate(table, "rr", n_items=30)  # as the warning says
+    assert values(found) == pytest.approx([np.mean(1 / held)])
+
+
+def test_users_without_a_positive_label_warn():
+    table = pd.DataFrame(
+        {"user_id": [1, 1, 2, 2], "rank": [1, 2] * 2, "label": [0, 1, 0, 0]}
+    )
+    with warns_about("1 of 2 users"):
+        assert values(sm.evaluate(table, "rr", n_items=9)) == [0.5]
+    with pytest.raises(sm.InputError, match="label"):
+        sm.evaluate(table.assign(label=0), "rr", n_items=9)
+
+
+def test_labelled_lists_hold_their_relevant_items():
+    table, held = labelled_ranks()
+    table["item_id"] = table["rank"] * 37 % 101
+    with pytest.raises(sm.InputError, match="label"):
+        sm.evaluate(table, "rr")
+    found = sm.evaluate(table, "rr", relevant=table)
+    assert values(found) == pytest.approx([np.mean(1 / held)])
+
+
+def test_row_of_label_0_is_no_sampled_rank():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"user_id": np.arange(40), "sampled_rank": rng.integers(1, 12, 40)}
+    )
+    options = {
+        "metrics": "recall@5",
+        "estimators": "sampled",
+        "n_items": 99,
+        "n_negatives": 10,
+    }
+    right = np.mean(table["sampled_rank"] <= 5)
+    others = table.assign(label=0, sampled_rank=1)
+    both = pd.concat([table.assign(label=1), others]).sample(frac=1, random_state=1)
+    assert values(sm.correct(both, **options)) == pytest.approx([right])

@@ -1,0 +1,719 @@
+"""Lists of items, by hand and against loops over their rows."""
+
+import warnings
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+import sampled_metrics as sm
+from sampled_metrics._base.arrays import count_by_score
+from sampled_metrics.inputs import tables
+from sampled_metrics.ranks.data import as_ranks
+from tests.helpers.caught_warnings import warns_about
+from tests.helpers.files import join_rows, rank_counts, write_file
+from tests.helpers.results import refusal_message, values, values_and_warnings
+from tests.helpers.retriever import (
+    HELD_OUT,
+    HIT_RATE,
+    N_USERS,
+    TOP_ITEMS,
+    TOP_SCORES,
+)
+
+# User 1 likes items 10, 11 and 12, of which the list of three has 12 first and 10 third.
+# User 2 likes item 10, which its list of two has not. User 3 likes nothing and is left out.
+RELEVANT = "user_id,item_id\n2,10\n1,10\n1,11\n1,12\n"
+LIST_COUNTS = ([0, 2], [0, 2], [0, 0], [1, 3], [0, 0], [2, 3])
+LIST_ROWS = [
+    ("user_id", "item_id", "score", "rank"),
+    (1, 10, 0.5, 3),
+    (3, 10, 0.5, 1),
+    (1, 12, 0.9, 1),
+    (2, 11, 7.0, 1),
+    (2, 12, 6.0, 2),
+    (1, 99, 0.7, 2),
+]
+
+
+@pytest.mark.parametrize("places", [(0, 1, 2, 3), (0, 1, 3), (0, 1, 2)])
+@pytest.mark.parametrize("n_items", [None, 50])
+def test_lists_with_rank_or_score_are_read(tmp_path, places, n_items):
+    text = join_rows([[row[place] for place in places] for row in LIST_ROWS])
+    path, relevant = (
+        write_file(tmp_path, "r.csv", text),
+        write_file(tmp_path, "t.csv", RELEVANT),
+    )
+    ranks = as_ranks(path, relevant=relevant, n_items=n_items)
+    assert rank_counts(ranks) == (
+        *LIST_COUNTS[:4],
+        [n_items or 0] * 2,
+        LIST_COUNTS[5],
+    )
+    assert ranks.users.tolist() == [2, 1]
+    path = write_file(
+        tmp_path, "r.inter", text.replace(",", "\t").replace("_id", "_id:token")
+    )
+    assert rank_counts(as_ranks(path, relevant=relevant)) == LIST_COUNTS
+
+
+def test_rank_decides_beside_score(tmp_path):
+    # The scores are the other way round, as distances are.
+    path = write_file(
+        tmp_path, "r.csv", "user_id,item_id,score,rank\n1,10,0.1,1\n1,11,0.2,2\n"
+    )
+    relevant = write_file(tmp_path, "t.csv", "user_id,item_id\n1,10\n")
+    assert as_ranks(path, relevant=relevant).n_better == [0]
+    # integers that no float holds are compared as they are
+    scores = pd.DataFrame(
+        {"user_id": 1, "item_id": [10, 2, 3], "score": [2**62, 2**62 + 1, 2**62]}
+    )
+    ranks = as_ranks(
+        write_file(tmp_path, "s.csv", scores.to_csv(index=False)), relevant=relevant
+    )
+    assert (ranks.n_better.tolist(), ranks.n_tied.tolist()) == ([1], [1])
+
+
+def test_tied_scores_in_lists_are_counted(tmp_path):
+    # Scores of u: b 3, a and c and d 2, e 1. Of v: a 5 and b 5. Item z is in no list.
+    scores = (
+        "user_id,item_id,score\nu,a,2\nu,b,3\nv,a,5\nu,c,2\nu,e,1\nu,d,2\nv,b,5\n"
+    )
+    relevant = write_file(
+        tmp_path, "t.tsv", "user_id\titem_id\nu\tc\nu\te\nu\tb\nv\ta\nu\tz\n"
+    )
+    ranks = as_ranks(write_file(tmp_path, "s.csv", scores), relevant=relevant)
+    assert rank_counts(ranks) == (
+        [3, 1],
+        [0, 1, 4, 0],
+        [0, 2, 0, 1],
+        [4, 1],
+        [0, 0],
+        [5, 2],
+    )
+
+
+RUN = """\
+q2 Q0 d1 1 0.5 tag
+q1 Q0 d1 1 3.0 tag
+q1 Q0 d2 2 2.0 tag
+q1 Q0 d3 3 2.0 tag
+q1 Q0 d4 4 9e0 tag
+"""
+QRELS = "q1 0 d2 1\nq1 0 d4 1\nq1 0 d1 0\nq1 0 d9 1\nq2 0 d1 -1\nq2 0 d2 1\n"
+# q1 by score: d4 9, d1 3, d2 and d3 2. Relevant are d2, d4 and d9, which is not retrieved.
+RUN_COUNTS = ([2, 0], [0, 2], [0, 1], [3, 1], [0, 0], [4, 1])
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [
+        ("a.run", RUN),
+        ("a.txt", RUN.replace(" ", "  ").replace("\n", " \r\n")),
+        ("results", RUN.replace("q1 Q0 d1 1", "q1 Q0 d1 77")),
+    ],
+)
+def test_trec_run_is_read(tmp_path, name, run):
+    path, qrels = (
+        write_file(tmp_path, name, run),
+        write_file(tmp_path, "qrels.txt", QRELS),
+    )
+    table = write_file(
+        tmp_path, "t.csv", "user_id,item_id,day\nq1,d2,1\nq1,d4,2\nq1,d9,3\nq2,d2,1\n"
+    )
+    for relevant in (qrels, table):
+        ranks = as_ranks(path, relevant=relevant)
+        assert (rank_counts(ranks), ranks.users.tolist()) == (
+            RUN_COUNTS,
+            ["q1", "q2"],
+        )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "q1 Q0 d7 1 12.5 bm25 x",
+        "q1 Q0 d7 first 12.5 b",
+        "q1 Q0 d7 1 high b",
+        "q1 0 d7 1",
+    ],
+)
+def test_line_that_is_no_run_is_refused(tmp_path, line):
+    with pytest.raises(sm.InputError, match=r"file.txt: (not|found)"):
+        as_ranks(write_file(tmp_path, "file.txt", line))
+
+
+@pytest.fixture(scope="module")
+def study():
+    """Scores of 30 users and 60 items, seen items, which score high, and held-out ones."""
+    rng = np.random.default_rng(0)
+    scores, held_out = rng.normal(size=(30, 60)), rng.integers(60, size=30)
+    seen = (rng.random(scores.shape) < 0.2) & ~np.equal.outer(held_out, np.arange(60))
+    scores[np.arange(30), held_out] += 1.5
+    scores[seen] += 2.0
+    user, item = np.nonzero(np.ones_like(seen))
+    table = pd.DataFrame({"user_id": user, "item_id": item, "score": scores.ravel()})
+    filtered = table[~seen.ravel()].sort_values(
+        ["user_id", "score"], ascending=[True, False]
+    )
+    filtered = filtered.assign(rank=filtered.groupby("user_id").cumcount() + 1)
+    user, item = np.nonzero(seen)
+    own = scores[np.arange(30), held_out]
+    others = (~seen).sum(axis=1) - 1
+    better = np.sum((scores > own[:, None]) & ~seen, axis=1)
+    return {
+        "scores": table.sample(frac=1, random_state=0),
+        "filtered": filtered.drop(columns="score"),
+        "relevant": pd.DataFrame({"user_id": range(30), "item_id": held_out}),
+        # an event may be there twice, and users without a held-out item too
+        "seen": pd.DataFrame(
+            {"user_id": [*user, *user[:9], 999], "item_id": [*item, *item[:9], 7]}
+        ),
+        "exact": {
+            "recall@10": np.mean(better < 10),
+            "auc": np.mean(1 - better / others),
+        },
+    }
+
+
+def values_by_metric(data, metrics="recall@10,auc", **options):
+    return {
+        result.metric: result.value
+        for result in sm.evaluate(data, metrics, **options)
+    }
+
+
+def test_complete_lists_without_seen_items_are_exact(study):
+    exact = study["exact"]
+    relevant, seen = study["relevant"], study["seen"]
+    values = values_by_metric(
+        study["scores"], complete=True, relevant=relevant, seen=seen
+    )
+    assert values == pytest.approx(exact, rel=1e-14)
+    values = values_by_metric(study["filtered"], complete=True, relevant=relevant)
+    assert values == pytest.approx(exact, rel=1e-14)
+    with warns_about("30 users"):
+        assert (
+            values_by_metric(study["scores"], "recall@10", relevant=relevant) != exact
+        )
+    assert (
+        values_by_metric(study["filtered"], relevant=relevant, n_items=60)["auc"]
+        > exact["auc"]
+    )
+    with pytest.raises(sm.InputError, match="user 0"):
+        values_by_metric(study["filtered"], relevant=relevant, seen=relevant)
+
+
+@pytest.mark.filterwarnings("ignore:.*have the same ranks")
+def test_cut_lists_leave_out_metrics_that_need_all_items(study):
+    top, relevant = (
+        study["filtered"][study["filtered"]["rank"] <= 10],
+        study["relevant"],
+    )
+    with warns_about("skipped: a") as caught:
+        values = values_by_metric(top, "recall@10,ap,ndcg@5,auc", relevant=relevant)
+    assert list(values) == ["recall@10", "ndcg@5"]
+    assert values["recall@10"] == study["exact"]["recall@10"]
+    assert ["use ap@10" in text for text in caught] == [True, False]
+    with warns_about("skipped: auc"):
+        compared = sm.compare({"a": top, "b": top}, "hr@10,auc", relevant=relevant)
+    assert [result.metric for result in compared] == ["hr@10"]
+    with warns_about("skipped: auc"):
+        evaluated = sm.evaluate(top, "hr@10,auc", relevant=relevant)
+    for results in (compared, evaluated):
+        note = results.notes[-1]
+        assert note.startswith("metrics: skipped: auc needs n_candidates")
+        assert note in " ".join(str(results).split())
+    with pytest.raises(sm.InputError, match="n_candidates"):
+        values_by_metric(top, "auc", relevant=relevant)
+    with pytest.raises(sm.InputError, match="not --complete"):
+        values_by_metric(top, relevant=relevant, complete=True)
+
+
+# Against loops
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12)
+)
+def test_better_and_tied_rows_match_a_loop(rows):
+    users, scores = np.array(rows).T
+    users = np.unique(users, return_inverse=True)[1]
+    better, tied = count_by_score(users, scores.astype(float))
+    for place, (user, score) in enumerate(zip(users, scores, strict=True)):
+        own = [s for u, s in zip(users, scores, strict=True) if u == user]
+        assert better[place] == sum(s > score for s in own)
+        assert tied[place] == own.count(score) - 1
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("mode", ["cut", "complete", "n_items"])
+@pytest.mark.parametrize("by_rank", [False, True])
+def test_lists_match_a_loop_over_rows(seed, mode, by_rank):
+    rng = np.random.default_rng(seed)
+    rows, relevant, seen = [], [], []
+    for user in range(12):
+        items = rng.choice(30, rng.integers(14, 20), replace=False)
+        score = (
+            rng.permutation(items.size) if by_rank else rng.integers(0, 9, items.size)
+        )
+        rows += [
+            (f"u{user}", f"i{item}", s) for item, s in zip(items, score, strict=True)
+        ]
+        outside = np.setdiff1d(np.arange(30), items)
+        wanted = list(items[: rng.integers(1, 4)])
+        if mode != "complete":
+            wanted += list(outside[: rng.integers(0, 3)])
+        relevant += [(f"u{user}", f"i{item}") for item in rng.permutation(wanted)]
+        seen += [
+            (f"u{user}", f"i{item}") for item in items[4 : 4 + rng.integers(0, 4)]
+        ]
+    table = pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
+    relevant = pd.DataFrame(relevant, columns=["user_id", "item_id"])
+    seen = pd.DataFrame(seen, columns=["user_id", "item_id"])
+    lists = table.sample(frac=1, random_state=seed)
+    if by_rank:
+        rank = lists.groupby("user_id")["score"].rank(ascending=False).astype(int)
+        lists = lists.drop(columns="score").assign(rank=rank)
+    options = {"complete": {"complete": True}, "n_items": {"n_items": 40}}.get(
+        mode, {}
+    )
+    ranks = as_ranks(lists, relevant=relevant, seen=seen, **options)
+    is_seen = set(map(tuple, seen.to_numpy()))
+    better, tied, found, depth, sizes = [], [], [], [], []
+    users = list(dict.fromkeys(relevant["user_id"]))
+    for user in users:
+        own = [
+            (item, score)
+            for u, item, score in rows
+            if u == user and (u, item) not in is_seen
+        ]
+        wanted = relevant.loc[relevant["user_id"] == user, "item_id"].tolist()
+        counts = []
+        for item, score in own:
+            if item in wanted:
+                above = sum(s > score for _, s in own)
+                counts.append((above, sum(s == score for _, s in own) - 1))
+        counts.sort()
+        better += [count[0] for count in counts]
+        tied += [count[1] for count in counts]
+        found.append(len(counts))
+        depth.append(len(own))
+        sizes.append(len(wanted))
+    assert ranks.users.tolist() == users
+    assert ranks.n_found.tolist() == found
+    assert ranks.n_relevant.tolist() == sizes
+    assert ranks.depth.tolist() == depth
+    assert ranks.n_better.tolist() == better
+    assert ranks.n_tied.tolist() == tied
+    n = {"cut": [0] * 12, "complete": depth, "n_items": [40] * 12}[mode]
+    assert ranks.n_candidates.tolist() == n
+
+
+# Many users
+
+USERS, K, ITEMS = 60, 5, 40
+METRICS = "hr@3, ndcg@5, precision@4"
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(deadline=None)
+@given(st.lists(st.integers(-3, 30), min_size=1, max_size=60), st.integers(1, 3))
+def test_encoded_numbers_keep_their_order(ids, run):
+    column = np.repeat(ids, run)
+    distinct = list(dict.fromkeys(column.tolist()))
+    expected = [distinct.index(number) for number in column]
+    chunks = pa.chunked_array([column[:1], column[1:]])
+    for numbers in (column, column.astype(np.int16), chunks):
+        codes, names = tables.encode(numbers)
+        assert codes.dtype == np.int32
+        assert codes.tolist() == expected
+        assert names.to_pylist() == distinct
+
+
+def random_lists(rng, several):
+    listed = np.array([rng.permutation(ITEMS)[:K] for _ in range(USERS)])
+    frame = pd.DataFrame(
+        {
+            "user_id": np.repeat(rng.permutation(USERS) + 7, K),
+            "item_id": listed.ravel(),
+            "rank": np.tile(np.arange(1, K + 1), USERS),
+        }
+    )
+    n = 3 if several else 1
+    own = np.array([rng.permutation(ITEMS)[:n] for _ in range(USERS)])
+    relevant = pd.DataFrame(
+        {"user_id": np.repeat(np.arange(USERS) + 7, n), "item_id": own.ravel()}
+    )
+    return frame, relevant
+
+
+def hit_rate_by_hand(frame, relevant):
+    """Hits in the first three places of each user."""
+    first = frame[frame["rank"] <= 3]
+    pairs = set(zip(relevant.user_id, relevant.item_id, strict=True))
+    hits = {user for user, item in zip(first.user_id, first.item_id, strict=True)
+            if (user, item) in pairs}  # fmt: skip
+    return len(hits) / USERS
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_order_of_rows_does_not_matter(seed, several):
+    rng = np.random.default_rng(seed)
+    frame, relevant = random_lists(rng, several)
+    expected = list(sm.evaluate(frame, METRICS, relevant=relevant))
+    assert expected[0].value == hit_rate_by_hand(frame, relevant)
+    scores = frame.assign(score=-1.5 * frame["rank"]).drop(columns="rank")
+    for other in (frame, scores):
+        for table in (other, other.sample(frac=1.0, random_state=seed)):
+            assert list(sm.evaluate(table, METRICS, relevant=relevant)) == expected
+    text = frame.assign(user_id="u" + frame.user_id.astype(str))
+    of_text = relevant.assign(user_id="u" + relevant.user_id.astype(str))
+    assert list(sm.evaluate(text, METRICS, relevant=of_text)) == expected
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_wrong_lists_are_refused():
+    frame, relevant = random_lists(np.random.default_rng(1), False)
+    again = frame.copy()
+    again.loc[23, "item_id"] = again.loc[21, "item_id"]
+    gap = frame.copy()
+    gap.loc[24, "rank"] = 7
+    twice = frame.copy()
+    twice.loc[24, "rank"] = 1
+    for wrong, words in (
+        (again, "row 24: duplicate of row 22"),
+        (gap, "row 25, column rank: found 7; expected 1, 2, 3 and so on"),
+        (twice, "column rank: found .*; expected 1, 2, 3 and so on"),
+    ):
+        with pytest.raises(sm.InputError, match=words):
+            sm.evaluate(wrong, METRICS, relevant=relevant)
+    with pytest.raises(sm.InputError, match="row 3"):
+        sm.evaluate(frame, METRICS, relevant=pd.concat([relevant, relevant[2:3]]))
+    with pytest.raises(sm.InputError, match="list"):
+        sm.evaluate(frame[K:], METRICS, relevant=relevant)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_of_users_may_alternate():
+    """Scores fall from row to row, and rows of three users take turns."""
+    table = pd.DataFrame(
+        {
+            "user_id": [5, 3, 4, 3, 5, 4, 5, 3, 4],
+            "item_id": [1, 2, 3, 4, 5, 6, 7, 8, 9],
+            "score": np.arange(9.0, 0.0, -1.0),
+        }
+    )
+    found = sm.Ranks.from_lists(table, {3: [4], 4: [3], 5: [7]}, complete=True)
+    by_user = dict(zip(found.users, found.best_rank, strict=True))
+    assert by_user == {3: 2, 4: 1, 5: 3}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_lists_hold_all_candidates_only_if_complete():
+    lists = {"a": [1, 2, 3], "b": [4, 5, 6]}
+    relevant = {"a": [2], "b": [4]}
+    whole = sm.Ranks.from_lists(lists, relevant, complete=True)
+    assert whole.n_candidates.tolist() == [3, 3]
+    assert sm.evaluate(whole, "auc")[0].value == 0.75
+    with pytest.raises(sm.InputError, match="auc"):
+        sm.evaluate(sm.Ranks.from_lists(lists, relevant), "auc")
+
+
+# Missing items and users
+
+
+# What lists and answers lack
+@pytest.mark.parametrize(
+    ("lists", "metric", "expected"),
+    [
+        ({"u": [], "v": [1, 2]}, "recall@1", 0.5),
+        ({"u": [], "v": [1, 2]}, "ndcg@2", 0.5),
+        ({"v": [1, 2]}, "recall@1", 0.5),
+        ({"u": [2, 1], "v": [1]}, "recall@5", 1.0),
+        ({"u": [2], "v": [3, 1]}, "rr@5", 0.25),
+        ({"u": [2], "v": [3, 1]}, "ap@5", 0.25),
+        ({"u": [2], "v": [3, 1]}, "precision@5", 0.1),
+    ],
+)
+def test_missing_item_counts_as_not_found(lists, metric, expected):
+    relevant = {"u": [1], "v": [1]}
+    (found,) = sm.evaluate(lists, metric, relevant=relevant, missing="last")
+    assert found.value == pytest.approx(expected)
+    ranks = sm.Ranks.from_lists(lists, relevant, missing="last")
+    assert ranks.n_missing == len(relevant) - len([x for x in lists.values() if x])
+    if metric == "recall@1":
+        assert "missing='last'" in refusal_message(
+            sm.evaluate, lists, metric, relevant=relevant
+        )
+
+
+def test_results_count_users_without_a_list():
+    lists = {user: [2, 1] for user in range(20)}
+    relevant = {user: [1] for user in range(23)}
+    given = {"relevant": relevant, "missing": "last"}
+    assert "3 users" in str(sm.evaluate(lists, "recall@2", **given))
+    by_user = sm.values_by_user(lists, "recall@2", **given)["recall@2"]
+    assert by_user.sum() == 20
+    assert by_user.size == 23
+    other = {user: [4, 3] for user in range(23)}
+    compared = sm.compare({"A": lists, "B": other}, "recall@2", **given)
+    assert (compared[0].value_a, compared[0].value_b) == (pytest.approx(20 / 23), 0)
+    assert "3 users" in str(compared)
+
+
+def test_sampled_list_without_its_held_out_item_counts_it_last():
+    """The held-out item of user 0 is left out by the answer, so it is behind 9 negatives."""
+    rows = [(user, item, -item) for user in range(3) for item in range(10)]
+    lists = pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
+    lists = lists[(lists.user_id != 0) | (lists.item_id != 2)]
+    lists.loc[len(rows)] = [0, 10, -10]
+    relevant = {user: [2] for user in range(3)}
+    given = {"n_items": 90, "shape": "none"}
+    call = partial(
+        sm.correct, lists, "recall@3", "sampled", relevant=relevant, **given
+    )
+    assert "missing='last'" in refusal_message(call)
+    with warnings.catch_warnings(action="ignore"):
+        ranks = call(missing="last")
+    assert ranks[0].value == pytest.approx(2 / 3)
+    assert "without" in str(ranks)
+
+
+# Arrays and files of a retriever
+
+RNG = np.random.default_rng(0)
+# Lists b 0.3, 0.2, 0.5 of user 0, and 0.1 to 0.5 of user 1; relevant are 3, and 2 and 4.
+SCORED_LISTS = pd.DataFrame(
+    {
+        "user_id": [0, 0, 0, 1, 1, 1, 1],
+        "item_id": [1, 2, 3, 1, 2, 3, 4],
+        "score": [0.2, 0.3, 0.5, 0.1, 0.3, 0.5, 0.2],
+    }
+)
+
+
+@pytest.mark.parametrize("order", ["ids first", "scores first"])
+@pytest.mark.parametrize("kind", ["f8", "f4"])
+def test_arrays_of_a_retriever_are_read(order, kind):
+    shuffled = RNG.permuted(np.tile(np.arange(10), (N_USERS, 1)), axis=1)
+    for place in (
+        np.tile(np.arange(10), (N_USERS, 1)),
+        shuffled,
+    ):  # the scores decide
+        ids, scores = (
+            np.take_along_axis(array, place, axis=1)
+            for array in (TOP_ITEMS, TOP_SCORES)
+        )
+        data = (ids, scores.astype(kind))
+        if order == "scores first":
+            data = data[::-1]
+        found, _ = values_and_warnings(sm.evaluate, data, "hit@5", relevant=HELD_OUT)
+        assert found == [pytest.approx(HIT_RATE)]
+
+        def value(ids, scores):
+            ranks = sm.Ranks.from_top_k(ids, HELD_OUT, scores=scores)
+            return sm.evaluate(ranks, "hit@5")
+
+        again, _ = values_and_warnings(partial(value, ids, scores))
+        assert again == found
+
+
+def test_minus_1_ends_a_list():
+    ids = np.array([[4, 2, -1], [3, -1, -1]])
+    ranks = sm.Ranks.from_top_k(ids, [2, 0], missing="last")
+    assert ranks.n_missing == 0
+    assert sm.evaluate(ranks, "recall@3")[0].value == 0.5
+    assert "list" in refusal_message(
+        sm.evaluate, sm.Ranks.from_top_k(ids, [2, 0]), "recall@3"
+    )
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [[[1, 2, 0, 4, 3, 5]], np.array([[7, 3, 9]]), TOP_ITEMS, TOP_ITEMS.tolist()],
+)
+def test_rows_of_ids_are_not_read_as_scores(ids):
+    problem = refusal_message(sm.evaluate, ids, "recall@2", relevant=[0] * len(ids))
+    assert "Ranks.from_top_k" in problem
+    assert "floats" in problem
+    as_floats = np.asarray(ids, float)
+    assert (
+        sm.Ranks.from_scores(as_floats, [0] * len(ids)).n_candidates[0]
+        == as_floats.shape[1]
+    )
+
+
+def test_ids_best_first_are_read():
+    assert (
+        sm.evaluate(sm.Ranks.from_top_k([[1, 2, 0, 4, 3, 5]], [[0, 3]]), "recall@2")[
+            0
+        ].value
+        == 0
+    )
+    assert (
+        sm.evaluate(sm.Ranks.from_top_k([[1, 2, 0, 4, 3, 5]], [[0, 2]]), "recall@2")[
+            0
+        ].value
+        == 0.5
+    )
+
+
+def test_ambiguous_pair_of_arrays_is_refused():
+    for data in ((TOP_ITEMS, TOP_ITEMS), (TOP_ITEMS.astype(float), TOP_SCORES)):
+        problem = refusal_message(sm.evaluate, data, "hit@5", relevant=HELD_OUT)
+        assert "Ranks.from_top_k" in problem
+        assert "Ranks.from_factors" in problem
+
+
+# Files
+def test_file_without_header_is_no_qrels(tmp_path):
+    path = tmp_path / "test.tsv"
+    for times in (1, 881250949):
+        rows = [
+            (user, int(item), 5, times + user) for user, item in enumerate(HELD_OUT)
+        ]
+        path.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
+        problem = refusal_message(
+            sm.evaluate, dict(enumerate(TOP_ITEMS.tolist())), relevant=path
+        )
+        assert "user_id" in problem
+
+
+def test_comment_lines_of_trec_eval_are_skipped(tmp_path):
+    run, qrels = tmp_path / "run.txt", tmp_path / "a.qrels"
+    lines = ["q1 Q0 d2 1 3.0 run", "q1 Q0 d1 2 2.0 run", "q2 Q0 d3 1 1.0 run"]
+    qrels.write_text("# judged\nq1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\n")
+    for places in ([0], [0, 0]):
+        kept = list(lines)
+        for place in reversed(places):
+            kept.insert(place, "# a comment")
+        run.write_text("\n".join(kept) + "\n")
+        assert sm.evaluate(run, "rr@1", relevant=qrels)[0].value == 0.5
+    (tmp_path / "l.csv").write_text("# lists\nuser_id,item_id\nq1,d1\nq2,d1\n")
+    assert sm.evaluate(tmp_path / "l.csv", "rr@1", relevant=qrels)[0].value == 0.5
+
+
+def test_ids_in_the_index_are_read():
+    lists = SCORED_LISTS.set_index("user_id")
+    by_column = sm.evaluate(SCORED_LISTS, "recall@1", relevant={0: [3], 1: [3]})
+    assert (
+        sm.evaluate(lists, "recall@1", relevant={0: [3], 1: [3]})[0] == by_column[0]
+    )
+
+
+# Ids of relevant items beside lists
+
+ID_ROWS = np.array([[3, 7, 10], [5, 8, 1]])
+
+
+@pytest.mark.parametrize(
+    ("relevant", "metric", "right"),
+    [
+        (np.array([[7, 9], [8, 5]]), "recall@3", (1 / 2 + 2 / 2) / 2),
+        (np.array([[7, 9], [8, -1]]), "recall@3", (1 / 2 + 1) / 2),
+        ([[7, 9], [8, None]], "recall@3", (1 / 2 + 1) / 2),
+        ([[7, 9], [8, -1]], "recall@3", (1 / 2 + 1) / 2),
+        (np.array([[7], [5]]), "hit@3", 1.0),
+        (np.array([[7], [5]]), "rr@3", (1 / 2 + 1) / 2),
+        (np.array([7, 5]), "rr@3", (1 / 2 + 1) / 2),
+        (np.array([["7"], ["5"]]), "rr@3", (1 / 2 + 1) / 2),
+    ],
+)
+def test_relevant_array_beside_lists_holds_ids(relevant, metric, right, tmp_path):
+    scores = np.array([[3.0, 2, 1]] * 2)
+    table = pd.DataFrame({"user_id": [0, 1], "item_id": ID_ROWS.tolist()}).explode(
+        "item_id"
+    )
+    forms = [
+        sm.Ranks.from_top_k(ID_ROWS, relevant),
+        (scores, ID_ROWS),
+        (ID_ROWS, scores),
+    ]
+    forms += [sm.Ranks.from_top_k(ID_ROWS, relevant, users=["anna", "bert"])]
+    forms += [dict(enumerate(ID_ROWS.tolist())), table.astype({"item_id": int})]
+    for data in forms:
+        options = {} if isinstance(data, sm.Ranks) else {"relevant": relevant}
+        assert values(sm.evaluate(data, metric, **options)) == pytest.approx([right])
+    if isinstance(relevant, np.ndarray) and relevant.dtype.kind == "i":
+        np.save(tmp_path / "held.npy", relevant)
+        found = sm.evaluate((scores, ID_ROWS), metric, relevant=tmp_path / "held.npy")
+        assert values(found) == pytest.approx([right])
+
+
+def test_many_ids_of_neighbours_are_read():
+    rng = np.random.default_rng(0)
+    ids = np.array([rng.permutation(1682)[:10] for _ in range(300)])
+    true = np.array(
+        [
+            rng.permutation(np.r_[row[:3], rng.integers(2000, 9000, 4)])[:5]
+            for row in ids
+        ]
+    )
+    right = np.mean(
+        [np.isin(own, row).mean() for own, row in zip(true, ids, strict=True)]
+    )
+    found = sm.evaluate(sm.Ranks.from_top_k(ids, true), "recall@10")
+    assert values(found) == pytest.approx([right])
+    for one in (true[:, :1], true[:, 0], true[:, 0].tolist()):
+        found = sm.evaluate(sm.Ranks.from_top_k(ids, one), "recall@10")
+        right = np.mean([own[0] in row for own, row in zip(true, ids, strict=True)])
+        assert values(found) == pytest.approx([right])
+
+
+def test_seen_ids_beside_lists_are_read():
+    seen = np.array([[3, 2], [8, -1]])
+    ranks = sm.Ranks.from_top_k(ID_ROWS, np.array([[7], [1]]), seen=seen)
+    assert ranks.best_rank.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "relevant",
+    [
+        np.array([[7, 5]]),  # users and ids exchanged
+        np.array([[7], [5], [1]]),
+        np.array([[7, 0, 0], [5, 0, 0]]),  # filled with an item
+        [[7, 0, 0], [5, 0, 0]],
+        np.eye(2, 11, dtype=int),  # marks of items
+        np.array([[7.0, 9.0], [8.0, 5.0]]),
+        np.zeros((2, 2, 2), int),
+    ],
+)
+def test_wrong_array_beside_lists_is_refused(relevant):
+    with pytest.raises(sm.InputError, match="csr_array"):
+        sm.Ranks.from_top_k(ID_ROWS, relevant)
+
+
+def test_marks_of_items_in_a_sparse_matrix_are_read():
+    marks = np.zeros((2, 11), int)
+    marks[[0, 0, 1, 1], [7, 9, 8, 5]] = [1, 3, 1, 1]
+    for relevant in (csr_array(marks), marks > 0):
+        ranks = sm.Ranks.from_top_k(ID_ROWS, relevant)
+        assert values(sm.evaluate(ranks, "recall@3")) == pytest.approx([0.75])
+
+
+@pytest.mark.parametrize("users", [["anna", "bert"], [1, 2], [0, 2]])
+def test_rows_without_ids_beside_named_users_are_refused(users):
+    lists = dict(zip(users, ID_ROWS.tolist(), strict=True))
+    for missing in ("refuse", "last"):
+        with pytest.raises(sm.InputError, match="relevant has 2 rows"):
+            sm.evaluate(lists, "hit@3", relevant=[[7], [5]], missing=missing)
+    relevant = dict(zip(users, [[7], [5]], strict=True))
+    assert values(sm.evaluate(lists, "rr@3", relevant=relevant)) == [0.75]
+
+
+def test_lists_of_texts_are_read():
+    ids, relevant = [["a", "b", "c"], ["c", "d", "a"]], [["b"], ["x", "c"]]
+    found = sm.evaluate(sm.Ranks.from_top_k(ids, relevant), "mrr@3, recall@3")
+    assert values(found) == [0.75, 0.75]
+    with pytest.raises(sm.InputError, match="from_top_k"):
+        sm.evaluate(ids, "mrr@3", relevant=relevant)

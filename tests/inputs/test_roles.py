@@ -1,0 +1,555 @@
+"""Roles of columns: known names, names that the caller gives, and columns that are not read."""
+
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import sampled_metrics as sm
+from sampled_metrics.cli import app
+from sampled_metrics.inputs.items import items_by_id
+from sampled_metrics.inputs.roles import ROLES, find_roles
+from sampled_metrics.inputs.tables import Table
+from sampled_metrics.ranks import large_files
+from tests.helpers.caught_warnings import warns_about
+from tests.helpers.files import write_file
+from tests.helpers.results import refusal, value_of, values
+
+LISTS = pd.DataFrame(
+    {
+        "who": [1, 1, 1, 2, 2, 2],
+        "code": [7, 8, 9, 9, 8, 7],
+        "strength": [3.0, 2.0, 1.0, 5.0, 4.0, 3.0],
+    }
+)
+TEST = pd.DataFrame({"who": [1, 2], "code": [8, 9]})  # at ranks 2 and 1
+LIST_COLUMNS = {"user": "who", "item": "code", "score": "strength"}
+ID_COLUMNS = {"user": "who", "item": "code"}
+PAIRS = LISTS.assign(truth=[0, 1, 0, 1, 0, 0])
+SEEN = pd.DataFrame({"who": [1, 2], "code": [9, 7]})
+RANKS = pd.DataFrame({"who": [1, 2], "place": [2, 1]})
+RANK_COLUMNS = {"user": "who", "rank": "place"}
+PAIR_COLUMNS = {**LIST_COLUMNS, "label": "truth"}
+SAMPLES = pd.DataFrame({"who": [1, 2], "place": [2, 1], "draws": 5, "all": 90})
+SAMPLE_COLUMNS = {
+    "user": "who",
+    "sampled_rank": "place",
+    "n_negatives": "draws",
+    "n_candidates": "all",
+}
+RATED = pd.DataFrame({"who": [1, 2], "code": [7, 8], "stars": [5.0, 3.0]})
+PREDICTED = pd.DataFrame({"who": [2, 1], "code": [8, 7], "guess": [2.0, 3.0]})
+
+
+def without_warnings(call):
+    """Call without warnings, which such small data has."""
+    with warnings.catch_warnings(action="ignore"):
+        return call()
+
+
+CALLS = {
+    "evaluate lists": lambda: value_of(
+        sm.evaluate(LISTS, "rr", relevant=TEST, columns=LIST_COLUMNS)
+    ),
+    "evaluate pairs": lambda: value_of(
+        sm.evaluate(PAIRS, "rr", complete=True, columns=PAIR_COLUMNS)
+    ),
+    "evaluate ranks": lambda: value_of(
+        sm.evaluate(RANKS, "rr", n_items=9, columns=RANK_COLUMNS)
+    ),
+    "a dictionary of columns": lambda: value_of(
+        sm.evaluate(
+            {name: LISTS[name].tolist() for name in LISTS},
+            "rr",
+            relevant=TEST,
+            columns=LIST_COLUMNS,
+        )
+    ),
+    "beside scores": lambda: value_of(
+        sm.evaluate(
+            [[3.0, 9.0, 1.0], [1.0, 2.0, 3.0]],
+            "rr",
+            relevant=pd.DataFrame({"who": [0, 1], "code": [0, 2]}),
+            columns=ID_COLUMNS,
+        )
+    ),
+    "values_by_user": lambda: (
+        sm.values_by_user(LISTS, "rr", relevant=TEST, columns=LIST_COLUMNS)["rr"].mean()
+    ),
+    "from_lists": lambda: value_of(
+        sm.evaluate(sm.Ranks.from_lists(LISTS, TEST, columns=LIST_COLUMNS), "rr")
+    ),
+    "from_pairs": lambda: value_of(
+        sm.evaluate(sm.Ranks.from_pairs(PAIRS, columns=PAIR_COLUMNS), "rr")
+    ),
+    "from_table": lambda: value_of(
+        sm.evaluate(sm.Ranks.from_table(RANKS, 9, columns=RANK_COLUMNS), "rr")
+    ),
+    "from_ranks": lambda: value_of(
+        sm.evaluate(sm.Ranks.from_ranks(RANKS, 9, columns=RANK_COLUMNS), "rr")
+    ),
+    "from_top_k": lambda: value_of(
+        sm.evaluate(
+            sm.Ranks.from_top_k([[7, 8], [9, 8]], TEST, users=[1, 2], columns=ID_COLUMNS), "rr"
+        )
+    ),
+    "rank": lambda: value_of(
+        sm.evaluate(
+            sm.rank(
+                np.array([[3.0, 2.0, 1.0], [3.0, 4.0, 5.0]]),
+                None,
+                TEST,
+                users=[1, 2],
+                items=[7, 8, 9],
+                columns=ID_COLUMNS,
+            ),
+            "rr",
+        )
+    ),
+    "correct pairs": lambda: value_of(
+        sm.correct(PAIRS, "recall@1", "sampled", n_items=50, columns=PAIR_COLUMNS)
+    )
+    + 0.25,
+    "correct samples": lambda: value_of(
+        sm.correct(SAMPLES, "hr@1", "sampled", columns=SAMPLE_COLUMNS)
+    )
+    + 0.25,
+    "SampledRanks.from_pairs": lambda: (
+        1
+        / sm.SampledRanks.from_pairs(PAIRS, n_items=50, columns=PAIR_COLUMNS).sampled_ranks
+    ).mean(),
+    "SampledRanks.from_table": lambda: (
+        1 / sm.SampledRanks.from_table(SAMPLES, columns=SAMPLE_COLUMNS).sampled_ranks
+    ).mean(),
+    "compare": lambda: (
+        sm.compare(
+            {"A": LISTS, "B": LISTS.assign(strength=-LISTS["strength"])},
+            "rr",
+            relevant=TEST,
+            columns=LIST_COLUMNS,
+        )[0].value_a
+    ),
+    "plan": lambda: (
+        0.25
+        + sm.plan(
+            RANKS, RANKS, "hr@1", n_items=9, sizes=[5], columns=RANK_COLUMNS
+        )[0].exact_a
+    ),
+    "rmse": lambda: (
+        sm.rmse(RATED, PREDICTED, columns={**ID_COLUMNS, "rating": "stars", "prediction": "guess"})
+        ** 2
+        * 0.3
+    ),
+    "mae": lambda: (
+        sm.mae(RATED, PREDICTED, columns={**ID_COLUMNS, "rating": "stars", "prediction": "guess"})
+        / 2
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_named_columns_are_read(name):
+    assert without_warnings(CALLS[name]) == pytest.approx(0.75)
+
+
+def test_negatives_read_named_columns():
+    seen = pd.DataFrame({"who": [1, 2], "code": [7, 8]})
+    drawn = sm.negatives(TEST, seen, 1, columns=ID_COLUMNS)
+    checks = sm.check_negatives(
+        drawn.rename(columns={"user_id": "who", "item_id": "code"}),
+        TEST,
+        seen,
+        columns=ID_COLUMNS,
+    )
+    assert checks[0].passed
+
+
+def test_budget_reads_named_columns():
+    scores = pd.DataFrame([[3.0, 2.0, 1.0], [3.0, 4.0, 5.0]], [1, 2], [7, 8, 9])
+    found = sm.evaluate_on_budget(
+        scores, "hr@1", relevant=TEST, seen=SEEN, columns=ID_COLUMNS, budget=2
+    )
+    assert found.estimates[0][0].value == 0.5
+
+
+def test_report_reads_named_columns(tmp_path):
+    sm.report(
+        {"mine": RANKS}, tmp_path / "page.html", n_items=9, columns=RANK_COLUMNS
+    )
+    assert (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_command_reads_named_columns(suffix, tmp_path):
+    for name, table in (("lists", LISTS), ("test", TEST)):
+        path = tmp_path / f"{name}.{suffix}"
+        table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
+    given = [f"--column={role}={name}" for role, name in LIST_COLUMNS.items()]
+    run = subprocess.run(
+        [
+            *(sys.executable, "-m", "sampled_metrics", "evaluate", f"lists.{suffix}"),
+            *("--relevant", f"test.{suffix}", "--metric", "rr", "--format", "csv"),
+            *given,
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ",0.75," in run.stdout
+    run = subprocess.run(
+        [*run.args[:-1], "--column=score"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 2
+    assert "item=docno" in run.stderr
+
+
+def test_given_name_wins_over_known_name():
+    """The name that is given counts, also beside one that is known."""
+    lists = LISTS.assign(item_id=range(6), score=-1.0)
+    assert (
+        value_of(sm.evaluate(lists, "rr", relevant=TEST, columns=LIST_COLUMNS))
+        == 0.75
+    )
+    # and a role that some table has under a known name
+    test = TEST.rename(columns={"who": "user_id", "code": "asin"})
+    assert (
+        value_of(sm.evaluate(LISTS, "rr", relevant=test, columns=LIST_COLUMNS))
+        == 0.75
+    )
+
+
+def test_unknown_role_or_name_is_refused():
+    def evaluate(columns):
+        return sm.evaluate(LISTS, "rr", relevant=TEST, columns=columns)
+
+    with pytest.raises(sm.InputError, match=r"'thing'.*user, item"):
+        evaluate({"thing": "code"})
+    with pytest.raises(sm.InputError, match=r"'docno'.*who, code, strength"):
+        evaluate({**LIST_COLUMNS, "label": "docno"})
+    with pytest.raises(sm.InputError, match="two roles"):
+        evaluate({**LIST_COLUMNS, "rank": "code"})
+    for columns in ("item=code", [("item", "code")], {"item": 3}, {3: "code"}):
+        with pytest.raises(sm.InputError, match="columns"):
+            evaluate(columns)
+    # which leave no trace
+    with pytest.raises(sm.InputError, match="who"):
+        sm.evaluate(LISTS, "rr", relevant=TEST)
+
+
+def test_missing_roles_are_named_together():
+    for test in (TEST, TEST.assign(title="x")):
+        with pytest.raises(
+            sm.InputError, match=r"relevant.*user_id and item_id|relevant.*who, code"
+        ):
+            sm.evaluate({1: [7]}, "rr", relevant=test)
+    with pytest.raises(sm.InputError, match=r"--column item=NAME"):
+        sm.evaluate({1: [7]}, "rr", relevant=TEST.rename(columns={"who": "user_id"}))
+
+
+def test_visit_column_can_be_named():
+    lists = LISTS.assign(who=1, when=LISTS["who"])
+    test = TEST.assign(who=1, when=TEST["who"])
+    names = {**LIST_COLUMNS, "visit": "when"}
+    (found,) = sm.evaluate(lists, "rr", relevant=test, columns=names)
+    assert (found.value, found.n_users, found.n_visits) == (0.75, 1, 2)
+
+
+def test_every_role_can_be_named():
+    for role in ROLES.keys() - {"rank"}:
+        with pytest.raises(sm.InputError, match="'absent'"):
+            sm.evaluate(
+                RANKS, "rr", n_items=9, columns={**RANK_COLUMNS, role: "absent"}
+            )
+
+
+# Known names
+
+PATH = Path("t")
+
+
+@pytest.mark.parametrize(
+    ("names", "known"),
+    [
+        (["user_id", "item_id"], ["user_id", "item_id"]),
+        (["User", "MOVIE_ID"], ["user_id", "item_id"]),
+        (
+            ["uid", "user_id"],
+            [None, "user_id"],
+        ),  # only where no column has the name itself
+        (
+            ["user_id:token", "item_id:token", "score:float"],
+            ["user_id", "item_id", "score"],
+        ),
+        (["user_id", " item "], ["user_id", "item_id"]),
+        (["user", "pred", "est"], ["user_id", "score", None]),
+        (["user", "est", "Prediction"], ["user_id", None, "score"]),
+        (["user", "est", "rank"], ["user_id", None, "rank"]),
+        (["user", "rating", "relevance"], ["user_id", None, "relevance"]),
+        (["user", "rating", "n_tied"], ["user_id", "score", "n_tied"]),
+        (["rank", "score_x"], ["rank", None]),
+        (["user", "Clicked"], ["user_id", "label"]),
+        (["label", "target"], ["label", None]),
+        (["impression_id", "docid"], ["visit_id", "item_id"]),
+    ],
+)
+def test_known_names_give_roles(names, known):
+    assert find_roles(names) == known
+
+
+def test_names_of_other_roles_are_left():
+    assert find_roles(["user", "est", "item"], ["user_id"]) == [
+        "user_id",
+        None,
+        None,
+    ]
+    assert find_roles(["user", "user"], ["rank"]) == [None, None]
+    for names in (["user", "uid"], ["rank", "rank"], ["rank", "rank:float"]):
+        table = pa.table([pa.array([1])] * 2, names=names)
+        assert "duplicate column" in refusal(Table.from_arrow, PATH, table).problem
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "user,item",
+        "userId,movieId",
+        "UserID,ItemID",
+        "uid,iid",
+        "user_id:token,item_id",
+    ],
+)
+def test_names_of_other_libraries_are_known(header, tmp_path):
+    path = write_file(tmp_path, "t.csv", f"{header},day\n7,3,5\n8,4,1\n")
+    frame = pd.read_csv(path)
+    frame.to_parquet(tmp_path / "t.parquet")
+    for data in (path, frame, tmp_path / "t.parquet"):
+        pairs = items_by_id(data, "relevant")
+        assert (pairs.user_ids.to_pylist(), pairs.item_ids.to_pylist()) == (
+            [7, 8],
+            [3, 4],
+        )
+
+
+def test_own_name_comes_first(tmp_path):
+    path = write_file(
+        tmp_path,
+        "t.csv",
+        "user,user_id,item_id,relevance\n1,2,3,0.5\n1,9,3,0\n1,8,3,-1\n",
+    )
+    with warns_about("not column user"):
+        relevant = items_by_id(path, "relevant")
+    assert (relevant.user_ids.to_pylist(), relevant.relevance.tolist()) == (
+        [2],
+        [0.5],
+    )
+    with pytest.raises(sm.InputError, match="column user_id"):
+        items_by_id(
+            write_file(tmp_path, "t.csv", "user,uid,item_id\n1,2,3\n"), "relevant"
+        )
+
+
+# Unknown names
+
+
+def ranked_lists(n_users=60, k=8, n_items=40, seed=5):
+    """Best first lists of users, held-out items, and recall@3 by hand."""
+    rng = np.random.default_rng(seed)
+    lists = np.array([rng.permutation(n_items)[:k] for _ in range(n_users)])
+    held = np.array([row[min(int(rng.exponential(3)), k - 1)] for row in lists])
+    held[::3] = n_items + 1
+    right = np.mean([own in row[:3] for own, row in zip(held, lists, strict=True)])
+    frame = pd.DataFrame(
+        {
+            "user_id": np.repeat(np.arange(n_users), k),
+            "item_id": lists.ravel(),
+            "place": np.tile(np.arange(k), n_users),
+        }
+    )
+    frame["strength"] = 1000 - 100 * frame["place"] + rng.integers(0, 50, len(frame))
+    return (
+        frame,
+        pd.DataFrame({"user_id": np.arange(n_users), "item_id": held}),
+        right,
+    )
+
+
+UNKNOWN_NAMES = ["count", "votes", "bm25", "similarity", "distance"]
+
+
+@pytest.mark.parametrize("name", UNKNOWN_NAMES)
+@pytest.mark.parametrize("kind", [int, str, "uint16", "category"])
+def test_unknown_numbers_beside_shuffled_lists_are_refused(name, kind):
+    frame, held, right = ranked_lists()
+    lists = frame[["user_id", "item_id"]].assign(**{name: frame["strength"]})
+    assert values(sm.evaluate(lists, "hit@3", relevant=held)) == pytest.approx(
+        [right]
+    )
+    lists[name] = lists[name].astype(kind)
+    mixed = lists.sample(frac=1, random_state=0)
+    with pytest.raises(sm.InputError, match=name):
+        sm.evaluate(mixed, "hit@3", relevant=held)
+    renamed = mixed.rename(columns={name: "score"}).astype({"score": int})
+    assert values(sm.evaluate(renamed, "hit@3", relevant=held)) == pytest.approx(
+        [right]
+    )
+    by_user = mixed.sort_values("user_id")
+    with warns_about(name):
+        sm.evaluate(by_user, "hit@3", relevant=held)
+
+
+def test_mixed_rows_of_users_warn():
+    frame, held, right = ranked_lists()
+    lists = frame[["user_id", "item_id"]]
+    by_place = lists.loc[frame.sort_values("place", kind="stable").index]
+    assert values(sm.evaluate(by_place, "hit@3", relevant=held)) == pytest.approx(
+        [right]
+    )
+    with warns_about("mixed"):
+        sm.evaluate(lists.sample(frac=1, random_state=0), "hit@3", relevant=held)
+
+
+def test_unknown_item_column_is_refused():
+    frame, held, right = ranked_lists()
+    lists = frame.assign(rank=frame["place"] + 1)[["user_id", "item_id", "rank"]]
+    lists, held = (
+        table.rename(columns={"item_id": "thing"}) for table in (lists, held)
+    )
+    with pytest.raises(sm.InputError, match="user_id, thing, rank"):
+        sm.evaluate(
+            lists, "hit@3", relevant=held.rename(columns={"thing": "item_id"})
+        )
+    for options in ({"n_items": 60}, {"n_items": 60, "missing": "refuse"}):
+        with pytest.raises(sm.InputError, match="thing"):
+            sm.evaluate(lists, "hit@3", **options)
+    renamed = [table.rename(columns={"thing": "item_id"}) for table in (lists, held)]
+    assert values(
+        sm.evaluate(renamed[0], "hit@3", relevant=renamed[1])
+    ) == pytest.approx([right])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "docno",
+            "asin",
+            "parent_asin",
+            "video_id",
+            "article_id",
+            "news_id",
+            "track_id",
+        ),
+        *("song_id", "product_id", "business_id", "doc_id", "movieId", "ItemID"),
+    ],
+)
+@pytest.mark.parametrize("user", ["customer_id", "visitorid", "reviewerID", "qid"])
+def test_usual_names_of_users_and_items_are_known(name, user):
+    frame, held, right = ranked_lists()
+    names = {"item_id": name, "user_id": user}
+    lists = frame.assign(rank=frame["place"] + 1)[["user_id", "item_id", "rank"]]
+    lists, held = (table.rename(columns=names) for table in (lists, held))
+    assert values(sm.evaluate(lists, "hit@3", relevant=held)) == pytest.approx(
+        [right]
+    )
+    with pytest.raises(sm.InputError, match="give relevant"):
+        sm.evaluate(lists, "hit@3", n_items=60)
+
+
+def test_two_item_columns_are_refused():
+    table = pd.DataFrame(
+        {"user_id": [1], "asin": ["a"], "parent_asin": ["b"], "rank": [1]}
+    )
+    with pytest.raises(sm.InputError, match="asin and parent_asin"):
+        sm.evaluate(table, "hit@1", relevant={1: ["a"]})
+
+
+def test_unread_columns_are_noted(tmp_path):
+    frame, held, right = ranked_lists()
+    lists = frame.assign(rank=frame["place"] + 1, title="t").drop(
+        columns=["place", "strength"]
+    )
+    held["day"] = 3
+    path = tmp_path / "lists.csv"
+    lists.to_csv(path)  # whose first column is the index, without a name
+    for data, name, of in ((lists, "data", ""), (path, path, f"{path}, ")):
+        found = sm.evaluate(data, "hit@3", relevant=held)
+        assert values(found) == pytest.approx([right])
+        assert found.notes == [
+            f"{name}: not read: title",
+            f"{of}relevant: not read: day",
+        ]
+        assert "title" in str(found)
+        assert "question" not in str(found)
+    compared = sm.compare(
+        {"a": lists, "b": lists.assign(x=1, rank=9 - lists["rank"])},
+        "hit@3",
+        relevant=held,
+    )
+    assert {"a, data: not read: title", "b, data: not read: title, x"} <= {
+        *compared.notes
+    }
+    for named in (lists.drop(columns="title"), lists[["user_id", "item_id"]]):
+        found = sm.evaluate(named, "hit@3", relevant=held[["user_id", "item_id"]])
+        assert found.notes == []
+
+
+def test_unread_columns_of_each_table_are_noted():
+    ranks = pd.DataFrame({"user_id": [1, 2], "rank": [1, 4], "title": ["a", "b"]})
+    found = sm.evaluate(ranks, "rr", n_items=9)
+    assert found.notes == ["data: not read: title"]
+    counts = ranks.assign(n_candidates=9, n_better=[0, 3], n_tied=0)
+    assert sm.evaluate(counts, "rr").notes == ["data: not read: rank, title"]
+    pairs = pd.DataFrame(
+        {"user_id": 1, "score": [2.0, 1.0], "label": [1, 0], "day": 5}
+    )
+    assert sm.evaluate(pairs, "rr", complete=True).notes == ["data: not read: day"]
+    sampled = pd.DataFrame({"user_id": [1, 2], "sampled_rank": [1, 2], "n": 4})
+    found = sm.correct(sampled, "hr@1", "sampled", n_items=90, n_negatives=5)
+    assert found.notes == ["data: not read: n"]
+    lists = pd.DataFrame(
+        {"user_id": 1, "item_id": [5, 6], "score": [2.0, 1.5], "label": [0, 1]}
+    )
+    found = sm.evaluate(lists, "rr@2", relevant=lists)
+    assert found.notes == ["data: not read: label", "relevant: not read: score"]
+
+
+@pytest.mark.filterwarnings("ignore:.*the largest rank is")
+@pytest.mark.parametrize("kind", ["ranks", "counts"])
+def test_unread_columns_of_a_file_read_in_parts_are_noted(
+    tmp_path, monkeypatch, kind
+):
+    rank = np.arange(200) % 90 + 1
+    ranks = pd.DataFrame({"user_id": np.arange(200), "rank": rank, "title": "t"})
+    if kind == "counts":
+        ranks = ranks.assign(n_candidates=97, n_better=rank - 1, n_tied=0)
+    path = tmp_path / "ranks.parquet"
+    ranks.to_parquet(path)
+    whole = sm.evaluate(path, "rr", n_items=97)
+    monkeypatch.setattr(large_files, "LARGE_FILE_ROWS", 100)
+    monkeypatch.setattr(large_files, "ROWS_AT_A_TIME", 70)
+    in_parts = sm.evaluate(path, "rr", n_items=97)
+    unread = {"ranks": "title", "counts": "rank, title"}[kind]
+    for found in (whole, in_parts):
+        assert f"{path}: not read: {unread}" in found.notes
+        assert values(found) == pytest.approx([np.mean(1 / rank)])
+
+
+def test_columns_command_lists_known_names(capsys):
+    app(["columns", "--format", "json"], standalone_mode=False)
+    rows = {
+        row["column"]: row["names"] for row in json.loads(capsys.readouterr().out)
+    }
+    assert rows.keys() == ROLES.keys()
+    for column, names in rows.items():
+        for name in filter(None, names.split(", ")):
+            assert find_roles([name]) == [column]

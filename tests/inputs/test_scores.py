@@ -1,0 +1,468 @@
+"""Matrices of scores, vectors and functions, with ids or numbers of rows and columns."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.sparse import csr_array, save_npz
+
+import sampled_metrics as sm
+from sampled_metrics.ranks.data import as_ranks
+from tests.helpers.caught_warnings import full_messages, warns_about
+from tests.helpers.files import join_rows, rank_counts, write_file
+from tests.helpers.results import refusal_message, values
+
+# User 0 has seen item 0 and likes 2, tied with 3 and 4, below 1.
+# User 1 has seen 1 and 3 and likes 4, below 0; item 2 is masked.
+SCORES = np.array([[9, 7, 5, 5, 5], [3, 8, -np.inf, 2, 2]])
+SEEN = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 1, 0]], dtype=bool)
+SCORE_COUNTS = ([1, 1], [1, 1], [2, 0], [1, 1], [4, 2], [4, 2])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_score_matrix_is_read(tmp_path, dtype):
+    np.save(tmp_path / "c.npy", SCORES.astype(dtype))
+    np.save(tmp_path / "f.npy", np.asarray(SCORES, dtype=dtype, order="F"))
+    np.savez(tmp_path / "s.npz", scores=SCORES.astype(dtype))
+    save_npz(tmp_path / "seen.npz", csr_array(SEEN))
+    np.save(tmp_path / "seen.npy", SEEN)
+    write_file(tmp_path, "seen.csv", "user_id,item_id\n0,0\n1,1\n1,3\n1,1\n")
+    np.save(tmp_path / "held.npy", np.array([2, 4], dtype=np.int32))
+    write_file(
+        tmp_path, "held.csv", "user_id,item_id,relevance\n1,4,1\n0,2,1\n0,3,0\n"
+    )
+    write_file(tmp_path, "held.qrels", "0 0 2 1\n1 0 4 1\n")
+    for scores in ("c.npy", "f.npy", "s.npz"):
+        for seen in ("seen.npz", "seen.npy", "seen.csv"):
+            for held in ("held.npy", "held.csv", "held.qrels"):
+                files = {"relevant": tmp_path / held, "seen": tmp_path / seen}
+                ranks = as_ranks(tmp_path / scores, n_items=5, **files)
+                assert (rank_counts(ranks), ranks.users.tolist()) == (
+                    SCORE_COUNTS,
+                    [0, 1],
+                )
+
+
+def test_ids_of_a_matrix_are_read(tmp_path):
+    scores = np.array([[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]])
+    np.savez(
+        tmp_path / "s.npz", scores=scores, user_ids=["u", "v"], item_ids=[10, 20, 30]
+    )
+    held = write_file(tmp_path, "held.csv", "user_id,item_id\nv,20\nu,10\n")
+    seen = write_file(tmp_path, "seen.csv", "user_id,item_id\nu,20\nu,20\n")
+    ranks = as_ranks(tmp_path / "s.npz", relevant=held)
+    assert (ranks.users.tolist(), ranks.best_rank.tolist()) == (["u", "v"], [2, 2])
+    ranks = as_ranks(tmp_path / "s.npz", relevant=held, seen=seen)
+    assert (ranks.best_rank.tolist(), ranks.n_candidates.tolist()) == ([1, 2], [2, 3])
+    save_npz(tmp_path / "held.npz", csr_array([[0, 5, 1], [2, 0, 0]]))
+    ranks = as_ranks(tmp_path / "s.npz", relevant=tmp_path / "held.npz")
+    assert ranks.best_rank.tolist() == [1, 3, 3]
+
+
+def test_scores_match_comparing_one_by_one(tmp_path):
+    rng = np.random.default_rng(0)
+    scores = rng.integers(0, 9, (20, 15)).astype(float)
+    places = rng.permutation(list(np.ndindex(scores.shape)))
+    rows = [(u, i, scores[u, i]) for u, i in places]
+    table = write_file(tmp_path, "s.csv", "user_id,item_id,score\n" + join_rows(rows))
+    np.save(tmp_path / "s.npy", scores)
+    pairs = np.argwhere(rng.random(scores.shape) < 0.15)
+    text = "user_id,item_id\n" + join_rows(pairs)
+    relevant, expected = write_file(tmp_path, "t.csv", text), []
+    for user, item in sorted(map(tuple, pairs), key=lambda p: (p[0], -scores[*p])):
+        own = scores[user, item]
+        expected.append(((scores[user] > own).sum(), (scores[user] == own).sum() - 1))
+    for data, options in ((tmp_path / "s.npy", {}), (table, {"n_items": 15})):
+        with warns_about("15 items"):
+            ranks = as_ranks(data, relevant=relevant, **options)
+        assert ranks.users.tolist() == sorted(set(pairs[:, 0]))
+        assert list(zip(ranks.n_better, ranks.n_tied, strict=True)) == expected
+
+
+# Columns and ids
+
+
+def scores_and_held(n_users=40, n_items=12, n_held=3, seed=3):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(n_users, n_items))
+    held = np.array(
+        [rng.choice(n_items, n_held, replace=False) for _ in range(n_users)]
+    )
+    np.put_along_axis(scores, held, np.take_along_axis(scores, held, 1) + 1, 1)
+    return scores, held
+
+
+def recall_by_hand(scores, held, k):
+    top = np.argsort(-scores, axis=1)[:, :k]
+    shares = [np.isin(own, best).mean() for own, best in zip(held, top, strict=True)]
+    return pytest.approx([np.mean(shares)])
+
+
+@pytest.mark.filterwarnings("ignore:.*items seen in training")
+def test_one_column_of_held_out_items_is_read():
+    scores, held = scores_and_held(n_held=1)
+    right = recall_by_hand(scores, held, 3)
+    vectors = (np.eye(len(scores)), scores.T.copy())
+    for relevant in (held, held[:, 0], held.tolist(), held.astype(np.uint8)):
+        for data in (scores, vectors, lambda rows: scores[rows]):
+            assert values(sm.evaluate(data, "recall@3", relevant=relevant)) == right
+
+
+@pytest.mark.filterwarnings("ignore:.*items seen in training")
+def test_several_columns_in_an_array_are_refused():
+    scores, held = scores_and_held()
+    with pytest.raises(sm.InputError, match="lists of columns"):
+        sm.evaluate(scores, "recall@3", relevant=held)
+    some = held.copy()
+    some[::2, 2] = -1
+    for array in (held, some):
+        relevant = [row[row >= 0].tolist() for row in array]
+        right = recall_by_hand(scores, relevant, 3)
+        assert values(sm.evaluate(scores, "recall@3", relevant=relevant)) == right
+
+
+@pytest.mark.parametrize("scores", [np.zeros((2, 5)), (np.eye(2), np.eye(5, 2))])
+def test_column_given_twice_for_a_user_is_refused(scores):
+    with pytest.raises(sm.InputError, match="twice"):
+        sm.evaluate(scores, "hit@1", relevant=[[3, 0, 0], [4, 0, 0]])
+
+
+def test_lists_that_may_be_columns_or_grades_are_refused():
+    scores = [[3.0, 1.0, 2.0]]
+    for relevant in ([[0, 1, 2]], [[0, 2, -1]]):
+        with pytest.raises(sm.InputError, match="columns or grades"):
+            sm.evaluate(scores, "ap", relevant=relevant)
+    # as grades: gains 2 at rank 2 and 1 at rank 3
+    assert values(sm.evaluate(scores, "ap", relevant=np.array([[0, 1, 2]]))) == [
+        pytest.approx((1 / 2 + 2 / 3) / 2)
+    ]
+    # as columns: items 0 and 2 at ranks 1 and 2
+    assert values(sm.evaluate(scores, "ap", relevant={0: [0, 2]})) == [1.0]
+
+
+def permuted_data(kind, seed=4):
+    """Scores, ids of rows and columns in another order, held-out and seen items by id."""
+    scores, held = scores_and_held(n_held=1, seed=seed)
+    scores += np.linspace(4, 0, scores.shape[1])  # popularity hides a wrong order
+    rng = np.random.default_rng(seed)
+    users, items = (rng.permutation(n) for n in scores.shape)
+    seen = (held[:, 0] + 5) % scores.shape[1]
+    if kind == "text":
+        users, items = (
+            [f"{name}{n}" for n in ids] for name, ids in (("u", users), ("i", items))
+        )
+    users, items = np.array(users), np.array(items)
+    tables = [
+        pd.DataFrame({"user_id": users, "item_id": items[column]}).sample(
+            frac=1, random_state=0
+        )
+        for column in (held[:, 0], seen)
+    ]
+    allowed = scores.copy()
+    allowed[np.arange(len(scores)), seen] = -np.inf
+    own = np.take_along_axis(allowed, held, 1)
+    right = np.mean((allowed > own).sum(1) < 3)
+    return scores, users, items, *tables, right
+
+
+@pytest.mark.parametrize("kind", ["numbers", "text"])
+def test_users_and_items_give_the_ids_of_tables(kind):
+    scores, users, items, held, seen, right = permuted_data(kind)
+    ids = {"users": users, "items": items}
+    vectors = (np.eye(len(scores)), scores.T.copy())
+    dictionaries = [
+        {
+            user: [item]
+            for user, item in zip(table["user_id"], table["item_id"], strict=True)
+        }
+        for table in (held, seen)
+    ]
+    frames = (
+        pd.DataFrame(vectors[0], index=users),
+        pd.DataFrame(vectors[1], index=items),
+    )
+    for relevant, taken in ((held, seen), dictionaries):
+        ranks = [
+            sm.Ranks.from_scores(scores, relevant, seen=taken, **ids),
+            sm.Ranks.from_factors(*vectors, relevant, seen=taken, **ids),
+            sm.Ranks.from_factors(*frames, relevant, seen=taken),
+            sm.Ranks.from_function(
+                lambda rows: scores[rows], relevant, seen=taken, **ids
+            ),
+            sm.rank(scores, taken, relevant, **ids),
+            sm.rank(vectors, taken, relevant, **ids),
+            sm.rank(lambda rows: scores[rows], taken, relevant, **ids),
+        ]
+        for each in ranks:
+            assert values(sm.evaluate(each, "hit@3")) == pytest.approx([right])
+            assert set(each.users) == set(users)
+        for data in (frames, pd.DataFrame(scores, index=users, columns=items)):
+            found = sm.evaluate(data, "hit@3", relevant=relevant, seen=taken)
+            assert values(found) == pytest.approx([right])
+
+
+def test_ids_given_twice_must_agree():
+    frame = pd.DataFrame(np.eye(2), index=["a", "b"], columns=["x", "y"])
+    relevant = {"a": ["x"], "b": ["x"]}
+    same = sm.Ranks.from_scores(frame, relevant, users=["a", "b"])
+    assert same.best_rank.tolist() == [1, 2]
+    with pytest.raises(sm.InputError, match="users differ"):
+        sm.Ranks.from_scores(frame, relevant, users=["b", "a"])
+    assert sm.Ranks.from_scores(
+        frame.to_numpy(), {"b": [0], "a": [0]}, users=["b", "a"]
+    ).best_rank.tolist() == [1, 2]
+
+
+def test_column_of_ids_is_no_part_of_a_vector():
+    users = pd.DataFrame({"user_id": [7, 8], "x": [1.0, 0.0], "y": [0.0, 1.0]})
+    items = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    with pytest.raises(sm.InputError, match="user_id"):
+        sm.Ranks.from_factors(users, items, {7: [0], 8: [1]})
+    vectors = users[["x", "y"]]
+    ranks = sm.Ranks.from_factors(
+        vectors, items, {7: [0], 8: [1]}, users=users["user_id"]
+    )
+    assert ranks.best_rank.tolist() == [1, 1]
+
+
+@pytest.mark.filterwarnings("ignore:seen")
+def test_ids_from_1_beside_rows_from_0_warn():
+    """Users 1 to 12 of whom each has the item of the same number; user 12 has none to test."""
+    vectors = np.eye(12), np.eye(13, 12)
+    ids = np.arange(1, 12)
+    relevant = pd.DataFrame({"user_id": ids, "item_id": ids})
+    with warns_about("from 1"):
+        sm.evaluate(vectors, "hit@1", relevant=relevant)
+    users, items = np.arange(1, 13), np.arange(1, 14)
+    ranks = sm.Ranks.from_factors(*vectors, relevant, users=users, items=items)
+    assert ranks.best_rank.tolist() == [1] * 11
+
+
+def test_numbers_read_as_rows_are_noted():
+    """Of few rows nothing tells ids from 1 from numbers of rows; the note says what they are."""
+    vectors = np.array([[1.0, 0], [0, 1]]), np.array([[1, 0.1], [0.2, 1], [0.5, 0.5]])
+    relevant = pd.DataFrame({"user_id": [1], "item_id": [2]})
+    found = sm.evaluate(vectors, "hit@1", relevant=relevant)
+    assert values(found) == [0.0]  # row 1 has .1, 1, .5
+    assert any("numbers of rows" in note for note in found.notes)
+    assert "relevant: read as numbers of rows" in str(found)
+    ranks = sm.Ranks.from_factors(*vectors, relevant, users=[1, 2], items=[1, 2, 3])
+    assert ranks.best_rank.tolist() == [3]  # user 1, the first row, has 1, .2, .5
+    for first in ({"user_id": [0]}, {"item_id": [0]}):
+        found = sm.evaluate(vectors, "hit@1", relevant=relevant.assign(**first))
+        assert found.notes == []
+
+
+def test_scores_of_one_user_need_a_row():
+    scores, held = np.array([0.2, 0.9, 0.5]), np.array([1, 0, 1])
+    with pytest.raises(sm.InputError, match="one user"):
+        sm.evaluate(scores, "precision@2", relevant=held)
+    found = sm.evaluate(scores[None], "precision@2", relevant=held[None])
+    assert values(found) == [0.5]
+
+
+# Scores of few items
+
+SPARSE_RNG = np.random.default_rng(36)
+SPARSE_USERS, SPARSE_ITEMS = 80, 300
+COLUMNS = np.array(
+    [SPARSE_RNG.choice(SPARSE_ITEMS, 3, replace=False) for _ in range(SPARSE_USERS)]
+)
+ROW, COLUMN = np.repeat(np.arange(SPARSE_USERS), 3), COLUMNS.ravel()
+FALLING = 1 / np.arange(1, 201)
+FALLING /= FALLING.sum()
+PLACES = np.array(
+    [
+        np.sort(SPARSE_RNG.choice(200, 3, replace=False, p=FALLING))
+        for _ in range(SPARSE_USERS)
+    ]
+)
+
+
+def sparse_matrix(values):
+    return sparse.csr_array(
+        (values, (ROW, COLUMN)), shape=(SPARSE_USERS, SPARSE_ITEMS)
+    )
+
+
+TEST_MATRIX = sparse_matrix(np.ones(ROW.size))
+PREDICTED_MATRIX = sparse_matrix(3 + SPARSE_RNG.random(ROW.size))
+RANK_MATRIX = sparse_matrix(
+    PLACES.ravel().astype(float)
+)  # from 0, as predict_rank of LightFM has them
+
+
+class TestSparseScores:
+    @pytest.mark.parametrize(
+        "scores",
+        [
+            PREDICTED_MATRIX,
+            RANK_MATRIX,
+            PREDICTED_MATRIX.tocoo(),
+            RANK_MATRIX.tocsc(),
+        ],
+    )
+    @pytest.mark.parametrize(
+        "relevant", [TEST_MATRIX, COLUMNS.tolist()], ids=["matrix", "lists"]
+    )
+    def test_scores_of_relevant_items_only_are_refused(self, scores, relevant):
+        with pytest.raises(sm.InputError, match=r"relevant items.*Ranks\.from_ranks"):
+            sm.evaluate(scores, "recall@10", relevant=relevant)
+
+    def test_scores_of_one_held_out_item_each_are_refused(self):
+        one = sparse.csr_array(
+            (np.ones(SPARSE_USERS), (np.arange(SPARSE_USERS), COLUMNS[:, 0])),
+            TEST_MATRIX.shape,
+        )
+        with pytest.raises(sm.InputError, match="relevant items"):
+            sm.evaluate(one, "recall@10", relevant=COLUMNS[:, 0])
+
+    def test_remedy_is_right(self):
+        ranks = sm.Ranks.from_ranks(
+            RANK_MATRIX.data + 1, 210, users=RANK_MATRIX.tocoo().row
+        )
+        (found,) = sm.evaluate(ranks, "recall@10")
+        assert found.value == pytest.approx((PLACES < 10).mean(axis=1).mean())
+
+    @pytest.mark.filterwarnings("ignore:seen")
+    def test_scores_of_other_items_too_are_read(self):
+        scores = PREDICTED_MATRIX.tolil()
+        scores[:, 0] = 5.0
+        (found,) = sm.evaluate(scores.tocsr(), "hit@1", relevant=TEST_MATRIX)
+        assert found.value == pytest.approx((COLUMNS == 0).any(axis=1).mean())
+
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("door", ["meter", "correct"])
+def test_held_out_item_without_score_is_missing(door):
+    scores = np.array(
+        [[-np.inf, 0.5, 0.2, 0.1], [0.9, -np.inf, 0.3, 0.2], [0.4, 0.5, 0.1, 0.2]]
+    )
+    given = {"n_items": 90, "missing": "last"}
+
+    def ranks(**options):
+        if door == "correct":
+            return sm.SampledRanks.from_scores(scores, 0, **options)
+        meter = sm.RankMeter("auc", **options)
+        meter.update(scores)
+        return meter.ranks()
+
+    assert ranks(**given).sampled_ranks.tolist() == [4, 1, 2]
+    assert ranks(**given).n_missing == 1
+    assert "missing='last'" in refusal_message(ranks, n_items=90)
+    if door == "meter":
+        with warnings.catch_warnings(action="ignore"):
+            full = ranks(missing="last")
+        assert full.n_candidates.tolist() == [
+            4,
+            3,
+            4,
+        ]  # other items of -inf are no candidates
+        assert full.n_better.tolist() == [3, 0, 1]
+
+
+def test_ids_beside_vectors_are_numbers_of_rows():
+    vectors = RNG.normal(size=(4, 2)), RNG.normal(size=(5, 2))
+    relevant = pd.DataFrame({"user_id": [1, 2, 3, 4], "item_id": [0, 1, 2, 3]})
+    problem = refusal_message(sm.evaluate, vectors, "hr@1", relevant=relevant)
+    assert "scores" in problem
+
+
+def test_empty_batch_adds_nothing():
+    meter = sm.RankMeter("hit@5", n_items=40)
+    meter.update(np.zeros((0, 40)), positive=np.zeros(0, int))
+    assert len(meter) == 0
+    meter.update(ranks=[3, 9])
+    meter.update(ranks=[])
+    assert meter.compute()[0].value == 0.5
+
+
+# Users with only relevant candidates
+
+AUC_SCORES = np.array(
+    [[0.1, 0.2, 0.3, 0.0], [0.3, 0.2, 0.1, 0.5], [0.2, 0.3, 0.1, 0.4]]
+)
+GRADES = np.array([[1, 0, 0, 1], [1, 1, 1, 1], [0, 1, 0, 0]])
+OTHER_SCORES = np.array(
+    [[0.3, 0.2, 0.1, 0.0], [0.3, 0.2, 0.1, 0.5], [0.2, 0.1, 0.3, 0.4]]
+)
+
+
+# User 0: neither 0.1 nor 0.0 is above 0.2 or 0.3. User 2: 0.3 is above two of three.
+def auc_by_hand(scores, relevant):
+    own, others = scores[relevant > 0], scores[relevant == 0]
+    return np.mean(own[:, None] > others)
+
+
+@pytest.mark.filterwarnings("ignore:seen")
+def test_users_with_only_relevant_items_are_left_out_of_auc():
+    with warns_about("auc leaves out 1 of 3 users"):
+        found = sm.evaluate(AUC_SCORES, "auc, recall@1, ap", relevant=GRADES)
+    assert found[0].value == pytest.approx(np.mean([0.0, 2 / 3]))
+    assert found[1].value == pytest.approx(np.mean([0, 1 / 4, 0]))
+    assert [one.n_users for one in found] == [2, 3, 3]
+    assert "leaves out" in found.notes[0]
+
+
+@pytest.mark.filterwarnings("ignore:seen")
+def test_std_error_of_auc_is_that_of_the_other_users():
+    with warns_about("leaves out"):
+        (found,) = sm.evaluate(AUC_SCORES, "auc", relevant=GRADES)
+    (alone,) = sm.evaluate(AUC_SCORES[[0, 2]], "auc", relevant=GRADES[[0, 2]])
+    assert found.std_error == pytest.approx(alone.std_error)
+    assert found.effective_users == pytest.approx(alone.effective_users)
+
+
+@pytest.mark.filterwarnings("ignore:seen")
+def test_auc_of_a_user_with_only_relevant_items_is_nan():
+    with warns_about("leaves out"):
+        values = sm.values_by_user(AUC_SCORES, "auc", relevant=GRADES)["auc"]
+    pd.testing.assert_series_equal(
+        values.reset_index(drop=True), pd.Series([0.0, np.nan, 2 / 3], name="auc")
+    )
+
+
+@pytest.mark.filterwarnings("ignore:seen")
+def test_auc_of_many_queries_matches_a_loop(recwarn):
+    rng = np.random.default_rng(2)
+    scores = rng.normal(size=(1000, 8))
+    relevant = (rng.random(scores.shape) < 0.3).astype(int)
+    scores += relevant
+    relevant[:, 0] = 1
+    relevant[7] = 1
+    found = sm.evaluate(scores, relevant=relevant)
+    others = [user for user in range(1000) if not relevant[user].all()]
+    expected = np.mean([auc_by_hand(scores[user], relevant[user]) for user in others])
+    assert {one.metric: one.value for one in found}["auc"] == pytest.approx(expected)
+    assert any(
+        f"{1000 - len(others)} of 1,000 users" in text
+        for text in full_messages(recwarn)
+    )
+
+
+@pytest.mark.filterwarnings("ignore:seen")
+def test_comparison_of_auc_leaves_out_pairs():
+    with warns_about("leaves out"):
+        (found,) = sm.compare(
+            {"A": AUC_SCORES, "B": OTHER_SCORES}, "auc", relevant=GRADES
+        )
+    others = [0, 2]
+    a, b = (
+        np.mean([auc_by_hand(scores[user], GRADES[user]) for user in others])
+        for scores in (AUC_SCORES, OTHER_SCORES)
+    )
+    assert (found.value_a, found.value_b) == pytest.approx((a, b))
+    assert found.difference == pytest.approx(b - a)
+    assert found.n_users == 2
+
+
+@pytest.mark.filterwarnings("ignore:seen")
+def test_auc_without_irrelevant_items_is_refused():
+    with pytest.raises(sm.InputError, match=r"auc is not defined.*leave auc out"):
+        sm.evaluate(AUC_SCORES[1:2], "auc, ap", relevant=GRADES[1:2])
+    (found,) = sm.evaluate(AUC_SCORES[1:2], "ap", relevant=GRADES[1:2])
+    assert found.value == 1.0

@@ -1,0 +1,38 @@
+"""Checks of the repository: reference ranks give no warning, and messages name no guide."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sampled_metrics as sm
+from sampled_metrics.ranks.data import as_ranks
+from tests.conftest import ROOT
+
+
+@pytest.mark.parametrize("name", "XYZ")
+def test_reference_ranks_do_not_warn(name, recwarn):
+    ranks = as_ranks(ROOT / f"results/reference/ranks/{name}.parquet")
+    sm.evaluate(ranks, "recall@10, ap, auc")
+    for m in (10, 100, 500):
+        drawn = sm.draw_sampled_ranks(ranks, m, np.random.default_rng(m)).ravel()
+        sm.correct(
+            sm.SampledRanks(drawn, ranks.n_candidates, m),
+            "auc",
+            "sampled",
+            shape="none",
+        )
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(ROOT, "src/sampled_metrics").rglob("*.py")), ids=str
+)
+def test_message_names_no_file_that_is_not_installed(path):
+    """Comments and docstrings may."""
+    lines = path.read_text("utf-8").splitlines()
+    named = [
+        line for line in lines if re.search(r"""["'].*docs/.*\.md.*["']""", line)
+    ]
+    assert not [line for line in named if '"""' not in line]

@@ -1,0 +1,478 @@
+"""From which counts on data is warned about: just below and just above."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sampled_metrics as sm
+from sampled_metrics import InputWarning
+from sampled_metrics.inputs.warnings import (
+    warn_about_candidates_seen,
+    warn_about_unused_grades,
+)
+from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.data import as_sampled
+from sampled_metrics.ranks.warnings import (
+    warn_about_ranks,
+    warn_about_sampled_ranks,
+    warn_about_seen_items,
+)
+from tests.helpers.caught_warnings import full_messages, warnings_of, warns_about
+
+M, N = 100, 3541
+
+
+def low_ranks(rows):
+    """Low sampled ranks, so that no other question is asked."""
+    return np.resize([1, 2, 3, 4, 5, 6, 7], rows)
+
+
+def scores_with_equal_rows(equal, rows, width=20):
+    """Scores by which held-out item 0 is first; all scores of the first rows are equal."""
+    scores = np.tile(-np.arange(width, dtype=float), (rows, 1))
+    scores[:equal] = 1.0
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("equal", "rows", "asks"),
+    [(1, 50, True), (1, 100, True), (1, 101, False), (2, 200, True), (49, 49, False)],
+)
+def test_hundredth_of_rows_without_order_warns(equal, rows, asks, recwarn):
+    sm.correct(
+        scores_with_equal_rows(equal, rows),
+        "hr@1",
+        "sampled",
+        positive=0,
+        n_items=N,
+        shape="none",
+    )
+    assert any("rows are equal" in each for each in full_messages(recwarn)) == asks
+
+
+@pytest.mark.parametrize(
+    ("rows", "low", "asks"),
+    [
+        (50, 46, True),
+        (49, 46, False),
+        (50, 44, False),
+        (500, 46, True),
+        (500, 44, False),
+    ],
+)
+def test_held_out_items_near_the_middle_warn(rows, low, asks, recwarn, tmp_path):
+    """All ranks are `low` + 1 of 101: the items are above 100 - `low` percent of the negatives."""
+    path = tmp_path / "ranks.csv"
+    pd.DataFrame({"sampled_rank": np.full(rows, low + 1)}).to_csv(path, index=False)
+    as_sampled(path, n_negatives=M, n_items=N)
+    words = f"above {1 - low / M:.1%} of their negatives"
+    assert any(words in each for each in full_messages(recwarn)) == asks
+
+
+@pytest.mark.parametrize(
+    ("largest", "near", "asks"),
+    [
+        (32, 14, True),
+        (32, 6, False),
+        (7, 12, False),  # many users have low ranks
+        (101, 9, False),  # all that can be
+    ],
+)
+def test_table_of_ranks_that_end_early_warns(largest, near, asks, recwarn):
+    rows = np.append(np.ones(400, np.int64), np.full(near, largest))
+    table = pd.DataFrame({"sampled_rank": rows, "n_negatives": M})
+    sm.correct(table, "auc", "sampled", n_items=N, shape="none")
+    words = f"the largest rank is {largest} of 101, and {near} of {rows.size} rows are near it"
+    assert any(words in each for each in full_messages(recwarn)) == asks
+
+
+@pytest.mark.parametrize(("least", "is_taken"), [(90, True), (89, False), (99, True)])
+def test_up_to_a_tenth_fewer_negatives_are_thinned(least, is_taken):
+    table = pd.DataFrame(
+        {"sampled_rank": low_ranks(40), "n_negatives": np.resize([least, 100], 40)}
+    )
+    if is_taken:
+        with warns_about(f"20 of 40 rows have more than {least} negatives"):
+            result = sm.correct(table, "auc", "sampled", n_items=N)
+        assert result[0].n_negatives == least
+    else:
+        with pytest.raises(sm.InputError, match="89 to 100"):
+            sm.correct(table, "auc", "sampled", n_items=N)
+
+
+@pytest.mark.filterwarnings("ignore:.*the largest rank")
+@pytest.mark.parametrize(
+    "metric", ["ndcg@10", "ap", "rr@5", "hit@3", "f1@4", "precision@2"]
+)
+def test_ranks_of_single_items_give_no_metric_of_all_items(metric):
+    ranks = [1, 2, 5, 30] * 20
+    users = np.repeat(np.arange(40), 2)
+    several = sm.SampledRanks(ranks, 200, 50, users=users, several_items=True)
+    with pytest.raises(sm.InputError, match="held-out"):
+        sm.correct(several, metric, "cls")
+    for taken in ("recall@10", "auc"):
+        assert sm.correct(several, taken, "cls", shape="none")[0].n_users == 40
+
+
+@pytest.mark.parametrize(
+    ("candidates", "users", "asks"),
+    [
+        (m + more, 10, True)
+        for m in (20, 50, 99, 100, 200, 500, 999, 1000)
+        for more in (0, 1)
+    ]
+    + [
+        (100, 9, False),
+        (19, 10, False),
+        (22, 10, False),
+        (300, 10, False),
+        (1002, 10, False),
+    ],
+)
+def test_ten_users_with_usual_number_of_candidates_warn(
+    candidates, users, asks, recwarn
+):
+    """Their lists may be a held-out item and its negatives, with or without that item counted."""
+    none = np.zeros(users, np.int64)
+    sm.evaluate(sm.Ranks(np.full(users, candidates), none, none), "recall@1")
+    words = f"all {users} users have {candidates} candidates"
+    assert any(words in each for each in full_messages(recwarn)) == asks
+
+
+def test_different_numbers_of_candidates_do_not_warn(recwarn):
+    sm.evaluate(sm.Ranks([100] * 10 + [101], [0] * 11, [0] * 11), "recall@1")
+    assert full_messages(recwarn) == []
+
+
+def test_min_relevance_above_one_needs_grades():
+    ranks = sm.Ranks([9, 9], [0, 4], [0, 0])
+    for least in (0, 0.5, 1):
+        assert ranks.at_least(least).n_better.tolist() == [0, 4]
+    with pytest.raises(
+        sm.InputError, match=r"min_relevance .* is 1\.5, but there are no grades"
+    ):
+        ranks.at_least(1.5)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.2, 0.5])
+@pytest.mark.parametrize("m", [5, 100])
+def test_ties_by_chance_do_not_warn(share, m, recwarn):
+    """Each negative has the held-out item's score by itself; then several of them do as well."""
+    rng = np.random.default_rng(0)
+    each = 1 - (1 - share) ** (1 / m)
+    tied = rng.binomial(m, each, 3000)
+    warn_about_sampled_ranks(sm.SampledRanks(np.ones(3000, int), N, m, tied=tied))
+    assert not any("itself" in each for each in full_messages(recwarn))
+
+
+@pytest.mark.parametrize(
+    ("rows", "alone", "asks"), [(2000, 600, True), (2000, 190, False), (40, 12, False),
+                                (200, 60, True)],
+)  # fmt: skip
+def test_held_out_item_among_its_negatives_warns(rows, alone, asks, recwarn):
+    """Rows with exactly one tie, and none with two: the held-out item itself, if they are many.
+
+    By chance 30 % of ties among 100 would give 5 % with two; of 40 rows these are 2.
+    """
+    tied = np.zeros(rows, np.int64)
+    tied[:alone] = 1
+    warn_about_sampled_ranks(sm.SampledRanks(low_ranks(rows), N, 100, tied=tied))
+    assert (
+        any(
+            "is it the held-out item itself" in each
+            for each in full_messages(recwarn)
+        )
+        == asks
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "asks"),
+    [
+        (warn_about_candidates_seen, (10, 10), True),
+        (warn_about_candidates_seen, (9, 10), False),
+        (warn_about_candidates_seen, (10, 9), False),
+        (warn_about_unused_grades, (np.ones(1),), True),
+        (warn_about_unused_grades, (None,), False),
+    ],
+)
+def test_ten_users_or_unused_grades_warn(question, given, asks, recwarn):
+    question(*given)
+    assert len(full_messages(recwarn)) == asks
+
+
+# Ranks
+
+
+def repeat_ranks(*parts):
+    """An array of parts, each a number and how often it occurs."""
+    return np.concatenate([np.full(count, number) for number, count in parts])
+
+
+def warning_text(question, *given):
+    """What a question says of some data; an empty text if it is not asked."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        question(*given)
+    assert all(issubclass(one.category, InputWarning) for one in caught)
+    return "\n".join(full_messages(caught))
+
+
+def full_ranks(ranks, n_candidates, tied=0):
+    """Full rankings of one item per user by their best ranks."""
+    ranks = np.asarray(ranks)
+    return Ranks(
+        np.broadcast_to(n_candidates, ranks.shape),
+        ranks - 1,
+        np.full(ranks.size, tied),
+    )
+
+
+@pytest.mark.parametrize(
+    ("ranks", "asks"),
+    [
+        (full_ranks(repeat_ranks((52, 60)), 101), True),  # in the middle
+        (full_ranks(repeat_ranks((52, 25)), 101), False),  # too few users
+        (
+            full_ranks(repeat_ranks((1, 30), (80, 30)), 101),
+            False,
+        ),  # half of them first
+        (full_ranks(repeat_ranks((26, 60)), 101), False),  # above three quarters
+        (full_ranks(repeat_ranks((2, 60)), 101, 98), True),  # ties count half
+        (full_ranks(repeat_ranks((2, 60)), 101, 40), False),
+    ],
+)
+def test_random_order_warns(ranks, asks):
+    assert ("random order" in warning_text(warn_about_ranks, ranks)) == asks
+
+
+@pytest.mark.parametrize(
+    ("ranks", "asks"),
+    [
+        (full_ranks(repeat_ranks((100, 30), (1, 30)), 1000), True),
+        (
+            full_ranks(repeat_ranks((100, 30), (1, 30)), 105),
+            False,
+        ),  # at the end of all candidates
+        (
+            full_ranks(repeat_ranks((100, 6), (1, 54)), 400),
+            False,
+        ),  # as many as may be there by chance
+        (
+            full_ranks(repeat_ranks((100, 6), (1, 54)), 1000),
+            True,
+        ),  # none in the other nine tenths
+        (
+            full_ranks(repeat_ranks((4, 30), (1, 30)), 1000),
+            False,
+        ),  # low ranks are frequent anyway
+    ],
+)
+def test_full_ranks_that_end_early_warn(ranks, asks):
+    assert ("largest" in warning_text(warn_about_ranks, ranks)) == asks
+
+
+@pytest.mark.parametrize(
+    ("near", "m", "asks"),
+    [
+        (repeat_ranks((11, 30)), 100, True),
+        (repeat_ranks((11, 6)), 100, False),
+        (repeat_ranks((100, 30)), 100, False),
+        (repeat_ranks((4, 30)), 100, False),
+    ],
+)
+def test_sampled_ranks_that_end_early_warn(near, m, asks):
+    ranks = np.append(repeat_ranks((1, 400)), near)
+    found = warning_text(warn_about_sampled_ranks, SampledRanks(ranks, 3000, m))
+    assert ("the largest rank is" in found) == asks
+    distinct = SampledRanks(ranks, 3000, m, "distinct")
+    assert "the largest rank is" not in warning_text(
+        warn_about_sampled_ranks, distinct
+    )
+
+
+@pytest.mark.parametrize(("n_items", "asks"), [(101, True), (102, False)])
+def test_sample_of_all_candidates_warns(n_items, asks):
+    found = warning_text(
+        warn_about_sampled_ranks,
+        SampledRanks(repeat_ranks((1, 4), (2, 1)), n_items, 100),
+    )
+    assert ("n_items is" in found.replace(" (--n-items)", "")) == asks
+
+
+@pytest.mark.parametrize(
+    ("tied", "m", "asks"),
+    [
+        (
+            repeat_ranks((1, 90), (0, 210)),
+            20,
+            True,
+        ),  # by chance about 13 would have two
+        (repeat_ranks((1, 40), (0, 60)), 20, True),
+        (repeat_ranks((1, 40), (2, 8), (0, 52)), 20, False),
+        (repeat_ranks((1, 9), (0, 91)), 20, False),
+        (repeat_ranks((1, 40), (0, 60)), 1, False),  # one negative is tied once
+    ],
+)
+def test_single_ties_warn(tied, m, asks):
+    ranks = repeat_ranks((1, tied.size - 1), (2, 1))
+    found = warning_text(
+        warn_about_sampled_ranks, SampledRanks(ranks, 3000, m, tied=tied)
+    )
+    assert ("check-negatives" in found) == asks
+
+
+@pytest.mark.parametrize(
+    ("tied", "asks"),
+    [
+        (repeat_ranks((20, 40), (0, 20)), True),
+        (repeat_ranks((20, 20), (0, 40)), False),
+        (repeat_ranks((5, 40), (0, 20)), False),  # few of 100 negatives
+        (repeat_ranks((20, 20), (0, 10)), False),
+    ],
+)
+def test_large_ties_warn(tied, asks):
+    ranks = repeat_ranks((1, tied.size - 1), (2, 1))
+    found = warning_text(
+        warn_about_sampled_ranks, SampledRanks(ranks, 3000, 100, tied=tied)
+    )
+    assert ("a tenth of their negatives" in found) == asks
+
+
+@pytest.mark.parametrize(("users", "items", "asks"), [(20, 40, True), (5, 40, False)])
+def test_all_items_of_all_users_warn(users, items, asks):
+    ranks = full_ranks(repeat_ranks((1, users)), items)
+    assert bool(warning_text(warn_about_seen_items, ranks, items)) == asks
+    assert not warning_text(warn_about_seen_items, ranks, items + 1)
+
+
+def test_tie_counts_as_worse_rank():
+    assert "above" in warning_text(
+        warn_about_ranks, full_ranks(repeat_ranks((1, 60)), 101)
+    )
+    assert "above all of their other" not in warning_text(
+        warn_about_ranks, full_ranks(repeat_ranks((1, 60)), 101, 1)
+    )
+    found = warning_text(
+        warn_about_ranks, full_ranks(repeat_ranks((100, 30), (2, 30)), 1000, 9)
+    )
+    assert "the largest rank is 109 of 1,000" in found
+
+
+# Coincidences
+
+USERS, ITEMS = 200, 300
+RNG = np.random.default_rng(12)
+
+
+def lists_with(hits, users=60, length=20, items=400):
+    """Lists of which the first `hits` hold the relevant item, and all items are known."""
+    lists = {
+        user: [(user * 7 + place) % items for place in range(length)]
+        for user in range(users)
+    }
+    relevant = {
+        user: [lists[user][0] if user < hits else -1 - user] for user in range(users)
+    }
+    return lists, {
+        user: [items + 9 if own[0] < 0 else own[0]] for user, own in relevant.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("hits", "users", "length", "asks"),
+    [
+        (60, 60, 20, True),
+        (59, 60, 20, False),
+        (49, 49, 20, False),
+        (60, 60, 215, False),
+    ],
+)
+def test_lists_that_hold_every_relevant_item_warn(hits, users, length, asks):
+    lists, relevant = lists_with(hits, users, length)
+    found = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)
+    assert any("hold every relevant item" in each for each in found) == asks
+
+
+@pytest.mark.parametrize(("hits", "asks"), [(15, False), (14, True), (0, True)])
+def test_lists_with_hits_by_chance_warn(hits, asks):
+    """60 lists of 60 of 401 items have 9.0 by chance, so up to 14 is no more."""
+    lists, relevant = lists_with(hits, 60, 60)
+    known = len(
+        {item for items in (*lists.values(), *relevant.values()) for item in items}
+    )
+    expected = 60 * 60 / known
+    assert expected >= 8
+    assert (hits <= expected + 2 * np.sqrt(expected)) == asks
+    found = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)
+    assert any("by chance" in each for each in found) == asks
+
+
+def test_rows_of_ids_do_not_warn_and_pairs_are_refused():
+    lists = {user: [20, 7 + user % 5, user % 7] for user in range(12)}
+    pairs = [[user, (user + 1) % 7] for user in range(12)]
+    with pytest.raises(sm.InputError, match="2 numbers"):
+        sm.evaluate(lists, "hr@1", relevant=pairs)
+    for given, rows in ((pairs[::-1], 12), (pairs[:9], 9)):
+        kept = {user: lists[user] for user in range(rows)}
+        assert len(sm.evaluate(kept, "hr@1", relevant=given)) == 1
+    two_each = [[int(x) for x in RNG.permutation(9)[:2]] for _ in range(12)]
+    assert not warnings_of(sm.evaluate, lists, "hr@1", relevant=two_each)
+
+
+def good_scores(seed=0):
+    """Scores by which held-out items are near the top, and these items."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(USERS, ITEMS))
+    held = rng.integers(0, ITEMS, USERS)
+    scores[np.arange(USERS), held] += 2.5
+    return scores, held
+
+
+def random_seen_items(held, seed=0):
+    seen = np.random.default_rng(seed).random((USERS, ITEMS)) < 0.03
+    seen[np.arange(USERS), held] = False
+    return seen
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("low", [-9.0, 0.0])
+def test_recommender_that_scores_60_percent_does_not_warn(seed, low):
+    """Items that are not scored have one score, below all others or among them."""
+    scores, held = good_scores(seed)
+    is_unscored = np.random.default_rng(seed).random(ITEMS) < 0.4
+    scores = np.exp(scores)
+    scores[:, is_unscored] = low
+    seen = random_seen_items(held, seed)
+    assert not warnings_of(
+        sm.evaluate, scores, "recall@10, ap, auc", relevant=held, seen=seen
+    )
+    lists = {user: np.argsort(-row)[:50].tolist() for user, row in enumerate(scores)}
+    assert not warnings_of(
+        sm.evaluate, lists, "recall@10", relevant=held[:, None].tolist()
+    )
+    negatives = np.random.default_rng(seed).integers(0, ITEMS, (USERS, 50))
+    rows = np.take_along_axis(scores, np.column_stack([held, negatives]), axis=1)
+    rows += 1e-9 * np.random.default_rng(seed).random(
+        rows.shape
+    )  # ties are in random order
+    given = {"n_items": ITEMS, "positive": 0, "shape": "none"}
+    assert not warnings_of(sm.correct, rows, "auc", "sampled", **given)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ranks_of_40_percent_unscored_items_do_not_warn(seed):
+    """They are anywhere in the last third of the candidates, or in the last place."""
+    rng = np.random.default_rng(seed)
+    ranks = np.ceil(ITEMS * rng.beta(0.4, 5, USERS)).astype(int)
+    for places in (
+        rng.integers(ITEMS * 2 // 3, ITEMS + 1, USERS),
+        np.full(USERS, ITEMS),
+    ):
+        ranks[: USERS * 2 // 5] = places[: USERS * 2 // 5]
+        assert not warnings_of(sm.evaluate, ranks, "recall@10", n_items=ITEMS)
+        drawn = 1 + rng.hypergeometric(ranks - 1, ITEMS - ranks, 50)
+        given = {"n_items": ITEMS, "n_negatives": 50, "shape": "none"}
+        assert not warnings_of(sm.correct, drawn, "auc", "sampled", **given)

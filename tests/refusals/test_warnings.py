@@ -1,0 +1,481 @@
+"""Valid but unlikely data is used with a warning, which is given once and stays in the notes."""
+
+import json
+import warnings
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sampled_metrics as sm
+from tests.helpers.caught_warnings import full_messages, warns_about
+from tests.helpers.results import values, values_and_warnings
+
+USERS, N, M = 400, 1577, 100
+RNG = np.random.default_rng(8)
+TRUE = np.ceil(N * RNG.beta(0.35, 4, USERS)).astype(int)
+SAMPLED = 1 + RNG.hypergeometric(TRUE - 1, N - TRUE, M)
+AMONG = RNG.normal([2] + M * [0], size=(USERS, 1 + M))
+FULL = {"n_items": N}
+
+
+def notes_of(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call()
+    assert result.notes == full_messages(caught)
+    return " ".join(result.notes)
+
+
+def rank_forms(name, ranks, folder):
+    frame = pd.DataFrame({name: ranks})
+    frame.to_csv(folder / "r.csv", index=False)
+    frame.to_parquet(folder / "r.parquet")
+    return (
+        ranks,
+        frame,
+        folder / "r.csv",
+        folder / "r.parquet",
+        {name: ranks.tolist()},
+    )
+
+
+@pytest.mark.parametrize(
+    ("ranks", "words"),
+    [
+        (TRUE, None),
+        (np.ones(USERS, int), "above all of their other candidates"),
+        (np.minimum(TRUE, 101), "the largest rank is 101 of 1,577"),
+        (np.where(TRUE > 300, N, TRUE), None),  # not found is last
+        (SAMPLED, "the largest rank is"),
+        (N + 1 - TRUE, "are higher scores better"),
+        (np.sort(TRUE), None),
+    ],
+)
+def test_unlikely_exact_ranks_warn(ranks, words, tmp_path):
+    for data in rank_forms("rank", ranks, tmp_path):
+        found = notes_of(lambda: sm.evaluate(data, "recall@10", **FULL))  # noqa: B023
+        assert words in found if words else not found
+
+
+@pytest.mark.parametrize(("ranks", "is_asked"), [(TRUE, False), (N + 1 - TRUE, True)])
+def test_every_result_of_the_same_ranks_has_the_note(ranks, is_asked):
+    held = sm.Ranks(np.full(USERS, N), ranks - 1, np.zeros(USERS, int))
+    found = [
+        notes_of(lambda: sm.evaluate(held, metric))  # noqa: B023
+        for metric in ("recall@10", "auc", "auc")
+    ]
+    assert found == [found[0]] * 3
+    assert ("are higher scores better" in found[0]) == is_asked
+
+
+@pytest.mark.parametrize(
+    ("ranks", "words"),
+    [
+        (SAMPLED, None),
+        (np.ones(USERS, int), "above all of their negatives"),
+        (np.where(SAMPLED > 30, M + 1, SAMPLED), None),  # not found is last
+        (M + 2 - SAMPLED, "are higher scores better"),
+    ],
+)
+def test_unlikely_sampled_ranks_warn(ranks, words, tmp_path):
+    for data in rank_forms("sampled_rank", ranks, tmp_path):
+        options = {"n_items": N, "n_negatives": M, "shape": "none"}
+        call = lambda: sm.correct(data, "auc", "sampled", **options)  # noqa: B023, E731
+        found = notes_of(call)
+        assert words in found if words else not found
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        (AMONG, None),
+        (np.maximum(AMONG, 0.0), None),  # after a rectifier
+        (1 / (1 + np.exp(-AMONG)), None),
+        ((1 / (1 + np.exp(-9 * AMONG - 9))).astype(np.float16), "of too few bits"),
+        (AMONG.astype(np.float16), None),
+    ],
+)
+def test_scores_of_too_few_bits_warn(scores, words):
+    for data in (scores, scores.astype(float).tolist(), pd.DataFrame(scores)):
+        options = {"n_items": N, "positive": 0, "shape": "none"}
+        call = lambda: sm.correct(data, "auc", "sampled", **options)  # noqa: B023, E731
+        found = notes_of(call)
+        assert words in found if words else not found
+
+
+def test_sorted_negatives_do_not_warn():
+    """Many recommenders have a score for few items; the others come last."""
+    negatives = -np.sort(-np.maximum(AMONG[:, 1:], 0), axis=1)
+    rows = np.column_stack([AMONG[:, 0], negatives])
+    assert not notes_of(
+        lambda: sm.correct(rows, "auc", "sampled", positive=0, **FULL)
+    )
+
+
+def test_ties_that_decide_a_metric_show_both_ends():
+    """1,000 of 1,577 items are tied with each held-out item, 5 are above it."""
+    ranks = sm.Ranks(np.full(60, N), np.full(60, 5), np.full(60, 1000))
+    found = notes_of(lambda: sm.evaluate(ranks, "recall@10, auc"))
+    assert "60 of 60 relevant items have the score of others" in found
+    assert "recall@10 0.00 to 1.00" in found
+    assert f"auc {1 - 1005 / 1576:.3f} to {1 - 5 / 1576:.3f}" in found
+    few = sm.Ranks(np.full(60, N), np.arange(60), np.repeat([0, 1000], 30))
+    assert "ties" not in notes_of(lambda: sm.evaluate(few, "recall@10"))
+
+
+def top_lists(scores, k=20):
+    items = np.argsort(-scores, axis=1)[:, :k]
+    users = np.repeat(np.arange(len(scores)), k)
+    values = np.take_along_axis(scores, items, axis=1).ravel()
+    return pd.DataFrame({"user_id": users, "item_id": items.ravel(), "score": values})
+
+
+def test_ranks_that_contradict_scores_warn():
+    lists = top_lists(RNG.normal(size=(30, 50)))
+    relevant = {user: [0] for user in range(30)}
+    place = np.tile(np.arange(1, 21), 30)
+    for score, asks in (
+        (lists["score"], 0),
+        (-lists["score"], 0),
+        (lists["score"][::-1], 1),
+    ):
+        data = lists.assign(rank=place, score=np.asarray(score))
+        data.loc[::3, "score"] *= 1 - 3 * asks
+        call = lambda: sm.evaluate(data, "recall@10", relevant=relevant)  # noqa: B023, E731
+        assert ("contradict" in notes_of(call)) == bool(asks)
+
+
+def test_few_common_ids_warn():
+    lists = {user: list(range(20))[::-1] for user in range(30)}
+    relevant = {user: [user % 20] for user in range(30)}
+    seen = {user: [100 + user] for user in range(28, 400)}
+    found = notes_of(lambda: sm.evaluate(lists, "recall@10", relevant=relevant))
+    assert not found
+    seen[29] = [19, *range(100, 200)]
+    call = lambda: sm.evaluate(lists, "recall@10", relevant=relevant, seen=seen)  # noqa: E731
+    assert "2 of 30" in notes_of(call)
+
+
+class TestNotes:
+    """Questions stay with results, in each form."""
+
+    def test_comparison_names_the_recommender(self, recwarn):
+        data = {"good": AMONG, "bad": -AMONG}
+        options = {"n_items": N, "positive": 0, "shape": "none"}
+        found = sm.compare(data, "auc", "sampled", **options)
+        assert full_messages(recwarn) == found.notes
+        (note,) = found.notes
+        assert note.startswith("bad, positive: held-out items are above")
+        assert f"warning: {note}" in str(found).replace("\n  ", " ")
+
+    @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+    def test_command_prints_and_stores_notes(self, run, tmp_path):
+        for name, ranks in (("good", TRUE), ("bad", N + 1 - TRUE)):
+            pd.DataFrame({"rank": ranks}).to_csv(
+                tmp_path / f"{name}.csv", index=False
+            )
+        files = (tmp_path / "good.csv", tmp_path / "bad.csv")
+        options = ("--n-items", N, "--metric", "auc")
+        done = run("evaluate", *files, *options, "--format", "json")
+        of_good, of_bad = json.loads(done.stdout)
+        assert of_good["notes"] == []
+        (note,) = of_bad["notes"]
+        assert note.startswith(f"{files[1]}, relevant: ")
+        assert done.stderr.strip() == note
+        assert note in run("evaluate", *files, *options, "--format", "csv").stdout
+        table = " ".join(run("evaluate", *files, *options).stdout.split())
+        assert "warning: " in table
+        (row,) = json.loads(
+            run("compare", *files, *options, "--format", "json").stdout
+        )
+        assert [note.partition(":")[0] for note in row["notes"]] == ["bad, relevant"]
+
+    @pytest.mark.long
+    @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+    def test_page_shows_notes(self, tmp_path):
+        options = {"n_items": N, "positive": 0}
+        pages = {}
+        for name, b in (("open", -AMONG), ("none", AMONG[::-1])):
+            sm.report({"A": AMONG, "B": b}, tmp_path / "p.html", **options)
+            pages[name] = (tmp_path / "p.html").read_text()
+        assert "This sample" not in pages["open"]
+        assert "B, positive: held-out items are above" in pages["open"]
+        assert pages["open"].index("B, positive:") < pages["open"].index("<h1")
+        assert "This sample" in pages["none"]
+        assert "Questions about the data" not in pages["none"]
+        full = {}
+        for name, of_a in (("open", N + 1 - TRUE), ("none", TRUE)):
+            for others in ({}, {"B": SAMPLED}):
+                sm.report({"A": of_a, **others}, tmp_path / "p.html", n_items=N)
+                page = (tmp_path / "p.html").read_text()
+                full[name, len(others)] = page.split("<h1")[1].split("</h1>")[0]
+        sm.report(
+            {"A": TRUE, "B": np.sort(TRUE) + 1}, tmp_path / "p.html", n_items=N + 1
+        )
+        assert "questions above" not in (tmp_path / "p.html").read_text()
+        assert "questions above" not in full["none", 0]
+        assert all("questions above" in full["open", n] for n in (0, 1))
+        sm.report({"A": N + 1 - TRUE}, tmp_path / "p.html", n_items=N)
+        assert (
+            "A, relevant: held-out items are above"
+            in (tmp_path / "p.html").read_text()
+        )
+
+
+# Negatives and full rankings
+
+N_NEGATIVES, N_ROWS, CATALOGUE = 100, 940, 3541
+SAMPLE_RNG = np.random.default_rng(0)
+SAMPLE_SCORES = SAMPLE_RNG.normal(
+    [1] + N_NEGATIVES * [0], size=(N_ROWS, N_NEGATIVES + 1)
+)
+CONFUSED_COLUMN = np.where(
+    np.arange(N_ROWS) < 450, SAMPLE_SCORES[:, 0], SAMPLE_SCORES[:, 5]
+)
+CONFUSED_SCORES = np.column_stack(
+    [SAMPLE_SCORES[:, :5], CONFUSED_COLUMN, SAMPLE_SCORES[:, 6:]]
+)  # of 450, their own negatives
+SAMPLE_RANKS = 1 + (SAMPLE_SCORES[:, 1:] > SAMPLE_SCORES[:, :1]).sum(axis=1)
+FULL_SCORES = SAMPLE_RNG.normal(size=(N_ROWS, 60))
+PLACES = (60 * SAMPLE_RNG.random(N_ROWS) ** 3).astype(int)
+HELD = np.argsort(-FULL_SCORES, axis=1)[np.arange(N_ROWS), PLACES]
+FULL_OPTIONS = {"relevant": HELD, "seen": FULL_SCORES < -9}
+
+
+def sampled(ranks, **columns):
+    return pd.DataFrame({"sampled_rank": ranks, "n_negatives": N_NEGATIVES} | columns)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "words"),
+    [
+        (SAMPLE_SCORES, {}, None),
+        (np.round(SAMPLE_SCORES, 1), {}, None),  # ties as of rounded scores
+        (1.0 * (SAMPLE_SCORES > 1), {"shape": "none"}, "a tenth of their negatives"),
+        (CONFUSED_SCORES, {}, "of one of their negatives"),
+        (SAMPLE_SCORES, {"positive": -1}, "above 49.5%"),
+        (SAMPLE_SCORES.T, {}, "above 52.1%"),
+        (0 * SAMPLE_SCORES, {"shape": "none"}, "a tenth of their negatives"),
+        (SAMPLE_SCORES, {"n_items": N_NEGATIVES + 1}, "n_items (--n-items) is 101"),
+        (
+            sampled(SAMPLE_RANKS, user_id=np.arange(N_ROWS) % 900),
+            {},
+            "40 of 900 users",
+        ),
+        (
+            sampled(
+                SAMPLE_RANKS,
+                user_id=np.arange(N_ROWS) % 470,
+                repetition=np.arange(N_ROWS),
+            ),
+            {},
+            None,
+        ),
+        (
+            sampled(SAMPLE_RANKS, n_negatives=N_NEGATIVES - (SAMPLE_RANKS < 9)),
+            {},
+            "more than 99 negatives",
+        ),
+    ],
+)
+def test_unlikely_negatives_warn(data, options, words, recwarn):
+    options = {
+        "positive": None if isinstance(data, pd.DataFrame) else 0,
+        "n_items": CATALOGUE,
+    } | options
+    sm.correct(data, "hr@10", "cls", **options)
+    asked = full_messages(recwarn)
+    assert any(words in each for each in asked) if words else not asked
+    assert all(each.filename == __file__ for each in recwarn)
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "words"),
+    [
+        (FULL_SCORES, {}, None),
+        (FULL_SCORES[::-1], {}, "random order"),
+        (-FULL_SCORES, {}, "random order"),
+        (0 * FULL_SCORES, {}, "ties"),
+        (FULL_SCORES, {"seen": None}, "all 60 items"),
+    ],
+)
+def test_unlikely_full_rankings_warn(scores, options, words, recwarn):
+    sm.evaluate(scores, "hr@10", **(FULL_OPTIONS | options))
+    asked = full_messages(recwarn)
+    assert any(words in each for each in asked) if words else not asked
+
+
+# Once
+
+RANDOM_SCORES = np.random.default_rng(3).normal(size=(60, 101))
+FIRST_COLUMN = np.zeros(60, int)
+
+
+def result_and_warnings(call):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        result = call()
+    return result, found
+
+
+def test_several_warnings_are_counted_in_one():
+    result, (warning,) = result_and_warnings(
+        lambda: sm.evaluate(-RANDOM_SCORES, relevant=FIRST_COLUMN)
+    )
+    assert len(result.notes) > 1
+    assert str(warning.message).startswith(f"{len(result.notes)} warnings")
+    assert warning.message.notes == tuple(result.notes)
+    assert warning.filename == __file__
+
+
+def test_single_warning_is_shown_in_full():
+    ranks = sm.Ranks([101] * 60, np.arange(60), [0] * 60)
+    result, (warning,) = result_and_warnings(lambda: sm.evaluate(ranks, "auc"))
+    assert result.notes == [str(warning.message)]
+
+
+def test_meter_warns_once():
+    meter = sm.RankMeter("rr")
+    meter.update(-RANDOM_SCORES, FIRST_COLUMN)
+    result, (warning,) = result_and_warnings(meter.compute)
+    assert warning.message.notes == tuple(result.notes)
+
+
+def test_report_warns_once(tmp_path):
+    page = tmp_path / "page.html"
+    _, (warning,) = result_and_warnings(
+        lambda: sm.report({"A": -RANDOM_SCORES}, page, "auc", relevant=FIRST_COLUMN)
+    )
+    assert len(warning.message.notes) > 1
+    assert "the page" in str(warning.message)
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+@pytest.mark.parametrize("to_file", [True, False])
+def test_command_writes_each_warning_once(run, form, to_file, tmp_path):
+    """Below a printed table, and else on standard error, each in full."""
+    path = tmp_path / "scores.npy"
+    np.save(path, -RANDOM_SCORES)
+    held_out = tmp_path / "test.csv"
+    held_out.write_text(
+        "user_id,item_id\n" + "".join(f"{user},0\n" for user in range(60))
+    )
+    output = ["--output", str(tmp_path / "out.txt")] if to_file else []
+    arguments = ["evaluate", str(path), "--relevant", str(held_out), "--format", form]
+    done = run(*arguments, *output)
+    assert not done.returncode
+    printed = " ".join(done.stdout.split())
+    words = "look like sampled candidates"
+    assert done.stderr.count(words) == (form != "table" or to_file)
+    if form == "table" and not to_file:
+        assert printed.count(words) == 1
+    assert "warnings about" not in printed + done.stderr
+
+
+# Columns, ids and options
+
+# Lists b 0.3, 0.2, 0.5 of user 0, and 0.1 to 0.5 of user 1; relevant are 3, and 2 and 4.
+SCORED_LISTS = pd.DataFrame(
+    {
+        "user_id": [0, 0, 0, 1, 1, 1, 1],
+        "item_id": [1, 2, 3, 1, 2, 3, 4],
+        "score": [0.2, 0.3, 0.5, 0.1, 0.3, 0.5, 0.2],
+    }
+)
+LABELS = np.array([0, 0, 1, 0, 1, 0, 1])
+
+
+def test_unknown_column_of_zeros_and_ones_warns():
+    for marks in (LABELS, LABELS.astype(bool), 2.0 * LABELS - 1):
+        relevant = SCORED_LISTS[["user_id", "item_id"]].assign(bought=marks)
+        _, asked = values_and_warnings(
+            sm.evaluate, SCORED_LISTS, "recall@1", relevant=relevant
+        )
+        assert "column bought" in asked
+    days = SCORED_LISTS[["user_id", "item_id"]].assign(day=np.arange(7))
+    assert not values_and_warnings(
+        sm.evaluate, SCORED_LISTS, "recall@1", relevant=days
+    )[1]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [["5 7", "6"], ["5,7", "6"], ["[5, 7]", "6"], ["0706016003 5", "0706016003"]],
+)
+def test_ids_joined_in_a_cell_warn(cells):
+    lists = {"u": [cells[1], "5"], "v": [cells[1], "7"]}
+    relevant = pd.DataFrame({"user_id": ["u", "v"], "item_id": cells})
+    call = lambda: sm.evaluate(lists, "hit@1", relevant=relevant)  # noqa: E731
+    assert "several ids" in values_and_warnings(call)[1]
+
+
+def test_new_items_of_a_cold_split_warn():
+    lists = {f"u{user}": [3, *range(20, 9, -1)] for user in range(12)}
+    given = {"relevant": {user: [3] for user in lists}}
+    seen = {user: list(range(50, 70)) for user in lists}
+    found, asked = values_and_warnings(
+        sm.evaluate, lists, "recall@1", seen=seen, **given
+    )
+    assert found == [1.0]
+    assert "items" in asked
+
+
+# Options and answers
+def good_ranks(users=30):
+    return sm.Ranks(np.full(users, 40), np.arange(users) % 7, np.zeros(users, int))
+
+
+def test_odd_options_warn():
+    ranks = good_ranks()
+    assert (
+        "0.95" in values_and_warnings(sm.evaluate, ranks, "hit@5", confidence=0.05)[1]
+    )
+    assert "all 40 candidates" in values_and_warnings(sm.evaluate, ranks, "hit@40")[1]
+    assert (
+        "all 40 candidates"
+        in values_and_warnings(sm.evaluate, ranks, "recall@5000")[1]
+    )
+    assert not values_and_warnings(sm.evaluate, ranks, "hit@39, ndcg@40")[1]
+    same = {"A": ranks, "B": good_ranks()}
+    assert (
+        "A and B have the same ranks"
+        in values_and_warnings(sm.compare, same, "hit@5")[1]
+    )
+
+
+def test_printed_number_that_is_no_share_of_users_warns():
+    """5/17 is .2941 and 6/17 is .3529."""
+    about = {"n_items": 3416, "n_negatives": 100}
+    for n_users, is_asked in ((17, True), (100, False), (6040, False)):
+        call = partial(
+            sm.reported, {"HR@10": "0.3200"}, "HR@10", n_users=n_users, **about
+        )
+        assert ("is no share of" in values_and_warnings(call)[1]) == is_asked
+
+
+def test_few_users_get_one_note():
+    ranks = sm.Ranks([9, 9], [0, 4], [0, 0])
+    text = str(sm.evaluate(ranks, "ndcg, rr, ap, auc"))
+    assert text.count("fewer than 10 users") == 1
+    assert "carry most" not in text
+
+
+def test_warning_names_the_file_with_other_ids(tmp_path: Path) -> None:
+    seen = tmp_path / "seen.csv"
+    seen.write_text("user_id,item_id\n1.0,7\n2.0,8\n")
+    with pytest.warns(sm.InputWarning) as caught:
+        sm.check_negatives({1: [3], 2: [4]}, {1: [5], 2: [6]}, seen)
+    assert str(caught[0].message).startswith(
+        f"{seen}, seen: 0 of 2 ids of the users of seen"
+    )
+
+
+def test_same_ranks_of_every_user_warn():
+    table = pd.DataFrame(
+        {"user_id": np.repeat(np.arange(12), 3), "rank": [1, 2, 3] * 12}
+    )
+    with warns_about("1, 2, 3"):
+        assert values(sm.evaluate(table, "recall@3", n_items=60)) == [1.0]
