@@ -79,7 +79,7 @@ def picture() -> bytes:
 
 
 def leads_over_mean(table: pd.DataFrame) -> pd.DataFrame:
-    """Return leads over the mean, a column per recommender, a row per m."""
+    """Return leads over the mean by m, a column per recommender."""
     is_exact = table["kind"] == "exact"
     is_sampled = table["estimator"].eq("Sampled") & table["kind"].eq(
         "curve"

@@ -66,7 +66,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def description_of(text: str) -> str:
-    """Return the first sentence that is long enough, without markup."""
+    """Return the first sentence of some length, without markup."""
     prose = re.sub(r"(?s)```.*?```", "\n", text)
     for paragraph in re.split(r"\n\s*\n", prose):
         if not re.match(r'["A-Z`*\[]', paragraph.strip()):
@@ -110,7 +110,7 @@ def on_post_template(output: str, **_: Any) -> str:
 
 
 def study_content() -> dict[str, Any]:
-    """Return the contents of the study's page, from the reference run."""
+    """Return the contents of the page of the reference run."""
     text = (ROOT / "config/config.yaml").read_text()
     settings = Study.of(yaml.safe_load(text), "config")
     return collect(
@@ -119,7 +119,9 @@ def study_content() -> dict[str, Any]:
         config=settings.model_dump(mode="json", by_alias=True),
         is_paper=True,
         audit=REFERENCE / "audit.csv",
-        stored=[REFERENCE / f"{name}.parquet" for name in STORED_RANKS],
+        stored=[
+            REFERENCE / f"{name}.parquet" for name in STORED_RANKS
+        ],
     )
 
 

@@ -1,6 +1,6 @@
 """Copy pictures of results/reference into the site; insert the lens.
 
-GitHub shows pictures from any place in the repository. A site contains
+GitHub shows pictures from any folder of the repository. A site has
 no file from outside docs/, so it gets copies of the pictures. The
 picture of the study's page becomes a link to the page itself.
 """
