@@ -420,7 +420,7 @@ def test_ogb_and_tgb(run_block):
     assert sampled(results) == 2 / 4
     yours["y_pred_neg"] = [*np.tile(others, 7)]  # 7, 21, 0 and 14 of 21 are above
     yours["y_pred_neg"][1] = yours["y_pred_neg"][1][:-1]
-    with warns_about("kept at random"):
+    with warns_about("chosen at random"):
         results = run_block("OGB and TGB", nth=1, **yours)
     assert sampled(results) == 1 / 4
 

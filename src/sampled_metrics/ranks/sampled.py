@@ -1,4 +1,4 @@
-"""Sampled ranks: ranks of held-out items among sampled negatives."""
+"""`SampledRanks`: ranks of held-out items among sampled negatives, and their constructors."""
 
 from __future__ import annotations
 
@@ -29,39 +29,41 @@ from sampled_metrics.inputs.tables import Table, arrow_to_numpy, read_table
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.ranks.warnings import warn_about_duplicates
 
-_MOST_MISSING = 0.1  # share of the negatives of a row
+# Share of the negatives that rows may lack. A few may be missing, for example because duplicates or
+# seen items were dropped; if more are, the data probably mixes two ways of sampling.
+_MAX_MISSING = 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class SampledRanks:
-    """Sampled ranks with the numbers that corrections need.
+    """Ranks of held-out items among sampled negatives, and how the negatives were drawn.
 
     Attributes
     ----------
     sampled_ranks
         Rank of each held-out item among itself and m negatives, 1 to m + 1; int64, shape (rows,).
     n_items
-        n: candidates of a full ranking, the held-out item included (the catalogue without the
+        n: candidates of a full ranking, including the held-out item (the catalogue without the
         user's training items); one number, or one per row, int64.
     n_negatives
-        m: negatives drawn for each user, the held-out item not included; below n.
+        m: negatives drawn for each user, without the held-out item; less than n.
     sampling
-        How they were drawn; decides the noise model of the corrections.
+        How negatives were drawn, which determines the distribution of sampled ranks.
     users
         Ids, integers or text, shape (rows,). Rows of one user (repeated draws, or several held-out
-        items) are averaged before users are. None if every row is a different user.
+        items) are averaged before the mean over users. None if each row is another user.
     visits
-        Ids of visits, such as sessions, of which users have several. Rows of a visit are averaged,
-        metrics are means over visits, and their errors those of independent users. None without.
+        Ids of visits, such as sessions, if users have several. Rows of a visit are averaged,
+        metrics are means over visits, and their standard errors treat users as independent.
     tied
-        Negatives level with each held-out item, if the ranks were made of scores.
+        Number of negatives with the score of each held-out item, if ranks come from scores.
     pairs
-        Users and items that the ranks were made of, if known.
+        The scored users and items, if known.
     n_missing
-        Held-out items that were no candidates and count as behind all negatives.
+        Number of held-out items that were not among the candidates and count as last.
     several_items
-        Whether rows of one user may be of different held-out items. Their average is then a metric
-        of the user for recall and AUC only, which others refuse.
+        Whether rows of one user may belong to different held-out items. Their average is a metric
+        of the user for recall and AUC only; other metrics raise InputError.
 
     See Also
     --------
@@ -105,25 +107,25 @@ class SampledRanks:
         ranks = integer_array("sampled_ranks", sampled_ranks, is_column=True)
         if not ranks.size:
             raise InputError("no sampled ranks; expected at least one")
-        items = integer_array("n_items", n_items)
-        if items.shape not in {(), ranks.shape}:
-            raise InputError(f"n_items has shape {items.shape}; expected () or {ranks.shape}")
-        if int(items.min()) <= whole_number("n_negatives", m, 1):
-            raise InputError(f"n_items is {items.min()}, expected more than n_negatives, {m}")
-        whole_number("n_items", int(items.max()), 2, MAX_ITEMS)
+        sizes = integer_array("n_items", n_items)
+        if sizes.shape not in {(), ranks.shape}:
+            raise InputError(f"n_items has shape {sizes.shape}; expected () or {ranks.shape}")
+        if int(sizes.min()) <= whole_number("n_negatives", m, 1):
+            raise InputError(f"n_items is {sizes.min()}, expected more than n_negatives, {m}")
+        whole_number("n_items", int(sizes.max()), 2, MAX_ITEMS)
         require_all("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
         ids = row_unit_ids(users, visits, ranks.size)
-        of_visits = None
+        visit_ids = None
         if ids is not None:
-            ids, of_visits = users_and_visits(ids)
+            ids, visit_ids = users_and_visits(ids)
         set_fields(
             self,
             sampled_ranks=ranks,
-            n_items=items,
+            n_items=sizes,
             n_negatives=int(m),
             sampling=Sampling(sampling),
             users=ids,
-            visits=of_visits,
+            visits=visit_ids,
             several_items=several_items,
             tied=tied,
             pairs=pairs,
@@ -147,18 +149,18 @@ class SampledRanks:
         Parameters
         ----------
         scores
-            Shape (rows, 1 + m), of any library, a DataFrame, or an `.npy` or `.npz` file. A row
-            with fewer negatives ends with -inf, or is a shorter list.
+            Shape (rows, 1 + m): an array of any library, a DataFrame, or an `.npy` or `.npz` file.
+            A row with fewer negatives ends with -inf, or is a shorter list.
         positive
-            Column of the held-out item, one for all rows or one per row; or labels of the shape of
-            the scores, 1 for the held-out items of a row.
+            Column of the held-out item, one for all rows or one per row; or labels with the shape
+            of the scores, 1 for held-out items.
         n_items
-            Candidates of a full ranking; further options are as for `from_counts`.
+            Number of candidates of a full ranking. Other options are those of `from_counts`.
         users, visits
             Ids of the users of rows, and of their visits if users have several.
         missing
-            Items of score -inf, which an answer leaves out: `refuse` them, or take them as behind
-            all others (`last`).
+            What to do with held-out items of score -inf, which the recommender has not scored:
+            `refuse` them, or rank them behind all others (`last`).
 
         Examples
         --------
@@ -168,19 +170,22 @@ class SampledRanks:
         rows = pad_rows(scores)
         if rows is not scores and missing == "last":
             raise InputError("rows differ in length; leave missing (--missing) out")
-        taken = read_scores(rows)
+        table = read_scores(rows)
         if positive is None:
-            problem = "give positive (--positive), the column of held-out items"
-            raise InputError(f"found scores; {problem}")
-        if isinstance(positive, str) and taken.item_ids is not None:
-            names = list(taken.item_ids)
+            raise InputError(
+                "found scores; give positive (--positive), the column of held-out items"
+            )
+        if isinstance(positive, str) and table.item_ids is not None:
+            names = list(table.item_ids)
             if positive in names:
                 positive = names.index(positive)
-        counts = count_in_rows(taken.matrix(), positive, missing=missing)
-        if users is None and isinstance(scores, str | Path):  # an index of a DataFrame may be any
-            users = taken.user_ids
+        counts = count_in_rows(table.matrix(), positive, missing=missing)
+        if users is None and isinstance(scores, str | Path):
+            users = (
+                table.user_ids
+            )  # only a file states ids; the index of a DataFrame may be arbitrary
         ids = row_unit_ids(users, visits, counts.n_found.size)
-        return cls.from_counts(SampledCounts.from_rows(counts, ids), n_items, **options)
+        return cls.from_counts(SampledCounts.from_rows(counts, ids), n_items=n_items, **options)
 
     @classmethod
     def from_pairs(
@@ -199,36 +204,40 @@ class SampledRanks:
         Parameters
         ----------
         pairs
-            A table of user, item (may be left out), score (or rank) and label, 1 for held-out
-            items; lists or a TREC run with `relevant`. Rows of one `visit_id` belong together where
-            a user has several.
+            A table of user, item (optional), score (or rank) and label, 1 for held-out items; or
+            lists or a TREC run, with `relevant`. If users have several visits, rows with the same
+            `visit_id` belong together.
         candidates
-            Items shown to each user, as `relevant` is given; others in `pairs` are left out.
+            Items shown to each user, in the forms of `relevant`; other items in `pairs` are
+            ignored.
         missing
-            `refuse` users without a held-out item among their candidates, or put it behind all of
-            `n_negatives`, as many as the longest list has by default (`last`).
+            `refuse` users whose held-out item is not among their candidates, or rank it behind all
+            of `n_negatives` (`last`), by default as many as the longest list has.
         """
         n_drawn = options.get("n_negatives")
         with naming(columns):
-            found = samples.count_pairs(
+            counts = samples.count_pairs(
                 pairs, relevant, missing, candidates=candidates, n_drawn=n_drawn
             )
-        return cls.from_counts(found, n_items, **options)
+        return cls.from_counts(counts, n_items=n_items, **options)
 
     @classmethod
     def from_counts(
         cls,
-        found: SampledCounts,
+        counts: SampledCounts,
+        *,
         n_items: ArrayLike | None,
         n_negatives: int | None = None,
         sampling: str | None = None,
         ties: str = "random",
         seed: int = 0,
     ) -> Self:
-        """Take the negatives above each held-out item, and level with it.
+        """Return sampled ranks from counts of better and tied negatives.
 
         Parameters
         ----------
+        counts
+            Number of negatives above each held-out item, and tied with it.
         n_items, sampling
             See `SampledRanks`.
         n_negatives
@@ -237,62 +246,60 @@ class SampledRanks:
             Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
         """
         check_arguments(tie_policy=ties, seed=seed, sampling=sampling, n_negatives=n_negatives)
-        above = found.better
+        above = counts.better
         if ties == "random":
-            above = above + generator(seed, "ties").integers(0, found.tied + 1)
+            above = above + generator(seed, "ties").integers(0, counts.tied + 1)
         elif ties == "pessimistic":
-            above = above + found.tied
-        m: Any = found.n_negatives
-        # Fewer draws remain if duplicates are dropped.
+            above = above + counts.tied
+        m: Any = counts.n_negatives
+        # Fewer negatives than draws remain if duplicates are dropped.
         if sampling == Sampling.DISTINCT and m.max() <= (n_negatives or 0):
             m = n_negatives
         require_same("n_negatives", n_negatives, "n_negatives", m)
-        users = found.users
-        several = users is not None and first_duplicate(np.asarray(users)) is not None
-        made = cls._thinned(above + 1, m, n_items, sampling, users, several, seed)
-        return replace(made, tied=found.tied, pairs=found.pairs, n_missing=found.n_missing)
+        if n_items is None:
+            raise InputError(
+                "n_items is not known; give n_items (--n-items), the number of candidates of a "
+                "full ranking"
+            )
+        unit_ids = counts.users
+        has_duplicates = unit_ids is not None and first_duplicate(np.asarray(unit_ids)) is not None
+        sampled = cls._from_rows(
+            above + 1,
+            m,
+            n_items=n_items,
+            sampling=sampling,
+            unit_ids=unit_ids,
+            several_items=has_duplicates,
+            seed=seed,
+        )
+        return replace(sampled, tied=counts.tied, pairs=counts.pairs, n_missing=counts.n_missing)
 
     @classmethod
-    def _thinned(
+    def _from_rows(
         cls,
         ranks: Int,
-        m: Any,
-        n_items: ArrayLike | None,
+        n_negatives: Any,
+        *,
+        n_items: ArrayLike,
         sampling: str | None,
-        users: Any,
+        unit_ids: Any,
         several_items: bool,
         seed: int,
     ) -> Self:
-        """Keep as many negatives of each row, uniformly chosen among its own."""
-        if m is None:
-            problem = "the number of negatives is not known; give n_negatives (--n-negatives)"
-            raise InputError(problem)
-        if n_items is None:
-            problem = "give n_items (--n-items), those of a full ranking"
-            raise InputError(f"no column n_candidates; {problem}")
-        way = Sampling(sampling or Sampling.WITHOUT_REPLACEMENT)
-        least = int(np.min(m))
-        most = int(np.max(m))
-        if least < most:
-            if way is Sampling.DISTINCT or least < (1.0 - _MOST_MISSING) * most:
-                raise InputError(
-                    f"found {least} to {most} negatives per user; expected as many for all, at "
-                    "most a tenth fewer, or --sampling distinct with --n-negatives if duplicates "
-                    "were dropped"
-                )
-            rows = f"{(m > least).sum():,} of {m.size:,} rows have more than {least} negatives"
-            words = f"{rows}, up to {most}: of those, {least} are kept at random (seed {seed})"
-            warn_input("n_negatives", words)
-            stream = generator(seed, "thinned")
-            ranks = 1 + stream.hypergeometric(ranks - 1, m - (ranks - 1), least)
-        visits = None
-        if users is not None:
-            users, visits = users_and_visits(np.asarray(users))
-        return cls(ranks, n_items, least, way, users, several_items, visits=visits)
+        """Return sampled ranks from rows that may differ in the number of negatives.
+
+        `unit_ids` are the ids of users, or of visits of users.
+        """
+        kind = Sampling(sampling or Sampling.WITHOUT_REPLACEMENT)
+        ranks, m = _equalise_negatives(ranks, n_negatives, kind, seed)
+        users, visits = None, None
+        if unit_ids is not None:
+            users, visits = users_and_visits(np.asarray(unit_ids))
+        return cls(ranks, n_items, m, kind, users, several_items, visits=visits)
 
     @classmethod
     def read(cls, path: Path | str, *, columns: NamesByRole = None) -> Self:
-        """Read a file of `write`, or a table with the same columns."""
+        """Read a file written by `write`, or a table with the same columns."""
         file = to_path(path)
         with reading(file):
             return cls.from_table(file, columns=columns)
@@ -308,43 +315,51 @@ class SampledRanks:
         *,
         columns: NamesByRole = None,
     ) -> Self:
-        """Take a table of `sampled_rank`, maybe with further columns of `write`.
+        """Return sampled ranks from a table with a column `sampled_rank`.
 
-        Rows of one user, or of one visit of a user, are different repetitions, or different items
-        in a column `item_id`; those of `label` 0 are no held-out items. Options stand for columns
-        that the table lacks.
+        Other columns are those of `write`; options replace missing columns. Several rows of a user,
+        or of a visit, are repeated draws, or different held-out items in a column `item_id`. Rows
+        with `label` 0 are not held-out items.
         """
         with naming(columns):
             table = read_table(table, "sampled ranks")
-        found = table.columns
-        if n_negatives is not None:
-            n_negatives = whole_number("n_negatives", n_negatives, 1, MAX_ITEMS)
-        m: Any = n_negatives
-        items = n_items
-        if "n_negatives" in found:
-            m = table.whole_numbers("n_negatives", 1, MAX_ITEMS)
-            require_same("n_negatives", n_negatives, "n_negatives", m)
-        if "sampling" in found:
-            sampling = _sampling_of(table, sampling)
-        most = None
-        least = 2
-        if m is not None:
-            most = m + 1
-            least = int(np.max(m)) + 1
-        ranks = table.whole_numbers("sampled_rank", 1, most)
-        if "n_candidates" in found:
-            items = table.whole_numbers("n_candidates", least, MAX_ITEMS)
-            require_same("n_items", n_items, "n_candidates", items)
-        if "repetition" in found:
+        names = table.columns.keys()
+        m = _read_n_negatives(table, n_negatives)
+        sizes: Any = n_items
+        if "sampling" in names:
+            sampling = _read_sampling(table, sampling)
+        largest_rank = None if m is None else m + 1
+        smallest_size = 2 if m is None else int(np.max(m)) + 1
+        ranks = table.whole_numbers("sampled_rank", 1, largest_rank)
+        if "n_candidates" in names:
+            sizes = table.whole_numbers("n_candidates", smallest_size, MAX_ITEMS)
+            require_same("n_items", n_items, "n_candidates", sizes)
+        if "repetition" in names:
             _require_different_repetitions(table)
         rows, _ = relevant_rows(table)
-        users = _users_of(table, rows)
-        several = {USER, ITEM} <= found.keys()
+        unit_ids = _read_unit_ids(table, rows)
+        if m is None:
+            raise InputError(
+                "the number of negatives is not known; give n_negatives (--n-negatives)"
+            )
+        if sizes is None:
+            raise InputError(
+                "no column n_candidates; give n_items (--n-items), the number of candidates of a "
+                "full ranking"
+            )
         if isinstance(rows, np.ndarray):
-            sizes = np.asarray(items)
-            items = sizes[rows] if sizes.shape == ranks.shape else items
+            sizes = np.asarray(sizes)
+            sizes = sizes[rows] if sizes.shape == ranks.shape else sizes
             m = m[rows] if np.ndim(m) else m
-        return cls._thinned(ranks[rows], m, items, sampling, users, several, seed)
+        return cls._from_rows(
+            ranks[rows],
+            m,
+            n_items=sizes,
+            sampling=sampling,
+            unit_ids=unit_ids,
+            several_items={USER, ITEM} <= names,
+            seed=seed,
+        )
 
     def __repr__(self) -> str:
         return short_repr(self, "sampled_ranks", "n_items", "n_negatives", "sampling", "users")
@@ -366,25 +381,25 @@ class SampledRanks:
         return join_ids(self.users, self.visits)
 
     def different_units(self) -> tuple[Ids | None, Int]:
-        """Different ids of users, or of visits, in order, and the place of each row among them.
+        """Return the sorted unique ids of users, or of visits, and the number of each row's id.
 
-        Without ids each row is a user.
+        The ids are None if each row is a user.
         """
         ids: Any = self.unit_ids
         if ids is None or (ids[1:] > ids[:-1]).all():
             return ids, np.arange(len(self))
-        found: Any = np.unique(ids, return_inverse=True)
-        return found
+        unique_ids, place = np.unique(ids, return_inverse=True)
+        return unique_ids, place
 
     def user_of_units(self) -> Int | None:
-        """Number of the user of each visit; None without visits."""
+        """Return the number of the user of each visit; None without visits."""
         ids, _ = self.different_units()
         if ids is None or self.visits is None:
             return None
         return pd.factorize(split_ids(ids)[0])[0].astype(np.int64)
 
     def take(self, rows: RowSelection) -> Self:
-        """Return some rows, selected as an array's elements are."""
+        """Return the sampled ranks of some rows, selected like elements of an array."""
         return replace(
             self,
             sampled_ranks=self.sampled_ranks[rows],
@@ -396,9 +411,9 @@ class SampledRanks:
         )
 
     def write(self, path: Path | str) -> None:
-        """Write one row per sampled rank, with how the negatives were drawn.
+        """Write one row per sampled rank, and how the negatives were drawn.
 
-        As parquet or CSV, by the suffix of the path.
+        The suffix of the path decides between parquet and CSV.
         """
         columns = {
             USER: self.users,
@@ -411,22 +426,64 @@ class SampledRanks:
         write_columns(to_path(path), columns)
 
 
-def _users_of(table: Table, rows: RowSelection) -> Ids | None:
-    """Read ids of users, or of visits, of some rows; warn about several rows without a reason."""
+def _equalise_negatives(
+    ranks: Int, n_negatives: Any, sampling: Sampling, seed: int
+) -> tuple[Int, int]:
+    """Return ranks among the same number of negatives in all rows, and that number.
+
+    Rows with more negatives than the fewest use that many of them, chosen at random. The number of
+    these above the held-out item is hypergeometric.
+    """
+    fewest = int(np.min(n_negatives))
+    most = int(np.max(n_negatives))
+    if fewest == most:
+        return ranks, fewest
+    if sampling is Sampling.DISTINCT or fewest < (1.0 - _MAX_MISSING) * most:
+        raise InputError(
+            f"found {fewest} to {most} negatives per user; expected as many for all, at most a "
+            "tenth fewer, or --sampling distinct with --n-negatives if duplicates were dropped"
+        )
+    n_larger = (n_negatives > fewest).sum()
+    warn_input(
+        "n_negatives",
+        f"{n_larger:,} of {n_negatives.size:,} rows have more than {fewest} negatives, up to "
+        f"{most}: {fewest} of them are used, chosen at random (seed {seed})",
+    )
+    better = ranks - 1
+    rng = generator(seed, "thinned")
+    return 1 + rng.hypergeometric(better, n_negatives - better, fewest), fewest
+
+
+def _read_unit_ids(table: Table, rows: RowSelection) -> Ids | None:
+    """Read the ids of users, or of visits, of some rows.
+
+    Several rows of one user warn unless a column says why there are several.
+    """
     if not table.columns.keys() & {USER, VISIT}:
         return None
-    user, user_ids = table.units()
-    users = arrow_to_numpy(user_ids)[user[rows]]
+    unit, unit_ids = table.units()
+    ids = arrow_to_numpy(unit_ids)[unit[rows]]
     if not table.columns.keys() & {"repetition", ITEM}:
-        warn_about_duplicates(users)
-    return users
+        warn_about_duplicates(ids)
+    return ids
 
 
-def _sampling_of(table: Table, option: str | None) -> str:
-    """Read how the negatives were drawn, one way for all rows, which the option must name too."""
-    way, ways = table.codes("sampling")
-    sampling = str(ways[0])
-    table.refuse("sampling", way > 0, table.ids("sampling"), f"{sampling}, as in row 1")
+def _read_n_negatives(table: Table, option: int | None) -> Any:
+    """Return the number of negatives from the column, which must agree with the option, or it."""
+    if option is not None:
+        option = whole_number("n_negatives", option, 1, MAX_ITEMS)
+    if "n_negatives" not in table.columns:
+        return option
+    n_negatives = table.whole_numbers("n_negatives", 1, MAX_ITEMS)
+    require_same("n_negatives", option, "n_negatives", n_negatives)
+    return n_negatives
+
+
+def _read_sampling(table: Table, option: str | None) -> str:
+    """Read how negatives were drawn, which must be the same in all rows and in the option."""
+    code, names = table.codes("sampling")
+    sampling = str(names[0])
+    table.refuse("sampling", code > 0, table.ids("sampling"), f"{sampling}, as in row 1")
     require_same("sampling", option, "sampling", sampling)
     return sampling
 
@@ -434,9 +491,8 @@ def _sampling_of(table: Table, option: str | None) -> str:
 def _require_different_repetitions(table: Table) -> None:
     """Raise InputError for the first row with the repetition of an earlier one of its user."""
     repetition = table.whole_numbers("repetition", 0)
-    columns = [table.codes(ITEM)[0]] if ITEM in table.columns else []
-    again = first_duplicate(repetition, table.units()[0], *columns)
-    first = table.unit_columns()[0]
-    if again is not None:
-        problem = f"a repetition of user {table.columns[first][again]} that is in an earlier row"
-        raise table.error_at(again, problem)
+    item_codes = [table.codes(ITEM)[0]] if ITEM in table.columns else []
+    row = first_duplicate(repetition, table.units()[0], *item_codes)
+    if row is not None:
+        user = table.columns[table.unit_columns()[0]][row]
+        raise table.error_at(row, f"a repetition of user {user} that is in an earlier row")
