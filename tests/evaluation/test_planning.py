@@ -149,7 +149,7 @@ def test_difference_of_a_pair(drawn, paired):
     vector = np.array([1.0, 0.4, 0.0, -0.2, 0.1])
     ranks = (1, 5, 5, 20, 40, 2), (1, 2, 9, 30, 12, 2)
     both = [Population.from_ranks(ranking(of_one)) for of_one in ranks]
-    pair = Pair(*both, n_users=11, drawn=drawn, paired=paired)
+    pair = Pair(*both, n_users=11, is_redrawn=drawn, is_paired=paired)
     mean, variance, of_users = pair.difference(*(x.moments(vector) for x in both))
     given = stats.hypergeom.pmf(np.arange(5), 39, np.array(ranks)[..., None] - 1, 4)
     means = given @ vector
@@ -365,9 +365,9 @@ def test_simulated_users_have_the_distribution_of_their_sampled_ranks(
     both = [
         Population.from_ranks(power(2500, exponent, users)) for exponent in (0.2, 0.5)
     ]
-    pair = Pair(*both, users, drawn=drawn, paired=paired, sampling=sampling)
+    pair = Pair(*both, users, is_redrawn=drawn, is_paired=paired, sampling=sampling)
     for sample, population in zip(
-        pair.samples(m, np.random.default_rng(1)), both, strict=True
+        pair.draw_samples(m, np.random.default_rng(1)), both, strict=True
     ):
         found = table.binned(
             np.bincount(sample.sampled_ranks - 1, minlength=m + 1) / users

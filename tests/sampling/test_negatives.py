@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.stats import chi2, chisquare
 
 from sampled_metrics import InputError
-from sampled_metrics.evaluation.negatives import _parts
+from sampled_metrics.evaluation.negatives import check_parts
 from sampled_metrics.sampling.negatives import (
     Check,
     ScoredPairs,
@@ -333,7 +333,7 @@ def test_a_check_that_fails_is_told_from_one_that_passes():
         Check("seen items", True, 9, 8.0, 0.5, ""),
         Check("uniformity", False, 9, 1.0, 1e-6, "some are drawn too often"),
     ]
-    rows, *_ = _parts(checks)
+    rows, *_ = check_parts(checks)
     assert [row["passed"].lower() for row in rows] == ["yes", "yes", "no"]
     assert ["9" in row["found"] for row in rows] == [False, False, True]
-    assert "drawn" in str(_parts(checks)[1:])
+    assert "drawn" in str(check_parts(checks)[1:])

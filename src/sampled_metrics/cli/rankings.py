@@ -43,7 +43,7 @@ def evaluate(
     """
     from sampled_metrics._base.records import record_to_row
     from sampled_metrics.evaluation.evaluate import evaluate
-    from sampled_metrics.evaluation.several import joined
+    from sampled_metrics.evaluation.several import join_tables
 
     names = options.short_names(files)
     rows = []
@@ -67,7 +67,7 @@ def evaluate(
         rows += [{"file": str(path), **record_to_row(one), "notes": found.notes} for one in found]
         parts[names[str(path)]] = found.parts()
     if form is Format.TABLE:
-        emit_parts(joined("file", parts), output, explain)
+        emit_parts(join_tables("file", parts), output, explain)
     else:
         emit(rows, form, output)
 

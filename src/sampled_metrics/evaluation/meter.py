@@ -1,4 +1,4 @@
-"""Ranks of held-out items gathered batch by batch, for evaluation loops of any library."""
+"""Metrics of held-out items collected batch by batch, for evaluation loops of any library."""
 
 from __future__ import annotations
 
@@ -23,23 +23,22 @@ from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, keep_warnings
 from sampled_metrics.inputs.samples import SampledCounts
-from sampled_metrics.inputs.scores import RowCounts as Counts
-from sampled_metrics.inputs.scores import count_in_rows, held_out_positions
+from sampled_metrics.inputs.scores import RowCounts, count_in_rows, held_out_positions
 from sampled_metrics.inputs.warnings import warn_about_batches, warn_about_candidates_seen
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.warnings import warn_about_ranks, warn_about_sampled_ranks
 
-_OPTIONS = ("n_items", "n_negatives", "sampling", "missing", "ties", "seed", "confidence")
+_METER_OPTIONS = ("n_items", "n_negatives", "sampling", "missing", "ties", "seed", "confidence")
 
 
 class _Batch(NamedTuple):
-    """Counts of some rows, and the ids of their users, or of visits, if there are any."""
+    """Counts of some rows, and the ids of their users or visits, if they are given."""
 
-    counts: Counts
+    counts: RowCounts
     users: Ids | None
-    n_negatives: int | None  # None of full rankings
-    meter: int = 0  # running number of a meter that was merged
+    n_negatives: int | None  # None for full rankings
+    meter: int = 0  # number of the meter that the batch comes from, if meters were merged
 
     @property
     def n_rows(self) -> int:
@@ -48,35 +47,34 @@ class _Batch(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class RankMeter:
-    """Metrics of held-out items whose scores come in batches, used as metrics of torchmetrics are.
+    """Metrics of held-out items whose scores come in batches, with the interface of torchmetrics.
 
     Scores of all items, or exact ranks, give exact metrics. Scores of a held-out item and sampled
-    negatives, or ranks among them, give the results of `correct`, if `n_items` is given. The result
-    does not depend on how rows are cut into batches. Meters can be pickled; those of several
-    processes are put together by `sync`, `merge` or `+`.
+    negatives, or ranks among them, give the results of `correct`; they need `n_items`. The result
+    does not depend on how rows are divided into batches. Meters can be pickled; `sync`, `merge` and
+    `+` combine the meters of several processes.
 
     Parameters
     ----------
     metrics
-        Names, several with commas or in a list; by default recall@10, ndcg@10, ap and auc.
+        Names, as a list or separated by commas; by default recall@10, ndcg@10, ap and auc.
     n_items
-        Candidates of a full ranking, the held-out item included. Scores of fewer columns are of
-        sampled negatives. Exact ranks need it. Without it scores are of all items, and a warning
-        asks for seen items, if no score is -inf.
+        Candidates of a full ranking, the held-out item included. Scores with fewer columns are
+        taken for those of sampled negatives. Exact ranks need it. Without it, scores are taken for
+        those of all items, and a warning reminds you of seen items if no score is -inf.
     n_negatives
-        Negatives of each row, if ranks among them are given.
+        Negatives of each row, if ranks among negatives are given.
     sampling
         How the negatives were drawn, see `correct`.
     missing
-        Held-out items of score -inf, which an answer leaves out: `refuse` them, or take them as
-        behind all others (`last`).
+        What to do with held-out items whose score is -inf: `refuse` them, or rank them `last`.
     ties, seed
-        See `evaluate` and `correct`: by default `expected` in full rankings, and `random`, drawn
+        See `evaluate` and `correct`: by default `expected` for full rankings, and `random`, drawn
         with `seed`, among negatives.
     confidence
         Nominal coverage of intervals and ranges.
     n_jobs
-        Threads that count, as in joblib; -1 for one per core. The result does not depend on it.
+        Number of threads, as in joblib; -1 for one per core. The result does not depend on it.
 
     See Also
     --------
@@ -107,14 +105,14 @@ class RankMeter:
             raise InputError(
                 "n_negatives is given without n_items, the candidates of full rankings"
             )
-        check_arguments(**{name: getattr(self, name) for name in _OPTIONS})
+        check_arguments(**{name: getattr(self, name) for name in _METER_OPTIONS})
         self.metrics = [str(measure) for measure in parse_measures(self.metrics)]
         self.reset()
 
     def reset(self) -> None:
-        """Forget all batches."""
+        """Remove all batches."""
         self._batches: list[_Batch] = []
-        self._is_whole = False  # whether the rows of other processes are here
+        self._is_merged = False  # whether the rows of other processes are included
 
     def update(
         self,
@@ -125,50 +123,51 @@ class RankMeter:
         users: ArrayLike | None = None,
         visits: ArrayLike | None = None,
     ) -> None:
-        """Take a batch of scores or of ranks.
+        """Add a batch of scores or of ranks.
 
         Parameters
         ----------
         scores
-            Numbers of any library, also tensors on a device; a row for each held-out item. Among
-            scores of all items, -inf marks an item that is no candidate, such as a seen one.
+            Array or tensor of any library, also on a device, with a row for each held-out item.
+            Among scores of all items, -inf marks an item that is not a candidate, such as a seen
+            item.
         positive
-            Column of the held-out item, one for all rows or one per row; or labels of the shape of
-            the scores, 1 for the held-out items of a row.
+            Column of the held-out item, one for all rows or one per row; or labels with the shape
+            of the scores, 1 for the held-out items of a row.
         ranks
-            Ranks from 1 instead of scores, shape (rows,).
+            Ranks, counted from 1, instead of scores; shape (rows,).
         users
             Ids of the users of the rows, in all batches or in none.
         visits
-            Ids of visits, such as sessions, if rows are visits of users who may have several.
+            Ids of visits, such as sessions, if users may have several rows.
         """
         if (scores is None) == (ranks is None):
             raise InputError("give scores or ranks to update, one of both")
         if _is_empty(scores) or _is_empty(ranks):
             return  # an empty batch
         if scores is None:
-            counts, n_negatives = self._of_ranks(to_numpy(ranks))
+            counts, n_negatives = self._count_ranks(to_numpy(ranks))
         else:
-            counts, n_negatives = self._of_scores(scores, to_numpy(positive))
+            counts, n_negatives = self._count_scores(scores, to_numpy(positive))
         ids = row_unit_ids(to_numpy(users), to_numpy(visits), counts.candidates.size)
-        self._take(_Batch(counts, ids, n_negatives), "batches")
+        self._add(_Batch(counts, ids, n_negatives), "batches")
 
     def merge(self, *others: Self) -> Self:
-        """Take the rows of other meters too, as those of other processes, and return this one.
+        """Add the rows of other meters, such as those of other processes, and return this meter.
 
-        Users in several meters, as a DistributedSampler of torch repeats some to fill up the last
-        batches, count once, which needs their ids; rows are then in order of users.
+        Users who are in several meters count once if they have ids: torch's DistributedSampler
+        repeats some users to fill the last batches. Rows are then in order of users.
         """
         for other in others:
-            for name in ("metrics", *_OPTIONS):
-                mine = getattr(self, name)
-                theirs = getattr(other, name)
-                if mine != theirs:
-                    raise InputError(f"meters differ in {name}: {mine} and {theirs}")
+            for name in ("metrics", *_METER_OPTIONS):
+                value = getattr(self, name)
+                other_value = getattr(other, name)
+                if value != other_value:
+                    raise InputError(f"meters differ in {name}: {value} and {other_value}")
             n_meters = 1 + max((batch.meter for batch in self._batches), default=0)
             for batch in [*other._batches]:
-                self._take(batch._replace(meter=n_meters + batch.meter), "meters")
-        self._is_whole = True
+                self._add(batch._replace(meter=n_meters + batch.meter), "meters")
+        self._is_merged = True
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -176,10 +175,10 @@ class RankMeter:
         return self._empty().merge(self, other)
 
     def sync(self, group: Any = None) -> Self:
-        """Return a meter with the rows of all processes of torch.distributed, which all call this.
+        """Return a meter with the rows of all processes of torch.distributed.
 
-        This meter stays as it is; without several processes a copy is returned. Give ids of users
-        to `update`, so that rows that a sampler repeats count once.
+        All processes have to call it. This meter is not changed. Without several processes, a copy
+        is returned. Pass ids of users to `update`, so that rows that a sampler repeats count once.
         """
         distributed = _distributed()
         if distributed is None:
@@ -189,44 +188,49 @@ class RankMeter:
         return meters[0].merge(*meters[1:])
 
     def _empty(self) -> Self:
-        made = copy(self)
-        made.reset()
-        return made
+        meter = copy(self)
+        meter.reset()
+        return meter
 
-    def _take(self, batch: _Batch, what: str) -> None:
-        """Add a batch; raise InputError if it is unlike the first."""
+    def _add(self, batch: _Batch, source: str) -> None:
+        """Add a batch; raise InputError if it differs in kind from the first.
+
+        `source` names what the batch is compared with: batches or meters.
+        """
         for first in self._batches[:1]:
             if batch.n_negatives != first.n_negatives:
-                kind = _kind(batch.n_negatives)
-                problem = f"found {kind}, but {_kind(first.n_negatives)} in earlier {what}"
+                remedy = ""
                 if batch.n_negatives is not None and first.n_negatives is not None:
-                    problem += "; fill up rows of fewer negatives with -inf at their ends"
-                raise InputError(problem)
+                    remedy = "; pad rows of fewer negatives with -inf"
+                raise InputError(
+                    f"found {_describe_kind(batch.n_negatives)}, but "
+                    f"{_describe_kind(first.n_negatives)} in earlier {source}{remedy}"
+                )
             if unit_kind(batch.users) != unit_kind(first.users):
                 raise InputError(
-                    f"users, or visits, are given with some {what} only, or numbers with some and "
-                    "text with others; expected ids of one kind with all or none"
+                    f"some {source} have users, or visits, and others have none or ids of another "
+                    "type; give ids of one type with all or none"
                 )
         self._batches.append(batch)
 
     def ranks(self) -> Ranks | SampledRanks:
-        """Return the ranks of all batches, which `compare` and `report` take too."""
+        """Return the ranks of all batches, which are also data for `compare` and `report`."""
         if not self._batches:
             raise InputError("no ranks yet; call update with a batch first")
-        counts, users = _together(self._batches)
+        counts, users = _concatenate(self._batches)
         n = counts.candidates
         n_negatives = self._batches[0].n_negatives
         if n_negatives is None:
             if self.n_items is None and (n == n[0]).all():
                 warn_about_candidates_seen(n.size, int(n[0]))
-            of_users, visits = (None, None) if users is None else users_and_visits(users)
-            _require_visits(users)
+            user_ids, visits = (None, None) if users is None else users_and_visits(users)
+            _require_distinct(users)
             full = Ranks(
                 n,
                 counts.better,
                 counts.tied,
                 n_found=None if (counts.n_found == 1).all() else counts.n_found,
-                users=of_users,
+                users=user_ids,
                 visits=visits,
                 n_missing=int(np.count_nonzero(counts.lost)),
             )
@@ -247,17 +251,18 @@ class RankMeter:
     def compute(self, *, sync: bool = False) -> Results[Evaluated] | Results[Corrected]:
         """Return the results of `evaluate` or `correct` for all batches together.
 
-        With `sync` the batches are those of all processes of torch.distributed, which all call it.
+        With `sync`, include the batches of all processes of torch.distributed. All processes then
+        have to call it.
         """
         if sync:
             return self.sync().compute()
         distributed = _distributed()
-        if distributed is not None and not self._is_whole:
+        if distributed is not None and not self._is_merged:
             warn_input(
                 "update",
-                f"this process saw {len(self):,} rows, and is one of "
-                f"{distributed.get_world_size()} of torch.distributed: its result is of these rows "
-                "alone; for those of all call compute(sync=True) in each process",
+                f"this result covers the {len(self):,} rows of this process, one of "
+                f"{distributed.get_world_size()} of torch.distributed; to include the others, call "
+                "compute(sync=True) in each process",
             )
         ranks = self.ranks()
         if isinstance(ranks, SampledRanks):
@@ -269,8 +274,8 @@ class RankMeter:
         """Return the number of rows of all batches."""
         return sum(batch.n_rows for batch in self._batches)
 
-    def _of_scores(self, scores: ArrayLike, positive: ArrayLike) -> tuple[Counts, int | None]:
-        """Return the counts of scores, and the number of negatives, None of full rankings."""
+    def _count_scores(self, scores: ArrayLike, positive: ArrayLike) -> tuple[RowCounts, int | None]:
+        """Count the ranks of scores; also return the number of negatives, None if full."""
         matrix: Any = scores
         if not is_on_device(scores):
             matrix = numeric_array(scores, "scores")
@@ -295,8 +300,8 @@ class RankMeter:
         )
         return counts, m
 
-    def _of_ranks(self, ranks: ArrayLike) -> tuple[Counts, int | None]:
-        """Return the counts of ranks without ties, likewise."""
+    def _count_ranks(self, ranks: ArrayLike) -> tuple[RowCounts, int | None]:
+        """Convert ranks without ties to counts; also return the number of negatives."""
         values: Int = integer_array("ranks", ranks, is_column=True)
         m = self.n_negatives
         most = self.n_items if m is None else m + 1
@@ -304,16 +309,15 @@ class RankMeter:
             raise InputError("ranks need n_items, and n_negatives if they are among negatives")
         require_all("ranks", values, (values >= 1) & (values <= most), f"1 to {most}")
         none = np.zeros_like(values)
-        return Counts(np.full_like(values, most), values - 1, none, none + 1, none), m
+        return RowCounts(np.full_like(values, most), values - 1, none, none + 1, none), m
 
 
-def _require_visits(ids: Ids | None) -> None:
-    """Raise InputError for a user, or a visit, who comes more than once."""
+def _require_distinct(ids: Ids | None) -> None:
+    """Raise InputError for a user, or a visit, that has several rows."""
     again = None if ids is None else first_duplicate(ids)
     if ids is not None and again is not None:
         raise InputError(
-            f"duplicate users {ids[again]}; tell visits of a user, which have rankings of their "
-            "own, apart by visits=",
+            f"duplicate users {ids[again]}; if users have several visits, give ids by visits=",
             row=again + 1,
         )
 
@@ -325,9 +329,13 @@ def _is_empty(batch: Any) -> bool:
     return tuple(getattr(batch, "shape", ()))[:1] == (0,)
 
 
-def _together(batches: list[_Batch]) -> tuple[Counts, Any]:
-    """Return rows and their users; of several meters by user, each as in the first that has it."""
-    counts = Counts(*map(np.concatenate, zip(*(batch.counts for batch in batches), strict=True)))
+def _concatenate(batches: list[_Batch]) -> tuple[RowCounts, Any]:
+    """Return the rows of all batches, and their users.
+
+    Rows of several meters are sorted by user. A user of several meters is taken from the first of
+    them, and needs the same ranks in the others.
+    """
+    counts = RowCounts(*map(np.concatenate, zip(*(batch.counts for batch in batches), strict=True)))
     if batches[0].users is None:
         return counts, None
     users: Any = np.concatenate([batch.users for batch in batches])
@@ -339,33 +347,33 @@ def _together(batches: list[_Batch]) -> tuple[Counts, Any]:
     first = run_starts(counts.n_found)
     better = np.add.reduceat(counts.better, first)
     tied = np.add.reduceat(counts.tied, first)
-    facts = counts._replace(better=better, tied=tied)._asdict()
-    differs = is_again & ~pd.DataFrame({"user": users, **facts}).duplicated()
+    columns = counts._replace(better=better, tied=tied)._asdict()
+    differs = is_again & ~pd.DataFrame({"user": users, **columns}).duplicated()
     if differs.any():
         raise InputError(f"user {users[differs.argmax()]} has other ranks in two meters")
-    kept = np.flatnonzero(~is_again)
-    rows = kept[np.argsort(users[kept], kind="stable")]
+    first_rows = np.flatnonzero(~is_again)
+    rows = first_rows[np.argsort(users[first_rows], kind="stable")]
     n_found = counts.n_found[rows]
     items = concatenate_ranges(first[rows], n_found)
-    kept_counts = Counts(
+    merged = RowCounts(
         candidates=counts.candidates[rows],
         better=counts.better[items],
         tied=counts.tied[items],
         n_found=n_found,
         lost=counts.lost[rows],
     )
-    return kept_counts, users[rows]
+    return merged, users[rows]
 
 
 def _distributed() -> Any:
-    """Return torch.distributed if several processes are running, without an import of torch."""
+    """Return torch.distributed if several processes are running; does not import torch."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return None
     return distributed if distributed.get_world_size() > 1 else None
 
 
-def _kind(n_negatives: int | None) -> str:
+def _describe_kind(n_negatives: int | None) -> str:
     if n_negatives is None:
         return "scores of all items"
     return f"{n_negatives} negatives"

@@ -1,4 +1,4 @@
-"""Uniform negatives for the users of tables: draws of them, and tests of given ones."""
+"""Draw uniform negatives for the users of tables, and check negatives drawn by others."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def negatives(
     seed: int = 0,
     columns: NamesByRole = None,
 ) -> pd.DataFrame:
-    """Draw negatives for each user, uniformly and without replacement: `user_id` and `item_id`.
+    """Draw negatives for each user, uniformly and without replacement.
 
-    Seen and relevant items are no negatives. The same seed gives the same negatives, so that all
-    recommenders can be ranked against them.
+    Items that a user has seen, or that are relevant, are never drawn. The same seed gives the same
+    negatives, so that all recommenders can be ranked against them.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ def negatives(
         Held-out items, and items seen in training: files or DataFrames of `user_id` and `item_id`,
         or dictionaries with a list of items for each user.
     n_negatives
-        m: negatives of each user.
+        m: number of negatives for each user.
     items
-        All items, if some are in no other table: a table of `item_id`, a list or an array of ids,
-        or their number n for 0 to n - 1.
+        All items, if some are not in the other tables: a table with `item_id`, a list or an array
+        of ids, or their number n for the ids 0 to n - 1.
     seed
-        Of the draw.
+        Seed of the draw.
     columns
         Names of columns of tables by role, see `evaluate`.
 
@@ -55,11 +55,11 @@ def negatives(
     Raises
     ------
     InputError
-        If the data or an option cannot be used; the message says where, why and what to give.
+        If the data or an option is invalid; the message says where, why and what to do.
 
     See Also
     --------
-    check_negatives : Check those of others.
+    check_negatives : Check negatives drawn by others.
 
     Examples
     --------
@@ -70,12 +70,14 @@ def negatives(
     1    anna        5
     """
     with naming(columns):
-        known = read_catalogue(relevant, seen, items)
-    taken = known.seen.matrix() + known.held_out.matrix()
+        catalogue = read_catalogue(relevant, seen, items)
+    excluded = catalogue.seen.matrix() + catalogue.held_out.matrix()
     with reading(relevant):
-        drawn = uniform.draw_negatives(taken, n_negatives, seed=seed, users=known.user_ids)
-    users = np.repeat(known.user_ids, n_negatives)
-    return pd.DataFrame({USER: users, ITEM: known.item_ids[drawn.ravel()]})
+        items_by_user = uniform.draw_negatives(
+            excluded, n_negatives, seed=seed, users=catalogue.user_ids
+        )
+    users = np.repeat(catalogue.user_ids, n_negatives)
+    return pd.DataFrame({USER: users, ITEM: catalogue.item_ids[items_by_user.ravel()]})
 
 
 @keep_warnings
@@ -87,7 +89,7 @@ def check_negatives(
     items: ItemsByUser | None = None,
     columns: NamesByRole = None,
 ) -> Results[uniform.Check]:
-    """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.
+    """Check that negatives are as corrections and ranges assume: uniform, distinct and unseen.
 
     Parameters
     ----------
@@ -104,11 +106,11 @@ def check_negatives(
     Raises
     ------
     InputError
-        If the data or an option cannot be used; the message says where, why and what to give.
+        If the data or an option is invalid; the message says where, why and what to do.
 
     See Also
     --------
-    negatives : Draw them.
+    negatives : Draw uniform negatives.
 
     Examples
     --------
@@ -123,39 +125,43 @@ def check_negatives(
     with naming(columns):
         table = read_item_table(negatives, "negatives")
         if table is None:
-            found = type(negatives).__name__
-            raise InputError(f"negatives: found {found}; expected a table of user_id and item_id")
-        known = read_catalogue(relevant, seen, items, [table])
-    drawn = negative_rows(table)
-    user = table.positions(USER, known.user_ids, "an id of the relevant items")[drawn]
-    item = table.positions(ITEM, known.item_ids, "an id of the items")[drawn]
-    checks = uniform.check_drawn_negatives(user, item, known.seen.matrix(), known.held_out.matrix())
-    return Results(checks, _parts)
+            raise InputError(
+                f"negatives: found {type(negatives).__name__}; expected a table of user_id and "
+                "item_id"
+            )
+        catalogue = read_catalogue(relevant, seen, items, [table])
+    rows = negative_rows(table)
+    user = table.positions(USER, catalogue.user_ids, "an id of the relevant items")[rows]
+    item = table.positions(ITEM, catalogue.item_ids, "an id of the items")[rows]
+    checks = uniform.check_drawn_negatives(
+        user, item, catalogue.seen.matrix(), catalogue.held_out.matrix()
+    )
+    return Results(checks, check_parts)
 
 
-def _parts(checks: Sequence[uniform.Check]) -> Parts:
-    """Show each finding beside the value for sound negatives."""
+def check_parts(checks: Sequence[uniform.Check]) -> Parts:
+    """Return a table of the checks, remarks on those that failed, and an explanation."""
     rows = []
     for check in checks:
         row = {
             "check": check.name,
             "passed": "yes" if check.passed else "NO",
-            "found": _found(check),
+            "found": _format_finding(check),
             "p": RightAligned("" if isnan(check.p_value) else f"{check.p_value:.2g}"),
         }
         rows.append(row)
     remarks = [f"{check.name}: {check.remark}." for check in checks if not check.passed]
     if not remarks:
         remarks = ["Sound: distinct, unseen and uniform as far as these tests can tell."]
-    about = (
-        "found: how many such negatives there are, or the chi-square of how often items are drawn, "
-        "and what sound negatives have. p: how often sound negatives deviate as much."
+    about_columns = (
+        "found: number of such negatives, or the chi-square of how often items are drawn, with its "
+        "expectation for sound negatives. p: how often sound negatives deviate as much."
     )
-    return explained_table(rows, remarks, [about])
+    return explained_table(rows, remarks, [about_columns])
 
 
-def _found(check: uniform.Check) -> str:
-    """Write the number counted, or the chi-square and its expectation."""
+def _format_finding(check: uniform.Check) -> str:
+    """Write the number of negatives that fail a check, or the chi-square and its expectation."""
     if isnan(check.p_value):
         return f"{check.found:,.0f}" if check.found else "none"
     if check.passed:

@@ -25,7 +25,7 @@ from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import Parts, RightAligned
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.evaluation.pairing import pair_users
-from sampled_metrics.evaluation.plan_simulation import Pair, decision
+from sampled_metrics.evaluation.plan_simulation import Pair, simulate_decision
 from sampled_metrics.evaluation.results import (
     OTHER_WAYS,
     Results,
@@ -33,32 +33,46 @@ from sampled_metrics.evaluation.results import (
     keep_warnings,
     quantity,
 )
-from sampled_metrics.evaluation.several import recommenders_of
+from sampled_metrics.evaluation.several import split_recommenders
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals.population import Population, power_law_with
 from sampled_metrics.intervals.shapes import describe_shape
 from sampled_metrics.metrics.measures import Measure, parse_measures
-from sampled_metrics.ranks import Ranks, Sampling
+from sampled_metrics.ranks import Sampling
 from sampled_metrics.ranks.data import Data, as_ranks, refuse_vectors
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-_SMALLEST = 0.001  # probability below which its size says nothing
+_SMALLEST = 0.001  # smaller probabilities are printed as less than this
 _POWER_LAW = (
-    "Assumed: a share (k/n)^e of users has a rank of at most k, with the exponents e of these "
-    "metrics, and both recommenders' ranks are independent. If they rank alike for the same users, "
-    "fewer negatives decide. `--ranks` takes rankings instead."
+    "Assumed: a share (k/n)^e of users has a rank of at most k, where the exponents e give these "
+    "metrics, and the ranks of the two recommenders are independent. If they rank alike for the "
+    "same users, fewer negatives decide. Use `--ranks` to plan from rankings instead."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Planned(Record):
-    """Expected decision of an evaluation with `n_negatives`, None for full rankings.
+    """How likely an evaluation decides the order of two recommenders by one metric.
 
-    `probability` says how likely the range of the difference of the exact metrics excludes 0 on the
-    right side, 0 if they are equal; `decides_above` is the smallest difference that about half of
-    such evaluations decide, half of the expected width of the range; `decides` the least number of
-    negatives whose probability is at least 0.95, None if only full rankings decide or none do.
-    Exact metrics are fractions.
+    Attributes
+    ----------
+    n_negatives
+        m, the negatives drawn for each user; None for full rankings.
+    probability
+        Probability that the range of the difference of the exact metrics excludes 0 on the right
+        side; 0 if the exact metrics are equal.
+    decides_above
+        The smallest difference that about half of such evaluations decide: half of the expected
+        width of the range.
+    decides
+        The least number of negatives whose probability is at least 0.95; None if only full
+        rankings decide, or nothing does.
+    exact_a, exact_b
+        Exact metrics as fractions.
+    n_items, n_users, sampling
+        Mean number of candidates, number of users, and how negatives are drawn.
+    n_visits
+        Number of visits, if users have several; otherwise None.
     """
 
     metric: str
@@ -93,47 +107,46 @@ def plan(
 ) -> Results[Planned]:
     """Calculate how likely the range of a difference decides an order, by number of negatives.
 
-    One result for each size and one for full rankings, for each metric, metrics outermost. Each
-    rests on twenty simulated comparisons, fewer where the decision is certain; their random numbers
-    are always the same.
+    Each probability comes from twenty simulated comparisons, or fewer if the decision is certain.
+    Their random numbers are always the same.
 
     Parameters
     ----------
     a, b
-        Full rankings of two recommenders, as `evaluate` takes them, one relevant item per user, or
-        a dictionary of both by name;
-        users are paired by ids, or without ids by row. Leave them out if nothing is ranked yet, and
-        give `effect` and `value`.
+        Full rankings of two recommenders, as for `evaluate`, with one relevant item per user; or
+        `a` is a dictionary of both by name. Users are paired by their ids, or by row without ids.
+        Leave both out if nothing is ranked yet, and pass `effect` and `value`.
     metrics, n_items, columns
         See `evaluate`.
     effect, value
-        The difference to detect, and the exact metric of the weaker recommender. Then the
-        share of users with a rank of at most k is taken to be (k/n)^e in both, with the exponents
-        e that give these metrics, and the ranks of both to be independent. That is cautious:
+        The difference to detect, and the exact metric of the weaker recommender. The share of users
+        with a rank of at most k is then assumed to be (k/n)^e, where the exponent e of each
+        recommender gives its metric, and the ranks of the two to be independent. This is cautious:
         recommenders that rank alike for the same users need fewer negatives.
     n_users
-        Users of the evaluation. By default the users of the rankings, with negatives drawn
-        anew; if given, they are drawn from users like these. Rankings of visits are those of their
-        users alone.
+        Number of users of the evaluation, drawn anew from users like these. By default the
+        evaluation has the users of the rankings, and only negatives are drawn anew. Not for
+        rankings with several visits of a user.
     sampling, shape, confidence
-        How negatives are drawn; for the ranges, see `correct`.
+        How negatives are drawn, and options of the ranges; see `correct`.
     sizes
-        Numbers of negatives; numbers that a user has too few candidates for are left out.
+        Numbers of negatives. Those that exceed the candidates of some user are skipped.
 
     Returns
     -------
     Results
-        A list of `Planned`, which prints as a table.
+        A list of `Planned`, which prints as a table: for each metric one for each size and one for
+        full rankings.
 
     Raises
     ------
     InputError
-        If the data or an option cannot be used; the message says where, why and what to give.
+        If the data or an option is invalid; the message says where, why and what to do.
 
     See Also
     --------
-    compare : Decide between recommenders; by vectors of users and items exactly, at a cut-off, for
-        the cost of 100 negatives.
+    compare : Decide between recommenders. With vectors of users and items, exact metrics at a
+        cut-off cost about as much as 100 negatives.
     evaluate_on_budget : Fewer scores than a full ranking.
 
     References
@@ -161,90 +174,100 @@ def plan(
     sizes = integer_array("sizes", sizes, is_column=True).tolist()
     sampling = Sampling(sampling)
     measures = parse_measures(metrics)
-    rankings = _by_name(a, b)
+    rankings = _name_rankings(a, b)
     if effect is None and value is None:
         with naming(columns):
-            pair, notes = _ranked_pair(rankings, n_items, n_users, sampling)
-        of_ranks = "as in these rankings"
+            pair, notes = _read_pair(rankings, n_items, n_users, sampling)
+        about_ranks = "as in these rankings"
     elif a is not None or b is not None:
         raise InputError("effect and value are for a plan without rankings; leave them out")
     else:
-        pair = _assumed_pair(measures, effect, value, n_items, n_users, sampling)
+        pair = _assumed_pair(
+            measures,
+            effect=effect,
+            value=value,
+            n_items=n_items,
+            n_users=n_users,
+            sampling=sampling,
+        )
         notes = [_POWER_LAW]
-        of_ranks = "by a power law"
+        about_ranks = "by a power law"
     fewest = min(int(population.ranks.n_candidates.min()) for population in (pair.a, pair.b))
     possible = [m for m in sizes if m < fewest]
     results = []
     for measure in measures:
-        results += _planned(pair, measure, [*possible, None], shape, confidence)
-    return Results(results, partial(_parts, shape=shape, of_ranks=of_ranks, notes=notes))
+        results += _plan_metric(
+            pair, measure, [*possible, None], shape=shape, confidence=confidence
+        )
+    show = partial(_planned_parts, shape=shape, about_ranks=about_ranks, notes=notes)
+    return Results(results, show)
 
 
-def _by_name(a: Data, b: Data) -> dict[str, Data]:
+def _name_rankings(a: Data, b: Data) -> dict[str, Data]:
     """Return the data of two recommenders by name."""
-    recommenders = recommenders_of(a)
+    recommenders = split_recommenders(a)
     if recommenders is None:
         return {"a": a, "b": b}
     if b is not None:
         raise InputError("b does not go with a dictionary of both; name other options (metrics=)")
     if len(recommenders) != 2:
-        raise InputError(f"a plan is of two recommenders; found {len(recommenders)}")
+        raise InputError(f"a plan is for two recommenders; found {len(recommenders)}")
     return recommenders
 
 
-def _ranked_pair(
-    data: dict[str, Data],
+def _read_pair(
+    data_by_name: dict[str, Data],
     n_items: int | None,
     n_users: int | None,
     sampling: Sampling,
 ) -> tuple[Pair, list[str]]:
-    """Read two full rankings; the words say how their users are paired."""
-    if any(each is None for each in data.values()):
+    """Read two full rankings; also return notes on how their users are paired."""
+    if any(data is None for data in data_by_name.values()):
         raise InputError(
             "give two rankings (--ranks), or an effect (--effect) and a value (--value)"
         )
     rankings = {}
-    for name, one in data.items():
-        with reading(str(one) if isinstance(one, str | Path) else name):
-            refuse_vectors(one, "`compare` takes them, with relevant")
-            rankings[name] = as_ranks(one, n_items=n_items).single()
+    for name, data in data_by_name.items():
+        with reading(str(data) if isinstance(data, str | Path) else name):
+            refuse_vectors(data, "`compare` takes them, with relevant")
+            rankings[name] = as_ranks(data, n_items=n_items).single()
     paired = pair_users(rankings)
-    both = list(paired.evaluations.values())
+    a, b = paired.evaluations.values()
     (common,) = paired.common.values()
     if common is not None:
-        both = list(map(Ranks.take, both, common))
-    owners = both[0].user, both[1].user
-    if owners[0] is not None and n_users is not None:
+        a, b = a.take(common[0]), b.take(common[1])
+    if a.user is not None and n_users is not None:
         raise InputError(
-            "n_users (--n-users) does not go with visits, of which users have several; leave it out"
+            "n_users (--n-users) does not go with several visits of a user; leave it out"
         )
     pair = Pair(
-        Population.from_ranks(both[0]),
-        Population.from_ranks(both[1]),
-        n_users or min(map(len, both)),
-        drawn=n_users is not None,
-        paired=common is not None,
+        Population.from_ranks(a),
+        Population.from_ranks(b),
+        n_users or min(len(a), len(b)),
+        is_redrawn=n_users is not None,
+        is_paired=common is not None,
         sampling=sampling,
-        owners=owners,
+        owners=(a.user, b.user),
     )
     return pair, paired.notes
 
 
 def _assumed_pair(
     measures: Sequence[Measure],
+    *,
     effect: float | None,
     value: float | None,
     n_items: int | None,
     n_users: int | None,
     sampling: Sampling,
 ) -> Pair:
-    """Make two power laws, one with a metric of `value` and one with `effect` more."""
+    """Return two power laws, one with a metric of `value` and one with `value + effect`."""
     if effect is None or value is None or n_items is None or n_users is None:
         needed = {"effect": effect, "value": value, "n_items": n_items, "n_users": n_users}
         name = next(name for name, number in needed.items() if number is None)
         raise InputError(f"a plan without rankings needs {name} ({cli_option(name)})")
     if len(measures) != 1:
-        raise InputError("effect and value are of one metric; give one")
+        raise InputError("effect and value are for one metric; give one")
     if not 0.0 < effect < 1.0:
         raise InputError(f"effect is {effect:g}; expected a difference between 0 and 1")
     size = whole_number("n_items", n_items, 2, MAX_ITEMS)
@@ -252,21 +275,24 @@ def _assumed_pair(
         power_law_with(measures[0], value, size),
         power_law_with(measures[0], value + effect, size),
         n_users,
-        drawn=True,
+        is_redrawn=True,
         sampling=sampling,
     )
 
 
-def _planned(
+def _plan_metric(
     pair: Pair,
     measure: Measure,
     sizes: Sequence[int | None],
+    *,
     shape: str | float,
     confidence: float,
 ) -> list[Planned]:
-    """One result for each number of negatives."""
-    found = [(m, decision(pair, measure, m, shape, confidence)) for m in sizes]
-    likely = [m for m, of_size in found if of_size.probability >= DECIDED_SHARE]
+    """Return one result for each number of negatives."""
+    decisions = [
+        (m, simulate_decision(pair, measure, m, shape=shape, confidence=confidence)) for m in sizes
+    ]
+    deciding = [m for m, decision in decisions if decision.probability >= DECIDED_SHARE]
     exact_a, exact_b = pair.exact(measure)
     n_users = pair.n_users
     n_visits = None
@@ -277,9 +303,9 @@ def _planned(
         Planned(
             metric=str(measure),
             n_negatives=m,
-            probability=of_size.probability,
-            decides_above=of_size.width,
-            decides=next(iter(likely), None),
+            probability=decision.probability,
+            decides_above=decision.half_width,
+            decides=next(iter(deciding), None),
             exact_a=exact_a,
             exact_b=exact_b,
             n_items=pair.n_items,
@@ -287,28 +313,28 @@ def _planned(
             n_visits=n_visits,
             sampling=str(pair.sampling),
         )
-        for m, of_size in found
+        for m, decision in decisions
     ]
 
 
-def _parts(
-    results: Sequence[Planned], shape: str | float, of_ranks: str, notes: Sequence[str]
+def _planned_parts(
+    results: Sequence[Planned], shape: str | float, about_ranks: str, notes: Sequence[str]
 ) -> Parts:
-    """The probability of a decision by metric and number of negatives."""
-    rows = []
+    """Return a table of probabilities by metric and number of negatives, and lines about it."""
     users = quantity(results[0].n_users, "user")
     if results[0].n_visits is not None:
         users += f", {quantity(results[0].n_visits, 'visit')}"
-    lines = [f"{users} with true ranks {of_ranks}:"]
+    lines = [f"{users} with true ranks {about_ranks}:"]
+    rows = []
     for result in results:
-        size = RightAligned("all")
-        if result.n_negatives is not None:
-            size = RightAligned(f"{result.n_negatives:,}")
-        else:
+        if result.n_negatives is None:
+            size = RightAligned("all")
             exact = f"{result.exact_a:.4f} and {result.exact_b:.4f}"
             lines.append(
                 f"  {result.metric} {exact}: {_decision_in_words(result)} in 95 % of evaluations."
             )
+        else:
+            size = RightAligned(f"{result.n_negatives:,}")
         rows.append(
             {
                 "metric": result.metric,
@@ -320,8 +346,8 @@ def _parts(
     explained = [
         "probability: that the range of the difference excludes 0 on the right side, "
         f"{describe_shape(shape)}.",
-        "decides above: a larger difference is decided in more than about half of the evaluations; "
-        "all: full rankings.",
+        "decides above: smallest difference decided in half of the evaluations. all: full "
+        "rankings.",
         OTHER_WAYS,
     ]
     return explained_table(rows, [*lines, *notes], explained)

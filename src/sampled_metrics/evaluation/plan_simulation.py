@@ -1,9 +1,16 @@
-"""How the ranges of two recommenders decide their order, by simulated comparisons.
+"""How likely the ranges of two recommenders decide their order, by simulated comparisons.
 
-Each comparison draws users and negatives, and computes the lower end of the range of the difference
-as `compare` does. Most of its variation comes from a simpler number: the difference of the means
-over users with fixed vectors that fit the true distributions, whose mean and variance are known
-(section 4.3). The rest varies little, so that a few comparisons give its mean and variance.
+Each comparison draws users and negatives, and computes the lower end L of the range of the
+difference as `compare` does. The order is decided if L > 0. With an expectation E and a variance V
+of L, and L nearly normal, the probability is Phi(E / sqrt(V)).
+
+E and V come from few comparisons because most of the variation of L is that of a simpler number,
+S: the difference of the means over users of two fixed vectors, which are optimal for the true
+distributions. Mean and variance of S are known (section 4.3), so that
+
+    E = E(S) + mean(L - S),   V = Var(S) + Var(L - S),
+
+where L - S varies little between comparisons.
 """
 
 from dataclasses import dataclass, replace
@@ -23,92 +30,118 @@ from sampled_metrics.intervals.ranges import auc_vector, lower_ends_of_differenc
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import SampledRanks, Sampling
 
-COMPARISONS = 20  # simulated ones
-FEW = 3  # after which a decision may be certain
-CERTAIN = 4.0  # standard deviations
-_USERS_AT_ONCE = 400_000  # in simulated comparisons, for bounded memory
+# Simulated for each number of negatives: more cost time, fewer make E and V less precise. `make
+# measure PAGE=plan` compares the probabilities with how often comparisons do decide.
+COMPARISONS = 20
+# The simulation stops after this few comparisons if the lower end is then at least this many
+# standard deviations from 0: the probability is below 0.0001 or above 0.9999.
+FEW_COMPARISONS = 3
+CERTAIN_RATIO = 4.0
+_USERS_AT_ONCE = 400_000  # in simulated comparisons; bounds the memory
 
 
 class Decision(NamedTuple):
     """Probability that a range excludes 0 on the right side, and half of its expected width."""
 
     probability: float
-    width: float
+    half_width: float
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two recommenders whose true ranks are known or fitted, and their evaluation.
+    """Two recommenders whose true ranks are known or fitted, and how they are evaluated.
 
-    If users are `drawn` anew from the populations, they vary too; otherwise only the negatives do,
-    which both recommenders draw independently. If they are `paired`, user i is the same for
-    both, so that common variation cancels. Visits stand for users where these have several;
-    `owners` are then the users of those of both recommenders.
+    Attributes
+    ----------
+    a, b
+        True ranks of users, or of visits if users have several.
+    n_users
+        Users, or visits, of an evaluation.
+    is_redrawn
+        Whether each evaluation draws new users from the populations. Otherwise only the negatives
+        vary, which both recommenders draw independently.
+    is_paired
+        Whether user i is the same for both recommenders, so that common variation cancels.
+    sampling
+        How negatives are drawn.
+    owners
+        The user of each visit of `a` and of `b`; None if users have one visit.
     """
 
     a: Population
     b: Population
     n_users: int
-    drawn: bool = False
-    paired: bool = False
+    is_redrawn: bool = False
+    is_paired: bool = False
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT
     owners: tuple[Int | None, Int | None] = (None, None)
 
     @property
     def n_items(self) -> int:
-        """Mean number of candidates over users of both, rounded."""
-        of_each = [x.share @ x.ranks.n_candidates for x in (self.a, self.b)]
-        return round(float(np.mean(of_each)))
+        """Mean number of candidates over the users of both recommenders, rounded."""
+        means = [x.share @ x.ranks.n_candidates for x in (self.a, self.b)]
+        return round(float(np.mean(means)))
 
     def exact(self, measure: Measure) -> tuple[float, float]:
-        """Exact metric of both."""
+        """Calculate the exact metric of both recommenders."""
         return self.a.exact(measure), self.b.exact(measure)
 
     def difference(self, a: EstimateMoments, b: EstimateMoments) -> tuple[float, float, float]:
-        """Mean of b - a, its variance, and the variance with users drawn anew."""
+        """Calculate the moments of the mean of b - a over users.
+
+        Returns the mean, its variance in evaluations of this pair, and its variance if users were
+        drawn anew.
+        """
         within = a.within + b.within
-        anew = a.total + b.total
-        if self.paired:
+        total = a.total + b.total
+        if self.is_paired:
             differences = b.by_kind[self.b.kind] - a.by_kind[self.a.kind]
-            anew = within + _between(differences, self.owners[0])
+            total = within + _variance_between_users(differences, self.owners[0])
         elif self.owners[0] is not None:
-            of_a = _between(a.by_kind[self.a.kind], self.owners[0])
-            anew = within + of_a + _between(b.by_kind[self.b.kind], self.owners[1])
+            between_a = _variance_between_users(a.by_kind[self.a.kind], self.owners[0])
+            between_b = _variance_between_users(b.by_kind[self.b.kind], self.owners[1])
+            total = within + between_a + between_b
         mean = float(b.mean - a.mean)
-        variance = anew if self.drawn else within
-        return mean, float(variance) / self.n_users, float(anew) / self.n_users
+        variance = total if self.is_redrawn else within
+        return mean, float(variance) / self.n_users, float(total) / self.n_users
 
-    def samples(self, m: int, rng: np.random.Generator) -> tuple[SampledRanks, SampledRanks]:
-        """Draw users and their sampled ranks, the first of any that ranges do not tell apart."""
+    def draw_samples(self, m: int, rng: np.random.Generator) -> tuple[SampledRanks, SampledRanks]:
+        """Draw users and their sampled ranks.
+
+        Ranges do not tell the ranks of one bin apart, so the first rank of a bin stands for all.
+        """
         users = None
-        if self.drawn and self.paired:
+        if self.is_redrawn and self.is_paired:
             users = rng.integers(0, self.a.kind.size, self.n_users)
-        of_a = self._sample(self.a, self.owners[0], users, m, rng)
-        owner = self.owners[1]
-        if owner is not None and not self.paired:  # other users than those of a
-            owner = owner + self.a.kind.size
-        return of_a, self._sample(self.b, owner, users, m, rng)
+        owner_a, owner_b = self.owners
+        sample_a = self._draw_sample(self.a, m, rng, owner=owner_a, users=users)
+        if owner_b is not None and not self.is_paired:  # users of b are not users of a
+            owner_b = owner_b + self.a.kind.size
+        return sample_a, self._draw_sample(self.b, m, rng, owner=owner_b, users=users)
 
-    def _sample(
+    def _draw_sample(
         self,
         population: Population,
-        owner: Int | None,
-        users: Int | None,
         m: int,
         rng: np.random.Generator,
+        *,
+        owner: Int | None,
+        users: Int | None,
     ) -> SampledRanks:
-        of_kinds = population.in_bins(m, self.sampling)
+        """Draw the sampled ranks of one recommender, for these `users` or for all."""
+        chances = population.in_bins(m, self.sampling)  # by kind of user and bin
         ids = None
-        if self.drawn and not self.paired:
-            of_all = population.share @ of_kinds
-            drawn = rng.choice(of_all.size, self.n_users, p=of_all / of_all.sum())
+        if self.is_redrawn and not self.is_paired:
+            mean_chances = population.share @ chances
+            bins = rng.choice(mean_chances.size, self.n_users, p=mean_chances / mean_chances.sum())
         else:
             kind = population.kind if users is None else population.kind[users]
-            up_to = np.cumsum(of_kinds, axis=1)[kind]
-            drawn = (up_to <= rng.random((kind.size, 1)) * up_to[:, -1:]).sum(axis=1)
-            if self.paired:
+            cumulative = np.cumsum(chances, axis=1)[kind]
+            threshold = rng.random((kind.size, 1)) * cumulative[:, -1:]
+            bins = (cumulative <= threshold).sum(axis=1)
+            if self.is_paired:
                 ids = np.arange(kind.size)
-        ranks = bin_starts(m)[drawn] + 1
+        ranks = bin_starts(m)[bins] + 1
         sampling = Sampling(self.sampling)
         visits = None
         if owner is not None:
@@ -116,87 +149,86 @@ class Pair:
         return SampledRanks(ranks, self.n_items, m, users=ids, visits=visits, sampling=sampling)
 
 
-def _between(values: Float, owner: Int | None) -> float:
-    """Variance of a value such that the mean of independent ones varies as this mean does."""
-    of_users = collapse_visits(values, owner)
-    return float(of_users.var()) * values.size / of_users.size
+def _variance_between_users(values: Float, owner: Int | None) -> float:
+    """Return the variance that independent values need for the same variance of their mean.
+
+    `owner` is the user of each value; None if each is of another user.
+    """
+    user_values = collapse_visits(values, owner)
+    return float(user_values.var()) * values.size / user_values.size
 
 
-def decision(
-    pair: Pair, measure: Measure, m: int | None, shape: str | float, confidence: float
+def simulate_decision(
+    pair: Pair, measure: Measure, m: int | None, *, shape: str | float, confidence: float
 ) -> Decision:
     """Estimate how likely the order is decided with m negatives, or by full rankings (None).
 
-    Random numbers are the same at every call.
+    The random numbers are the same in each call.
     """
     exact_a, exact_b = pair.exact(measure)
     if exact_a > exact_b:
         pair = replace(pair, a=pair.b, b=pair.a)
     if m is None or measure.metric.needs_candidates:
-        expected, variance, anew = pair.difference(*_fixed(pair, measure, m))
-        low = expected - float(ndtri((1.0 + confidence) / 2.0)) * anew**0.5
+        mean, variance, redrawn_variance = pair.difference(*_exact_moments(pair, measure, m))
+        low = mean - float(ndtri((1.0 + confidence) / 2.0)) * redrawn_variance**0.5
     else:
-        low, variance = _low_end(pair, measure, m, shape, confidence)
-    width = abs(exact_b - exact_a) - low
+        low, variance = _simulate_lower_end(pair, measure, m, shape=shape, confidence=confidence)
+    half_width = abs(exact_b - exact_a) - low
     if exact_a == exact_b:
-        return Decision(0.0, width)
-    return Decision(float(ndtr(_ratio(low, variance))), width)
+        return Decision(0.0, half_width)
+    return Decision(float(ndtr(_standardise(low, variance))), half_width)
 
 
-def _fixed(pair: Pair, measure: Measure, m: int | None) -> list[EstimateMoments]:
-    """Moments of numbers of users that do not depend on the sample: exact metrics, or AUC."""
+def _exact_moments(pair: Pair, measure: Measure, m: int | None) -> list[EstimateMoments]:
+    """Return the moments of exact metrics (None), or of AUC, which samples estimate unbiasedly."""
     if m is None:
         return [population.exact_moments(measure) for population in (pair.a, pair.b)]
     auc = auc_vector(pair.n_items, m, str(pair.sampling))
     return [population.moments(auc, pair.sampling) for population in (pair.a, pair.b)]
 
 
-def _low_end(
-    pair: Pair, measure: Measure, m: int, shape: str | float, confidence: float
+def _simulate_lower_end(
+    pair: Pair, measure: Measure, m: int, *, shape: str | float, confidence: float
 ) -> tuple[float, float]:
-    """Mean and variance of the lower end of the range of the difference."""
-    upper = _fixed_vector(pair, pair.a, measure, m, shape, confidence, UPPER)
-    lower = _fixed_vector(pair, pair.b, measure, m, shape, confidence, LOWER)
-    moments = [
-        population.binned_moments(vector, pair.sampling)
-        for population, vector in ((pair.a, upper), (pair.b, lower))
-    ]
-    expected, variance, _ = pair.difference(*moments)
-    rests: list[float] = []
-    at_once = max(1, _USERS_AT_ONCE // pair.n_users)
-    firsts = [*range(0, FEW, min(at_once, FEW)), *range(FEW, COMPARISONS, at_once)]
-    for first, end in pairwise([*firsts, COMPARISONS]):
-        numbers = range(first, end)
-        drawn = [pair.samples(m, generator(0, "plan", number)) for number in numbers]
-        lows = lower_ends_of_differences(drawn, measure, shape, confidence, confidence)
-        for (a, b), low in zip(drawn, lows, strict=True):
-            simple = lower[b.sampled_ranks - 1].mean() - upper[a.sampled_ranks - 1].mean()
+    """Estimate mean and variance of the lower end of the range of the difference."""
+    table = kernel(pair.n_items, m, str(pair.sampling), shape, measure.cutoff)
+    z = float(ndtri((1.0 + confidence) / 2.0))
+    vectors = []
+    moments = []
+    for population, sign in ((pair.a, UPPER), (pair.b, LOWER)):
+        expected = pair.n_users * population.share @ population.in_bins(m, pair.sampling)
+        likely = likely_mixture(expected[np.newaxis], table).shares
+        vector = bracketing_vectors(measure, table, likely, pair.n_users, z, sign)[0]
+        vectors.append(vector)
+        moments.append(population.binned_moments(vector, pair.sampling))
+    simple_mean, simple_variance, _ = pair.difference(*moments)
+    upper_a, lower_b = vectors
+    rests: list[float] = []  # L - S of the module's docstring
+    for numbers in _batches(max(1, _USERS_AT_ONCE // pair.n_users)):
+        samples = [pair.draw_samples(m, generator(0, "plan", number)) for number in numbers]
+        lows = lower_ends_of_differences(samples, measure, shape, confidence, confidence)
+        for (a, b), low in zip(samples, lows, strict=True):
+            simple = lower_b[b.sampled_ranks - 1].mean() - upper_a[a.sampled_ranks - 1].mean()
             rests.append(low - simple)
-        mean = expected + float(np.mean(rests))
-        if end == FEW and abs(_ratio(mean, variance)) > CERTAIN:
-            break
-    return mean, variance + float(np.var(rests, ddof=1))
+        mean = simple_mean + float(np.mean(rests))
+        if len(rests) == FEW_COMPARISONS:
+            ratio = _standardise(mean, simple_variance)
+            if abs(ratio) > CERTAIN_RATIO:
+                break
+    return mean, simple_variance + float(np.var(rests, ddof=1))
 
 
-def _ratio(mean: float, variance: float) -> float:
-    """Return a mean in standard deviations, maybe infinitely many."""
+def _batches(size: int) -> list[range]:
+    """Return the numbers of comparisons in batches of at most `size`; one ends at the first few."""
+    starts = [
+        *range(0, FEW_COMPARISONS, min(size, FEW_COMPARISONS)),
+        *range(FEW_COMPARISONS, COMPARISONS, size),
+    ]
+    return [range(first, end) for first, end in pairwise([*starts, COMPARISONS])]
+
+
+def _standardise(mean: float, variance: float) -> float:
+    """Return mean / standard deviation; may be infinite."""
     if variance > 0.0:
         return mean / variance**0.5
     return float(np.sign(mean)) * np.inf if mean else 0.0
-
-
-def _fixed_vector(
-    pair: Pair,
-    population: Population,
-    measure: Measure,
-    m: int,
-    shape: str | float,
-    confidence: float,
-    sign: float,
-) -> Float:
-    """Vector of an end of the range that fits the true distribution of ranks."""
-    table = kernel(pair.n_items, m, str(pair.sampling), shape, measure.cutoff)
-    expected = pair.n_users * population.share @ population.in_bins(m, pair.sampling)
-    likely = likely_mixture(expected[np.newaxis], table).shares
-    z = float(ndtri((1.0 + confidence) / 2.0))
-    return bracketing_vectors(measure, table, likely, pair.n_users, z, sign)[0]

@@ -13,7 +13,7 @@ from sampled_metrics._base.text import format_range
 from sampled_metrics.metrics.measures import Measure, parse_measure
 
 STYLE = Path(__file__).with_name("plots.mplstyle")
-_LOOKS = (  # colour and marker by estimator; no red beside green
+_MARKERS = (  # colour and shape by estimator; colours are distinct for the colour-blind
     ("#0072b2", "o"),
     ("#a06000", "D"),
     ("#6a4fb3", "^"),
@@ -29,12 +29,12 @@ _LINE: dict[str, Any] = {
 _INTERVAL: dict[str, Any] = {"linewidth": 1.5, "label": "_"}  # not in the legend
 _MARK: dict[str, Any] = {"linestyle": "", "markersize": 5}
 _EXACT = {"linestyle": "", "color": "black", "marker": "|", "markersize": 16, "markeredgewidth": 2}
-_ASIDE = 0.14  # between estimators in a line, so that equal ones are seen
-_ROOM = 0.05  # beyond all that is drawn, in parts of its width
+_OFFSET = 0.14  # between estimators on a line, so that equal values do not hide each other
+_MARGIN = 0.05  # beside the drawn values, as a share of their width
 
 
 def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: Any) -> Any:
-    """Draw results in a style of its own, also on axes of the caller; see `Shown.plot`."""
+    """Draw results in the style of this package, also on given axes; see `Shown.plot`."""
     try:
         import matplotlib as mpl
     except ModuleNotFoundError as error:
@@ -48,7 +48,7 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
 
 
 def _axes_for(number: int, height: float, axes: Any) -> tuple[Any, list[Any]]:
-    """Return axes of the caller, or of a new figure, also as a list."""
+    """Return the given axes, or those of a new figure, and a list of them."""
     if axes is None:
         from matplotlib import pyplot
 
@@ -62,21 +62,21 @@ def _axes_for(number: int, height: float, axes: Any) -> tuple[Any, list[Any]]:
 
 def _draw_results(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: Any) -> Any:
     """Draw a panel for each metric, and return the axes."""
-    table, value, meaning, names = _contents(table)
+    table, value, meaning, names = _columns_to_draw(table)
     exact_values = _exact_values(exact, [*names, "metric"], value)
     metrics: list[Any] = list(table.groupby("metric", sort=False))
-    # A table has a row for each line and estimator.
+    # The table has a row for each line and estimator.
     height = 0.5 + 0.5 * len(metrics) + 0.3 * len(table) / table["estimator"].nunique()
     has_own_figure = axes is None
     axes, panels = _axes_for(len(metrics), height, axes)
     for panel, (metric, rows) in zip(panels, metrics, strict=True):
-        exact_of_lines = {
+        exact_by_line = {
             line: number for (line, key), number in exact_values.items() if key == metric
         }
-        _draw_lines(panel, rows, value, meaning, exact_of_lines)
+        _draw_lines(panel, rows, value, meaning=meaning, exact=exact_by_line)
         panel.set_title(_title(rows, value))
-    by_all = [metric.metric.needs_candidates for metric, _ in metrics]
-    for _, shared in pd.Series(panels, dtype=object).groupby(by_all):
+    compares_all = [metric.metric.needs_candidates for metric, _ in metrics]
+    for _, shared in pd.Series(panels, dtype=object).groupby(compares_all):
         _share_axis(list(shared), value == "difference")
     panels[-1].set_xlabel(f"{value} (fraction)")
     marks = {mark.get_label(): mark for panel in panels for mark in panel.lines}
@@ -91,12 +91,20 @@ def _draw_results(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float]
     return axes
 
 
-def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
-    """Find the columns of a table to draw.
+def _columns_to_draw(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
+    """Add the columns that are drawn, and find out what they mean.
 
-    Returns the table with the `key` of each line, the names that identify it, the `line` as it is
-    written, its `sign`, and range_low and range_high, its ends; the column of the marks; the
-    meaning of lines, range or interval; and the columns of the key, none for a single recommender.
+    Returns
+    -------
+    table
+        With the columns `key` (which identifies a line), `line` (its label), `sign` (-1 where the
+        difference is drawn reversed), `range_low` and `range_high` (its ends).
+    value
+        Column of the marks.
+    meaning
+        What lines are: range or interval.
+    names
+        Columns that the key joins; none for a single recommender.
     """
     if "printed" in table:  # a result of `reported` or `check`
         table = table.assign(estimator="likely", value=table["likely"].astype(float))
@@ -113,60 +121,60 @@ def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
     key = list(map(" - ".join, table[names].to_numpy()))
     if "a" not in table:
         return table.assign(key=key, line=key, sign=1), value, meaning, names
-    # The difference is that of the better recommender, so that it is positive.
+    # Differences are drawn as better - worse, which is positive.
     is_reversed = table["order"] == "a"
     line = np.where(is_reversed, table["a"] + " - " + table["b"], key)
     return table.assign(key=key, line=line, sign=1 - 2 * is_reversed), value, meaning, names
 
 
 def _columns_of_names(table: pd.DataFrame) -> list[str]:
-    """Return the columns that name a line, none for a single recommender."""
+    """Return the columns that identify a line; none for a single recommender."""
     if "a" in table:
         return ["b", "a"]
     if "row" in table:  # of a checked table
-        several = [name for name in ("source", "data_set") if table[name].nunique() > 1]
-        if table.duplicated([*several, "model", "metric"]).any():
-            return [*several, "model", "row"]
-        return [*several, "model"]
+        varying = [name for name in ("source", "data_set") if table[name].nunique() > 1]
+        if table.duplicated([*varying, "model", "metric"]).any():
+            return [*varying, "model", "row"]
+        return [*varying, "model"]
     if "recommender" in table and table["recommender"].nunique() > 1:
         return ["recommender"]
     return []
 
 
 def _share_axis(panels: list[Any], is_difference: bool) -> None:
-    """Give panels of metrics that can be compared one axis; it holds 0, and values begin there."""
+    """Give panels the same horizontal axis, which contains 0; axes of values start there."""
     low = min(0.0, *(panel.dataLim.x0 for panel in panels))
     high = max(0.0, *(panel.dataLim.x1 for panel in panels))
     if low == high:
         high = 1.0
-    room = _ROOM * (high - low)
-    first = low - room if is_difference else 0.0
+    margin = _MARGIN * (high - low)
+    start = low - margin if is_difference else 0.0
     for panel in panels:
-        panel.set_xlim(first, high + room)
+        panel.set_xlim(start, high + margin)
 
 
 def _draw_lines(
-    axes: Any, rows: pd.DataFrame, column: str, meaning: str, exact: Mapping[str, float]
+    axes: Any, rows: pd.DataFrame, column: str, *, meaning: str, exact: Mapping[str, float]
 ) -> None:
     """Draw the results of one metric, a line for each recommender or pair."""
     estimators = list(rows["estimator"].unique())
     middle = (len(estimators) - 1) / 2
     lines: list[Any] = list(rows.groupby("key", sort=False))
     names = []
-    for height, (key, of_line) in enumerate(lines):
-        line, sign = of_line[["line", "sign"]].iloc[0]
-        names.append(line or _users(of_line.get("n_users")))
-        ends = sign * of_line[["range_low", "range_high"]].iloc[0].astype(float)
+    for height, (key, line_rows) in enumerate(lines):
+        line, sign = line_rows[["line", "sign"]].iloc[0]
+        names.append(line or _users_in_words(line_rows.get("n_users")))
+        ends = sign * line_rows[["range_low", "range_high"]].iloc[0].astype(float)
         axes.plot(sorted(ends), [height, height], label=meaning, **_LINE)
-        for value, estimator in zip(of_line[column], of_line["estimator"], strict=True):
-            place = estimators.index(estimator)
-            color, marker = _LOOKS[place % len(_LOOKS)]
-            at = height + _ASIDE * (place - middle)
-            axes.plot(sign * value, at, label=estimator, color=color, marker=marker, **_MARK)
-            if estimator == QUOTED_ESTIMATOR and "likely_low" in of_line:
-                quoted = of_line[of_line["estimator"] == QUOTED_ESTIMATOR].iloc[0]
+        for value, estimator in zip(line_rows[column], line_rows["estimator"], strict=True):
+            position = estimators.index(estimator)
+            color, marker = _MARKERS[position % len(_MARKERS)]
+            y = height + _OFFSET * (position - middle)
+            axes.plot(sign * value, y, label=estimator, color=color, marker=marker, **_MARK)
+            if estimator == QUOTED_ESTIMATOR and "likely_low" in line_rows:
+                quoted = line_rows[line_rows["estimator"] == QUOTED_ESTIMATOR].iloc[0]
                 interval = sign * quoted[["likely_low", "likely_high"]].astype(float)
-                axes.plot(interval, [at, at], color=color, **_INTERVAL)
+                axes.plot(interval, [y, y], color=color, **_INTERVAL)
         if key in exact:
             axes.plot(sign * exact[key], height, label="exact", **_EXACT)
     axes.set_yticks(range(len(names)), names)
@@ -175,8 +183,8 @@ def _draw_lines(
         axes.axvline(0.0, color="0.4", linewidth=1, zorder=0)
 
 
-def _users(numbers: pd.Series | None) -> str:
-    """Write how many users the first of some results has, if that is known."""
+def _users_in_words(numbers: pd.Series | None) -> str:
+    """Write the first of these numbers of users; nothing if it is not known."""
     if numbers is None or pd.isna(numbers.iloc[0]):
         return ""
     number = numbers.iloc[0]
@@ -184,11 +192,11 @@ def _users(numbers: pd.Series | None) -> str:
 
 
 def _title(rows: pd.DataFrame, value: str) -> str:
-    """Say the result for a metric: the order of a pair, or the value and interval of a line."""
+    """Write the result for a metric: the order of a pair, or the value and interval of a line."""
     metric = str(rows["title"].iloc[0])
     if "order" in rows:
         return f"{metric}: {_orders_in_words(rows.drop_duplicates('key'))}"
-    first = rows.iloc[0]  # the number to quote is the first
+    first = rows.iloc[0]  # the number to quote comes first
     ends = first[["range_low", "range_high"]].astype(float)
     if rows["key"].nunique() > 1 or ends.isna().any():
         return metric
@@ -200,7 +208,7 @@ def _title(rows: pd.DataFrame, value: str) -> str:
 
 
 def _orders_in_words(pairs: pd.DataFrame) -> str:
-    """Say the order of one pair, or how many of several are decided."""
+    """Write the order of a pair, or how many of several pairs are decided."""
     n_decided = int((pairs["order"] != "undecided").sum())
     if len(pairs) > 1:
         return f"{n_decided} of {len(pairs)} pairs decided"
@@ -213,23 +221,23 @@ def _orders_in_words(pairs: pd.DataFrame) -> str:
 def _exact_values(
     exact: pd.DataFrame | Mapping[Any, float], names: list[str], value: str
 ) -> dict[tuple[str, Measure], float]:
-    """Return exact values by the names of a line and of a metric."""
+    """Return exact values by the key of a line and the metric."""
     if not isinstance(exact, Mapping):
         for name in (*names, value):
             if name not in exact:
-                raise InputError(f"the exact results have no {name}; give values by {names}")
+                raise InputError(f"the exact results have no {name}; pass values by {names}")
         exact = exact.set_index(names)[value].to_dict()
-    known = {}
+    values = {}
     for key, number in exact.items():
         *line, metric = key if isinstance(key, tuple) else (key,)
-        known[" - ".join(line), parse_measure(metric)] = number
-    return known
+        values[" - ".join(line), parse_measure(metric)] = number
+    return values
 
 
 def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
-    """Draw the probability of a decision against the number of negatives, a panel for each metric.
+    """Draw the probability of a decision against the number of negatives.
 
-    Full rankings are at the right edge.
+    Each metric has a panel, in which full rankings are at the right edge.
     """
     metrics: list[Any] = list(table.groupby("metric", sort=False))
     axes, panels = _axes_for(len(metrics), 0.5 + 1.8 * len(metrics), axes)
@@ -237,7 +245,7 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
         first = rows.iloc[0]
         sizes = rows["n_negatives"].astype(float)
         full = 2 * sizes.max()
-        color, marker = _LOOKS[0]
+        color, marker = _MARKERS[0]
         panel.plot(
             sizes.fillna(full),
             rows["probability"],
@@ -258,13 +266,13 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
         panel.minorticks_off()
         panel.set(ylim=(0, 1.05), ylabel="probability")
         panel.grid(axis="y")
-        panel.set_title(_title_of_plan(rows))
+        panel.set_title(_plan_title(rows))
     panels[-1].set_xlabel("negatives")
     return axes
 
 
-def _title_of_plan(rows: pd.DataFrame) -> str:
-    """Say how many negatives decide, as a rule."""
+def _plan_title(rows: pd.DataFrame) -> str:
+    """Write how many negatives decide in most evaluations."""
     first = rows.iloc[0]
     if pd.notna(first["decides"]):
         decides = f"{first['decides']:,.0f} negatives decide"

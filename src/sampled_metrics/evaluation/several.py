@@ -1,4 +1,4 @@
-"""Several recommenders by name, in functions that take the data of one."""
+"""Functions that take the data of one recommender, applied to several recommenders by name."""
 
 from __future__ import annotations
 
@@ -7,105 +7,112 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 from sampled_metrics._base.arguments import is_function
 from sampled_metrics._base.errors import reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.evaluation.pairing import with_text_names
-from sampled_metrics.evaluation.results import Results
+from sampled_metrics.evaluation.results import Parameters, Results
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import Data
 
-Arguments = ParamSpec("Arguments")
 
+def split_recommenders(data: Data) -> dict[str, Data] | None:
+    """Return the data of each recommender by name, or None if data is of a single one.
 
-def recommenders_of(data: Data) -> dict[str, Data] | None:
-    """Return the data of recommenders by name, or None if it is no dictionary of recommenders.
-
-    A dictionary is one of recommenders if each of its values has users of its own. Dictionaries by
-    user, whose values are items or scores by item, and those of columns are data themselves.
+    Data holds several recommenders if it is a dictionary and each value has several users.
+    Dictionaries by user (whose values are items, or scores by item) and dictionaries of columns are
+    the data of a single recommender.
 
     Examples
     --------
-    >>> recommenders_of({"ALS": Ranks([9], [0], [0]), "kNN": "knn.csv"}).keys()
+    >>> split_recommenders({"ALS": Ranks([9], [0], [0]), "kNN": "knn.csv"}).keys()
     dict_keys(['ALS', 'kNN'])
-    >>> recommenders_of({"anna": [7, 9]}), recommenders_of({"anna": {7: 0.3, 9: 0.2}})
+    >>> split_recommenders({"anna": [7, 9]}), split_recommenders({"anna": {7: 0.3, 9: 0.2}})
     (None, None)
     """
-    if not isinstance(data, Mapping) or _dimensions(data):  # such as a sparse matrix by keys
+    if not isinstance(data, Mapping) or _n_dimensions(data):  # such as a sparse matrix by keys
         return None
-    if len(data) == 0 or not all(map(_is_of_users, data.values())):
+    if len(data) == 0 or not all(map(_has_users, data.values())):
         return None
     return with_text_names(data)
 
 
-def _is_of_users(value: Any) -> bool:
-    """Return whether data is of users, and not of one user or one column."""
+def _has_users(value: Any) -> bool:
+    """Return whether data holds several users, rather than one user or one column."""
     if isinstance(value, Ranks | SampledRanks | str | Path) or is_function(value):
         return True
     if isinstance(value, Mapping):  # by user, or of columns
-        several = (Mapping, Sequence)
-        return len(value) > 0 and all(
-            (isinstance(each, several) and not isinstance(each, str)) or _dimensions(each) == 1
-            for each in value.values()
-        )
+        return len(value) > 0 and all(map(_is_row_or_column, value.values()))
     if isinstance(value, tuple):  # vectors of users and of items, or ids and scores
-        return len(value) == 2 and all(_dimensions(part) == 2 for part in value)
-    return _dimensions(value) == 2
+        return len(value) == 2 and all(_n_dimensions(part) == 2 for part in value)
+    return _n_dimensions(value) == 2
 
 
-def _dimensions(value: Any) -> int:
-    """Return the number of axes of an array or a table; 0 of all else."""
+def _is_row_or_column(value: Any) -> bool:
+    """Return whether a value holds several entries in one dimension."""
+    is_collection = isinstance(value, Mapping | Sequence) and not isinstance(value, str)
+    return is_collection or _n_dimensions(value) == 1
+
+
+def _n_dimensions(value: Any) -> int:
+    """Return the number of dimensions of an array or a table; 0 for other objects."""
     return len(getattr(value, "shape", ()))
 
 
 def each_recommender(
-    function: Callable[Arguments, Results[Any]],
-) -> Callable[Arguments, Results[Any]]:
-    """Have a function of one recommender's `data` take a dictionary of several as well."""
+    function: Callable[Parameters, Results[Any]],
+) -> Callable[Parameters, Results[Any]]:
+    """Decorate a function of one recommender's `data` to accept a dictionary of several as well."""
     signature = inspect.signature(function)
 
     @wraps(function)
-    def of_each(*args: Arguments.args, **options: Arguments.kwargs) -> Results[Any]:
-        given = signature.bind_partial(*args, **options)
-        data = given.arguments.get("data")
-        recommenders = recommenders_of(data)
+    def for_each(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Results[Any]:
+        bound = signature.bind_partial(*args, **kwargs)
+        recommenders = split_recommenders(bound.arguments.get("data"))
         if recommenders is None:
-            return function(*args, **options)
-        found = {}
-        for name, one in recommenders.items():
-            given.arguments["data"] = one
+            return function(*args, **kwargs)
+        results_by_name = {}
+        for name, data in recommenders.items():
+            bound.arguments["data"] = data
             with reading(name):
-                found[name] = function(*given.args, **given.kwargs)
-        results = [
-            replace(result, recommender=name) for name, single in found.items() for result in single
+                results_by_name[name] = function(*bound.args, **bound.kwargs)
+        named_results = [
+            replace(result, recommender=name)
+            for name, results in results_by_name.items()
+            for result in results
         ]
-        return Results(results, partial(_parts, found=found))
+        return Results(named_results, partial(_joined_parts, results_by_name=results_by_name))
 
-    return of_each
+    return for_each
 
 
-def _parts(results: Iterable[Any], *, found: Mapping[str, Results[Any]], **options: Any) -> Parts:
-    """Show the results of each recommender in one table."""
-    of_each = {
-        name: single.show([one for one in results if one.recommender == name], **options)
-        for name, single in found.items()
+def _joined_parts(
+    results: Iterable[Any], *, results_by_name: Mapping[str, Results[Any]], **options: Any
+) -> Parts:
+    """Show the results of all recommenders in one table."""
+    parts_by_name = {
+        name: single.show([result for result in results if result.recommender == name], **options)
+        for name, single in results_by_name.items()
     }
-    return joined("recommender", of_each)
+    return join_tables("recommender", parts_by_name)
 
 
-def joined(column: str, parts: Mapping[str, Parts]) -> Parts:
-    """Join tables of the same columns, with a column of names; lines alike for all come once."""
+def join_tables(column: str, parts_by_name: Mapping[str, Parts]) -> Parts:
+    """Join tables with the same columns, adding a column of names.
+
+    Lines that several tables share are printed once, after the names they apply to if not all.
+    """
     table: list[dict[str, Any]] = []
-    names_of: dict[Any, list[str]] = {}
-    for name, (rows, *texts) in parts.items():
+    names_by_text: dict[Any, list[str]] = {}
+    for name, (rows, *texts) in parts_by_name.items():
         table += [{column: name, **row} for row in rows]  # type: ignore[dict-item]
         for text in texts:
-            names_of.setdefault(text, []).append(name)
+            names_by_text.setdefault(text, []).append(name)
     lines = []
-    for text, names in names_of.items():
-        if len(names) < len(parts):
+    for text, names in names_by_text.items():
+        if len(names) < len(parts_by_name):
             text = type(text)(f"{', '.join(names)}: {text}")
         lines.append(text)
     return [table, *lines]
