@@ -494,7 +494,7 @@ class TestSizesOfRows:
         meter = sm.RankMeter("hr@10", n_items=3000)
         meter.update(MATRIX[SIZES == 99])
         few = MATRIX[SIZES == 95][:, :96]
-        with pytest.raises(sm.InputError, match="fill up rows of fewer negatives"):
+        with pytest.raises(sm.InputError, match="pad rows"):
             meter.update(few)
         meter.update(np.column_stack([few, np.full((len(few), 4), -INF)]))
         with warns_about("95 are kept"):
