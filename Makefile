@@ -102,12 +102,12 @@ reference: $(INSTALLED) ## update results/reference by a run of the study; other
 	@$(MAKE) --no-print-directory reference-$(strip $(STUDY))
 
 .PHONY: reference-paper reference-ml-100k reference-global-time reference-ncf
-KEEP = python -m sampled_metrics_study.reference keep
+STORE = python -m sampled_metrics_study.reference store
 reference-paper:
 	snakemake --cores $(CORES) results/ranks/X.parquet results/ranks/Y.parquet results/ranks/Z.parquet
 	python -m sampled_metrics_study.claims.starts results results/reference
 	snakemake --cores $(CORES)
-	$(KEEP) results/reference/ranks results/ranks/*.parquet
+	$(STORE) results/reference/ranks results/ranks/*.parquet
 	rm -rf results/reference/tables results/reference/figures
 	cp -r results/tables results/figures results/reference/
 	cp results/scorecard.* results/ranges.csv results/provenance.json results/reference/
@@ -118,18 +118,18 @@ reference-paper:
 
 reference-ml-100k:
 	snakemake --cores $(CORES) --configfile config/ml-100k.yaml
-	$(KEEP) results/reference/ml-100k/ranks results/ml-100k/ranks/*.parquet
+	$(STORE) results/reference/ml-100k/ranks results/ml-100k/ranks/*.parquet
 	rm -rf results/reference/ml-100k/tables
 	cp -r results/ml-100k/tables results/ml-100k/provenance.json results/reference/ml-100k/
 
 reference-global-time:
 	snakemake --cores $(CORES) --configfile config/global-time.yaml
-	$(KEEP) results/reference/global-time/ranks results/global-time/ranks/*.parquet
+	$(STORE) results/reference/global-time/ranks results/global-time/ranks/*.parquet
 
 reference-ncf:
 	python -m sampled_metrics_study.ncf '$(NCF)' "$$MOVIELENS_ARCHIVE"
 	snakemake --cores $(CORES) --configfile config/ncf.yaml
-	$(KEEP) results/reference/ncf results/ncf/ranks/GMF.parquet results/ncf/ranks/MLP.parquet
+	$(STORE) results/reference/ncf results/ncf/ranks/GMF.parquet results/ncf/ranks/MLP.parquet
 	python -m sampled_metrics_study.published_negatives
 	python -m sampled_metrics_study.reference gallery src/sampled_metrics_study/gallery results/reference
 

@@ -2,11 +2,11 @@
 
     python -m sampled_metrics_study.ncf FOLDER ARCHIVE [--output FOLDER]
 
-FOLDER has `ml-1m_GMF_8_*.h5`, `ml-1m_MLP_*.h5` and `ml-1m.test.negative` as published with "Neural
-Collaborative Filtering" (He et al., WWW 2017). ARCHIVE is MovieLens 1M. Items are numbered there in
-the order of their first rating in the file, users from 0. `GMF.npz` and `MLP.npz` get the scores of
-all items for all users, 90 MB each, and `negatives.csv` the published negatives, by the ids of
-MovieLens.
+FOLDER has the files `ml-1m_GMF_8_*.h5`, `ml-1m_MLP_*.h5` and `ml-1m.test.negative` that were
+published with "Neural Collaborative Filtering" (He et al., WWW 2017). ARCHIVE is MovieLens 1M. The
+models number items in the order of their first rating in the file, and users from 0. The program
+writes the scores of all items for all users to `GMF.npz` and `MLP.npz`, 90 MB each, and the
+published negatives, by the ids of MovieLens, to `negatives.csv`.
 """
 
 import argparse
@@ -30,7 +30,7 @@ Weights = dict[str, np.ndarray]
 
 
 def load_weights(path: Path) -> Weights:
-    """Weights of a model, by their names without the layer's."""
+    """Read the weights of a model, by their names without the name of the layer."""
     weights: Weights = {}
 
     def collect(name: str, entry: h5py.Dataset | h5py.Group) -> None:
@@ -42,14 +42,14 @@ def load_weights(path: Path) -> Weights:
     return weights
 
 
-def gmf(weights: Weights, user: int) -> np.ndarray:
-    """Scores of all items; the bias of the output, equal for all, is left out."""
+def score_by_gmf(weights: Weights, user: int) -> np.ndarray:
+    """Score all items by GMF; the output bias is left out, because it is equal for all items."""
     weighted = weights["user_embedding_W"][user] * weights["prediction_W"][:, 0]
     return weights["item_embedding_W"] @ weighted
 
 
-def mlp(weights: Weights, user: int) -> np.ndarray:
-    """Scores of all items by a perceptron of three layers."""
+def score_by_mlp(weights: Weights, user: int) -> np.ndarray:
+    """Score all items by a perceptron of three layers."""
     items = weights["item_embedding_W"]
     user_vector = np.broadcast_to(weights["user_embedding_W"][user], items.shape)
     hidden = np.concatenate([user_vector, items], axis=1)
@@ -58,25 +58,25 @@ def mlp(weights: Weights, user: int) -> np.ndarray:
     return (hidden @ weights["prediction_W"])[:, 0]
 
 
-MODELS = {"GMF": ("ml-1m_GMF_8_*.h5", gmf), "MLP": ("ml-1m_MLP_*.h5", mlp)}
+MODELS = {"GMF": ("ml-1m_GMF_8_*.h5", score_by_gmf), "MLP": ("ml-1m_MLP_*.h5", score_by_mlp)}
 
 
 def item_ids(archive: Path) -> np.ndarray:
-    """Ids of the items in the order of their first rating."""
+    """Return the ids of the items in the order of their first rating."""
     with zipfile.ZipFile(archive) as file:
         lines = file.read("ml-1m/ratings.dat").decode("latin-1").splitlines()
     return pd.unique(np.array([int(line.split("::")[1]) for line in lines]))
 
 
-def negatives(path: Path) -> Iterator[tuple[int, int]]:
-    """User and item, by number, of each published negative."""
+def read_negative_pairs(path: Path) -> Iterator[tuple[int, int]]:
+    """Yield the user and the item of each published negative, as numbers."""
     for line in path.read_text().splitlines():
         user, _, *items = map(int, re.findall(r"\d+", line))
         yield from ((user, item) for item in items)
 
 
 def find_published_file(folder: Path, pattern: str) -> Path:
-    """The file of the folder; ends with one line where there is none."""
+    """Return the first file of the folder that matches; exit with one line if there is none."""
     path = next(iter(sorted(folder.glob(pattern))), None)
     return path or sys.exit(f"{folder}: no file {pattern}; {PUBLISHED}")
 
@@ -91,7 +91,7 @@ def main() -> None:
     files = {
         name: find_published_file(options.folder, pattern) for name, (pattern, _) in MODELS.items()
     }
-    pairs = np.array(list(negatives(find_published_file(options.folder, NEGATIVES))))
+    pairs = np.array(list(read_negative_pairs(find_published_file(options.folder, NEGATIVES))))
     ids = item_ids(options.archive)
     options.output.mkdir(parents=True, exist_ok=True)
     table = pd.DataFrame({"user_id": pairs[:, 0] + 1, "item_id": ids[pairs[:, 1]]})

@@ -1,13 +1,12 @@
-"""What published negatives say of published models: the numbers of docs/notebooks/gallery.py.
+"""Evaluate published models among published negatives: the numbers of docs/notebooks/gallery.py.
 
     MOVIELENS_ARCHIVE=ml-1m.zip \
         python -m sampled_metrics_study.published_negatives
 
-Reads what `sampled_metrics_study.ncf` leaves in results/ncf, trains X, Y and Z of
-the paper, and writes to results/reference/ncf: ranks among the published negatives
-(`NAME.sampled.parquet`), the ranges that they allow beside the exact metrics (`values.csv`), the
-orders of all pairs by them and by an evaluation on a budget (`orders.csv`), and what
-`check-negatives` says (`checks.csv`).
+Reads what `sampled_metrics_study.ncf` writes to results/ncf, trains X, Y and Z of the paper, and
+writes to results/reference/ncf: ranks among the published negatives (`NAME.sampled.parquet`), exact
+metrics and the ranges that these ranks allow (`values.csv`), the orders of all pairs by ranges and
+by an evaluation on a budget (`orders.csv`), and the results of `check-negatives` (`checks.csv`).
 """
 
 from collections.abc import Mapping
@@ -34,14 +33,19 @@ SCORES = ROOT / "results/ncf"
 FOLDER = REFERENCE / "ncf"
 TRAINED = ("X", "Y", "Z")
 PUBLISHED = ("GMF", "MLP")
-PROXY_SETTINGS = {"d": 8, "lambda": 10.0, "alpha": 0.2, "iterations": 15}  # settings of the proxy
+PROXY_SETTINGS = {
+    "d": 8,
+    "lambda": 10.0,
+    "alpha": 0.2,
+    "iterations": 15,
+}  # a small ALS, cheap to score with
 METRICS = ("recall@10", "ndcg@10", "ap")
-SIGNS = ("undecided", "b", "a")  # orders by the sign of b - a: 0, 1, -1
+ORDER_BY_SIGN = ("undecided", "b", "a")  # for b - a of sign 0, 1 and -1
 
 
 @dataclass(frozen=True)
 class Negatives:
-    """Negatives of each evaluated user, by published ids and by numbers of the split."""
+    """Negatives of all evaluated users, by published ids and by numbers of the split."""
 
     table: pd.DataFrame
     user: Int
@@ -49,14 +53,14 @@ class Negatives:
 
     @property
     def per_user(self) -> int:
-        """Negatives of each user, of whom all have as many."""
+        """Number of negatives of a user; it is the same for all."""
         (count,) = set(np.bincount(self.user).tolist())
         return int(count)
 
 
 @dataclass(frozen=True)
 class ScoredRecommender:
-    """A recommender: all its scores, and its ranks among all items and among the negatives."""
+    """A recommender's scores of all items, and its ranks among all items and among negatives."""
 
     scores: Float
     full: sm.Ranks
@@ -64,19 +68,20 @@ class ScoredRecommender:
 
 
 def read_negatives(path: Path, split: Split) -> Negatives:
-    """Read `user_id` and `item_id` of the published negatives."""
+    """Read the published negatives, a table of `user_id` and `item_id`."""
     table = pd.read_csv(path)
     user = pd.Index(split.evaluated_ids).get_indexer(pd.Index(table["user_id"]))
     item = pd.Index(split.item_ids).get_indexer(pd.Index(table["item_id"]))
     if min(user.min(), item.min()) < 0:
-        raise SystemExit(f"{path}: users or items that the split does not have")
+        raise SystemExit(f"{path}: some users or items are not in the split")
     return Negatives(table, user.astype(np.int64), item.astype(np.int64))
 
 
 def score_recommender(paper: Paper, name: str, negatives: Negatives) -> ScoredRecommender:
-    """Train a recommender or read its scores; rank held-out items, ties among negatives drawn.
+    """Train a recommender or read its scores, and rank the held-out items.
 
-    A held-out item among its own negatives is not better than itself.
+    Ties with negatives are broken at random. A held-out item among its own negatives does not
+    count.
     """
     split = paper.split
     if name in PUBLISHED:
@@ -103,13 +108,13 @@ def score_recommender(paper: Paper, name: str, negatives: Negatives) -> ScoredRe
 
 
 def exact_metrics(recommender: ScoredRecommender) -> dict[str, float]:
-    """Exact metrics by name."""
+    """Return the exact metrics by name."""
     results = sm.evaluate(recommender.full, METRICS)
     return {result.metric: result.value for result in results}
 
 
 def value_table(recommenders: Mapping[str, ScoredRecommender]) -> pd.DataFrame:
-    """Sampled metrics, the ranges that they allow, and the exact metrics."""
+    """Tabulate sampled metrics, the ranges that they allow, and exact metrics."""
     rows = []
     for name, recommender in recommenders.items():
         exact = exact_metrics(recommender)
@@ -128,9 +133,9 @@ def value_table(recommenders: Mapping[str, ScoredRecommender]) -> pd.DataFrame:
 
 
 def order_table(recommenders: Mapping[str, ScoredRecommender], split: Split) -> pd.DataFrame:
-    """Orders of all pairs: exact, by the ranges that negatives allow, and on a budget.
+    """Tabulate the orders of all pairs: exact, by the ranges that negatives allow, and on a budget.
 
-    Differences are of the second less the first. The budget is the default, the proxy a small ALS.
+    Differences are b - a. The budget is the default; the proxy is a small ALS.
     """
     exact = {name: exact_metrics(recommender) for name, recommender in recommenders.items()}
     scores = {name: recommender.scores for name, recommender in recommenders.items()}
@@ -156,7 +161,7 @@ def order_table(recommenders: Mapping[str, ScoredRecommender], split: Split) -> 
             "b": comparison.b,
             "metric": comparison.metric,
             "exact": difference,
-            "exact_order": SIGNS[int(np.sign(difference))],
+            "exact_order": ORDER_BY_SIGN[int(np.sign(difference))],
             "range_low": comparison.range_low,
             "range_high": comparison.range_high,
             "sampled_order": comparison.order,
@@ -170,7 +175,7 @@ def order_table(recommenders: Mapping[str, ScoredRecommender], split: Split) -> 
 
 
 def check_table(negatives: Negatives, split: Split) -> pd.DataFrame:
-    """Checks of the negatives, see `check_negatives`."""
+    """Tabulate the checks of the negatives by `check_negatives`."""
     seen = split.seen.tocoo()
     events = {
         "user_id": split.evaluated_ids[seen.row],
@@ -183,7 +188,7 @@ def check_table(negatives: Negatives, split: Split) -> pd.DataFrame:
 
 @one_thread()
 def main() -> None:
-    """Score, rank, compare, and write all files."""
+    """Score and rank, compare, and write all files."""
     paper = read_paper()
     negatives = read_negatives(SCORES / "negatives.csv", paper.split)
     recommenders = {

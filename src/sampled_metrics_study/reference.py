@@ -1,13 +1,13 @@
-"""The reference run: what is kept of a run, whether another gives the same, archives to try it.
+"""Store parts of a run as the reference, verify other runs against it, and write test archives.
 
 `python -m sampled_metrics_study.reference` with
 
-- `keep FOLDER FILE...`: ranks as results/reference has them;
-- `gallery FOLDER REFERENCE`: what the notebook on Neural Collaborative Filtering reads;
-- `schema FILE`: the schema of the configuration;
-- `slope REFERENCE`: the slope chart of the README, slope.svg and slope-dark.svg;
-- `verify RUN REFERENCE`: whether a run has the tables and figures of the reference;
-- `times ARCHIVE OUTPUT`, `lines ARCHIVE OUTPUT`: an archive that is written otherwise.
+- `store FOLDER FILE...`: write ranks to a folder, without the ids of MovieLens;
+- `gallery FOLDER REFERENCE`: write what the notebook on Neural Collaborative Filtering reads;
+- `schema FILE`: write the JSON schema of the configuration;
+- `slope REFERENCE`: draw the slope chart of the README, slope.svg and slope-dark.svg;
+- `verify RUN REFERENCE`: compare the tables and figures of a run with those of the reference;
+- `times ARCHIVE OUTPUT`, `lines ARCHIVE OUTPUT`: rewrite an archive without changing results.
 """
 
 import csv
@@ -28,7 +28,7 @@ from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics_study.program import program
 
 MEMBER = "ml-1m/ratings.dat"
-ACCURACY = 1e-6  # of numbers, relative, which another processor may round otherwise
+ACCURACY = 1e-6  # relative or absolute; another processor may round differently
 PARTS = {
     "Tables 1-4": [f"tables/table{number}.csv" for number in range(1, 5)],
     "exact metrics": ["tables/exact.csv"],
@@ -45,7 +45,7 @@ def read_rows(path: Path) -> list[list[str]]:
 
 
 def is_same(value: str, expected: str) -> bool:
-    """Return whether two cells hold the same text, or numbers that are equal but for rounding."""
+    """Return whether two cells have the same text, or numbers that differ by rounding only."""
     if value == expected:
         return True
     try:
@@ -55,7 +55,10 @@ def is_same(value: str, expected: str) -> bool:
 
 
 def differences(path: Path, expected_path: Path) -> tuple[list[str], int]:
-    """Return the cells that differ, and the number of cells; other rows differ as a whole."""
+    """Compare two CSV files; return a list of differences, and the number of cells.
+
+    Files with different rows count as one difference.
+    """
     ours = read_rows(path)
     theirs = read_rows(expected_path)
     n_cells = sum(map(len, theirs))
@@ -70,7 +73,7 @@ def differences(path: Path, expected_path: Path) -> tuple[list[str], int]:
 
 
 def describe_archive(source: Mapping[str, Any]) -> str:
-    """Say which data a run used."""
+    """Return which data a run used, by the source in its provenance."""
     if source["archive_is_official"]:
         return "official archive"
     if source["ratings_is_official"]:
@@ -79,11 +82,11 @@ def describe_archive(source: Mapping[str, Any]) -> str:
 
 
 def verify(run: Path, reference: Path) -> None:
-    """Say in one line whether a run has the tables and figures of the reference; exit 1 if not."""
+    """Print in one line whether a run has the results of the reference; exit with 1 if not."""
     source = json.loads((run / "provenance.json").read_text("utf-8"))["source"]
     same = []
-    other = []
-    places = []
+    differing = []
+    all_differences = []
     for name, files in PARTS.items():
         n_cells = 0
         part_differences = []
@@ -92,23 +95,22 @@ def verify(run: Path, reference: Path) -> None:
             part_differences += cell_differences
             n_cells += cells
         if part_differences:
-            other.append(f"{name} ({len(part_differences)} of {n_cells:,} values)")
+            differing.append(f"{name} ({len(part_differences)} of {n_cells:,} values)")
         else:
             same.append(name)
-        places += part_differences
+        all_differences += part_differences
     line = f"{describe_archive(source)} ({source['archive']}): "
-    if other:
-        line += f"other than the reference: {', '.join(other)}, first {places[0]}; "
+    if differing:
+        line += f"other than the reference: {', '.join(differing)}, first {all_differences[0]}; "
     line += f"the same as the reference: {', '.join(same) or 'nothing'}"
     print(line)
-    sys.exit(bool(other))
+    sys.exit(bool(differing))
 
 
-def keep(folder: Path, *paths: Path) -> None:
-    """Write ranks without item ids and with users numbered from 0, which may be shared."""
-    from sampled_metrics_study.experiment import (
-        read_single_item_ranks,  # which reads models, see schema
-    )
+def store(folder: Path, *paths: Path) -> None:
+    """Write ranks that may be shared: without item ids, and with users numbered from 0."""
+    # Imported here, because `schema` must set an option before any settings are imported.
+    from sampled_metrics_study.experiment import read_single_item_ranks
 
     for path in paths:
         records = read_single_item_ranks(path)
@@ -117,7 +119,7 @@ def keep(folder: Path, *paths: Path) -> None:
 
 
 def gallery(folder: Path, reference: Path) -> None:
-    """Write the kept ranks on Neural Collaborative Filtering in one table, and their checks."""
+    """Write the ranks on Neural Collaborative Filtering as one table, and copy their checks."""
     import pandas as pd
 
     parts = []
@@ -141,12 +143,13 @@ def gallery(folder: Path, reference: Path) -> None:
 
 
 def schema(path: Path) -> None:
-    """Write the JSON schema of the configuration, by which editors complete and check keys."""
+    """Write the JSON schema of the configuration, with which editors complete and check keys."""
     import yaml
 
     from sampled_metrics_study.validation import Settings
 
-    # Docstrings describe the keys. To look for them takes as long as all other imports of a study.
+    # The docstrings below attributes describe the keys. Reading them doubles the time of the
+    # import, so this is only done here.
     Settings.model_config["use_attribute_docstrings"] = True
     from sampled_metrics_study.config import Study
 
@@ -156,7 +159,7 @@ def schema(path: Path) -> None:
 
 
 def slope(reference: Path) -> None:
-    """Draw Recall@10 of X, Y and Z against random items and over all items."""
+    """Draw the slope chart of X, Y and Z in the folder of the reference run."""
     from sampled_metrics_study.experiment import read_ranks_by_name
     from sampled_metrics_study.figures.slope import write_slope
     from sampled_metrics_study.paper import read_study
@@ -167,7 +170,7 @@ def slope(reference: Path) -> None:
 
 
 def replace_times(user: Int, item: Int, time: Int) -> Int:
-    """Replace ratings by 3, and the times of a user by 0, 1, 2 ... in the same order."""
+    """Return events with all ratings 3, and with the times of a user as 0, 1, 2 ... in order."""
     order = np.lexsort((time, user))
     is_later = np.diff(time[order], prepend=-1) != 0
     is_other = np.diff(user[order], prepend=-1) != 0
@@ -179,10 +182,10 @@ def replace_times(user: Int, item: Int, time: Int) -> Int:
 
 
 def rewrite(kind: str, archive: str, output: str) -> None:
-    """Rewrite an archive of MovieLens 1M otherwise.
+    """Rewrite an archive of MovieLens 1M.
 
-    `times` replaces each rating by 3, and the times of a user by 0, 1, 2 ... in the same order,
-    with the same ties, which the study should not see; `lines` puts the ratings in random order.
+    `times` replaces each rating by 3, and the times of a user by 0, 1, 2 ... in the same order and
+    with the same ties; the results of the study must not change. `lines` shuffles the ratings.
     """
     with zipfile.ZipFile(archive) as zipped:
         lines = zipped.read(MEMBER).decode("latin-1").split()
@@ -198,15 +201,15 @@ def rewrite(kind: str, archive: str, output: str) -> None:
 
 if __name__ == "__main__":
     with program():
-        command, *words = sys.argv[1:]
+        command, *arguments = sys.argv[1:]
         if command in ("times", "lines"):
-            rewrite(command, *words)
+            rewrite(command, *arguments)
         else:
             commands: dict[str, Any] = {
-                "keep": keep,
+                "store": store,
                 "gallery": gallery,
                 "schema": schema,
                 "slope": slope,
                 "verify": verify,
             }
-            commands[command](*map(Path, words))
+            commands[command](*map(Path, arguments))

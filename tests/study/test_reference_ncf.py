@@ -160,7 +160,7 @@ def test_ranks_are_kept_without_what_may_not_be_shared(tmp_path):
     sm.Ranks([9, 8, 7], [1, 0, 3], [0, 2, 1], users=users, source="trained").write(
         path, items=users
     )
-    reference.keep(tmp_path / "kept", path)
+    reference.store(tmp_path / "kept", path)
     (kept,) = (tmp_path / "kept").iterdir()
     assert kept.name == "X.parquet"
     ranks = as_ranks(kept)

@@ -75,7 +75,7 @@ def keep_ranks_of_the_paper(project):
     """Keep the ranks of X, Y and Z on these users, as `make reference` does."""
     paths = [f"results/ranks/{name}.parquet" for name in "XYZ"]
     project.snakemake(*paths)
-    command = ["-m", "sampled_metrics_study.reference", "keep"]
+    command = ["-m", "sampled_metrics_study.reference", "store"]
     done = project.run("python", *command, "results/reference/ranks", *paths)
     assert done.returncode == 0, done.stdout
 

@@ -1,6 +1,7 @@
-"""Ranks of a split's held-out items: by a recommender, in pieces, or by a file made elsewhere.
+"""Rank the held-out items of a split: by a recommender, in pieces, or from an external file.
 
-Users are independent of each other, so the gathered ranks of pieces equal those of a single job.
+Users do not depend on each other, so the ranks of several pieces together equal those of a single
+job.
 """
 
 from collections.abc import Sequence
@@ -33,7 +34,7 @@ Scores: TypeAlias = NDArray[np.floating[Any]]
 
 
 def users_of_piece(piece: str, size: int) -> Int:
-    """Return the running numbers, of `size`, in a piece written like `2-of-3`; maybe none."""
+    """Return which of `size` users are in a piece such as `2-of-3`; there may be none."""
     number, count = map(int, piece.split("-of-"))
     return np.arange(size * (number - 1) // count, size * number // count)
 
@@ -41,8 +42,8 @@ def users_of_piece(piece: str, size: int) -> Int:
 def rank_piece(score: Scorer, split: Split, piece: str = "1-of-1", **options: Any) -> Ranks:
     """Rank the held-out items of the users in a piece.
 
-    `score` covers all users of the split: a function, vectors of users and of items, or tiles;
-    `options` are passed to `rank`.
+    `score` scores all users of the split: it is a function, a pair of user vectors and item
+    vectors, or tiles. `options` are passed to `rank`.
     """
     users = users_of_piece(piece, split.held_out.size)
     if isinstance(score, Tiles):
@@ -53,7 +54,7 @@ def rank_piece(score: Scorer, split: Split, piece: str = "1-of-1", **options: An
         scores = (user_vectors[users], item_vectors)
     else:
         score_all = score
-        scores = lambda rows: score_all(users[rows])  # noqa: E731 - beside the vectors
+        scores = lambda rows: score_all(users[rows])  # noqa: E731
     return rank(
         scores,
         split.seen[users],
@@ -65,7 +66,7 @@ def rank_piece(score: Scorer, split: Split, piece: str = "1-of-1", **options: An
 
 
 def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
-    """Rank the held-out items of some users by scores that exist for some items at a time."""
+    """Rank the held-out items of some users by tiles, which score a few items at a time."""
     histories = tiles.histories[users]
     held_out = split.held_out[users]
     own_scores = _scores_of_held_out(tiles, histories, held_out)[:, np.newaxis]
@@ -85,7 +86,10 @@ def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
 
 
 def _scores_of_held_out(tiles: Tiles, histories: csr_array, held_out: Int) -> Float:
-    """Score each user's held-out item: add the weights one by one, as a product does."""
+    """Score each user's held-out item.
+
+    Weights are added one by one in the same order as in a sparse product, so that scores are equal.
+    """
     user = np.repeat(np.arange(held_out.size), np.diff(histories.indptr))
     item = held_out[user]
     scores = np.zeros(held_out.size)
@@ -97,11 +101,13 @@ def _scores_of_held_out(tiles: Tiles, histories: csr_array, held_out: Int) -> Fl
 
 
 def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
-    """Concatenate the ranks of all pieces, whose users are the split's, in order."""
+    """Concatenate the ranks of all pieces; their users must be those of the split, in order."""
     n_users = split.held_out.size
     pieces = []
     for number, path in enumerate(paths, start=1):
-        if users_of_piece(f"{number}-of-{len(paths)}", n_users).size:  # else it has no rows
+        if users_of_piece(
+            f"{number}-of-{len(paths)}", n_users
+        ).size:  # a piece without users has no rows
             with reading(path):
                 pieces.append(as_ranks(path).single())
     ranks = Ranks.concatenate(pieces)
@@ -112,12 +118,12 @@ def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
 
 
 def read_ranks(path: Path, split: Split) -> Ranks:
-    """Read ranks of a split's held-out items, made elsewhere, in the order of evaluated users.
+    """Read ranks of the held-out items from an external file, in the order of evaluated users.
 
-    The file is a table (CSV, TSV or parquet) of `user_id`, `n_candidates`, `n_better`, `n_tied` and
-    maybe `item_id`, with the users of the split in any order; users who are not evaluated may
-    be missing. Candidates must be the items that a user has not seen in training, and `item_id` the
-    held-out items.
+    The file is a table (CSV, TSV or parquet) with the columns `user_id`, `n_candidates`,
+    `n_better`, `n_tied` and optionally `item_id`. Its users are those of the split in any order;
+    users who are not evaluated may be missing. Candidates must be the items that a user has not
+    seen in training, and `item_id` must be the held-out items.
     """
     table = read_table(path, RANK_RECORDS)
     table.require(USER, *COUNT_COLUMNS)
@@ -133,7 +139,7 @@ def read_ranks(path: Path, split: Split) -> Ranks:
     is_evaluated = user < n_users
 
     def refuse(name: str, is_same: Any, value: Any, expected: Any) -> None:
-        """Raise InputError for the first evaluated user whose value is not the split's."""
+        """Raise InputError for the first evaluated user whose value differs from the split."""
         table.refuse(
             name,
             is_evaluated & ~is_same,
@@ -150,13 +156,14 @@ def read_ranks(path: Path, split: Split) -> Ranks:
 
 
 def read_scores(path: Path, split: Split) -> ScoreFunction:
-    """Read scores made elsewhere, as a function of users; -inf stands for a missing score.
+    """Read scores from an external file; return a function of users that scores all items.
 
-    Users and items are numbers in the split. The file is a table (CSV, TSV or parquet) with columns
-    `user_id`, `item_id` and `score`, or an `.npz` with arrays `scores`, of shape (users, items),
-    `user_ids` and `item_ids`, in any order. Users and items that the split does not have are left
-    out. A candidate without a score is an InputError of the function, because a partial list cannot
-    give a rank.
+    The file is a table (CSV, TSV or parquet) with the columns `user_id`, `item_id` and `score`, or
+    an `.npz` with the arrays `scores`, of shape (users, items), `user_ids` and `item_ids`. Users
+    and items are in any order; those that the split does not have are ignored.
+
+    Users and items of the function are numbers of the split, and -inf stands for a missing score. A
+    candidate without a score raises InputError, because a partial list does not give a rank.
     """
     rows = (_read_score_matrix if path.suffix == ".npz" else _read_score_table)(path, split)
 
@@ -195,7 +202,8 @@ def _read_score_matrix(path: Path, split: Split) -> ScoreFunction:
     columns = positions(split.item_ids, item_ids)
     require_all(path, "user", rows >= 0, split.evaluated_ids)
     require_all(path, "item", columns >= 0, split.item_ids)
-    native = kind.newbyteorder("=")  # some rows at a time, because large files are to fit
+    native = kind.newbyteorder("=")
+    # Rows are converted when they are needed, so that large files fit in memory.
     return lambda wanted: scores[rows[wanted]][:, columns].astype(native, copy=False)
 
 
@@ -204,7 +212,7 @@ def _read_score_table(path: Path, split: Split) -> ScoreFunction:
     table.require(USER, ITEM, SCORE)
     score = table.ordered_numbers(SCORE).astype(np.float64)
     pair = []
-    # A column is freed as soon as it is an array, because long tables are to fit in memory.
+    # Each column is freed once it is an array, so that long tables fit in memory.
     for name, ids in ((USER, split.evaluated_ids), (ITEM, split.item_ids)):
         codes, names = table.codes(name)
         pair.append(positions(names, ids).astype(np.int32)[codes])
@@ -231,7 +239,7 @@ def _read_score_table(path: Path, split: Split) -> ScoreFunction:
 
 
 def require_candidates(split: Split, path: str) -> None:
-    """Raise InputError for a user who has no candidate beside the held-out item."""
+    """Raise InputError for a user whose only candidate is the held-out item."""
     full = np.flatnonzero(split.n_candidates < 2)
     if full.size:
         user = split.user_ids[full[0]]
@@ -241,7 +249,7 @@ def require_candidates(split: Split, path: str) -> None:
 
 
 def require_all(path: Path, kind: str, present: NDArray[np.bool_], ids: Ids) -> None:
-    """Raise InputError unless a file has every user or item of a split."""
+    """Raise InputError unless a file has all users, or all items, of a split."""
     missing = np.flatnonzero(~present)
     if missing.size:
         count = f"{missing.size:,} of {ids.size:,} are missing"
