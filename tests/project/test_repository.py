@@ -224,3 +224,10 @@ def test_study_guide_lists_files():
     listed = set(re.findall(r"(?m)^ *(\w+\.py)", "steps.py" + tree))
     files = (ROOT / "src/sampled_metrics_study").rglob("*.py")
     assert listed == {path.name for path in files} - {"__init__.py"}
+
+
+def test_contributing_names_existing_tests():
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text_of("CONTRIBUTING.md"))
+    assert len(named) >= 35
+    for path, name in named:
+        assert re.search(rf"(?m)^ *def {name}\(", text_of(path)), f"{path}::{name}"
