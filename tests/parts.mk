@@ -1,24 +1,25 @@
-# The parts of `make test-all`. Each can be made alone; what the lock does not hold gets an environment
-# of its own, .venv-PART.
+# The parts of `make test-all`, each also a target. A part whose packages are not in the lock file has its
+# own environment, .venv-PART.
 ALL_PARTS := long robustness wheel lowest docs engines recbole cluster
 .PHONY: $(ALL_PARTS:%=test-%) mutants
 
-# The tests marked long: whole studies, processes, pages in a browser, the site, simulations.
+# Tests marked long: whole studies, processes, pages in a browser, the site, simulations.
 test-long: $(INSTALLED)
 	pytest -m long
 
-# Wrong values, damaged files and killed runs; wrong values of other packages are in the part of engines.
+# Wrong values, damaged files and killed runs. Wrong values of other packages are part of `engines`.
 test-robustness: $(INSTALLED)
 	python -m tests.robustness
 
-# The library's tests that need nothing of the study or of the documents, and of these the ones that read no other file of the repository.
+# LIBRARY_TESTS: tests of the library that need neither the study nor the documents. ALONE: those of them that read
+# no other file of the repository.
 OF_THE_STUDY := sampled_metrics_study|(from|import) (benchmarks|tests\.(browser|helpers\.(environments|interactions)|parts|pythons|robustness|study|workflow)|yaml)|def script|CONTRIBUTING
 OF_THE_LIBRARY := base inputs refusals ranks metrics sampling estimators intervals evaluation printed budget pages cli contract project
 LIBRARY_FILES = $(OF_THE_LIBRARY:%=tests/%/test_*.py)
 LIBRARY_TESTS = $$(grep -LE '$(OF_THE_STUDY)' $(LIBRARY_FILES))
 ALONE = $$(grep -LE '$(OF_THE_STUDY)|ROOT' $(LIBRARY_FILES))
 
-# What `make dist` builds, without the repository.
+# The wheel of `make dist`, without the repository.
 WHEEL = dist/sampled_metrics-$(VERSION)-py3-none-any.whl
 test-wheel: dist
 	rm -rf .venv-wheel dist/unpacked
@@ -32,7 +33,7 @@ test-wheel: dist
 	.venv-wheel/bin/python -m pip install --quiet --force-reinstall --no-deps dist/sampled_metrics-$(VERSION).tar.gz
 	.venv-wheel/bin/sampled-metrics --version
 
-# The library's tests with the lowest versions that pyproject.toml allows, which exist for Python 3.11.
+# The library's tests with the lowest versions that pyproject.toml allows; all of these exist for Python 3.11.
 define LOWEST
 import tomllib
 project = tomllib.load(open("pyproject.toml", "rb"))["project"]
@@ -42,7 +43,7 @@ print(*(r.replace(" >=", "==") for r in chosen), sep="\n")
 endef
 export LOWEST
 
-# Old packages warn of what is deprecated in newer ones; nowhere else are warnings let through.
+# Old packages warn of deprecations in newer ones; in all other parts, warnings are errors.
 test-lowest:
 	$(PYTHON) -m venv --clear .venv-lowest
 	.venv-lowest/bin/python -c "$$LOWEST" > .venv-lowest/lowest.txt
@@ -53,8 +54,8 @@ test-lowest:
 
 test-docs: docs
 
-# Arrays of PyTorch, bfloat16, Dask and Spark (which needs a Java runtime), data of polars, ranx and xarray; and
-# these among the wrong values.
+# Arrays of PyTorch, bfloat16, Dask and Spark (which needs a Java runtime), and data of polars, ranx and xarray;
+# also as wrong values.
 test-engines: tests/engines/requirements.txt requirements.lock
 	$(PYTHON) -m venv --clear .venv-engines
 	.venv-engines/bin/python -m pip install --quiet --requirement requirements.lock
@@ -64,22 +65,22 @@ test-engines: tests/engines/requirements.txt requirements.lock
 	  $$(grep -l 'torch\|ml_dtypes\|dask\|pyspark\|polars\|ranx' $(LIBRARY_FILES))
 	.venv-engines/bin/python -m tests.robustness.fuzz --calls 2000 --runs 0
 
-# The metric for RecBole in the released package, and the documentation's loop of PyTorch.
+# The metric for RecBole in the released package, and the documented PyTorch loop.
 test-recbole: tests/recbole/requirements.txt pyproject.toml
 	$(PYTHON) -m venv --clear .venv-recbole
 	.venv-recbole/bin/python -m pip install --quiet --requirement $< pytest "pyarrow<24" "sampled-metrics @ file://$(CURDIR)"
 	PYTHONPATH="$(CURDIR)/src" .venv-recbole/bin/python -m pytest -q -c /dev/null --rootdir . --noconftest -p no:cacheprovider tests/recbole
 
-# The study on a SLURM of two virtual nodes that is started on this machine (Debian, root), while jobs are hit.
+# The study on a SLURM of two virtual nodes, started on this machine (Debian, root), while some jobs fail.
 CLUSTER ?= --small --if-possible # nothing, for the study of MOVIELENS_ARCHIVE
 test-cluster: $(INSTALLED)
 	python -m tests.cluster $(CLUSTER)
 
-# Before a release: change the code in SAMPLE places drawn by SEED, one at a time, and show what no test notices.
+# Before a release: change the code in SAMPLE places drawn by SEED, one at a time, and show what no test detects.
 SAMPLE ?= 160
 SEED ?= 0
-MODULE ?= # of these modules only, below src/
-TESTS ?= # paths of the tests that are to notice the changes; all where none is named
+MODULE ?= # only these modules, below src/
+TESTS ?= # paths of tests that should detect the changes; by default all
 mutants: $(INSTALLED)
 	$(PYTHON) -m venv --clear .venv-mutants
 	.venv-mutants/bin/python -m pip install --quiet --requirement tests/mutants/requirements.txt
