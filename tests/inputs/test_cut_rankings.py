@@ -218,7 +218,7 @@ def value_by_orders(name, scores, wanted, seen, ties):
 @pytest.mark.parametrize("relevant", ["one", "several", "grades"])
 def test_metrics_of_cut_ranks_match_every_order(number, relevant, monkeypatch):
     """Also with few items, a cut-off above their number, and users without a relevant item."""
-    monkeypatch.setattr(data, "_WHOLE", 1)
+    monkeypatch.setattr(data, "_USERS_RANKED_IN_FULL", 1)
     monkeypatch.setattr(data, "_may_end", lambda *_: True)
     rng = np.random.default_rng(["one", "several", "grades"].index(relevant))
     for n_items in (2, 3, 6, 7):

@@ -12,7 +12,7 @@ from sampled_metrics._base.errors import InputError, format_value, reading, warn
 from sampled_metrics.inputs.tables import as_table
 from sampled_metrics.intervals.ranges import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import Cut, ItemsByUser, as_ranks, as_sampled, taken
+from sampled_metrics.ranks.data import Cut, ItemsByUser, as_ranks, as_sampled, refuse_other_options
 
 Evaluation = TypeVar("Evaluation", Ranks, SampledRanks)
 Common: TypeAlias = dict[tuple[str, str], tuple[Int, Int] | None]
@@ -102,7 +102,9 @@ def read_recommenders(
             f"{full[0]} is ranked in full, {sampled[0]} among samples; compare like with like"
         )
     if sampled:
-        taken(options.for_rankings, "sampled ranks", "n_items", "relevant", "missing")
+        refuse_other_options(
+            "sampled ranks", "n_items", "relevant", "missing", **options.for_rankings
+        )
     elif options.sampling is not None:
         raise InputError("sampling (--sampling) is for sampled rankings, these are full")
     samples = {}

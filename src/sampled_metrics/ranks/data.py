@@ -1,8 +1,9 @@
-"""Ranks of any data that has them: the choice of the constructor."""
+"""Choice of the constructor of `Ranks` or `SampledRanks` for any kind of data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -38,37 +39,61 @@ from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.warnings import (
-    POOR,
+    LEAST_SHARE_BELOW,
     warn_about_equal_scores,
     warn_about_ranks,
     warn_about_sampled_ranks,
     warn_about_seen_items,
 )
 
-ItemsByUser: TypeAlias = (
-    Any  # items by user: a table, a file, a dictionary, an array, a sparse matrix
-)
-Data: TypeAlias = Any  # Ranks, SampledRanks, scores, lists, tables, files
+# Items by user: a table, a file, a dictionary, an array or a sparse matrix.
+ItemsByUser: TypeAlias = Any
+# Rankings of one recommender: Ranks, SampledRanks, scores, lists, a table or a file.
+Data: TypeAlias = Any
 
-_SOME = 1000  # rows that tell whether an array holds whole numbers
-_WHOLE = 128  # users whose rankings tell questions about all, where the others are cut
-_WHOLE_NUMBERS = (
-    "found rows of different whole numbers. Ids, best first? Ranks.from_top_k(ids, relevant); "
-    "scores? Give floats"
-)
-_PAIR = "use Ranks.from_top_k(ids, relevant, scores=...) or Ranks.from_factors(users, items, ...)"
+_ROWS_CHECKED = 1000  # at the beginning of an array, to see whether it holds whole numbers
+# Users ranked in full before the others are cut; they show whether full rankings would raise
+# warnings. More of them cost time, fewer say too little about the others.
+_USERS_RANKED_IN_FULL = 128
 _DEFAULTS = {"complete": False, "min_relevance": 0.0, "missing": "refuse"}  # others are None
-_LABELLED = (
-    "found labelled pairs. Of all candidates? complete=True (--complete), or Ranks.from_pairs; of "
-    "held-out items and sampled negatives? `correct` takes them"
-)
 
 
 class Cut(NamedTuple):
-    """How far rankings by products of vectors are looked at, if nothing needs more of them."""
+    """Where rankings by products of vectors may end, if nothing needs more places."""
 
-    up_to: int
-    is_enough: Callable[[Ranks], bool]  # whether cut ranks tell all that full ones would
+    up_to: int  # number of places
+    is_enough: Callable[[Ranks], bool]  # whether ranks cut there give all results
+
+
+@dataclass(frozen=True)
+class _RankingOptions:
+    """Options of `as_ranks`."""
+
+    n_items: int | None
+    complete: bool
+    min_relevance: float
+    missing: str
+    relevant: ItemsByUser | None
+    seen: ItemsByUser | None
+    n_jobs: int
+    progress: bool | None
+    cut: Cut | None
+
+    @property
+    def for_lists(self) -> dict[str, Any]:
+        """Arguments of `Ranks.from_lists` and `Ranks.from_top_k`."""
+        return {
+            "n_items": self.n_items,
+            "complete": self.complete,
+            "min_relevance": self.min_relevance,
+            "missing": self.missing,
+            "relevant": self.relevant,
+            "seen": self.seen,
+        }
+
+    def refuse_others(self, kind: str, *allowed: str) -> None:
+        """Raise InputError for an option that does not go with a kind of data."""
+        refuse_other_options(kind, *allowed, **self.for_lists)
 
 
 def as_ranks(
@@ -87,7 +112,8 @@ def as_ranks(
 ) -> Ranks:
     """Return the ranks of relevant items in full rankings, or in lists of the best items.
 
-    Options are as for `evaluate`. With `cut` most full rankings may be cut.
+    Options are those of `evaluate`. With `cut`, rankings by vectors or by a function of pairs may
+    end there.
 
     Examples
     --------
@@ -96,110 +122,126 @@ def as_ranks(
     >>> as_ranks({"anna": [7, 9]}, relevant={"anna": [9]}).best_rank
     array([2])
     """
-    options: dict[str, Any] = {
-        "n_items": check_n_items(n_items),
-        "complete": complete,
-        "min_relevance": min_relevance,
-        "missing": missing,
-    }
-    check_arguments(**options)
-    options.update(relevant=relevant, seen=seen)
+    n_items = check_n_items(n_items)
+    check_arguments(
+        n_items=n_items, complete=complete, min_relevance=min_relevance, missing=missing
+    )
+    options = _RankingOptions(
+        n_items=n_items,
+        complete=complete,
+        min_relevance=min_relevance,
+        missing=missing,
+        relevant=relevant,
+        seen=seen,
+        n_jobs=n_jobs,
+        progress=progress,
+        cut=cut,
+    )
     with reading(data), naming(columns):
-        work = {"n_jobs": n_jobs, "progress": progress, "cut": cut}
-        ranks = _ranks_of(data, options, work)
+        ranks = _construct_ranks(data, options)
         if not len(ranks):
             raise InputError("no user has a relevant item; expected at least one who has")
         warn_about_ranks(ranks)
         return ranks.at_least(min_relevance) if min_relevance > ranks.min_relevance else ranks
 
 
-def _ranks_of(data: Any, options: dict[str, Any], work: dict[str, Any]) -> Ranks:
-    """Call the constructor for a kind of data, with the options that it takes."""
+def _construct_ranks(data: Any, options: _RankingOptions) -> Ranks:
+    """Call the constructor for the kind of data, with the options that it takes."""
     if isinstance(data, Ranks):
-        taken(options, "Ranks", "min_relevance")
+        options.refuse_others("Ranks", "min_relevance")
         return data
     if isinstance(data, SampledRanks):
         raise InputError("found sampled ranks; `correct` takes them")
     table = as_table(data)
     if table is not None:
-        return _ranks_of_table(table, options)
-    if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
-        return _ranks_of_pair(data, options, work)
+        return _ranks_from_table(table, options)
+    if _is_pair_of_matrices(data):
+        return _ranks_from_pair(data, options)
     if is_function(data):
-        scores = scores_from_function(data, options["relevant"], options["n_items"])
-        return _ranks_of_scores(scores, options, work)
+        scores = scores_from_function(data, options.relevant, options.n_items)
+        return _ranks_from_scores(scores, options)
     data = open_array(data)
     if is_one_dimensional(data):
-        return _ranks_of_column(numeric_array(data), options)
+        return _ranks_from_column(numeric_array(data), options)
     scores = read_scores(data)
     if not issparse(data):
         _refuse_ids(scores)
-    return _ranks_of_scores(scores, options, work)
+    return _ranks_from_scores(scores, options)
 
 
-def _ranks_of_column(ranks: Array, options: dict[str, Any]) -> Ranks:
-    if options["relevant"] is not None:
+def _is_pair_of_matrices(data: Any) -> bool:
+    return isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]
+
+
+def _ranks_from_column(ranks: Array, options: _RankingOptions) -> Ranks:
+    if options.relevant is not None:
         raise InputError(
             "relevant (--relevant) does not go with ranks, one number for each user; give scores "
             "of one user as a row, data[None] and relevant[None]"
         )
-    n_items = taken(options, "ranks", "n_items", "min_relevance")["n_items"]
-    return Ranks.from_ranks(ranks, n_items)
+    options.refuse_others("ranks", "n_items", "min_relevance")
+    return Ranks.from_ranks(ranks, options.n_items)
 
 
-def _ranks_of_table(table: Table, options: dict[str, Any]) -> Ranks:
-    """Tell tables of lists from tables of counts, of ranks and of labelled pairs."""
+def _ranks_from_table(table: Table, options: _RankingOptions) -> Ranks:
+    """Distinguish tables of lists, of counts, of ranks and of labelled pairs."""
     columns = table.columns.keys()
     if "sampled_rank" in columns:
         raise InputError("found sampled ranks; `sampled-metrics correct` takes them")
-    if {"score", "label"} <= columns and options["relevant"] is None:
-        if not options["complete"]:
-            raise InputError(_LABELLED)
-        given = taken(options, "labelled pairs", "complete", "min_relevance")
-        return Ranks.from_pairs(table, min_relevance=given["min_relevance"])
+    if {"score", "label"} <= columns and options.relevant is None:
+        if not options.complete:
+            raise InputError(
+                "found labelled pairs; if they are of all candidates, give complete=True "
+                "(--complete) or use Ranks.from_pairs; `correct` takes pairs of held-out items and "
+                "sampled negatives"
+            )
+        options.refuse_others("labelled pairs", "complete", "min_relevance")
+        return Ranks.from_pairs(table, min_relevance=options.min_relevance)
     has_order = not columns.isdisjoint(("rank", "score"))
     is_list = ITEM in columns and has_order and "n_candidates" not in columns
-    if is_list and "label" in columns and options["relevant"] is None:
+    if is_list and "label" in columns and options.relevant is None:
         raise InputError(
             "found lists with labels; give relevant (--relevant), which may be the same table: its "
             "rows of label 0 are not relevant"
         )
     if is_list or columns - {USER, VISIT} == {ITEM}:
-        return Ranks.from_lists(table, **options)
-    if has_order and options["relevant"] is not None and table.unknown_columns:
+        return Ranks.from_lists(table, **options.for_lists)
+    if has_order and options.relevant is not None and table.unknown_columns:
         raise InputError(
             f"found no column of items among {', '.join(table.names)}: lists need one, such as "
-            f"{ITEM}; of ranks of relevant items leave relevant (--relevant) out"
+            f"{ITEM}; for ranks of relevant items leave relevant (--relevant) out"
         )
     if not columns.isdisjoint(("rank", *COUNT_COLUMNS)):
-        taken(options, "ranks", "n_items", "min_relevance")
-    return Ranks.from_table(table, options["n_items"])
+        options.refuse_others("ranks", "n_items", "min_relevance")
+    return Ranks.from_table(table, options.n_items)
 
 
-def _ranks_of_pair(data: tuple[Any, Any], options: dict[str, Any], work: dict[str, Any]) -> Ranks:
-    """Tell (ids, scores) and (scores, ids) of a retriever from vectors of users and of items."""
+def _ranks_from_pair(data: tuple[Any, Any], options: _RankingOptions) -> Ranks:
+    """Distinguish the ids and scores of a retriever, in any order, from vectors."""
     arrays = numeric_array(data[0]), numeric_array(data[1])
     are_whole = [array.dtype.kind in "iu" for array in arrays]
-    if not any(are_whole) and _are_vectors(arrays, options["relevant"]):
-        return _ranks_of_scores(scores_from_vectors(*data), options, work)
+    if not any(are_whole) and _are_vectors(arrays, options.relevant):
+        return _ranks_from_scores(scores_from_vectors(*data), options)
     if all(are_whole) or not any(are_whole):
-        raise InputError(f"found two arrays of one kind; {_PAIR}")
+        raise InputError(
+            "found two arrays of one kind; use Ranks.from_top_k(ids, relevant, scores=...) or "
+            "Ranks.from_factors(users, items, ...)"
+        )
     ids, scores = arrays if are_whole[0] else reversed(arrays)
-    given = taken(options, "lists", *options)
-    return Ranks.from_top_k(ids, scores=scores, **given)
+    return Ranks.from_top_k(ids, scores=scores, **options.for_lists)
 
 
 def _are_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -> bool:
     """Return whether two arrays of numbers are vectors of users and of items.
 
-    If there are as many users as items, relevant items tell: they have higher numbers than lists of
-    as many places as vectors are long could have.
+    If there are as many users as items, they are vectors if a relevant item has a number that is
+    too high for a column of the arrays.
     """
     if arrays[0].shape != arrays[1].shape:
         return True
     n, d = arrays[0].shape
-    begins = [array[:_SOME] for array in arrays]
-    if relevant is None or any((begin == np.rint(begin)).all() for begin in begins):
+    first_rows = [array[:_ROWS_CHECKED] for array in arrays]
+    if relevant is None or any((rows == np.rint(rows)).all() for rows in first_rows):
         return False
     try:
         with suppress_warnings():
@@ -209,80 +251,95 @@ def _are_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -> b
     return bool(items.item.max(initial=0) >= d)
 
 
-def _ranks_of_scores(scores: ScoreSource, options: dict[str, Any], work: dict[str, Any]) -> Ranks:
-    given = taken(options, "scores", "relevant", "seen", "n_items", "min_relevance")
-    require_same("n_items", given.pop("n_items"), "number of items", scores.shape[1])
-    cut = work.pop("cut")
-    min_relevance = given["min_relevance"]
+def _ranks_from_scores(scores: ScoreSource, options: _RankingOptions) -> Ranks:
+    options.refuse_others("scores", "relevant", "seen", "n_items", "min_relevance")
+    require_same("n_items", options.n_items, "number of items", scores.shape[1])
+    min_relevance = options.min_relevance
+    cut = options.cut
     early = None
     if cut is not None and isinstance(scores.rows, InnerProducts | PairScores):
         early = EarlyStop(
             up_to=cut.up_to,
-            n_whole=_WHOLE,
+            n_whole=_USERS_RANKED_IN_FULL,
             may_end=lambda counts: _may_end(Ranks.from_counts(counts, min_relevance), cut),
-            is_enough=lambda counts: _is_enough(Ranks.from_counts(counts, min_relevance), cut),
+            is_enough=lambda counts: _cut_is_enough(Ranks.from_counts(counts, min_relevance), cut),
         )
-    counts = count_scores(scores, **given, **work, early=early)
+    counts = count_scores(
+        scores,
+        options.relevant,
+        options.seen,
+        min_relevance=min_relevance,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+        early=early,
+    )
     ranks = Ranks.from_counts(counts, min_relevance)
-    if given["seen"] is None:
+    if options.seen is None:
         warn_about_seen_items(ranks, scores.shape[1])
     return ranks
 
 
-def _may_end(whole: Ranks, cut: Cut) -> bool:
-    """Return whether full ranks of all users would raise no warning, as those of some show."""
-    others = np.repeat(whole.n_candidates - 1, whole.n_found)
-    below = 1.0 - (whole.n_better + 0.5 * whole.n_tied) / others
-    with suppress_warnings() as questions:
-        warn_about_ranks(whole)
-    is_good = below.mean() - 5.0 * below.std() / np.sqrt(below.size) > POOR
-    return is_good and not questions and cut.is_enough(whole)
+def _may_end(full_ranks: Ranks, cut: Cut) -> bool:
+    """Return whether full rankings of all users would raise no warning, judging by some of them."""
+    n_others = np.repeat(full_ranks.n_candidates - 1, full_ranks.n_found)
+    share_below = 1.0 - (full_ranks.n_better + 0.5 * full_ranks.n_tied) / n_others
+    with suppress_warnings() as warnings:
+        warn_about_ranks(full_ranks)
+    standard_error = share_below.std() / np.sqrt(share_below.size)
+    # Five standard errors, because a warning about all users must not be missed.
+    is_good = share_below.mean() - 5.0 * standard_error > LEAST_SHARE_BELOW
+    return is_good and not warnings and cut.is_enough(full_ranks)
 
 
-def _is_enough(ranks: Ranks, cut: Cut) -> bool:
-    """Return whether ranks that end at a cut-off tell all that full ones would."""
-    others = np.repeat(ranks.n_candidates - 1, ranks.n_found)
-    with suppress_warnings() as questions:
-        warn_about_equal_scores(ranks.n_tied, others, int(ranks.n_relevant.sum()))
-    return not questions and cut.is_enough(ranks)
+def _cut_is_enough(ranks: Ranks, cut: Cut) -> bool:
+    """Return whether ranks that end at a cut-off give all results and raise no warning."""
+    n_others = np.repeat(ranks.n_candidates - 1, ranks.n_found)
+    with suppress_warnings() as warnings:
+        warn_about_equal_scores(ranks.n_tied, n_others, int(ranks.n_relevant.sum()))
+    return not warnings and cut.is_enough(ranks)
 
 
 def refuse_vectors(data: Data, remedy: str) -> None:
-    """Raise InputError for vectors of users and of items, by which no negatives are needed."""
-    if not isinstance(data, tuple) or [np.ndim(part) for part in data] != [2, 2]:
+    """Raise InputError for vectors of users and items, which need no sampling."""
+    if not _is_pair_of_matrices(data):
         return
     users, items = (numeric_array(part) for part in data)
     if users.shape[1] == items.shape[1] and {users.dtype.kind, items.dtype.kind} == {"f"}:
         raise InputError(
-            "found vectors of users and of items: exact metrics at a cut-off cost about what 100 "
-            f"negatives do; {remedy}"
+            "found vectors of users and of items; exact metrics at a cut-off cost about as much as "
+            f"metrics of 100 negatives: {remedy}"
         )
 
 
-def taken(options: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
-    """Return options by name; others that are given raise InputError."""
+def refuse_other_options(kind: str, *allowed: str, **options: Any) -> None:
+    """Raise InputError for the first option that is not allowed with a kind of data.
+
+    Options with their default values are ignored.
+    """
     for name, value in options.items():
-        is_given = value is not None and (name not in _DEFAULTS or value != _DEFAULTS[name])
-        if is_given and name not in names:
+        is_default = value is None or (name in _DEFAULTS and value == _DEFAULTS[name])
+        if not is_default and name not in allowed:
             raise InputError(f"{name} ({cli_option(name)}) does not go with {kind}; leave it out")
-    return {name: options[name] for name in names if name in options}
 
 
 def _refuse_ids(scores: ScoreSource) -> None:
-    """Raise InputError for rows of different whole numbers, which may be ids."""
-    some = scores.rows(np.arange(min(scores.shape[0], 1000)))
-    if "float" in str(some.dtype):
+    """Raise InputError if the first rows are different whole numbers, which are probably ids."""
+    rows = scores.rows(np.arange(min(scores.shape[0], _ROWS_CHECKED)))
+    if "float" in str(rows.dtype):
         return
-    some = to_numpy(some)
-    if some.dtype.kind in "iu" and _are_ids(some):
-        raise InputError(_WHOLE_NUMBERS)
+    rows = to_numpy(rows)
+    if rows.dtype.kind in "iu" and _look_like_ids(rows):
+        raise InputError(
+            "found rows of different whole numbers; if they are ids, best first, use "
+            "Ranks.from_top_k(ids, relevant); if they are scores, give floats"
+        )
 
 
-def _are_ids(rows: Array) -> bool:
-    """Return whether rows may be ids of items: different numbers, maybe -1 at the end of a list."""
+def _look_like_ids(rows: Array) -> bool:
+    """Return whether the numbers of each row are different, except -1 at the end of a list."""
     ordered = np.sort(rows, axis=1)
-    is_again = (np.diff(ordered, axis=1) == 0) & (ordered[:, 1:] != -1)
-    return bool(ordered[:, 0].min() >= -1) and not is_again.any()
+    is_repeated = (np.diff(ordered, axis=1) == 0) & (ordered[:, 1:] != -1)
+    return bool(ordered[:, 0].min() >= -1) and not is_repeated.any()
 
 
 def as_sampled(
@@ -298,32 +355,56 @@ def as_sampled(
     missing: str = "refuse",
     columns: NamesByRole = None,
 ) -> SampledRanks:
-    """Return the sampled ranks of some data, with the options of `correct`.
+    """Return the sampled ranks of any kind of data; options are those of `correct`.
 
     Examples
     --------
     >>> as_sampled([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5, positive=0).sampled_ranks
     array([1, 2])
     """
-    drawn: dict[str, Any] = {"n_negatives": n_negatives, "sampling": sampling, "seed": seed}
-    check_arguments(tie_policy=ties, missing=missing, **drawn)
-    drawn["n_items"] = n_items
+    check_arguments(
+        tie_policy=ties, missing=missing, n_negatives=n_negatives, sampling=sampling, seed=seed
+    )
     with reading(data), naming(columns):
-        found = _sampled_of(data, positive, relevant, drawn, {"ties": ties, "missing": missing})
-        warn_about_sampled_ranks(found)
-        return found
+        sampled = _construct_sampled_ranks(
+            data,
+            positive=positive,
+            relevant=relevant,
+            n_items=n_items,
+            n_negatives=n_negatives,
+            sampling=sampling,
+            ties=ties,
+            seed=seed,
+            missing=missing,
+        )
+        warn_about_sampled_ranks(sampled)
+        return sampled
 
 
-def _sampled_of(
-    data: Any, positive: Any, relevant: Any, drawn: dict[str, Any], scored: dict[str, Any]
+def _construct_sampled_ranks(
+    data: Any,
+    *,
+    positive: Any,
+    relevant: Any,
+    n_items: ArrayLike | None,
+    n_negatives: int | None,
+    sampling: str | None,
+    ties: str,
+    seed: int,
+    missing: str,
 ) -> SampledRanks:
-    """Call the constructor for a kind of data; options `scored` are of scores or lists only."""
+    """Call the constructor for the kind of data, with the options that it takes."""
+    draw: dict[str, Any] = {
+        "n_items": n_items,
+        "n_negatives": n_negatives,
+        "sampling": sampling,
+    }
     if isinstance(data, Ranks):
         raise InputError("found full rankings, which need no correction; `evaluate` takes them")
     if isinstance(data, SampledRanks):
-        taken({"positive": positive, "relevant": relevant}, "sampled ranks")
-        for name in ("n_items", "n_negatives", "sampling"):
-            require_same(name, drawn[name], name, getattr(data, name))
+        refuse_other_options("sampled ranks", positive=positive, relevant=relevant)
+        for name, value in draw.items():
+            require_same(name, value, name, getattr(data, name))
         return data
     refuse_vectors(data, "`evaluate` takes them")
     table = as_table(data, "sampled ranks")
@@ -331,7 +412,9 @@ def _sampled_of(
         data = open_array(data, "sampled ranks")
         if not is_one_dimensional(data):
             _refuse_relevant(data, relevant)
-            return SampledRanks.from_scores(data, positive, **drawn, **scored)
+            return SampledRanks.from_scores(
+                data, positive, ties=ties, seed=seed, missing=missing, **draw
+            )
         if positive is not None:
             raise InputError(
                 "positive (--positive) does not go with ranks, one number for each row; "
@@ -339,16 +422,16 @@ def _sampled_of(
                 "scores.reshape(-1, 1 + n_negatives)"
             )
         table = read_table({"sampled_rank": numeric_array(data)}, "sampled ranks")
-    taken({"positive": positive}, "a table or ranks")
+    refuse_other_options("a table or ranks", positive=positive)
     if "sampled_rank" in table.columns:
-        taken({"relevant": relevant}, "sampled ranks")
-        return SampledRanks.from_table(table, **drawn)
-    return SampledRanks.from_pairs(table, relevant, **drawn, **scored)
+        refuse_other_options("sampled ranks", relevant=relevant)
+        return SampledRanks.from_table(table, seed=seed, **draw)
+    return SampledRanks.from_pairs(table, relevant, ties=ties, seed=seed, missing=missing, **draw)
 
 
 def _refuse_relevant(data: Any, relevant: Any) -> None:
-    """Raise InputError for held-out items beside scores of samples, and for a pair with ids."""
-    if isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]:
+    """Raise InputError for held-out items or for ids beside a matrix of scores of samples."""
+    if _is_pair_of_matrices(data):
         raise InputError(
             "found two arrays; give the scores of candidates alone, and the columns of held-out "
             "items by positive, such as 0, or (ids == held_out[:, None]).argmax(axis=1)"
@@ -381,10 +464,10 @@ def rank(
     Parameters
     ----------
     score
-        A matrix, users x items, a function of rows of users, or a pair of vectors of users and of
-        items; see `Ranks.from_scores`, `from_function` and `from_factors`.
+        A matrix of shape (users, items), a function of row numbers of users, or vectors of users
+        and vectors of items; see `Ranks.from_scores`, `from_function` and `from_factors`.
     n_items
-        Number of items, for a function of pairs of users and items.
+        Number of items, for a function of users and items.
     seen, relevant, users, visits, items, min_relevance, up_to, block_size, n_jobs, progress
         See `Ranks.from_scores`.
     columns
@@ -393,7 +476,7 @@ def rank(
     Returns
     -------
     Ranks
-        Places of all relevant items.
+        Ranks of all relevant items.
 
     Raises
     ------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sampled_metrics.ranks.ranks import Ranks
     from sampled_metrics.ranks.sampled import SampledRanks
 
-POOR = 0.55  # share of candidates below the held-out item; 0.5 in random order
+LEAST_SHARE_BELOW = 0.55  # share of candidates below the held-out item; 0.5 in random order
 _MANY = 50  # rows; their mean rank tells a random order from a poor one
 _SEVERAL = 10  # rows; fewer are alike by chance
 _LEAST = 8  # largest rank that may be an end: ranks near 1 are frequent anyway
@@ -145,7 +145,7 @@ def _warn_about_ties(tied: Int, m: int) -> None:
 
 def _warn_about_order(below: Float, others: Int, argument: str, noun: str) -> None:
     """Warn about items as far down as in random order, and as rarely near the top."""
-    if below.size < _MANY or below.mean() >= POOR:
+    if below.size < _MANY or below.mean() >= LEAST_SHARE_BELOW:
         return
     by_chance = ((others // 10 + 1) / (others + 1)).mean()
     if (below >= 0.9).mean() <= 2.0 * by_chance:
