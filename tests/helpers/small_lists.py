@@ -5,16 +5,16 @@ from typing import Any
 
 import pandas as pd
 
-# Lists of three users, best first; of u1 b is 2nd, of u2 c 3rd, of u3 c 1st.
+# Best first. The held-out item of u1 (b) is 2nd, that of u2 (c) 3rd, that of u3 (c) 1st.
 LISTS = {"u1": ["a", "b", "c"], "u2": ["b", "a", "c"], "u3": ["c", "b", "a"]}
 HELD_OUT = {"u1": "b", "u2": "c", "u3": "c"}
 RIGHT = {"recall@1": 1 / 3, "rr@3": (1 / 2 + 1 / 3 + 1) / 3}
-# The same with an item that is not relevant for each user.
+# The held-out items as labels, with an irrelevant item for each user.
 LABELLED = pd.DataFrame(
     [
         (u, i, int(i == HELD_OUT[u]))
-        for u, own in LISTS.items()
-        for i in (HELD_OUT[u], own[0])
+        for u, items in LISTS.items()
+        for i in (HELD_OUT[u], items[0])
     ],
     columns=["user_id", "item_id", "label"],
 ).drop_duplicates()

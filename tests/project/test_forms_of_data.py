@@ -633,7 +633,7 @@ def test_distances_of_few_lists_warn(n_users):
     "without", [[], ["docid"], ["docno"], ["rank"], ["docid", "rank"], ["score"]]
 )
 def test_pyterrier_frame(without):
-    """It has docid, an internal number, beside docno, and ranks from 0."""
+    """Frames of PyTerrier have docid, an internal number, beside docno, and ranks from 0."""
     frame = table(
         qid=["q1", "q1", "q2", "q2"],
         docid=[0, 1, 2, 3],
@@ -677,7 +677,7 @@ def test_named_tuples_are_rows():
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_ranks_named_prediction_warn(complete):
-    """As evidently gives them; the item of user 1 is 1st, that of user 2 is 3rd."""
+    """Data as in evidently; the item of user 1 is 1st, that of user 2 is 3rd."""
     ranks = table(
         user_id=[1, 1, 1, 2, 2, 2],
         item_id=list("abcabc"),
@@ -707,7 +707,7 @@ def test_predictions_that_are_not_ranks():
 
 
 def test_lightfm_tied_items_remedies():
-    """Ranks from 0 of 3 items of user 0, of which 2 are level, and of one of 11 others."""
+    """User 0 has ranks of 3 items, 2 of them tied, and 11 users of one each; ranks start at 0."""
     users = np.array([0, 0, 0, *range(1, 12)])
     items = np.array([0, 2, 4, *range(1, 12)])
     from_0 = np.array([0, 3, 3, *[2] * 11], "f4")

@@ -60,7 +60,7 @@ def test_data_readers_share_the_defaults_of_functions():
     for reader, function in ((as_ranks, sm.evaluate), (as_sampled, sm.correct)):
         of_function = inspect.signature(function).parameters
         of_reader = dict(inspect.signature(reader).parameters)
-        of_reader.pop("cut", None)  # which follows from the metrics
+        of_reader.pop("cut", None)  # follows from the metrics
         assert len(of_reader) >= 8
         for name, parameter in of_reader.items():
             assert of_function[name].default == parameter.default

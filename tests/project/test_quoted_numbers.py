@@ -24,7 +24,7 @@ ROWS = [
     if line.startswith("| ") and "`" in line
 ]
 TIMES = ("docs/measured/speed.md", "results/reference/peers.md")
-# Pages of numbers that this repository computed; docs/measured/literature.md cites others' commits.
+# Pages of numbers computed here; docs/measured/literature.md cites commits of other repositories.
 PAGES = [
     ROOT / "README.md",
     *(path for path in ROOT.glob("docs/*.md") if path.name != "evidence.md"),
@@ -134,7 +134,9 @@ def test_coverage_of_reported_ranges_is_quoted():
     )
     held = [float(cell) for cell in cells]
     assert len(held) > 60
-    assert min(held) >= 94.0  # of a few hundred experiments, where 95 % is promised
+    assert (
+        min(held) >= 94.0
+    )  # 95 % is promised; each cell has a few hundred experiments
     assert "95 to 100 % of the ranges held the exact value" in words_of(
         "docs/reported.md"
     )
@@ -159,11 +161,11 @@ def test_recall_by_split_is_quoted():
         ranks = {
             name: as_ranks(REFERENCE / folder / f"{name}.parquet") for name in "XYZ"
         }
-        assert {f"{len(of_one):,}" for of_one in ranks.values()} == {users}
-        for recall, of_one in zip(quoted, ranks.values(), strict=True):
+        assert {f"{len(ranking):,}" for ranking in ranks.values()} == {users}
+        for recall, ranking in zip(quoted, ranks.values(), strict=True):
             # The held-out item has each of the ranks that it shares equally often.
-            places = np.clip(10 - of_one.n_better, 0, of_one.n_tied + 1) / (
-                of_one.n_tied + 1
+            places = np.clip(10 - ranking.n_better, 0, ranking.n_tied + 1) / (
+                ranking.n_tied + 1
             )
             assert recall == f"{places.mean():.4f}".removeprefix("0")
         above, below = decided.split(" above ")
@@ -320,9 +322,9 @@ def test_study_guide_quotes_sample_sizes_of_figure_6(estimator, words):
 
 def test_budget_guide_quotes_right_orders():
     orders = pd.read_csv(REFERENCE / "beyond/orders.csv")
-    of_budgets = orders[orders["method"] == "budget"]
-    (runs,) = set(of_budgets["runs"])
-    least = of_budgets.groupby("proxy")["right"].min()
+    budgets = orders[orders["method"] == "budget"]
+    (runs,) = set(budgets["runs"])
+    least = budgets.groupby("proxy")["right"].min()
     words = words_of("docs/budget.md")
     assert f"in at least {least['als']} of {runs} runs with a small ALS" in words
     assert f"and in at least {least['popularity']} with popularity" in words

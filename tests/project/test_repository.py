@@ -95,7 +95,7 @@ def test_dependencies_match_imports():
         for name in ("sampled_metrics", "sampled_metrics_study")
     )
     needed = names_of(PROJECT["dependencies"])
-    # plots, bars and the proxy als say what to install where their library is missing
+    # optional: plots, progress bars and the proxy `als` name the missing package
     assert imported(library) - {"matplotlib", "implicit", "tqdm"} == needed
     used = imported(study) - {"h5py"} | imported(
         (ROOT / "workflow/scripts").glob("*.py")
@@ -103,7 +103,7 @@ def test_dependencies_match_imports():
     assert used | {"pyyaml", "snakemake", "tqdm"} <= needed | names_of(
         EXTRAS["study"]
     )
-    # the command, the progress bar of pooch, and config.py
+    # pyyaml, snakemake and tqdm are used without an import
     assert names_of(EXTRAS["study"]) <= used | {"pyyaml", "snakemake", "tqdm"}
 
 

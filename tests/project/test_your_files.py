@@ -164,7 +164,7 @@ def test_letor(run_block):
     )
     ndcg = (1 / np.log2(3) + 2 / 2) / (
         2 + 1 / np.log2(3)
-    )  # the best last, the second in between
+    )  # the best item is last, the second best in between
     by_hand = {"ndcg@3": (ndcg + 1) / 2, "ap": ((1 / 2 + 2 / 3) / 2 + 1) / 2}
     assert means(results) == pytest.approx(by_hand)
 
@@ -206,7 +206,7 @@ TITLES = {
 
 def test_answer_without_held_out_item_ranks_last(run_block):
     answers = {user: list(shown) for user, shown in SHOWN.items()}
-    answers[0].remove(TITLES[0])  # from the 1st place to behind all
+    answers[0].remove(TITLES[0])  # it was 1st and is now behind all
     yours = {"answers": answers, "held_out": TITLES, "n_items": 300}
     # Of users 0 to 7 the places are 1 to 5 and 1 to 3.
     results = run_block("Answers of a language model", **yours)
@@ -225,7 +225,7 @@ def test_answers_with_missing_or_invented_titles(run_block):
     assert sampled(results) == 2 / 8
 
 
-# Formats whose packages are not installed here, as what they yield.
+# Formats of packages that need not be installed: stand-ins with the same output.
 
 OF_TABLES = table(
     user_id=[user for user in LISTS for _ in "abc"],
@@ -236,14 +236,14 @@ HELD_ROWS = table(user_id=[*HELD_OUT], item_id=[*HELD_OUT.values()])
 
 
 class Row(NamedTuple):
-    """Of a struct of Spark."""
+    """A row of a Spark struct."""
 
     item: str
     rating: float
 
 
 class Prediction(NamedTuple):
-    """Of Surprise."""
+    """A prediction of Surprise."""
 
     uid: str
     iid: str
@@ -314,7 +314,7 @@ def test_replay_and_evidently(run_block):
     target = OF_TABLES["item_id"] == OF_TABLES["user_id"].map(HELD_OUT)
     current = OF_TABLES.assign(
         prediction=OF_TABLES["score"] / 10
-    )  # 3, 2, 1 may be ranks
+    )  # 3, 2, 1 would look like ranks
     current = current.drop(columns="score").assign(target=target.astype(int))
     results = run_block("RePlay and evidently", nth=1, current=current)
     assert means(results) == pytest.approx(RIGHT)
@@ -345,7 +345,7 @@ def test_lightfm(run_block):
 
 def test_polars_columns(run_block):
     scores = np.array([[0.1, 0.9, 0.3], [0.8, 0.2, 0.6], [0.4, 0.3, 0.2]])
-    held_out = pa.chunked_array([[1, 2, 2]])  # as a Series lends itself
+    held_out = pa.chunked_array([[1, 2, 2]])  # what a Series of polars converts to
     if importlib.util.find_spec("polars"):
         import polars
 
@@ -393,7 +393,7 @@ def test_amazon_reviews(run_block):
 def test_kuairec(run_block):
     text = "user_id,video_id,watch_ratio,timestamp\n"
     text += "1,7,0.5,9\n1,8,2.5,8\n1,9,0.1,7\n2,7,3.0,6\n2,8,0.1,5\n2,9,2.0,4\n"
-    yours = {"score": lambda _, videos: -videos}  # 7, 8, 9 from the best on
+    yours = {"score": lambda _, videos: -videos}  # best first: 7, 8, 9
     results = run_block("KuaiRec", {"small_matrix.csv": text}, **yours)
     by_hand = {"recall@1": (0 + 1 / 2) / 2, "rr@3": (1 / 2 + 1) / 2}
     assert means(results) == pytest.approx(by_hand)
