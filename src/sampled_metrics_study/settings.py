@@ -54,7 +54,7 @@ class RankingSettings(Settings):
     block_size: Count = 512
     """Users scored at a time."""
     pieces: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Jobs that share the users of a recommender."""
+    """Number of jobs that share the users of a recommender."""
 
 
 class ExactSettings(Settings):
@@ -63,7 +63,7 @@ class ExactSettings(Settings):
     metrics: Metrics = defaults.DEFAULT_METRICS
     """Metrics."""
     ties: TiePolicies = ("expected",)
-    """Tie policies, each of which gives rows of its own."""
+    """Tie policies; each has its own rows."""
     seed: Seed = 0
     """Seed of tie policy random, and of the samples of results/ranges.csv."""
 
@@ -98,24 +98,24 @@ class ExperimentSettings(Settings):
     """How negatives are drawn; distinct drops duplicates after drawing with replacement."""
     assumed_sampling: Sampling | None = None
     """How the corrections assume that negatives are drawn; null is as they are drawn. The paper's
-    study, with-replacement."""
+    study: with-replacement."""
     ties: Literal["paper", "random", "optimistic", "pessimistic"] = "random"
     """Place of the held-out item among the T sampled items that tie with it: equally likely from 0
-    to T (random) or to T - 1 (paper), 0 (optimistic) or T (pessimistic). The paper's study,
-    paper, which is biased upwards where items tie."""
+    to T (random) or to T - 1 (paper), 0 (optimistic) or T (pessimistic). The paper's study:
+    paper, which overestimates metrics if items tie."""
     shared_samples: bool = True
-    """Whether all estimators of a repetition use the same samples, or each draws its own."""
+    """Whether all estimators of a repetition use the same samples; otherwise each draws its own."""
     shared_ties: bool = False
-    """Whether estimators that share samples also share the order of tied items, or each draws its
-    own."""
+    """Whether estimators that share samples also share the order of tied items; otherwise each
+    draws its own."""
     n_items: Annotated[int, Field(ge=2, le=1_000_000_000)] | None = None
-    """n of the corrections; null is the mean number of candidates, rounded."""
+    """Number of items n in the corrections; null is the mean number of candidates, rounded."""
     cls_nonnegative: bool = True
     """Whether the estimates of constrained least squares (cls) must be at least 0."""
     rounding: Literal["floor", "linear"] = "floor"
     """How the metric is taken at an estimated rank between two ranks, eq. 20."""
     divisor: Literal["m", "m+1"] = "m"
-    """Divisor of the estimated rank, eq. 20. The paper's study, m+1."""
+    """Divisor of the estimated rank, eq. 20. The paper's study: m+1."""
     seed: Seed = 0
     """Seed of the draws."""
 
@@ -141,6 +141,6 @@ class ScorecardSettings(Settings):
     published: FileName = "config/paper/tables.csv"
     """The published cells, CSV."""
     spread: FileName = "results/reference/spread.csv"
-    """How far each cell moves with what the paper leaves open, CSV."""
+    """Standard deviation of each cell over choices that the paper does not specify, CSV."""
     band: FileName = "results/reference/band.csv"
-    """Lowest and highest curve of Figure 6 over the starts, CSV."""
+    """Lowest and highest curves of Figure 6 over random starts, CSV."""

@@ -76,11 +76,11 @@ class DatasetSettings(Settings):
     """The interactions."""
 
     format: Literal["movielens", "table"] = "movielens"
-    """A published MovieLens, or a table: CSV, TSV or parquet."""
+    """A published MovieLens dataset, or a table: CSV, TSV or parquet."""
     name: FileName = "ml-1m"
-    """Which MovieLens; any other name for a table."""
+    """Name of the MovieLens dataset; any other name for a table."""
     archive: str | None = None
-    """Local archive; null asks MOVIELENS_ARCHIVE, then cache and network."""
+    """Local archive; null is MOVIELENS_ARCHIVE, or else cache and network."""
     cache: str | None = None
     """Folder for downloads; null is the user's cache."""
     url: Url | None = None
@@ -92,9 +92,9 @@ class DatasetSettings(Settings):
     path: FileName | None = None
     """The table."""
     columns: Columns | None = None
-    """Columns; null is by default names."""
+    """Columns; null means the default names."""
     separator: Separator | None = None
-    """Character between columns; null is a tab where there is one, or a comma."""
+    """Character between columns; null is a tab if the first line has one, or else a comma."""
     licence: str | None = None
     """Terms of the table, for the record."""
     citation: str | None = None
@@ -109,7 +109,9 @@ class DatasetSettings(Settings):
             if self.name not in CATALOGUE:
                 raise InputError(f"unknown name {self.name!r}; known: {', '.join(CATALOGUE)}")
         elif self.name in CATALOGUE:
-            raise InputError(f"name {self.name} is that of a MovieLens; give the table another")
+            raise InputError(
+                f"name {self.name} is that of a MovieLens dataset; give the table another"
+            )
         return self
 
     @property
@@ -132,13 +134,13 @@ class FilterSettings(Settings):
     """Events to leave out before the split, in this order."""
 
     min_rating: float | None = None
-    """Lowest rating to keep; null keeps all."""
+    """Lowest rating to keep; null keeps all events."""
     duplicates: Literal["refuse", "first", "last"] = "refuse"
-    """Which of several events of a user and an item to keep, or an error."""
+    """Which of several events of a user and an item to keep; refuse raises an error."""
     min_user_events: Count | None = None
-    """Leave out users with fewer events until users and items have enough."""
+    """Leave out users with fewer events; repeated until all users and items have enough."""
     min_item_events: Count | None = None
-    """As min_user_events, of items."""
+    """The same for items."""
 
     @property
     def on(self) -> dict[str, float | int | str]:
@@ -150,18 +152,18 @@ class SplitSettings(Settings):
     """Which events are held out, and which of them is evaluated: one per user."""
 
     method: Literal["leave-last-out", "global-time", "given", "random"] = "leave-last-out"
-    """How events are held out, see docs/other-data.md."""
+    """Which events are held out, see docs/other-data.md."""
     tie_break: TieBreak = "ncf"
-    """Which of several events at the same time; ncf is the published choice."""
+    """Which of several events at the same time is held out; ncf is the published choice."""
     cut: Annotated[float | str | None, BeforeValidator(_parse_time)] = None
-    """For global-time: a time as in the file, a number or an ISO date such as 2024-11-01, or a
+    """For global-time: a time as in the file (a number or an ISO date such as 2024-11-01), or a
     share of the events."""
     train: FileName | None = None
     """For given: table of the training events."""
     test: FileName | None = None
     """For given: table of the held-out events."""
     users: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Evaluate so many users, or this share, drawn at random; null is all."""
+    """Number of users to evaluate, or their share, drawn at random; null evaluates all."""
     seed: Seed = 0
     """Seed of method random, tie_break random and users."""
 
