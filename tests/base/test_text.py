@@ -91,11 +91,10 @@ def test_orders_are_bold_on_a_terminal_only():
 def test_explanations_are_left_out_and_a_line_says_so():
     parts = [[{"a": 1}], "fact", Explanation("how to read it")]
     assert "how to read it" in format_text(parts)
-    assert "--explain" not in format_text(parts)
-    short = format_text(parts, explain=False)
+    short = format_text(parts, instead="--explain says how to read this.")
     assert "how to read it" not in short
     assert short.endswith("fact\n\n--explain says how to read this.\n")
-    assert format_text(parts[:2], explain=False) == format_text(parts[:2])
+    assert format_text(parts[:2], instead="x") == format_text(parts[:2])
 
 
 def test_a_table_has_no_rows_and_cells_have_one_line():

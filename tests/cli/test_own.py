@@ -310,13 +310,13 @@ plan --effect 0.02 --value 0.99 --n-items 3000 --n-users 60 --metric HR@10 | --e
 plan --n-items 100 | --effect
 evaluate r.csv | r.csv & --n-items & n_candidates
 evaluate r.csv --n-items 10 | r.csv, row 3, column rank: found 11
-correct s.csv --n-items 100 | (--n-negatives)
+correct s.csv --n-items 100 | give --n-negatives
 correct s.csv s2.csv --n-negatives 10 --n-items 100 | s2.csv
 {CORRECT} --output . | .: a folder
 {DRAW} --output r.csv/o.parquet | r.csv/o.parquet:
 compare r.csv --n-items 100 | 1 recommender & two or more
 compare r.csv r.csv --n-items 100 | 1 recommender & two or more
-{COMPARE} --estimator bv:0.1 | --estimator & n_negatives
+{COMPARE} --estimator bv:0.1 | --estimator & --n-negatives
 plan --ranks r.csv | --ranks
 sample r.csv --n-items 100 --n-negatives 100 | r.csv: n is 100
 sample list.csv --relevant relevant.csv --n-negatives 1 | list.csv: & --complete
@@ -398,10 +398,10 @@ import os, signal, sys, time
 from pathlib import Path
 import sampled_metrics.evaluation.evaluate
 from sampled_metrics import cli
-from sampled_metrics._base.files import replacing
+from sampled_metrics._base.files import replace_file
 
 def killed(*_, **__):
-    with replacing(Path("table1.csv")) as temporary:
+    with replace_file(Path("table1.csv")) as temporary:
         temporary.write_text("half")
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(10)

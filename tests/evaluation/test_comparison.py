@@ -202,7 +202,7 @@ def test_p_value_against_scipy(paired):
         (named(ranks_of([1]), ranks_of([2])), {"correction": "sidak"}, "correction"),
         (named(ranks_of([1]), ranks_of([2])), {"ties": ""}, "tie policy ''"),
         (named(sampled([1]), sampled([2])), {"ties": ""}, "tie policy ''"),
-        (named(ranks_of([1]), ranks_of([2])), {"estimators": "cls"}, "--estimator"),
+        (named(ranks_of([1]), ranks_of([2])), {"estimators": "cls"}, "estimators"),
         (
             named(sampled([1]), sampled([2], m=20)),
             {},

@@ -122,7 +122,7 @@ def test_scores_that_are_not_of_all_candidates_are_questioned():
     rank = (scores >= scores[:, :1]).sum(axis=1)
     frame = pd.DataFrame(scores)
     for data, held_out in ((table, relevant), (scores, [0] * 50), (frame, [0] * 50)):
-        with warns_about("--seen"):
+        with warns_about("give them as seen"):
             (found,) = evaluate(data, "ap", relevant=held_out)
         assert found.value == pytest.approx((1 / rank).mean())
 

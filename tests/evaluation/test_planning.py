@@ -327,16 +327,16 @@ class TestWithoutRankings:
     @pytest.mark.parametrize(
         ("changed", "word"),
         [
-            ({"value": None}, "--value"),
-            ({"effect": None}, "--effect"),
-            ({"n_items": None}, "--n-items"),
-            ({"n_users": None}, "--n-users"),
+            ({"value": None}, "value"),
+            ({"effect": None}, "effect"),
+            ({"n_items": None}, "n_items"),
+            ({"n_users": None}, "n_users"),
             ({"effect": -0.1}, "effect is -0.1"),
             ({"value": 0.01}, "a random order"),
             ({"effect": 0.9}, "not between"),
             ({"metrics": "hit@10,ap"}, "one metric"),
             ({"a": [1, 2], "b": [2, 1]}, "without rankings"),
-            ({"value": None, "effect": None}, "two rankings"),
+            ({"value": None, "effect": None}, "two recommenders"),
         ],
     )
     def test_errors(self, changed, word):

@@ -50,6 +50,16 @@ FORMS = {
     },
     "vectors": lambda scores: (scores, np.eye(ITEMS)),
 }
+
+
+def test_values_by_user_of_several_recommenders():
+    ranks = {name: exact_rank(scores) for name, scores in BOTH.items()}
+    values = sm.values_by_user(BOTH, "rr", relevant=HELD_OUT)
+    assert values.index.names == ["recommender", "user_id"]
+    for name in BOTH:
+        assert values.loc[name, "rr"].tolist() == pytest.approx(1 / ranks[name])
+
+
 TEST = pd.DataFrame({"user_id": np.arange(ROWS), "item_id": HELD_OUT})
 
 

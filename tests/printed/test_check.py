@@ -307,7 +307,7 @@ def test_reads_files_frames_and_columns_of_pairs(tmp_path):
             "column n_negatives: found 'many'",
         ),
         ("n_items,n_negatives,HR@10\n500,,0.5\n", "no n_negatives; add a column"),
-        ("n_negatives,HR@10\n99,0.5\n", "give n_items (--n-items)"),
+        ("n_negatives,HR@10\n99,0.5\n", "give n_items"),
         (
             "n_items,n_negatives,HR@10\n50,99,0.5\n",
             "n_negatives is 99 and n_items is 50",

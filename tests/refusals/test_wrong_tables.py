@@ -189,7 +189,7 @@ DIAGONAL = [0, 1, 2]
             "s",
             "-",
             "-",
-            "relevant (--relevant) does not go with ranks",
+            "relevant does not go with ranks",
         ),
         (
             np.array([[None]]),
@@ -326,12 +326,12 @@ def test_missing_file_is_named(tmp_path, suffix):
             {"n_items": 2},
             "user 1 has 3 items",
         ),
-        ("rank|3", None, {}, "give n_items (--n-items)"),
+        ("rank|3", None, {}, "give n_items"),
         (
             "rank|3",
             None,
             {"n_items": 9, "complete": True},
-            "complete (--complete) does not go with ranks",
+            "complete does not go with ranks",
         ),
         (
             "rank,n_candidates|3,9|1,3",
@@ -343,9 +343,14 @@ def test_missing_file_is_named(tmp_path, suffix):
             SCORES,
             "0,0",
             {"n_items": 5},
-            "found number of items 4, but n_items (--n-items) is 5",
+            "found number of items 4, but n_items is 5",
         ),
-        ("user_id,item_id,rank|1,7,1", "1,8", {"complete": True}, "not --complete"),
+        (
+            "user_id,item_id,rank|1,7,1",
+            "1,8",
+            {"complete": True},
+            "leave complete out",
+        ),
         (
             "user_id,item_id,rank|1,7,1",
             "1,7",

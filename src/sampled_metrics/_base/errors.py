@@ -24,6 +24,9 @@ _MAX_MESSAGE_LENGTH = 2000
 _MAX_COLUMNS_LENGTH = 200
 _INNER_MODULES = ("sampled_metrics", "contextlib")  # between the caller and a warning
 _UNNAMED_TABLES = ("", "data", "ranks")  # names of arguments, not of files
+# An argument and its option in a message: "n_items (--n-items)", "missing='last' (--missing last)".
+_ARGUMENT_AND_OPTION = re.compile(r"(\w+(?:=(?:'[^']*'|\{[^}]*\}|[\w.]+))?) \((--[a-z][^()]*)\)")
+_is_command = False  # whether the command line runs, whose messages name options
 _collections: ContextVar[tuple[list[str], ...]] = ContextVar("collections", default=())
 _tables: ContextVar[tuple[list["TableNote"], ...]] = ContextVar("tables", default=())
 _places: ContextVar[tuple[str, ...]] = ContextVar("places", default=())
@@ -66,6 +69,7 @@ class InputError(ValueError):
         line: int | None = None,
         column: str | None = None,
     ) -> None:
+        problem = for_caller(problem)
         super().__init__(problem)
         self.problem = problem
         self.path = path
@@ -78,6 +82,32 @@ class InputError(ValueError):
         place = ", ".join(f"{noun}{value}" for noun, value in places.items() if value is not None)
         message = f"{place}: {self.problem}" if place else self.problem
         return one_line(_shorten(message, _MAX_MESSAGE_LENGTH))
+
+
+@contextmanager
+def command_line() -> Iterator[None]:
+    """Name options instead of arguments in the messages that are made inside."""
+    global _is_command
+    before = _is_command
+    _is_command = True
+    try:
+        yield
+    finally:
+        _is_command = before
+
+
+def for_caller(text: str) -> str:
+    """Name an argument as the caller wrote it: in Python or, on the command line, as an option.
+
+    Examples
+    --------
+    >>> for_caller("give n_items (--n-items)")
+    'give n_items'
+    >>> with command_line():
+    ...     for_caller("give n_items (--n-items)")
+    'give --n-items'
+    """
+    return _ARGUMENT_AND_OPTION.sub(r"\2" if _is_command else r"\1", text)
 
 
 def one_line(text: str) -> str:
@@ -131,7 +161,7 @@ class InputWarning(UserWarning):
     >>> with warnings.catch_warnings(action="error"):
     ...     sm.correct([1, 2, 2], "auc", n_items=4, n_negatives=3)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    sampled_metrics.InputWarning: n_items: n_items (--n-items) is 4, the held-out item and its 3...
+    sampled_metrics.InputWarning: n_items: n_items is 4, the held-out item and its 3...
     """
 
     __module__ = "sampled_metrics"
@@ -171,7 +201,7 @@ def warn_input(argument: str, problem: str) -> None:
     where = argument
     if place not in _UNNAMED_TABLES:
         where = f"{place}, {argument}"
-    message = one_line(_shorten(f"{where}: {problem}", _MAX_MESSAGE_LENGTH))
+    message = one_line(_shorten(f"{where}: {for_caller(problem)}", _MAX_MESSAGE_LENGTH))
     _collect(message)
     if not _collections.get():
         _warn(InputWarning(message))
@@ -190,7 +220,7 @@ def _warn(warning: InputWarning) -> None:
 
 def note_meaning(argument: str, meaning: str) -> None:
     """Add a note to the results on how numbers were read, without a warning."""
-    _collect(one_line(f"{argument}: {READ_AS}{meaning}"))
+    _collect(one_line(f"{argument}: {READ_AS}{for_caller(meaning)}"))
 
 
 def _collect(text: str) -> None:

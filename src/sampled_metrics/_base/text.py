@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from tabulate import tabulate
 
-from sampled_metrics._base.errors import one_line
+from sampled_metrics._base.errors import for_caller, one_line
 
 TableRows: TypeAlias = Sequence[Mapping[str, Any]]
 Parts: TypeAlias = Sequence[TableRows | str]  # tables, and lines of text about them
@@ -148,18 +148,18 @@ def nan_to_none(rows: TableRows) -> list[dict[str, Any]]:
     ]
 
 
-def format_text(parts: Parts, *, explain: bool = True, bold: bool = False) -> str:
+def format_text(parts: Parts, *, instead: str = "", bold: bool = False) -> str:
     """Lay out tables, and lines wrapped to the width of the terminal.
 
-    Without `explain`, a line that says how to get the explanations takes their place.
+    A line printed `instead` of the explanations says how to get them.
     """
     width = max(get_terminal_size().columns, 40)
     texts = []
     for part in parts:
-        if isinstance(part, Explanation) and not explain:
-            texts.append("--explain says how to read this.\n")
+        if isinstance(part, Explanation) and instead:
+            texts.append(f"{instead}\n")
         elif isinstance(part, str):
-            for line in part.split("\n"):
+            for line in for_caller(part).split("\n"):
                 wrapped = fill(
                     one_line(line).replace(" %", "\xa0%"),  # keeps 95 % on one line
                     width,
@@ -179,7 +179,10 @@ def format_html(parts: Parts) -> str:
     texts = []
     for part in parts:
         if isinstance(part, str):
-            texts.append("<p>" + escape_html(part).replace("\n", "<br>") + "</p>")
+            paragraph = "<p>" + escape_html(for_caller(part)).replace("\n", "<br>") + "</p>"
+            if isinstance(part, Explanation):
+                paragraph = f"<details><summary>How to read this</summary>{paragraph}</details>"
+            texts.append(paragraph)
         else:  # a column without a name has no header cell
             texts.append(re.sub("<th[^>]*> *</th>", "<td></td>", format_table(part, "html")))
     return "".join(texts)

@@ -16,6 +16,7 @@ from sampled_metrics._base.errors import (
     NO_MEMORY,
     InputError,
     InputWarning,
+    command_line,
     format_os_error,
     one_line,
 )
@@ -81,7 +82,7 @@ def main() -> None:
     # A command that is terminated removes its temporary files.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_fail("ended from outside", TERMINATED)))
     try:
-        with standard_output():
+        with standard_output(), command_line():
             status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except Exception as error:
         status = _fail(*_described(error))

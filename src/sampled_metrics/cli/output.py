@@ -83,7 +83,8 @@ def emit_parts(parts: "Parts", output: Path | None, explain: bool = False) -> No
 
     is_terminal = sys.stdout is not None and sys.stdout.isatty()  # None if it is closed
     bold = output is None and is_terminal and not os.environ.get("NO_COLOR")
-    emit_text(format_text(parts, explain=explain, bold=bold), output)
+    instead = "" if explain else "--explain says how to read this."
+    emit_text(format_text(parts, instead=instead, bold=bold), output)
 
 
 def emit_results(

@@ -50,7 +50,7 @@ from sampled_metrics.evaluation.results import (
     missing_notes,
     quantity,
 )
-from sampled_metrics.evaluation.several import each_recommender
+from sampled_metrics.evaluation.several import each_recommender, join_results
 from sampled_metrics.inputs.roles import NamesByRole
 from sampled_metrics.intervals.means import MeanInterval, Moments, collapse_visits, mean_interval
 from sampled_metrics.intervals.population import Population
@@ -130,7 +130,7 @@ class Corrected(Record):
 
 
 @keep_warnings
-@each_recommender
+@each_recommender(join_results)
 @one_thread()
 def correct(
     data: Data,

@@ -29,7 +29,7 @@ from sampled_metrics.evaluation.results import (
     missing_notes,
     quantity,
 )
-from sampled_metrics.evaluation.several import each_recommender
+from sampled_metrics.evaluation.several import each_recommender, join_frames, join_results
 from sampled_metrics.inputs.roles import USER, VISIT, NamesByRole
 from sampled_metrics.intervals.means import Moments, collapse_visits, mean_interval, prior_moments
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
@@ -89,7 +89,7 @@ class Evaluated(Record):
 
 
 @keep_warnings
-@each_recommender
+@each_recommender(join_results)
 def evaluate(
     data: Data,
     metrics: Names = DEFAULT_METRICS,
@@ -341,6 +341,7 @@ def _to_results(averages: _Averages, ties: str, confidence: float) -> Results[Ev
     return Results(results, partial(_evaluated_parts, averages=averages, confidence=confidence))
 
 
+@each_recommender(join_frames)
 def values_by_user(
     data: Data,
     metrics: Names = DEFAULT_METRICS,
@@ -360,13 +361,14 @@ def values_by_user(
     Parameters
     ----------
     data, metrics, relevant, seen, n_items, min_relevance, complete, missing, ties, seed, columns
-        As for `evaluate`.
+        As for `evaluate`, also a dictionary of several recommenders by name.
 
     Returns
     -------
     pandas.DataFrame
         A column for each metric, and a row for each user, or for each visit if users have several.
-        The index holds the ids of users (and visits), or running numbers from 0.
+        The index holds the ids of users (and visits), or running numbers from 0; it
+        begins with the names of several recommenders.
 
     Raises
     ------

@@ -46,7 +46,7 @@ _SMALLEST = 0.001  # smaller probabilities are printed as less than this
 _POWER_LAW = (
     "Assumed: a share (k/n)^e of users has a rank of at most k, where the exponents e give these "
     "metrics, and the ranks of the two recommenders are independent. If they rank alike for the "
-    "same users, fewer negatives decide. Use `--ranks` to plan from rankings instead."
+    "same users, fewer negatives decide. Give their rankings (--ranks) instead if you have them."
 )
 
 
@@ -224,7 +224,7 @@ def _read_pair(
     """Read two full rankings; also return notes on how their users are paired."""
     if any(data is None for data in data_by_name.values()):
         raise InputError(
-            "give two rankings (--ranks), or an effect (--effect) and a value (--value)"
+            "give rankings (--ranks) of two recommenders, or effect (--effect) and value (--value)"
         )
     rankings = {}
     for name, data in data_by_name.items():

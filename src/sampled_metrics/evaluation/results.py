@@ -67,8 +67,14 @@ class Shown(ABC):
         exact_values = exact.to_frame() if isinstance(exact, Shown) else exact or {}
         return draw(self.to_frame(), exact_values, axes)
 
+    def explain(self) -> str:
+        """Say how to read the printed table: its columns, and what is assumed."""
+        explanations = [part for part in self.parts() if isinstance(part, Explanation)]
+        return format_text(explanations).rstrip("\n")
+
     def __str__(self) -> str:
-        return format_text(self.parts()).rstrip("\n")
+        hint = "print(results.explain()) says how to read this."
+        return format_text(self.parts(), instead=hint).rstrip("\n")
 
     def _repr_html_(self) -> str:
         return format_html(self.parts())

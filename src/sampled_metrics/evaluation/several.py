@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import pandas as pd
 
 from sampled_metrics._base.arguments import is_function
 from sampled_metrics._base.errors import reading
@@ -16,6 +18,8 @@ from sampled_metrics.evaluation.pairing import with_text_names
 from sampled_metrics.evaluation.results import Parameters, Results
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import Data
+
+Result = TypeVar("Result")
 
 
 def split_recommenders(data: Data) -> dict[str, Data] | None:
@@ -62,30 +66,47 @@ def _n_dimensions(value: Any) -> int:
 
 
 def each_recommender(
-    function: Callable[Parameters, Results[Any]],
-) -> Callable[Parameters, Results[Any]]:
-    """Decorate a function of one recommender's `data` to accept a dictionary of several as well."""
-    signature = inspect.signature(function)
+    join: Callable[[dict[str, Result]], Result],
+) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Decorate a function of one recommender's `data` to accept a dictionary of several as well.
 
-    @wraps(function)
-    def for_each(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Results[Any]:
-        bound = signature.bind_partial(*args, **kwargs)
-        recommenders = split_recommenders(bound.arguments.get("data"))
-        if recommenders is None:
-            return function(*args, **kwargs)
-        results_by_name = {}
-        for name, data in recommenders.items():
-            bound.arguments["data"] = data
-            with reading(name):
-                results_by_name[name] = function(*bound.args, **bound.kwargs)
-        named_results = [
-            replace(result, recommender=name)
-            for name, results in results_by_name.items()
-            for result in results
-        ]
-        return Results(named_results, partial(_joined_parts, results_by_name=results_by_name))
+    `join` makes one result of the results by name.
+    """
 
-    return for_each
+    def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def for_each(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+            bound = signature.bind_partial(*args, **kwargs)
+            recommenders = split_recommenders(bound.arguments.get("data"))
+            if recommenders is None:
+                return function(*args, **kwargs)
+            result_by_name = {}
+            for name, data in recommenders.items():
+                bound.arguments["data"] = data
+                with reading(name):
+                    result_by_name[name] = function(*bound.args, **bound.kwargs)
+            return join(result_by_name)
+
+        return for_each
+
+    return decorate
+
+
+def join_results(results_by_name: Mapping[str, Results[Any]]) -> Results[Any]:
+    """Put the results of several recommenders into one table."""
+    named_results = [
+        replace(result, recommender=name)
+        for name, results in results_by_name.items()
+        for result in results
+    ]
+    return Results(named_results, partial(_joined_parts, results_by_name=results_by_name))
+
+
+def join_frames(frame_by_name: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Put the rows of several recommenders below each other; the index begins with their names."""
+    return pd.concat(frame_by_name, names=["recommender"])
 
 
 def _joined_parts(

@@ -411,7 +411,10 @@ def count_lists(
     if relevant is None:
         raise InputError("lists need the relevant items; give relevant (--relevant)")
     if complete and n_items is not None:
-        raise InputError("--complete lists say how many items are ranked; leave --n-items out")
+        raise InputError(
+            "complete (--complete) lists say how many items are ranked; leave n_items "
+            "(--n-items) out"
+        )
     with reading(relevant):
         user_ids, wanted = relevant_by_unit(
             relevant, lists.columns, lists.user_ids, lists.by_row, min_relevance
@@ -490,8 +493,8 @@ def _count_relevant(
     if complete and missing == "refuse" and n_lost.any():
         user, lost = relevant.pair(int(np.argmin(is_found)))
         raise InputError(
-            f"no relevant item {lost} in the list of user {user}: not --complete, or "
-            "missing='last' (--missing last)"
+            f"no relevant item {lost} in the list of user {user}: leave complete (--complete) out, "
+            "or give missing='last' (--missing last)"
         )
     if not complete:
         n_others = np.count_nonzero(of_item < 0)

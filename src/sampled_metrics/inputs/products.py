@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
 
 import array_api_compat as compat
@@ -176,6 +177,7 @@ class InnerProducts:
         parts = np.split(longest_first, sizes.cumsum()[:-1])
         self._tiles = [self._tile(part, lengths) for part in parts]
         self._vectors: list[Any] = [None] * sizes.size  # of tiles that were needed so far
+        self._copies = Lock()
         self._tile_of = np.empty(longest_first.size, np.min_scalar_type(sizes.size))
         self._tile_of[longest_first] = np.repeat(np.arange(sizes.size), sizes)
         self._column_of = np.empty(longest_first.size, np.int64)
@@ -196,15 +198,22 @@ class InnerProducts:
         number: int,
     ) -> Any:
         """Return the vectors of a tile, a column for each item, copied when first needed."""
-        vectors = self._vectors[number]
-        if vectors is None:
-            tile = self._tiles[number]
-            vectors = self._divided(take_rows(self.items, tile.items), np.array([tile.exponent]))
-            vectors = self._with_column(vectors, 1.0).T
-            if not self.is_there:
-                vectors = np.ascontiguousarray(vectors)
-            self._vectors[number] = vectors
-        return vectors
+        if self._vectors[number] is None:
+            with self._copies:  # else each thread would copy the same tile
+                if self._vectors[number] is None:
+                    self._vectors[number] = self._copied(self._tiles[number])
+        return self._vectors[number]
+
+    def _copied(
+        self,
+        tile: _Tile,
+    ) -> Any:
+        """Return the vectors of a tile as columns, divided by its power of two."""
+        vectors = self._divided(take_rows(self.items, tile.items), np.array([tile.exponent]))
+        vectors = self._with_column(vectors, 1.0).T
+        if self.is_there:
+            return vectors
+        return np.ascontiguousarray(vectors)
 
     @_ignore_overflow()
     def __call__(

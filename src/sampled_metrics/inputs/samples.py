@@ -194,8 +194,9 @@ def _require_columns(table: Table, relevant: Any) -> None:
         table.require("score" if "label" in columns else "sampled_rank")
     if not is_known:
         raise InputError(
-            "found scores or ranks of candidates; add a column label (1 or 0), or give --relevant; "
-            "call ranks among negatives sampled_rank; `evaluate` takes exact ranks"
+            "found scores or ranks of candidates; add a column label (1 or 0), or give "
+            "relevant (--relevant); call ranks among negatives sampled_rank; `evaluate` takes "
+            "exact ranks"
         )
 
 

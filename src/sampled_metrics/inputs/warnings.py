@@ -105,7 +105,7 @@ def warn_about_candidates_seen(users: int, items: int) -> None:
         warn_input(
             SEEN,
             f"all {users:,} users have scores of all {items:,} items: items seen in training "
-            "count as candidates; if they are none, name them with --seen (seen=)",
+            "count as candidates; if they are none, give them as seen (--seen)",
         )
 
 

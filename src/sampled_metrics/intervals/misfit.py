@@ -85,8 +85,8 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
     if assumed.is_refused:
         raise InputError(
             f"these sampled ranks contradict a factor of {factor:g}: near the top some rank is "
-            f"likelier than a better one ({assumed}). Give shape {_PLAUSIBLE:g} (--shape "
-            f"{_PLAUSIBLE:g}), unless {CAUSES}"
+            f"likelier than a better one ({assumed}). Give shape={_PLAUSIBLE:g} "
+            f"(--shape {_PLAUSIBLE:g}), unless {CAUSES}"
         )
     found = str(ordered) if ordered.is_refused else f"p = {rising:.1g}"
     warn_input("data", f"some ranks are likelier than others before them ({found}): {_QUESTION}")

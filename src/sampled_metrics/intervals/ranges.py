@@ -268,7 +268,7 @@ def _contradicted(shape: str | float) -> str:
     """Name the shape as a cause of a misfit, to be followed by further causes."""
     if shape_name(shape) == NONE:
         return ""
-    return "the top ranks are less likely than assumed (try shape 3 or none, --shape), or "
+    return "the top ranks are less likely than assumed (try shape=3 (--shape 3) or none), or "
 
 
 def difference_range(a: Bracketed, b: Bracketed, place: int) -> Range:

@@ -397,8 +397,8 @@ def _require_candidates(measure: Measure, ranks: Ranks) -> None:
     users = np.count_nonzero(ranks.n_candidates == 0)
     if users:
         raise DepthError(
-            f"{measure} needs n_candidates, which is 0 (not known) for {users} users; are lists "
-            "--complete (complete=True)?"
+            f"{measure} needs n_candidates, which is 0 (not known) for {users} users; if lists "
+            "are complete, give complete=True (--complete)"
         )
 
 

@@ -220,8 +220,8 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
     if low:
         lines.append(
             f"{' and '.join(low)}: a random order has as much, or more. Are many held-out items "
-            "not scored at all, as in a split by time? Then the range is too low (unscored, "
-            "--unscored)."
+            "not scored at all, as in a split by time? Then the range is too low; see unscored "
+            "(--unscored)."
         )
     return [rows, "\n".join(lines), *filter(None, [Explanation("\n".join(explained))])]
 

@@ -129,8 +129,8 @@ def _remedy(about: About) -> str:
     if shape_factor(about.shape) == np.inf or about.unscored >= MAX_UNSCORED:
         return ", or shape"
     return (
-        "; are many held-out items not scored at all, as in a split by time (unscored, "
-        "--unscored)? Or try shape 2"
+        "; are many held-out items not scored at all, as in a split by time? Then give unscored "
+        "(--unscored). Or try shape=2 (--shape 2)"
     )
 
 

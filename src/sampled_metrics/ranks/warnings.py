@@ -130,7 +130,7 @@ def _warn_about_ties(tied: Int, m: int) -> None:
         warn_input(
             "ties",
             f"{large:,} of {n_rows:,} held-out items have the score of a tenth of their negatives "
-            "or more (--ties): were scores rounded, or are they of too few bits?",
+            "or more, so ties (--ties) decide: were scores rounded, or have they too few bits?",
         )
     n_one = np.count_nonzero(tied == 1)
     n_more = np.count_nonzero(tied > 1)

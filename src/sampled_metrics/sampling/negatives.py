@@ -9,7 +9,7 @@ from scipy.special import bdtrc, chdtrc
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Bool, Float, Ids, Int
 from sampled_metrics._base.arrays import sorted_unique
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, for_caller
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
@@ -27,13 +27,14 @@ _REMARKS = {
     "seen items": "{found:,} of {drawn:,} were seen in training, {expected:,.0f} expected if all "
     "items are drawn: n is then {n_items:,}, and the corrected metric ranks among seen items too",
     "duplicates": "{found:,} repeat an item of the user, {expected:,.0f} expected with "
-    "replacement: give --sampling with-replacement if they were drawn so, else draw again",
+    "replacement: give sampling='with-replacement' (--sampling with-replacement) if they were "
+    "drawn so, else draw again",
     "shared": "{found:,} users have the negatives of another one, so that intervals and ranges are "
     "too narrow, and orders open; draw for each user",
 }
 _REPEATED = (
     "{found:,} repeat an item of the user, so the range assumes the wrong way of drawing; give "
-    "--sampling with-replacement if they were drawn so"
+    "sampling='with-replacement' (--sampling with-replacement) if they were drawn so"
 )
 _NOT_UNIFORM = (
     "some items are drawn more often: were they drawn by popularity, or one set for all users? "
@@ -254,7 +255,7 @@ def _check_count(name: str, count: int, template: str = "", **values: float | st
     """
     remark = ""
     if count:
-        remark = (template or _REMARKS[name]).format(found=count, **values)
+        remark = for_caller((template or _REMARKS[name]).format(found=count, **values))
     return Check(name, not count, count, 0.0, np.nan, remark)
 
 
