@@ -466,7 +466,7 @@ class TestSizesOfRows:
 
     def test_held_out_item_behind_padding_is_read(self):
         last = np.column_stack([MATRIX[:, 1:], MATRIX[:, 0]])
-        with warns_about("95 are kept"):
+        with warns_about("95 of them"):
             found = read_rows(last, positive=-1)
         assert found.n_negatives == 95
         assert (found.sampled_ranks[SIZES == 95] == RANKS[SIZES == 95]).all()
@@ -485,9 +485,9 @@ class TestSizesOfRows:
         meter = sm.RankMeter("hr@10", n_items=3000)
         for rows in np.array_split(MATRIX, 3):
             meter.update(rows)
-        with warns_about("95 are kept"):
+        with warns_about("95 of them"):
             result = meter.compute()[0]
-        with warns_about("95 are kept"):
+        with warns_about("95 of them"):
             assert result.value == sm.correct(MATRIX, "hr@10", **OPTIONS)[0].value
 
     def test_remedy_for_batches_of_other_widths_is_right(self):
@@ -497,7 +497,7 @@ class TestSizesOfRows:
         with pytest.raises(sm.InputError, match="pad rows"):
             meter.update(few)
         meter.update(np.column_stack([few, np.full((len(few), 4), -INF)]))
-        with warns_about("95 are kept"):
+        with warns_about("95 of them"):
             ranks = meter.ranks()
         assert (ranks.sampled_ranks[150:] == RANKS[SIZES == 95]).all()
 

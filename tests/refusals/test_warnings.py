@@ -94,7 +94,7 @@ def test_unlikely_sampled_ranks_warn(ranks, words, tmp_path):
         (AMONG, None),
         (np.maximum(AMONG, 0.0), None),  # after a rectifier
         (1 / (1 + np.exp(-AMONG)), None),
-        ((1 / (1 + np.exp(-9 * AMONG - 9))).astype(np.float16), "of too few bits"),
+        ((1 / (1 + np.exp(-9 * AMONG - 9))).astype(np.float16), "too few bits"),
         (AMONG.astype(np.float16), None),
     ],
 )

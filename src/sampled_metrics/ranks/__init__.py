@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from sampled_metrics.ranks.sampling import Sampling
 
 __all__ = ["Ranks", "SampledRanks", "Sampling"]
-_HOME = {"Ranks": "ranks", "SampledRanks": "sampled", "Sampling": "sampling"}
+_MODULES = {"Ranks": "ranks", "SampledRanks": "sampled", "Sampling": "sampling"}
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first used: `Sampling` needs no numpy."""
-    if name not in _HOME:
+    """Import a name when it is first used, because `Sampling` must not import numpy."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

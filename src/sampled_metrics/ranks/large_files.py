@@ -1,4 +1,4 @@
-"""Large files of ranks, some rows at a time, so that memory does not grow with the file."""
+"""Large parquet files of ranks, read in blocks of rows, so that memory does not grow with them."""
 
 from __future__ import annotations
 
@@ -20,107 +20,121 @@ from sampled_metrics.inputs.tables import Table, is_text
 from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 
-ROWS_AT_A_TIME = 65_536  # read at a time, few enough that arrays of them stay in the cache
-LARGE_FILE_ROWS = 524_288  # rows from which on a file is read in parts
-IDS_AT_A_TIME = 4_194_304  # ids that are compared at a time: 32 MB
-_UNUSUAL_ID = r"^$|[\x00-\x1f\x7f]|^.{201}"  # ids that the common reader refuses
+ROWS_AT_A_TIME = 65_536  # of a block; few enough that its arrays stay in the processor's cache
+LARGE_FILE_ROWS = 524_288  # rows from which on a file is read in blocks
+IDS_AT_A_TIME = 4_194_304  # ids compared at a time, which take 32 MB
+_UNUSUAL_ID = r"^$|[\x00-\x1f\x7f]|^.{201}"  # ids that the general reader refuses
 
 
 class LargeRankFile(NamedTuple):
-    """A large parquet file with a row for each user: its ranks, each user once."""
+    """A large parquet file with one row for each user.
+
+    Attributes
+    ----------
+    path, n_rows
+        The file, and its number of rows.
+    columns
+        Names of columns in the file by their role here.
+    names
+        All names of columns in the file.
+    n_items
+        Number of candidates, if the file has no column for it.
+    """
 
     path: Path
-    columns: dict[str, str]  # their names in the file, by those here
-    names: tuple[str, ...]  # of all columns in the file
+    columns: dict[str, str]
+    names: tuple[str, ...]
     n_rows: int
     n_items: int | None
 
     @classmethod
     def open_if_large(cls, data: object, n_items: int | None = None) -> LargeRankFile | None:
-        """Return the file if data is such a file, else None."""
+        """Return the file if data is large and has one row for each user, otherwise None."""
         if not isinstance(data, str | Path) or Path(data).suffix.lower() not in PARQUET_SUFFIXES:
             return None
         path = Path(data)
-        opened = _opened(path)
-        if opened is None or opened.metadata.num_rows < LARGE_FILE_ROWS:
+        parquet_file = _open_parquet(path)
+        if parquet_file is None or parquet_file.metadata.num_rows < LARGE_FILE_ROWS:
             return None
-        schema = opened.schema_arrow
-        known = find_roles(schema.names)
-        columns = {own: name for own, name in zip(known, schema.names, strict=True) if own}
-        is_counts = columns.keys() >= {*COUNT_COLUMNS}
-        is_ranks = "rank" in columns and ITEM not in columns
-        others = columns.keys() & {"relevance", "sampled_rank", "score", "label", VISIT}
-        is_graded = b"min_relevance" in (schema.metadata or {})
-        is_twice = len(columns) < len(known) - known.count(None)
-        if others or is_graded or is_twice or not (is_counts or is_ranks):
+        schema = parquet_file.schema_arrow
+        roles = find_roles(schema.names)
+        columns = {role: name for role, name in zip(roles, schema.names, strict=True) if role}
+        has_counts = columns.keys() >= {*COUNT_COLUMNS}
+        has_ranks = "rank" in columns and ITEM not in columns
+        other_kind = columns.keys() & {"relevance", "sampled_rank", "score", "label", VISIT}
+        has_grades = b"min_relevance" in (schema.metadata or {})
+        has_role_twice = len(columns) < len(roles) - roles.count(None)
+        if other_kind or has_grades or has_role_twice or not (has_counts or has_ranks):
             return None
-        file = cls(path, columns, (*schema.names,), opened.metadata.num_rows, n_items)
-        return None if file._has_users_again() else file
+        file = cls(path, columns, (*schema.names,), parquet_file.metadata.num_rows, n_items)
+        return None if file._has_duplicate_users() else file
 
     def blocks(self) -> Iterator[Ranks]:
-        """Yield the ranks of some rows after the other, without ids of users.
+        """Yield the ranks of one block of rows after the other, without ids of users.
 
         Results note the columns that are not read.
         """
-        wanted = (
-            COUNT_COLUMNS if self.columns.keys() >= {*COUNT_COLUMNS} else ("n_candidates", "rank")
-        )
-        taken = {self.columns[own] for own in (USER, ITEM, *wanted) if own in self.columns}
-        watch_columns(str(self.path), self.names, {*filter(None, self.names)} - taken)
-        first = 0
-        for columns in self._batches(*wanted):
+        roles = ("n_candidates", "rank")
+        if self.columns.keys() >= {*COUNT_COLUMNS}:
+            roles = COUNT_COLUMNS
+        used = {self.columns[role] for role in (USER, ITEM, *roles) if role in self.columns}
+        watch_columns(str(self.path), self.names, {*filter(None, self.names)} - used)
+        first_row = 0
+        for columns in self._read_blocks(*roles):
             table = Table.from_arrow(self.path, pa.table(columns))
             try:
                 with reading(self.path):
                     yield Ranks.from_table(table, self.n_items)
             except InputError as error:
                 if error.row is not None:
-                    error.row += first
+                    error.row += first_row
                 raise
-            first += len(table)
+            first_row += len(table)
 
-    def _batches(self, *wanted: str) -> Iterator[dict[str, Any]]:
-        """Yield columns of some rows by their names here."""
-        names = {own: self.columns[own] for own in wanted if own in self.columns}
-        with parquet.ParquetFile(self.path) as opened:
-            for batch in opened.iter_batches(ROWS_AT_A_TIME, columns=list(names.values())):
-                yield {own: batch.column(theirs) for own, theirs in names.items()}
+    def _read_blocks(self, *roles: str) -> Iterator[dict[str, Any]]:
+        """Yield the columns of one block of rows after the other, by their roles."""
+        names = {role: self.columns[role] for role in roles if role in self.columns}
+        with parquet.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(ROWS_AT_A_TIME, columns=list(names.values())):
+                yield {role: batch.column(name) for role, name in names.items()}
 
-    def _has_users_again(self) -> bool:
-        """Return whether a user has several rows, or the column of ids needs the common reader.
+    def _has_duplicate_users(self) -> bool:
+        """Return whether a user has several rows, or only the general reader can read the ids.
 
-        Ids in ascending order are compared with their neighbours alone. Others are compared in
-        several groups by their remainder, for each of which the column is read again.
+        Ids in ascending order are compared with their neighbours only. Other ids are compared in
+        groups with the same remainder, so that memory is bounded; the column is read again for each
+        group.
         """
         if USER not in self.columns:
             return False
         last = None
-        for ids in self._ids():
+        for ids in self._id_blocks():
             if ids is None:
                 return True
-            joined = ids if last is None else np.append(last, ids)
-            if (joined[1:] <= joined[:-1]).any():
+            with_last = ids if last is None else np.append(last, ids)
+            if (with_last[1:] <= with_last[:-1]).any():
                 break
             last = ids[-1:]
         else:
             return False
         n_groups = -(-self.n_rows // IDS_AT_A_TIME)
-        return any(self._has_again(group, n_groups) for group in range(n_groups))
+        return any(self._has_duplicates_in(group, n_groups) for group in range(n_groups))
 
-    def _has_again(self, group: int, n_groups: int) -> bool:
-        found = []
-        for ids in self._ids():
+    def _has_duplicates_in(self, group: int, n_groups: int) -> bool:
+        """Return whether ids with remainder `group` repeat, or cannot be read here."""
+        ids_of_group = []
+        for ids in self._id_blocks():
             if ids is None:
                 return True
-            found.append(ids[ids % n_groups == group])
-        ordered = np.sort(np.concatenate(found))
+            ids_of_group.append(ids[ids % n_groups == group])
+        ordered = np.sort(np.concatenate(ids_of_group))
         return bool((ordered[1:] == ordered[:-1]).any())
 
-    def _ids(self) -> Iterator[Array | None]:
-        return (_numbers(columns[USER]) for columns in self._batches(USER))
+    def _id_blocks(self) -> Iterator[Array | None]:
+        return (_ids_as_numbers(columns[USER]) for columns in self._read_blocks(USER))
 
 
-def _opened(path: Path) -> Any:
+def _open_parquet(path: Path) -> Any:
     """Open a parquet file; return None for a file of another format."""
     try:
         return parquet.ParquetFile(path)
@@ -128,8 +142,11 @@ def _opened(path: Path) -> Any:
         return None
 
 
-def _numbers(ids: pa.Array) -> Array | None:
-    """Return ids as numbers, texts as hashes of 64 bits; None if the common reader has to see."""
+def _ids_as_numbers(ids: pa.Array) -> Array | None:
+    """Return whole numbers unchanged, and texts as hashes of 64 bits.
+
+    Returns None for ids that the general reader must decide about.
+    """
     if ids.null_count:
         return None
     if pa.types.is_integer(ids.type):

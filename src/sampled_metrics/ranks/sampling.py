@@ -1,14 +1,11 @@
-"""How the negatives of a sampled evaluation are drawn."""
+"""How the negatives of a sampled evaluation are drawn.
+
+A module without numpy, because the help of the commands imports it and must start fast.
+"""
 
 from enum import StrEnum
 
 from sampled_metrics._base.errors import InputError, format_value
-
-_BY_POPULARITY = (
-    "corrections and ranges assume uniform negatives; drawn by popularity, they gave .09 for a "
-    "recall@10 of .23. Score uniform ones (`sampled-metrics negatives` draws "
-    "them), or rank fully (`evaluate`) or on a budget (`evaluate_on_budget`)"
-)
 
 
 class Sampling(StrEnum):
@@ -21,13 +18,17 @@ class Sampling(StrEnum):
     """Each of m draws is independent, so a candidate may be drawn more than once (eq. 15)."""
 
     DISTINCT = "distinct"
-    """Draws with replacement of which duplicates are dropped, so that at most m items are ranked.
+    """Draws with replacement without the duplicates, so that at most m items are ranked.
 
-    So do evaluators that scatter the scores of the m drawn items into a matrix.
+    Evaluators that scatter the scores of the m drawn items into a matrix do this.
     """
 
     @classmethod
     def _missing_(cls, value: object) -> None:
         if "pop" in str(value).lower():
-            raise InputError(_BY_POPULARITY)
+            raise InputError(
+                "corrections and ranges assume uniform negatives; drawn by popularity, they gave "
+                ".09 for a recall@10 of .23. Score uniform ones (`sampled-metrics negatives` draws "
+                "them), or rank fully (`evaluate`) or on a budget (`evaluate_on_budget`)"
+            )
         raise InputError(f"unknown sampling {format_value(value)}; known: {', '.join(cls)}")
