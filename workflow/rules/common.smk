@@ -10,10 +10,10 @@ from snakemake.utils import update_config
 
 if " " in sys.executable:
     sys.exit(
-        f"{sys.executable}: Snakemake starts no script by a path with a blank; move this folder"
+        f"{sys.executable}: Snakemake cannot start scripts from a path with a blank; move this folder"
     )
 
-# The workflow runs the package of its own checkout; used as a module from afar, the installed one.
+# The workflow runs the package of its own checkout, or the installed one if it is a remote module.
 ROOT = Path(workflow.current_basedir, "../..").resolve()
 if Path(ROOT, "src").is_dir():
     sys.path.insert(0, f"{ROOT}/src")
@@ -33,15 +33,15 @@ from sampled_metrics_study.files import checksum
 from sampled_metrics_study.steps import code_digest
 
 
-def own(path):
-    """The file of this folder, or else the one that comes with the workflow."""
-    shipped = str(path).startswith(("config/paper/", "results/reference/"))
-    if not shipped or Path(path).exists():
+def find_file(path):
+    """Return a path in this folder; if it does not exist, the same file of the workflow."""
+    is_shipped = str(path).startswith(("config/paper/", "results/reference/"))
+    if not is_shipped or Path(path).exists():
         return path
     return str(ROOT / path) if ROOT.is_dir() else workflow.source_path(f"../../{path}")
 
 
-# A study in another folder, or that uses this one as a module, sets only what differs.
+# Studies in other folders, and studies that use this one as a module, set only what differs.
 PAPERS = yaml.safe_load(Path(workflow.source_path("../../config/config.yaml")).read_text("utf-8"))
 SETTINGS = deepcopy(PAPERS)
 try:
@@ -51,12 +51,12 @@ try:
 except InputError as error:
     sys.exit(str(error))
 except RecursionError:
-    sys.exit("config: lists or mappings within themselves, or in too many others")
+    sys.exit("config: a list or mapping contains itself, or is nested too deeply")
 
-# Rules take their parameters from here, so that a changed setting makes the right steps again.
+# Parameters of rules come from here, so that a changed setting reruns the right steps.
 config.update(STUDY.model_dump(mode="json", by_alias=True))
 
-# Settings that are not the paper's; with any, no published number stands beside ours.
+# Settings that differ from the paper's; if there is any, no published number is compared.
 DEPARTURES = departures(STUDY, Study.of(PAPERS, "config"))
 
 
@@ -69,25 +69,25 @@ wildcard_constraints:
 
 
 def scaled(base, per_mb):
-    """A resource: a base and more for each MB of the inputs, times the attempt."""
+    """Return a resource: a base, plus some for each MB of input, times the attempt."""
     return lambda wildcards, input, attempt: attempt * int(base + per_mb * input.size_mb)
 
 
 def get_archive(wildcards):
-    """A local archive, which is not downloaded."""
+    """Return the local archive, or nothing if it must be downloaded."""
     archive = STUDY.dataset.archive or os.environ.get("MOVIELENS_ARCHIVE") or []
-    if archive and not os.path.exists(archive):  # also of a link to itself
+    if archive and not os.path.exists(archive):  # false for a link to itself as well
         sys.exit(f"{archive}: no such file; expected a local archive of MovieLens")
     return archive
 
 
 def get_recommender(wildcards):
-    """Kind and settings of a recommender."""
+    """Return kind and settings of a recommender."""
     return STUDY.recommender(wildcards.recommender).as_trained()
 
 
-def get_file_made_elsewhere(wildcards):
-    """Ranks or scores that are not computed here, by another rule of a workflow or by nobody yet."""
+def get_external_file(wildcards):
+    """Return the file of an external recommender; it exists, or another rule makes it."""
     recommender = STUDY.recommender(wildcards.recommender)
     if recommender.kind != "external":
         return []
@@ -99,14 +99,14 @@ def get_file_made_elsewhere(wildcards):
 
 @cache
 def sha256(path):
-    """The checksum of a file; none of one that is missing, which Snakemake says itself."""
+    """Return the checksum of a file; None if it is missing, which Snakemake reports itself."""
     return checksum(path) if Path(path).is_file() else None
 
 
-# A step that fails loses its results, and Snakemake does not look for files that are missing between
-# those asked for and those that are there. So all that is upstream is a parameter of each later rule.
+# A step that fails loses its results, and Snakemake does not notice missing intermediate files if later
+# results exist. So each rule has everything upstream as a parameter.
 def get_data(wildcards):
-    """What a split is computed from: settings, and checksums of the files that are here."""
+    """Return what the split depends on: settings, and checksums of existing files."""
     files = STUDY.events
     if STUDY.dataset.is_movielens:
         files = [get_archive(wildcards)] if get_archive(wildcards) else []
@@ -115,14 +115,14 @@ def get_data(wildcards):
 
 
 def get_source(wildcards):
-    """What the ranks of a recommender are computed from."""
+    """Return what the ranks of a recommender depend on."""
     recommender = STUDY.recommender(wildcards.recommender)
     files = [recommender.settings.path] if recommender.kind == "external" else []
     return {"data": get_data(wildcards), "sha256": list(map(sha256, files))}
 
 
 def get_origin(wildcards):
-    """What all ranks are computed from; nothing where they are those of the reference run."""
+    """Return what all ranks depend on; nothing if they are those of the reference run."""
     if STUDY.ranks == "reference":
         return None
     files = [one.settings.path for one in STUDY.recommenders if one.kind == "external"]
@@ -135,31 +135,9 @@ def get_origin(wildcards):
     }
 
 
-def get_model(wildcards):
-    """What the pieces of a ranking share."""
-    return get_file_made_elsewhere(wildcards) or f"<results>/models/{wildcards.recommender}.npz"
-
-
-def get_ranks(wildcards):
-    """Ranks of all recommenders, of this run or of the reference run."""
-    return [own(f"{STUDY.folder_of_ranks}/{name}.parquet") for name in STUDY.names]
-
-
-def get_published(wildcards):
-    """The paper's tables, where they are comparable with ours."""
-    return [] if DEPARTURES else own(STUDY.scorecard.published)
-
-
-def get_band(wildcards):
-    """Figure 6 of other starts of X, where it is comparable with ours."""
-    return [] if DEPARTURES else own(STUDY.scorecard.band)
-
-
-def get_audit(wildcards):
-    """Readings of the paper, as `make measure PAGE=audit` measured them."""
-    return [own(f"{REFERENCE}/audit.csv")] if STUDY.is_papers_data else []
-
-
-def get_kept(wildcards):
-    """Ranks of further recommenders on the paper's data, for the leaderboard."""
-    return [own(f"{REFERENCE}/{name}.parquet") for name in STORED_RANKS if STUDY.is_papers_data]
+RANKS = [find_file(f"{STUDY.folder_of_ranks}/{name}.parquet") for name in STUDY.names]
+# Inputs that belong to the paper's study; empty lists in others.
+PUBLISHED = [] if DEPARTURES else find_file(STUDY.scorecard.published)
+BAND = [] if DEPARTURES else find_file(STUDY.scorecard.band)  # Figure 6 of other starts of X
+AUDIT = [find_file(f"{REFERENCE}/audit.csv")] if STUDY.is_papers_data else []
+STORED = [find_file(f"{REFERENCE}/{name}.parquet") for name in STORED_RANKS if STUDY.is_papers_data]

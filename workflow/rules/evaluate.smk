@@ -1,6 +1,6 @@
 rule exact:
     input:
-        ranks=get_ranks,
+        ranks=RANKS,
     output:
         csv="<results>/tables/exact.csv",
         md=report(
@@ -30,8 +30,8 @@ rule exact:
 
 rule tables:
     input:
-        ranks=get_ranks,
-        published=get_published,
+        ranks=RANKS,
+        published=PUBLISHED,
     output:
         cells=expand("<results>/cells/table{n}.csv", n=[3, 4]),
         csv=expand("<results>/tables/table{n}.csv", n=[3, 4]),
@@ -59,7 +59,7 @@ rule tables:
         "<results>/logs/tables.log",
     benchmark:
         "<results>/benchmarks/tables.tsv"
-    priority: 1  # the scorecard waits for it
+    priority: 1  # the scorecard waits for this rule
     conda:
         "../envs/study.yaml"
     resources:

@@ -1,6 +1,6 @@
 rule theory:
     input:
-        published=get_published,
+        published=PUBLISHED,
     output:
         cells=expand("<results>/cells/table{n}.csv", n=[1, 2]),
         csv=expand("<results>/tables/table{n}.csv", n=[1, 2]),
@@ -62,8 +62,8 @@ rule theory:
 
 rule figures:
     input:
-        ranks=get_ranks,
-        band=get_band,
+        ranks=RANKS,
+        band=BAND,
     output:
         figure5=report(
             "<results>/figures/figure5.svg",
@@ -90,7 +90,7 @@ rule figures:
         ),
     log:
         "<results>/logs/figures.log",
-    priority: 1  # the longest step, or it ends alone
+    priority: 1  # the longest step; started last, it would run alone at the end
     conda:
         "../envs/study.yaml"
     resources:

@@ -6,7 +6,7 @@ rule fetch:
         source="<results>/data/source.json",
     log:
         "<results>/logs/fetch.log",
-    localrule: True  # because nodes of a cluster often have no network
+    localrule: True  # nodes of a cluster often have no network
     conda:
         "../envs/study.yaml"
     params:

@@ -1,4 +1,5 @@
-# All results but the page. It refuses them if they were edited; those that are missing are made again.
+# All results except the page, which depends on them, so that missing ones are made again. The page
+# refuses results that were edited.
 RESULTS = [*rules.tables.output, *rules.exact.output, *rules.figures.output]
 if STUDY.is_papers_data:
     RESULTS += [*rules.theory.output, *rules.scorecard.output]
@@ -14,10 +15,10 @@ if STUDY.ranks == "trained":
 
 rule page:
     input:
-        ranks=get_ranks,
-        audit=get_audit,
-        stored=get_kept,
-        origin=[own(path) for path in STUDY.origin],
+        ranks=RANKS,
+        audit=AUDIT,
+        stored=STORED,
+        origin=[find_file(path) for path in STUDY.origin],
         results=RESULTS,
     output:
         page="<results>/report.html",

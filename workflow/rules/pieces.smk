@@ -1,9 +1,14 @@
-# As many jobs rank the users of a recommender, each a piece of them.
+# Several jobs share the users of a recommender; each ranks a piece of them.
 PIECES = [f"{n + 1}-of-{STUDY.ranking.pieces}" for n in range(STUDY.ranking.pieces)]
 
 
 wildcard_constraints:
     piece="|".join(PIECES),
+
+
+def get_model(wildcards):
+    """Return the trained model or the external file that all pieces share."""
+    return get_external_file(wildcards) or f"<results>/models/{wildcards.recommender}.npz"
 
 
 rule train:

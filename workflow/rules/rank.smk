@@ -1,7 +1,7 @@
 rule rank:
     input:
         split=rules.split.output.split,
-        source=get_file_made_elsewhere,
+        source=get_external_file,
     output:
         "<results>/ranks/{recommender}.parquet",
     log:

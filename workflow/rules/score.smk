@@ -1,8 +1,8 @@
 rule scorecard:
     input:
         cells=rules.theory.output.cells + rules.tables.output.cells,
-        published=own(STUDY.scorecard.published),
-        spread=own(STUDY.scorecard.spread),
+        published=find_file(STUDY.scorecard.published),
+        spread=find_file(STUDY.scorecard.spread),
     output:
         csv="<results>/scorecard.csv",
         md=report(

@@ -1,4 +1,4 @@
-"""Compute the exact metrics under each tie policy, and the ranges of them that samples allow."""
+"""Compute exact metrics by tie policy, and the ranges of them that samples allow."""
 
 from pathlib import Path
 

@@ -16,7 +16,7 @@ with step(snakemake):
         settings = settings.replaced(archive=snakemake.input.archive)
     try:
         source = fetch(Path(snakemake.output.archive), settings)
-    except UnreachableError as error:  # then `make reproduce` starts from the reference run
+    except UnreachableError as error:  # `make reproduce` then starts from the reference run
         write_text(Path(f"{log}.unreachable"), f"{error}\n")
         raise
     write_json(Path(snakemake.output.source), asdict(source))

@@ -1,4 +1,4 @@
-"""Compute and draw Figures 5 and 6, and beside them the errors of estimators against m."""
+"""Compute and draw Figures 5 and 6, and the errors of estimators against m."""
 
 from pathlib import Path
 
@@ -17,10 +17,10 @@ with step(snakemake):
     if snakemake.input.band:
         band = Path(snakemake.input.band)
     note = f"Ranks: {join_sources(records.source for records in ranks.values())}"
-    drawn = {
+    tables = {
         5: rank_distribution(ranks),
         6: recall_against_samples(ranks, settings, band),
         "errors": errors_against_samples(ranks, settings),
     }
-    for number, table in drawn.items():
+    for number, table in tables.items():
         write_figure(number, table, Path(snakemake.output.figure5).parent, note)

@@ -1,4 +1,4 @@
-"""Record where the numbers come from, and put all on one page."""
+"""Record where the numbers come from, and write the page of all results."""
 
 from pathlib import Path
 

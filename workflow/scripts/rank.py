@@ -15,31 +15,37 @@ from sampled_metrics_study.recommenders.ranking import (
 )
 from sampled_metrics_study.steps import step
 
-with step(snakemake) as logger, collect_warnings() as asked:
+recommender = snakemake.params.recommender
+kind, settings = recommender["kind"], recommender["settings"]
+path = Path(snakemake.input.source) if snakemake.input.source else None
+piece = snakemake.wildcards.get("piece", "1-of-1")
+
+
+def rank_users(split, users):
+    """Return the ranks of the held-out items of some users."""
+    if kind == "external" and settings["format"] == "ranks":
+        return read_ranks(path, split).take(users)
+    if kind == "external":
+        scorer = read_scores(path, split)
+    elif path:
+        scorer = load_recommender(path).scorer
+    else:
+        scorer = create(kind, settings).fit(split.train, snakemake.threads).scorer
+    return rank_piece(scorer, split, piece, block_size=snakemake.params.block_size)
+
+
+with step(snakemake) as logger, collect_warnings() as messages:
     split = load_split(Path(snakemake.input.split))
     require_candidates(split, snakemake.input.split)
-    kind = snakemake.params.recommender["kind"]
-    settings = snakemake.params.recommender["settings"]
-    piece = snakemake.wildcards.get("piece", "1-of-1")
     users = users_of_piece(piece, split.held_out.size)
-    path = Path(snakemake.input.source) if snakemake.input.source else None
-    source = (
-        f"{settings['format']} from {path.name}" if kind == "external" else "trained in this run"
-    )
     with reading(path):
-        if settings.get("format") == "ranks":
-            ranks = read_ranks(path, split).take(users)
-        else:
-            if kind == "external":
-                scores = read_scores(path, split)
-            elif path:
-                scores = load_recommender(path).scorer
-            else:
-                scores = create(kind, settings).fit(split.train, snakemake.threads).scorer
-            ranks = rank_piece(scores, split, piece, block_size=snakemake.params.block_size)
+        ranks = rank_users(split, users)
     with reading(Path(snakemake.output[0])):
         warn_about_ranks(ranks)
-    if asked and kind != "random":
-        logger.warning("WARNING: %s", "\n".join(asked))
+    if messages and kind != "random":
+        logger.warning("WARNING: %s", "\n".join(messages))
+    source = "trained in this run"
+    if kind == "external":
+        source = f"{settings['format']} from {path.name}"
     ranks.replace(source=source).write(snakemake.output[0], items=split.held_out_ids[users])
     logger.info("rank: %d users, %d with ties", len(ranks), (ranks.n_tied > 0).sum())

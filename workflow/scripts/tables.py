@@ -1,4 +1,4 @@
-"""Repeat the sampled evaluation of each recommender and correct it: Tables 3 and 4, `likely`."""
+"""Repeat and correct the sampled evaluation of each recommender: Tables 3 and 4, `likely`."""
 
 from pathlib import Path
 
@@ -22,8 +22,8 @@ with step(snakemake):
         experiments[name] = run_experiment(name, ranks, settings)
     source = join_sources(one.source for one in experiments.values())
     write_likely(likely_table(experiments), source, Path(output.likely), Path(output.likely_md))
-    made = {3: table3(experiments), 4: table4(experiments)}
+    results = {3: table3(experiments), 4: table4(experiments)}
     published = None
     if snakemake.input.published:
         published = read_published(Path(snakemake.input.published))
-    write_tables(made, published, Path(output.csv[0]).parent, Path(output.cells[0]).parent)
+    write_tables(results, published, Path(output.csv[0]).parent, Path(output.cells[0]).parent)

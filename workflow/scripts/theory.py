@@ -1,4 +1,4 @@
-"""Compute what needs no data: the toy recommenders of Tables 1 and 2, Figures 1 to 4."""
+"""Compute what needs no data: Tables 1 and 2 on toy recommenders, and Figures 1 to 4."""
 
 from pathlib import Path
 
@@ -10,10 +10,10 @@ from sampled_metrics_study.tables import read_published, toy_tables, write_table
 
 output = snakemake.output
 with step(snakemake):
-    made = toy_tables(ToySettings(**snakemake.params.toy))
+    results = toy_tables(ToySettings(**snakemake.params.toy))
     published = None
     if snakemake.input.published:
         published = read_published(Path(snakemake.input.published))
-    write_tables(made, published, Path(output.csv[0]).parent, Path(output.cells[0]).parent)
+    write_tables(results, published, Path(output.csv[0]).parent, Path(output.cells[0]).parent)
     for number, table in theory().items():
         write_figure(number, table, Path(output.figure1).parent)

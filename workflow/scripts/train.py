@@ -1,4 +1,4 @@
-"""Train a recommender once for all jobs that rank by it."""
+"""Train a recommender once for all jobs that rank with it."""
 
 from pathlib import Path
 
