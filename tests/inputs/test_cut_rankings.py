@@ -54,18 +54,18 @@ def random_vectors(kind, rng, n_users=USERS, n_items=ITEMS):
 def random_items(rng, scores, several):
     """Relevant items, more often of high scores, and others that are seen."""
     noisy = scores + scores.std() * rng.normal(size=scores.shape)
-    wanted = noisy >= np.sort(noisy, axis=1)[:, [-several]]
+    relevant = noisy >= np.sort(noisy, axis=1)[:, [-several]]
     if several > 1:
-        wanted &= rng.random(wanted.shape) < 0.9
-        wanted[rng.random(len(wanted)) < 0.2] = False
-    seen = (rng.random(scores.shape) < rng.choice([0.05, 0.4])) & ~wanted
-    return wanted, seen
+        relevant &= rng.random(relevant.shape) < 0.9
+        relevant[rng.random(len(relevant)) < 0.2] = False
+    seen = (rng.random(scores.shape) < rng.choice([0.05, 0.4])) & ~relevant
+    return relevant, seen
 
 
-def counts_by_scores(scores, wanted, seen, up_to):
+def counts_by_scores(scores, relevant, seen, up_to):
     """Better and tied candidates, best first, of each user's items with fewer than `up_to`."""
-    found = []
-    for row, own, out in zip(scores, wanted, seen, strict=True):
+    results = []
+    for row, own, out in zip(scores, relevant, seen, strict=True):
         counts = [
             (
                 int((row[~out] > row[item]).sum()),
@@ -74,8 +74,8 @@ def counts_by_scores(scores, wanted, seen, up_to):
             for item in np.flatnonzero(own)
         ]
         if counts:
-            found.append(sorted(pair for pair in counts if pair[0] < up_to))
-    return found
+            results.append(sorted(pair for pair in counts if pair[0] < up_to))
+    return results
 
 
 def counts_by_user(ranks):
@@ -93,9 +93,9 @@ def test_cut_ranks_match_all_scores(kind, number, several):
     for up_to in (1, 2, 10, 40, ITEMS):
         users, items = (part.astype(number) for part in random_vectors(kind, rng))
         exact = np.einsum("uf,if->ui", users.astype(float), items.astype(float))
-        wanted, seen = random_items(rng, exact, several)
-        expected = counts_by_scores(exact, wanted, seen, up_to)
-        given = wanted if several > 1 else wanted.argmax(axis=1)
+        relevant, seen = random_items(rng, exact, several)
+        expected = counts_by_scores(exact, relevant, seen, up_to)
+        form = relevant if several > 1 else relevant.argmax(axis=1)
 
         def pairs(users, items, scores=exact, seen=seen):
             assert not seen[users, items].any()
@@ -107,15 +107,15 @@ def test_cut_ranks_match_all_scores(kind, number, several):
             (exact, {}),
             (pairs, {"n_items": ITEMS, "block_size": 7}),
         ):
-            ranks = sm.rank(score, csr_array(seen), given, up_to=up_to, **more)
+            ranks = sm.rank(score, csr_array(seen), form, up_to=up_to, **more)
             assert counts_by_user(ranks) == expected
-            n_candidates = ITEMS - seen.sum(axis=1)[wanted.any(axis=1)]
+            n_candidates = ITEMS - seen.sum(axis=1)[relevant.any(axis=1)]
             assert ranks.n_candidates.tolist() == n_candidates.tolist()
-            n_relevant = wanted.sum(axis=1)[wanted.any(axis=1)]
+            n_relevant = relevant.sum(axis=1)[relevant.any(axis=1)]
             is_cut = [len(own) for own in expected] < n_relevant
             assert ranks.depth[is_cut].tolist() == [up_to] * is_cut.sum()
             assert ranks.depth[~is_cut].tolist() == n_candidates[~is_cut].tolist()
-            assert ranks.n_relevant.sum() == wanted.sum()
+            assert ranks.n_relevant.sum() == relevant.sum()
             ranks._check(is_plain=False)
 
 
@@ -159,22 +159,22 @@ def test_values_intervals_and_warnings_match_full_ranks(kind, held_out, monkeypa
         users[::8] = 0.0
     users, items = users.astype(np.float32), items.astype(np.float32)
     scores = users @ items.T
-    wanted, seen = random_items(
+    relevant, seen = random_items(
         rng, scores, 5 if held_out in ("graded", "several") else 1
     )
-    given = wanted.argmax(axis=1)
+    arguments = relevant.argmax(axis=1)
     if held_out == "anywhere":
-        given = rng.integers(0, 150, 400)
+        arguments = rng.integers(0, 150, 400)
     if held_out == "by the scores":
-        given = scores.argmax(axis=1)
+        arguments = scores.argmax(axis=1)
     if held_out == "graded":
-        given = wanted * rng.integers(1, 4, wanted.shape)
+        arguments = relevant * rng.integers(1, 4, relevant.shape)
     elif held_out == "several":
-        given = wanted
+        arguments = relevant
     else:
-        seen[np.arange(400), given] = False
+        seen[np.arange(400), arguments] = False
     noisy = (users + rng.normal(size=users.shape).astype(np.float32), items)
-    options = {"relevant": given, "seen": csr_array(seen)}
+    options = {"relevant": arguments, "seen": csr_array(seen)}
     calls = [
         lambda metrics=metrics, ties=ties: sm.evaluate(
             (users, items), metrics, ties=ties, **options
@@ -196,21 +196,21 @@ def test_values_intervals_and_warnings_match_full_ranks(kind, held_out, monkeypa
     assert cut == [results_and_warnings(call) for call in calls]
 
 
-def value_by_orders(name, scores, wanted, seen, ties):
+def value_by_orders(name, scores, relevant, seen, ties):
     """The metric of a user by every order of tied candidates; grades count for NDCG only."""
     candidates = np.flatnonzero(~seen)
     kind = name.partition("@")[0]
-    found = []
+    results = []
     for order in orders(scores[candidates].tolist()):
-        grades = wanted[candidates[list(order)]]
+        grades = relevant[candidates[list(order)]]
         if kind == "ndcg":
             k = int(name.partition("@")[2])
             discounts = 1 / np.log2(np.arange(2, grades.size + 2))
             ideal = (np.sort(grades)[::-1] * discounts)[:k].sum()
-            found.append((grades * discounts)[:k].sum() / ideal)
+            results.append((grades * discounts)[:k].sum() / ideal)
         else:
-            found.append(by_definition(name, (grades > 0).tolist()))
-    return {"expected": np.mean, "optimistic": max, "pessimistic": min}[ties](found)
+            results.append(by_definition(name, (grades > 0).tolist()))
+    return {"expected": np.mean, "optimistic": max, "pessimistic": min}[ties](results)
 
 
 @pytest.mark.usefixtures("_small_blocks")
@@ -226,19 +226,19 @@ def test_metrics_of_cut_ranks_match_every_order(number, relevant, monkeypatch):
         items = rng.integers(-1, 3, (n_items, 2)).astype(number)
         scores = users.astype(float) @ items.astype(float).T
         chosen_items = rng.random(scores.shape).argsort(axis=1)
-        wanted = (chosen_items < (1 if relevant == "one" else 3)).astype(int)
-        wanted *= chosen_items < n_items - 1
-        wanted[:, 0] |= wanted.sum(axis=1) == 0
+        relevant_items = (chosen_items < (1 if relevant == "one" else 3)).astype(int)
+        relevant_items *= chosen_items < n_items - 1
+        relevant_items[:, 0] |= relevant_items.sum(axis=1) == 0
         if relevant == "grades":
-            wanted *= rng.integers(1, 4, wanted.shape)
+            relevant_items *= rng.integers(1, 4, relevant_items.shape)
         if relevant != "one":
-            wanted[4] = 0
-        seen = (rng.random(scores.shape) < 0.2) & (wanted == 0)
-        seen[np.arange(9), wanted.argmin(axis=1)] = (
+            relevant_items[4] = 0
+        seen = (rng.random(scores.shape) < 0.2) & (relevant_items == 0)
+        seen[np.arange(9), relevant_items.argmin(axis=1)] = (
             False  # a candidate that is not relevant
         )
-        rows = np.flatnonzero(wanted.any(axis=1))
-        given = wanted.argmax(axis=1) if relevant == "one" else wanted
+        rows = np.flatnonzero(relevant_items.any(axis=1))
+        form = relevant_items.argmax(axis=1) if relevant == "one" else relevant_items
         for k, ties in product(
             (1, 2, 5, 9), ("expected", "optimistic", "pessimistic")
         ):
@@ -247,21 +247,23 @@ def test_metrics_of_cut_ranks_match_every_order(number, relevant, monkeypatch):
                 for kind in KINDS_OF_METRICS
                 if relevant != "grades" or "ndcg-by" not in kind
             ]
-            found = sm.values_by_user(
+            result = sm.values_by_user(
                 (users, items),
                 names,
-                relevant=given,
+                relevant=form,
                 seen=csr_array(seen),
                 ties=ties,
             )
             expected = [
                 [
-                    value_by_orders(name, scores[row], wanted[row], seen[row], ties)
+                    value_by_orders(
+                        name, scores[row], relevant_items[row], seen[row], ties
+                    )
                     for name in names
                 ]
                 for row in rows
             ]
-            np.testing.assert_allclose(found.to_numpy(), expected, atol=1e-12)
+            np.testing.assert_allclose(result.to_numpy(), expected, atol=1e-12)
 
 
 @pytest.fixture
@@ -274,7 +276,7 @@ def decisions(monkeypatch):
         monkeypatch.setattr(
             data,
             name,
-            lambda *given: answers.append(bool(was(*given))) or answers[-1],
+            lambda *form: answers.append(bool(was(*form))) or answers[-1],
         )
 
     noted("_may_end")
@@ -299,12 +301,12 @@ def test_most_scores_are_not_needed(decisions):
         n_asked += rows.size
         return scores[rows, columns]
 
-    given = {"relevant": held_out, "seen": np.zeros(scores.shape)}
-    given["seen"][:, 0] = held_out != 0
+    options = {"relevant": held_out, "seen": np.zeros(scores.shape)}
+    options["seen"][:, 0] = held_out != 0
     metrics = "HR@10, NDCG@10"
-    cut = sm.evaluate(score, metrics, n_items=n_items, **given)
-    whole = sm.evaluate(scores, metrics, **given)
-    products_of = sm.evaluate((users, items), metrics, **given)
+    cut = sm.evaluate(score, metrics, n_items=n_items, **options)
+    whole = sm.evaluate(scores, metrics, **options)
+    products_of = sm.evaluate((users, items), metrics, **options)
     assert list(cut) == list(whole) == list(products_of)
     assert decisions == [True, True] * 2
     assert n_asked < 0.5 * scores.size
@@ -362,8 +364,8 @@ def test_square_vectors_are_recognised_by_relevant_items():
         np.eye(40)[held_out],
         held_out[:, None].tolist(),
     ):
-        found = sm.evaluate((users, items), "hr@10", relevant=relevant, seen=seen)
-        assert found[0].value == value
+        results = sm.evaluate((users, items), "hr@10", relevant=relevant, seen=seen)
+        assert results[0].value == value
     for pair, relevant in (
         ((users, items), held_out % 5),  # columns of users x 5 as well
         ((users, np.rint(items)), held_out),  # ids of lists as well

@@ -143,9 +143,9 @@ def test_wrong_scores_are_refused_as_in_numpy(library):
     for scores, seen in ((nan, SEEN), (inf, SEEN), (none, SEEN), (SCORES, taken)):
         with pytest.raises(sm.InputError) as expected:
             sm.rank(scores, seen, HELD_OUT)
-        with pytest.raises(sm.InputError) as found:
+        with pytest.raises(sm.InputError) as result:
             sm.rank(LIBRARIES[library](scores), seen, HELD_OUT)
-        assert str(found.value) == str(expected.value)
+        assert str(result.value) == str(expected.value)
     for scores, options in (
         (nan, {}),
         (inf, {}),
@@ -153,9 +153,9 @@ def test_wrong_scores_are_refused_as_in_numpy(library):
         (SCORES, {"n_items": 400}),
     ):
         errors = []
-        for given in (scores, LIBRARIES[library](scores)):
+        for form in (scores, LIBRARIES[library](scores)):
             with pytest.raises(sm.InputError) as raised:
-                sm.RankMeter(METRICS, **options).update(given, positive=HELD_OUT)
+                sm.RankMeter(METRICS, **options).update(form, positive=HELD_OUT)
             errors.append(str(raised.value))
         assert errors[0] == errors[1]
     with pytest.raises(sm.InputError, match="items"):
@@ -219,9 +219,9 @@ def test_cut_vectors_match_numpy(monkeypatch, library, several):
             n_multiplied.append(scores.shape[0]) or real(scores, *more)
         ),
     )
-    found = sm.rank(vectors, SEEN, relevant, up_to=3)
-    assert counts(found) == counts(expected)
-    assert np.array_equal(found.n_found, expected.n_found)
+    result = sm.rank(vectors, SEEN, relevant, up_to=3)
+    assert counts(result) == counts(expected)
+    assert np.array_equal(result.n_found, expected.n_found)
     assert min(n_multiplied) < max(n_multiplied)
 
 
@@ -230,14 +230,14 @@ def test_wrong_vectors_are_refused_as_in_numpy():
     torch = pytest.importorskip("torch")
     users, items = torch.ones((3, 2)), torch.ones((5, 2))
     inf = items * torch.inf
-    for given in (
+    for form in (
         (users, inf),
         (inf, items),
         (users, torch.ones((5, 3))),
         (users > 0, items),
     ):
         errors = []
-        for vectors in (given, tuple(each.numpy() for each in given)):
+        for vectors in (form, tuple(each.numpy() for each in form)):
             with pytest.raises(sm.InputError) as raised:
                 sm.rank(vectors, None, np.zeros(3, int))
             errors.append(str(raised.value).replace("torch.", ""))
@@ -276,20 +276,20 @@ def test_array_that_numpy_cannot_convert_is_read(monkeypatch):
     expected = counts(sm.Ranks.from_scores(SCORES, HELD_OUT))
     assert counts(sm.Ranks.from_scores(SCORES, DeviceArray(HELD_OUT))) == expected
     vectors = RNG.normal(size=(USERS, 4)), RNG.normal(size=(ITEMS, 4))
-    found = sm.Ranks.from_factors(*map(DeviceArray, vectors), DeviceArray(HELD_OUT))
-    assert counts(found) == counts(sm.Ranks.from_factors(*vectors, HELD_OUT))
+    result = sm.Ranks.from_factors(*map(DeviceArray, vectors), DeviceArray(HELD_OUT))
+    assert counts(result) == counts(sm.Ranks.from_factors(*vectors, HELD_OUT))
     top = np.argsort(-SCORES, axis=1)[:, :10]
-    given = {"relevant": HELD_OUT, "n_items": ITEMS, "missing": "last"}
-    found = sm.Ranks.from_top_k(DeviceArray(top), **given)
-    assert counts(found) == counts(sm.Ranks.from_top_k(top, **given))
+    options = {"relevant": HELD_OUT, "n_items": ITEMS, "missing": "last"}
+    result = sm.Ranks.from_top_k(DeviceArray(top), **options)
+    assert counts(result) == counts(sm.Ranks.from_top_k(top, **options))
 
 
 def test_dictionary_of_tensors_is_read():
     torch = pytest.importorskip("torch")
     scores = np.array([[0.3, 0.9, 0.5], [0.8, 0.1, 0.4]])
     relevant = {0: torch.tensor([1, 2]), 1: torch.tensor([2])}
-    found = sm.evaluate(scores, "recall@1, recall@2", relevant=relevant)
-    assert [one.value for one in found] == [0.25, 1.0]
+    results = sm.evaluate(scores, "recall@1, recall@2", relevant=relevant)
+    assert [one.value for one in results] == [0.25, 1.0]
     lists = {0: torch.tensor([1, 2]), 1: torch.tensor([0, 2])}
     of_one = {0: torch.tensor(2), 1: torch.tensor(2)}
     assert sm.evaluate(lists, "rr@2", relevant=of_one)[0].value == 0.5

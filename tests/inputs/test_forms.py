@@ -85,17 +85,17 @@ def test_every_form_gives_the_metric_of_the_matrix(data, options):
     expected = (
         1 + ((SCORES[MARKED][:, None] < SCORES) & ~SEEN).sum(axis=1) <= 5
     ).mean()
-    (found,) = sm.evaluate(data, "hr@5", **(BY | options))
-    assert found.value == expected
+    (result,) = sm.evaluate(data, "hr@5", **(BY | options))
+    assert result.value == expected
 
 
 @pytest.mark.parametrize("none", [-1, None])
 def test_user_without_held_out_item_is_left_out(none):
     (expected,) = sm.evaluate(SCORES[1:], "auc", relevant=HELD[1:], seen=SEEN[1:])
-    held = [none, *HELD[1:].tolist()]
+    held_out = [none, *HELD[1:].tolist()]
     for data in (SCORES, lambda users: SCORES[users], (LEFT, RIGHT)):
-        (found,) = sm.evaluate(data, "auc", relevant=held, seen=SEEN)
-        assert (found.value, found.n_users) == (pytest.approx(expected.value), 19)
+        (result,) = sm.evaluate(data, "auc", relevant=held_out, seen=SEEN)
+        assert (result.value, result.n_users) == (pytest.approx(expected.value), 19)
     for score in (
         SCORES,
         csr_array(SCORES),
@@ -104,33 +104,33 @@ def test_user_without_held_out_item_is_left_out(none):
         (LEFT, RIGHT),
         lambda users: SCORES[users],
     ):
-        assert len(sm.rank(score, SEEN, held)) == 19
+        assert len(sm.rank(score, SEEN, held_out)) == 19
 
 
 def test_held_out_items_among_negatives_in_any_form():
     lists = {user: row[:9] for user, row in enumerate(np.argsort(-SCORES))}
-    held = [int(lists[user][user % 4]) for user in TOP]
+    held_out = [int(lists[user][user % 4]) for user in TOP]
     for relevant in (
-        held,
-        dict(enumerate(held)),
-        {u: [i] for u, i in enumerate(held)},
+        held_out,
+        dict(enumerate(held_out)),
+        {u: [i] for u, i in enumerate(held_out)},
     ):
-        (found,) = sm.correct(
+        (result,) = sm.correct(
             lists, "mrr", "sampled", relevant=relevant, n_items=30, shape="none"
         )
-        assert found.value == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
+        assert result.value == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
 
 
 @pytest.mark.parametrize(
-    ("data", "relevant", "words"),
+    ("data", "relevant", "message"),
     [
         (lambda users: SCORES[users], PAIRS, "a function of users needs relevant"),
         (SCORES, [[99]] * 20, "found 99"),
         (object(), HELD, "expected numbers, a DataFrame or a file"),
     ],
 )
-def test_refusal_names_what_is_expected(data, relevant, words):
-    with pytest.raises(sm.InputError, match=words):
+def test_refusal_names_what_is_expected(data, relevant, message):
+    with pytest.raises(sm.InputError, match=message):
         sm.evaluate(data, "auc", relevant=relevant)
 
 
@@ -191,8 +191,8 @@ BEST_FIRST = {user: np.argsort(-row).tolist() for user, row in enumerate(LONG_SC
 
 
 def hit_rate(data, metric="hr@3", **options):
-    (found,) = sm.evaluate(data, metric, **({"relevant": RELEVANT} | options))
-    return found.value
+    (result,) = sm.evaluate(data, metric, **({"relevant": RELEVANT} | options))
+    return result.value
 
 
 BETTER = (LONG_SCORES[np.arange(USERS), LONG_HELD][:, None] < LONG_SCORES).sum(axis=1)
@@ -250,10 +250,10 @@ def test_dictionary_of_dictionaries_is_read():
     }
     expected = hit_rate(LONG_SCORES, relevant=LONG_HELD, seen=LONG_SEEN)
     assert hit_rate(run, seen=seen) == expected
-    (found,) = sm.correct(
+    (result,) = sm.correct(
         run, "hr@3", "sampled", relevant=RELEVANT, n_items=500, shape="none"
     )
-    assert found.value == LONG_HIT_RATE
+    assert result.value == LONG_HIT_RATE
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
@@ -279,8 +279,8 @@ def test_dictionary_of_series_is_refused():
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_dictionary_of_columns_is_read():
     assert hit_rate(SCORE_TABLE.to_dict("list")) == LONG_HIT_RATE
-    held = {"user_id": list(range(USERS)), "item_id": LONG_HELD.tolist()}
-    assert hit_rate(BEST_FIRST, relevant=held) == LONG_HIT_RATE
+    held_out = {"user_id": list(range(USERS)), "item_id": LONG_HELD.tolist()}
+    assert hit_rate(BEST_FIRST, relevant=held_out) == LONG_HIT_RATE
     both = pd.Series(
         [*LONG_HELD, *(LONG_HELD + 1) % ITEMS], index=[*range(USERS), *range(USERS)]
     )
@@ -311,15 +311,15 @@ Polars.__name__ = "DataFrame"
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_arrow_tables_are_read():
     scores = pd.DataFrame(LONG_SCORES, columns=[f"c{i}" for i in range(ITEMS)])
-    held = pd.DataFrame({"user_id": range(USERS), "item_id": LONG_HELD})
-    named = held.assign(user_id=held.user_id.map("u{}".format))
+    held_out = pd.DataFrame({"user_id": range(USERS), "item_id": LONG_HELD})
+    named = held_out.assign(user_id=held_out.user_id.map("u{}".format))
     lists = SCORE_TABLE.assign(user_id=SCORE_TABLE.user_id.map("u{}".format))
     for kind in (pa.table, Polars):
-        assert hit_rate(kind(SCORE_TABLE), relevant=kind(held)) == LONG_HIT_RATE
+        assert hit_rate(kind(SCORE_TABLE), relevant=kind(held_out)) == LONG_HIT_RATE
         assert hit_rate(kind(lists), relevant=kind(named)) == LONG_HIT_RATE
         assert hit_rate(kind(scores), relevant=LONG_HELD) == LONG_HIT_RATE
         seen = pd.DataFrame({"user_id": [0], "item_id": [(LONG_HELD[0] + 1) % ITEMS]})
-        assert len(sm.negatives(kind(held), kind(seen), 3)) == 3 * USERS
+        assert len(sm.negatives(kind(held_out), kind(seen), 3)) == 3 * USERS
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
@@ -366,14 +366,14 @@ def test_damaged_sparse_scores_are_refused():
 def test_nan_is_neither_relevant_nor_seen(number):
     marked = np.full(LONG_SCORES.shape, number)
     marked[np.arange(USERS), LONG_HELD] = 1.0
-    for given in (marked, csr_array(marked)):
+    for form in (marked, csr_array(marked)):
         assert "relevant has" in refusal_message(
-            sm.evaluate, LONG_SCORES, relevant=given
+            sm.evaluate, LONG_SCORES, relevant=form
         )
         assert "seen has" in refusal_message(
-            sm.evaluate, LONG_SCORES, relevant=LONG_HELD, seen=given
+            sm.evaluate, LONG_SCORES, relevant=LONG_HELD, seen=form
         )
-        assert "seen has" in refusal_message(sm.rank, LONG_SCORES, given, LONG_HELD)
+        assert "seen has" in refusal_message(sm.rank, LONG_SCORES, form, LONG_HELD)
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
@@ -388,17 +388,20 @@ def test_ids_without_overlap_are_refused_or_warn():
         sm.evaluate, BEST_FIRST, relevant=RELEVANT, seen=half
     )
     assert "found 0.5" in refusal_message(sm.negatives, RELEVANT, half, 3)
-    for given, words in (  # items or users of a split may be new, so it is a question
+    for (
+        form,
+        message,
+    ) in (  # items or users of a split may be new, so it is a question
         ({f"u{user}": items for user, items in seen.items()}, "of the users of seen"),
         (
             {user: [f"i{i}" for i in items] for user, items in seen.items()},
             "of the items of seen",
         ),
     ):
-        with warns_about(words):
-            sm.evaluate(BEST_FIRST, "hr@3", relevant=RELEVANT, seen=given)
-        with warns_about(words):
-            sm.negatives(RELEVANT, given, 3)
+        with warns_about(message):
+            sm.evaluate(BEST_FIRST, "hr@3", relevant=RELEVANT, seen=form)
+        with warns_about(message):
+            sm.negatives(RELEVANT, form, 3)
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
@@ -470,9 +473,9 @@ def test_series_of_lists_is_read_like_a_list():
     )
     for seen in ([[0], [1], [0]], [[0, 3], [1], []], [[0, 3], [1, 3], [0, 1]]):
         expected = sm.evaluate(scores, "rr", relevant=[1, 2, 2], seen=seen)
-        for given in (pd.Series(seen), pd.Series(seen).to_numpy()):
+        for form in (pd.Series(seen), pd.Series(seen).to_numpy()):
             assert (
-                sm.evaluate(scores, "rr", relevant=[1, 2, 2], seen=given)[0]
+                sm.evaluate(scores, "rr", relevant=[1, 2, 2], seen=form)[0]
                 == expected[0]
             )
     mapped = pd.Series([[1], [2], [2]])
@@ -524,28 +527,30 @@ def chunked_array(values):
 class TestColumnsOfArrow:
     def test_relevant_items(self, column):
         expected = sm.evaluate(COLUMN_SCORES, "hit@5", relevant=COLUMN_HELD)
-        found = sm.evaluate(COLUMN_SCORES, "hit@5", relevant=column(COLUMN_HELD))
-        assert values(found) == values(expected)
+        results = sm.evaluate(COLUMN_SCORES, "hit@5", relevant=column(COLUMN_HELD))
+        assert values(results) == values(expected)
 
     def test_lists_of_relevant_items(self, column):
         lists = [[int(item)] for item in COLUMN_HELD]
         expected = sm.evaluate(COLUMN_SCORES, "hit@5", relevant=lists)
-        found = sm.evaluate(COLUMN_SCORES, "hit@5", relevant=column(pa.array(lists)))
-        assert values(found) == values(expected)
+        results = sm.evaluate(
+            COLUMN_SCORES, "hit@5", relevant=column(pa.array(lists))
+        )
+        assert values(results) == values(expected)
 
     def test_seen_items(self, column):
         seen = [[int(item + 1) % 30] for item in COLUMN_HELD]
         expected = sm.evaluate(
             COLUMN_SCORES, "hit@5", relevant=COLUMN_HELD, seen=seen
         )
-        given = column(pa.array(seen))
-        found = sm.evaluate(COLUMN_SCORES, "hit@5", relevant=COLUMN_HELD, seen=given)
-        assert values(found) == values(expected)
+        form = column(pa.array(seen))
+        results = sm.evaluate(COLUMN_SCORES, "hit@5", relevant=COLUMN_HELD, seen=form)
+        assert values(results) == values(expected)
 
     def test_ranks(self, column):
         expected = sm.evaluate(COLUMN_HELD + 1, "hit@5", n_items=30)
-        found = sm.evaluate(column(COLUMN_HELD + 1), "hit@5", n_items=30)
-        assert values(found) == values(expected)
+        results = sm.evaluate(column(COLUMN_HELD + 1), "hit@5", n_items=30)
+        assert values(results) == values(expected)
         ranks = sm.Ranks.from_ranks(column(COLUMN_HELD + 1), 30)
         assert ranks.n_better.tolist() == COLUMN_HELD.tolist()
 
@@ -557,20 +562,20 @@ class TestColumnsOfArrow:
 
     def test_function_of_users(self, column):
         expected = sm.evaluate(COLUMN_SCORES, "hit@5", relevant=COLUMN_HELD)
-        given = column(COLUMN_HELD)
-        found = sm.evaluate(
-            lambda users: COLUMN_SCORES[users], "hit@5", relevant=given
+        form = column(COLUMN_HELD)
+        results = sm.evaluate(
+            lambda users: COLUMN_SCORES[users], "hit@5", relevant=form
         )
-        assert values(found) == values(expected)
+        assert values(results) == values(expected)
 
     def test_positive_columns(self, column):
         expected = sm.correct(
             COLUMN_SCORES, "hit@5", n_items=90, positive=COLUMN_HELD
         )
-        found = sm.correct(
+        results = sm.correct(
             COLUMN_SCORES, "hit@5", n_items=90, positive=column(COLUMN_HELD)
         )
-        assert list(found) == list(expected)
+        assert list(results) == list(expected)
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -579,13 +584,13 @@ def test_generators_in_dictionaries_are_read():
     relevant = {user: [2] for user in FIVE_USERS}
     seen = {user: [9] for user in FIVE_USERS}
     expected = sm.evaluate(lists, "hit@2", relevant=relevant, seen=seen)
-    found = sm.evaluate(
+    results = sm.evaluate(
         {user: iter(items) for user, items in lists.items()},
         "hit@2",
         relevant={user: (item for item in items) for user, items in relevant.items()},
         seen={user: map(int, items) for user, items in seen.items()},
     )
-    assert values(found) == values(expected) == [1.0]
+    assert values(results) == values(expected) == [1.0]
 
 
 PRINTED = {"n_items": 3416, "n_negatives": 100, "HR@10": "0.8245"}
@@ -595,12 +600,14 @@ PRINTED = {"n_items": 3416, "n_negatives": 100, "HR@10": "0.8245"}
 def test_arrow_table_is_checked_like_its_rows(form: str) -> None:
     rows = [PRINTED, {**PRINTED, "HR@10": None, "HR@5": "0.6913"}]
     table = pa.Table.from_pylist([{"HR@5": None, **row} for row in rows])
-    given = table if form == "table" else table.to_batches()[0]
-    found = [(one.printed, one.range_low, one.range_high) for one in sm.check(given)]
+    variant = table if form == "table" else table.to_batches()[0]
+    results = [
+        (one.printed, one.range_low, one.range_high) for one in sm.check(variant)
+    ]
     expected = [
         (one.printed, one.range_low, one.range_high) for one in sm.check(rows)
     ]
-    assert found == expected
+    assert results == expected
 
 
 def test_values_by_user_are_indexed_by_id():
@@ -614,9 +621,9 @@ def test_values_by_user_are_indexed_by_id():
 def test_percent_is_read_like_a_share():
     about = {"n_items": 3416, "n_negatives": 100}
     as_share = sm.reported({"HR@10": "0.8245"}, "HR@10", **about)[0]
-    found = sm.reported({"HR@10": "82.45 %"}, "HR@10", **about)[0]
-    assert (found.range_low, found.range_high) == (
+    result = sm.reported({"HR@10": "82.45 %"}, "HR@10", **about)[0]
+    assert (result.range_low, result.range_high) == (
         as_share.range_low,
         as_share.range_high,
     )
-    assert found.reported == 0.8245
+    assert result.reported == 0.8245

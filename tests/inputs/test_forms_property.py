@@ -148,7 +148,7 @@ def report_value(data: Any, relevant: Any, folder: Path) -> Any:
     return mean_reciprocal_rank(RANK) if is_shown else np.nan
 
 
-def command(*words: Any) -> Callable[..., Any]:
+def command(*message: Any) -> Callable[..., Any]:
     """Return the first value that a command prints for files of tables."""
 
     def run(data: Any, **files: Any) -> Any:
@@ -157,12 +157,12 @@ def command(*words: Any) -> Callable[..., Any]:
             part for name, path in files.items() for part in (f"--{name}", str(path))
         ]
         app(
-            [words[0], str(data), *words[1:], *options, "--output", str(output)],
+            [message[0], str(data), *message[1:], *options, "--output", str(output)],
             standalone_mode=False,
         )
-        found = json.loads(output.read_text())[0]
-        run.notes = found.get("notes", [])  # type: ignore[attr-defined]
-        return found["value"]
+        result = json.loads(output.read_text())[0]
+        run.notes = result.get("notes", [])  # type: ignore[attr-defined]
+        return result["value"]
 
     return run
 
@@ -392,24 +392,28 @@ def extra_column(chooser: random.Random, rows: int, ids: pd.DataFrame) -> Any:
     }[kind]
 
 
-def unread_names(read: set[str]) -> list[str]:
+def unread_names(loaded: set[str]) -> list[str]:
     """Return names of columns of roles that a table does not have here, in several spellings."""
-    found = []
+    results = []
     for name, role in ROLES.items():
-        if name not in read:
-            found += [name, *role.aliases, *(alias.title() for alias in role.aliases)]
-    return found
+        if name not in loaded:
+            results += [
+                name,
+                *role.aliases,
+                *(alias.title() for alias in role.aliases),
+            ]
+    return results
 
 
 def add_columns(
-    chooser: random.Random, given: pd.DataFrame, read: set[str]
+    chooser: random.Random, form: pd.DataFrame, loaded: set[str]
 ) -> tuple[pd.DataFrame, list[str]]:
     """Add up to two columns; put columns and rows in another order."""
-    made = given.copy()
-    names = [name for name in unread_names(read) if name not in given]
+    made = form.copy()
+    names = [name for name in unread_names(loaded) if name not in form]
     names = chooser.sample([*NAMES, *names], chooser.choice([0, 1, 1, 2]))
     for name in names:
-        made[name] = np.asarray(extra_column(chooser, len(made), given))
+        made[name] = np.asarray(extra_column(chooser, len(made), form))
     made = made.sample(
         frac=1, random_state=chooser.randrange(1000), ignore_index=True
     )
@@ -462,10 +466,10 @@ def change_types(chooser: random.Random, frames: Frames, kind: str) -> Frames:
         for name in ("user_id", "item_id")
     }
     changed = {}
-    for table, given in frames.items():
+    for table, form in frames.items():
         columns = {}
-        for name in given:
-            values = given[name]
+        for name in form:
+            values = form[name]
             if name in types:
                 is_large = int(values.max()) > 255
                 columns[name] = types[name](values)
@@ -489,23 +493,23 @@ def change_types(chooser: random.Random, frames: Frames, kind: str) -> Frames:
     return changed
 
 
-def outcome(kind: Kind, given: dict[str, Any], added: dict[str, list[str]]) -> str:
+def outcome(kind: Kind, form: dict[str, Any], added: dict[str, list[str]]) -> str:
     """Say how a call ends: `refused`, `asked`, `right`, `unnoted` or with another number."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             with collect_warnings() as notes:
-                value = kind.call(**given)
+                value = kind.call(**form)
         except sm.InputError:
             return "refused"
-    asked = [each for each in caught if issubclass(each.category, sm.InputWarning)]
+    messages = [each for each in caught if issubclass(each.category, sm.InputWarning)]
     if not np.isclose(value, kind.right, rtol=1e-5):
-        return "asked" if asked else f"{value}, not {kind.right}"
+        return "asked" if messages else f"{value}, not {kind.right}"
     told = " ".join(
         [
             *notes,
             *getattr(kind.call, "notes", []),
-            *full_messages(asked),
+            *full_messages(messages),
         ]
     )
     missing = [name for names in added.values() for name in names if name not in told]
@@ -520,7 +524,7 @@ def test_table_in_any_form_gives_the_same_number(
     kind = KINDS[name]
     for number in range(5):
         chooser = random.Random(f"{name} {seed} {number}")  # noqa: S311 - no secret
-        given: dict[str, Any] = {}
+        variant: dict[str, Any] = {}
         added = {}
         typed = change_types(chooser, kind.frames, name)
         for table, each in typed.items():
@@ -532,16 +536,16 @@ def test_table_in_any_form_gives_the_same_number(
             if not name.startswith("command"):
                 names = list(forms)
             form = chooser.choice(names)
-            given[table] = forms[form]
+            variant[table] = forms[form]
             added[f"form of {table}"] = []
         if name == "report":
-            given["folder"] = tmp_path
-        end = outcome(kind, given, added)
+            variant["folder"] = tmp_path
+        end = outcome(kind, variant, added)
         assert end in ("right", "refused", "asked"), (
             f"{name}, {seed}, {number}: {end}\n"
             + "\n".join(
-                f"{table} ({type(given[table]).__name__}):\n{given[table]}"
-                for table in given
+                f"{table} ({type(variant[table]).__name__}):\n{variant[table]}"
+                for table in variant
             )
         )
 
@@ -680,8 +684,8 @@ def test_array_in_any_form_gives_the_same_number(name: str, tmp_path: Path) -> N
     array, call, right = ARRAYS[name]
     kind = Kind({}, call, right, {})
     assert outcome(kind, {"data": array}, {}) in ("right", "asked")
-    for form, given in array_forms(array, tmp_path).items():
+    for form, variant in array_forms(array, tmp_path).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            end = outcome(kind, {"data": given}, {})
+            end = outcome(kind, {"data": variant}, {})
         assert end in ("right", "refused", "asked"), f"{name}, {form}: {end}"

@@ -99,19 +99,19 @@ def test_list_out_of_bounds_is_refused(lists, row):
 
 @pytest.mark.parametrize("columns", [[0], [0, 1, 0], [0, 1, -1]])
 def test_columns_need_one_for_each_user(columns):
-    for given in (columns, np.array(columns)):
+    for form in (columns, np.array(columns)):
         with pytest.raises(sm.InputError, match="relevant"):
-            items_by_position(given, "relevant", (2, 3))
+            items_by_position(form, "relevant", (2, 3))
 
 
 def test_columns_give_the_number_of_items():
-    found = items_by_position([[0, 4], [2]], "relevant")
-    assert (found.n_users, found.n_items) == (2, 5)
-    assert found.item.tolist() == [0, 4, 2]
-    found = items_by_position([[2], [2, 2]], "seen", (2, 3))
-    assert (found.n_users, found.n_items, found.item.tolist()) == (2, 3, [2, 2])
-    found = items_by_position([1, -1, 0], "relevant", (3, 2))
-    assert (found.user.tolist(), found.item.tolist()) == ([0, 2], [1, 0])
+    result = items_by_position([[0, 4], [2]], "relevant")
+    assert (result.n_users, result.n_items) == (2, 5)
+    assert result.item.tolist() == [0, 4, 2]
+    result = items_by_position([[2], [2, 2]], "seen", (2, 3))
+    assert (result.n_users, result.n_items, result.item.tolist()) == (2, 3, [2, 2])
+    result = items_by_position([1, -1, 0], "relevant", (3, 2))
+    assert (result.user.tolist(), result.item.tolist()) == ([0, 2], [1, 0])
     assert items_by_position([1, None, 0], "relevant", (3, 2)).user.tolist() == [
         0,
         2,
@@ -128,27 +128,28 @@ def test_columns_give_the_number_of_items():
     ],
 )
 def test_nonzero_entries_of_a_matrix_are_items(marked, pairs, grades):
-    for given in (marked, csr_array(marked)):
-        found = items_by_position(given, "relevant", (2, 2))
+    for form in (marked, csr_array(marked)):
+        result = items_by_position(form, "relevant", (2, 2))
         assert (
-            list(zip(found.user.tolist(), found.item.tolist(), strict=True)) == pairs
+            list(zip(result.user.tolist(), result.item.tolist(), strict=True))
+            == pairs
         )
-        assert (found.relevance is None) == (grades is None)
+        assert (result.relevance is None) == (grades is None)
         if grades:
-            assert found.relevance.tolist() == grades
-        seen = items_by_position(given, "seen", (2, 2))
+            assert result.relevance.tolist() == grades
+        seen = items_by_position(form, "seen", (2, 2))
         assert seen.item.size == np.count_nonzero(marked)
         assert seen.relevance is None
         with pytest.raises(sm.InputError, match=r"shape \(2, 2\)"):
-            items_by_position(given, "relevant", (2, 3))
+            items_by_position(form, "relevant", (2, 3))
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_matrix_that_is_not_finite_is_refused(number):
     marked = np.array([[0.0, 1.0], [number, 0.0]])
-    for given in (marked, csr_array(marked)):
+    for form in (marked, csr_array(marked)):
         with pytest.raises(sm.InputError, match=r"seen has .* not finite"):
-            items_by_position(given, "seen", (2, 2))
+            items_by_position(form, "seen", (2, 2))
 
 
 @pytest.mark.parametrize(
@@ -163,14 +164,14 @@ def test_matrix_that_is_not_finite_is_refused(number):
 )
 def test_rows_of_ids_are_no_matrix(rows, fields, values, is_refused):
     """Many rows of few fields with more values than there are grades."""
-    given = np.resize(np.arange(values), (rows, fields))
+    form = np.resize(np.arange(values), (rows, fields))
     if is_refused:
         with pytest.raises(sm.InputError, match=f"relevant: .* rows of {fields}"):
-            items_by_position(given, "relevant")
+            items_by_position(form, "relevant")
     else:
-        found = items_by_position(given, "relevant")
-        assert found.item.size == np.count_nonzero(given)
-    assert items_by_position(given, "relevant", (rows, fields)).n_items == fields
+        result = items_by_position(form, "relevant")
+        assert result.item.size == np.count_nonzero(form)
+    assert items_by_position(form, "relevant", (rows, fields)).n_items == fields
 
 
 def test_absent_user_or_item_is_in_no_pair():
@@ -192,9 +193,9 @@ def test_absent_user_or_item_is_in_no_pair():
 
 
 def test_items_seen_by_other_users_are_separate():
-    held = {"cy": ["b"], "al": ["a"]}
+    held_out = {"cy": ["b"], "al": ["a"]}
     seen = {"al": ["b", "c"], "bo": ["a"], "cy": ["d"], "di": ["e", "b"]}
-    known = read_catalogue(held, seen)
+    known = read_catalogue(held_out, seen)
     assert known.user_ids.tolist() == ["al", "cy"]
     assert known.item_ids.tolist() == list("abcde")
 
@@ -272,19 +273,19 @@ def test_stored_zero_of_a_seen_item_is_seen():
     ],
 )
 def test_items_are_a_number_or_ids_in_any_form(items):
-    held, seen = {0: [3], 1: [4]}, {0: [1], 1: [2]}
-    drawn = sm.negatives(held, seen, 4, items=items)
-    assert sorted(drawn[drawn.user_id == 0].item_id) == [0, 2, 4, 5]
-    assert len(sm.check_negatives(drawn, held, seen, items=items)) > 2
+    held_out, seen = {0: [3], 1: [4]}, {0: [1], 1: [2]}
+    sample = sm.negatives(held_out, seen, 4, items=items)
+    assert sorted(sample[sample.user_id == 0].item_id) == [0, 2, 4, 5]
+    assert len(sm.check_negatives(sample, held_out, seen, items=items)) > 2
 
 
 def test_array_of_ids_beside_a_catalogue_is_refused():
-    held, seen = np.array([[4], [0]]), np.array([[3, 2], [1, 3]])
-    for given in ((held, seen.tolist()), (held.tolist(), seen)):
+    held_out, seen = np.array([[4], [0]]), np.array([[3, 2], [1, 3]])
+    for form in ((held_out, seen.tolist()), (held_out.tolist(), seen)):
         with pytest.raises(sm.InputError, match="csr_array"):
-            sm.negatives(*given, 2)
-    drawn = sm.negatives(held.tolist(), seen.tolist(), 2, items=5)
-    assert drawn.groupby("user_id")["item_id"].agg(set).tolist() == [{0, 1}, {2, 4}]
+            sm.negatives(*form, 2)
+    sample = sm.negatives(held_out.tolist(), seen.tolist(), 2, items=5)
+    assert sample.groupby("user_id")["item_id"].agg(set).tolist() == [{0, 1}, {2, 4}]
 
 
 # Items that are both seen and relevant
@@ -337,18 +338,18 @@ class TestSeenAndRelevantBesideScores:
 
     def test_leaving_them_out_of_seen_gives_filtered_ranks(self, form):
         make = FORMS[form]
-        found = sm.evaluate(
+        results = sm.evaluate(
             SCORES, "rr", relevant=make(MARKED), seen=make(KNOWN & ~MARKED)
         )
-        assert found[0].value == pytest.approx(FILTERED_RR)
+        assert results[0].value == pytest.approx(FILTERED_RR)
 
     def test_leaving_them_out_of_relevant_counts_new_items(self, form):
         make = FORMS[form]
-        found = sm.evaluate(
+        results = sm.evaluate(
             SCORES, "rr", relevant=make(MARKED & ~KNOWN), seen=make(KNOWN)
         )
-        assert found[0].value == pytest.approx(NEW_ITEMS_RR)
-        assert found[0].n_users == 15
+        assert results[0].value == pytest.approx(NEW_ITEMS_RR)
+        assert results[0].n_users == 15
 
 
 class TestSeenAndRelevantBesideLists:
@@ -385,8 +386,8 @@ def test_relevant_item_without_score_is_named():
     ):
         sm.evaluate(scores, "rr", relevant=HELD, seen=OTHERS)
     relevant = np.where(ROWS == 3, -1, HELD)
-    found = sm.evaluate(scores, "rr", relevant=relevant, seen=OTHERS)
-    assert found[0].value == pytest.approx(np.delete(1 / (1 + ABOVE), 3).mean())
+    results = sm.evaluate(scores, "rr", relevant=relevant, seen=OTHERS)
+    assert results[0].value == pytest.approx(np.delete(1 / (1 + ABOVE), 3).mean())
 
 
 # Items given twice
@@ -414,15 +415,15 @@ class TestItemsTwice:
             make(data, [[int(h), 0, 0] for h in REPEAT_HELD])
 
     def test_remedy_is_right(self):
-        (found,) = sm.evaluate(
+        (result,) = sm.evaluate(
             REPEAT_SCORES, "hit@10", relevant=[[int(h)] for h in REPEAT_HELD]
         )
-        assert found.value == np.mean(REPEAT_BETTER < 10)
+        assert result.value == np.mean(REPEAT_BETTER < 10)
 
     def test_seen_items_may_repeat(self):
         seen = [[1 + h % 100, 0, 0] for h in REPEAT_HELD]
-        found = sm.rank(REPEAT_SCORES, seen, REPEAT_HELD)
-        assert (found.n_candidates == REPEAT_ITEMS - 2).all()
+        result = sm.rank(REPEAT_SCORES, seen, REPEAT_HELD)
+        assert (result.n_candidates == REPEAT_ITEMS - 2).all()
 
     def test_item_twice_in_a_retrieved_list_is_named(self):
         ids = np.array([[7, 8, 3, 1], [4, 2, 2, 9]])

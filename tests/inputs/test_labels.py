@@ -43,11 +43,11 @@ LABEL_NAMES = (
 def test_row_of_label_0_is_not_relevant(name, kind):
     values = 2 * LABELS - 1 if kind == "signs" else LABELS.astype(kind)
     relevant = LISTS[["user_id", "item_id"]].assign(**{name: values})
-    found, asked = values_and_warnings(
+    result, messages = values_and_warnings(
         sm.evaluate, LISTS, "ndcg@3, recall@1", relevant=relevant
     )
-    assert found == pytest.approx([NDCG, 0.5])
-    assert not asked
+    assert result == pytest.approx([NDCG, 0.5])
+    assert not messages
 
 
 def test_labels_in_files_are_read(tmp_path):
@@ -75,18 +75,21 @@ def test_ratings_are_grades_with_min_relevance():
 
 
 def test_labels_of_seen_items_and_negatives_are_read():
-    held, seen = {0: [3], 1: [4]}, LISTS[LISTS.item_id < 3][["user_id", "item_id"]]
+    held_out, seen = (
+        {0: [3], 1: [4]},
+        LISTS[LISTS.item_id < 3][["user_id", "item_id"]],
+    )
     marked = LISTS[["user_id", "item_id"]].assign(
         label=(LISTS.item_id < 3).astype(int)
     )
-    for given in (seen, marked):
+    for form in (seen, marked):
         with warnings.catch_warnings(action="ignore"):
-            found = sm.negatives(held, given, 1, items=6)
-        assert found.item_id.isin([3, 4, 5, 0]).all()
+            result = sm.negatives(held_out, form, 1, items=6)
+        assert result.item_id.isin([3, 4, 5, 0]).all()
     pairs = pd.DataFrame(
         {"user_id": [0, 0, 1, 1], "item_id": [3, 5, 4, 5], "label": [1, 0, 1, 0]}
     )
-    checks = sm.check_negatives(pairs, held, seen, items=range(6))
+    checks = sm.check_negatives(pairs, held_out, seen, items=range(6))
     assert {check.name: check.passed for check in checks}["held-out item"]
 
 
@@ -153,12 +156,12 @@ def test_labels_of_each_column_are_read():
 def labelled_ranks(n_users=60, n=30, seed=1):
     """Rank 1 to n for each user, one item of which is relevant; and the ranks of those."""
     rng = np.random.default_rng(seed)
-    held = np.ceil(n * rng.random(n_users) ** 3).astype(int)
+    held_out = np.ceil(n * rng.random(n_users) ** 3).astype(int)
     rank = np.tile(np.arange(1, n + 1), n_users)
     user = np.repeat(np.arange(n_users), n)
     return pd.DataFrame(
-        {"user_id": user, "rank": rank, "label": (rank == held[user]) * 1}
-    ), held
+        {"user_id": user, "rank": rank, "label": (rank == held_out[user]) * 1}
+    ), held_out
 
 
 def test_rank_of_label_0_is_not_relevant():
@@ -187,8 +190,8 @@ def test_rank_of_label_0_is_not_relevant():
 
 
 def test_labelled_ranks_of_many_users_are_read(tmp_path):
-    table, held = labelled_ranks()
-    right = pytest.approx([np.mean(1 / held), np.mean(held <= 5)])
+    table, held_out = labelled_ranks()
+    right = pytest.approx([np.mean(1 / held_out), np.mean(held_out <= 5)])
     assert values(sm.evaluate(table, "rr, hit@5", n_items=30)) == right
     table.to_csv(tmp_path / "ranks.csv", index=False)
     assert (
@@ -205,12 +208,12 @@ def test_labels_of_ranks_may_be_grades():
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_labelled_ranks_called_predictions_warn():
-    table, held = labelled_ranks()
+    table, held_out = labelled_ranks()
     predicted = table.rename(columns={"rank": "prediction"})
-    found = sm.evaluate(predicted, "rr", complete=True)
-    assert any("are they ranks" in note for note in found.notes)
-    found = sm.evaluate(table, "rr", n_items=30)  # as the warning says
-    assert values(found) == pytest.approx([np.mean(1 / held)])
+    results = sm.evaluate(predicted, "rr", complete=True)
+    assert any("are they ranks" in note for note in results.notes)
+    results = sm.evaluate(table, "rr", n_items=30)  # as the warning says
+    assert values(results) == pytest.approx([np.mean(1 / held_out)])
 
 
 def test_users_without_a_positive_label_warn():
@@ -224,12 +227,12 @@ def test_users_without_a_positive_label_warn():
 
 
 def test_labelled_lists_hold_their_relevant_items():
-    table, held = labelled_ranks()
+    table, held_out = labelled_ranks()
     table["item_id"] = table["rank"] * 37 % 101
     with pytest.raises(sm.InputError, match="label"):
         sm.evaluate(table, "rr")
-    found = sm.evaluate(table, "rr", relevant=table)
-    assert values(found) == pytest.approx([np.mean(1 / held)])
+    results = sm.evaluate(table, "rr", relevant=table)
+    assert values(results) == pytest.approx([np.mean(1 / held_out)])
 
 
 def test_row_of_label_0_is_no_sampled_rank():

@@ -268,10 +268,12 @@ def test_lists_match_a_loop_over_rows(seed, mode, by_rank):
             (f"u{user}", f"i{item}", s) for item, s in zip(items, score, strict=True)
         ]
         outside = np.setdiff1d(np.arange(30), items)
-        wanted = list(items[: rng.integers(1, 4)])
+        relevant_items = list(items[: rng.integers(1, 4)])
         if mode != "complete":
-            wanted += list(outside[: rng.integers(0, 3)])
-        relevant += [(f"u{user}", f"i{item}") for item in rng.permutation(wanted)]
+            relevant_items += list(outside[: rng.integers(0, 3)])
+        relevant += [
+            (f"u{user}", f"i{item}") for item in rng.permutation(relevant_items)
+        ]
         seen += [
             (f"u{user}", f"i{item}") for item in items[4 : 4 + rng.integers(0, 4)]
         ]
@@ -287,7 +289,7 @@ def test_lists_match_a_loop_over_rows(seed, mode, by_rank):
     )
     ranks = as_ranks(lists, relevant=relevant, seen=seen, **options)
     is_seen = set(map(tuple, seen.to_numpy()))
-    better, tied, found, depth, sizes = [], [], [], [], []
+    better, tied, result, depth, sizes = [], [], [], [], []
     users = list(dict.fromkeys(relevant["user_id"]))
     for user in users:
         own = [
@@ -295,20 +297,20 @@ def test_lists_match_a_loop_over_rows(seed, mode, by_rank):
             for u, item, score in rows
             if u == user and (u, item) not in is_seen
         ]
-        wanted = relevant.loc[relevant["user_id"] == user, "item_id"].tolist()
+        relevant_items = relevant.loc[relevant["user_id"] == user, "item_id"].tolist()
         counts = []
         for item, score in own:
-            if item in wanted:
+            if item in relevant_items:
                 above = sum(s > score for _, s in own)
                 counts.append((above, sum(s == score for _, s in own) - 1))
         counts.sort()
         better += [count[0] for count in counts]
         tied += [count[1] for count in counts]
-        found.append(len(counts))
+        result.append(len(counts))
         depth.append(len(own))
-        sizes.append(len(wanted))
+        sizes.append(len(relevant_items))
     assert ranks.users.tolist() == users
-    assert ranks.n_found.tolist() == found
+    assert ranks.n_found.tolist() == result
     assert ranks.n_relevant.tolist() == sizes
     assert ranks.depth.tolist() == depth
     assert ranks.n_better.tolist() == better
@@ -390,12 +392,12 @@ def test_wrong_lists_are_refused():
     gap.loc[24, "rank"] = 7
     twice = frame.copy()
     twice.loc[24, "rank"] = 1
-    for wrong, words in (
+    for wrong, message in (
         (again, "row 24: duplicate of row 22"),
         (gap, "row 25, column rank: found 7; expected 1, 2, 3 and so on"),
         (twice, "column rank: found .*; expected 1, 2, 3 and so on"),
     ):
-        with pytest.raises(sm.InputError, match=words):
+        with pytest.raises(sm.InputError, match=message):
             sm.evaluate(wrong, METRICS, relevant=relevant)
     with pytest.raises(sm.InputError, match="row 3"):
         sm.evaluate(frame, METRICS, relevant=pd.concat([relevant, relevant[2:3]]))
@@ -413,8 +415,8 @@ def test_rows_of_users_may_alternate():
             "score": np.arange(9.0, 0.0, -1.0),
         }
     )
-    found = sm.Ranks.from_lists(table, {3: [4], 4: [3], 5: [7]}, complete=True)
-    by_user = dict(zip(found.users, found.best_rank, strict=True))
+    result = sm.Ranks.from_lists(table, {3: [4], 4: [3], 5: [7]}, complete=True)
+    by_user = dict(zip(result.users, result.best_rank, strict=True))
     assert by_user == {3: 2, 4: 1, 5: 3}
 
 
@@ -447,8 +449,8 @@ def test_lists_hold_all_candidates_only_if_complete():
 )
 def test_missing_item_counts_as_not_found(lists, metric, expected):
     relevant = {"u": [1], "v": [1]}
-    (found,) = sm.evaluate(lists, metric, relevant=relevant, missing="last")
-    assert found.value == pytest.approx(expected)
+    (result,) = sm.evaluate(lists, metric, relevant=relevant, missing="last")
+    assert result.value == pytest.approx(expected)
     ranks = sm.Ranks.from_lists(lists, relevant, missing="last")
     assert ranks.n_missing == len(relevant) - len([x for x in lists.values() if x])
     if metric == "recall@1":
@@ -460,13 +462,13 @@ def test_missing_item_counts_as_not_found(lists, metric, expected):
 def test_results_count_users_without_a_list():
     lists = {user: [2, 1] for user in range(20)}
     relevant = {user: [1] for user in range(23)}
-    given = {"relevant": relevant, "missing": "last"}
-    assert "3 users" in str(sm.evaluate(lists, "recall@2", **given))
-    by_user = sm.values_by_user(lists, "recall@2", **given)["recall@2"]
+    options = {"relevant": relevant, "missing": "last"}
+    assert "3 users" in str(sm.evaluate(lists, "recall@2", **options))
+    by_user = sm.values_by_user(lists, "recall@2", **options)["recall@2"]
     assert by_user.sum() == 20
     assert by_user.size == 23
     other = {user: [4, 3] for user in range(23)}
-    compared = sm.compare({"A": lists, "B": other}, "recall@2", **given)
+    compared = sm.compare({"A": lists, "B": other}, "recall@2", **options)
     assert (compared[0].value_a, compared[0].value_b) == (pytest.approx(20 / 23), 0)
     assert "3 users" in str(compared)
 
@@ -478,9 +480,9 @@ def test_sampled_list_without_its_held_out_item_counts_it_last():
     lists = lists[(lists.user_id != 0) | (lists.item_id != 2)]
     lists.loc[len(rows)] = [0, 10, -10]
     relevant = {user: [2] for user in range(3)}
-    given = {"n_items": 90, "shape": "none"}
+    options = {"n_items": 90, "shape": "none"}
     call = partial(
-        sm.correct, lists, "recall@3", "sampled", relevant=relevant, **given
+        sm.correct, lists, "recall@3", "sampled", relevant=relevant, **options
     )
     assert "missing='last'" in refusal_message(call)
     with warnings.catch_warnings(action="ignore"):
@@ -517,15 +519,15 @@ def test_arrays_of_a_retriever_are_read(order, kind):
         data = (ids, scores.astype(kind))
         if order == "scores first":
             data = data[::-1]
-        found, _ = values_and_warnings(sm.evaluate, data, "hit@5", relevant=HELD_OUT)
-        assert found == [pytest.approx(HIT_RATE)]
+        result, _ = values_and_warnings(sm.evaluate, data, "hit@5", relevant=HELD_OUT)
+        assert result == [pytest.approx(HIT_RATE)]
 
         def value(ids, scores):
             ranks = sm.Ranks.from_top_k(ids, HELD_OUT, scores=scores)
             return sm.evaluate(ranks, "hit@5")
 
         again, _ = values_and_warnings(partial(value, ids, scores))
-        assert again == found
+        assert again == result
 
 
 def test_minus_1_ends_a_list():
@@ -646,8 +648,10 @@ def test_relevant_array_beside_lists_holds_ids(relevant, metric, right, tmp_path
         assert values(sm.evaluate(data, metric, **options)) == pytest.approx([right])
     if isinstance(relevant, np.ndarray) and relevant.dtype.kind == "i":
         np.save(tmp_path / "held.npy", relevant)
-        found = sm.evaluate((scores, ID_ROWS), metric, relevant=tmp_path / "held.npy")
-        assert values(found) == pytest.approx([right])
+        results = sm.evaluate(
+            (scores, ID_ROWS), metric, relevant=tmp_path / "held.npy"
+        )
+        assert values(results) == pytest.approx([right])
 
 
 def test_many_ids_of_neighbours_are_read():
@@ -662,12 +666,12 @@ def test_many_ids_of_neighbours_are_read():
     right = np.mean(
         [np.isin(own, row).mean() for own, row in zip(true, ids, strict=True)]
     )
-    found = sm.evaluate(sm.Ranks.from_top_k(ids, true), "recall@10")
-    assert values(found) == pytest.approx([right])
+    results = sm.evaluate(sm.Ranks.from_top_k(ids, true), "recall@10")
+    assert values(results) == pytest.approx([right])
     for one in (true[:, :1], true[:, 0], true[:, 0].tolist()):
-        found = sm.evaluate(sm.Ranks.from_top_k(ids, one), "recall@10")
+        results = sm.evaluate(sm.Ranks.from_top_k(ids, one), "recall@10")
         right = np.mean([own[0] in row for own, row in zip(true, ids, strict=True)])
-        assert values(found) == pytest.approx([right])
+        assert values(results) == pytest.approx([right])
 
 
 def test_seen_ids_beside_lists_are_read():
@@ -713,7 +717,7 @@ def test_rows_without_ids_beside_named_users_are_refused(users):
 
 def test_lists_of_texts_are_read():
     ids, relevant = [["a", "b", "c"], ["c", "d", "a"]], [["b"], ["x", "c"]]
-    found = sm.evaluate(sm.Ranks.from_top_k(ids, relevant), "mrr@3, recall@3")
-    assert values(found) == [0.75, 0.75]
+    results = sm.evaluate(sm.Ranks.from_top_k(ids, relevant), "mrr@3, recall@3")
+    assert values(results) == [0.75, 0.75]
     with pytest.raises(sm.InputError, match="from_top_k"):
         sm.evaluate(ids, "mrr@3", relevant=relevant)

@@ -146,8 +146,8 @@ def test_sparse_tensor_is_0_where_nothing_is_stored(
     make: Callable[..., Any],
 ) -> None:
     stored = np.where(SCORES < 0.15, 0.0, SCORES)
-    found = sm.evaluate(make(stored, layout="sparse_coo"), "rr", relevant=HELD)
-    assert found[0].value == pytest.approx(RR)
+    results = sm.evaluate(make(stored, layout="sparse_coo"), "rr", relevant=HELD)
+    assert results[0].value == pytest.approx(RR)
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -227,8 +227,8 @@ def test_sparse_tensor_is_0_where_nothing_is_stored(
 def test_whole_number_of_another_library_is_read(
     make: Callable[[int], Any], call: Callable[[Any], Any], right: int
 ) -> None:
-    found = call(make(2))
-    assert np.min(found) == right
+    result = call(make(2))
+    assert np.min(result) == right
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -251,11 +251,11 @@ def test_number_of_items_in_a_sparse_matrix_is_refused() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-@pytest.mark.parametrize("given", [(), (SCORES,), (SCORES, SCORES, SCORES)])
-def test_tuple_that_is_no_pair_of_vectors_is_refused(given: Any) -> None:
+@pytest.mark.parametrize("form", [(), (SCORES,), (SCORES, SCORES, SCORES)])
+def test_tuple_that_is_no_pair_of_vectors_is_refused(form: Any) -> None:
     options: dict[str, Any] = {"relevant": HELD, "seen": np.zeros(SCORES.shape)}
     with pytest.raises(sm.InputError):
-        sm.evaluate_on_budget(given, "hr@1", budget=2, **options)
+        sm.evaluate_on_budget(form, "hr@1", budget=2, **options)
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -305,8 +305,8 @@ def test_run_of_ranx_is_read_as_a_dictionary(make: Callable[..., Any]) -> None:
     with pytest.raises(sm.InputError, match=r"dict\("):
         sm.evaluate(run, "rr@2", relevant={"q": ["b"]})
     as_dictionary = {name: dict(run[name]) for name in run.keys()}  # noqa: SIM118
-    found = sm.evaluate(as_dictionary, "rr@2", relevant={"q": ["b"]})
-    assert found[0].value == 1 / 2
+    results = sm.evaluate(as_dictionary, "rr@2", relevant={"q": ["b"]})
+    assert results[0].value == 1 / 2
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -348,8 +348,8 @@ def test_categories_of_string_views_are_read() -> None:
         pa.array(["3.5", "2.5", "1.5"], pa.string_view()),
     )
     table = pa.table({"user_id": users, "item_id": ["x", "y", "x"], "score": scores})
-    found = sm.evaluate(table, "recall@1", relevant={"a": ["y"], "b": ["x"]})
-    assert found[0].value == 1 / 2
+    results = sm.evaluate(table, "recall@1", relevant={"a": ["y"], "b": ["x"]})
+    assert results[0].value == 1 / 2
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -358,8 +358,8 @@ def test_categories_of_polars_are_read() -> None:
     frame = polars.from_pandas(FRAME).with_columns(
         polars.col("user_id").cast(polars.Categorical)
     )
-    found = sm.evaluate(frame, "recall@1", relevant={"a": ["y"], "b": ["x"]})
-    assert found[0].value == 1 / 2
+    results = sm.evaluate(frame, "recall@1", relevant={"a": ["y"], "b": ["x"]})
+    assert results[0].value == 1 / 2
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -370,9 +370,9 @@ def test_sparse_matrix_by_keys_is_one_recommender(
     """It is no dictionary of recommenders."""
     scores = np.random.default_rng(0).random((12, 30))
     options = {"relevant": np.arange(12), "seen": np.zeros((12, 30)), "budget": 29}
-    found = sm.evaluate_on_budget(make(scores), "hr@5", **options)
+    results = sm.evaluate_on_budget(make(scores), "hr@5", **options)
     dense = sm.evaluate_on_budget(scores, "hr@5", **options)
-    assert found.estimates[0][0].value == dense.estimates[0][0].value
+    assert results.estimates[0][0].value == dense.estimates[0][0].value
 
 
 def array_of_records(kind: str) -> Any:
@@ -391,13 +391,13 @@ def test_array_of_records_is_a_table(kind: str) -> None:
     """Items 6 and 5 are at ranks 2 and 1."""
     data = array_of_records(kind)
     relevant = {1: [6], 2: [5]}
-    found = sm.evaluate(data, "rr@2", relevant=relevant, missing="last")
-    assert found[0].value == (1 / 2 + 1) / 2
+    results = sm.evaluate(data, "rr@2", relevant=relevant, missing="last")
+    assert results[0].value == (1 / 2 + 1) / 2
     ranks = sm.Ranks.from_lists(data, data[1:], missing="last")
     assert sm.evaluate(ranks, "rr@2")[0].value == (1 / 2 + 1) / 2
-    held = np.array([(1, 2), (2, 4)], [("user_id", "i4"), ("rank", "i4")])
-    assert sm.evaluate(held, "rr", n_items=9)[0].value == (1 / 2 + 1 / 4) / 2
-    assert sm.Ranks.from_ranks(held, 9).best_rank.tolist() == [2, 4]
+    held_out = np.array([(1, 2), (2, 4)], [("user_id", "i4"), ("rank", "i4")])
+    assert sm.evaluate(held_out, "rr", n_items=9)[0].value == (1 / 2 + 1 / 4) / 2
+    assert sm.Ranks.from_ranks(held_out, 9).best_rank.tolist() == [2, 4]
     rated = np.array([(1, 5, 3.0), (1, 6, 4.0)], [(x, "f8") for x in ("u", "i", "r")])
     rated.dtype.names = ("user_id", "item_id", "rating")
     assert sm.mae(rated, rated[::-1]) == 0.0

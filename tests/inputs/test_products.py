@@ -20,14 +20,14 @@ def counts_by_float64(users, items, relevant, seen):
     scores = np.einsum(
         "uf,if->ui", users.astype(np.float64), items.astype(np.float64)
     )
-    found = []
+    results = []
     for user, item in zip(*np.nonzero(relevant), strict=True):
         others = ~seen[user]
         others[item] = False
         own = scores[user, item]
         row = scores[user, others]
-        found.append((user, int((row > own).sum()), int((row == own).sum())))
-    return [(better, tied) for _, better, tied in sorted(found)]
+        results.append((user, int((row > own).sum()), int((row == own).sum())))
+    return [(better, tied) for _, better, tied in sorted(results)]
 
 
 def counts(ranks):
@@ -78,11 +78,11 @@ def test_near_ties_in_float32_match_float64(of_users, of_items, several):
         relevant |= rng.random(relevant.shape) < 0.01
     seen = (rng.random(relevant.shape) < 0.05) & ~relevant
     expected = counts_by_float64(users, items, relevant, seen)
-    given = relevant if several else relevant.argmax(axis=1)
-    ranks = sm.rank((users, items), csr_array(seen), given)
+    form = relevant if several else relevant.argmax(axis=1)
+    ranks = sm.rank((users, items), csr_array(seen), form)
     assert counts(ranks) == expected
     assert max(ranks.n_tied) > 0
-    of_float64 = sm.rank((users.astype(float), items.astype(float)), seen, given)
+    of_float64 = sm.rank((users.astype(float), items.astype(float)), seen, form)
     assert counts(of_float64) == expected
 
 
@@ -178,7 +178,7 @@ def test_threads_do_not_matter(form, several):
     relevant = (
         rng.random((1300, ITEMS)) < 0.02 if several else rng.integers(0, ITEMS, 1300)
     )
-    found = [
+    results = [
         counts(
             sm.rank(
                 FORMS[form](users, items),
@@ -190,7 +190,7 @@ def test_threads_do_not_matter(form, several):
         )
         for n_jobs in (1, 2, 4, -1)
     ]
-    assert found[0] == found[1] == found[2] == found[3]
+    assert results[0] == results[1] == results[2] == results[3]
 
 
 def test_function_is_called_in_one_thread_in_order():

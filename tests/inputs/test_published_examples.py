@@ -19,13 +19,14 @@ pytestmark = pytest.mark.filterwarnings(
 def values_by_metric(data, metrics, **options):
     """Values by metric."""
     return {
-        found.metric: found.value for found in sm.evaluate(data, metrics, **options)
+        result.metric: result.value
+        for result in sm.evaluate(data, metrics, **options)
     }
 
 
 def single_value(data, metric, **options):
-    (found,) = sm.evaluate(data, metric, **options)
-    return found.value
+    (result,) = sm.evaluate(data, metric, **options)
+    return result.value
 
 
 # trec_eval's test/qrels.test and test/results.test: the places at which each topic's relevant
@@ -302,9 +303,9 @@ def test_example_of_pytrec_eval():
     }
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg"}).evaluate(run)
     assert theirs["q1"]["map"] == pytest.approx(1 / 3)
-    found = values_by_metric(run, "ap,ndcg", relevant=qrels)
-    assert found["ap"] == pytest.approx((1 / 3 + (1 / 2 + 2 / 3) / 2) / 2)
-    assert found["ndcg"] == pytest.approx(
+    result = values_by_metric(run, "ap,ndcg", relevant=qrels)
+    assert result["ap"] == pytest.approx((1 / 3 + (1 / 2 + 2 / 3) / 2) / 2)
+    assert result["ndcg"] == pytest.approx(
         np.mean([each["ndcg"] for each in theirs.values()])
     )
 
@@ -343,14 +344,14 @@ def test_lists_of_different_lengths_match_printed_values():
     )
     shuffled = predicted.sample(frac=1.0, random_state=0)
     metrics = "ndcg@10,ap-by-relevant@10,precision@10,recall@10"
-    found = values_by_metric(shuffled, metrics, relevant=true, missing="last")
+    result = values_by_metric(shuffled, metrics, relevant=true, missing="last")
     printed = [0.38172, 0.23613, 0.26666, 0.37777]
-    assert list(found.values()) == pytest.approx(printed, abs=1e-5)
+    assert list(result.values()) == pytest.approx(printed, abs=1e-5)
     filled = {
         user: (items + [-1 - k for k in range(10)])[:10]
         for user, items in PREDICTED.items()
     }
-    assert found == values_by_metric(filled, metrics, relevant=true)
+    assert result == values_by_metric(filled, metrics, relevant=true)
     with pytest.raises(sm.InputError, match="missing"):
         sm.evaluate(shuffled, "ndcg@10", relevant=true)
 
@@ -369,12 +370,12 @@ def test_example_of_rectools():
             "item_id": [1, 2, 1, 1, 3, 4, 1, 2, 3],
         }
     )
-    asked = {"relevant": interactions, "missing": "last"}
+    messages = {"relevant": interactions, "missing": "last"}
     metrics = "ap-by-relevant@1,ap-by-relevant@3"
-    frame = sm.values_by_user(reco, metrics, **asked).sort_index()
+    frame = sm.values_by_user(reco, metrics, **messages).sort_index()
     assert frame["ap-by-relevant@1"].tolist() == pytest.approx([0, 1, 1 / 3, 1 / 3])
     assert frame["ap-by-relevant@3"].tolist() == pytest.approx([0, 1, 5 / 9, 1])
-    assert single_value(reco, "ap-by-relevant@3", **asked) == pytest.approx(
+    assert single_value(reco, "ap-by-relevant@3", **messages) == pytest.approx(
         0.6389, abs=5e-5
     )
 
@@ -408,10 +409,10 @@ def test_examples_of_lenskit(metric, recommended, relevant, printed):
 
 def test_user_without_recommendations_counts_0_as_in_lenskit():
     lists = {"u": [], "v": [1, 2, 3]}
-    found = values_by_metric(
+    result = values_by_metric(
         lists, "rr,ndcg", relevant={"u": [1, 3], "v": [1, 2, 3]}, missing="last"
     )
-    assert found == {"rr": 0.5, "ndcg": 0.5}
+    assert result == {"rr": 0.5, "ndcg": 0.5}
 
 
 INDEXES = [0, 0, 0, 1, 1, 1, 1]
@@ -444,8 +445,8 @@ def test_examples_of_torchmetrics():
 
 def test_graded_example_of_torchmetrics():
     relevant = np.array([[10, 0, 0, 1, 5]])
-    found = single_value([[0.1, 0.2, 0.3, 4.0, 70.0]], "ndcg", relevant=relevant)
-    assert found == pytest.approx(0.6957, abs=5e-5)
+    result = single_value([[0.1, 0.2, 0.3, 4.0, 70.0]], "ndcg", relevant=relevant)
+    assert result == pytest.approx(0.6957, abs=5e-5)
 
 
 def test_example_of_ranx():
@@ -456,8 +457,9 @@ def test_example_of_ranx():
         "q_2": ["d_12", "d_11", "d_25", "d_36", "d_22", "d_35"],
     }
     run = {
-        query: dict(zip(found, scores, strict=True)) for query, found in names.items()
+        query: dict(zip(result, scores, strict=True))
+        for query, result in names.items()
     }
-    found = values_by_metric(run, "ndcg@5,ap-by-relevant@5,rr", relevant=qrels)
+    result = values_by_metric(run, "ndcg@5,ap-by-relevant@5,rr", relevant=qrels)
     printed = {"ndcg@5": 0.7861, "ap-by-relevant@5": 0.6416, "rr": 0.75}
-    assert found == pytest.approx(printed, abs=1e-4)
+    assert result == pytest.approx(printed, abs=1e-4)

@@ -34,7 +34,7 @@ def metrics_by_hand(ranks):
         recall.append(len(hits) / n_relevant)
         ndcg.append(sum(1 / np.log2(place + 1) for place in hits) / ideal)
         ap.append(
-            sum(found / place for found, place in enumerate(hits, start=1))
+            sum(result / place for result, place in enumerate(hits, start=1))
             / n_relevant
         )
     return {

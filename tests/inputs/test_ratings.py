@@ -73,7 +73,7 @@ def test_ratings_without_a_prediction_warn():
 
 @pytest.mark.parametrize("error", [sm.rmse, sm.mae])
 @pytest.mark.parametrize(
-    ("true", "predicted", "words"),
+    ("true", "predicted", "message"),
     [
         (RATED, PREDICTED[["prediction"]], "user_id and item_id in both"),
         (RATED, pd.concat([PREDICTED] * 2), "predicted, row 4: duplicate"),
@@ -95,6 +95,6 @@ def test_ratings_without_a_prediction_warn():
         ({1: 2.0}, {1: 3.0}, "dictionary"),
     ],
 )
-def test_table_without_ratings_is_refused(error, true, predicted, words):
-    with pytest.raises(sm.InputError, match=words):
+def test_table_without_ratings_is_refused(error, true, predicted, message):
+    with pytest.raises(sm.InputError, match=message):
         error(true, predicted)

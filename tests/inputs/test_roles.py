@@ -160,9 +160,9 @@ def test_named_columns_are_read(name):
 
 def test_negatives_read_named_columns():
     seen = pd.DataFrame({"who": [1, 2], "code": [7, 8]})
-    drawn = sm.negatives(TEST, seen, 1, columns=ID_COLUMNS)
+    sample = sm.negatives(TEST, seen, 1, columns=ID_COLUMNS)
     checks = sm.check_negatives(
-        drawn.rename(columns={"user_id": "who", "item_id": "code"}),
+        sample.rename(columns={"user_id": "who", "item_id": "code"}),
         TEST,
         seen,
         columns=ID_COLUMNS,
@@ -172,10 +172,10 @@ def test_negatives_read_named_columns():
 
 def test_budget_reads_named_columns():
     scores = pd.DataFrame([[3.0, 2.0, 1.0], [3.0, 4.0, 5.0]], [1, 2], [7, 8, 9])
-    found = sm.evaluate_on_budget(
+    results = sm.evaluate_on_budget(
         scores, "hr@1", relevant=TEST, seen=SEEN, columns=ID_COLUMNS, budget=2
     )
-    assert found.estimates[0][0].value == 0.5
+    assert results.estimates[0][0].value == 0.5
 
 
 def test_report_reads_named_columns(tmp_path):
@@ -190,12 +190,12 @@ def test_command_reads_named_columns(suffix, tmp_path):
     for name, table in (("lists", LISTS), ("test", TEST)):
         path = tmp_path / f"{name}.{suffix}"
         table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
-    given = [f"--column={role}={name}" for role, name in LIST_COLUMNS.items()]
+    form = [f"--column={role}={name}" for role, name in LIST_COLUMNS.items()]
     run = subprocess.run(
         [
             *(sys.executable, "-m", "sampled_metrics", "evaluate", f"lists.{suffix}"),
             *("--relevant", f"test.{suffix}", "--metric", "rr", "--format", "csv"),
-            *given,
+            *form,
         ],
         cwd=tmp_path,
         capture_output=True,
@@ -260,8 +260,8 @@ def test_visit_column_can_be_named():
     lists = LISTS.assign(who=1, when=LISTS["who"])
     test = TEST.assign(who=1, when=TEST["who"])
     names = {**LIST_COLUMNS, "visit": "when"}
-    (found,) = sm.evaluate(lists, "rr", relevant=test, columns=names)
-    assert (found.value, found.n_users, found.n_visits) == (0.75, 1, 2)
+    (result,) = sm.evaluate(lists, "rr", relevant=test, columns=names)
+    assert (result.value, result.n_users, result.n_visits) == (0.75, 1, 2)
 
 
 def test_every_role_can_be_named():
@@ -365,9 +365,11 @@ def ranked_lists(n_users=60, k=8, n_items=40, seed=5):
     """Best first lists of users, held-out items, and recall@3 by hand."""
     rng = np.random.default_rng(seed)
     lists = np.array([rng.permutation(n_items)[:k] for _ in range(n_users)])
-    held = np.array([row[min(int(rng.exponential(3)), k - 1)] for row in lists])
-    held[::3] = n_items + 1
-    right = np.mean([own in row[:3] for own, row in zip(held, lists, strict=True)])
+    held_out = np.array([row[min(int(rng.exponential(3)), k - 1)] for row in lists])
+    held_out[::3] = n_items + 1
+    right = np.mean(
+        [own in row[:3] for own, row in zip(held_out, lists, strict=True)]
+    )
     frame = pd.DataFrame(
         {
             "user_id": np.repeat(np.arange(n_users), k),
@@ -378,7 +380,7 @@ def ranked_lists(n_users=60, k=8, n_items=40, seed=5):
     frame["strength"] = 1000 - 100 * frame["place"] + rng.integers(0, 50, len(frame))
     return (
         frame,
-        pd.DataFrame({"user_id": np.arange(n_users), "item_id": held}),
+        pd.DataFrame({"user_id": np.arange(n_users), "item_id": held_out}),
         right,
     )
 
@@ -389,49 +391,51 @@ UNKNOWN_NAMES = ["count", "votes", "bm25", "similarity", "distance"]
 @pytest.mark.parametrize("name", UNKNOWN_NAMES)
 @pytest.mark.parametrize("kind", [int, str, "uint16", "category"])
 def test_unknown_numbers_beside_shuffled_lists_are_refused(name, kind):
-    frame, held, right = ranked_lists()
+    frame, held_out, right = ranked_lists()
     lists = frame[["user_id", "item_id"]].assign(**{name: frame["strength"]})
-    assert values(sm.evaluate(lists, "hit@3", relevant=held)) == pytest.approx(
+    assert values(sm.evaluate(lists, "hit@3", relevant=held_out)) == pytest.approx(
         [right]
     )
     lists[name] = lists[name].astype(kind)
     mixed = lists.sample(frac=1, random_state=0)
     with pytest.raises(sm.InputError, match=name):
-        sm.evaluate(mixed, "hit@3", relevant=held)
+        sm.evaluate(mixed, "hit@3", relevant=held_out)
     renamed = mixed.rename(columns={name: "score"}).astype({"score": int})
-    assert values(sm.evaluate(renamed, "hit@3", relevant=held)) == pytest.approx(
+    assert values(sm.evaluate(renamed, "hit@3", relevant=held_out)) == pytest.approx(
         [right]
     )
     by_user = mixed.sort_values("user_id")
     with warns_about(name):
-        sm.evaluate(by_user, "hit@3", relevant=held)
+        sm.evaluate(by_user, "hit@3", relevant=held_out)
 
 
 def test_mixed_rows_of_users_warn():
-    frame, held, right = ranked_lists()
+    frame, held_out, right = ranked_lists()
     lists = frame[["user_id", "item_id"]]
     by_place = lists.loc[frame.sort_values("place", kind="stable").index]
-    assert values(sm.evaluate(by_place, "hit@3", relevant=held)) == pytest.approx(
+    assert values(sm.evaluate(by_place, "hit@3", relevant=held_out)) == pytest.approx(
         [right]
     )
     with warns_about("mixed"):
-        sm.evaluate(lists.sample(frac=1, random_state=0), "hit@3", relevant=held)
+        sm.evaluate(lists.sample(frac=1, random_state=0), "hit@3", relevant=held_out)
 
 
 def test_unknown_item_column_is_refused():
-    frame, held, right = ranked_lists()
+    frame, held_out, right = ranked_lists()
     lists = frame.assign(rank=frame["place"] + 1)[["user_id", "item_id", "rank"]]
-    lists, held = (
-        table.rename(columns={"item_id": "thing"}) for table in (lists, held)
+    lists, held_out = (
+        table.rename(columns={"item_id": "thing"}) for table in (lists, held_out)
     )
     with pytest.raises(sm.InputError, match="user_id, thing, rank"):
         sm.evaluate(
-            lists, "hit@3", relevant=held.rename(columns={"thing": "item_id"})
+            lists, "hit@3", relevant=held_out.rename(columns={"thing": "item_id"})
         )
     for options in ({"n_items": 60}, {"n_items": 60, "missing": "refuse"}):
         with pytest.raises(sm.InputError, match="thing"):
             sm.evaluate(lists, "hit@3", **options)
-    renamed = [table.rename(columns={"thing": "item_id"}) for table in (lists, held)]
+    renamed = [
+        table.rename(columns={"thing": "item_id"}) for table in (lists, held_out)
+    ]
     assert values(
         sm.evaluate(renamed[0], "hit@3", relevant=renamed[1])
     ) == pytest.approx([right])
@@ -454,11 +458,11 @@ def test_unknown_item_column_is_refused():
 )
 @pytest.mark.parametrize("user", ["customer_id", "visitorid", "reviewerID", "qid"])
 def test_usual_names_of_users_and_items_are_known(name, user):
-    frame, held, right = ranked_lists()
+    frame, held_out, right = ranked_lists()
     names = {"item_id": name, "user_id": user}
     lists = frame.assign(rank=frame["place"] + 1)[["user_id", "item_id", "rank"]]
-    lists, held = (table.rename(columns=names) for table in (lists, held))
-    assert values(sm.evaluate(lists, "hit@3", relevant=held)) == pytest.approx(
+    lists, held_out = (table.rename(columns=names) for table in (lists, held_out))
+    assert values(sm.evaluate(lists, "hit@3", relevant=held_out)) == pytest.approx(
         [right]
     )
     with pytest.raises(sm.InputError, match="give relevant"):
@@ -474,39 +478,41 @@ def test_two_item_columns_are_refused():
 
 
 def test_unread_columns_are_noted(tmp_path):
-    frame, held, right = ranked_lists()
+    frame, held_out, right = ranked_lists()
     lists = frame.assign(rank=frame["place"] + 1, title="t").drop(
         columns=["place", "strength"]
     )
-    held["day"] = 3
+    held_out["day"] = 3
     path = tmp_path / "lists.csv"
     lists.to_csv(path)  # whose first column is the index, without a name
     for data, name, of in ((lists, "data", ""), (path, path, f"{path}, ")):
-        found = sm.evaluate(data, "hit@3", relevant=held)
-        assert values(found) == pytest.approx([right])
-        assert found.notes == [
+        results = sm.evaluate(data, "hit@3", relevant=held_out)
+        assert values(results) == pytest.approx([right])
+        assert results.notes == [
             f"{name}: not read: title",
             f"{of}relevant: not read: day",
         ]
-        assert "title" in str(found)
-        assert "question" not in str(found)
+        assert "title" in str(results)
+        assert "question" not in str(results)
     compared = sm.compare(
         {"a": lists, "b": lists.assign(x=1, rank=9 - lists["rank"])},
         "hit@3",
-        relevant=held,
+        relevant=held_out,
     )
     assert {"a, data: not read: title", "b, data: not read: title, x"} <= {
         *compared.notes
     }
     for named in (lists.drop(columns="title"), lists[["user_id", "item_id"]]):
-        found = sm.evaluate(named, "hit@3", relevant=held[["user_id", "item_id"]])
-        assert found.notes == []
+        results = sm.evaluate(
+            named, "hit@3", relevant=held_out[["user_id", "item_id"]]
+        )
+        assert results.notes == []
 
 
 def test_unread_columns_of_each_table_are_noted():
     ranks = pd.DataFrame({"user_id": [1, 2], "rank": [1, 4], "title": ["a", "b"]})
-    found = sm.evaluate(ranks, "rr", n_items=9)
-    assert found.notes == ["data: not read: title"]
+    results = sm.evaluate(ranks, "rr", n_items=9)
+    assert results.notes == ["data: not read: title"]
     counts = ranks.assign(n_candidates=9, n_better=[0, 3], n_tied=0)
     assert sm.evaluate(counts, "rr").notes == ["data: not read: rank, title"]
     pairs = pd.DataFrame(
@@ -514,13 +520,13 @@ def test_unread_columns_of_each_table_are_noted():
     )
     assert sm.evaluate(pairs, "rr", complete=True).notes == ["data: not read: day"]
     sampled = pd.DataFrame({"user_id": [1, 2], "sampled_rank": [1, 2], "n": 4})
-    found = sm.correct(sampled, "hr@1", "sampled", n_items=90, n_negatives=5)
-    assert found.notes == ["data: not read: n"]
+    results = sm.correct(sampled, "hr@1", "sampled", n_items=90, n_negatives=5)
+    assert results.notes == ["data: not read: n"]
     lists = pd.DataFrame(
         {"user_id": 1, "item_id": [5, 6], "score": [2.0, 1.5], "label": [0, 1]}
     )
-    found = sm.evaluate(lists, "rr@2", relevant=lists)
-    assert found.notes == ["data: not read: label", "relevant: not read: score"]
+    results = sm.evaluate(lists, "rr@2", relevant=lists)
+    assert results.notes == ["data: not read: label", "relevant: not read: score"]
 
 
 @pytest.mark.filterwarnings("ignore:.*the largest rank is")
@@ -539,9 +545,9 @@ def test_unread_columns_of_a_file_read_in_parts_are_noted(
     monkeypatch.setattr(large_files, "ROWS_AT_A_TIME", 70)
     in_parts = sm.evaluate(path, "rr", n_items=97)
     unread = {"ranks": "title", "counts": "rank, title"}[kind]
-    for found in (whole, in_parts):
-        assert f"{path}: not read: {unread}" in found.notes
-        assert values(found) == pytest.approx([np.mean(1 / rank)])
+    for result in (whole, in_parts):
+        assert f"{path}: not read: {unread}" in result.notes
+        assert values(result) == pytest.approx([np.mean(1 / rank)])
 
 
 def test_columns_command_lists_known_names(capsys):

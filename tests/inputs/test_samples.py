@@ -63,13 +63,15 @@ class TestScoresOfSamples:
         return frame.sample(frac=1, random_state=0)
 
     def require_same(self, study, data, **options):
-        found = sm.correct(data, ["auc", "ndcg@10"], "sampled", n_items=N, **options)
+        results = sm.correct(
+            data, ["auc", "ndcg@10"], "sampled", n_items=N, **options
+        )
         ranks = np.array(ranks_by_hand(study["among"][:20]))
-        assert found[0].value == pytest.approx(
+        assert results[0].value == pytest.approx(
             np.mean((M + 1 - ranks) / M), rel=1e-14
         )
         expected = np.mean(np.where(ranks <= 10, 1 / np.log2(ranks + 1), 0))
-        assert found[1].value == pytest.approx(expected, rel=1e-14)
+        assert results[1].value == pytest.approx(expected, rel=1e-14)
 
     def test_arrays_agree(self, study):
         among = study["among"][:20]
@@ -119,9 +121,9 @@ class TestScoresOfSamples:
     @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
     def test_tie_policies_order_ranks(self):
         scores = [[0.5, 0.5, 0.5, 0.1]] * 300
-        drawn = {"n_items": 50, "positive": 0}
+        sample_options = {"n_items": 50, "positive": 0}
         ranks = {
-            ties: as_sampled(scores, ties=ties, **drawn).sampled_ranks
+            ties: as_sampled(scores, ties=ties, **sample_options).sampled_ranks
             for ties in POLICIES
         }
         assert set(ranks["optimistic"]) == {1}
@@ -136,7 +138,7 @@ class TestScoresOfSamples:
         }
         assert sm.correct(scores, "auc", "sampled", **options)[0].value == 1
         with pytest.raises(sm.InputError, match="'expected'"):
-            as_sampled(scores, ties="expected", **drawn)
+            as_sampled(scores, ties="expected", **sample_options)
 
     def test_several_positives_are_no_negatives_of_each_other(self, tmp_path):
         # u: positives 9 and 5 among 7 and 1; ranks 1 and 2. v: 3 and 2 among 4 and 1.
@@ -205,25 +207,29 @@ def test_sampled_ranks_that_look_like_others_warn(study):
 @pytest.mark.filterwarnings("ignore:.*held-out items are above")  # b is random
 def test_comparison_of_full_and_sampled_data(study, tmp_path):
     noise = np.random.default_rng(1).normal(size=study["all"].shape)
-    (found,) = sm.compare(
+    (result,) = sm.compare(
         {"a": study["all"], "b": noise},
         "hr@10",
         relevant=study["held_out"],
         seen=noise < -9,
     )
-    assert (found.order, found.estimator, found.paired) == ("a", "exact", True)
-    assert found.value_a == study["recall"]
+    assert (result.order, result.estimator, result.paired) == ("a", "exact", True)
+    assert result.value_a == study["recall"]
     np.save(tmp_path / "s.npy", study["among"])
     data = {"a": tmp_path / "s.npy", "b": study["among"]}
-    (found,) = sm.compare(data, "recall@10", "cls", positive=0, n_items=N)
-    assert (found.order, found.difference, found.n_negatives) == ("undecided", 0, M)
+    (result,) = sm.compare(data, "recall@10", "cls", positive=0, n_items=N)
+    assert (result.order, result.difference, result.n_negatives) == (
+        "undecided",
+        0,
+        M,
+    )
     full, sampled = sm.Ranks([9], [0], [0]), sm.SampledRanks([1], 9, 2)
-    for data, words in (
+    for data, message in (
         ({"A": full, "B": sampled}, "A is ranked in full, B among samples"),
         ({"A": full, "B": [[1.0, 2.0]]}, r"^B: found scores; give relevant"),
         ([1, 2], "data is of type list; expected a dictionary"),
     ):
-        with pytest.raises(sm.InputError, match=words):
+        with pytest.raises(sm.InputError, match=message):
             sm.compare(data)
 
 
@@ -235,14 +241,14 @@ def random_pairs(seed, several, column="score"):
     rng = np.random.default_rng(seed)
     rows = []
     for user in "dcab":
-        held = rng.integers(1, 4) if several else 1
+        held_out = rng.integers(1, 4) if several else 1
         scores = (
-            rng.permutation(held + 9) + 1
+            rng.permutation(held_out + 9) + 1
             if column == "rank"
-            else rng.integers(0, 6, held + 9)
+            else rng.integers(0, 6, held_out + 9)
         )
         for item, score in enumerate(scores):
-            rows.append((user, item, score, int(item < held)))
+            rows.append((user, item, score, int(item < held_out)))
     table = pd.DataFrame(rows, columns=["user_id", "item_id", column, "label"])
     return table.sample(frac=1, random_state=seed)
 
@@ -266,18 +272,18 @@ def test_labelled_pairs_match_a_loop(seed, several, column):
     unlabelled = table.drop(columns="label")
     for data, options in ((table, {}), (unlabelled, {"relevant": relevant})):
         for ties, ranks in expected.items():
-            found = as_sampled(data, n_items=50, ties=ties, **options)
-            assert found.sampled_ranks.tolist() == ranks
-            assert found.users.tolist() == users
-            assert (found.n_negatives, found.several_items) == (
+            result = as_sampled(data, n_items=50, ties=ties, **options)
+            assert result.sampled_ranks.tolist() == ranks
+            assert result.users.tolist() == users
+            assert (result.n_negatives, result.several_items) == (
                 9,
                 len(set(users)) < len(users),
             )
-        drawn = [as_sampled(data, n_items=50, seed=seed, **options).sampled_ranks
+        sample = [as_sampled(data, n_items=50, seed=seed, **options).sampled_ranks
                  for seed in range(12)]  # fmt: skip
-        assert (np.min(drawn, axis=0) >= expected["optimistic"]).all()
-        assert (np.max(drawn, axis=0) <= expected["pessimistic"]).all()
-        assert column == "rank" or np.ptp(drawn, axis=0).max() > 0
+        assert (np.min(sample, axis=0) >= expected["optimistic"]).all()
+        assert (np.max(sample, axis=0) <= expected["pessimistic"]).all()
+        assert column == "rank" or np.ptp(sample, axis=0).max() > 0
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -286,17 +292,17 @@ def test_surplus_negatives_are_dropped_at_random():
     better = np.array([0, 10, 50, 100])
     m = np.array([95, 100, 100, 100])
     table = pd.DataFrame({"sampled_rank": better + 1, "n_negatives": m})
-    drawn = []
+    sample = []
     for seed in range(300):
-        found = as_sampled(table, n_items=500, seed=seed)
-        assert found.n_negatives == 95
-        drawn.append(found.sampled_ranks - 1)
-    assert {row[0] for row in drawn} == {0}
-    assert {row[3] for row in drawn} == {95}
-    mean = np.mean(drawn, axis=0)
+        result = as_sampled(table, n_items=500, seed=seed)
+        assert result.n_negatives == 95
+        sample.append(result.sampled_ranks - 1)
+    assert {row[0] for row in sample} == {0}
+    assert {row[3] for row in sample} == {95}
+    mean = np.mean(sample, axis=0)
     assert mean == pytest.approx(better * [1, 0.95, 0.95, 0.95], abs=0.25)
-    assert np.min(drawn, axis=0)[1] >= 5
-    assert np.max(drawn, axis=0)[1] <= 10
+    assert np.min(sample, axis=0)[1] >= 5
+    assert np.max(sample, axis=0)[1] <= 10
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -335,20 +341,20 @@ def test_sample_columns_at_their_bounds_are_read():
         "user_id": list("aba"),
         "repetition": [0, 0, 1],
     }
-    found = as_sampled(
+    result = as_sampled(
         pd.DataFrame(columns),
     )
-    assert (found.n_negatives, str(found.sampling), found.several_items) == (
+    assert (result.n_negatives, str(result.sampling), result.several_items) == (
         10,
         "distinct",
         False,
     )
-    assert found.n_items.tolist() == [11, 12, 50]
-    assert found.users.tolist() == list("aba")
-    found = as_sampled(
+    assert result.n_items.tolist() == [11, 12, 50]
+    assert result.users.tolist() == list("aba")
+    result = as_sampled(
         pd.DataFrame(columns | {"item_id": [1, 1, 2]}),
     )
-    assert found.several_items
+    assert result.several_items
     with warnings.catch_warnings():
         warnings.simplefilter("error", sm.InputWarning)
         as_sampled(
@@ -370,12 +376,16 @@ def test_dropped_duplicates_need_the_number_drawn(n_negatives, m):
          for user, count, rank in rows for place in range(count + 1)],
         columns=["user_id", "label", "score"],
     )  # fmt: skip
-    drawn = {"n_items": 50, "sampling": "distinct", "n_negatives": n_negatives}
+    sample_options = {
+        "n_items": 50,
+        "sampling": "distinct",
+        "n_negatives": n_negatives,
+    }
     if m is None:
         with pytest.raises(sm.InputError):
-            as_sampled(table, **drawn)
+            as_sampled(table, **sample_options)
     else:
-        assert as_sampled(table, **drawn).n_negatives == m
+        assert as_sampled(table, **sample_options).n_negatives == m
 
 
 def test_rows_keep_the_fewest_negatives():
@@ -400,20 +410,20 @@ def test_rows_keep_the_fewest_negatives():
 def test_users_of_sampled_ranks_come_from_the_file(tmp_path):
     """An index of a DataFrame may be any; `user_ids` in a file are of users."""
     scores = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
-    drawn = {"n_items": 9, "positive": 0}
+    sample_options = {"n_items": 9, "positive": 0}
     frame = pd.DataFrame(scores, index=["a", "b"], columns=["x", "y", "z"])
-    assert as_sampled(frame, **drawn).users is None
+    assert as_sampled(frame, **sample_options).users is None
     named = as_sampled(frame, n_items=9, positive="y")
     assert named.sampled_ranks.tolist() == [2, 1]
     np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "b"])
-    found = as_sampled(tmp_path / "s.npz", **drawn)
-    assert found.users.tolist() == ["a", "b"]
-    assert not found.several_items
+    result = as_sampled(tmp_path / "s.npz", **sample_options)
+    assert result.users.tolist() == ["a", "b"]
+    assert not result.several_items
     np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "a"])
-    assert as_sampled(tmp_path / "s.npz", **drawn).several_items
+    assert as_sampled(tmp_path / "s.npz", **sample_options).several_items
     np.savez(tmp_path / "s.npz", scores=scores, positive=[1, 0])
     with pytest.raises(sm.InputError, match="positive"):
-        as_sampled(tmp_path / "s.npz", **drawn)
+        as_sampled(tmp_path / "s.npz", **sample_options)
 
 
 # Rows with fewer negatives
@@ -446,11 +456,11 @@ class TestSizesOfRows:
     @pytest.mark.filterwarnings("ignore:n_negatives")
     def test_longer_rows_are_cut_at_random(self, scores):
         """Of 99 negatives 95 are kept, so that ranks become smaller by chance, and never larger."""
-        found = read_rows(scores)
-        assert found.n_negatives == 95
-        assert (found.sampled_ranks[SIZES == 95] == RANKS[SIZES == 95]).all()
-        assert (found.sampled_ranks <= RANKS).all()
-        below = (RANKS - 1).sum() - (found.sampled_ranks - 1).sum()
+        result = read_rows(scores)
+        assert result.n_negatives == 95
+        assert (result.sampled_ranks[SIZES == 95] == RANKS[SIZES == 95]).all()
+        assert (result.sampled_ranks <= RANKS).all()
+        below = (RANKS - 1).sum() - (result.sampled_ranks - 1).sum()
         expected = ((RANKS - 1) * (1 - 95 / SIZES)).sum()
         assert below == pytest.approx(expected, abs=4 * np.sqrt(expected))
 
@@ -460,16 +470,16 @@ class TestSizesOfRows:
 
     def test_padding_of_all_rows_is_no_negative(self):
         wide = np.column_stack([MATRIX[SIZES == 99], np.full((150, 30), -INF)])
-        found = read_rows(wide)
-        assert found.n_negatives == 99
-        assert (found.sampled_ranks == RANKS[SIZES == 99]).all()
+        result = read_rows(wide)
+        assert result.n_negatives == 99
+        assert (result.sampled_ranks == RANKS[SIZES == 99]).all()
 
     def test_held_out_item_behind_padding_is_read(self):
         last = np.column_stack([MATRIX[:, 1:], MATRIX[:, 0]])
         with warns_about("95 of them"):
-            found = read_rows(last, positive=-1)
-        assert found.n_negatives == 95
-        assert (found.sampled_ranks[SIZES == 95] == RANKS[SIZES == 95]).all()
+            result = read_rows(last, positive=-1)
+        assert result.n_negatives == 95
+        assert (result.sampled_ranks[SIZES == 95] == RANKS[SIZES == 95]).all()
 
     def test_many_fewer_negatives_are_refused(self):
         with pytest.raises(sm.InputError, match="1 to 3 negatives"):
@@ -478,8 +488,8 @@ class TestSizesOfRows:
             read_rows(SHORT_ROWS)
 
     def test_remedy_for_fewer_negatives_is_right(self):
-        found = read_rows(SHORT_ROWS, sampling="distinct", n_negatives=4)
-        assert found.sampled_ranks.tolist() == [2, 3, 1]
+        result = read_rows(SHORT_ROWS, sampling="distinct", n_negatives=4)
+        assert result.sampled_ranks.tolist() == [2, 3, 1]
 
     def test_meter_agrees(self):
         meter = sm.RankMeter("hr@10", n_items=3000)
@@ -525,8 +535,8 @@ class TestGapsWithinRows:
 class TestMissingLast:
     def test_padding_warns(self):
         with warns_about(r"50 rows end with -inf.*leave missing"):
-            found = read_rows(MATRIX, missing="last")
-        assert found.n_negatives == 99
+            result = read_rows(MATRIX, missing="last")
+        assert result.n_negatives == 99
 
     def test_answers_that_leave_out_items_do_not_warn(self, recwarn):
         scores = MATRIX.copy()

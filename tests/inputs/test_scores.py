@@ -36,8 +36,8 @@ def test_score_matrix_is_read(tmp_path, dtype):
     write_file(tmp_path, "held.qrels", "0 0 2 1\n1 0 4 1\n")
     for scores in ("c.npy", "f.npy", "s.npz"):
         for seen in ("seen.npz", "seen.npy", "seen.csv"):
-            for held in ("held.npy", "held.csv", "held.qrels"):
-                files = {"relevant": tmp_path / held, "seen": tmp_path / seen}
+            for held_out in ("held.npy", "held.csv", "held.qrels"):
+                files = {"relevant": tmp_path / held_out, "seen": tmp_path / seen}
                 ranks = as_ranks(tmp_path / scores, n_items=5, **files)
                 assert (rank_counts(ranks), ranks.users.tolist()) == (
                     SCORE_COUNTS,
@@ -50,11 +50,11 @@ def test_ids_of_a_matrix_are_read(tmp_path):
     np.savez(
         tmp_path / "s.npz", scores=scores, user_ids=["u", "v"], item_ids=[10, 20, 30]
     )
-    held = write_file(tmp_path, "held.csv", "user_id,item_id\nv,20\nu,10\n")
+    held_out = write_file(tmp_path, "held.csv", "user_id,item_id\nv,20\nu,10\n")
     seen = write_file(tmp_path, "seen.csv", "user_id,item_id\nu,20\nu,20\n")
-    ranks = as_ranks(tmp_path / "s.npz", relevant=held)
+    ranks = as_ranks(tmp_path / "s.npz", relevant=held_out)
     assert (ranks.users.tolist(), ranks.best_rank.tolist()) == (["u", "v"], [2, 2])
-    ranks = as_ranks(tmp_path / "s.npz", relevant=held, seen=seen)
+    ranks = as_ranks(tmp_path / "s.npz", relevant=held_out, seen=seen)
     assert (ranks.best_rank.tolist(), ranks.n_candidates.tolist()) == ([1, 2], [2, 3])
     save_npz(tmp_path / "held.npz", csr_array([[0, 5, 1], [2, 0, 0]]))
     ranks = as_ranks(tmp_path / "s.npz", relevant=tmp_path / "held.npz")
@@ -87,37 +87,46 @@ def test_scores_match_comparing_one_by_one(tmp_path):
 def scores_and_held(n_users=40, n_items=12, n_held=3, seed=3):
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(n_users, n_items))
-    held = np.array(
+    held_out = np.array(
         [rng.choice(n_items, n_held, replace=False) for _ in range(n_users)]
     )
-    np.put_along_axis(scores, held, np.take_along_axis(scores, held, 1) + 1, 1)
-    return scores, held
+    np.put_along_axis(
+        scores, held_out, np.take_along_axis(scores, held_out, 1) + 1, 1
+    )
+    return scores, held_out
 
 
-def recall_by_hand(scores, held, k):
+def recall_by_hand(scores, held_out, k):
     top = np.argsort(-scores, axis=1)[:, :k]
-    shares = [np.isin(own, best).mean() for own, best in zip(held, top, strict=True)]
+    shares = [
+        np.isin(own, best).mean() for own, best in zip(held_out, top, strict=True)
+    ]
     return pytest.approx([np.mean(shares)])
 
 
 @pytest.mark.filterwarnings("ignore:.*items seen in training")
 def test_one_column_of_held_out_items_is_read():
-    scores, held = scores_and_held(n_held=1)
-    right = recall_by_hand(scores, held, 3)
+    scores, held_out = scores_and_held(n_held=1)
+    right = recall_by_hand(scores, held_out, 3)
     vectors = (np.eye(len(scores)), scores.T.copy())
-    for relevant in (held, held[:, 0], held.tolist(), held.astype(np.uint8)):
+    for relevant in (
+        held_out,
+        held_out[:, 0],
+        held_out.tolist(),
+        held_out.astype(np.uint8),
+    ):
         for data in (scores, vectors, lambda rows: scores[rows]):
             assert values(sm.evaluate(data, "recall@3", relevant=relevant)) == right
 
 
 @pytest.mark.filterwarnings("ignore:.*items seen in training")
 def test_several_columns_in_an_array_are_refused():
-    scores, held = scores_and_held()
+    scores, held_out = scores_and_held()
     with pytest.raises(sm.InputError, match="lists of columns"):
-        sm.evaluate(scores, "recall@3", relevant=held)
-    some = held.copy()
+        sm.evaluate(scores, "recall@3", relevant=held_out)
+    some = held_out.copy()
     some[::2, 2] = -1
-    for array in (held, some):
+    for array in (held_out, some):
         relevant = [row[row >= 0].tolist() for row in array]
         right = recall_by_hand(scores, relevant, 3)
         assert values(sm.evaluate(scores, "recall@3", relevant=relevant)) == right
@@ -144,11 +153,11 @@ def test_lists_that_may_be_columns_or_grades_are_refused():
 
 def permuted_data(kind, seed=4):
     """Scores, ids of rows and columns in another order, held-out and seen items by id."""
-    scores, held = scores_and_held(n_held=1, seed=seed)
+    scores, held_out = scores_and_held(n_held=1, seed=seed)
     scores += np.linspace(4, 0, scores.shape[1])  # popularity hides a wrong order
     rng = np.random.default_rng(seed)
     users, items = (rng.permutation(n) for n in scores.shape)
-    seen = (held[:, 0] + 5) % scores.shape[1]
+    seen = (held_out[:, 0] + 5) % scores.shape[1]
     if kind == "text":
         users, items = (
             [f"{name}{n}" for n in ids] for name, ids in (("u", users), ("i", items))
@@ -158,18 +167,18 @@ def permuted_data(kind, seed=4):
         pd.DataFrame({"user_id": users, "item_id": items[column]}).sample(
             frac=1, random_state=0
         )
-        for column in (held[:, 0], seen)
+        for column in (held_out[:, 0], seen)
     ]
     allowed = scores.copy()
     allowed[np.arange(len(scores)), seen] = -np.inf
-    own = np.take_along_axis(allowed, held, 1)
+    own = np.take_along_axis(allowed, held_out, 1)
     right = np.mean((allowed > own).sum(1) < 3)
     return scores, users, items, *tables, right
 
 
 @pytest.mark.parametrize("kind", ["numbers", "text"])
 def test_users_and_items_give_the_ids_of_tables(kind):
-    scores, users, items, held, seen, right = permuted_data(kind)
+    scores, users, items, held_out, seen, right = permuted_data(kind)
     ids = {"users": users, "items": items}
     vectors = (np.eye(len(scores)), scores.T.copy())
     dictionaries = [
@@ -177,13 +186,13 @@ def test_users_and_items_give_the_ids_of_tables(kind):
             user: [item]
             for user, item in zip(table["user_id"], table["item_id"], strict=True)
         }
-        for table in (held, seen)
+        for table in (held_out, seen)
     ]
     frames = (
         pd.DataFrame(vectors[0], index=users),
         pd.DataFrame(vectors[1], index=items),
     )
-    for relevant, taken in ((held, seen), dictionaries):
+    for relevant, taken in ((held_out, seen), dictionaries):
         ranks = [
             sm.Ranks.from_scores(scores, relevant, seen=taken, **ids),
             sm.Ranks.from_factors(*vectors, relevant, seen=taken, **ids),
@@ -199,8 +208,8 @@ def test_users_and_items_give_the_ids_of_tables(kind):
             assert values(sm.evaluate(each, "hit@3")) == pytest.approx([right])
             assert set(each.users) == set(users)
         for data in (frames, pd.DataFrame(scores, index=users, columns=items)):
-            found = sm.evaluate(data, "hit@3", relevant=relevant, seen=taken)
-            assert values(found) == pytest.approx([right])
+            results = sm.evaluate(data, "hit@3", relevant=relevant, seen=taken)
+            assert values(results) == pytest.approx([right])
 
 
 def test_ids_given_twice_must_agree():
@@ -244,23 +253,23 @@ def test_numbers_read_as_rows_are_noted():
     """Of few rows nothing tells ids from 1 from numbers of rows; the note says what they are."""
     vectors = np.array([[1.0, 0], [0, 1]]), np.array([[1, 0.1], [0.2, 1], [0.5, 0.5]])
     relevant = pd.DataFrame({"user_id": [1], "item_id": [2]})
-    found = sm.evaluate(vectors, "hit@1", relevant=relevant)
-    assert values(found) == [0.0]  # row 1 has .1, 1, .5
-    assert any("numbers of rows" in note for note in found.notes)
-    assert "relevant: read as numbers of rows" in str(found)
+    results = sm.evaluate(vectors, "hit@1", relevant=relevant)
+    assert values(results) == [0.0]  # row 1 has .1, 1, .5
+    assert any("numbers of rows" in note for note in results.notes)
+    assert "relevant: read as numbers of rows" in str(results)
     ranks = sm.Ranks.from_factors(*vectors, relevant, users=[1, 2], items=[1, 2, 3])
     assert ranks.best_rank.tolist() == [3]  # user 1, the first row, has 1, .2, .5
     for first in ({"user_id": [0]}, {"item_id": [0]}):
-        found = sm.evaluate(vectors, "hit@1", relevant=relevant.assign(**first))
-        assert found.notes == []
+        results = sm.evaluate(vectors, "hit@1", relevant=relevant.assign(**first))
+        assert results.notes == []
 
 
 def test_scores_of_one_user_need_a_row():
-    scores, held = np.array([0.2, 0.9, 0.5]), np.array([1, 0, 1])
+    scores, held_out = np.array([0.2, 0.9, 0.5]), np.array([1, 0, 1])
     with pytest.raises(sm.InputError, match="one user"):
-        sm.evaluate(scores, "precision@2", relevant=held)
-    found = sm.evaluate(scores[None], "precision@2", relevant=held[None])
-    assert values(found) == [0.5]
+        sm.evaluate(scores, "precision@2", relevant=held_out)
+    results = sm.evaluate(scores[None], "precision@2", relevant=held_out[None])
+    assert values(results) == [0.5]
 
 
 # Scores of few items
@@ -323,15 +332,15 @@ class TestSparseScores:
         ranks = sm.Ranks.from_ranks(
             RANK_MATRIX.data + 1, 210, users=RANK_MATRIX.tocoo().row
         )
-        (found,) = sm.evaluate(ranks, "recall@10")
-        assert found.value == pytest.approx((PLACES < 10).mean(axis=1).mean())
+        (result,) = sm.evaluate(ranks, "recall@10")
+        assert result.value == pytest.approx((PLACES < 10).mean(axis=1).mean())
 
     @pytest.mark.filterwarnings("ignore:seen")
     def test_scores_of_other_items_too_are_read(self):
         scores = PREDICTED_MATRIX.tolil()
         scores[:, 0] = 5.0
-        (found,) = sm.evaluate(scores.tocsr(), "hit@1", relevant=TEST_MATRIX)
-        assert found.value == pytest.approx((COLUMNS == 0).any(axis=1).mean())
+        (result,) = sm.evaluate(scores.tocsr(), "hit@1", relevant=TEST_MATRIX)
+        assert result.value == pytest.approx((COLUMNS == 0).any(axis=1).mean())
 
 
 RNG = np.random.default_rng(0)
@@ -342,7 +351,7 @@ def test_held_out_item_without_score_is_missing(door):
     scores = np.array(
         [[-np.inf, 0.5, 0.2, 0.1], [0.9, -np.inf, 0.3, 0.2], [0.4, 0.5, 0.1, 0.2]]
     )
-    given = {"n_items": 90, "missing": "last"}
+    arguments = {"n_items": 90, "missing": "last"}
 
     def ranks(**options):
         if door == "correct":
@@ -351,8 +360,8 @@ def test_held_out_item_without_score_is_missing(door):
         meter.update(scores)
         return meter.ranks()
 
-    assert ranks(**given).sampled_ranks.tolist() == [4, 1, 2]
-    assert ranks(**given).n_missing == 1
+    assert ranks(**arguments).sampled_ranks.tolist() == [4, 1, 2]
+    assert ranks(**arguments).n_missing == 1
     assert "missing='last'" in refusal_message(ranks, n_items=90)
     if door == "meter":
         with warnings.catch_warnings(action="ignore"):
@@ -401,20 +410,20 @@ def auc_by_hand(scores, relevant):
 @pytest.mark.filterwarnings("ignore:seen")
 def test_users_with_only_relevant_items_are_left_out_of_auc():
     with warns_about("auc leaves out 1 of 3 users"):
-        found = sm.evaluate(AUC_SCORES, "auc, recall@1, ap", relevant=GRADES)
-    assert found[0].value == pytest.approx(np.mean([0.0, 2 / 3]))
-    assert found[1].value == pytest.approx(np.mean([0, 1 / 4, 0]))
-    assert [one.n_users for one in found] == [2, 3, 3]
-    assert "leaves out" in found.notes[0]
+        results = sm.evaluate(AUC_SCORES, "auc, recall@1, ap", relevant=GRADES)
+    assert results[0].value == pytest.approx(np.mean([0.0, 2 / 3]))
+    assert results[1].value == pytest.approx(np.mean([0, 1 / 4, 0]))
+    assert [one.n_users for one in results] == [2, 3, 3]
+    assert "leaves out" in results.notes[0]
 
 
 @pytest.mark.filterwarnings("ignore:seen")
 def test_std_error_of_auc_is_that_of_the_other_users():
     with warns_about("leaves out"):
-        (found,) = sm.evaluate(AUC_SCORES, "auc", relevant=GRADES)
+        (result,) = sm.evaluate(AUC_SCORES, "auc", relevant=GRADES)
     (alone,) = sm.evaluate(AUC_SCORES[[0, 2]], "auc", relevant=GRADES[[0, 2]])
-    assert found.std_error == pytest.approx(alone.std_error)
-    assert found.effective_users == pytest.approx(alone.effective_users)
+    assert result.std_error == pytest.approx(alone.std_error)
+    assert result.effective_users == pytest.approx(alone.effective_users)
 
 
 @pytest.mark.filterwarnings("ignore:seen")
@@ -434,10 +443,12 @@ def test_auc_of_many_queries_matches_a_loop(recwarn):
     scores += relevant
     relevant[:, 0] = 1
     relevant[7] = 1
-    found = sm.evaluate(scores, relevant=relevant)
+    results = sm.evaluate(scores, relevant=relevant)
     others = [user for user in range(1000) if not relevant[user].all()]
     expected = np.mean([auc_by_hand(scores[user], relevant[user]) for user in others])
-    assert {one.metric: one.value for one in found}["auc"] == pytest.approx(expected)
+    assert {one.metric: one.value for one in results}["auc"] == pytest.approx(
+        expected
+    )
     assert any(
         f"{1000 - len(others)} of 1,000 users" in text
         for text in full_messages(recwarn)
@@ -447,7 +458,7 @@ def test_auc_of_many_queries_matches_a_loop(recwarn):
 @pytest.mark.filterwarnings("ignore:seen")
 def test_comparison_of_auc_leaves_out_pairs():
     with warns_about("leaves out"):
-        (found,) = sm.compare(
+        (result,) = sm.compare(
             {"A": AUC_SCORES, "B": OTHER_SCORES}, "auc", relevant=GRADES
         )
     others = [0, 2]
@@ -455,14 +466,14 @@ def test_comparison_of_auc_leaves_out_pairs():
         np.mean([auc_by_hand(scores[user], GRADES[user]) for user in others])
         for scores in (AUC_SCORES, OTHER_SCORES)
     )
-    assert (found.value_a, found.value_b) == pytest.approx((a, b))
-    assert found.difference == pytest.approx(b - a)
-    assert found.n_users == 2
+    assert (result.value_a, result.value_b) == pytest.approx((a, b))
+    assert result.difference == pytest.approx(b - a)
+    assert result.n_users == 2
 
 
 @pytest.mark.filterwarnings("ignore:seen")
 def test_auc_without_irrelevant_items_is_refused():
     with pytest.raises(sm.InputError, match=r"auc is not defined.*leave auc out"):
         sm.evaluate(AUC_SCORES[1:2], "auc, ap", relevant=GRADES[1:2])
-    (found,) = sm.evaluate(AUC_SCORES[1:2], "ap", relevant=GRADES[1:2])
-    assert found.value == 1.0
+    (result,) = sm.evaluate(AUC_SCORES[1:2], "ap", relevant=GRADES[1:2])
+    assert result.value == 1.0

@@ -43,8 +43,8 @@ def one_column(values, name="rank"):
 def test_whole_numbers_are_read_within_bounds(values):
     table = one_column(values)
     for most in (9, None, np.array([2, 9, 5])):
-        found = table.whole_numbers("rank", 2, most)
-        assert (found.dtype, found.tolist()) == (np.int64, [2, 9, 5])
+        result = table.whole_numbers("rank", 2, most)
+        assert (result.dtype, result.tolist()) == (np.int64, [2, 9, 5])
     for least, most, row, expected in (
         (3, 9, 1, "3 to 9"),
         (2, 8, 2, "2 to 8"),
@@ -58,7 +58,7 @@ def test_whole_numbers_are_read_within_bounds(values):
 
 
 @pytest.mark.parametrize(
-    ("values", "row", "found"),
+    ("values", "row", "result"),
     [
         ([1, 2.5], 2, "2.5"),
         ([1.0, math.nan], 2, "nan"),
@@ -73,10 +73,10 @@ def test_whole_numbers_are_read_within_bounds(values):
         (["1", "y" * 100], 2, f"{'y' * 80};"),
     ],
 )
-def test_value_that_is_no_whole_number_is_refused(values, row, found):
+def test_value_that_is_no_whole_number_is_refused(values, row, result):
     error = refusal(one_column(values).whole, "rank", 0)
     assert (error.row, error.column) == (row, "rank")
-    assert error.problem.startswith(f"found {found}")
+    assert error.problem.startswith(f"found {result}")
     assert "whole numbers" in error.problem
 
 
@@ -107,9 +107,9 @@ def test_largest_whole_numbers_are_exact():
 def test_float_of_any_width_keeps_its_value(kind):
     narrow = kind.to_pandas_dtype()
     values = np.array([0.1, 2 / 3, -1e-3]).astype(narrow)
-    found = one_column(pa.array(values, kind)).finite_numbers("rank")
-    assert found.dtype == np.float64
-    assert found.tolist() == values.astype(np.float64).tolist()
+    result = one_column(pa.array(values, kind)).finite_numbers("rank")
+    assert result.dtype == np.float64
+    assert result.tolist() == values.astype(np.float64).tolist()
 
 
 def test_marks_are_zero_or_one():
@@ -165,7 +165,7 @@ def test_ids_are_read_with_their_codes(values, expected):
 
 
 @pytest.mark.parametrize(
-    ("values", "row", "words"),
+    ("values", "row", "message"),
     [
         (["a", "b", "x" * 201], 3, "xxx"),
         (["a", ""], 2, "found nothing"),
@@ -177,10 +177,10 @@ def test_ids_are_read_with_their_codes(values, expected):
         ([date(1970, 1, 1)], None, "found type date32"),
     ],
 )
-def test_value_that_is_no_id_is_refused(values, row, words):
+def test_value_that_is_no_id_is_refused(values, row, message):
     error = refusal(one_column(values).ids, "rank")
     assert (error.row, error.column) == (row, "rank")
-    assert words in error.problem
+    assert message in error.problem
 
 
 def test_places_of_ids_are_found():
@@ -235,7 +235,7 @@ def test_table_holds_its_other_columns(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
-    ("text", "trec", "wanted"),
+    ("text", "trec", "relevant"),
     [
         ("q Q0 d 1 0.5 t\n", RUN, ["user_id", "item_id", "score"]),
         (
@@ -250,33 +250,33 @@ def test_table_holds_its_other_columns(tmp_path, kind):
         ("q 0 d 1\n", None, None),
     ],
 )
-def test_file_of_trec_eval_is_recognised(tmp_path, text, trec, wanted):
+def test_file_of_trec_eval_is_recognised(tmp_path, text, trec, relevant):
     path = tmp_path / "t.txt"
     path.write_text(text)
-    if wanted is None:
+    if relevant is None:
         with pytest.raises(InputError, match="lists"):
             read_table(path, "lists", trec=trec)
         return
-    assert sorted(read_table(path, "lists", trec=trec).columns) == sorted(wanted)
+    assert sorted(read_table(path, "lists", trec=trec).columns) == sorted(relevant)
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "result"),
     [
         ("a,rank\n1,2\n1,2,3\n", 3),
         ("a,rank\n\n1,2\n\n7\n1,2,3\n", 1),
         ("a\trank\n1\t2\n1\t2\t3\t4\n", 4),
     ],
 )
-def test_row_of_other_length_is_refused(tmp_path, text, found):
+def test_row_of_other_length_is_refused(tmp_path, text, result):
     path = tmp_path / "t.csv"
     path.write_text(text)
     error = refusal(read_table, path, "ranks")
-    assert f"got {found}" in error.problem
+    assert f"got {result}" in error.problem
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
         (b"PK\x03\x04\x00", "no text"),
         (b' {"a": 1}\n1', "found columns"),
@@ -290,10 +290,10 @@ def test_row_of_other_length_is_refused(tmp_path, text, found):
         (b"rank\n", "no rows"),
     ],
 )
-def test_file_without_table_is_refused(tmp_path, content, words):
+def test_file_without_table_is_refused(tmp_path, content, message):
     path = tmp_path / "t.csv"
     path.write_bytes(content)
-    assert words in refusal(read_table, path, "ranks", COLUMNS).problem
+    assert message in refusal(read_table, path, "ranks", COLUMNS).problem
 
 
 @pytest.mark.parametrize(
@@ -327,8 +327,8 @@ def test_error_names_the_row(tmp_path, row):
     error = refusal(
         table.refuse, "rank", good, [0.1 + 0.2, "b", np.float64(1 / 3)], "none"
     )
-    found = {1: "0.30000000000000004", 3: "0.333333333333333"}[row]
-    assert error.problem == f"found {found}; expected none"
+    result = {1: "0.30000000000000004", 3: "0.333333333333333"}[row]
+    assert error.problem == f"found {result}; expected none"
     table.refuse("rank", np.zeros(3, bool), [1, 2, 3], "none")
     error = refusal(table.refuse, "rank", good, ["z" * 80] * 3, lambda row: f"{row}!")
     assert error.problem == f"found {'z' * 80}; expected {row - 1}!"
@@ -435,8 +435,8 @@ def test_rank_is_at_most_the_number_of_candidates():
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float32, list])
 def test_array_of_ranks_is_read(kind):
-    given = [1, 3, 10]
-    ranks = as_ranks(given if kind is list else np.array(given, kind), n_items=10)
+    form = [1, 3, 10]
+    ranks = as_ranks(form if kind is list else np.array(form, kind), n_items=10)
     assert ranks.n_better.tolist() == [0, 2, 9]
     assert ranks.n_tied.tolist() == [0, 0, 0]
     assert ranks.n_candidates.tolist() == [10] * 3
@@ -474,6 +474,6 @@ def test_ranks_of_users_with_own_catalogues_are_read(tmp_path):
     path = tmp_path / "s.parquet"
     sampled = sm.SampledRanks([2, 1, 3], 50, 9)
     sampled.write(path)
-    read = sm.SampledRanks.read(path)
-    assert read.sampled_ranks.tolist() == [2, 1, 3]
-    assert (set(read.n_items.tolist()), read.n_negatives) == ({50}, 9)
+    loaded = sm.SampledRanks.read(path)
+    assert loaded.sampled_ranks.tolist() == [2, 1, 3]
+    assert (set(loaded.n_items.tolist()), loaded.n_negatives) == ({50}, 9)

@@ -86,8 +86,8 @@ def table_of_ranks():
     return pd.DataFrame(rows, columns=["user_id", "session_id", "rank"])
 
 
-def check_result(found, n_visits=4):
-    one = found[0]
+def check_result(result, n_visits=4):
+    one = result[0]
     assert one.value == pytest.approx(MEAN)
     assert one.std_error == pytest.approx(ERROR)
     assert (one.n_users, one.n_visits) == (2, n_visits)
@@ -198,10 +198,10 @@ def test_command_reads_visits(tmp_path):
         check=True,
     )
     (tmp_path / "found.csv").write_text(run.stdout)
-    found = pd.read_csv(tmp_path / "found.csv").iloc[0]
-    assert found["value"] == pytest.approx(MEAN)
-    assert found["std_error"] == pytest.approx(ERROR)
-    assert (found["n_users"], found["n_visits"]) == (2, 4)
+    result = pd.read_csv(tmp_path / "found.csv").iloc[0]
+    assert result["value"] == pytest.approx(MEAN)
+    assert result["std_error"] == pytest.approx(ERROR)
+    assert (result["n_users"], result["n_visits"]) == (2, 4)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
@@ -225,11 +225,11 @@ def test_parts_are_joined():
 
 
 def test_values_by_visit():
-    found = sm.values_by_user(
+    result = sm.values_by_user(
         table_of_lists(), "rr", relevant=table_of_relevant_items()
     )
-    assert found.index.names == ["user_id", "visit_id"]
-    assert found["rr"].to_dict() == pytest.approx(
+    assert result.index.names == ["user_id", "visit_id"]
+    assert result["rr"].to_dict() == pytest.approx(
         {unit: float(value) for unit, value in RR.items()}
     )
 
@@ -285,10 +285,10 @@ def test_sessions_of_ten_items_have_errors_of_users():
     full = sm.Ranks.from_ranks(rank, 1000, **ids)
     with pytest.warns(sm.InputWarning):  # ranks that end at 50
         results = [sm.evaluate(full, "recall@10")[0], meter.compute()[0]]
-    for found in results:
-        assert found.value == pytest.approx(hit.mean())
-        assert found.std_error == pytest.approx(right)
-        assert (found.n_users, found.n_visits) == (200, 2000)
+    for result in results:
+        assert result.value == pytest.approx(hit.mean())
+        assert result.std_error == pytest.approx(right)
+        assert (result.n_users, result.n_visits) == (200, 2000)
 
 
 def uneven_visits(seed, n_users=30):
@@ -311,18 +311,18 @@ def test_errors_and_comparisons_match_brute_force(seed):
         for name, rank in zip("ab", ranks, strict=True)
     }
     for name, value in zip("ab", values, strict=True):
-        (found,) = sm.evaluate(made[name], "ndcg@10")
-        assert found.value == pytest.approx(value.mean())
-        assert found.std_error == pytest.approx(clustered_error(value, user))
-        assert found.n_users == 30
+        (result,) = sm.evaluate(made[name], "ndcg@10")
+        assert result.value == pytest.approx(value.mean())
+        assert result.std_error == pytest.approx(clustered_error(value, user))
+        assert result.n_users == 30
     # in any order, and of the visits in common
     order = np.random.default_rng(9).permutation(user.size)[:-5]
     made["b"] = made["b"].take(order)
-    (found,) = sm.compare(made, "ndcg@10")
+    (result,) = sm.compare(made, "ndcg@10")
     difference = (values[1] - values[0])[order]
-    assert found.difference == pytest.approx(difference.mean())
-    assert found.std_error == pytest.approx(clustered_error(difference, user[order]))
-    assert (found.n_users, found.n_visits) == (
+    assert result.difference == pytest.approx(difference.mean())
+    assert result.std_error == pytest.approx(clustered_error(difference, user[order]))
+    assert (result.n_users, result.n_visits) == (
         np.unique(user[order]).size,
         order.size,
     )
@@ -334,42 +334,42 @@ def test_users_of_one_visit_have_no_visits():
     ids = {"users": user[first], "visits": visit[first]}
     ranks = sm.Ranks.from_ranks(rank[first], 230, **ids)
     assert ranks.visits is None
-    (found,) = sm.evaluate(ranks, "rr")
-    assert found.n_visits is None
+    (result,) = sm.evaluate(ranks, "rr")
+    assert result.n_visits is None
     assert "n_visits" not in sm.evaluate(ranks, "rr").to_frame()
 
 
 def sampled_visits(seed, n_negatives=20):
     user, visit, ranks = uneven_visits(seed, 120)
     rng = np.random.default_rng(seed)
-    drawn = [
+    sample = [
         1 + rng.hypergeometric(rank - 1, 230 - rank, n_negatives) for rank in ranks
     ]
-    return user, visit, drawn
+    return user, visit, sample
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_sampled_ranks_match_brute_force(seed):
-    user, visit, drawn = sampled_visits(seed)
+    user, visit, sample = sampled_visits(seed)
     made = {
         name: sm.SampledRanks(rank, 230, 20, users=user, visits=visit)
-        for name, rank in zip("ab", drawn, strict=True)
+        for name, rank in zip("ab", sample, strict=True)
     }
-    values = [np.where(rank <= 5, 1 / np.log2(1 + rank), 0) for rank in drawn]
+    values = [np.where(rank <= 5, 1 / np.log2(1 + rank), 0) for rank in sample]
     for name, value in zip("ab", values, strict=True):
-        (found,) = sm.correct(made[name], "ndcg@5", "sampled")
-        assert found.value == pytest.approx(value.mean())
-        assert found.std_error == pytest.approx(clustered_error(value, user))
-        assert (found.n_users, found.n_visits) == (120, user.size)
-    (found,) = sm.compare(made, "ndcg@5", "sampled")
-    assert found.difference == pytest.approx((values[1] - values[0]).mean())
-    assert found.std_error == pytest.approx(
+        (result,) = sm.correct(made[name], "ndcg@5", "sampled")
+        assert result.value == pytest.approx(value.mean())
+        assert result.std_error == pytest.approx(clustered_error(value, user))
+        assert (result.n_users, result.n_visits) == (120, user.size)
+    (result,) = sm.compare(made, "ndcg@5", "sampled")
+    assert result.difference == pytest.approx((values[1] - values[0]).mean())
+    assert result.std_error == pytest.approx(
         clustered_error(values[1] - values[0], user)
     )
     # AUC is linear in the sampled rank: its range is the interval of a mean of users, and a
     # little more for users of many visits that were not drawn
     (auc,) = sm.correct(made["a"], "auc", "sampled")
-    value = 1 - (drawn[0] - 1) / 20
+    value = 1 - (sample[0] - 1) / 20
     width = auc.range_high - auc.range_low
     assert 1.95 < width / 2 / clustered_error(value, user) < 2.6
 
@@ -378,13 +378,13 @@ def test_range_of_visits_is_wider_than_of_rows():
     rng = np.random.default_rng(1)
     user = np.repeat(np.arange(60), 10)
     rank = 1 + np.minimum(rng.poisson(rng.gamma(1.0, 15.0, 60)[user]), 229)
-    drawn = 1 + rng.hypergeometric(rank - 1, 230 - rank, 50)
+    sample = 1 + rng.hypergeometric(rank - 1, 230 - rank, 50)
     ids = {"users": user, "visits": np.arange(600)}
     widths = []
     for options in ({}, ids):
-        ranks = sm.SampledRanks(drawn, 230, 50, **options)
-        (found,) = sm.correct(ranks, "recall@10", "sampled")
-        widths.append(found.range_high - found.range_low)
+        ranks = sm.SampledRanks(sample, 230, 50, **options)
+        (result,) = sm.correct(ranks, "recall@10", "sampled")
+        widths.append(result.range_high - result.range_low)
     assert widths[1] > 1.3 * widths[0]
 
 
@@ -397,9 +397,9 @@ def test_repeated_draws_of_a_visit_are_averaged():
             "sampled_rank": [1, 3, 1, 4, 1],
         }
     )
-    (found,) = sm.correct(table, "hr@1", "sampled", n_items=50, n_negatives=9)
-    assert found.value == pytest.approx((1 / 2 + 1 + 1 / 2) / 3)
-    assert (found.n_users, found.n_visits) == (2, 3)
+    (result,) = sm.correct(table, "hr@1", "sampled", n_items=50, n_negatives=9)
+    assert result.value == pytest.approx((1 / 2 + 1 + 1 / 2) / 3)
+    assert (result.n_users, result.n_visits) == (2, 3)
 
 
 def test_plan_of_visits_decides_larger_differences():
@@ -429,21 +429,21 @@ def test_plan_of_visits_decides_larger_differences():
 
 def test_seen_items_count_in_all_visits():
     seen = pd.DataFrame({"user_id": ["anna"], "item_id": ["b"]})
-    found = sm.values_by_user(
+    result = sm.values_by_user(
         table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
     )
-    assert found["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
+    assert result["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
     # of one visit
     seen["session_id"] = 2
-    found = sm.values_by_user(
+    result = sm.values_by_user(
         table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
     )
-    assert found["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
+    assert result["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
     seen["session_id"] = 3
-    found = sm.values_by_user(
+    result = sm.values_by_user(
         table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
     )
-    assert found["rr"].tolist() == pytest.approx([1, 1 / 3, 1 / 2, 1 / 4])
+    assert result["rr"].tolist() == pytest.approx([1, 1 / 3, 1 / 2, 1 / 4])
     # of earlier ones: as the message says
     seen["session_id"] = 99
     with pytest.raises(sm.InputError, match="session_id"):
@@ -453,33 +453,33 @@ def test_seen_items_count_in_all_visits():
     # beside scores
     seen = seen.drop(columns="session_id")
     ranks = make_from_scores(
-        lambda scores, wanted, **ids: sm.rank(scores, seen, wanted, **ids)
+        lambda scores, relevant, **ids: sm.rank(scores, seen, relevant, **ids)
     )
-    found = sm.values_by_user(ranks, "rr")
-    assert found["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
+    result = sm.values_by_user(ranks, "rr")
+    assert result["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
 
 
 def test_unclear_visits_are_refused():
-    lists, wanted = table_of_lists(), table_of_relevant_items()
+    lists, relevant = table_of_lists(), table_of_relevant_items()
     with pytest.raises(sm.InputError, match=r"relevant.*visit"):
         sm.evaluate(
-            lists, "rr", relevant=wanted[["user_id", "item_id"]].drop_duplicates()
+            lists, "rr", relevant=relevant[["user_id", "item_id"]].drop_duplicates()
         )
     with pytest.raises(sm.InputError, match=r"relevant.*visit"):
         sm.evaluate(lists, "rr", relevant={"anna": ["a"]})
     with pytest.raises(sm.InputError, match="several users"):
-        sm.evaluate(lists.drop(columns="user_id").iloc[:4], "rr", relevant=wanted)
+        sm.evaluate(lists.drop(columns="user_id").iloc[:4], "rr", relevant=relevant)
     with pytest.raises(sm.InputError, match="user anna, visit 3"):
-        sm.evaluate(lists[lists["session_id"] != 3], "rr", relevant=wanted)
+        sm.evaluate(lists[lists["session_id"] != 3], "rr", relevant=relevant)
     with pytest.raises(sm.InputError, match="user_id"):
-        sm.evaluate(lists, "rr", relevant=wanted.drop(columns="user_id"))
+        sm.evaluate(lists, "rr", relevant=relevant.drop(columns="user_id"))
     with pytest.raises(sm.InputError, match="users"):
         sm.Ranks.from_ranks([1, 2], 9, visits=[1, 2])
     with pytest.raises(sm.InputError, match="duplicate"):
         sm.Ranks([9, 9], [0, 1], [0, 0], users=[1, 1], visits=[2, 2])
     numbered = lists.drop(columns="session_id").reset_index(names="row_id")
     with pytest.raises(sm.InputError, match=r"row_id.*number"):
-        sm.evaluate(numbered, "rr", relevant=wanted)
+        sm.evaluate(numbered, "rr", relevant=relevant)
     of_visits = sm.Ranks.from_table(table_of_ranks(), 4)
     of_users = sm.Ranks([4, 4], [0, 1], [0, 0], users=["anna", "bob"])
     with pytest.raises(sm.InputError, match="visits"):
@@ -487,10 +487,10 @@ def test_unclear_visits_are_refused():
 
 
 def test_results_count_visits():
-    found = sm.evaluate(table_of_lists(), "rr", relevant=table_of_relevant_items())
-    assert "2 users, 4 visits" in str(found)
-    user, visit, drawn = sampled_visits(0)
-    ranks = sm.SampledRanks(drawn[0], 230, 20, users=user, visits=visit)
+    results = sm.evaluate(table_of_lists(), "rr", relevant=table_of_relevant_items())
+    assert "2 users, 4 visits" in str(results)
+    user, visit, sample = sampled_visits(0)
+    ranks = sm.SampledRanks(sample[0], 230, 20, users=user, visits=visit)
     assert f"120 users, {user.size} visits" in str(sm.correct(ranks, "recall@5"))
 
 
@@ -498,9 +498,9 @@ def test_lists_in_order_without_scores_are_read():
     lists = table_of_lists().drop(columns="score")
     check_result(sm.evaluate(lists, "rr", relevant=table_of_relevant_items()))
     alone = lists[lists["user_id"] == "anna"].drop(columns="user_id")
-    wanted = table_of_relevant_items()[lambda table: table["user_id"] == "anna"]
-    found = sm.evaluate(alone, "rr", relevant=wanted.drop(columns="user_id"))
-    assert found[0].value == pytest.approx((1 + 1 / 3 + 1 / 2) / 3)
+    relevant = table_of_relevant_items()[lambda table: table["user_id"] == "anna"]
+    results = sm.evaluate(alone, "rr", relevant=relevant.drop(columns="user_id"))
+    assert results[0].value == pytest.approx((1 + 1 / 3 + 1 / 2) / 3)
 
 
 @pytest.mark.long
@@ -515,7 +515,7 @@ def test_intervals_hold_for_visits_and_not_for_rows():
     everybody = drawn(rng.gamma(0.7, 60.0, 400_000))
     recall = (everybody <= 10).mean()
     auc = 1 - (everybody - 1).mean() / 499
-    held = np.zeros((2, 3))
+    held_out = np.zeros((2, 3))
     for _ in range(60):
         user = np.repeat(np.arange(60), rng.integers(1, 12, 60))
         rank = drawn(rng.gamma(0.7, 60.0, 60)[user])
@@ -523,16 +523,16 @@ def test_intervals_hold_for_visits_and_not_for_rows():
         ids = {"users": user, "visits": np.arange(user.size)}
         for row, options in enumerate(({}, ids)):
             sample = sm.SampledRanks(among, 500, 50, **options)
-            found = sm.correct(sample, "recall@10, auc", "sampled")
+            results = sm.correct(sample, "recall@10, auc", "sampled")
             (full,) = sm.evaluate(
                 sm.Ranks.from_ranks(rank, 500, **options), "recall@10"
             )
-            held[row] += (
-                found[0].range_low <= recall <= found[0].range_high,
-                found[1].range_low <= auc <= found[1].range_high,
+            held_out[row] += (
+                results[0].range_low <= recall <= results[0].range_high,
+                results[1].range_low <= auc <= results[1].range_high,
                 full.ci_low <= recall <= full.ci_high,
             )
-    rows, visits = held / 60
+    rows, visits = held_out / 60
     assert (visits >= 0.85).all()
     assert (rows[1:] < 0.6).all()
 
@@ -560,7 +560,7 @@ VISIT_NAMES = [
 
 @pytest.mark.parametrize("name", VISIT_NAMES)
 def test_lists_of_visits_are_not_merged(name, tmp_path):
-    lists, held = (
+    lists, held_out = (
         table.rename(columns={"visit": name})
         for table in (SESSION_LISTS, SESSION_HELD)
     )
@@ -568,16 +568,16 @@ def test_lists_of_visits_are_not_merged(name, tmp_path):
     ranked = lists.drop(columns="score").assign(rank=[1, 2, 1, 2])
     # two lists, in which the items are at places 2 and 1
     for data in (lists, tmp_path / "lists.csv", ranked):
-        found = sm.evaluate(data, "mrr@2, recall@2", relevant=held)
-        assert values(found) == [0.75, 1]
-        assert (found[0].n_users, found[0].n_visits) == (1, 2)
-    lists, ranked, held = (
-        table.drop(columns="user_id") for table in (lists, ranked, held)
+        results = sm.evaluate(data, "mrr@2, recall@2", relevant=held_out)
+        assert values(results) == [0.75, 1]
+        assert (results[0].n_users, results[0].n_visits) == (1, 2)
+    lists, ranked, held_out = (
+        table.drop(columns="user_id") for table in (lists, ranked, held_out)
     )
     for data in (lists, ranked):
-        found = sm.evaluate(data, "mrr@2, recall@2", relevant=held)
-        assert values(found) == [0.75, 1]
-        assert (found[0].n_users, found[0].n_visits) == (2, None)
+        results = sm.evaluate(data, "mrr@2, recall@2", relevant=held_out)
+        assert values(results) == [0.75, 1]
+        assert (results[0].n_users, results[0].n_visits) == (2, None)
     dictionary = {7: [11], 8: [20]}
     assert values(sm.evaluate(lists, "mrr@2", relevant=dictionary)) == [0.75]
     with pytest.raises(sm.InputError, match="visit_id"):
@@ -588,11 +588,11 @@ def test_single_visits_do_not_matter():
     lists = SESSION_LISTS.assign(user_id=SESSION_LISTS["visit"]).rename(
         columns={"visit": "session_id"}
     )
-    held = SESSION_HELD.assign(user_id=[7, 8]).drop(columns="visit")
-    assert values(sm.evaluate(lists, "mrr@2", relevant=held)) == [0.75]
+    held_out = SESSION_HELD.assign(user_id=[7, 8]).drop(columns="visit")
+    assert values(sm.evaluate(lists, "mrr@2", relevant=held_out)) == [0.75]
     # and visits of relevant items alone are of one list
-    held = held.assign(user_id=8, item_id=[10, 20], session_id=[1, 2])
-    assert values(sm.evaluate(lists, "recall@2", relevant=held)) == [1.0]
+    held_out = held_out.assign(user_id=8, item_id=[10, 20], session_id=[1, 2])
+    assert values(sm.evaluate(lists, "recall@2", relevant=held_out)) == [1.0]
 
 
 def several_lists(n_users=20):
@@ -610,21 +610,21 @@ def several_lists(n_users=20):
 @pytest.mark.parametrize("is_shuffled", [False, True])
 def test_unknown_column_that_separates_lists_is_refused(is_shuffled):
     lists = several_lists()
-    held = lists[lists["score"] == 5.5][["user_id", "item_id"]]
+    held_out = lists[lists["score"] == 5.5][["user_id", "item_id"]]
     if is_shuffled:
         lists = lists.sample(frac=1, random_state=0)
     with pytest.raises(sm.InputError, match="column day"):
-        sm.evaluate(lists, "rr@5", relevant=held)
+        sm.evaluate(lists, "rr@5", relevant=held_out)
     one = lists[lists["day"] == "Tue"]
-    assert values(sm.evaluate(one, "rr@5", relevant=held[held["item_id"] > 99])) == [
-        1.0
-    ]
+    assert values(
+        sm.evaluate(one, "rr@5", relevant=held_out[held_out["item_id"] > 99])
+    ) == [1.0]
     joined = lists.assign(user_id=lists["user_id"].astype(str) + lists["day"]).drop(
         columns="day"
     )
-    by_day = held.assign(
-        user_id=held["user_id"].astype(str)
-        + np.where(held["item_id"] > 99, "Tue", "Mon")
+    by_day = held_out.assign(
+        user_id=held_out["user_id"].astype(str)
+        + np.where(held_out["item_id"] > 99, "Tue", "Mon")
     )
     assert values(sm.evaluate(joined, "rr@5", relevant=by_day)) == [1.0]
 
@@ -632,7 +632,7 @@ def test_unknown_column_that_separates_lists_is_refused(is_shuffled):
 def test_other_columns_do_not_separate_lists():
     lists = several_lists()
     lists = lists[lists["day"] == "Mon"].drop(columns="day")
-    held = lists[lists["score"] == 5.5][["user_id", "item_id"]]
+    held_out = lists[lists["score"] == 5.5][["user_id", "item_id"]]
     rng = np.random.default_rng(1)
     others = {
         "genre": rng.choice(["x", "y", "z"], len(lists)),
@@ -642,8 +642,10 @@ def test_other_columns_do_not_separate_lists():
         "is_new": rng.random(len(lists)) < 0.5,
     }
     for name, column in others.items():
-        found = sm.evaluate(lists.assign(**{name: column}), "rr@5", relevant=held)
-        assert values(found) == [1.0]
+        results = sm.evaluate(
+            lists.assign(**{name: column}), "rr@5", relevant=held_out
+        )
+        assert values(results) == [1.0]
 
 
 @pytest.mark.parametrize("name", VISIT_NAMES)
@@ -659,9 +661,9 @@ def test_ranks_of_visits_are_read():
     table = pd.DataFrame(
         {"user_id": [1, 1, 2], "session_id": [4, 5, 6], "rank": [2, 1, 4]}
     )
-    found = sm.evaluate(table, "rr", n_items=9)
-    assert values(found) == pytest.approx([(1 / 2 + 1 + 1 / 4) / 3])
-    assert (found[0].n_users, found[0].n_visits) == (2, 3)
+    results = sm.evaluate(table, "rr", n_items=9)
+    assert values(results) == pytest.approx([(1 / 2 + 1 + 1 / 4) / 3])
+    assert (results[0].n_users, results[0].n_visits) == (2, 3)
     table = table.drop(columns="user_id")
     right = pytest.approx([(1 / 2 + 1 + 1 / 4) / 3])
     assert values(sm.evaluate(table, "rr", n_items=9)) == right
@@ -684,11 +686,11 @@ def test_candidates_of_visits_are_not_merged():
     # of 5 negatives 3 are above
     options = {"n_items": 99, "estimators": "sampled"}
     assert values(sm.correct(table, "recall@3, recall@4", **options)) == [0, 1]
-    held = table[table["label"]][["user_id", "session_id", "item_id"]]
+    held_out = table[table["label"]][["user_id", "session_id", "item_id"]]
     lists = table.drop(columns="label")
-    found = sm.correct(lists, "recall@3, recall@4", relevant=held, **options)
-    assert values(found) == [0, 1]
-    assert (found[0].n_users, found[0].n_visits) == (2, 4)
+    results = sm.correct(lists, "recall@3, recall@4", relevant=held_out, **options)
+    assert values(results) == [0, 1]
+    assert (results[0].n_users, results[0].n_visits) == (2, 4)
 
 
 # Rows with negatives of their own
@@ -715,15 +717,15 @@ def test_rows_with_own_negatives_are_visits():
     options = {"n_items": 500, "shape": "none"}
     for name in ("row_id", "impression_id"):
         data = pairs.rename(columns={"row_id": name}).drop(columns="item_id")
-        found, _ = values_and_warnings(
+        result, _ = values_and_warnings(
             sm.correct, data, "recall@3", "sampled", **options
         )
-        assert found == [pytest.approx(right)]
+        assert result == [pytest.approx(right)]
     pooled = pairs.drop(columns=["row_id", "item_id"])
-    _, asked = values_and_warnings(
+    _, messages = values_and_warnings(
         sm.correct, pooled, "recall@3", "sampled", **options
     )
-    assert "visit_id" in asked
+    assert "visit_id" in messages
 
 
 ROW_RNG = np.random.default_rng(22)
@@ -742,12 +744,12 @@ def test_two_held_out_items_of_a_user_are_visits():
             "label": np.tile([1] + 99 * [0], 200),
         }
     )
-    found = sm.correct(pairs, "HR@10, NDCG@10", "sampled", n_items=3706)
-    assert value_of(found) == ROW_HIT_RATE
-    assert (found[0].n_users, found[0].n_visits) == (100, 200)
+    results = sm.correct(pairs, "HR@10, NDCG@10", "sampled", n_items=3706)
+    assert value_of(results) == ROW_HIT_RATE
+    assert (results[0].n_users, results[0].n_visits) == (100, 200)
     rank = 1 + (ROWS[:, 1:] > ROWS[:, :1]).sum(axis=1)
     ndcg = np.where(rank <= 10, 1 / np.log2(rank + 1), 0).mean()
-    assert found[1].value == pytest.approx(ndcg)
+    assert results[1].value == pytest.approx(ndcg)
     # without them, as the message says
     pooled = sm.SampledRanks(
         rank, 3706, 99, users=np.repeat(range(100), 2), several_items=True

@@ -44,12 +44,12 @@ class TestACommonItem:
     )
     def test_item_of_all_users_warns(self, data, relevant, recwarn):
         sm.evaluate(data, "recall@10", relevant=relevant)
-        (found,) = messages_with(recwarn, "fill up")
-        assert "item 0 is relevant for 40 of 40 users" in found
+        (result,) = messages_with(recwarn, "fill up")
+        assert "item 0 is relevant for 40 of 40 users" in result
 
     def test_remedy_is_right_and_does_not_warn(self, recwarn):
-        (found,) = sm.evaluate(SCORES, "recall@10", relevant=PAIRS)
-        assert found.value == np.mean(ABOVE < 10)
+        (result,) = sm.evaluate(SCORES, "recall@10", relevant=PAIRS)
+        assert result.value == np.mean(ABOVE < 10)
         assert not messages_with(recwarn, "fill up")
 
     def test_only_item_or_several_common_items_do_not_warn(self, recwarn):
@@ -61,14 +61,14 @@ class TestACommonItem:
 
 
 @pytest.mark.filterwarnings("ignore:seen")
-@pytest.mark.parametrize(("rows", "is_asked"), [(2, True), (1, False)])
-def test_rows_that_fill_up_a_batch_warn(rows, is_asked, recwarn):
+@pytest.mark.parametrize(("rows", "warns"), [(2, True), (1, False)])
+def test_rows_that_fill_up_a_batch_warn(rows, warns, recwarn):
     """Two of 200 rows are a hundredth."""
     scores = RNG.normal(size=(200, 50))
     scores[:, 0] += 2
     scores[200 - rows :] = 0
     sm.evaluate(scores, "hit@10", relevant=np.zeros(200, int))
-    assert bool(messages_with(recwarn, "rows are equal")) == is_asked
+    assert bool(messages_with(recwarn, "rows are equal")) == warns
 
 
 @pytest.mark.filterwarnings("ignore:seen")
@@ -85,12 +85,12 @@ class TestFirstColumn:
         data, relevant = self.PADDED, self.HELD + 1
         if ids is not None:
             data = pd.DataFrame(data, columns=ids)
-        (found,) = sm.evaluate(
+        (result,) = sm.evaluate(
             data, "hit@5", relevant=relevant if ids is None else self.by_id()
         )
-        assert found.value < self.RIGHT
-        (asked,) = messages_with(recwarn, "padding")
-        assert ("item 0 " if ids is None else "item 100 ") in asked
+        assert result.value < self.RIGHT
+        (messages,) = messages_with(recwarn, "padding")
+        assert ("item 0 " if ids is None else "item 100 ") in messages
 
     def by_id(self):
         return pd.DataFrame({"user_id": range(200), "item_id": 101 + self.HELD})
@@ -98,8 +98,8 @@ class TestFirstColumn:
     def test_remedy_is_right(self, recwarn):
         data = self.PADDED.copy()
         data[:, 0] = -np.inf
-        (found,) = sm.evaluate(data, "hit@5", relevant=self.HELD + 1)
-        assert found.value == self.RIGHT
+        (result,) = sm.evaluate(data, "hit@5", relevant=self.HELD + 1)
+        assert result.value == self.RIGHT
         assert not messages_with(recwarn, "padding")
 
     def test_column_of_row_numbers_warns(self, recwarn):
@@ -123,8 +123,8 @@ def test_fillers_of_implicit_are_no_candidates():
     scores = np.array([[0.9, 0.5, 0.2, 0.1], [0.8, 0.4, 0.3, 0.2]], np.float32)
     scores[0, 3] = scores[1, 2:] = np.finfo(np.float32).min
     options = {"relevant": [1, 0], "complete": True}
-    found = sm.evaluate((ids, scores), "auc, rr", **options)
-    assert [one.value for one in found] == [(1 / 2 + 0) / 2, 0.5]
+    results = sm.evaluate((ids, scores), "auc, rr", **options)
+    assert [one.value for one in results] == [(1 / 2 + 0) / 2, 0.5]
     assert (
         sm.Ranks.from_top_k(ids, [1, 0], scores, complete=True).n_candidates[0] == 3
     )
@@ -164,8 +164,8 @@ RANK_MATRIX = sparse_matrix(
 class TestPerfectOrder:
     def test_perfect_order_of_several_items_warns(self, recwarn):
         sm.evaluate(PREDICTED_MATRIX.toarray(), "recall@10", relevant=TEST_MATRIX)
-        (found,) = messages_with(recwarn, "above all")
-        assert "240 held-out items" in found
+        (result,) = messages_with(recwarn, "above all")
+        assert "240 held-out items" in result
 
     def test_one_item_below_another_does_not_warn(self, recwarn):
         """An item that is below an irrelevant one, and not the first of its user."""
@@ -213,38 +213,41 @@ def test_distances_or_ranks_as_scores_warn():
         {"user_id": np.repeat(np.arange(N_USERS), 10), "item_id": TOP_ITEMS.ravel()}
     )
     relevant = pd.DataFrame({"user_id": np.arange(N_USERS), "item_id": HELD_OUT})
-    for score, words in (
+    for score, message in (
         (-TOP_SCORES.ravel(), "are they distances"),
         (np.tile(np.arange(10), N_USERS), "are they ranks"),
         (np.tile(np.arange(1.0, 11), N_USERS), "are they ranks"),
     ):
         data = lists.assign(score=score)
         assert (
-            words
+            message
             in values_and_warnings(sm.evaluate, data, "hit@5", relevant=relevant)[1]
         )
     right = lists.assign(score=TOP_SCORES.ravel())
-    found, asked = values_and_warnings(sm.evaluate, right, "hit@5", relevant=relevant)
-    assert (found, asked) == ([pytest.approx(HIT_RATE)], "")
+    result, messages = values_and_warnings(
+        sm.evaluate, right, "hit@5", relevant=relevant
+    )
+    assert (result, messages) == ([pytest.approx(HIT_RATE)], "")
 
 
 @pytest.mark.parametrize("form", ["frame", "dictionary", "arrays"])
 def test_lists_sorted_by_item_warn(form):
     items = np.sort(TOP_ITEMS, axis=1)
-    held = {user: [int(item)] for user, item in enumerate(HELD_OUT)}
+    held_out = {user: [int(item)] for user, item in enumerate(HELD_OUT)}
     data = {user: row.tolist() for user, row in enumerate(items)}
     if form == "frame":
         data = pd.DataFrame(
             {"user_id": np.repeat(np.arange(N_USERS), 10), "item_id": items.ravel()}
         )
     elif form == "arrays":
-        _, asked = values_and_warnings(
+        _, messages = values_and_warnings(
             sm.evaluate, sm.Ranks.from_top_k(items, HELD_OUT), "hit@5"
         )
-        assert "ascend" in asked or not asked
+        assert "ascend" in messages or not messages
         return
     assert (
-        "ascend" in values_and_warnings(sm.evaluate, data, "hit@5", relevant=held)[1]
+        "ascend"
+        in values_and_warnings(sm.evaluate, data, "hit@5", relevant=held_out)[1]
     )
 
 
@@ -288,8 +291,8 @@ def labelled_pairs(negatives, seed=0):
 def notes_of(data, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sm.InputWarning)
-        given = {"n_items": PAIR_ITEMS - N_SEEN, "shape": "none", **options}
-        return sm.correct(data, "auc", "sampled", **given).notes
+        arguments = {"n_items": PAIR_ITEMS - N_SEEN, "shape": "none", **options}
+        return sm.correct(data, "auc", "sampled", **arguments).notes
 
 
 def uniform_negatives(seed):
@@ -332,7 +335,7 @@ def popular_negatives():
 
 
 @pytest.mark.parametrize(
-    ("make", "check", "words"),
+    ("make", "check", "message"),
     [
         (popular_negatives, "uniformity", "drawn by popularity"),
         (negatives_of_a_retriever, "uniformity", "by a retriever"),
@@ -354,7 +357,7 @@ def popular_negatives():
         ),
     ],
 )
-def test_failing_check_is_named_in_each_form(make, check, words, tmp_path):
+def test_failing_check_is_named_in_each_form(make, check, message, tmp_path):
     data = labelled_pairs(make())
     data.to_csv(tmp_path / "p.csv", index=False)
     data.to_parquet(tmp_path / "p.parquet")
@@ -364,15 +367,15 @@ def test_failing_check_is_named_in_each_form(make, check, words, tmp_path):
         tmp_path / "p.csv",
         tmp_path / "p.parquet",
     ):
-        found = [
+        results = [
             note for note in notes_of(form) if f"fail the check '{check}'" in note
         ]
-        assert len(found) == 1
-        assert words in found[0]
+        assert len(results) == 1
+        assert message in results[0]
     scored = data.drop(columns="label")
-    held = {user: [int(item)] for user, item in enumerate(PAIR_HELD)}
+    held_out = {user: [int(item)] for user, item in enumerate(PAIR_HELD)}
     if check == "uniformity":
-        assert any(check in note for note in notes_of(scored, relevant=held))
+        assert any(check in note for note in notes_of(scored, relevant=held_out))
 
 
 def test_draws_with_replacement_may_repeat():
@@ -394,10 +397,10 @@ def test_warning_names_the_recommender():
         "bad": labelled_pairs(popular_negatives()),
     }
     with warns_about("negatives"):
-        found = sm.compare(
+        results = sm.compare(
             data, "auc", "sampled", n_items=PAIR_ITEMS - N_SEEN, shape="none"
         )
-    assert [note.partition(":")[0] for note in found.notes] == ["bad, data", "data"]
+    assert [note.partition(":")[0] for note in results.notes] == ["bad, data", "data"]
 
 
 # Square batches
@@ -430,8 +433,8 @@ def test_square_batches_warn(positive, recwarn):
         IN_BATCH, "HR@10", "sampled", positive=positive, n_items=CATALOGUE
     )[0]
     assert result.range_high < EXACT  # which is why
-    (found,) = messages_about_batches(recwarn)
-    assert "popularity" in found
+    (actual,) = messages_about_batches(recwarn)
+    assert "popularity" in actual
 
 
 @pytest.mark.parametrize("n_items", [CATALOGUE, None])
@@ -443,14 +446,14 @@ def test_square_batches_of_a_meter_warn(n_items, recwarn):
 
 
 def test_remedy_for_square_batches_holds(recwarn):
-    drawn = np.array(
+    sample = np.array(
         [
             BATCH_RNG.choice(np.delete(np.arange(CATALOGUE), item), 99, False)
             for item in BATCH_HELD
         ]
     )
     scores = np.take_along_axis(
-        BATCH_SCORES, np.column_stack([BATCH_HELD, drawn]), axis=1
+        BATCH_SCORES, np.column_stack([BATCH_HELD, sample]), axis=1
     )
     result = sm.correct(scores, "HR@10", "sampled", positive=0, n_items=CATALOGUE)[0]
     assert result.range_low <= EXACT <= result.range_high

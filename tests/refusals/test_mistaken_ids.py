@@ -65,13 +65,13 @@ ID_CHANGES = {
 }
 
 
-def evaluation(data: Any, **given: Any) -> Callable[[], Any]:
-    options = {"relevant": TEST} | given
+def evaluation(data: Any, **arguments: Any) -> Callable[[], Any]:
+    options = {"relevant": TEST} | arguments
     return lambda: sm.evaluate(data, METRIC, **options)
 
 
-def correction(data: Any, **given: Any) -> Callable[[], Any]:
-    options = {"n_items": ITEMS - SEEN, "shape": "none"} | given
+def correction(data: Any, **arguments: Any) -> Callable[[], Any]:
+    options = {"n_items": ITEMS - SEEN, "shape": "none"} | arguments
     return lambda: sm.correct(data, METRIC, "sampled", **options)
 
 
@@ -148,8 +148,8 @@ def qrels_with_grades_of_0(folder: Path) -> Attempts:
     for form, data in forms.items():
         yield form, evaluation(LISTS, relevant=data), HIT_RATE
     for form, data in mark_forms(matrix, folder).items():
-        given = {"relevant": data, "seen": csr_array(MARKED)}
-        yield f"scores, {form}", evaluation(SCORES, **given), HIT_RATE
+        options = {"relevant": data, "seen": csr_array(MARKED)}
+        yield f"scores, {form}", evaluation(SCORES, **options), HIT_RATE
 
 
 @mistake
@@ -183,9 +183,9 @@ def lists_without_order(folder: Path) -> Attempts:
 
 @mistake
 def columns_as_users(folder: Path) -> Attempts:
-    given = {"seen": TRAIN.to_dict("list"), "relevant": TEST.to_dict("list")}
+    options = {"seen": TRAIN.to_dict("list"), "relevant": TEST.to_dict("list")}
     for form, data in list_forms(top_lists(SCORES, ITEMS), folder).items():
-        yield form, evaluation(data, **given), HIT_RATE
+        yield form, evaluation(data, **options), HIT_RATE
 
 
 @mistake
@@ -198,11 +198,11 @@ def candidates_as_lists_of_users(folder: Path) -> Attempts:  # noqa: ARG001
 
 
 def forms_with_other_ids(
-    given: pd.DataFrame, folder: Path
+    variant: pd.DataFrame, folder: Path
 ) -> Iterator[tuple[str, Any]]:
     for kind, change in ID_CHANGES.items():
         for column in ("user_id", "item_id"):
-            changed = given.assign(**{column: change(given[column])})
+            changed = variant.assign(**{column: change(variant[column])})
             for form, data in user_item_forms(changed, folder).items():
                 yield f"{kind} of {column}, {form}", data
 
@@ -228,9 +228,9 @@ def relevant_of_others(folder: Path) -> Attempts:
 
 @mistake
 def relevant_of_others_beside_scores(folder: Path) -> Attempts:
-    given = {"seen": csr_array(MARKED)}
+    options = {"seen": csr_array(MARKED)}
     for form, data in forms_with_other_ids(TEST, folder):
-        yield form, evaluation(SCORES, relevant=data, **given), HIT_RATE
+        yield form, evaluation(SCORES, relevant=data, **options), HIT_RATE
 
 
 @mistake
@@ -260,16 +260,16 @@ def few_common_ids(folder: Path) -> Attempts:
 
 @mistake
 def negatives_checked_against_others(folder: Path) -> Attempts:
-    drawn = pairs_table(
+    sample = pairs_table(
         np.repeat(np.arange(USERS), SEEN), TRAIN["item_id"].to_numpy()
     )
     for form, data in forms_with_other_ids(TRAIN, folder):
-        yield form, lambda data=data: check_for_seen_items(drawn, data), 1.0
+        yield form, lambda data=data: check_for_seen_items(sample, data), 1.0
 
 
-def check_for_seen_items(drawn: pd.DataFrame, seen: Any) -> Any:
+def check_for_seen_items(sample: pd.DataFrame, seen: Any) -> Any:
     """Return results whose value is 1 if seen items among the negatives are found."""
-    checks = sm.check_negatives(drawn, TEST, seen)
+    checks = sm.check_negatives(sample, TEST, seen)
     (check,) = (check for check in checks if check.name == "seen items")
 
     class Found:
@@ -326,13 +326,13 @@ def holes_in_marks(folder: Path) -> Attempts:
         holes = np.full(TRUE.shape, number)
         holes[np.arange(USERS), HELD] = 1.0
         seen = np.where(MARKED, 1.0, number)
-        given = {"seen": csr_array(MARKED)}
+        options = {"seen": csr_array(MARKED)}
         for form, data in (
             mark_forms(holes, folder) | matrix_forms(holes, folder)
         ).items():
             yield (
                 f"{number}, {form}",
-                evaluation(SCORES, relevant=data, **given),
+                evaluation(SCORES, relevant=data, **options),
                 HIT_RATE,
             )
         for form, data in (
@@ -418,10 +418,10 @@ def archives_with_something_else(folder: Path) -> Attempts:
 
 @mistake
 def numbers_of_other_types(folder: Path) -> Attempts:
-    given = {"relevant": HELD, "seen": csr_array(MARKED)}
+    options = {"relevant": HELD, "seen": csr_array(MARKED)}
     for kind in (np.float16, np.float32, np.dtype(">f4"), np.dtype(">f8")):
         for form, data in matrix_forms(SCORES.astype(kind), folder).items():
-            yield f"{kind}, {form}", evaluation(data, **given), HIT_RATE
+            yield f"{kind}, {form}", evaluation(data, **options), HIT_RATE
     for kind in (">i4", "i2", "u8", "f8", "f2", "U", "O"):
         yield (
             f"relevant, {kind}",
@@ -443,8 +443,8 @@ def labels_of_other_types(folder: Path) -> Attempts:
     keys = rng.random(TRUE.shape)
     keys[MARKED] = 2.0
     keys[np.arange(USERS), HELD] = 3.0
-    drawn = np.argsort(keys, axis=1)[:, :M]
-    every = np.column_stack([HELD, drawn])
+    sample = np.argsort(keys, axis=1)[:, :M]
+    every = np.column_stack([HELD, sample])
     score = np.take_along_axis(SCORES, every, axis=1)
     pairs = pairs_table(
         np.repeat(np.arange(USERS), M + 1), every.ravel(), score=score.ravel()

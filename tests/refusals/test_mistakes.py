@@ -41,17 +41,21 @@ def mistake(make: Callable[[World], Attempts]) -> Callable[[World], Attempts]:
     return make
 
 
-def evaluation(data: Any, **given: Any) -> Callable[[], Any]:
-    return lambda: sm.evaluate(data, METRIC, **given)
+def evaluation(data: Any, **options: Any) -> Callable[[], Any]:
+    return lambda: sm.evaluate(data, METRIC, **options)
 
 
-def correction(data: Any, **given: Any) -> Callable[[], Any]:
-    options = {"n_items": ITEMS - SEEN} | given
+def correction(data: Any, **arguments: Any) -> Callable[[], Any]:
+    options = {"n_items": ITEMS - SEEN} | arguments
     return lambda: sm.correct(data, METRIC, "cls", **options)
 
 
-def budget_evaluation(score: Any, w: World, **given: Any) -> Callable[[], Any]:
-    options = {"relevant": w.held_out, "seen": w.seen_matrix, "budget": 60} | given
+def budget_evaluation(score: Any, w: World, **arguments: Any) -> Callable[[], Any]:
+    options = {
+        "relevant": w.held_out,
+        "seen": w.seen_matrix,
+        "budget": 60,
+    } | arguments
     return lambda: sm.evaluate_on_budget(score, METRIC, **options)
 
 
@@ -78,10 +82,10 @@ def seen_forgotten(w: World) -> Attempts:
 def distances_as_scores(w: World) -> Attempts:
     far = 100 - w.scores
     for form, data in w.matrix_forms(far).items():
-        given = {"relevant": w.held_out, "seen": w.seen_matrix}
-        yield form, evaluation(data, **given), w.truth
-    given = {"relevant": w.held_out, "seen": w.seen_matrix}
-    yield "function", evaluation(lambda users: far[users], **given), w.truth
+        options = {"relevant": w.held_out, "seen": w.seen_matrix}
+        yield form, evaluation(data, **options), w.truth
+    options = {"relevant": w.held_out, "seen": w.seen_matrix}
+    yield "function", evaluation(lambda users: far[users], **options), w.truth
 
 
 @mistake
@@ -178,9 +182,9 @@ def top_items_as_scores(w: World) -> Attempts:
 @mistake
 def factors_in_the_wrong_order(w: World) -> Attempts:
     u, s, v = np.linalg.svd(w.scores, full_matrices=False)
-    given = {"relevant": w.held_out, "seen": w.seen_matrix}
-    yield "arrays", evaluation(((v.T * s), u), **given), w.truth
-    yield "lists", evaluation(((v.T * s).tolist(), u.tolist()), **given), w.truth
+    options = {"relevant": w.held_out, "seen": w.seen_matrix}
+    yield "arrays", evaluation(((v.T * s), u), **options), w.truth
+    yield "lists", evaluation(((v.T * s).tolist(), u.tolist()), **options), w.truth
 
 
 @mistake
@@ -472,13 +476,13 @@ def printed_in_percent(w: World) -> Attempts:
         np.mean(sampled <= CUT),
         np.mean((sampled <= CUT) / np.log2(1 + sampled)),
     )
-    given = {"n_items": ITEMS - SEEN, "n_negatives": NEGATIVES}
+    options = {"n_items": ITEMS - SEEN, "n_negatives": NEGATIVES}
     percent = {METRIC: round(100 * hit, 2), f"ndcg@{CUT}": round(100 * ndcg, 2)}
-    yield "both", lambda: sm.reported(percent, METRIC, **given), w.truth
+    yield "both", lambda: sm.reported(percent, METRIC, **options), w.truth
     mixed = {METRIC: round(100 * hit, 2), f"ndcg@{CUT}": round(ndcg, 4)}
-    yield "one", lambda: sm.reported(mixed, METRIC, **given), w.truth
+    yield "one", lambda: sm.reported(mixed, METRIC, **options), w.truth
     swapped = {METRIC: round(ndcg, 4), f"ndcg@{CUT}": round(hit, 4)}
-    yield "swapped", lambda: sm.reported(swapped, METRIC, **given), w.truth
+    yield "swapped", lambda: sm.reported(swapped, METRIC, **options), w.truth
 
 
 @mistake
@@ -698,11 +702,11 @@ def reranker_candidates_as_a_full_ranking(w: World) -> Attempts:
     )
     ordered = pairs.sort_values(["user_id", "score"], ascending=[True, False])
     for complete in (False, True):
-        given = {"relevant": w.test_table, "complete": complete}
+        options = {"relevant": w.test_table, "complete": complete}
         for form, data in w.forms(pairs).items():
-            yield f"{form}, {complete}", evaluation(data, **given), w.truth
+            yield f"{form}, {complete}", evaluation(data, **options), w.truth
         for form, data in w.forms(ordered[["user_id", "item_id"]]).items():
-            yield f"{form} in order, {complete}", evaluation(data, **given), w.truth
+            yield f"{form} in order, {complete}", evaluation(data, **options), w.truth
 
 
 @pytest.mark.parametrize("name", MISTAKES)

@@ -37,8 +37,8 @@ def ranks_evaluation(
 
 
 def correction(data: Any, **options: Any) -> Callable[[], float]:
-    given = {"n_items": 90, **options}
-    return lambda: value_of(sm.correct(data, "hr@1", "sampled", **given))
+    arguments = {"n_items": 90, **options}
+    return lambda: value_of(sm.correct(data, "hr@1", "sampled", **arguments))
 
 
 def meter_evaluation(
@@ -665,8 +665,8 @@ def test_remedy_for_flat_scores_with_labels_is_right():
     ):
         sm.correct(flat, "HR@10", "sampled", positive=labels, n_items=3706)
     rows, marks = flat.reshape(-1, 100), labels.reshape(-1, 100)
-    found = sm.correct(rows, "HR@10", "sampled", positive=marks, n_items=3706)
-    assert value_of(found) == ROW_HIT_RATE
+    results = sm.correct(rows, "HR@10", "sampled", positive=marks, n_items=3706)
+    assert value_of(results) == ROW_HIT_RATE
 
 
 RNG = np.random.default_rng(21)
@@ -709,12 +709,12 @@ FILES_WITHOUT_HEADER = {
 
 def suggested_data(message):
     """What the message says to give, by the function that it calls."""
-    found = re.findall(r"give (pandas.read_csv\(.*?\]\)|\{.*?\)\})", str(message))
+    result = re.findall(r"give (pandas.read_csv\(.*?\]\)|\{.*?\)\})", str(message))
     return {
         "read_csv" if "read_csv" in text else "str.split": eval(  # noqa: S307
             text, {"pandas": pd, "pathlib": pathlib}
         )
-        for text in found
+        for text in result
     }
 
 
@@ -729,12 +729,12 @@ def test_remedy_for_relevant_items_without_header_is_right(name, tmp_path):
     relevant = suggested_data(caught.value)[how]
     right = RECALL
     if name == "lengths.txt":
-        held = {user: own[: 1 + user % 3] for user, own in HELD_BY_USER.items()}
+        held_out = {user: own[: 1 + user % 3] for user, own in HELD_BY_USER.items()}
         right = np.mean(
-            [np.isin(held[u], LISTS_BY_USER[u]).mean() for u in LISTS_BY_USER]
+            [np.isin(held_out[u], LISTS_BY_USER[u]).mean() for u in LISTS_BY_USER]
         )
-    (found,) = sm.evaluate(SCORED, "recall@10", relevant=relevant)
-    assert found.value == pytest.approx(right)
+    (result,) = sm.evaluate(SCORED, "recall@10", relevant=relevant)
+    assert result.value == pytest.approx(right)
 
 
 def test_remedy_for_lists_without_header_is_right(tmp_path):
@@ -743,8 +743,8 @@ def test_remedy_for_lists_without_header_is_right(tmp_path):
     with pytest.raises(sm.InputError, match="no header") as caught:
         sm.evaluate(path, "recall@10", relevant=HELD_BY_USER)
     lists = suggested_data(caught.value)["read_csv"]
-    (found,) = sm.evaluate(lists, "recall@10", relevant=HELD_BY_USER)
-    assert found.value == pytest.approx(RECALL)
+    (result,) = sm.evaluate(lists, "recall@10", relevant=HELD_BY_USER)
+    assert result.value == pytest.approx(RECALL)
 
 
 def test_remedy_for_flat_scores_is_right():
@@ -776,11 +776,11 @@ def test_remedy_for_flat_scores_is_right():
 
 def test_remedy_for_results_of_a_vector_store_is_right():
     """As of Chroma: a dictionary of lists of lists."""
-    found = {"ids": [["a", "b"], ["c", "d"]], "distances": [[0.1, 0.4], [0.2, 0.3]]}
+    result = {"ids": [["a", "b"], ["c", "d"]], "distances": [[0.1, 0.4], [0.2, 0.3]]}
     expected = "Ranks.from_top_k(data['ids'], relevant)"
     with pytest.raises(sm.InputError, match=re.escape(expected)):
-        sm.evaluate(found, "mrr@2", relevant=[["b"], ["x"]])
-    names = {"Ranks": sm.Ranks, "data": found, "relevant": [["b"], ["x"]]}
+        sm.evaluate(result, "mrr@2", relevant=[["b"], ["x"]])
+    names = {"Ranks": sm.Ranks, "data": result, "relevant": [["b"], ["x"]]}
     ranks = eval(expected, names)  # noqa: S307
     assert sm.evaluate(ranks, "mrr@2")[0].value == 0.25
 
@@ -818,7 +818,7 @@ def budget_evaluation(**options: Any) -> Callable[[], Any]:
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "message"),
     [
         (
             auc_evaluation(damaged_matrix(RANDOM_SCORES)),
@@ -881,8 +881,8 @@ def budget_evaluation(**options: Any) -> Callable[[], Any]:
     ],
 )
 def test_refusal_names_argument_and_remedy(
-    call: Callable[[], Any], words: str
+    call: Callable[[], Any], message: str
 ) -> None:
     with pytest.raises(sm.InputError) as caught:
         call()
-    assert words in str(caught.value)
+    assert message in str(caught.value)

@@ -16,9 +16,9 @@ def test_reference_ranks_do_not_warn(name, recwarn):
     ranks = as_ranks(ROOT / f"results/reference/ranks/{name}.parquet")
     sm.evaluate(ranks, "recall@10, ap, auc")
     for m in (10, 100, 500):
-        drawn = sm.draw_sampled_ranks(ranks, m, np.random.default_rng(m)).ravel()
+        sample = sm.draw_sampled_ranks(ranks, m, np.random.default_rng(m)).ravel()
         sm.correct(
-            sm.SampledRanks(drawn, ranks.n_candidates, m),
+            sm.SampledRanks(sample, ranks.n_candidates, m),
             "auc",
             "sampled",
             shape="none",

@@ -37,10 +37,10 @@ def scores_with_equal_rows(equal, rows, width=20):
 
 
 @pytest.mark.parametrize(
-    ("equal", "rows", "asks"),
+    ("equal", "rows", "warns"),
     [(1, 50, True), (1, 100, True), (1, 101, False), (2, 200, True), (49, 49, False)],
 )
-def test_hundredth_of_rows_without_order_warns(equal, rows, asks, recwarn):
+def test_hundredth_of_rows_without_order_warns(equal, rows, warns, recwarn):
     sm.correct(
         scores_with_equal_rows(equal, rows),
         "hr@1",
@@ -49,11 +49,11 @@ def test_hundredth_of_rows_without_order_warns(equal, rows, asks, recwarn):
         n_items=N,
         shape="none",
     )
-    assert any("rows are equal" in each for each in full_messages(recwarn)) == asks
+    assert any("rows are equal" in each for each in full_messages(recwarn)) == warns
 
 
 @pytest.mark.parametrize(
-    ("rows", "low", "asks"),
+    ("rows", "low", "warns"),
     [
         (50, 46, True),
         (49, 46, False),
@@ -62,17 +62,17 @@ def test_hundredth_of_rows_without_order_warns(equal, rows, asks, recwarn):
         (500, 44, False),
     ],
 )
-def test_held_out_items_near_the_middle_warn(rows, low, asks, recwarn, tmp_path):
+def test_held_out_items_near_the_middle_warn(rows, low, warns, recwarn, tmp_path):
     """All ranks are `low` + 1 of 101: the items are above 100 - `low` percent of the negatives."""
     path = tmp_path / "ranks.csv"
     pd.DataFrame({"sampled_rank": np.full(rows, low + 1)}).to_csv(path, index=False)
     as_sampled(path, n_negatives=M, n_items=N)
-    words = f"above {1 - low / M:.1%} of their negatives"
-    assert any(words in each for each in full_messages(recwarn)) == asks
+    message = f"above {1 - low / M:.1%} of their negatives"
+    assert any(message in each for each in full_messages(recwarn)) == warns
 
 
 @pytest.mark.parametrize(
-    ("largest", "near", "asks"),
+    ("largest", "near", "warns"),
     [
         (32, 14, True),
         (32, 6, False),
@@ -80,12 +80,12 @@ def test_held_out_items_near_the_middle_warn(rows, low, asks, recwarn, tmp_path)
         (101, 9, False),  # all that can be
     ],
 )
-def test_table_of_ranks_that_end_early_warns(largest, near, asks, recwarn):
+def test_table_of_ranks_that_end_early_warns(largest, near, warns, recwarn):
     rows = np.append(np.ones(400, np.int64), np.full(near, largest))
     table = pd.DataFrame({"sampled_rank": rows, "n_negatives": M})
     sm.correct(table, "auc", "sampled", n_items=N, shape="none")
-    words = f"the largest rank is {largest} of 101, and {near} of {rows.size} rows are near it"
-    assert any(words in each for each in full_messages(recwarn)) == asks
+    message = f"the largest rank is {largest} of 101, and {near} of {rows.size} rows are near it"
+    assert any(message in each for each in full_messages(recwarn)) == warns
 
 
 @pytest.mark.parametrize(("least", "is_taken"), [(90, True), (89, False), (99, True)])
@@ -117,7 +117,7 @@ def test_ranks_of_single_items_give_no_metric_of_all_items(metric):
 
 
 @pytest.mark.parametrize(
-    ("candidates", "users", "asks"),
+    ("candidates", "users", "warns"),
     [
         (m + more, 10, True)
         for m in (20, 50, 99, 100, 200, 500, 999, 1000)
@@ -132,13 +132,13 @@ def test_ranks_of_single_items_give_no_metric_of_all_items(metric):
     ],
 )
 def test_ten_users_with_usual_number_of_candidates_warn(
-    candidates, users, asks, recwarn
+    candidates, users, warns, recwarn
 ):
     """Their lists may be a held-out item and its negatives, with or without that item counted."""
     none = np.zeros(users, np.int64)
     sm.evaluate(sm.Ranks(np.full(users, candidates), none, none), "recall@1")
-    words = f"all {users} users have {candidates} candidates"
-    assert any(words in each for each in full_messages(recwarn)) == asks
+    message = f"all {users} users have {candidates} candidates"
+    assert any(message in each for each in full_messages(recwarn)) == warns
 
 
 def test_different_numbers_of_candidates_do_not_warn(recwarn):
@@ -168,10 +168,10 @@ def test_ties_by_chance_do_not_warn(share, m, recwarn):
 
 
 @pytest.mark.parametrize(
-    ("rows", "alone", "asks"), [(2000, 600, True), (2000, 190, False), (40, 12, False),
+    ("rows", "alone", "warns"), [(2000, 600, True), (2000, 190, False), (40, 12, False),
                                 (200, 60, True)],
 )  # fmt: skip
-def test_held_out_item_among_its_negatives_warns(rows, alone, asks, recwarn):
+def test_held_out_item_among_its_negatives_warns(rows, alone, warns, recwarn):
     """Rows with exactly one tie, and none with two: the held-out item itself, if they are many.
 
     By chance 30 % of ties among 100 would give 5 % with two; of 40 rows these are 2.
@@ -184,12 +184,12 @@ def test_held_out_item_among_its_negatives_warns(rows, alone, asks, recwarn):
             "is it the held-out item itself" in each
             for each in full_messages(recwarn)
         )
-        == asks
+        == warns
     )
 
 
 @pytest.mark.parametrize(
-    ("question", "given", "asks"),
+    ("question", "form", "warns"),
     [
         (warn_about_candidates_seen, (10, 10), True),
         (warn_about_candidates_seen, (9, 10), False),
@@ -198,9 +198,9 @@ def test_held_out_item_among_its_negatives_warns(rows, alone, asks, recwarn):
         (warn_about_unused_grades, (None,), False),
     ],
 )
-def test_ten_users_or_unused_grades_warn(question, given, asks, recwarn):
-    question(*given)
-    assert len(full_messages(recwarn)) == asks
+def test_ten_users_or_unused_grades_warn(question, form, warns, recwarn):
+    question(*form)
+    assert len(full_messages(recwarn)) == warns
 
 
 # Ranks
@@ -211,11 +211,11 @@ def repeat_ranks(*parts):
     return np.concatenate([np.full(count, number) for number, count in parts])
 
 
-def warning_text(question, *given):
+def warning_text(question, *form):
     """What a question says of some data; an empty text if it is not asked."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        question(*given)
+        question(*form)
     assert all(issubclass(one.category, InputWarning) for one in caught)
     return "\n".join(full_messages(caught))
 
@@ -231,7 +231,7 @@ def full_ranks(ranks, n_candidates, tied=0):
 
 
 @pytest.mark.parametrize(
-    ("ranks", "asks"),
+    ("ranks", "warns"),
     [
         (full_ranks(repeat_ranks((52, 60)), 101), True),  # in the middle
         (full_ranks(repeat_ranks((52, 25)), 101), False),  # too few users
@@ -244,12 +244,12 @@ def full_ranks(ranks, n_candidates, tied=0):
         (full_ranks(repeat_ranks((2, 60)), 101, 40), False),
     ],
 )
-def test_random_order_warns(ranks, asks):
-    assert ("random order" in warning_text(warn_about_ranks, ranks)) == asks
+def test_random_order_warns(ranks, warns):
+    assert ("random order" in warning_text(warn_about_ranks, ranks)) == warns
 
 
 @pytest.mark.parametrize(
-    ("ranks", "asks"),
+    ("ranks", "warns"),
     [
         (full_ranks(repeat_ranks((100, 30), (1, 30)), 1000), True),
         (
@@ -270,12 +270,12 @@ def test_random_order_warns(ranks, asks):
         ),  # low ranks are frequent anyway
     ],
 )
-def test_full_ranks_that_end_early_warn(ranks, asks):
-    assert ("largest" in warning_text(warn_about_ranks, ranks)) == asks
+def test_full_ranks_that_end_early_warn(ranks, warns):
+    assert ("largest" in warning_text(warn_about_ranks, ranks)) == warns
 
 
 @pytest.mark.parametrize(
-    ("near", "m", "asks"),
+    ("near", "m", "warns"),
     [
         (repeat_ranks((11, 30)), 100, True),
         (repeat_ranks((11, 6)), 100, False),
@@ -283,27 +283,27 @@ def test_full_ranks_that_end_early_warn(ranks, asks):
         (repeat_ranks((4, 30)), 100, False),
     ],
 )
-def test_sampled_ranks_that_end_early_warn(near, m, asks):
+def test_sampled_ranks_that_end_early_warn(near, m, warns):
     ranks = np.append(repeat_ranks((1, 400)), near)
-    found = warning_text(warn_about_sampled_ranks, SampledRanks(ranks, 3000, m))
-    assert ("the largest rank is" in found) == asks
+    result = warning_text(warn_about_sampled_ranks, SampledRanks(ranks, 3000, m))
+    assert ("the largest rank is" in result) == warns
     distinct = SampledRanks(ranks, 3000, m, "distinct")
     assert "the largest rank is" not in warning_text(
         warn_about_sampled_ranks, distinct
     )
 
 
-@pytest.mark.parametrize(("n_items", "asks"), [(101, True), (102, False)])
-def test_sample_of_all_candidates_warns(n_items, asks):
-    found = warning_text(
+@pytest.mark.parametrize(("n_items", "warns"), [(101, True), (102, False)])
+def test_sample_of_all_candidates_warns(n_items, warns):
+    result = warning_text(
         warn_about_sampled_ranks,
         SampledRanks(repeat_ranks((1, 4), (2, 1)), n_items, 100),
     )
-    assert ("n_items is" in found.replace(" (--n-items)", "")) == asks
+    assert ("n_items is" in result.replace(" (--n-items)", "")) == warns
 
 
 @pytest.mark.parametrize(
-    ("tied", "m", "asks"),
+    ("tied", "m", "warns"),
     [
         (
             repeat_ranks((1, 90), (0, 210)),
@@ -316,16 +316,16 @@ def test_sample_of_all_candidates_warns(n_items, asks):
         (repeat_ranks((1, 40), (0, 60)), 1, False),  # one negative is tied once
     ],
 )
-def test_single_ties_warn(tied, m, asks):
+def test_single_ties_warn(tied, m, warns):
     ranks = repeat_ranks((1, tied.size - 1), (2, 1))
-    found = warning_text(
+    result = warning_text(
         warn_about_sampled_ranks, SampledRanks(ranks, 3000, m, tied=tied)
     )
-    assert ("check-negatives" in found) == asks
+    assert ("check-negatives" in result) == warns
 
 
 @pytest.mark.parametrize(
-    ("tied", "asks"),
+    ("tied", "warns"),
     [
         (repeat_ranks((20, 40), (0, 20)), True),
         (repeat_ranks((20, 20), (0, 40)), False),
@@ -333,18 +333,20 @@ def test_single_ties_warn(tied, m, asks):
         (repeat_ranks((20, 20), (0, 10)), False),
     ],
 )
-def test_large_ties_warn(tied, asks):
+def test_large_ties_warn(tied, warns):
     ranks = repeat_ranks((1, tied.size - 1), (2, 1))
-    found = warning_text(
+    result = warning_text(
         warn_about_sampled_ranks, SampledRanks(ranks, 3000, 100, tied=tied)
     )
-    assert ("a tenth of their negatives" in found) == asks
+    assert ("a tenth of their negatives" in result) == warns
 
 
-@pytest.mark.parametrize(("users", "items", "asks"), [(20, 40, True), (5, 40, False)])
-def test_all_items_of_all_users_warn(users, items, asks):
+@pytest.mark.parametrize(
+    ("users", "items", "warns"), [(20, 40, True), (5, 40, False)]
+)
+def test_all_items_of_all_users_warn(users, items, warns):
     ranks = full_ranks(repeat_ranks((1, users)), items)
-    assert bool(warning_text(warn_about_seen_items, ranks, items)) == asks
+    assert bool(warning_text(warn_about_seen_items, ranks, items)) == warns
     assert not warning_text(warn_about_seen_items, ranks, items + 1)
 
 
@@ -355,10 +357,10 @@ def test_tie_counts_as_worse_rank():
     assert "above all of their other" not in warning_text(
         warn_about_ranks, full_ranks(repeat_ranks((1, 60)), 101, 1)
     )
-    found = warning_text(
+    result = warning_text(
         warn_about_ranks, full_ranks(repeat_ranks((100, 30), (2, 30)), 1000, 9)
     )
-    assert "the largest rank is 109 of 1,000" in found
+    assert "the largest rank is 109 of 1,000" in result
 
 
 # Coincidences
@@ -382,7 +384,7 @@ def lists_with(hits, users=60, length=20, items=400):
 
 
 @pytest.mark.parametrize(
-    ("hits", "users", "length", "asks"),
+    ("hits", "users", "length", "warns"),
     [
         (60, 60, 20, True),
         (59, 60, 20, False),
@@ -390,14 +392,14 @@ def lists_with(hits, users=60, length=20, items=400):
         (60, 60, 215, False),
     ],
 )
-def test_lists_that_hold_every_relevant_item_warn(hits, users, length, asks):
+def test_lists_that_hold_every_relevant_item_warn(hits, users, length, warns):
     lists, relevant = lists_with(hits, users, length)
-    found = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)
-    assert any("hold every relevant item" in each for each in found) == asks
+    result = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)
+    assert any("hold every relevant item" in each for each in result) == warns
 
 
-@pytest.mark.parametrize(("hits", "asks"), [(15, False), (14, True), (0, True)])
-def test_lists_with_hits_by_chance_warn(hits, asks):
+@pytest.mark.parametrize(("hits", "warns"), [(15, False), (14, True), (0, True)])
+def test_lists_with_hits_by_chance_warn(hits, warns):
     """60 lists of 60 of 401 items have 9.0 by chance, so up to 14 is no more."""
     lists, relevant = lists_with(hits, 60, 60)
     known = len(
@@ -405,9 +407,9 @@ def test_lists_with_hits_by_chance_warn(hits, asks):
     )
     expected = 60 * 60 / known
     assert expected >= 8
-    assert (hits <= expected + 2 * np.sqrt(expected)) == asks
-    found = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)
-    assert any("by chance" in each for each in found) == asks
+    assert (hits <= expected + 2 * np.sqrt(expected)) == warns
+    result = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)
+    assert any("by chance" in each for each in result) == warns
 
 
 def test_rows_of_ids_do_not_warn_and_pairs_are_refused():
@@ -415,9 +417,9 @@ def test_rows_of_ids_do_not_warn_and_pairs_are_refused():
     pairs = [[user, (user + 1) % 7] for user in range(12)]
     with pytest.raises(sm.InputError, match="2 numbers"):
         sm.evaluate(lists, "hr@1", relevant=pairs)
-    for given, rows in ((pairs[::-1], 12), (pairs[:9], 9)):
+    for form, rows in ((pairs[::-1], 12), (pairs[:9], 9)):
         kept = {user: lists[user] for user in range(rows)}
-        assert len(sm.evaluate(kept, "hr@1", relevant=given)) == 1
+        assert len(sm.evaluate(kept, "hr@1", relevant=form)) == 1
     two_each = [[int(x) for x in RNG.permutation(9)[:2]] for _ in range(12)]
     assert not warnings_of(sm.evaluate, lists, "hr@1", relevant=two_each)
 
@@ -426,14 +428,14 @@ def good_scores(seed=0):
     """Scores by which held-out items are near the top, and these items."""
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(USERS, ITEMS))
-    held = rng.integers(0, ITEMS, USERS)
-    scores[np.arange(USERS), held] += 2.5
-    return scores, held
+    held_out = rng.integers(0, ITEMS, USERS)
+    scores[np.arange(USERS), held_out] += 2.5
+    return scores, held_out
 
 
-def random_seen_items(held, seed=0):
+def random_seen_items(held_out, seed=0):
     seen = np.random.default_rng(seed).random((USERS, ITEMS)) < 0.03
-    seen[np.arange(USERS), held] = False
+    seen[np.arange(USERS), held_out] = False
     return seen
 
 
@@ -441,25 +443,25 @@ def random_seen_items(held, seed=0):
 @pytest.mark.parametrize("low", [-9.0, 0.0])
 def test_recommender_that_scores_60_percent_does_not_warn(seed, low):
     """Items that are not scored have one score, below all others or among them."""
-    scores, held = good_scores(seed)
+    scores, held_out = good_scores(seed)
     is_unscored = np.random.default_rng(seed).random(ITEMS) < 0.4
     scores = np.exp(scores)
     scores[:, is_unscored] = low
-    seen = random_seen_items(held, seed)
+    seen = random_seen_items(held_out, seed)
     assert not warnings_of(
-        sm.evaluate, scores, "recall@10, ap, auc", relevant=held, seen=seen
+        sm.evaluate, scores, "recall@10, ap, auc", relevant=held_out, seen=seen
     )
     lists = {user: np.argsort(-row)[:50].tolist() for user, row in enumerate(scores)}
     assert not warnings_of(
-        sm.evaluate, lists, "recall@10", relevant=held[:, None].tolist()
+        sm.evaluate, lists, "recall@10", relevant=held_out[:, None].tolist()
     )
     negatives = np.random.default_rng(seed).integers(0, ITEMS, (USERS, 50))
-    rows = np.take_along_axis(scores, np.column_stack([held, negatives]), axis=1)
+    rows = np.take_along_axis(scores, np.column_stack([held_out, negatives]), axis=1)
     rows += 1e-9 * np.random.default_rng(seed).random(
         rows.shape
     )  # ties are in random order
-    given = {"n_items": ITEMS, "positive": 0, "shape": "none"}
-    assert not warnings_of(sm.correct, rows, "auc", "sampled", **given)
+    options = {"n_items": ITEMS, "positive": 0, "shape": "none"}
+    assert not warnings_of(sm.correct, rows, "auc", "sampled", **options)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -473,6 +475,6 @@ def test_ranks_of_40_percent_unscored_items_do_not_warn(seed):
     ):
         ranks[: USERS * 2 // 5] = places[: USERS * 2 // 5]
         assert not warnings_of(sm.evaluate, ranks, "recall@10", n_items=ITEMS)
-        drawn = 1 + rng.hypergeometric(ranks - 1, ITEMS - ranks, 50)
-        given = {"n_items": ITEMS, "n_negatives": 50, "shape": "none"}
-        assert not warnings_of(sm.correct, drawn, "auc", "sampled", **given)
+        sample = 1 + rng.hypergeometric(ranks - 1, ITEMS - ranks, 50)
+        options = {"n_items": ITEMS, "n_negatives": 50, "shape": "none"}
+        assert not warnings_of(sm.correct, sample, "auc", "sampled", **options)

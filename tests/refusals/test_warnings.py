@@ -43,7 +43,7 @@ def rank_forms(name, ranks, folder):
 
 
 @pytest.mark.parametrize(
-    ("ranks", "words"),
+    ("ranks", "message"),
     [
         (TRUE, None),
         (np.ones(USERS, int), "above all of their other candidates"),
@@ -54,25 +54,25 @@ def rank_forms(name, ranks, folder):
         (np.sort(TRUE), None),
     ],
 )
-def test_unlikely_exact_ranks_warn(ranks, words, tmp_path):
+def test_unlikely_exact_ranks_warn(ranks, message, tmp_path):
     for data in rank_forms("rank", ranks, tmp_path):
-        found = notes_of(lambda: sm.evaluate(data, "recall@10", **FULL))  # noqa: B023
-        assert words in found if words else not found
+        result = notes_of(lambda: sm.evaluate(data, "recall@10", **FULL))  # noqa: B023
+        assert message in result if message else not result
 
 
-@pytest.mark.parametrize(("ranks", "is_asked"), [(TRUE, False), (N + 1 - TRUE, True)])
-def test_every_result_of_the_same_ranks_has_the_note(ranks, is_asked):
-    held = sm.Ranks(np.full(USERS, N), ranks - 1, np.zeros(USERS, int))
-    found = [
-        notes_of(lambda: sm.evaluate(held, metric))  # noqa: B023
+@pytest.mark.parametrize(("ranks", "warns"), [(TRUE, False), (N + 1 - TRUE, True)])
+def test_every_result_of_the_same_ranks_has_the_note(ranks, warns):
+    held_out = sm.Ranks(np.full(USERS, N), ranks - 1, np.zeros(USERS, int))
+    results = [
+        notes_of(lambda: sm.evaluate(held_out, metric))  # noqa: B023
         for metric in ("recall@10", "auc", "auc")
     ]
-    assert found == [found[0]] * 3
-    assert ("are higher scores better" in found[0]) == is_asked
+    assert results == [results[0]] * 3
+    assert ("are higher scores better" in results[0]) == warns
 
 
 @pytest.mark.parametrize(
-    ("ranks", "words"),
+    ("ranks", "message"),
     [
         (SAMPLED, None),
         (np.ones(USERS, int), "above all of their negatives"),
@@ -80,16 +80,16 @@ def test_every_result_of_the_same_ranks_has_the_note(ranks, is_asked):
         (M + 2 - SAMPLED, "are higher scores better"),
     ],
 )
-def test_unlikely_sampled_ranks_warn(ranks, words, tmp_path):
+def test_unlikely_sampled_ranks_warn(ranks, message, tmp_path):
     for data in rank_forms("sampled_rank", ranks, tmp_path):
         options = {"n_items": N, "n_negatives": M, "shape": "none"}
         call = lambda: sm.correct(data, "auc", "sampled", **options)  # noqa: B023, E731
-        found = notes_of(call)
-        assert words in found if words else not found
+        result = notes_of(call)
+        assert message in result if message else not result
 
 
 @pytest.mark.parametrize(
-    ("scores", "words"),
+    ("scores", "message"),
     [
         (AMONG, None),
         (np.maximum(AMONG, 0.0), None),  # after a rectifier
@@ -98,12 +98,12 @@ def test_unlikely_sampled_ranks_warn(ranks, words, tmp_path):
         (AMONG.astype(np.float16), None),
     ],
 )
-def test_scores_of_too_few_bits_warn(scores, words):
+def test_scores_of_too_few_bits_warn(scores, message):
     for data in (scores, scores.astype(float).tolist(), pd.DataFrame(scores)):
         options = {"n_items": N, "positive": 0, "shape": "none"}
         call = lambda: sm.correct(data, "auc", "sampled", **options)  # noqa: B023, E731
-        found = notes_of(call)
-        assert words in found if words else not found
+        result = notes_of(call)
+        assert message in result if message else not result
 
 
 def test_sorted_negatives_do_not_warn():
@@ -118,10 +118,10 @@ def test_sorted_negatives_do_not_warn():
 def test_ties_that_decide_a_metric_show_both_ends():
     """1,000 of 1,577 items are tied with each held-out item, 5 are above it."""
     ranks = sm.Ranks(np.full(60, N), np.full(60, 5), np.full(60, 1000))
-    found = notes_of(lambda: sm.evaluate(ranks, "recall@10, auc"))
-    assert "60 of 60 relevant items have the score of others" in found
-    assert "recall@10 0.00 to 1.00" in found
-    assert f"auc {1 - 1005 / 1576:.3f} to {1 - 5 / 1576:.3f}" in found
+    result = notes_of(lambda: sm.evaluate(ranks, "recall@10, auc"))
+    assert "60 of 60 relevant items have the score of others" in result
+    assert "recall@10 0.00 to 1.00" in result
+    assert f"auc {1 - 1005 / 1576:.3f} to {1 - 5 / 1576:.3f}" in result
     few = sm.Ranks(np.full(60, N), np.arange(60), np.repeat([0, 1000], 30))
     assert "ties" not in notes_of(lambda: sm.evaluate(few, "recall@10"))
 
@@ -137,23 +137,23 @@ def test_ranks_that_contradict_scores_warn():
     lists = top_lists(RNG.normal(size=(30, 50)))
     relevant = {user: [0] for user in range(30)}
     place = np.tile(np.arange(1, 21), 30)
-    for score, asks in (
+    for score, warns in (
         (lists["score"], 0),
         (-lists["score"], 0),
         (lists["score"][::-1], 1),
     ):
         data = lists.assign(rank=place, score=np.asarray(score))
-        data.loc[::3, "score"] *= 1 - 3 * asks
+        data.loc[::3, "score"] *= 1 - 3 * warns
         call = lambda: sm.evaluate(data, "recall@10", relevant=relevant)  # noqa: B023, E731
-        assert ("contradict" in notes_of(call)) == bool(asks)
+        assert ("contradict" in notes_of(call)) == bool(warns)
 
 
 def test_few_common_ids_warn():
     lists = {user: list(range(20))[::-1] for user in range(30)}
     relevant = {user: [user % 20] for user in range(30)}
     seen = {user: [100 + user] for user in range(28, 400)}
-    found = notes_of(lambda: sm.evaluate(lists, "recall@10", relevant=relevant))
-    assert not found
+    result = notes_of(lambda: sm.evaluate(lists, "recall@10", relevant=relevant))
+    assert not result
     seen[29] = [19, *range(100, 200)]
     call = lambda: sm.evaluate(lists, "recall@10", relevant=relevant, seen=seen)  # noqa: E731
     assert "2 of 30" in notes_of(call)
@@ -165,11 +165,11 @@ class TestNotes:
     def test_comparison_names_the_recommender(self, recwarn):
         data = {"good": AMONG, "bad": -AMONG}
         options = {"n_items": N, "positive": 0, "shape": "none"}
-        found = sm.compare(data, "auc", "sampled", **options)
-        assert full_messages(recwarn) == found.notes
-        (note,) = found.notes
+        results = sm.compare(data, "auc", "sampled", **options)
+        assert full_messages(recwarn) == results.notes
+        (note,) = results.notes
         assert note.startswith("bad, positive: held-out items are above")
-        assert f"warning: {note}" in str(found).replace("\n  ", " ")
+        assert f"warning: {note}" in str(results).replace("\n  ", " ")
 
     @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
     def test_command_prints_and_stores_notes(self, run, tmp_path):
@@ -250,7 +250,7 @@ def sampled(ranks, **columns):
 
 
 @pytest.mark.parametrize(
-    ("data", "options", "words"),
+    ("data", "options", "message"),
     [
         (SAMPLE_SCORES, {}, None),
         (np.round(SAMPLE_SCORES, 1), {}, None),  # ties as of rounded scores
@@ -281,19 +281,19 @@ def sampled(ranks, **columns):
         ),
     ],
 )
-def test_unlikely_negatives_warn(data, options, words, recwarn):
+def test_unlikely_negatives_warn(data, options, message, recwarn):
     options = {
         "positive": None if isinstance(data, pd.DataFrame) else 0,
         "n_items": CATALOGUE,
     } | options
     sm.correct(data, "hr@10", "cls", **options)
-    asked = full_messages(recwarn)
-    assert any(words in each for each in asked) if words else not asked
+    messages = full_messages(recwarn)
+    assert any(message in each for each in messages) if message else not messages
     assert all(each.filename == __file__ for each in recwarn)
 
 
 @pytest.mark.parametrize(
-    ("scores", "options", "words"),
+    ("scores", "options", "message"),
     [
         (FULL_SCORES, {}, None),
         (FULL_SCORES[::-1], {}, "random order"),
@@ -302,10 +302,10 @@ def test_unlikely_negatives_warn(data, options, words, recwarn):
         (FULL_SCORES, {"seen": None}, "all 60 items"),
     ],
 )
-def test_unlikely_full_rankings_warn(scores, options, words, recwarn):
+def test_unlikely_full_rankings_warn(scores, options, message, recwarn):
     sm.evaluate(scores, "hr@10", **(FULL_OPTIONS | options))
-    asked = full_messages(recwarn)
-    assert any(words in each for each in asked) if words else not asked
+    messages = full_messages(recwarn)
+    assert any(message in each for each in messages) if message else not messages
 
 
 # Once
@@ -315,10 +315,10 @@ FIRST_COLUMN = np.zeros(60, int)
 
 
 def result_and_warnings(call):
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as actual:
         warnings.simplefilter("always")
         result = call()
-    return result, found
+    return result, actual
 
 
 def test_several_warnings_are_counted_in_one():
@@ -368,10 +368,10 @@ def test_command_writes_each_warning_once(run, form, to_file, tmp_path):
     done = run(*arguments, *output)
     assert not done.returncode
     printed = " ".join(done.stdout.split())
-    words = "look like sampled candidates"
-    assert done.stderr.count(words) == (form != "table" or to_file)
+    message = "look like sampled candidates"
+    assert done.stderr.count(message) == (form != "table" or to_file)
     if form == "table" and not to_file:
-        assert printed.count(words) == 1
+        assert printed.count(message) == 1
     assert "warnings about" not in printed + done.stderr
 
 
@@ -391,10 +391,10 @@ LABELS = np.array([0, 0, 1, 0, 1, 0, 1])
 def test_unknown_column_of_zeros_and_ones_warns():
     for marks in (LABELS, LABELS.astype(bool), 2.0 * LABELS - 1):
         relevant = SCORED_LISTS[["user_id", "item_id"]].assign(bought=marks)
-        _, asked = values_and_warnings(
+        _, messages = values_and_warnings(
             sm.evaluate, SCORED_LISTS, "recall@1", relevant=relevant
         )
-        assert "column bought" in asked
+        assert "column bought" in messages
     days = SCORED_LISTS[["user_id", "item_id"]].assign(day=np.arange(7))
     assert not values_and_warnings(
         sm.evaluate, SCORED_LISTS, "recall@1", relevant=days
@@ -414,13 +414,13 @@ def test_ids_joined_in_a_cell_warn(cells):
 
 def test_new_items_of_a_cold_split_warn():
     lists = {f"u{user}": [3, *range(20, 9, -1)] for user in range(12)}
-    given = {"relevant": {user: [3] for user in lists}}
+    options = {"relevant": {user: [3] for user in lists}}
     seen = {user: list(range(50, 70)) for user in lists}
-    found, asked = values_and_warnings(
-        sm.evaluate, lists, "recall@1", seen=seen, **given
+    result, messages = values_and_warnings(
+        sm.evaluate, lists, "recall@1", seen=seen, **options
     )
-    assert found == [1.0]
-    assert "items" in asked
+    assert result == [1.0]
+    assert "items" in messages
 
 
 # Options and answers
@@ -449,11 +449,11 @@ def test_odd_options_warn():
 def test_printed_number_that_is_no_share_of_users_warns():
     """5/17 is .2941 and 6/17 is .3529."""
     about = {"n_items": 3416, "n_negatives": 100}
-    for n_users, is_asked in ((17, True), (100, False), (6040, False)):
+    for n_users, warns in ((17, True), (100, False), (6040, False)):
         call = partial(
             sm.reported, {"HR@10": "0.3200"}, "HR@10", n_users=n_users, **about
         )
-        assert ("is no share of" in values_and_warnings(call)[1]) == is_asked
+        assert ("is no share of" in values_and_warnings(call)[1]) == warns
 
 
 def test_few_users_get_one_note():

@@ -117,11 +117,11 @@ KEYWORDS = {
 }  # for an argument, in errors
 
 
-def caught_error(function: Any, given: dict[str, Any]) -> Exception | None:
+def caught_error(function: Any, form: dict[str, Any]) -> Exception | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            function(**given)
+            function(**form)
         except Exception as error:
             return error
         return None
@@ -145,12 +145,12 @@ def test_wrong_argument_is_named(tmp_path, monkeypatch):
                 place = function.__name__, argument
                 if error is not None and not isinstance(error, sm.InputError):
                     raw.append(place)
-                words = (
+                message = (
                     argument.split("_")[0].rstrip("s"),
                     KEYWORDS.get(argument, "!"),
                 )
                 if error is not None and not any(
-                    word in str(error) for word in words
+                    word in str(error) for word in message
                 ):
                     unnamed.append(place)
     print(  # noqa: T201
@@ -173,7 +173,7 @@ class Model:
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "message"),
     [
         (lambda: sm.evaluate(SCORES, relevant=NOBODY), "no user has a relevant item"),
         (lambda: sm.evaluate(sm.Ranks([], [], [])), "no user has a relevant item"),
@@ -251,16 +251,18 @@ class Model:
         ),
     ],
 )
-def test_odd_value_is_named(call, words):
-    with pytest.raises(sm.InputError, match=words):
+def test_odd_value_is_named(call, message):
+    with pytest.raises(sm.InputError, match=message):
         call()
 
 
 def test_half_precision_seen_items_on_a_budget_are_exact():
     """Scipy has no sparse matrices of it."""
     seen = SEEN.astype(np.float16)
-    found = sm.evaluate_on_budget(SCORES, **(BUDGET | {"seen": seen, "budget": 9.0}))
-    (value,) = found.to_frame()["value"]
+    results = sm.evaluate_on_budget(
+        SCORES, **(BUDGET | {"seen": seen, "budget": 9.0})
+    )
+    (value,) = results.to_frame()["value"]
     assert value == sm.evaluate(SCORES, "hr@1", relevant=HELD, seen=SEEN)[0].value
 
 
@@ -295,8 +297,8 @@ class TestCommands:
             Path(f"{name}.csv").write_text(f"user_id,item_id\n{pairs}")
 
     def test_negatives_match_python(self, run):
-        held, seen = {"a": [1], "b": [2]}, {"a": [3], "b": [3]}
-        checks = sm.check_negatives({"a": [2], "b": [2]}, held, seen)
+        held_out, seen = {"a": [1], "b": [2]}, {"a": [3], "b": [3]}
+        checks = sm.check_negatives({"a": [2], "b": [2]}, held_out, seen)
         done = run(
             "check-negatives",
             "drawn.csv",
@@ -310,7 +312,7 @@ class TestCommands:
         done = run(
             "negatives", "--relevant=held.csv", "--seen=seen.csv", "--n-negatives=1"
         )
-        assert done.stdout == sm.negatives(held, seen, 1).to_csv(index=False)
+        assert done.stdout == sm.negatives(held_out, seen, 1).to_csv(index=False)
 
     def test_report_matches_python(self, run):
         assert (
@@ -459,9 +461,11 @@ WRONG_VALUES = {
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-@pytest.mark.parametrize(("call", "words"), WRONG_VALUES.values(), ids=WRONG_VALUES)
-def test_wrong_value_is_refused_in_a_short_line(call, words):
-    with pytest.raises(InputError, match=re.escape(words)) as refused:
+@pytest.mark.parametrize(
+    ("call", "expected_message"), WRONG_VALUES.values(), ids=WRONG_VALUES
+)
+def test_wrong_value_is_refused_in_a_short_line(call, expected_message):
+    with pytest.raises(InputError, match=re.escape(expected_message)) as refused:
         call()
     message = str(refused.value)
     assert len(message) < 200
@@ -516,11 +520,11 @@ def test_budget_error_names_only_named_recommenders():
     def wrong(users, _items):
         return np.zeros((len(users), 1))
 
-    given = {"relevant": RANDOM_ITEMS, "seen": np.zeros((40, 30)), "budget": 29}
+    options = {"relevant": RANDOM_ITEMS, "seen": np.zeros((40, 30)), "budget": 29}
     with pytest.raises(InputError, match=r"^result of recommender has shape"):
-        sm.evaluate_on_budget(wrong, "hit@5", **given)
+        sm.evaluate_on_budget(wrong, "hit@5", **options)
     with pytest.raises(InputError, match=r"^b: result of recommender has shape"):
-        sm.evaluate_on_budget({"a": RANDOM_SCORES, "b": wrong}, "hit@5", **given)
+        sm.evaluate_on_budget({"a": RANDOM_SCORES, "b": wrong}, "hit@5", **options)
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")

@@ -18,15 +18,15 @@ NUMBERS = "; expected numbers, a DataFrame or a file"
 )
 @pytest.mark.parametrize("shape", [(3,), (1,), (2, 3), (1, 1)])
 def test_array_of_one_or_two_dimensions_is_read(kind, shape):
-    given = np.ones(shape, kind)
-    found = numeric_array(given)
-    assert found.dtype.isnative
-    assert (found.dtype.kind, found.shape) == (given.dtype.kind, shape)
-    assert found.tolist() == given.tolist()
+    form = np.ones(shape, kind)
+    result = numeric_array(form)
+    assert result.dtype.isnative
+    assert (result.dtype.kind, result.shape) == (form.dtype.kind, shape)
+    assert result.tolist() == form.tolist()
 
 
 @pytest.mark.parametrize(
-    ("data", "found"),
+    ("data", "result"),
     [
         (np.array(["a", "b"]), " of <U1, shape (2,)"),
         (np.array([["a"], ["b"]]), " of <U1, shape (2, 1)"),
@@ -39,19 +39,19 @@ def test_array_of_one_or_two_dimensions_is_read(kind, shape):
         (np.array("a"), ""),
     ],
 )
-def test_array_without_numbers_is_refused(data, found):
+def test_array_without_numbers_is_refused(data, result):
     with pytest.raises(sm.InputError) as caught:
         numeric_array(data, "given")
-    assert str(caught.value).startswith(f"given: found ndarray{found}{NUMBERS}")
+    assert str(caught.value).startswith(f"given: found ndarray{result}{NUMBERS}")
     with pytest.raises(sm.InputError) as caught:
         sm.evaluate(data, "auc", relevant=[0, 1])
-    assert f"found ndarray{found}; expected numbers" in str(caught.value)
+    assert f"found ndarray{result}; expected numbers" in str(caught.value)
     with pytest.raises(sm.InputError):
         sm.correct(data, "auc", "sampled", n_items=9, n_negatives=5)
 
 
 @pytest.mark.parametrize(
-    ("scores", "positive", "words"),
+    ("scores", "positive", "message"),
     [
         (
             [[1.0], [2.0]],
@@ -80,28 +80,28 @@ def test_array_without_numbers_is_refused(data, found):
         ([[1.0, -np.inf], [3.0, 4.0]], 0, "row 1: the score in column 1 is -inf"),
     ],
 )
-def test_wrong_positive_column_is_refused(scores, positive, words):
+def test_wrong_positive_column_is_refused(scores, positive, message):
     with pytest.raises(sm.InputError) as caught:
         count_in_rows(np.array(scores), np.array(positive))
-    assert words in str(caught.value)
+    assert message in str(caught.value)
     with pytest.raises(sm.InputError) as caught:
         sm.correct(
             np.array(scores), "auc", "sampled", n_items=9, positive=np.array(positive)
         )
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("positive", [0, -2, [0, 0, 0], [-2, 0, -2]])
 def test_two_columns_count_one_negative(positive):
     scores = np.array([[2.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
-    found = count_in_rows(scores, np.array(positive))
-    assert [part.tolist() for part in found[:3]] == [[2, 2, 2], [0, 0, 1], [0, 1, 0]]
+    result = count_in_rows(scores, np.array(positive))
+    assert [part.tolist() for part in result[:3]] == [[2, 2, 2], [0, 0, 1], [0, 1, 0]]
 
 
 def test_minus_infinity_is_no_candidate():
     scores = np.array([[2.0, -np.inf, 3.0], [1.0, 1.0, -np.inf]])
-    found = count_in_rows(scores, 0, is_full=True)
-    assert [part.tolist() for part in found[:3]] == [[2, 2], [1, 0], [0, 1]]
+    result = count_in_rows(scores, 0, is_full=True)
+    assert [part.tolist() for part in result[:3]] == [[2, 2], [1, 0], [0, 1]]
     for wrong in ([[-np.inf, 1.0]], [[1.0, np.nan]], [[1.0, np.inf]]):
         with pytest.raises(sm.InputError):
             count_in_rows(np.array(wrong), 0, is_full=True)
@@ -120,18 +120,21 @@ def test_minus_infinity_is_no_candidate():
 )
 def test_sampled_rank_out_of_range_is_refused(ranks, options):
     """Among 10 negatives, from 1 to 11, of 11 candidates or more."""
-    drawn = {"n_items": 50, "n_negatives": 10}
-    assert as_sampled(np.array([1, 11]), **drawn).sampled_ranks.tolist() == [1, 11]
+    sample_options = {"n_items": 50, "n_negatives": 10}
+    assert as_sampled(np.array([1, 11]), **sample_options).sampled_ranks.tolist() == [
+        1,
+        11,
+    ]
     for data in (ranks, np.array(ranks)):
         with pytest.raises(sm.InputError):
-            as_sampled(data, **(drawn | options))
+            as_sampled(data, **(sample_options | options))
 
 
 VECTORS = np.arange(6.0).reshape(3, 2)
 
 
 @pytest.mark.parametrize(
-    ("users", "items", "words"),
+    ("users", "items", "message"),
     [
         (
             np.full((3, 2), np.nan),
@@ -167,10 +170,10 @@ VECTORS = np.arange(6.0).reshape(3, 2)
         (VECTORS[:2], VECTORS, "users x items, (2, 3)"),
     ],
 )
-def test_wrong_vectors_are_refused(users, items, words):
+def test_wrong_vectors_are_refused(users, items, message):
     with pytest.raises(sm.InputError) as caught:
         sm.Ranks.from_factors(users, items, [0, 0, 0])
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["i1", "u4", "i8", "f2", "f4", "f8"])
@@ -233,7 +236,7 @@ TWO_USERS = np.array([[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]])
 
 
 @pytest.mark.parametrize(
-    ("data", "options", "words"),
+    ("data", "options", "message"),
     [
         ([[0.1, 0.2]], {}, "give positive"),
         ([[0.1, 0.2]], {"positive": 2}, "expected one of the columns 0 to 1"),
@@ -258,14 +261,14 @@ TWO_USERS = np.array([[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]])
         ([1, 2], {"positive": 0}, "positive"),
     ],
 )
-def test_wrong_scores_among_negatives_are_refused(data, options, words):
-    with pytest.raises(sm.InputError, match=words) as caught:
+def test_wrong_scores_among_negatives_are_refused(data, options, message):
+    with pytest.raises(sm.InputError, match=message) as caught:
         sm.correct(data, "auc", **({"n_items": 50} | options))
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("data", "options", "words"),
+    ("data", "options", "message"),
     [
         (
             TWO_USERS,
@@ -291,8 +294,8 @@ def test_wrong_scores_among_negatives_are_refused(data, options, words):
         (pd.DataFrame({"rank": ["x"]}), {"n_items": 3}, "row 1, column rank"),
     ],
 )
-def test_wrong_full_ranking_is_refused(data, options, words):
-    with pytest.raises(sm.InputError, match=words) as caught:
+def test_wrong_full_ranking_is_refused(data, options, message):
+    with pytest.raises(sm.InputError, match=message) as caught:
         sm.evaluate(data, "mrr", **options)
     assert "\n" not in str(caught.value)
 
@@ -330,7 +333,7 @@ PAIRS_FILE = "user_id,item_id\n1,2\n3,4\n"
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "message"),
     [
         (lambda _: sm.correct(MASKED_SCORES, "auc", **SAMPLE_OPTIONS), "mask"),
         (lambda _: sm.evaluate(MASKED_SCORES, "auc", relevant=HELD), "mask"),
@@ -364,9 +367,9 @@ PAIRS_FILE = "user_id,item_id\n1,2\n3,4\n"
         ),
     ],
 )
-def test_masked_array_or_wrong_option_is_refused(call, words, tmp_path):
+def test_masked_array_or_wrong_option_is_refused(call, message, tmp_path):
     (tmp_path / "t.csv").write_text(PAIRS_FILE)
-    with pytest.raises(sm.InputError, match=words):
+    with pytest.raises(sm.InputError, match=message):
         call(tmp_path / "t.csv")
 
 

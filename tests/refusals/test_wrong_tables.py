@@ -104,52 +104,54 @@ def with_blanks(text):
     return text.replace("_", " ") if text.startswith("q_") else text
 
 
-def check_error(error, name, row, column, words):
-    found = (error.path.name.partition(".")[0], error.row, error.column)
+def check_error(error, name, row, column, message):
+    result = (error.path.name.partition(".")[0], error.row, error.column)
     place = (None if value == "-" else value for value in (row, column))
-    assert tuple(map(str, found)) == (name, *map(str, place))
-    assert words in str(error)
+    assert tuple(map(str, result)) == (name, *map(str, place))
+    assert message in str(error)
 
 
 @pytest.mark.parametrize(
-    ("content", "row", "column", "words"), parse_cases(WRONG_RANKS, 3)
+    ("content", "row", "column", "message"), parse_cases(WRONG_RANKS, 3)
 )
-def test_wrong_ranks_name_row_and_column(tmp_path, content, row, column, words):
+def test_wrong_ranks_name_row_and_column(tmp_path, content, row, column, message):
     path = write_content(tmp_path, "r.csv", content)
     check_error(
-        error := refusal(as_ranks, path, n_items=3541), "r", row, column, words
+        error := refusal(as_ranks, path, n_items=3541), "r", row, column, message
     )
     assert "secret" not in str(error).replace(str(path), "")
 
 
 @pytest.mark.parametrize(
-    ("lists", "relevant", "name", "row", "column", "words"),
+    ("lists", "relevant", "name", "row", "column", "message"),
     parse_cases(WRONG_LISTS, 5),
 )
 def test_wrong_lists_name_row_and_column(
-    tmp_path, lists, relevant, name, row, column, words
+    tmp_path, lists, relevant, name, row, column, message
 ):
     path = write_content(tmp_path, "r.csv", with_blanks(lists))
     relevant = write_content(tmp_path, "t.csv", with_blanks(relevant))
-    check_error(refusal(as_ranks, path, relevant=relevant), name, row, column, words)
+    check_error(
+        refusal(as_ranks, path, relevant=relevant), name, row, column, message
+    )
 
 
 @pytest.mark.parametrize(
-    ("content", "row", "column", "words"), parse_cases(WRONG_SAMPLED_RANKS, 3)
+    ("content", "row", "column", "message"), parse_cases(WRONG_SAMPLED_RANKS, 3)
 )
 def test_wrong_sampled_ranks_name_row_and_column(
-    tmp_path, content, row, column, words
+    tmp_path, content, row, column, message
 ):
     path = write_content(tmp_path, "s.csv", content)
     error = refusal(as_sampled, path, n_negatives=99, n_items=200)
-    check_error(error, "s", row, column, words)
+    check_error(error, "s", row, column, message)
 
 
 COUNTS = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "row", "column", "words"),
+    ("name", "content", "row", "column", "message"),
     [
         ("r.csv", b"", "-", "-", "no text"),
         ("r.csv", b"\x00\x01\x02", "-", "-", "no text"),
@@ -166,10 +168,10 @@ COUNTS = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
         ("r.npz", b"no archive", "-", "-", "not arrays with scores"),
     ],
 )
-def test_unreadable_file_is_refused(tmp_path, name, content, row, column, words):
+def test_unreadable_file_is_refused(tmp_path, name, content, row, column, message):
     path = write_content(tmp_path, name, content)
     error = refusal(as_ranks, path, n_items=3541)
-    check_error(error, "r", row, column, words)
+    check_error(error, "r", row, column, message)
     assert "secret" not in str(error).replace(str(path), "")
 
 
@@ -180,7 +182,7 @@ DIAGONAL = [0, 1, 2]
 
 
 @pytest.mark.parametrize(
-    ("scores", "relevant", "seen", "name", "row", "column", "words"),
+    ("scores", "relevant", "seen", "name", "row", "column", "message"),
     [
         (
             np.ones(4),
@@ -274,7 +276,7 @@ DIAGONAL = [0, 1, 2]
     ],
 )
 def test_wrong_matrix_is_refused(
-    tmp_path, scores, relevant, seen, name, row, column, words
+    tmp_path, scores, relevant, seen, name, row, column, message
 ):
     path, relevant, seen = (
         None if content is None else write_content(tmp_path, file, content)
@@ -289,7 +291,7 @@ def test_wrong_matrix_is_refused(
         name,
         row,
         column,
-        words,
+        message,
     )
 
 
@@ -298,12 +300,12 @@ def test_wrong_matrix_is_refused(
 )
 def test_missing_file_is_named(tmp_path, suffix):
     path = tmp_path / f"missing.{suffix}"
-    for read, what in (
+    for loaded, what in (
         (lambda path: as_ranks(path), "ranks, lists or scores"),
         (lambda path: items_by_id(path, "relevant"), "relevant items"),
         (lambda path: as_sampled(path, n_negatives=9), "sampled ranks"),
     ):
-        message = str(refusal(read, path))
+        message = str(refusal(loaded, path))
         assert message.startswith(f"{path}: no such file")
         assert what in message
     path.mkdir()
@@ -311,7 +313,7 @@ def test_missing_file_is_named(tmp_path, suffix):
 
 
 @pytest.mark.parametrize(
-    ("content", "relevant", "options", "words"),
+    ("content", "relevant", "options", "message"),
     [
         ("user_id,item_id,rank|1,7,1", None, {}, "--relevant"),
         (
@@ -360,7 +362,7 @@ def test_missing_file_is_named(tmp_path, suffix):
     ],
 )
 def test_option_that_contradicts_the_file_is_refused(
-    tmp_path, content, relevant, options, words
+    tmp_path, content, relevant, options, message
 ):
     path = write_content(tmp_path, "r.csv", content)
     if relevant:
@@ -369,7 +371,7 @@ def test_option_that_contradicts_the_file_is_refused(
                 tmp_path, "t.csv", f"user_id,item_id|{relevant}"
             )
         }
-    assert words in str(refusal(as_ranks, path, **options))
+    assert message in str(refusal(as_ranks, path, **options))
 
 
 def test_message_is_one_short_line(tmp_path):
@@ -418,7 +420,7 @@ def test_damaged_file_is_read_or_refused_in_one_line(tmp_path_factory, data):
         )
     path = write_content(folder, name, bytes(content))
     relevant = write_content(folder, "t.csv", "user_id,item_id|1,7|2,7|q1,d2")
-    for read, options in (
+    for loaded, options in (
         (as_ranks, {"n_items": 9}),
         (as_ranks, {"relevant": relevant}),
         (as_sampled, {"n_negatives": 9}),
@@ -426,7 +428,7 @@ def test_damaged_file_is_read_or_refused_in_one_line(tmp_path_factory, data):
     ):
         message = ""
         try:
-            read(path, **options)
+            loaded(path, **options)
         except InputError as error:
             message = str(error)
         assert "\n" not in message
@@ -454,7 +456,7 @@ def catalogue(relevant, seen):
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "message"),
     [
         (
             evaluation(
@@ -520,18 +522,18 @@ def catalogue(relevant, seen):
         ),
     ],
 )
-def test_first_of_several_faults_is_named(call, words):
+def test_first_of_several_faults_is_named(call, message):
     with pytest.raises(sm.InputError) as caught:
         call()
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_ids_without_overlap_show_an_example_of_each():
     items = [f"i{number}" for number in range(12)]
     lists = dict.fromkeys(("u7", "u8"), items)
     relevant = {"u8": [f"film {number}" for number in range(12)]}
-    words = "such as 'film 0' and 'i0'"
-    with pytest.raises(sm.InputError, match=words):
+    message = "such as 'film 0' and 'i0'"
+    with pytest.raises(sm.InputError, match=message):
         evaluation(lists, relevant)()
 
 
@@ -542,8 +544,8 @@ def test_ids_without_overlap_show_an_example_of_each():
 def test_ten_ids_without_overlap_are_refused(listed, relevant, is_refused):
     """Fewer may be cut off from all lists by chance; none of them is found then."""
     lists = {"ann": [f"i{number}" for number in range(listed)]}
-    wanted = {"ann": [f"j{number}" for number in range(relevant)]}
-    call = evaluation(lists, wanted, n_items=100)
+    relevant_items = {"ann": [f"j{number}" for number in range(relevant)]}
+    call = evaluation(lists, relevant_items, n_items=100)
     if is_refused:
         with pytest.raises(sm.InputError, match="relevant"):
             call()
@@ -564,14 +566,14 @@ def test_ten_ids_without_overlap_are_refused(listed, relevant, is_refused):
     ],
 )
 def test_error_names_relevant_or_seen(name, table):
-    for data, held in (({1: [1, 0]}, {1: [1]}), (np.eye(2), [0, 1])):
-        given = {"relevant": held} | {name: table}
+    for data, held_out in (({1: [1, 0]}, {1: [1]}), (np.eye(2), [0, 1])):
+        options = {"relevant": held_out} | {name: table}
         for function, argument in (
             (sm.evaluate, data),
             (sm.compare, {"a": data, "b": data}),
         ):
             with pytest.raises(sm.InputError) as caught:
-                function(argument, "hit@1", **given)
+                function(argument, "hit@1", **options)
             assert name in str(caught.value)
             assert "data" not in str(caught.value)
 
@@ -605,8 +607,8 @@ def test_column_given_twice_is_refused(tmp_path):
 
 
 def test_refusal_names_the_id_of_the_user():
-    held, seen = {"anna": ["y"], "bert": ["x"]}, {"anna": ["x"], "bert": ["y"]}
-    assert "user anna" in refusal_message(sm.negatives, held, seen, 1)
+    held_out, seen = {"anna": ["y"], "bert": ["x"]}, {"anna": ["x"], "bert": ["y"]}
+    assert "user anna" in refusal_message(sm.negatives, held_out, seen, 1)
 
 
 def test_short_memory_is_not_reported_as_damage(tmp_path, monkeypatch):
