@@ -12,6 +12,7 @@ from scipy.sparse import coo_array, coo_matrix, csr_array, csr_matrix
 import sampled_metrics as sm
 from sampled_metrics.ranks import Ranks
 from tests.helpers.caught_warnings import warns_about
+from tests.helpers.forms import ArrowFrame
 from tests.helpers.results import refusal_message, values
 
 RNG = np.random.default_rng(3)
@@ -190,7 +191,7 @@ RELEVANT = {user: [int(item)] for user, item in enumerate(LONG_HELD)}
 BEST_FIRST = {user: np.argsort(-row).tolist() for user, row in enumerate(LONG_SCORES)}
 
 
-def hit_rate(data, metric="hr@3", **options):
+def metric_value(data, metric="hr@3", **options):
     (result,) = sm.evaluate(data, metric, **({"relevant": RELEVANT} | options))
     return result.value
 
@@ -203,10 +204,13 @@ LONG_HIT_RATE = (BETTER < 3).mean()
 @pytest.mark.parametrize("name", ["prediction", "est", "pred", "logit", "rating"])
 def test_usual_names_of_scores_are_known(name, tmp_path):
     frame = SCORE_TABLE.rename(columns={"score": name})
-    assert hit_rate(frame) == LONG_HIT_RATE
+    assert metric_value(frame) == LONG_HIT_RATE
     frame.to_csv(tmp_path / "s.csv", index=False)
-    assert hit_rate(tmp_path / "s.csv") == LONG_HIT_RATE
-    assert hit_rate(frame.assign(rating=1.0, prediction=frame[name])) == LONG_HIT_RATE
+    assert metric_value(tmp_path / "s.csv") == LONG_HIT_RATE
+    assert (
+        metric_value(frame.assign(rating=1.0, prediction=frame[name]))
+        == LONG_HIT_RATE
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
@@ -216,7 +220,7 @@ def test_predictions_of_surprise_are_read():
         (int(u), int(i), 3.0, s, {"impossible": False})
         for u, i, s in SCORE_TABLE.to_numpy()
     ]
-    assert hit_rate(pd.DataFrame(rows, columns=names)) == LONG_HIT_RATE
+    assert metric_value(pd.DataFrame(rows, columns=names)) == LONG_HIT_RATE
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
@@ -229,7 +233,11 @@ def test_numbers_of_unknown_name_are_refused(tmp_path):
     ordered = SCORE_TABLE.sort_values(["user_id", "score"], ascending=[True, False])
     ordered = ordered.drop(columns="score").assign(timestamp=7)
     ordered.to_csv(tmp_path / "best_first.csv", index=False)
-    assert hit_rate(ordered) == hit_rate(tmp_path / "best_first.csv") == LONG_HIT_RATE
+    assert (
+        metric_value(ordered)
+        == metric_value(tmp_path / "best_first.csv")
+        == LONG_HIT_RATE
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
@@ -238,18 +246,18 @@ def test_dictionary_of_dictionaries_is_read():
     run = {
         user: dict(enumerate(row.tolist())) for user, row in enumerate(LONG_SCORES)
     }
-    assert hit_rate(run) == LONG_HIT_RATE
+    assert metric_value(run) == LONG_HIT_RATE
     qrels = {
         user: {int(item): 1, int(item + 1) % ITEMS: 0}
         for user, item in enumerate(LONG_HELD)
     }
-    assert hit_rate(run, relevant=qrels) == LONG_HIT_RATE
+    assert metric_value(run, relevant=qrels) == LONG_HIT_RATE
     seen = {
         user: dict.fromkeys(np.flatnonzero(row), 1.0)
         for user, row in enumerate(LONG_SEEN)
     }
-    expected = hit_rate(LONG_SCORES, relevant=LONG_HELD, seen=LONG_SEEN)
-    assert hit_rate(run, seen=seen) == expected
+    expected = metric_value(LONG_SCORES, relevant=LONG_HELD, seen=LONG_SEEN)
+    assert metric_value(run, seen=seen) == expected
     (result,) = sm.correct(
         run, "hr@3", "sampled", relevant=RELEVANT, n_items=500, shape="none"
     )
@@ -261,7 +269,7 @@ def test_sets_have_no_order():
     sets = {user: set(items) for user, items in BEST_FIRST.items()}
     assert "set" in refusal_message(sm.evaluate, sets, relevant=RELEVANT)
     relevant = {user: set(items) for user, items in RELEVANT.items()}
-    assert hit_rate(BEST_FIRST, relevant=relevant) == LONG_HIT_RATE
+    assert metric_value(BEST_FIRST, relevant=relevant) == LONG_HIT_RATE
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
@@ -269,23 +277,23 @@ def test_dictionary_of_series_is_refused():
     """Whether a Series holds scores by item, or items, is not guessed."""
     scores = {1: {10: 0.3, 20: 0.1, 30: 0.2}, 2: {10: 3.0, 30: 5.5, 20: -1.0}}
     relevant = {1: [30], 2: [10]}
-    assert hit_rate(scores, "ap", relevant=relevant) == 0.5
+    assert metric_value(scores, "ap", relevant=relevant) == 0.5
     series = {user: pd.Series(of_user) for user, of_user in scores.items()}
     assert "item_id" in refusal_message(sm.evaluate, series)
     by_item = {user: of_user.to_dict() for user, of_user in series.items()}
-    assert hit_rate(by_item, "ap", relevant=relevant) == 0.5
+    assert metric_value(by_item, "ap", relevant=relevant) == 0.5
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_dictionary_of_columns_is_read():
-    assert hit_rate(SCORE_TABLE.to_dict("list")) == LONG_HIT_RATE
+    assert metric_value(SCORE_TABLE.to_dict("list")) == LONG_HIT_RATE
     held_out = {"user_id": list(range(USERS)), "item_id": LONG_HELD.tolist()}
-    assert hit_rate(BEST_FIRST, relevant=held_out) == LONG_HIT_RATE
+    assert metric_value(BEST_FIRST, relevant=held_out) == LONG_HIT_RATE
     both = pd.Series(
         [*LONG_HELD, *(LONG_HELD + 1) % ITEMS], index=[*range(USERS), *range(USERS)]
     )
     pairs = pd.DataFrame({"user_id": both.index, "item_id": both.to_numpy()})
-    assert hit_rate(BEST_FIRST, "recall@3", relevant=both) == hit_rate(
+    assert metric_value(BEST_FIRST, "recall@3", relevant=both) == metric_value(
         BEST_FIRST, "recall@3", relevant=pairs
     )
     problem = refusal_message(
@@ -294,30 +302,18 @@ def test_dictionary_of_columns_is_read():
     assert "length" in problem
 
 
-class Polars:
-    """As much of a DataFrame of polars as it lends to others."""
-
-    def __init__(self, frame):
-        self.table = pa.table(frame)
-        self.columns = self.table.column_names
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        return self.table.__arrow_c_stream__(requested_schema)
-
-
-Polars.__name__ = "DataFrame"
-
-
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_arrow_tables_are_read():
     scores = pd.DataFrame(LONG_SCORES, columns=[f"c{i}" for i in range(ITEMS)])
     held_out = pd.DataFrame({"user_id": range(USERS), "item_id": LONG_HELD})
     named = held_out.assign(user_id=held_out.user_id.map("u{}".format))
     lists = SCORE_TABLE.assign(user_id=SCORE_TABLE.user_id.map("u{}".format))
-    for kind in (pa.table, Polars):
-        assert hit_rate(kind(SCORE_TABLE), relevant=kind(held_out)) == LONG_HIT_RATE
-        assert hit_rate(kind(lists), relevant=kind(named)) == LONG_HIT_RATE
-        assert hit_rate(kind(scores), relevant=LONG_HELD) == LONG_HIT_RATE
+    for kind in (pa.table, ArrowFrame):
+        assert (
+            metric_value(kind(SCORE_TABLE), relevant=kind(held_out)) == LONG_HIT_RATE
+        )
+        assert metric_value(kind(lists), relevant=kind(named)) == LONG_HIT_RATE
+        assert metric_value(kind(scores), relevant=LONG_HELD) == LONG_HIT_RATE
         seen = pd.DataFrame({"user_id": [0], "item_id": [(LONG_HELD[0] + 1) % ITEMS]})
         assert len(sm.negatives(kind(held_out), kind(seen), 3)) == 3 * USERS
 
@@ -332,17 +328,17 @@ def test_function_that_returns_a_number_is_refused():
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_byte_order_and_half_precision_are_read():
     assert (
-        hit_rate((1 + BETTER).astype(">i4"), relevant=None, n_items=ITEMS)
+        metric_value((1 + BETTER).astype(">i4"), relevant=None, n_items=ITEMS)
         == LONG_HIT_RATE
     )
     assert (
-        hit_rate(LONG_SCORES.astype(">f8"), relevant=LONG_HELD.astype(">i8"))
+        metric_value(LONG_SCORES.astype(">f8"), relevant=LONG_HELD.astype(">i8"))
         == LONG_HIT_RATE
     )
     for kind in ("f2", ">f4"):
-        expected = hit_rate(LONG_SCORES, relevant=LONG_HELD, seen=LONG_SEEN)
+        expected = metric_value(LONG_SCORES, relevant=LONG_HELD, seen=LONG_SEEN)
         assert (
-            hit_rate(LONG_SCORES, relevant=LONG_HELD, seen=LONG_SEEN.astype(kind))
+            metric_value(LONG_SCORES, relevant=LONG_HELD, seen=LONG_SEEN.astype(kind))
             == expected
         )
 
@@ -427,7 +423,7 @@ def test_user_given_twice_is_refused():
 def test_archive_of_arrays_is_read_or_refused(tmp_path):
     path = tmp_path / "s.npz"
     np.savez(path, scores=LONG_SCORES, user_ids=np.arange(len(LONG_SCORES)))
-    assert hit_rate(path) == LONG_HIT_RATE
+    assert metric_value(path) == LONG_HIT_RATE
     for other in (LONG_HELD, np.array([{}], dtype=object)):
         np.savez(path, scores=LONG_SCORES, seen=other)
         assert "seen" in refusal_message(sm.evaluate, path, relevant=LONG_HELD)

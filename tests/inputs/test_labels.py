@@ -9,6 +9,7 @@ import pytest
 
 import sampled_metrics as sm
 from tests.helpers.caught_warnings import warns_about
+from tests.helpers.labelled_lists import LABELS, SCORED_LISTS
 from tests.helpers.results import refusal_message, values, values_and_warnings
 from tests.helpers.retriever import (
     HELD_OUT,
@@ -16,15 +17,6 @@ from tests.helpers.retriever import (
     N_USERS,
 )
 
-# Lists b 0.3, 0.2, 0.5 of user 0, and 0.1 to 0.5 of user 1; relevant are 3, and 2 and 4.
-LISTS = pd.DataFrame(
-    {
-        "user_id": [0, 0, 0, 1, 1, 1, 1],
-        "item_id": [1, 2, 3, 1, 2, 3, 4],
-        "score": [0.2, 0.3, 0.5, 0.1, 0.3, 0.5, 0.2],
-    }
-)
-LABELS = np.array([0, 0, 1, 0, 1, 0, 1])
 NDCG = (1 + (1 / np.log2(3) + 1 / 2) / (1 + 1 / np.log2(3))) / 2
 LABEL_NAMES = (
     "relevance",
@@ -42,18 +34,18 @@ LABEL_NAMES = (
 @pytest.mark.parametrize("kind", [int, float, bool, "signs"])
 def test_row_of_label_0_is_not_relevant(name, kind):
     values = 2 * LABELS - 1 if kind == "signs" else LABELS.astype(kind)
-    relevant = LISTS[["user_id", "item_id"]].assign(**{name: values})
+    relevant = SCORED_LISTS[["user_id", "item_id"]].assign(**{name: values})
     result, messages = values_and_warnings(
-        sm.evaluate, LISTS, "ndcg@3, recall@1", relevant=relevant
+        sm.evaluate, SCORED_LISTS, "ndcg@3, recall@1", relevant=relevant
     )
     assert result == pytest.approx([NDCG, 0.5])
     assert not messages
 
 
 def test_labels_in_files_are_read(tmp_path):
-    rows = zip(LISTS.user_id, LISTS.item_id, LABELS, strict=True)
+    rows = zip(SCORED_LISTS.user_id, SCORED_LISTS.item_id, LABELS, strict=True)
     (tmp_path / "a.qrels").write_text("".join(f"{u} 0 {i} {y}\n" for u, i, y in rows))
-    table = LISTS[["user_id", "item_id"]].assign(label=LABELS)
+    table = SCORED_LISTS[["user_id", "item_id"]].assign(label=LABELS)
     table.rename(
         columns={"user_id": "user_id:token", "item_id": "item_id:token"}
     ).to_csv(tmp_path / "a.inter", sep="\t", index=False)
@@ -61,13 +53,13 @@ def test_labels_in_files_are_read(tmp_path):
         columns={"user_id": "query-id", "item_id": "corpus-id", "label": "score"}
     ).to_csv(tmp_path / "qrels.tsv", sep="\t", index=False)
     for name in ("a.qrels", "a.inter", "qrels.tsv"):
-        call = lambda: sm.evaluate(LISTS, "ndcg@3", relevant=tmp_path / name)  # noqa: B023, E731
+        call = lambda: sm.evaluate(SCORED_LISTS, "ndcg@3", relevant=tmp_path / name)  # noqa: B023, E731
         assert values_and_warnings(call)[0] == pytest.approx([NDCG])
 
 
 def test_ratings_are_grades_with_min_relevance():
-    rated = LISTS[["user_id", "item_id"]].assign(rating=1 + 4 * LABELS)
-    call = partial(sm.evaluate, LISTS, "recall@1", relevant=rated)
+    rated = SCORED_LISTS[["user_id", "item_id"]].assign(rating=1 + 4 * LABELS)
+    call = partial(sm.evaluate, SCORED_LISTS, "recall@1", relevant=rated)
     assert values_and_warnings(partial(call, min_relevance=4))[0] == pytest.approx(
         [0.5]
     )
@@ -77,10 +69,10 @@ def test_ratings_are_grades_with_min_relevance():
 def test_labels_of_seen_items_and_negatives_are_read():
     held_out, seen = (
         {0: [3], 1: [4]},
-        LISTS[LISTS.item_id < 3][["user_id", "item_id"]],
+        SCORED_LISTS[SCORED_LISTS.item_id < 3][["user_id", "item_id"]],
     )
-    marked = LISTS[["user_id", "item_id"]].assign(
-        label=(LISTS.item_id < 3).astype(int)
+    marked = SCORED_LISTS[["user_id", "item_id"]].assign(
+        label=(SCORED_LISTS.item_id < 3).astype(int)
     )
     for form in (seen, marked):
         with warnings.catch_warnings(action="ignore"):
@@ -95,7 +87,9 @@ def test_labels_of_seen_items_and_negatives_are_read():
 
 def test_impressions_stand_for_users():
     """As in MIND: a row for each candidate of an impression, clicked or not."""
-    data = LISTS.rename(columns={"user_id": "impression_id"}).assign(clicked=LABELS)
+    data = SCORED_LISTS.rename(columns={"user_id": "impression_id"}).assign(
+        clicked=LABELS
+    )
     expected = pytest.approx([NDCG, 0.5])
     by_relevant = partial(sm.evaluate, data.drop(columns="clicked"), relevant=data)
     for call in (by_relevant, partial(sm.evaluate, data, complete=True)):

@@ -17,6 +17,7 @@ from sampled_metrics.inputs import tables
 from sampled_metrics.ranks.data import as_ranks
 from tests.helpers.caught_warnings import warns_about
 from tests.helpers.files import join_rows, rank_counts, write_file
+from tests.helpers.labelled_lists import SCORED_LISTS
 from tests.helpers.results import refusal_message, values, values_and_warnings
 from tests.helpers.retriever import (
     HELD_OUT,
@@ -494,14 +495,6 @@ def test_sampled_list_without_its_held_out_item_counts_it_last():
 # Arrays and files of a retriever
 
 RNG = np.random.default_rng(0)
-# Lists b 0.3, 0.2, 0.5 of user 0, and 0.1 to 0.5 of user 1; relevant are 3, and 2 and 4.
-SCORED_LISTS = pd.DataFrame(
-    {
-        "user_id": [0, 0, 0, 1, 1, 1, 1],
-        "item_id": [1, 2, 3, 1, 2, 3, 4],
-        "score": [0.2, 0.3, 0.5, 0.1, 0.3, 0.5, 0.2],
-    }
-)
 
 
 @pytest.mark.parametrize("order", ["ids first", "scores first"])

@@ -346,6 +346,48 @@ class TestSparseScores:
 RNG = np.random.default_rng(0)
 
 
+def messages_with(recwarn, word):
+    return [text for text in full_messages(recwarn) if word in text]
+
+
+class TestPerfectOrder:
+    def test_perfect_order_of_several_items_warns(self, recwarn):
+        sm.evaluate(PREDICTED_MATRIX.toarray(), "recall@10", relevant=TEST_MATRIX)
+        (result,) = messages_with(recwarn, "above all")
+        assert "240 held-out items" in result
+
+    def test_one_item_below_another_does_not_warn(self, recwarn):
+        """An item that is below an irrelevant one, and not the first of its user."""
+        scores = PREDICTED_MATRIX.toarray()
+        best = scores[0].argsort()[-3:]
+        scores[0, best[0]] = -1.0
+        sm.evaluate(scores, "recall@10", relevant=TEST_MATRIX)
+        assert not messages_with(recwarn, "above all")
+
+    def test_tie_with_an_irrelevant_item_does_not_warn(self, recwarn):
+        scores = PREDICTED_MATRIX.toarray()
+        scores[0, COLUMNS[0]] = 7.0
+        scores[0, np.setdiff1d(np.arange(9), COLUMNS[0])[0]] = 7.0
+        sm.evaluate(scores, "recall@10", relevant=TEST_MATRIX)
+        assert not messages_with(recwarn, "above all")
+
+    def test_tie_with_relevant_items_warns(self, recwarn):
+        sm.evaluate(TEST_MATRIX.toarray(), "recall@10", relevant=TEST_MATRIX)
+        assert messages_with(recwarn, "above all")
+
+    def test_scores_of_relevant_items_with_some_at_zero_warn(self, recwarn):
+        """Ranks from 0 in a dense matrix: a rank of 0 is level with all other items."""
+        assert (RANK_MATRIX.data == 0).any()
+        sm.evaluate(RANK_MATRIX.toarray(), "recall@10", relevant=TEST_MATRIX)
+        assert messages_with(recwarn, "scored alone")
+
+    def test_other_item_above_does_not_warn(self, recwarn):
+        scores = RANK_MATRIX.toarray()
+        scores[0, np.setdiff1d(np.arange(9), COLUMNS[0])[0]] = 999
+        sm.evaluate(scores, "recall@10", relevant=TEST_MATRIX)
+        assert not messages_with(recwarn, "scored alone")
+
+
 @pytest.mark.parametrize("door", ["meter", "correct"])
 def test_held_out_item_without_score_is_missing(door):
     scores = np.array(

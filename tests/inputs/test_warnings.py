@@ -1,11 +1,10 @@
-"""Warnings about padding, common items, perfect orders, and how negatives were drawn."""
+"""Warnings about padding, common items, orders of lists, and how negatives were drawn."""
 
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 import sampled_metrics as sm
 from tests.helpers.caught_warnings import full_messages, warns_about
@@ -128,75 +127,6 @@ def test_fillers_of_implicit_are_no_candidates():
     assert (
         sm.Ranks.from_top_k(ids, [1, 0], scores, complete=True).n_candidates[0] == 3
     )
-
-
-# Perfect orders
-
-SPARSE_RNG = np.random.default_rng(36)
-SPARSE_USERS, SPARSE_ITEMS = 80, 300
-COLUMNS = np.array(
-    [SPARSE_RNG.choice(SPARSE_ITEMS, 3, replace=False) for _ in range(SPARSE_USERS)]
-)
-ROW, COLUMN = np.repeat(np.arange(SPARSE_USERS), 3), COLUMNS.ravel()
-FALLING = 1 / np.arange(1, 201)
-FALLING /= FALLING.sum()
-PLACES = np.array(
-    [
-        np.sort(SPARSE_RNG.choice(200, 3, replace=False, p=FALLING))
-        for _ in range(SPARSE_USERS)
-    ]
-)
-
-
-def sparse_matrix(values):
-    return sparse.csr_array(
-        (values, (ROW, COLUMN)), shape=(SPARSE_USERS, SPARSE_ITEMS)
-    )
-
-
-TEST_MATRIX = sparse_matrix(np.ones(ROW.size))
-PREDICTED_MATRIX = sparse_matrix(3 + SPARSE_RNG.random(ROW.size))
-RANK_MATRIX = sparse_matrix(
-    PLACES.ravel().astype(float)
-)  # from 0, as predict_rank of LightFM has them
-
-
-class TestPerfectOrder:
-    def test_perfect_order_of_several_items_warns(self, recwarn):
-        sm.evaluate(PREDICTED_MATRIX.toarray(), "recall@10", relevant=TEST_MATRIX)
-        (result,) = messages_with(recwarn, "above all")
-        assert "240 held-out items" in result
-
-    def test_one_item_below_another_does_not_warn(self, recwarn):
-        """An item that is below an irrelevant one, and not the first of its user."""
-        scores = PREDICTED_MATRIX.toarray()
-        best = scores[0].argsort()[-3:]
-        scores[0, best[0]] = -1.0
-        sm.evaluate(scores, "recall@10", relevant=TEST_MATRIX)
-        assert not messages_with(recwarn, "above all")
-
-    def test_tie_with_an_irrelevant_item_does_not_warn(self, recwarn):
-        scores = PREDICTED_MATRIX.toarray()
-        scores[0, COLUMNS[0]] = 7.0
-        scores[0, np.setdiff1d(np.arange(9), COLUMNS[0])[0]] = 7.0
-        sm.evaluate(scores, "recall@10", relevant=TEST_MATRIX)
-        assert not messages_with(recwarn, "above all")
-
-    def test_tie_with_relevant_items_warns(self, recwarn):
-        sm.evaluate(TEST_MATRIX.toarray(), "recall@10", relevant=TEST_MATRIX)
-        assert messages_with(recwarn, "above all")
-
-    def test_scores_of_relevant_items_with_some_at_zero_warn(self, recwarn):
-        """Ranks from 0 in a dense matrix: a rank of 0 is level with all other items."""
-        assert (RANK_MATRIX.data == 0).any()
-        sm.evaluate(RANK_MATRIX.toarray(), "recall@10", relevant=TEST_MATRIX)
-        assert messages_with(recwarn, "scored alone")
-
-    def test_other_item_above_does_not_warn(self, recwarn):
-        scores = RANK_MATRIX.toarray()
-        scores[0, np.setdiff1d(np.arange(9), COLUMNS[0])[0]] = 999
-        sm.evaluate(scores, "recall@10", relevant=TEST_MATRIX)
-        assert not messages_with(recwarn, "scored alone")
 
 
 # Lists

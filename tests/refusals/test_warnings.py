@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,8 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.caught_warnings import full_messages, warns_about
+from tests.helpers.caught_warnings import full_messages, warns_about, with_warnings
+from tests.helpers.labelled_lists import LABELS, SCORED_LISTS
 from tests.helpers.results import values, values_and_warnings
 
 USERS, N, M = 400, 1577, 100
@@ -21,12 +21,11 @@ AMONG = RNG.normal([2] + M * [0], size=(USERS, 1 + M))
 FULL = {"n_items": N}
 
 
-def notes_of(call):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = call()
-    assert result.notes == full_messages(caught)
-    return " ".join(result.notes)
+def notes_of(call, *arguments, **options):
+    """Return all notes of a result, which must be what the call warns of."""
+    result, messages = with_warnings(call, *arguments, **options)
+    assert result.notes == messages
+    return " ".join(messages)
 
 
 def rank_forms(name, ranks, folder):
@@ -56,15 +55,15 @@ def rank_forms(name, ranks, folder):
 )
 def test_unlikely_exact_ranks_warn(ranks, message, tmp_path):
     for data in rank_forms("rank", ranks, tmp_path):
-        result = notes_of(lambda: sm.evaluate(data, "recall@10", **FULL))  # noqa: B023
-        assert message in result if message else not result
+        notes = notes_of(sm.evaluate, data, "recall@10", **FULL)
+        assert message in notes if message else not notes
 
 
 @pytest.mark.parametrize(("ranks", "warns"), [(TRUE, False), (N + 1 - TRUE, True)])
 def test_every_result_of_the_same_ranks_has_the_note(ranks, warns):
     held_out = sm.Ranks(np.full(USERS, N), ranks - 1, np.zeros(USERS, int))
     results = [
-        notes_of(lambda: sm.evaluate(held_out, metric))  # noqa: B023
+        notes_of(sm.evaluate, held_out, metric)
         for metric in ("recall@10", "auc", "auc")
     ]
     assert results == [results[0]] * 3
@@ -83,9 +82,8 @@ def test_every_result_of_the_same_ranks_has_the_note(ranks, warns):
 def test_unlikely_sampled_ranks_warn(ranks, message, tmp_path):
     for data in rank_forms("sampled_rank", ranks, tmp_path):
         options = {"n_items": N, "n_negatives": M, "shape": "none"}
-        call = lambda: sm.correct(data, "auc", "sampled", **options)  # noqa: B023, E731
-        result = notes_of(call)
-        assert message in result if message else not result
+        notes = notes_of(sm.correct, data, "auc", "sampled", **options)
+        assert message in notes if message else not notes
 
 
 @pytest.mark.parametrize(
@@ -101,9 +99,8 @@ def test_unlikely_sampled_ranks_warn(ranks, message, tmp_path):
 def test_scores_of_too_few_bits_warn(scores, message):
     for data in (scores, scores.astype(float).tolist(), pd.DataFrame(scores)):
         options = {"n_items": N, "positive": 0, "shape": "none"}
-        call = lambda: sm.correct(data, "auc", "sampled", **options)  # noqa: B023, E731
-        result = notes_of(call)
-        assert message in result if message else not result
+        notes = notes_of(sm.correct, data, "auc", "sampled", **options)
+        assert message in notes if message else not notes
 
 
 def test_sorted_negatives_do_not_warn():
@@ -144,19 +141,18 @@ def test_ranks_that_contradict_scores_warn():
     ):
         data = lists.assign(rank=place, score=np.asarray(score))
         data.loc[::3, "score"] *= 1 - 3 * warns
-        call = lambda: sm.evaluate(data, "recall@10", relevant=relevant)  # noqa: B023, E731
-        assert ("contradict" in notes_of(call)) == bool(warns)
+        notes = notes_of(sm.evaluate, data, "recall@10", relevant=relevant)
+        assert ("contradict" in notes) == bool(warns)
 
 
 def test_few_common_ids_warn():
     lists = {user: list(range(20))[::-1] for user in range(30)}
     relevant = {user: [user % 20] for user in range(30)}
     seen = {user: [100 + user] for user in range(28, 400)}
-    result = notes_of(lambda: sm.evaluate(lists, "recall@10", relevant=relevant))
-    assert not result
+    assert not notes_of(sm.evaluate, lists, "recall@10", relevant=relevant)
     seen[29] = [19, *range(100, 200)]
-    call = lambda: sm.evaluate(lists, "recall@10", relevant=relevant, seen=seen)  # noqa: E731
-    assert "2 of 30" in notes_of(call)
+    options = {"relevant": relevant, "seen": seen}
+    assert "2 of 30" in notes_of(sm.evaluate, lists, "recall@10", **options)
 
 
 class TestNotes:
@@ -315,10 +311,10 @@ FIRST_COLUMN = np.zeros(60, int)
 
 
 def result_and_warnings(call):
-    with warnings.catch_warnings(record=True) as actual:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = call()
-    return result, actual
+    return result, caught
 
 
 def test_several_warnings_are_counted_in_one():
@@ -377,16 +373,6 @@ def test_command_writes_each_warning_once(run, form, to_file, tmp_path):
 
 # Columns, ids and options
 
-# Lists b 0.3, 0.2, 0.5 of user 0, and 0.1 to 0.5 of user 1; relevant are 3, and 2 and 4.
-SCORED_LISTS = pd.DataFrame(
-    {
-        "user_id": [0, 0, 0, 1, 1, 1, 1],
-        "item_id": [1, 2, 3, 1, 2, 3, 4],
-        "score": [0.2, 0.3, 0.5, 0.1, 0.3, 0.5, 0.2],
-    }
-)
-LABELS = np.array([0, 0, 1, 0, 1, 0, 1])
-
 
 def test_unknown_column_of_zeros_and_ones_warns():
     for marks in (LABELS, LABELS.astype(bool), 2.0 * LABELS - 1):
@@ -408,8 +394,8 @@ def test_unknown_column_of_zeros_and_ones_warns():
 def test_ids_joined_in_a_cell_warn(cells):
     lists = {"u": [cells[1], "5"], "v": [cells[1], "7"]}
     relevant = pd.DataFrame({"user_id": ["u", "v"], "item_id": cells})
-    call = lambda: sm.evaluate(lists, "hit@1", relevant=relevant)  # noqa: E731
-    assert "several ids" in values_and_warnings(call)[1]
+    _, messages = values_and_warnings(sm.evaluate, lists, "hit@1", relevant=relevant)
+    assert "several ids" in messages
 
 
 def test_new_items_of_a_cold_split_warn():
@@ -423,7 +409,6 @@ def test_new_items_of_a_cold_split_warn():
     assert "items" in messages
 
 
-# Options and answers
 def good_ranks(users=30):
     return sm.Ranks(np.full(users, 40), np.arange(users) % 7, np.zeros(users, int))
 
@@ -448,12 +433,12 @@ def test_odd_options_warn():
 
 def test_printed_number_that_is_no_share_of_users_warns():
     """5/17 is .2941 and 6/17 is .3529."""
-    about = {"n_items": 3416, "n_negatives": 100}
+    sizes = {"n_items": 3416, "n_negatives": 100}
     for n_users, warns in ((17, True), (100, False), (6040, False)):
-        call = partial(
-            sm.reported, {"HR@10": "0.3200"}, "HR@10", n_users=n_users, **about
+        _, messages = values_and_warnings(
+            sm.reported, {"HR@10": "0.3200"}, "HR@10", n_users=n_users, **sizes
         )
-        assert ("is no share of" in values_and_warnings(call)[1]) == warns
+        assert ("is no share of" in messages) == warns
 
 
 def test_few_users_get_one_note():

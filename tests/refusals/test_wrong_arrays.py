@@ -229,7 +229,7 @@ def test_constructor_refuses_wrong_arrays(call, word):
         call()
 
 
-# In one line
+# Scores among negatives, and full rankings
 
 # Two users: held-out items at ranks 2 and 1 of 3.
 TWO_USERS = np.array([[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]])
@@ -313,23 +313,14 @@ def test_data_that_is_no_ranking_is_refused(data):
 
 # Masked arrays and functions
 
-M, USERS, N = 100, 940, 3541
 RNG = np.random.default_rng(0)
-SAMPLE_SCORES = RNG.normal([1] + M * [0], size=(USERS, M + 1))
-SAMPLE_RANKS = 1 + (SAMPLE_SCORES[:, 1:] > SAMPLE_SCORES[:, :1]).sum(axis=1)
-FULL_SCORES = RNG.normal(size=(USERS, 60))
-PLACES = (60 * RNG.random(USERS) ** 3).astype(int)
-HELD = np.argsort(-FULL_SCORES, axis=1)[np.arange(USERS), PLACES]
-SAMPLE_OPTIONS = {"n_items": N, "positive": 0}
-FULL_OPTIONS = {"relevant": HELD, "seen": FULL_SCORES < -9}
-
-
-def sampled_table(ranks, **columns):
-    return pd.DataFrame({"sampled_rank": ranks, "n_negatives": M} | columns)
-
-
+SAMPLE_SCORES = RNG.normal(size=(30, 11))  # of a held-out item and 10 negatives
+SAMPLE_OPTIONS = {"n_items": 3541, "positive": 0}
+SAMPLE_TABLE = pd.DataFrame({"sampled_rank": [1, 3, 2], "n_negatives": 10})
 MASKED_SCORES = np.ma.array(SAMPLE_SCORES, mask=SAMPLE_SCORES > 2)
-PAIRS_FILE = "user_id,item_id\n1,2\n3,4\n"
+FULL_SCORES = RNG.normal(size=(30, 60))
+HELD = RNG.integers(0, 60, 30)
+FULL_OPTIONS = {"relevant": HELD, "seen": FULL_SCORES < -9}
 
 
 @pytest.mark.parametrize(
@@ -344,13 +335,11 @@ PAIRS_FILE = "user_id,item_id\n1,2\n3,4\n"
             "relevant",
         ),
         (
-            lambda _: sm.correct(sampled_table(SAMPLE_RANKS), **SAMPLE_OPTIONS),
+            lambda _: sm.correct(SAMPLE_TABLE, **SAMPLE_OPTIONS),
             "positive",
         ),
         (
-            lambda path: sm.correct(
-                sampled_table(SAMPLE_RANKS), n_items=N, relevant=path
-            ),
+            lambda path: sm.correct(SAMPLE_TABLE, n_items=3541, relevant=path),
             "relevant",
         ),
         (
@@ -368,7 +357,7 @@ PAIRS_FILE = "user_id,item_id\n1,2\n3,4\n"
     ],
 )
 def test_masked_array_or_wrong_option_is_refused(call, message, tmp_path):
-    (tmp_path / "t.csv").write_text(PAIRS_FILE)
+    (tmp_path / "t.csv").write_text("user_id,item_id\n1,2\n3,4\n")
     with pytest.raises(sm.InputError, match=message):
         call(tmp_path / "t.csv")
 

@@ -14,6 +14,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.sampling.catalogue import read_catalogue
+from tests.helpers.labelled_lists import SCORED_LISTS
 from tests.helpers.results import refusal, refusal_message
 
 # In these tables | ends a line of a file, and - is a row or column that is not named.
@@ -586,16 +587,6 @@ def test_duplicate_names_its_table():
         sm.InputError, match=r"^relevant, row 1, column user_id: found 7"
     ):
         sm.evaluate(np.eye(2), "hit@1", relevant=twice.assign(user_id=7))
-
-
-# Lists b 0.3, 0.2, 0.5 of user 0, and 0.1 to 0.5 of user 1; relevant are 3, and 2 and 4.
-SCORED_LISTS = pd.DataFrame(
-    {
-        "user_id": [0, 0, 0, 1, 1, 1, 1],
-        "item_id": [1, 2, 3, 1, 2, 3, 4],
-        "score": [0.2, 0.3, 0.5, 0.1, 0.3, 0.5, 0.2],
-    }
-)
 
 
 def test_column_given_twice_is_refused(tmp_path):
