@@ -1,6 +1,5 @@
 """Rankings that end at the cut-off of the metrics give the numbers of full rankings."""
 
-import warnings
 from itertools import pairwise, product
 
 import numpy as np
@@ -11,7 +10,7 @@ import sampled_metrics as sm
 from sampled_metrics.evaluation import compare, evaluate
 from sampled_metrics.inputs import comparisons, counting, pair_scores, products
 from sampled_metrics.ranks import data
-from tests.helpers.caught_warnings import full_messages, warns_about
+from tests.helpers.caught_warnings import warns_about, with_warnings
 from tests.helpers.relevance import ALL_KINDS, by_definition, orders
 
 USERS, ITEMS, D = 60, 90, 5
@@ -32,7 +31,7 @@ def _small_blocks(monkeypatch):
 
 
 def random_vectors(kind, rng, n_users=USERS, n_items=ITEMS):
-    """Vectors of whole numbers, and of any, with scores of some kind."""
+    """Return vectors of users and items whose inner products are of some kind."""
     users, items = rng.normal(size=(n_users, D)), rng.normal(size=(n_items, D))
     users[:, 0] += 1.0
     if kind == "ties":
@@ -52,7 +51,7 @@ def random_vectors(kind, rng, n_users=USERS, n_items=ITEMS):
 
 
 def random_items(rng, scores, several):
-    """Relevant items, more often of high scores, and others that are seen."""
+    """Return marks of relevant items, which tend to have high scores, and of seen items."""
     noisy = scores + scores.std() * rng.normal(size=scores.shape)
     relevant = noisy >= np.sort(noisy, axis=1)[:, [-several]]
     if several > 1:
@@ -63,7 +62,7 @@ def random_items(rng, scores, several):
 
 
 def counts_by_scores(scores, relevant, seen, up_to):
-    """Better and tied candidates, best first, of each user's items with fewer than `up_to`."""
+    """Count better and tied candidates of each user's relevant items, best first, below `up_to`."""
     results = []
     for row, own, out in zip(scores, relevant, seen, strict=True):
         counts = [
@@ -119,20 +118,14 @@ def test_cut_ranks_match_all_scores(kind, number, several):
             ranks._check(is_plain=False)
 
 
-def results_and_warnings(do):
-    """What a call returns and shows, and its questions."""
-    with warnings.catch_warnings(record=True) as asked_of:
-        warnings.simplefilter("always")
-        results = do()
+def results_and_warnings(call):
+    """Return what the result of a call shows, its notes, and the warnings."""
+    results, messages = with_warnings(call)
     shown = [
         repr(results),
         results.to_csv() if hasattr(results, "to_csv") else repr(list(results)),
     ]
-    return (
-        shown,
-        getattr(results, "notes", []),
-        full_messages(asked_of),
-    )
+    return shown, getattr(results, "notes", []), messages
 
 
 METRICS = (
@@ -197,7 +190,7 @@ def test_values_intervals_and_warnings_match_full_ranks(kind, held_out, monkeypa
 
 
 def value_by_orders(name, scores, relevant, seen, ties):
-    """The metric of a user by every order of tied candidates; grades count for NDCG only."""
+    """Return the metric of a user over all orders of tied candidates; only NDCG uses grades."""
     candidates = np.flatnonzero(~seen)
     kind = name.partition("@")[0]
     results = []
@@ -217,7 +210,7 @@ def value_by_orders(name, scores, relevant, seen, ties):
 @pytest.mark.parametrize("number", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("relevant", ["one", "several", "grades"])
 def test_metrics_of_cut_ranks_match_every_order(number, relevant, monkeypatch):
-    """Also with few items, a cut-off above their number, and users without a relevant item."""
+    """Includes few items, cut-offs above their number, and users without a relevant item."""
     monkeypatch.setattr(data, "_USERS_RANKED_IN_FULL", 1)
     monkeypatch.setattr(data, "_may_end", lambda *_: True)
     rng = np.random.default_rng(["one", "several", "grades"].index(relevant))
@@ -235,7 +228,7 @@ def test_metrics_of_cut_ranks_match_every_order(number, relevant, monkeypatch):
             relevant_items[4] = 0
         seen = (rng.random(scores.shape) < 0.2) & (relevant_items == 0)
         seen[np.arange(9), relevant_items.argmin(axis=1)] = (
-            False  # a candidate that is not relevant
+            False  # one candidate is not relevant
         )
         rows = np.flatnonzero(relevant_items.any(axis=1))
         form = relevant_items.argmax(axis=1) if relevant == "one" else relevant_items
@@ -268,7 +261,7 @@ def test_metrics_of_cut_ranks_match_every_order(number, relevant, monkeypatch):
 
 @pytest.fixture
 def decisions(monkeypatch):
-    """Whether ranks might end, and were enough when they did, call by call."""
+    """Record whether each ranking may end early, and whether the cut ranks were enough."""
     answers = []
 
     def noted(name):
@@ -285,7 +278,7 @@ def decisions(monkeypatch):
 
 
 def test_most_scores_are_not_needed(decisions):
-    """A model whose held-out items are among the best tenth is asked for a part of its scores."""
+    """A good model computes only a part of its scores."""
     rng = np.random.default_rng(5)
     n_users, n_items = 2000, 1500
     users, items = random_vectors("lengths", rng, n_users, n_items)
@@ -294,11 +287,11 @@ def test_most_scores_are_not_needed(decisions):
     held_out = np.take_along_axis(np.argsort(-scores, axis=1), place[:, None], 1)[
         :, 0
     ]
-    n_asked = 0
+    n_scored = 0
 
     def score(rows, columns):
-        nonlocal n_asked
-        n_asked += rows.size
+        nonlocal n_scored
+        n_scored += rows.size
         return scores[rows, columns]
 
     options = {"relevant": held_out, "seen": np.zeros(scores.shape)}
@@ -309,7 +302,7 @@ def test_most_scores_are_not_needed(decisions):
     products_of = sm.evaluate((users, items), metrics, **options)
     assert list(cut) == list(whole) == list(products_of)
     assert decisions == [True, True] * 2
-    assert n_asked < 0.5 * scores.size
+    assert n_scored < 0.5 * scores.size
 
 
 def test_warning_ranks_everything_in_full(decisions):
@@ -367,8 +360,11 @@ def test_square_vectors_are_recognised_by_relevant_items():
         results = sm.evaluate((users, items), "hr@10", relevant=relevant, seen=seen)
         assert results[0].value == value
     for pair, relevant in (
-        ((users, items), held_out % 5),  # columns of users x 5 as well
-        ((users, np.rint(items)), held_out),  # ids of lists as well
+        (
+            (users, items),
+            held_out % 5,
+        ),  # could also be columns of a matrix of users x 5
+        ((users, np.rint(items)), held_out),  # could also be ids in lists
         ((users, items), np.eye(5)[held_out % 5]),
     ):
         with pytest.raises(sm.InputError, match="two arrays of one kind"):

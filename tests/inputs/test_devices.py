@@ -1,4 +1,4 @@
-"""Scores of other array libraries are counted where they are, as numpy counts them."""
+"""Scores of other array libraries are counted on their device, with the results of numpy."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ LIBRARIES = {
 
 @pytest.fixture(params=[1 << 26, 300], ids=["one block", "small blocks"])
 def _on_device(request, monkeypatch):
-    """Tensors of torch in main memory are counted as those on a device."""
+    """Treat tensors of torch in main memory as tensors on a device."""
     monkeypatch.setattr(comparisons, "_DEVICE_ENTRIES", request.param)
     real = comparisons.is_on_device
 
@@ -69,7 +69,7 @@ def _small_tiles(monkeypatch):
 
 
 def forbid_copies(monkeypatch):
-    """Have arrays larger than single scores refused on the way to main memory."""
+    """Forbid copies of whole matrices to main memory."""
     real = comparisons.to_numpy
 
     def small(values):
@@ -167,7 +167,7 @@ def test_wrong_scores_are_refused_as_in_numpy(library):
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16", "float64"])
 def test_vectors_are_multiplied_on_the_device(monkeypatch, kind, several, precision):
-    """Many items are equal, and as many differ in the last bits."""
+    """Many items are equal, and many differ in the last bits only."""
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: precision)
     rng = np.random.default_rng(2)
@@ -202,7 +202,7 @@ def test_vectors_are_multiplied_on_the_device(monkeypatch, kind, several, precis
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_cut_vectors_match_numpy(monkeypatch, library, several):
-    """Users leave as soon as they are settled, and only vectors of close pairs are copied."""
+    """Users are dropped once their ranks are known; only vectors of near ties are copied."""
     rng = np.random.default_rng(3)
     users = rng.normal(size=(USERS, 9)).astype(np.float32)
     items = rng.normal(size=(ITEMS, 9)).astype(np.float32)
@@ -252,7 +252,7 @@ def test_tensors_in_main_memory_are_left_to_numpy():
 
 
 class DeviceArray:
-    """An array as those of cupy, which numpy can not convert."""
+    """A stand-in for an array of cupy, which numpy cannot convert."""
 
     def __init__(self, values):
         self.values = values

@@ -1,4 +1,4 @@
-"""Data in every form is read as what it is, or refused in one line."""
+"""Data in every form gives the right number, or is refused in one line."""
 
 import io
 import zipfile
@@ -38,7 +38,7 @@ BY = {"relevant": HELD, "seen": SEEN}
 
 
 class DlpackArray:
-    """A tensor that only has the exchange protocol."""
+    """A tensor that only supports the DLPack protocol."""
 
     def __init__(self, array):
         self.array = array
@@ -135,7 +135,7 @@ def test_refusal_names_what_is_expected(data, relevant, message):
         sm.evaluate(data, "auc", relevant=relevant)
 
 
-# Two users: held-out items at ranks 2 and 1 of 3.
+# The held-out items of two users are at ranks 2 and 1 of 3.
 TWO_USERS = np.array([[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]])
 TWO_LISTS = pd.DataFrame(
     {"user_id": ["u", "u", "v", "v"], "item_id": [1, 0, 2, 1], "rank": [1, 2] * 2}
@@ -170,7 +170,7 @@ def test_full_rankings_of_two_users_by_hand(data, options):
     ]
 
 
-# Recognised for what it is
+# Other forms of scores, lists and ids
 
 USERS, ITEMS = 30, 23
 LONG_RNG = np.random.default_rng(0)
@@ -241,7 +241,9 @@ def test_numbers_of_unknown_name_are_refused(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
-@pytest.mark.filterwarnings("ignore:.*negatives fail the check")  # the same for all
+@pytest.mark.filterwarnings(
+    "ignore:.*negatives fail the check"
+)  # all forms warn of this
 def test_dictionary_of_dictionaries_is_read():
     run = {
         user: dict(enumerate(row.tolist())) for user, row in enumerate(LONG_SCORES)
@@ -274,7 +276,7 @@ def test_sets_have_no_order():
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_dictionary_of_series_is_refused():
-    """Whether a Series holds scores by item, or items, is not guessed."""
+    """A Series may hold scores by item, or items, so that it is refused."""
     scores = {1: {10: 0.3, 20: 0.1, 30: 0.2}, 2: {10: 3.0, 30: 5.5, 20: -1.0}}
     relevant = {1: [30], 2: [10]}
     assert metric_value(scores, "ap", relevant=relevant) == 0.5
@@ -387,7 +389,7 @@ def test_ids_without_overlap_are_refused_or_warn():
     for (
         form,
         message,
-    ) in (  # items or users of a split may be new, so it is a question
+    ) in (  # a split may have new users or items, so this only warns
         ({f"u{user}": items for user, items in seen.items()}, "of the users of seen"),
         (
             {user: [f"i{i}" for i in items] for user, items in seen.items()},
@@ -449,7 +451,9 @@ def test_impossible_file_name_is_refused(name):
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
-@pytest.mark.filterwarnings("ignore:.*negatives fail the check")  # the same for all
+@pytest.mark.filterwarnings(
+    "ignore:.*negatives fail the check"
+)  # all forms warn of this
 def test_labels_of_true_and_false_are_read(tmp_path):
     pairs = SCORE_TABLE.assign(
         label=SCORE_TABLE.item_id.to_numpy() == LONG_HELD[SCORE_TABLE.user_id]
@@ -499,7 +503,7 @@ FIVE_USERS = range(5)
 
 
 class ArrowColumn:
-    """A column as other libraries of data frames have them, which lend it to Arrow."""
+    """A stand-in for a column of another library, which others read by the Arrow protocol."""
 
     def __init__(self, values):
         self.values = pa.chunked_array([values])

@@ -81,7 +81,7 @@ RATINGS = make_table(
     rating=RATED,
 )
 PREDICTIONS = RATINGS.drop(columns="rating").assign(prediction=PREDICTED)
-# Two of items 1 to 3 that are not held out; user 0 also has a seen item, user 1 has one twice.
+# Two negatives of each user among items 1 to 3; user 0 has a seen item too, user 1 one item twice.
 NEW = [[item for item in (1, 2, 3) if item != held][:2] for held in HELD]
 DRAWN = make_table(
     user_id=np.append(np.repeat(np.arange(USERS), 2), [0, 1]),
@@ -90,10 +90,10 @@ DRAWN = make_table(
 
 
 class Kind(NamedTuple):
-    """A call with tables, its right value, and the roles that it reads in each table."""
+    """A call with tables by name, its right value, and the roles of columns that it reads."""
 
     frames: Frames
-    call: Callable[..., Any]  # of tables by name
+    call: Callable[..., Any]  # with tables by name
     right: float
     reads: dict[str, set[str]]
 
@@ -117,12 +117,12 @@ VECTORS = np.eye(USERS), SCORES.T.copy()
 
 
 def rr_of_ranks(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the reciprocal rank of the ranks that a function makes of tables."""
+    """Return a function that evaluates the ranks made of tables."""
     return lambda **tables: value_of(sm.evaluate(make(**tables), "rr"))
 
 
 def hit_rate_of_sample(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the hit rate of the sampled ranks that a function makes of a table."""
+    """Return a function that gives the hit rate of the sampled ranks made of a table."""
     return lambda data: value_of(sm.correct(make(data), "hr@3", "sampled"))
 
 
@@ -141,7 +141,7 @@ def count_failing_negatives(data: Any, relevant: Any, seen: Any) -> Any:
 
 
 def report_value(data: Any, relevant: Any, folder: Path) -> Any:
-    """Return the value if the page of a report shows it."""
+    """Return the right value if the page shows it, else nan."""
     page = new_path(folder, "page.html")
     sm.report({"a": data}, page, "rr", relevant=relevant)
     is_shown = f"{mean_reciprocal_rank(RANK):.4f}" in page.read_text(encoding="utf-8")
@@ -149,7 +149,7 @@ def report_value(data: Any, relevant: Any, folder: Path) -> Any:
 
 
 def command(*message: Any) -> Callable[..., Any]:
-    """Return the first value that a command prints for files of tables."""
+    """Return a function that runs a command on files and returns its first value."""
 
     def run(data: Any, **files: Any) -> Any:
         output = new_path(Path(data).parent, "out.json")
@@ -369,7 +369,7 @@ NAMES = [
 
 
 def extra_column(chooser: random.Random, rows: int, ids: pd.DataFrame) -> Any:
-    """Return a column of texts, numbers, truth values or days; some go by users or items."""
+    """Return a column of texts, numbers, truth values or days, or a number by user or item."""
     kind = chooser.choice(
         ["text", "float", "integer", "bool", "date", "of item", "of user", "one"]
     )
@@ -393,7 +393,7 @@ def extra_column(chooser: random.Random, rows: int, ids: pd.DataFrame) -> Any:
 
 
 def unread_names(loaded: set[str]) -> list[str]:
-    """Return names of columns of roles that a table does not have here, in several spellings."""
+    """Return the names, in several spellings, of roles that a call does not read."""
     results = []
     for name, role in ROLES.items():
         if name not in loaded:
@@ -408,7 +408,7 @@ def unread_names(loaded: set[str]) -> list[str]:
 def add_columns(
     chooser: random.Random, form: pd.DataFrame, loaded: set[str]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Add up to two columns; put columns and rows in another order."""
+    """Add up to two columns, and shuffle columns and rows."""
     made = form.copy()
     names = [name for name in unread_names(loaded) if name not in form]
     names = chooser.sample([*NAMES, *names], chooser.choice([0, 1, 1, 2]))
@@ -455,7 +455,7 @@ KINDS_BY_NUMBER = (
 
 
 def change_types(chooser: random.Random, frames: Frames, kind: str) -> Frames:
-    """Change the type of ids in all tables alike, and that of numbers in each."""
+    """Change the types of ids, the same in all tables, and the types of numbers."""
     plain = list(ID_TYPES)[:8]
     types = {
         name: ID_TYPES[
@@ -494,7 +494,7 @@ def change_types(chooser: random.Random, frames: Frames, kind: str) -> Frames:
 
 
 def outcome(kind: Kind, form: dict[str, Any], added: dict[str, list[str]]) -> str:
-    """Say how a call ends: `refused`, `asked`, `right`, `unnoted` or with another number."""
+    """Say how a call ends: `refused`, `warned`, `right`, `unnoted` or with another number."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -504,7 +504,7 @@ def outcome(kind: Kind, form: dict[str, Any], added: dict[str, list[str]]) -> st
             return "refused"
     messages = [each for each in caught if issubclass(each.category, sm.InputWarning)]
     if not np.isclose(value, kind.right, rtol=1e-5):
-        return "asked" if messages else f"{value}, not {kind.right}"
+        return "warned" if messages else f"{value}, not {kind.right}"
     told = " ".join(
         [
             *notes,
@@ -541,7 +541,7 @@ def test_table_in_any_form_gives_the_same_number(
         if name == "report":
             variant["folder"] = tmp_path
         end = outcome(kind, variant, added)
-        assert end in ("right", "refused", "asked"), (
+        assert end in ("right", "refused", "warned"), (
             f"{name}, {seed}, {number}: {end}\n"
             + "\n".join(
                 f"{table} ({type(variant[table]).__name__}):\n{variant[table]}"
@@ -683,9 +683,9 @@ def array_forms(array: np.ndarray, folder: Path) -> dict[str, Any]:
 def test_array_in_any_form_gives_the_same_number(name: str, tmp_path: Path) -> None:
     array, call, right = ARRAYS[name]
     kind = Kind({}, call, right, {})
-    assert outcome(kind, {"data": array}, {}) in ("right", "asked")
+    assert outcome(kind, {"data": array}, {}) in ("right", "warned")
     for form, variant in array_forms(array, tmp_path).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             end = outcome(kind, {"data": variant}, {})
-        assert end in ("right", "refused", "asked"), f"{name}, {form}: {end}"
+        assert end in ("right", "refused", "warned"), f"{name}, {form}: {end}"

@@ -21,7 +21,7 @@ UNSEEN = np.zeros((2, 2), bool)
 
 
 def recording_function(scores):
-    """A function of users that says for whom it was asked."""
+    """Return a function of users, and the list of users of each call."""
     calls = []
 
     def score(users):
@@ -163,7 +163,7 @@ def test_matrix_that_is_not_finite_is_refused(number):
     ],
 )
 def test_rows_of_ids_are_no_matrix(rows, fields, values, is_refused):
-    """Many rows of few fields with more values than there are grades."""
+    """Many rows of few fields with more values than grades have."""
     form = np.resize(np.arange(values), (rows, fields))
     if is_refused:
         with pytest.raises(sm.InputError, match=f"relevant: .* rows of {fields}"):
@@ -205,7 +205,7 @@ def test_items_seen_by_other_users_are_separate():
 
     assert listed(known.held_out) == [(0, "a"), (1, "b")]
     assert listed(known.seen) == [(0, "b"), (0, "c"), (1, "d")]
-    # of bo and di, in the order of the table
+    # items of bo and di, in the order of the table
     assert listed(known.seen_by_others) == [(0, "a"), (1, "b"), (1, "e")]
 
 
@@ -230,7 +230,7 @@ def test_rows_above_zero_count(relevance, kept, grades):
 
 
 def test_ids_match_across_types(tmp_path):
-    # Whole numbers in one file meet text in the other, where one id makes the column text.
+    # One file has whole numbers, the other texts, as one of its ids is no number.
     path = write_file(
         tmp_path, "r.csv", "user_id,item_id,rank\n1,10,1\n1,x,2\n1,010,3\n"
     )
@@ -300,7 +300,7 @@ OTHERS = RNG.random(SCORES.shape) < 0.05
 OTHERS[ROWS, HELD] = False
 OTHERS[:, 0] = HELD != 0
 KNOWN = OTHERS.copy()
-KNOWN[ROWS[:45], HELD[:45]] = True  # of 45 users, the held-out item is seen too
+KNOWN[ROWS[:45], HELD[:45]] = True  # the held-out items of 45 users are also seen
 ABOVE = ((SCORES[ROWS, HELD][:, None] < SCORES) & ~OTHERS).sum(axis=1)
 FILTERED_RR = np.mean(1 / (1 + ABOVE))
 NEW_ITEMS_RR = np.mean(1 / (1 + ABOVE[45:]))

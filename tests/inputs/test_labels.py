@@ -86,7 +86,7 @@ def test_labels_of_seen_items_and_negatives_are_read():
 
 
 def test_impressions_stand_for_users():
-    """As in MIND: a row for each candidate of an impression, clicked or not."""
+    """MIND has a row for each candidate of an impression, clicked or not."""
     data = SCORED_LISTS.rename(columns={"user_id": "impression_id"}).assign(
         clicked=LABELS
     )
@@ -97,7 +97,7 @@ def test_impressions_stand_for_users():
 
 
 def test_several_labels_of_a_row_are_read():
-    """Full rankings count all candidates above an item, samples only the negatives above it."""
+    """Full rankings count all candidates above an item, samples only the negatives."""
     scores = np.array([[0.9, 0.5, 0.7, 0.1], [0.2, 0.8, 0.3, 0.4]])
     labels = np.array([[1, 1, 0, 0], [0, 0, 1, 0]])
     meter = sm.RankMeter("ap")
@@ -148,7 +148,7 @@ def test_labels_of_each_column_are_read():
 
 
 def labelled_ranks(n_users=60, n=30, seed=1):
-    """Rank 1 to n for each user, one item of which is relevant; and the ranks of those."""
+    """Return ranks 1 to n of each user with one relevant item, and the ranks of these items."""
     rng = np.random.default_rng(seed)
     held_out = np.ceil(n * rng.random(n_users) ** 3).astype(int)
     rank = np.tile(np.arange(1, n + 1), n_users)
@@ -166,7 +166,7 @@ def test_rank_of_label_0_is_not_relevant():
             "label": [0, 1, 0, 0, 0, 1],
         }
     )
-    # (1/2 + 1/3) / 2, and nobody at rank 1
+    # ranks 2 and 3: (1/2 + 1/3) / 2, and no hit at rank 1
     right = pytest.approx([5 / 12, 0.0])
     assert values(sm.evaluate(table, "rr, hit@1", n_items=4)) == right
     for name in ("target", "is_relevant", "clicked"):
@@ -195,7 +195,7 @@ def test_labelled_ranks_of_many_users_are_read(tmp_path):
 
 def test_labels_of_ranks_may_be_grades():
     table = pd.DataFrame({"user_id": 1, "rank": [1, 2, 3], "label": [1, 0, 3]})
-    # gains 1 at rank 1 and 3 at rank 3; best 3 at rank 1 and 1 at rank 2
+    # gain 1 at rank 1 and 3 at rank 3; the ideal is 3 at rank 1 and 1 at rank 2
     right = (1 + 3 / 2) / (3 + 1 / np.log2(3))
     assert values(sm.evaluate(table, "ndcg@3", n_items=3)) == pytest.approx([right])
 
@@ -206,7 +206,7 @@ def test_labelled_ranks_called_predictions_warn():
     predicted = table.rename(columns={"rank": "prediction"})
     results = sm.evaluate(predicted, "rr", complete=True)
     assert any("are they ranks" in note for note in results.notes)
-    results = sm.evaluate(table, "rr", n_items=30)  # as the warning says
+    results = sm.evaluate(table, "rr", n_items=30)  # as the warning suggests
     assert values(results) == pytest.approx([np.mean(1 / held_out)])
 
 

@@ -27,8 +27,8 @@ from tests.helpers.retriever import (
     TOP_SCORES,
 )
 
-# User 1 likes items 10, 11 and 12, of which the list of three has 12 first and 10 third.
-# User 2 likes item 10, which its list of two has not. User 3 likes nothing and is left out.
+# User 1 likes items 10, 11 and 12; the list has 12 first and 10 third.
+# User 2 likes item 10, which is not in the list. User 3 likes nothing and is left out.
 RELEVANT = "user_id,item_id\n2,10\n1,10\n1,11\n1,12\n"
 LIST_COUNTS = ([0, 2], [0, 2], [0, 0], [1, 3], [0, 0], [2, 3])
 LIST_ROWS = [
@@ -64,13 +64,13 @@ def test_lists_with_rank_or_score_are_read(tmp_path, places, n_items):
 
 
 def test_rank_decides_beside_score(tmp_path):
-    # The scores are the other way round, as distances are.
+    # The scores are distances, so that the best item has the lowest.
     path = write_file(
         tmp_path, "r.csv", "user_id,item_id,score,rank\n1,10,0.1,1\n1,11,0.2,2\n"
     )
     relevant = write_file(tmp_path, "t.csv", "user_id,item_id\n1,10\n")
     assert as_ranks(path, relevant=relevant).n_better == [0]
-    # integers that no float holds are compared as they are
+    # integers that no float can hold are compared exactly
     scores = pd.DataFrame(
         {"user_id": 1, "item_id": [10, 2, 3], "score": [2**62, 2**62 + 1, 2**62]}
     )
@@ -151,7 +151,7 @@ def test_line_that_is_no_run_is_refused(tmp_path, line):
 
 @pytest.fixture(scope="module")
 def study():
-    """Scores of 30 users and 60 items, seen items, which score high, and held-out ones."""
+    """Return scores of 30 users and 60 items, seen items, which score high, and held-out ones."""
     rng = np.random.default_rng(0)
     scores, held_out = rng.normal(size=(30, 60)), rng.integers(60, size=30)
     seen = (rng.random(scores.shape) < 0.2) & ~np.equal.outer(held_out, np.arange(60))
@@ -171,7 +171,7 @@ def study():
         "scores": table.sample(frac=1, random_state=0),
         "filtered": filtered.drop(columns="score"),
         "relevant": pd.DataFrame({"user_id": range(30), "item_id": held_out}),
-        # an event may be there twice, and users without a held-out item too
+        # one event is repeated, and one user has no held-out item
         "seen": pd.DataFrame(
             {"user_id": [*user, *user[:9], 999], "item_id": [*item, *item[:9], 7]}
         ),
@@ -359,7 +359,7 @@ def random_lists(rng, several):
 
 
 def hit_rate_by_hand(frame, relevant):
-    """Hits in the first three places of each user."""
+    """Return the share of users with a relevant item in the first three places."""
     first = frame[frame["rank"] <= 3]
     pairs = set(zip(relevant.user_id, relevant.item_id, strict=True))
     hits = {user for user, item in zip(first.user_id, first.item_id, strict=True)
@@ -408,7 +408,7 @@ def test_wrong_lists_are_refused():
 
 @pytest.mark.filterwarnings("ignore")
 def test_rows_of_users_may_alternate():
-    """Scores fall from row to row, and rows of three users take turns."""
+    """Scores fall from row to row, and the rows of three users alternate."""
     table = pd.DataFrame(
         {
             "user_id": [5, 3, 4, 3, 5, 4, 5, 3, 4],
@@ -475,7 +475,7 @@ def test_results_count_users_without_a_list():
 
 
 def test_sampled_list_without_its_held_out_item_counts_it_last():
-    """The held-out item of user 0 is left out by the answer, so it is behind 9 negatives."""
+    """The list of user 0 lacks the held-out item, which therefore is behind 9 negatives."""
     rows = [(user, item, -item) for user in range(3) for item in range(10)]
     lists = pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
     lists = lists[(lists.user_id != 0) | (lists.item_id != 2)]
@@ -504,7 +504,7 @@ def test_arrays_of_a_retriever_are_read(order, kind):
     for place in (
         np.tile(np.arange(10), (N_USERS, 1)),
         shuffled,
-    ):  # the scores decide
+    ):  # scores decide the order
         ids, scores = (
             np.take_along_axis(array, place, axis=1)
             for array in (TOP_ITEMS, TOP_SCORES)
@@ -676,9 +676,9 @@ def test_seen_ids_beside_lists_are_read():
 @pytest.mark.parametrize(
     "relevant",
     [
-        np.array([[7, 5]]),  # users and ids exchanged
+        np.array([[7, 5]]),  # transposed
         np.array([[7], [5], [1]]),
-        np.array([[7, 0, 0], [5, 0, 0]]),  # filled with an item
+        np.array([[7, 0, 0], [5, 0, 0]]),  # filled up with item 0
         [[7, 0, 0], [5, 0, 0]],
         np.eye(2, 11, dtype=int),  # marks of items
         np.array([[7.0, 9.0], [8.0, 5.0]]),

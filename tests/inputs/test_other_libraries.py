@@ -1,4 +1,4 @@
-"""Objects of other libraries are taken or refused in one line, never an error from inside.
+"""Objects of other libraries are read, or refused in one line.
 
 Each library is used where it is installed, and a stand-in with its behaviour everywhere.
 """
@@ -52,7 +52,7 @@ class Tensor:
 
 
 class Number:
-    """A stand-in for a whole number as a tensor, which numpy does not calculate with."""
+    """A stand-in for a tensor of one whole number, with which numpy cannot calculate."""
 
     __array_ufunc__ = None
     shape = ()
@@ -87,7 +87,7 @@ class Run:
 
 
 class Dataset(Mapping[str, Any]):
-    """A stand-in for a Dataset of xarray: a Mapping that is no array."""
+    """A stand-in for a Dataset of xarray: a Mapping that numpy cannot convert."""
 
     def __init__(self, variables: Mapping[str, np.ndarray]):
         self.variables = variables
@@ -339,7 +339,7 @@ def test_dataset_of_xarray_is_refused(
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_categories_of_string_views_are_read() -> None:
-    """As polars gives a column of categories."""
+    """Polars returns categories in this form."""
     users = pa.DictionaryArray.from_arrays(
         pa.array([0, 0, 1], pa.int32()), pa.array(["a", "b"], pa.string_view())
     )
@@ -367,7 +367,7 @@ def test_categories_of_polars_are_read() -> None:
 def test_sparse_matrix_by_keys_is_one_recommender(
     make: Callable[..., Any],
 ) -> None:
-    """It is no dictionary of recommenders."""
+    """Such a matrix is a dictionary in Python, but not one of recommenders."""
     scores = np.random.default_rng(0).random((12, 30))
     options = {"relevant": np.arange(12), "seen": np.zeros((12, 30)), "budget": 29}
     results = sm.evaluate_on_budget(make(scores), "hr@5", **options)
@@ -414,7 +414,7 @@ def test_nested_records_are_refused() -> None:
 
 
 class RaisingRun:
-    """As a run of ranx: keys and items, but no dictionary."""
+    """A stand-in for a run of ranx that raises another error for numbers."""
 
     def __init__(self, data):
         self.data = data

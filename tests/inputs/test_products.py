@@ -1,4 +1,4 @@
-"""Ranks by vectors in float32 are those of the exact scores, on any number of threads."""
+"""Ranks by vectors in float32 match exact scores, on any number of threads."""
 
 import operator
 import threading
@@ -16,7 +16,7 @@ USERS, ITEMS, D = 70, 300, 9
 
 
 def counts_by_float64(users, items, relevant, seen):
-    """Better and tied candidates of each relevant item by scores in float64, best first."""
+    """Count better and tied candidates of each relevant item by scores in float64, best first."""
     scores = np.einsum(
         "uf,if->ui", users.astype(np.float64), items.astype(np.float64)
     )
@@ -35,7 +35,7 @@ def counts(ranks):
 
 
 def vectors_with_ties(rng, kind):
-    """Vectors of which many items are equal, and as many differ in the last bits."""
+    """Return vectors in which many items are equal, and many differ in the last bits only."""
     users = rng.normal(size=(USERS, D)).astype(kind)
     items = np.repeat(rng.normal(size=(ITEMS // 10, D)), 10, axis=0).astype(kind)
     steps = (
@@ -88,7 +88,7 @@ def test_near_ties_in_float32_match_float64(of_users, of_items, several):
 
 @pytest.mark.usefixtures("_tiles")
 def test_vectors_of_mixed_scale_match_float64():
-    """Within a vector numbers may differ by any factor."""
+    """The numbers of one vector differ by large factors."""
     rng = np.random.default_rng(3)
     users, items = vectors_with_ties(rng, np.float32)
     users = (users * 10.0 ** rng.integers(-18, 19, users.shape)).astype(np.float32)
@@ -225,7 +225,7 @@ def test_error_in_a_thread_is_raised():
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("n_items", [1024, 1500])
 def test_equal_items_are_tied(n_items, kind):
-    """In two tiles, and in groups of equal ones among others."""
+    """All items are equal, over several tiles, or every second one."""
     users = np.random.default_rng(2).normal(size=(50, D)).astype(kind)
     items = np.full((n_items, D), 0.3, kind)
     ranks = sm.rank((users, items), None, np.arange(50))
@@ -241,7 +241,7 @@ def test_equal_items_are_tied(n_items, kind):
 @pytest.mark.parametrize("share", [0.02, 0.2, 0.5, 1.0])
 @pytest.mark.parametrize("several", [False, True])
 def test_many_close_items_match_float64(share, several):
-    """Items near a tie are compared one by one where they are few, else whole rows of a tile."""
+    """Few items near a tie are compared one by one; many are compared by rows of a tile."""
     rng = np.random.default_rng(11)
     users, items = vectors_with_ties(rng, np.float32)
     alike = rng.random(ITEMS) < share

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def values_by_metric(data, metrics, **options):
-    """Values by metric."""
+    """Return the value of each metric."""
     return {
         result.metric: result.value
         for result in sm.evaluate(data, metrics, **options)
@@ -29,8 +29,8 @@ def single_value(data, metric, **options):
     return result.value
 
 
-# trec_eval's test/qrels.test and test/results.test: the places at which each topic's relevant
-# documents come, of how many that are listed, and how many are relevant.
+# From test/qrels.test and test/results.test of trec_eval: the places of relevant documents,
+# the number of relevant documents, and the number of listed ones.
 PLACES_AS_TEXT = {
     "301": """
         6 7 16 18 20 26 30 32 37 39 43 49 54 56 57 59 63 67 70 83 92 96 100 103 112
@@ -52,7 +52,7 @@ PLACES = {
 }
 N_RELEVANT = {"301": 474, "302": 77, "303": 10}
 N_LISTED = 500
-# out.test.aq: topics 301, 302, 303 and their mean, under our names.
+# From out.test.aq: topics 301, 302, 303 and their mean, with our names of metrics.
 PRINTED = {
     "ap": (0.0324, 0.4175, 0.0858, 0.1785),
     "rr": (0.1667, 1.0000, 0.0526, 0.4064),
@@ -69,7 +69,7 @@ PRINTED = {
     "hit@1": (0.0000, 1.0000, 0.0000, 0.3333),
     "hit@5": (0.0000, 1.0000, 0.0000, 0.3333),
 }
-# The same of results.trunc with -c: topic 302 has no list, and that of 303 ends after 84 documents.
+# From results.trunc with -c: topic 302 has no list, and the list of 303 ends after 84 documents.
 CUT = {"302": None, "303": ([3, 4, 5, 7, 13, 18], 84)}
 PRINTED_CUT = {
     "ap": (0.0324, 0.0000, 0.2723, 0.1016),
@@ -90,7 +90,7 @@ PRINTED_CUT = {
 
 
 def list_with_relevant_at(places, n_listed, topic):
-    """A list with relevant documents r1, r2, ... at some places."""
+    """Return a list with the relevant documents r1, r2, ... at some places."""
     number = count(1)
     return [
         f"{topic} r{next(number)}" if place in places else f"{topic} n{place}"
@@ -209,7 +209,7 @@ def test_example_of_pytrec_eval():
     )
 
 
-# Tables userID, itemID, rating and prediction, with lists of 3, 5 and 10 items.
+# From the tests of recommenders: tables of userID, itemID, rating and prediction.
 TRUE = {
     1: {3: 3, 1: 5, 2: 4},
     2: {1: 5, 4: 5, 5: 3, 6: 3, 7: 1},
@@ -234,7 +234,7 @@ def numbered_rows(lists, name, numbers):
 
 
 @pytest.mark.filterwarnings("ignore:.*rating is not read")
-@pytest.mark.filterwarnings("ignore:.*are they ranks")  # predictions of 1 to k
+@pytest.mark.filterwarnings("ignore:.*are they ranks")  # the predictions are 1 to k
 @pytest.mark.filterwarnings("ignore:.*warnings about this input")
 def test_lists_of_different_lengths_match_printed_values():
     true = numbered_rows(TRUE, "rating", dict.values)
@@ -279,7 +279,7 @@ def test_example_of_rectools():
     )
 
 
-# LensKit's tests of its metrics: a list, the relevant items, and the value.
+# From the tests of LensKit: metric, list, relevant items and value.
 LENSKIT = [
     ("ap", [1, 3, 5], [1, 3, 5], 1.0),
     ("ap", [1, 2, 3], [1, 3], (1 + 2 / 3) / 2),

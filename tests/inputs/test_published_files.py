@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*held-out items are above")  # 
 
 
 def metrics_by_hand(ranks):
-    """Mean recall@10, NDCG@10 and AP@10, user by user as the definitions are written."""
+    """Return mean recall@10, NDCG@10 and AP@10 by their definitions, user by user."""
     assert not ranks.n_tied.any()
     recall, ndcg, ap = [], [], []
     for user, n_relevant in enumerate(ranks.n_relevant):
@@ -64,7 +64,7 @@ def test_metrics_match_the_package(package, name, relevant):
     folder = GOLDEN / package
     ranking = as_ranks(folder / name, relevant=folder / relevant)
     assert len(ranking) == 60
-    # RecBole scores in single precision but averages in double, and prints ten decimals.
+    # RecBole scores in single precision, averages in double precision and prints ten decimals.
     assert metrics_by_hand(ranking) == pytest.approx(
         printed_metrics(package), abs=1e-9
     )
@@ -72,14 +72,14 @@ def test_metrics_match_the_package(package, name, relevant):
         each.metric: each.value
         for each in evaluate(ranking, list(printed_metrics(package)))
     }
-    # Both divide AP@10 by all relevant items, of which no user here has more than ten.
+    # Both divide AP@10 by all relevant items; no user has more than ten.
     assert ours == pytest.approx(printed_metrics(package), abs=1e-9)
 
 
 def test_topk_of_recbole_matches_its_scores():
     folder = GOLDEN / "recbole"
     whole = as_ranks(folder / "scores.npy", relevant=folder / "relevant_rows.csv")
-    # History and padding are masked: 40 items without the 8 of training and one of validation.
+    # Of 40 items, the 8 of training and one of validation are masked.
     assert (
         set(whole.n_candidates.tolist()) == {40 - 8 - 1} == set(whole.depth.tolist())
     )

@@ -14,7 +14,7 @@ RATED = pd.DataFrame(
 PREDICTED = RATED.rename(columns={"rating": "prediction"}).assign(
     prediction=[4.0, 4.5, 4.0]
 )
-# errors 1, 1.5 and 0
+# the errors are 1, 1.5 and 0
 RMSE, MAE = ((1 + 2.25) / 3) ** 0.5, 2.5 / 3
 
 

@@ -48,7 +48,7 @@ PREDICTED = pd.DataFrame({"who": [2, 1], "code": [8, 7], "guess": [2.0, 3.0]})
 
 
 def without_warnings(call):
-    """Call without warnings, which such small data has."""
+    """Call without warnings, which small data causes."""
     with warnings.catch_warnings(action="ignore"):
         return call()
 
@@ -214,13 +214,13 @@ def test_command_reads_named_columns(suffix, tmp_path):
 
 
 def test_given_name_wins_over_known_name():
-    """The name that is given counts, also beside one that is known."""
+    """A name that the caller gives wins over a known name."""
     lists = LISTS.assign(item_id=range(6), score=-1.0)
     assert (
         value_of(sm.evaluate(lists, "rr", relevant=TEST, columns=LIST_COLUMNS))
         == 0.75
     )
-    # and a role that some table has under a known name
+    # a table without the given name is read by the known one
     test = TEST.rename(columns={"who": "user_id", "code": "asin"})
     assert (
         value_of(sm.evaluate(LISTS, "rr", relevant=test, columns=LIST_COLUMNS))
@@ -241,7 +241,7 @@ def test_unknown_role_or_name_is_refused():
     for columns in ("item=code", [("item", "code")], {"item": 3}, {3: "code"}):
         with pytest.raises(sm.InputError, match="columns"):
             evaluate(columns)
-    # which leave no trace
+    # names of one call do not affect the next
     with pytest.raises(sm.InputError, match="who"):
         sm.evaluate(LISTS, "rr", relevant=TEST)
 
@@ -285,7 +285,7 @@ PATH = Path("t")
         (
             ["uid", "user_id"],
             [None, "user_id"],
-        ),  # only where no column has the name itself
+        ),  # an alias only counts where no column has the name itself
         (
             ["user_id:token", "item_id:token", "score:float"],
             ["user_id", "item_id", "score"],
@@ -362,7 +362,7 @@ def test_own_name_comes_first(tmp_path):
 
 
 def ranked_lists(n_users=60, k=8, n_items=40, seed=5):
-    """Best first lists of users, held-out items, and recall@3 by hand."""
+    """Return lists of users, best first, held-out items, and the hit rate by hand."""
     rng = np.random.default_rng(seed)
     lists = np.array([rng.permutation(n_items)[:k] for _ in range(n_users)])
     held_out = np.array([row[min(int(rng.exponential(3)), k - 1)] for row in lists])
@@ -484,7 +484,7 @@ def test_unread_columns_are_noted(tmp_path):
     )
     held_out["day"] = 3
     path = tmp_path / "lists.csv"
-    lists.to_csv(path)  # whose first column is the index, without a name
+    lists.to_csv(path)  # the first column is the index, without a name
     for data, name, of in ((lists, "data", ""), (path, path, f"{path}, ")):
         results = sm.evaluate(data, "hit@3", relevant=held_out)
         assert values(results) == pytest.approx([right])

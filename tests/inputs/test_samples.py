@@ -17,7 +17,7 @@ N, M, USERS = 1571, 100, 400
 
 @pytest.fixture(scope="module")
 def study():
-    """Scores of all items; those of the held-out items and of 100 negatives each; exact recall."""
+    """Return scores of all items and of samples, held-out items, and the exact recall."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(USERS, N))
     held_out = rng.integers(N, size=USERS)
@@ -51,7 +51,7 @@ class TestScoresOfSamples:
         assert (result.n_items, result.n_negatives) == (N, M)
 
     def pairs(self, among):
-        """A row per user and candidate, in random order."""
+        """Return a row for each candidate, in random order."""
         frame = pd.DataFrame(
             {
                 "user_id": np.repeat(np.arange(len(among)), M + 1),
@@ -90,7 +90,7 @@ class TestScoresOfSamples:
 
     @pytest.mark.filterwarnings(
         "ignore:.*negatives fail the check"
-    )  # the same for all
+    )  # all forms warn of this
     def test_tables_agree(self, study, tmp_path):
         pairs = self.pairs(study["among"][:20])
         self.require_same(study, pairs)
@@ -101,7 +101,7 @@ class TestScoresOfSamples:
 
     @pytest.mark.filterwarnings(
         "ignore:.*negatives fail the check"
-    )  # the same for all
+    )  # all forms warn of this
     def test_files_agree(self, study, tmp_path):
         among = study["among"][:20]
         np.save(tmp_path / "scores.npy", among)
@@ -128,7 +128,7 @@ class TestScoresOfSamples:
         }
         assert set(ranks["optimistic"]) == {1}
         assert set(ranks["pessimistic"]) == {3}
-        error = math.sqrt(2 / 3 / 300)  # of the mean of 1, 2 and 3
+        error = math.sqrt(2 / 3 / 300)  # standard error of the mean of 1, 2 and 3
         assert ranks["random"].mean() == pytest.approx(2, abs=4 * error)
         options = {
             "positive": 0,
@@ -141,7 +141,7 @@ class TestScoresOfSamples:
             as_sampled(scores, ties="expected", **sample_options)
 
     def test_several_positives_are_no_negatives_of_each_other(self, tmp_path):
-        # u: positives 9 and 5 among 7 and 1; ranks 1 and 2. v: 3 and 2 among 4 and 1.
+        # u has positives 9 and 5 among 7 and 1, at ranks 1 and 2; v has 3 and 2 among 4 and 1.
         path = tmp_path / "pairs.csv"
         path.write_text(
             "user_id,score,label\nu,9,1\nu,5,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\nv,2,1\nv,1,0\n"
@@ -183,7 +183,7 @@ def test_written_sample_must_agree_with_options(tmp_path):
 
 @pytest.mark.filterwarnings(
     "ignore:.*held-out items of other users"
-)  # all have item 0
+)  # each held-out item is item 0
 def test_sampled_ranks_that_look_like_others_warn(study):
     with warns_about(r"all 400 users have 101 candidates: .* sampled"):
         sm.evaluate(
@@ -197,7 +197,7 @@ def test_sampled_ranks_that_look_like_others_warn(study):
     with warns_about("largest rank is 11 of 101.* 10 sampled items"):
         as_sampled(ranks, n_items=N, n_negatives=100)
     as_sampled(1 + rng.binomial(10, 0.4 * rng.random(120)), n_items=N, n_negatives=10)
-    for m in (20, 100, 1000):  # those of a good recommender are not
+    for m in (20, 100, 1000):  # a good recommender does not warn
         as_sampled(
             1 + rng.binomial(m, rng.beta(0.3, 6, 6000)), n_items=5000, n_negatives=m
         )
@@ -237,7 +237,7 @@ def test_comparison_of_full_and_sampled_data(study, tmp_path):
 
 
 def random_pairs(seed, several, column="score"):
-    """Candidates of users with labels, of as many negatives for each user, in random order."""
+    """Return labelled candidates with nine negatives for each user, in random order."""
     rng = np.random.default_rng(seed)
     rows = []
     for user in "dcab":
@@ -288,7 +288,7 @@ def test_labelled_pairs_match_a_loop(seed, several, column):
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_surplus_negatives_are_dropped_at_random():
-    """Rank 1 + b among 100 keeps b * 95 / 100 better ones on average, of 95 that are kept."""
+    """If 95 of 100 negatives remain, b better ones become b * 95 / 100 on average."""
     better = np.array([0, 10, 50, 100])
     m = np.array([95, 100, 100, 100])
     table = pd.DataFrame({"sampled_rank": better + 1, "n_negatives": m})
@@ -359,7 +359,7 @@ def test_sample_columns_at_their_bounds_are_read():
         warnings.simplefilter("error", sm.InputWarning)
         as_sampled(
             pd.DataFrame(columns),
-        )  # repetitions are numbered
+        )  # with numbered repetitions
         with pytest.raises(sm.InputWarning, match="1 of 2"):
             as_sampled(pd.DataFrame(columns).drop(columns="repetition"))
 
@@ -369,7 +369,7 @@ def test_sample_columns_at_their_bounds_are_read():
     ("n_negatives", "m"), [(10, 10), (9, 9), (8, None), (None, None)]
 )
 def test_dropped_duplicates_need_the_number_drawn(n_negatives, m):
-    """Of 10 draws 7 to 9 remain; fewer than were drawn are so many, and no more."""
+    """Of 10 draws, 7 to 9 remain; n_negatives may not be less than the longest row."""
     rows = [("a", 9, 1), ("b", 7, 2), ("c", 8, 4)]
     table = pd.DataFrame(
         [(user, place == 0, -abs(place - rank + 0.5) if place else 0.0)
@@ -389,10 +389,10 @@ def test_dropped_duplicates_need_the_number_drawn(n_negatives, m):
 
 
 def test_rows_keep_the_fewest_negatives():
-    """The ranks among a random part of the negatives, of each row as uniform as before."""
+    """Ranks are those among a random part of the negatives of each row."""
     numbers = np.repeat([90, 100], 4000)
     ranks = np.repeat([37, 41], 4000)  # 40 % of the negatives are above
-    ranks[0] = 91  # ranks do not end too early
+    ranks[0] = 91  # so that ranks do not end too early
     table = pd.DataFrame({"sampled_rank": ranks, "n_negatives": numbers})
     with warns_about("90 negatives"):
         thinned = as_sampled(table, n_items=3541)
@@ -408,7 +408,7 @@ def test_rows_keep_the_fewest_negatives():
 
 
 def test_users_of_sampled_ranks_come_from_the_file(tmp_path):
-    """An index of a DataFrame may be any; `user_ids` in a file are of users."""
+    """The index of a DataFrame may be arbitrary, but `user_ids` in a file are ids of users."""
     scores = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
     sample_options = {"n_items": 9, "positive": 0}
     frame = pd.DataFrame(scores, index=["a", "b"], columns=["x", "y", "z"])
@@ -433,7 +433,7 @@ SHORT_ROWS = [
     [0.5, 0.9, 0.1, 0.2],
     [0.5, 0.6, 0.7],
     [0.9, 0.1],
-]  # ranks 2 of 4, 3 of 3, 1 of 2
+]  # at ranks 2 of 4, 3 of 3 and 1 of 2
 PADDED_ROWS = np.array([[*row, *(4 - len(row)) * [-INF]] for row in SHORT_ROWS])
 RNG = np.random.default_rng(3)
 SIZES = np.where(np.arange(200) % 4, 99, 95)
@@ -455,7 +455,7 @@ class TestSizesOfRows:
     )
     @pytest.mark.filterwarnings("ignore:n_negatives")
     def test_longer_rows_are_cut_at_random(self, scores):
-        """Of 99 negatives 95 are kept, so that ranks become smaller by chance, and never larger."""
+        """95 of 99 negatives are kept, so that ranks can become smaller, but not larger."""
         result = read_rows(scores)
         assert result.n_negatives == 95
         assert (result.sampled_ranks[SIZES == 95] == RANKS[SIZES == 95]).all()

@@ -14,8 +14,8 @@ from tests.helpers.caught_warnings import full_messages, warns_about
 from tests.helpers.files import join_rows, rank_counts, write_file
 from tests.helpers.results import refusal_message, values
 
-# User 0 has seen item 0 and likes 2, tied with 3 and 4, below 1.
-# User 1 has seen 1 and 3 and likes 4, below 0; item 2 is masked.
+# User 0 has seen item 0 and likes item 2, which ties with 3 and 4 and is below 1.
+# User 1 has seen 1 and 3 and likes item 4, which is below 0; item 2 is masked.
 SCORES = np.array([[9, 7, 5, 5, 5], [3, 8, -np.inf, 2, 2]])
 SEEN = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 1, 0]], dtype=bool)
 SCORE_COUNTS = ([1, 1], [1, 1], [2, 0], [1, 1], [4, 2], [4, 2])
@@ -152,9 +152,11 @@ def test_lists_that_may_be_columns_or_grades_are_refused():
 
 
 def permuted_data(kind, seed=4):
-    """Scores, ids of rows and columns in another order, held-out and seen items by id."""
+    """Return scores, shuffled ids of rows and columns, held-out and seen items by id, and hit@3."""
     scores, held_out = scores_and_held(n_held=1, seed=seed)
-    scores += np.linspace(4, 0, scores.shape[1])  # popularity hides a wrong order
+    scores += np.linspace(
+        4, 0, scores.shape[1]
+    )  # popularity would hide a wrong order
     rng = np.random.default_rng(seed)
     users, items = (rng.permutation(n) for n in scores.shape)
     seen = (held_out[:, 0] + 5) % scores.shape[1]
@@ -238,7 +240,7 @@ def test_column_of_ids_is_no_part_of_a_vector():
 
 @pytest.mark.filterwarnings("ignore:seen")
 def test_ids_from_1_beside_rows_from_0_warn():
-    """Users 1 to 12 of whom each has the item of the same number; user 12 has none to test."""
+    """Users 1 to 12 each like the item of their own number; user 12 has no relevant item."""
     vectors = np.eye(12), np.eye(13, 12)
     ids = np.arange(1, 12)
     relevant = pd.DataFrame({"user_id": ids, "item_id": ids})
@@ -250,15 +252,17 @@ def test_ids_from_1_beside_rows_from_0_warn():
 
 
 def test_numbers_read_as_rows_are_noted():
-    """Of few rows nothing tells ids from 1 from numbers of rows; the note says what they are."""
+    """Few rows do not show whether numbers are ids from 1 or rows from 0, so a note tells."""
     vectors = np.array([[1.0, 0], [0, 1]]), np.array([[1, 0.1], [0.2, 1], [0.5, 0.5]])
     relevant = pd.DataFrame({"user_id": [1], "item_id": [2]})
     results = sm.evaluate(vectors, "hit@1", relevant=relevant)
-    assert values(results) == [0.0]  # row 1 has .1, 1, .5
+    assert values(results) == [0.0]  # row 1 has scores .1, 1, .5
     assert any("numbers of rows" in note for note in results.notes)
     assert "relevant: read as numbers of rows" in str(results)
     ranks = sm.Ranks.from_factors(*vectors, relevant, users=[1, 2], items=[1, 2, 3])
-    assert ranks.best_rank.tolist() == [3]  # user 1, the first row, has 1, .2, .5
+    assert ranks.best_rank.tolist() == [
+        3
+    ]  # user 1, the first row, has scores 1, .2, .5
     for first in ({"user_id": [0]}, {"item_id": [0]}):
         results = sm.evaluate(vectors, "hit@1", relevant=relevant.assign(**first))
         assert results.notes == []
@@ -300,7 +304,7 @@ TEST_MATRIX = sparse_matrix(np.ones(ROW.size))
 PREDICTED_MATRIX = sparse_matrix(3 + SPARSE_RNG.random(ROW.size))
 RANK_MATRIX = sparse_matrix(
     PLACES.ravel().astype(float)
-)  # from 0, as predict_rank of LightFM has them
+)  # ranks from 0, as predict_rank of LightFM returns them
 
 
 class TestSparseScores:
@@ -357,7 +361,7 @@ class TestPerfectOrder:
         assert "240 held-out items" in result
 
     def test_one_item_below_another_does_not_warn(self, recwarn):
-        """An item that is below an irrelevant one, and not the first of its user."""
+        """The item is below an irrelevant one, and is not the first of its user."""
         scores = PREDICTED_MATRIX.toarray()
         best = scores[0].argsort()[-3:]
         scores[0, best[0]] = -1.0
@@ -376,7 +380,7 @@ class TestPerfectOrder:
         assert messages_with(recwarn, "above all")
 
     def test_scores_of_relevant_items_with_some_at_zero_warn(self, recwarn):
-        """Ranks from 0 in a dense matrix: a rank of 0 is level with all other items."""
+        """In a dense matrix of ranks from 0, rank 0 ties with all other items."""
         assert (RANK_MATRIX.data == 0).any()
         sm.evaluate(RANK_MATRIX.toarray(), "recall@10", relevant=TEST_MATRIX)
         assert messages_with(recwarn, "scored alone")
@@ -412,7 +416,7 @@ def test_held_out_item_without_score_is_missing(door):
             4,
             3,
             4,
-        ]  # other items of -inf are no candidates
+        ]  # other items with -inf are no candidates
         assert full.n_better.tolist() == [3, 0, 1]
 
 

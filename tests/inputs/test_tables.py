@@ -245,7 +245,7 @@ def test_table_holds_its_other_columns(tmp_path, kind):
         ),
         ("q 0 d 1\n", QRELS, ["user_id", "item_id", "relevance"]),
         ("rank,user_id\n1,a\n", RUN, ["user_id", "rank"]),
-        ("q Q0 d x 0.5 t\n", RUN, None),  # the place is no number
+        ("q Q0 d x 0.5 t\n", RUN, None),  # the rank is no number
         ("q 0 d 1\n", RUN, None),
         ("q 0 d 1\n", None, None),
     ],

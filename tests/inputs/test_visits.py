@@ -15,7 +15,7 @@ from tests.helpers.results import (
     values_and_warnings,
 )
 
-# Items of three visits of anna and one of bob, best first, and the relevant ones.
+# Lists of three visits of anna and one of bob, best first, and the relevant items.
 LISTS = {
     ("anna", 1): ["a", "b", "c", "d"],
     ("anna", 2): ["b", "a", "d", "c"],
@@ -34,12 +34,12 @@ RR = {
     ("anna", 3): Fraction(1, 2),
     ("bob", 1): Fraction(1, 4),
 }
-MEAN = float(sum(RR.values()) / 4)  # of visits: 25/48; of users 31/72
+MEAN = float(sum(RR.values()) / 4)  # 25/48 over visits; over users it would be 31/72
 SESSIONS = np.repeat(np.arange(200), 10)
 
 
 def clustered_error(value, user):
-    """Standard error of a mean, clustered: residuals are summed by user before the square."""
+    """Return the clustered standard error of a mean: residuals are summed by user, then squared."""
     value, user = list(value), list(user)
     mean = sum(value) / len(value)
     users = sorted(set(user))
@@ -95,7 +95,7 @@ def check_result(result, n_visits=4):
 
 def test_constants_match_hand_arithmetic():
     assert pytest.approx(25 / 48) == MEAN
-    # residuals 23/48, -9/48, -1/48 of anna, together 13/48, and -13/48 of bob
+    # anna has residuals 23/48, -9/48 and -1/48, with sum 13/48, and bob -13/48
     assert pytest.approx((2 * 2 * (13 / 48) ** 2) ** 0.5 / 4) == ERROR
 
 
@@ -253,7 +253,7 @@ def test_meter_of_visits_by_hand():
 
 def test_visit_in_several_meters_counts_once():
     meters = []
-    for rows in ([0, 1, 2], [2, 3]):  # a sampler repeats the third
+    for rows in ([0, 1, 2], [2, 3]):  # a distributed sampler repeats the third
         meters.append(sm.RankMeter("rr", n_items=9))
         meters[-1].update(
             ranks=np.array([1, 3, 2, 4])[rows],
@@ -264,7 +264,7 @@ def test_visit_in_several_meters_counts_once():
 
 
 def test_sessions_of_ten_items_have_errors_of_users():
-    """The standard error of 2,000 rows as independent ones is a third of the right one."""
+    """If 2,000 rows were independent, the standard error would be a third of the right one."""
     rng = np.random.default_rng(49)
     easy = rng.random(200) < 0.3
     hit = rng.random((200, 10)) < np.where(easy, 0.9, 0.05)[:, None]
@@ -278,12 +278,12 @@ def test_sessions_of_ten_items_have_errors_of_users():
     meter.update(ranks=rank, users=SESSIONS)
     with pytest.raises(sm.InputError, match="visits="):
         meter.compute()
-    # as the messages say
+    # as the messages suggest
     ids = {"users": SESSIONS, "visits": np.arange(2000)}
     meter = sm.RankMeter("recall@10", n_items=1000)
     meter.update(ranks=rank, **ids)
     full = sm.Ranks.from_ranks(rank, 1000, **ids)
-    with pytest.warns(sm.InputWarning):  # ranks that end at 50
+    with pytest.warns(sm.InputWarning):  # because ranks end at 50
         results = [sm.evaluate(full, "recall@10")[0], meter.compute()[0]]
     for result in results:
         assert result.value == pytest.approx(hit.mean())
@@ -292,7 +292,7 @@ def test_sessions_of_ten_items_have_errors_of_users():
 
 
 def uneven_visits(seed, n_users=30):
-    """Users with 1 to 6 visits, of which those of a user are alike; ranks of two models."""
+    """Return users with 1 to 6 similar visits, the visits, and the ranks of two models."""
     rng = np.random.default_rng(seed)
     user = np.repeat(np.arange(n_users), rng.integers(1, 7, n_users))
     level = rng.gamma(1.0, 50.0, n_users)[user]
@@ -315,7 +315,7 @@ def test_errors_and_comparisons_match_brute_force(seed):
         assert result.value == pytest.approx(value.mean())
         assert result.std_error == pytest.approx(clustered_error(value, user))
         assert result.n_users == 30
-    # in any order, and of the visits in common
+    # in any order, over common visits
     order = np.random.default_rng(9).permutation(user.size)[:-5]
     made["b"] = made["b"].take(order)
     (result,) = sm.compare(made, "ndcg@10")
@@ -366,8 +366,8 @@ def test_sampled_ranks_match_brute_force(seed):
     assert result.std_error == pytest.approx(
         clustered_error(values[1] - values[0], user)
     )
-    # AUC is linear in the sampled rank: its range is the interval of a mean of users, and a
-    # little more for users of many visits that were not drawn
+    # AUC is linear in the sampled rank: its range is a confidence interval of the mean, and a
+    # little wider, as users with many visits may be missing
     (auc,) = sm.correct(made["a"], "auc", "sampled")
     value = 1 - (sample[0] - 1) / 20
     width = auc.range_high - auc.range_low
@@ -418,7 +418,7 @@ def test_plan_of_visits_decides_larger_differences():
     assert visits[-1].exact_a == pytest.approx((a <= 10).mean())
     for of_rows, of_visits in zip(rows, visits, strict=True):
         assert of_visits.decides_above > 1.5 * of_rows.decides_above
-    # of full rankings, the half width of the interval that `compare` gives
+    # for full rankings, half the width of the interval of `compare`
     value = (b <= 10).astype(float) - (a <= 10)
     assert visits[-1].decides_above == pytest.approx(
         1.96 * clustered_error(value, user), rel=0.05
@@ -433,7 +433,7 @@ def test_seen_items_count_in_all_visits():
         table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
     )
     assert result["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
-    # of one visit
+    # seen items of one visit
     seen["session_id"] = 2
     result = sm.values_by_user(
         table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
@@ -444,7 +444,7 @@ def test_seen_items_count_in_all_visits():
         table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
     )
     assert result["rr"].tolist() == pytest.approx([1, 1 / 3, 1 / 2, 1 / 4])
-    # of earlier ones: as the message says
+    # a visit that no list has
     seen["session_id"] = 99
     with pytest.raises(sm.InputError, match="session_id"):
         sm.evaluate(
@@ -506,7 +506,7 @@ def test_lists_in_order_without_scores_are_read():
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_intervals_hold_for_visits_and_not_for_rows():
-    """60 users with 1 to 11 visits of one level, 60 times; all of 400,000 are the truth."""
+    """Repeat 60 times: draw 60 users with 1 to 11 similar visits; 400,000 visits give the truth."""
     rng = np.random.default_rng(0)
 
     def drawn(level):
@@ -566,7 +566,7 @@ def test_lists_of_visits_are_not_merged(name, tmp_path):
     )
     lists.to_csv(tmp_path / "lists.csv", index=False)
     ranked = lists.drop(columns="score").assign(rank=[1, 2, 1, 2])
-    # two lists, in which the items are at places 2 and 1
+    # the relevant items are at ranks 2 and 1 of two lists
     for data in (lists, tmp_path / "lists.csv", ranked):
         results = sm.evaluate(data, "mrr@2, recall@2", relevant=held_out)
         assert values(results) == [0.75, 1]
@@ -590,13 +590,13 @@ def test_single_visits_do_not_matter():
     )
     held_out = SESSION_HELD.assign(user_id=[7, 8]).drop(columns="visit")
     assert values(sm.evaluate(lists, "mrr@2", relevant=held_out)) == [0.75]
-    # and visits of relevant items alone are of one list
+    # visits in the relevant items only do not split a list
     held_out = held_out.assign(user_id=8, item_id=[10, 20], session_id=[1, 2])
     assert values(sm.evaluate(lists, "recall@2", relevant=held_out)) == [1.0]
 
 
 def several_lists(n_users=20):
-    """Two lists of five items for each user, of two days; the first item is relevant."""
+    """Return two lists of five items for each user, for two days; the first item is relevant."""
     rng = np.random.default_rng(0)
     rows = [
         (user, day, item, 5.5 - 0.7 * place)
@@ -652,7 +652,7 @@ def test_other_columns_do_not_separate_lists():
 def test_labelled_pairs_of_visits_are_not_merged(name):
     pairs = SESSION_LISTS.rename(columns={"visit": name}).assign(label=[0, 1, 1, 0])
     assert values(sm.evaluate(pairs, "mrr", complete=True)) == [0.75]
-    # two users count their visits alike
+    # two users may use the same numbers of visits
     pairs["user_id"], pairs[name] = [1, 1, 2, 2], 1
     assert values(sm.evaluate(pairs, "mrr", complete=True)) == [0.75]
 
@@ -667,7 +667,7 @@ def test_ranks_of_visits_are_read():
     table = table.drop(columns="user_id")
     right = pytest.approx([(1 / 2 + 1 + 1 / 4) / 3])
     assert values(sm.evaluate(table, "rr", n_items=9)) == right
-    # two items of one visit
+    # one visit with two items
     table["session_id"] = [4, 4, 6]
     right = pytest.approx([(1 + 1 / 4) / 2])
     assert values(sm.evaluate(table, "rr", n_items=9)) == right
@@ -683,7 +683,7 @@ def test_candidates_of_visits_are_not_merged():
     table = pd.DataFrame(
         rows, columns=["user_id", "session_id", "item_id", "score", "label"]
     )
-    # of 5 negatives 3 are above
+    # 3 of 5 negatives are above
     options = {"n_items": 99, "estimators": "sampled"}
     assert values(sm.correct(table, "recall@3, recall@4", **options)) == [0, 1]
     held_out = table[table["label"]][["user_id", "session_id", "item_id"]]
@@ -750,7 +750,7 @@ def test_two_held_out_items_of_a_user_are_visits():
     rank = 1 + (ROWS[:, 1:] > ROWS[:, :1]).sum(axis=1)
     ndcg = np.where(rank <= 10, 1 / np.log2(rank + 1), 0).mean()
     assert results[1].value == pytest.approx(ndcg)
-    # without them, as the message says
+    # without rows, visits= is needed
     pooled = sm.SampledRanks(
         rank, 3706, 99, users=np.repeat(range(100), 2), several_items=True
     )

@@ -62,7 +62,7 @@ class TestACommonItem:
 @pytest.mark.filterwarnings("ignore:seen")
 @pytest.mark.parametrize(("rows", "warns"), [(2, True), (1, False)])
 def test_rows_that_fill_up_a_batch_warn(rows, warns, recwarn):
-    """Two of 200 rows are a hundredth."""
+    """The threshold is one hundredth: two of 200 rows."""
     scores = RNG.normal(size=(200, 50))
     scores[:, 0] += 2
     scores[200 - rows :] = 0
@@ -80,7 +80,7 @@ class TestFirstColumn:
 
     @pytest.mark.parametrize("ids", [None, [*range(100, 161)]])
     def test_column_of_one_score_warns(self, ids, recwarn):
-        """A padding item of score 0, above most others, which are log probabilities."""
+        """The padding item has score 0, above most others, which are log probabilities."""
         data, relevant = self.PADDED, self.HELD + 1
         if ids is not None:
             data = pd.DataFrame(data, columns=ids)
@@ -110,14 +110,14 @@ class TestFirstColumn:
         seen = np.zeros(self.PADDED.shape, bool)
         seen[7, 0] = True
         sm.evaluate(self.PADDED, "hit@5", relevant=self.HELD + 1, seen=seen)
-        popular = np.tile(np.arange(61.0), (200, 1))  # the same order for all users
+        popular = np.tile(np.arange(61.0), (200, 1))  # all users have the same order
         sm.evaluate(popular, "hit@5", relevant=self.HELD + 1)
         assert not messages_with(recwarn, "padding")
 
 
 @pytest.mark.filterwarnings("ignore:seen")
 def test_fillers_of_implicit_are_no_candidates():
-    """`recommend` of all items puts those seen behind the others, with the lowest score."""
+    """`recommend` puts seen items last, with the lowest number as score."""
     ids = np.array([[3, 1, 0, 2], [2, 0, 3, 1]])
     scores = np.array([[0.9, 0.5, 0.2, 0.1], [0.8, 0.4, 0.3, 0.2]], np.float32)
     scores[0, 3] = scores[1, 2:] = np.finfo(np.float32).min
@@ -189,7 +189,7 @@ POPULARITY = 1.0 / np.arange(5, PAIR_ITEMS + 5)
 
 
 def draw_items(weights, size, rng, excluded):
-    """Draw items of each user without replacement, by the largest of random keys."""
+    """Draw items of each user without replacement, by the largest random keys."""
     keys = np.log(weights) + rng.gumbel(size=(PAIR_USERS, PAIR_ITEMS))
     keys[excluded] = -np.inf
     return np.argsort(-keys, axis=1)[:, :size]
@@ -230,7 +230,7 @@ def uniform_negatives(seed):
 
 
 def test_uniform_negatives_do_not_warn():
-    """Seen items are popular and drawn less often, which is as it should be."""
+    """Popular items are seen more often, and so are drawn less often."""
     assert [
         note
         for seed in range(20)
@@ -362,7 +362,9 @@ def test_square_batches_warn(positive, recwarn):
     result = sm.correct(
         IN_BATCH, "HR@10", "sampled", positive=positive, n_items=CATALOGUE
     )[0]
-    assert result.range_high < EXACT  # which is why
+    assert (
+        result.range_high < EXACT
+    )  # the range misses the exact value, which is why it warns
     (actual,) = messages_about_batches(recwarn)
     assert "popularity" in actual
 
@@ -397,5 +399,5 @@ def test_other_columns_or_one_square_do_not_warn(recwarn):
     meter = sm.RankMeter("HR@10")
     meter.update(
         IN_BATCH[:SIZE], positive=np.arange(SIZE)
-    )  # texts and their pictures
+    )  # such as texts and their pictures
     assert not messages_about_batches(recwarn)

@@ -46,7 +46,7 @@ def mistake(make: Callable[[Path], Attempts]) -> Callable[[Path], Attempts]:
 
 
 def top_lists(scores: np.ndarray, k: int = TOP) -> pd.DataFrame:
-    """Lists with scores, whose rows are in no order."""
+    """Return the best items of each user with their scores, in shuffled rows."""
     best = np.argsort(-scores, axis=1)[:, :k]
     user = np.repeat(np.arange(USERS), best.shape[1])
     score = np.take_along_axis(scores, best, axis=1).ravel()
@@ -194,7 +194,7 @@ def candidates_as_lists_of_users(folder: Path) -> Attempts:  # noqa: ARG001
     yield "dictionary", correction(candidates, relevant=TEST), HIT_RATE
 
 
-# Ids that fit nothing
+# Ids that match no other table
 
 
 def forms_with_other_ids(
@@ -268,7 +268,7 @@ def negatives_checked_against_others(folder: Path) -> Attempts:
 
 
 def check_for_seen_items(sample: pd.DataFrame, seen: Any) -> Any:
-    """Return results whose value is 1 if seen items among the negatives are found."""
+    """Return a result whose value is 1 if the check finds seen items among the negatives."""
     checks = sm.check_negatives(sample, TEST, seen)
     (check,) = (check for check in checks if check.name == "seen items")
 
@@ -475,7 +475,7 @@ def estimate_alone(data: Any) -> Callable[[], Any]:
     return call
 
 
-# Numbers that cannot be
+# Impossible numbers
 
 
 @mistake

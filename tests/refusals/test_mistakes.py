@@ -452,7 +452,7 @@ def sampled_scores_are_distances(w: World) -> Attempts:
         yield f"pairs, {form}", correction(data), w.truth
 
 
-# Two recommenders, numbers in print, a budget
+# Two recommenders, printed numbers, and budgets
 
 
 @mistake
@@ -527,7 +527,7 @@ def budget_of_infinite_scores(w: World) -> Attempts:
 
 @mistake
 def budget_of_scores_that_depend_on_the_call(w: World) -> Attempts:
-    """As rerankers normalise them, and as a merge sorts them."""
+    """Rerankers normalise the scores of a call; a merge sorts its rows."""
 
     def softmax(users: np.ndarray, items: np.ndarray) -> np.ndarray:
         odds = np.exp(w.scores[users, items])
@@ -544,7 +544,7 @@ def budget_of_scores_that_depend_on_the_call(w: World) -> Attempts:
 
 
 class UserKey(NamedTuple):
-    """What LensKit has as keys of its collections."""
+    """A key of the collections of LensKit."""
 
     user_id: int
 

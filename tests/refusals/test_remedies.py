@@ -18,7 +18,7 @@ from tests.helpers.results import value_of
 
 
 class Remedy(NamedTuple):
-    """A call that is refused, what the message says, the call that it names, and its value."""
+    """A refused call, a pattern of the message, the call that it suggests, and the right value."""
 
     refused: Callable[[], Any]
     words: str
@@ -53,7 +53,7 @@ def meter_evaluation(
     return run
 
 
-# User 0 has item 2 at rank 2, user 1 item 0 at rank 3.
+# Item 2 of user 0 is at rank 2, item 0 of user 1 at rank 3.
 SCORES = np.array([[0.1, 0.9, 0.5], [0.2, 0.8, 0.6]])
 HELD = [2, 0]
 WIDER = np.append(SCORES, [[0.0], [0.0]], axis=1)
@@ -82,7 +82,7 @@ PREDICT_RANK = sparse.csr_array(
 
 
 def padded_scores(end: float) -> np.ndarray:
-    """Scores of a held-out item and 12 negatives, 11 in the first row."""
+    """Return scores of a held-out item and 12 negatives; the first row ends with a given number."""
     scores = np.append(AMONG[:, :1], np.tile(AMONG[:, 1:], 6), axis=1)
     scores[0, -1] = end
     return scores
@@ -708,7 +708,7 @@ FILES_WITHOUT_HEADER = {
 
 
 def suggested_data(message):
-    """What the message says to give, by the function that it calls."""
+    """Return the data that a message suggests, by the function that it suggests."""
     result = re.findall(r"give (pandas.read_csv\(.*?\]\)|\{.*?\)\})", str(message))
     return {
         "read_csv" if "read_csv" in text else "str.split": eval(  # noqa: S307
@@ -775,7 +775,7 @@ def test_remedy_for_flat_scores_is_right():
 
 
 def test_remedy_for_results_of_a_vector_store_is_right():
-    """As of Chroma: a dictionary of lists of lists."""
+    """Chroma returns a dictionary of lists of lists."""
     result = {"ids": [["a", "b"], ["c", "d"]], "distances": [[0.1, 0.4], [0.2, 0.3]]}
     expected = "Ranks.from_top_k(data['ids'], relevant)"
     with pytest.raises(sm.InputError, match=re.escape(expected)):

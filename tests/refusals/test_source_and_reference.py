@@ -30,7 +30,7 @@ def test_reference_ranks_do_not_warn(name, recwarn):
     "path", sorted(Path(ROOT, "src/sampled_metrics").rglob("*.py")), ids=str
 )
 def test_message_names_no_file_that_is_not_installed(path):
-    """Comments and docstrings may."""
+    """Guides are not part of the wheel; comments and docstrings may name them."""
     lines = path.read_text("utf-8").splitlines()
     named = [
         line for line in lines if re.search(r"""["'].*docs/.*\.md.*["']""", line)

@@ -1,13 +1,10 @@
-"""From which counts on data is warned about: just below and just above."""
-
-import warnings
+"""Thresholds of warnings: cases just below and just above each."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics import InputWarning
 from sampled_metrics.inputs.warnings import (
     warn_about_candidates_seen,
     warn_about_unused_grades,
@@ -25,12 +22,12 @@ M, N = 100, 3541
 
 
 def low_ranks(rows):
-    """Low sampled ranks, so that no other question is asked."""
+    """Return low sampled ranks, which cause no other warning."""
     return np.resize([1, 2, 3, 4, 5, 6, 7], rows)
 
 
 def scores_with_equal_rows(equal, rows, width=20):
-    """Scores by which held-out item 0 is first; all scores of the first rows are equal."""
+    """Return scores that rank held-out item 0 first, except for rows of equal scores."""
     scores = np.tile(-np.arange(width, dtype=float), (rows, 1))
     scores[:equal] = 1.0
     return scores
@@ -63,7 +60,7 @@ def test_hundredth_of_rows_without_order_warns(equal, rows, warns, recwarn):
     ],
 )
 def test_held_out_items_near_the_middle_warn(rows, low, warns, recwarn, tmp_path):
-    """All ranks are `low` + 1 of 101: the items are above 100 - `low` percent of the negatives."""
+    """Each rank is `low` + 1 of 101: the item is above 100 - `low` percent of its negatives."""
     path = tmp_path / "ranks.csv"
     pd.DataFrame({"sampled_rank": np.full(rows, low + 1)}).to_csv(path, index=False)
     as_sampled(path, n_negatives=M, n_items=N)
@@ -77,7 +74,7 @@ def test_held_out_items_near_the_middle_warn(rows, low, warns, recwarn, tmp_path
         (32, 14, True),
         (32, 6, False),
         (7, 12, False),  # many users have low ranks
-        (101, 9, False),  # all that can be
+        (101, 9, False),  # the last place
     ],
 )
 def test_table_of_ranks_that_end_early_warns(largest, near, warns, recwarn):
@@ -134,7 +131,7 @@ def test_ranks_of_single_items_give_no_metric_of_all_items(metric):
 def test_ten_users_with_usual_number_of_candidates_warn(
     candidates, users, warns, recwarn
 ):
-    """Their lists may be a held-out item and its negatives, with or without that item counted."""
+    """They may be a held-out item and its negatives; the item may be counted or not."""
     none = np.zeros(users, np.int64)
     sm.evaluate(sm.Ranks(np.full(users, candidates), none, none), "recall@1")
     message = f"all {users} users have {candidates} candidates"
@@ -159,7 +156,7 @@ def test_min_relevance_above_one_needs_grades():
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.2, 0.5])
 @pytest.mark.parametrize("m", [5, 100])
 def test_ties_by_chance_do_not_warn(share, m, recwarn):
-    """Each negative has the held-out item's score by itself; then several of them do as well."""
+    """Negatives tie independently, so that some rows have several ties."""
     rng = np.random.default_rng(0)
     each = 1 - (1 - share) ** (1 / m)
     tied = rng.binomial(m, each, 3000)
@@ -172,9 +169,9 @@ def test_ties_by_chance_do_not_warn(share, m, recwarn):
                                 (200, 60, True)],
 )  # fmt: skip
 def test_held_out_item_among_its_negatives_warns(rows, alone, warns, recwarn):
-    """Rows with exactly one tie, and none with two: the held-out item itself, if they are many.
+    """Many rows with one tie and none with two: the held-out item is among its negatives.
 
-    By chance 30 % of ties among 100 would give 5 % with two; of 40 rows these are 2.
+    By chance, 30 % of rows with a tie among 100 would give 5 % with two, which is 2 of 40 rows.
     """
     tied = np.zeros(rows, np.int64)
     tied[:alone] = 1
@@ -189,7 +186,7 @@ def test_held_out_item_among_its_negatives_warns(rows, alone, warns, recwarn):
 
 
 @pytest.mark.parametrize(
-    ("question", "form", "warns"),
+    ("warn", "arguments", "warns"),
     [
         (warn_about_candidates_seen, (10, 10), True),
         (warn_about_candidates_seen, (9, 10), False),
@@ -198,8 +195,8 @@ def test_held_out_item_among_its_negatives_warns(rows, alone, warns, recwarn):
         (warn_about_unused_grades, (None,), False),
     ],
 )
-def test_ten_users_or_unused_grades_warn(question, form, warns, recwarn):
-    question(*form)
+def test_ten_users_or_unused_grades_warn(warn, arguments, warns, recwarn):
+    warn(*arguments)
     assert len(full_messages(recwarn)) == warns
 
 
@@ -207,21 +204,17 @@ def test_ten_users_or_unused_grades_warn(question, form, warns, recwarn):
 
 
 def repeat_ranks(*parts):
-    """An array of parts, each a number and how often it occurs."""
+    """Return an array of numbers, each given with how often it occurs."""
     return np.concatenate([np.full(count, number) for number, count in parts])
 
 
-def warning_text(question, *form):
-    """What a question says of some data; an empty text if it is not asked."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        question(*form)
-    assert all(issubclass(one.category, InputWarning) for one in caught)
-    return "\n".join(full_messages(caught))
+def warning_text(warn, *arguments):
+    """Return what a function warns of, or an empty text."""
+    return "\n".join(warnings_of(warn, *arguments))
 
 
 def full_ranks(ranks, n_candidates, tied=0):
-    """Full rankings of one item per user by their best ranks."""
+    """Return full rankings with one item per user, by its best rank."""
     ranks = np.asarray(ranks)
     return Ranks(
         np.broadcast_to(n_candidates, ranks.shape),
@@ -259,7 +252,7 @@ def test_random_order_warns(ranks, warns):
         (
             full_ranks(repeat_ranks((100, 6), (1, 54)), 400),
             False,
-        ),  # as many as may be there by chance
+        ),  # chance explains as many
         (
             full_ranks(repeat_ranks((100, 6), (1, 54)), 1000),
             True,
@@ -309,7 +302,7 @@ def test_sample_of_all_candidates_warns(n_items, warns):
             repeat_ranks((1, 90), (0, 210)),
             20,
             True,
-        ),  # by chance about 13 would have two
+        ),  # chance would give about 13 rows with two ties
         (repeat_ranks((1, 40), (0, 60)), 20, True),
         (repeat_ranks((1, 40), (2, 8), (0, 52)), 20, False),
         (repeat_ranks((1, 9), (0, 91)), 20, False),
@@ -329,7 +322,7 @@ def test_single_ties_warn(tied, m, warns):
     [
         (repeat_ranks((20, 40), (0, 20)), True),
         (repeat_ranks((20, 20), (0, 40)), False),
-        (repeat_ranks((5, 40), (0, 20)), False),  # few of 100 negatives
+        (repeat_ranks((5, 40), (0, 20)), False),  # only 5 of 100 negatives
         (repeat_ranks((20, 20), (0, 10)), False),
     ],
 )
@@ -370,7 +363,7 @@ RNG = np.random.default_rng(12)
 
 
 def lists_with(hits, users=60, length=20, items=400):
-    """Lists of which the first `hits` hold the relevant item, and all items are known."""
+    """Return lists, and a relevant item for each, which only the first `hits` lists hold."""
     lists = {
         user: [(user * 7 + place) % items for place in range(length)]
         for user in range(users)
@@ -400,7 +393,7 @@ def test_lists_that_hold_every_relevant_item_warn(hits, users, length, warns):
 
 @pytest.mark.parametrize(("hits", "warns"), [(15, False), (14, True), (0, True)])
 def test_lists_with_hits_by_chance_warn(hits, warns):
-    """60 lists of 60 of 401 items have 9.0 by chance, so up to 14 is no more."""
+    """60 lists of 60 of 401 items have 9.0 hits by chance, so 14 hits are no more than chance."""
     lists, relevant = lists_with(hits, 60, 60)
     known = len(
         {item for items in (*lists.values(), *relevant.values()) for item in items}
@@ -425,7 +418,7 @@ def test_rows_of_ids_do_not_warn_and_pairs_are_refused():
 
 
 def good_scores(seed=0):
-    """Scores by which held-out items are near the top, and these items."""
+    """Return scores that rank held-out items near the top, and these items."""
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(USERS, ITEMS))
     held_out = rng.integers(0, ITEMS, USERS)
@@ -442,7 +435,7 @@ def random_seen_items(held_out, seed=0):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("low", [-9.0, 0.0])
 def test_recommender_that_scores_60_percent_does_not_warn(seed, low):
-    """Items that are not scored have one score, below all others or among them."""
+    """Items that are not scored share one score, below all others or among them."""
     scores, held_out = good_scores(seed)
     is_unscored = np.random.default_rng(seed).random(ITEMS) < 0.4
     scores = np.exp(scores)
@@ -466,7 +459,7 @@ def test_recommender_that_scores_60_percent_does_not_warn(seed, low):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_ranks_of_40_percent_unscored_items_do_not_warn(seed):
-    """They are anywhere in the last third of the candidates, or in the last place."""
+    """These items are spread over the last third of the candidates, or in the last place."""
     rng = np.random.default_rng(seed)
     ranks = np.ceil(ITEMS * rng.beta(0.4, 5, USERS)).astype(int)
     for places in (

@@ -47,7 +47,7 @@ def rank_forms(name, ranks, folder):
         (TRUE, None),
         (np.ones(USERS, int), "above all of their other candidates"),
         (np.minimum(TRUE, 101), "the largest rank is 101 of 1,577"),
-        (np.where(TRUE > 300, N, TRUE), None),  # not found is last
+        (np.where(TRUE > 300, N, TRUE), None),  # items that were not found are last
         (SAMPLED, "the largest rank is"),
         (N + 1 - TRUE, "are higher scores better"),
         (np.sort(TRUE), None),
@@ -75,7 +75,10 @@ def test_every_result_of_the_same_ranks_has_the_note(ranks, warns):
     [
         (SAMPLED, None),
         (np.ones(USERS, int), "above all of their negatives"),
-        (np.where(SAMPLED > 30, M + 1, SAMPLED), None),  # not found is last
+        (
+            np.where(SAMPLED > 30, M + 1, SAMPLED),
+            None,
+        ),  # items that were not found are last
         (M + 2 - SAMPLED, "are higher scores better"),
     ],
 )
@@ -90,7 +93,7 @@ def test_unlikely_sampled_ranks_warn(ranks, message, tmp_path):
     ("scores", "message"),
     [
         (AMONG, None),
-        (np.maximum(AMONG, 0.0), None),  # after a rectifier
+        (np.maximum(AMONG, 0.0), None),  # scores of a rectifier
         (1 / (1 + np.exp(-AMONG)), None),
         ((1 / (1 + np.exp(-9 * AMONG - 9))).astype(np.float16), "too few bits"),
         (AMONG.astype(np.float16), None),
@@ -104,7 +107,7 @@ def test_scores_of_too_few_bits_warn(scores, message):
 
 
 def test_sorted_negatives_do_not_warn():
-    """Many recommenders have a score for few items; the others come last."""
+    """Many recommenders score few items, and put all others last."""
     negatives = -np.sort(-np.maximum(AMONG[:, 1:], 0), axis=1)
     rows = np.column_stack([AMONG[:, 0], negatives])
     assert not notes_of(
@@ -113,7 +116,7 @@ def test_sorted_negatives_do_not_warn():
 
 
 def test_ties_that_decide_a_metric_show_both_ends():
-    """1,000 of 1,577 items are tied with each held-out item, 5 are above it."""
+    """1,000 of 1,577 items tie with each held-out item, and 5 are above it."""
     ranks = sm.Ranks(np.full(60, N), np.full(60, 5), np.full(60, 1000))
     result = notes_of(lambda: sm.evaluate(ranks, "recall@10, auc"))
     assert "60 of 60 relevant items have the score of others" in result
@@ -156,7 +159,7 @@ def test_few_common_ids_warn():
 
 
 class TestNotes:
-    """Questions stay with results, in each form."""
+    """Warnings stay in the notes of results, in each form."""
 
     def test_comparison_names_the_recommender(self, recwarn):
         data = {"good": AMONG, "bad": -AMONG}
@@ -233,7 +236,7 @@ CONFUSED_COLUMN = np.where(
 )
 CONFUSED_SCORES = np.column_stack(
     [SAMPLE_SCORES[:, :5], CONFUSED_COLUMN, SAMPLE_SCORES[:, 6:]]
-)  # of 450, their own negatives
+)  # of 450 users, a wrong column
 SAMPLE_RANKS = 1 + (SAMPLE_SCORES[:, 1:] > SAMPLE_SCORES[:, :1]).sum(axis=1)
 FULL_SCORES = SAMPLE_RNG.normal(size=(N_ROWS, 60))
 PLACES = (60 * SAMPLE_RNG.random(N_ROWS) ** 3).astype(int)
@@ -249,7 +252,7 @@ def sampled(ranks, **columns):
     ("data", "options", "message"),
     [
         (SAMPLE_SCORES, {}, None),
-        (np.round(SAMPLE_SCORES, 1), {}, None),  # ties as of rounded scores
+        (np.round(SAMPLE_SCORES, 1), {}, None),  # ties by rounding
         (1.0 * (SAMPLE_SCORES > 1), {"shape": "none"}, "a tenth of their negatives"),
         (CONFUSED_SCORES, {}, "of one of their negatives"),
         (SAMPLE_SCORES, {"positive": -1}, "above 49.5%"),
@@ -304,7 +307,7 @@ def test_unlikely_full_rankings_warn(scores, options, message, recwarn):
     assert any(message in each for each in messages) if message else not messages
 
 
-# Once
+# Warned once
 
 RANDOM_SCORES = np.random.default_rng(3).normal(size=(60, 101))
 FIRST_COLUMN = np.zeros(60, int)
@@ -352,7 +355,7 @@ def test_report_warns_once(tmp_path):
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
 @pytest.mark.parametrize("to_file", [True, False])
 def test_command_writes_each_warning_once(run, form, to_file, tmp_path):
-    """Below a printed table, and else on standard error, each in full."""
+    """Warnings are below a printed table, or else on standard error, each in full."""
     path = tmp_path / "scores.npy"
     np.save(path, -RANDOM_SCORES)
     held_out = tmp_path / "test.csv"
@@ -432,7 +435,7 @@ def test_odd_options_warn():
 
 
 def test_printed_number_that_is_no_share_of_users_warns():
-    """5/17 is .2941 and 6/17 is .3529."""
+    """Of 17 users, 5 are .2941 and 6 are .3529, but no number gives .3200."""
     sizes = {"n_items": 3416, "n_negatives": 100}
     for n_users, warns in ((17, True), (100, False), (6040, False)):
         _, messages = values_and_warnings(

@@ -66,7 +66,7 @@ UNUSED = {
     "ties": "random",
     "seed": 0,
 }
-# Functions, and arguments with which they work; each argument is replaced in turn.
+# Functions with valid arguments; a test replaces each argument in turn.
 CALLS: list[tuple[Any, dict[str, Any]]] = [
     (sm.Ranks, {"n_candidates": [9, 9], "n_better": [0, 1], "n_tied": [0, 0], "n_found": [1, 1]}
      | {"n_relevant": [1, 1], "depth": [9, 9], "relevance": [1, 2]}
@@ -103,7 +103,7 @@ CALLS: list[tuple[Any, dict[str, Any]]] = [
     (RESULTS.parts, {"intervals": True}),
     (RESULTS.plot, {"exact": {"hit@1": 0.5}, "axes": None}),
 ]  # fmt: skip
-# `take` selects as numpy does and raises its errors; those of a user's function are the user's.
+# `take` raises the errors of numpy, and functions raise the errors of their author.
 RAISES_OTHER_ERRORS = {
     ("take", "rows"),
     ("rank", "score"),
@@ -114,7 +114,7 @@ KEYWORDS = {
     "metrics": "measure",
     "path": "expected",
     "data": "expected",
-}  # for an argument, in errors
+}  # words that stand for an argument in messages
 
 
 def caught_error(function: Any, form: dict[str, Any]) -> Exception | None:
@@ -169,7 +169,7 @@ BUDGET = {"metrics": "hr@1", "relevant": HELD, "seen": SEEN, "budget": 5.0}
 
 
 class Model:
-    """A class where an object of it, or a method, was meant."""
+    """A class, given in place of its object."""
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_odd_value_is_named(call, message):
 
 
 def test_half_precision_seen_items_on_a_budget_are_exact():
-    """Scipy has no sparse matrices of it."""
+    """SciPy has no sparse matrices of half precision."""
     seen = SEEN.astype(np.float16)
     results = sm.evaluate_on_budget(
         SCORES, **(BUDGET | {"seen": seen, "budget": 9.0})
@@ -267,7 +267,7 @@ def test_half_precision_seen_items_on_a_budget_are_exact():
 
 
 def test_signatures_and_reprs_are_short():
-    for public, _ in CALLS[:-2]:  # options of a table's parts depend on the table
+    for public, _ in CALLS[:-2]:  # `parts` takes further options
         parameters = inspect.signature(public).parameters.values()
         assert all(
             parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters

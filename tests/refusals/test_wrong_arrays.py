@@ -119,7 +119,7 @@ def test_minus_infinity_is_no_candidate():
     ],
 )
 def test_sampled_rank_out_of_range_is_refused(ranks, options):
-    """Among 10 negatives, from 1 to 11, of 11 candidates or more."""
+    """Ranks among 10 negatives are 1 to 11, and there are at least 11 candidates."""
     sample_options = {"n_items": 50, "n_negatives": 10}
     assert as_sampled(np.array([1, 11]), **sample_options).sampled_ranks.tolist() == [
         1,
@@ -231,7 +231,7 @@ def test_constructor_refuses_wrong_arrays(call, word):
 
 # Scores among negatives, and full rankings
 
-# Two users: held-out items at ranks 2 and 1 of 3.
+# The held-out items of two users are at ranks 2 and 1 of 3.
 TWO_USERS = np.array([[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]])
 
 
@@ -363,7 +363,7 @@ def test_masked_array_or_wrong_option_is_refused(call, message, tmp_path):
 
 
 def test_error_inside_a_scoring_function_is_raised():
-    """It says what is wrong in the function; no message about data may take its place."""
+    """The error tells what is wrong in the function; no message about data may hide it."""
     error = IndexError("index 99 is out of bounds for axis 0 with size 60")
 
     def broken(*_):

@@ -17,7 +17,7 @@ from sampled_metrics.sampling.catalogue import read_catalogue
 from tests.helpers.labelled_lists import SCORED_LISTS
 from tests.helpers.results import refusal, refusal_message
 
-# In these tables | ends a line of a file, and - is a row or column that is not named.
+# In these tables | ends a line of a file, and - means that no row or column is named.
 WRONG_RANKS = """\
 rank|                                       - - no rows
 rank|5|7|0                                  3 rank found 0
@@ -81,7 +81,7 @@ def parse_cases(table, fields):
 
 
 def write_content(folder, name, content):
-    """Write a file of a name, of what its content is."""
+    """Write text, bytes, a table or an array to a file."""
     path = folder / name
     if isinstance(content, str):
         path.write_text(
@@ -101,7 +101,7 @@ def write_content(folder, name, content):
 
 
 def with_blanks(text):
-    """Blanks for the underscores of lines of trec_eval."""
+    """Return a line of trec_eval with blanks in place of underscores."""
     return text.replace("_", " ") if text.startswith("q_") else text
 
 
@@ -384,10 +384,8 @@ def test_message_is_one_short_line(tmp_path):
     path = write_content(
         tmp_path, "r.csv", 'rank,n_candidates|"' + "1,9|" * 1000 + '",9|'
     )
-    assert (
-        len(str(refusal(as_ranks, path))) < 250
-    )  # a value of many lines is cut short
-    # The reader guesses types from the beginning of a file: here it must change its mind.
+    assert len(str(refusal(as_ranks, path))) < 250  # a long value is cut
+    # The reader guesses types from the first rows; the last row contradicts the guess.
     path = write_content(
         tmp_path, "r.csv", "|".join(["rank", *["7"] * 300_000, "oops"])
     )
@@ -446,7 +444,7 @@ def evaluation(data, relevant, **options):
 
 
 def labelled_pairs(label):
-    """Two scores of each of three users."""
+    """Return two scored items for each of three users."""
     return pd.DataFrame(
         {"user_id": list("aabbcc"), "score": range(6), "label": label}
     )
@@ -543,7 +541,7 @@ def test_ids_without_overlap_show_an_example_of_each():
     [(10, 10, True), (9, 10, False), (10, 9, False), (30, 10, True)],
 )
 def test_ten_ids_without_overlap_are_refused(listed, relevant, is_refused):
-    """Fewer may be cut off from all lists by chance; none of them is found then."""
+    """Fewer ids may be missing from all lists by chance; then no item is found."""
     lists = {"ann": [f"i{number}" for number in range(listed)]}
     relevant_items = {"ann": [f"j{number}" for number in range(relevant)]}
     call = evaluation(lists, relevant_items, n_items=100)
