@@ -12,8 +12,8 @@ from typing import Any
 
 from sampled_metrics.evaluation.results import quantity
 from sampled_metrics.metrics import parse_measures
-from sampled_metrics.pages.leaderboard import ROUND, board_of
-from sampled_metrics.pages.words import percent
+from sampled_metrics.pages.leaderboard import BOARD_SIZES, build_board
+from sampled_metrics.pages.lens_text import percent
 from sampled_metrics_study.config import STORED_RANKS
 from sampled_metrics_study.experiment import read_ranks_by_name
 from sampled_metrics_study.page.contents import PAPERS_RECOMMENDERS, leaderboard_ranks
@@ -69,7 +69,7 @@ def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
         corners = ([inner, outer, outer, inner], [first - 0.2] * 2 + [last + 0.2] * 2)
         axes.plot(*corners, transform=beside, color=INK, linewidth=1.0, clip_on=False)
     axes.axvline(m, color=INK, linewidth=1.2, linestyle=(0, (1, 2)))
-    ticks = [size for size in ROUND if size in sizes]
+    ticks = [size for size in BOARD_SIZES if size in sizes]
     axes.set(xscale="log", xlim=(sizes[0], end), ylim=(len(content["names"]) + 0.5, 0.5))
     axes.set_xticks([*ticks, end], [*(f"{tick:,}" for tick in ticks), "all"])
     axes.minorticks_off()
@@ -95,7 +95,7 @@ def main(reference: Path) -> None:
     kept = [reference / f"{name}.parquet" for name in STORED_RANKS]
     records = leaderboard_ranks(own, kept, is_paper=True)
     (measure,) = parse_measures(PICTURE)
-    content = board_of(records, [measure])
+    content = build_board(records, [measure])
     if content is None or SHOWN not in content["sizes"]:
         return  # users have too few candidates, or different ones
     style: Any = {"svg.hashsalt": "sampled-metrics", "svg.fonttype": "path", "font.size": 10}

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from sampled_metrics.evaluation.negatives import check_negatives, negatives
     from sampled_metrics.evaluation.plan import plan
     from sampled_metrics.metrics.ratings import mae, rmse
-    from sampled_metrics.pages.own import report
+    from sampled_metrics.pages.report import report
     from sampled_metrics.printed.check import check
     from sampled_metrics.printed.reported import reported
     from sampled_metrics.ranks import Ranks, SampledRanks
@@ -77,7 +77,7 @@ _HOME = {  # module of each name that is in no module of its own
     "evaluate_on_budget": "budget",
     "mae": "metrics.ratings",
     "rank": "ranks.data",
-    "report": "pages.own",
+    "report": "pages.report",
     "reported": "printed.reported",
     "rmse": "metrics.ratings",
     "values_by_user": "evaluation.evaluate",

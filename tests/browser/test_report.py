@@ -8,7 +8,7 @@ import pytest
 import sampled_metrics
 from sampled_metrics import InputError
 from sampled_metrics.pages import render
-from sampled_metrics.pages.own import own_sampled
+from sampled_metrics.pages.report import sampled_content
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks
 from tests.browser.conftest import Opened
@@ -196,9 +196,9 @@ def test_page_of_ones_own_sampled_ranks(browser, tmp_path):
         )
         drawn = draw_sampled_ranks(ranks, 100, np.random.default_rng(0))
         samples[name] = SampledRanks(drawn, ranks.n_candidates, 100)
-    content = own_sampled(samples, ["recall@10"], ["sampled", "bv:0.1"])
+    content = sampled_content(samples, ["recall@10"], ["sampled", "bv:0.1"])
     path = tmp_path / "report.html"
-    path.write_text(render(content, "own.html"), encoding="utf-8")
+    path.write_text(render(content, "report.html"), encoding="utf-8")
     found = Opened(browser.new_context(viewport={"width": 320, "height": 640}), path)
     assert "It suggests X > Y > Z." in found.page.inner_text("h1")
     found.page.check("#correct")

@@ -32,7 +32,7 @@ CALLS = {
         "printed.reported.reported",
     ),
     "check": ("t.csv", "printed.check.check"),
-    "report": ("a.csv --output p.html", "pages.own.report"),
+    "report": ("a.csv --output p.html", "pages.report.report"),
     "sample": ("r.csv --n-negatives 9", "ranks.data.as_ranks"),
     "negatives": (
         "--relevant h.csv --seen s.csv --n-negatives 9",

@@ -10,11 +10,11 @@ from scipy.stats import hypergeom
 from sampled_metrics import compare, evaluate
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.pages.leaderboard import (
-    board_of,
-    brackets,
-    places,
-    sizes_of_board,
-    together,
+    board_sizes,
+    build_board,
+    place_brackets,
+    places_by_size,
+    undecided_runs,
 )
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling.draws import draw_sampled_ranks
@@ -38,7 +38,7 @@ def records():
 
 @pytest.fixture(scope="module")
 def content(records):
-    return board_of(records, parse_measures("hr@10, ndcg@10"))
+    return build_board(records, parse_measures("hr@10, ndcg@10"))
 
 
 def test_ten_recommenders_come_out_in_the_wrong_order(content):
@@ -103,7 +103,7 @@ def test_headlines_say_what_was_counted():
     far = list(range(150, 190, 2))  # and half at the top
     better = Ranks([200] * 40, [0] * 20 + far, [0] * 40)
     worse = Ranks([200] * 40, list(range(11, 51)), [0] * 40)
-    content = board_of({"A": better, "B": worse}, parse_measures("hr@10"))
+    content = build_board({"A": better, "B": worse}, parse_measures("hr@10"))
     board = content["metrics"]["HR@10"]
     assert board["decided"] == 1
     assert board["headline"][0].startswith("Against 15 random items, 1 of 1 pairs")
@@ -114,12 +114,16 @@ def test_headlines_say_what_was_counted():
 
 
 def test_equal_values_share_no_place_and_keep_their_order():
-    assert places(np.array([[0.5], [0.7], [0.5]])).ravel().tolist() == [2, 1, 3]
+    assert places_by_size(np.array([[0.5], [0.7], [0.5]])).ravel().tolist() == [
+        2,
+        1,
+        3,
+    ]
 
 
 @pytest.mark.parametrize("most", [1, 2, 15, 99, 100, 5000])
 def test_sizes_end_at_the_most_that_every_user_has(most):
-    sizes = sizes_of_board(most)
+    sizes = board_sizes(most)
     assert sizes[-1] == most
     assert sizes == sorted(set(sizes))
     assert all(m in sizes for m in (20, 50, 100) if m <= most)
@@ -132,23 +136,27 @@ def test_there_is_a_board_of_several_recommenders_with_the_same_candidates():
     others = Ranks([60, 50], [2, 1], [0, 0])
     many = Ranks([60, 60], [1, 2], [0, 0])
     measures = parse_measures("ap, hr@200, hr@10, hr@5, hr@1")
-    assert list(board_of({"A": few, "B": others}, measures)["metrics"]) == [
+    assert list(build_board({"A": few, "B": others}, measures)["metrics"]) == [
         "HR@10",
         "HR@5",
     ]
-    assert board_of({"A": few, "B": many}, measures) is None
-    assert board_of({"A": few}, measures) is None
-    assert board_of({"A": few, "B": others}, parse_measures("ap, hr@200")) is None
+    assert build_board({"A": few, "B": many}, measures) is None
+    assert build_board({"A": few}, measures) is None
+    assert build_board({"A": few, "B": others}, parse_measures("ap, hr@200")) is None
 
 
 def test_brackets_join_what_no_pair_of_which_is_decided():
     """The places 1 to 5 are of d, b, e, a, c; decided are d > a, d > c, b > c, e > c."""
     best_first = [3, 1, 4, 0, 2]
     orders = [(3, 0), (3, 2), (1, 2), (4, 2)]
-    assert together(best_first, orders) == [[1, 3], [2, 4], [4, 5]]
-    assert together(best_first, list(combinations(best_first, 2))) == []
-    assert together(best_first, []) == [[1, 5]]
-    assert brackets([[1, 3], [2, 4], [4, 5]]) == [[1, 3, 0], [2, 4, 1], [4, 5, 0]]
+    assert undecided_runs(best_first, orders) == [[1, 3], [2, 4], [4, 5]]
+    assert undecided_runs(best_first, list(combinations(best_first, 2))) == []
+    assert undecided_runs(best_first, []) == [[1, 5]]
+    assert place_brackets([[1, 3], [2, 4], [4, 5]]) == [
+        [1, 3, 0],
+        [2, 4, 1],
+        [4, 5, 0],
+    ]
 
 
 def test_brackets_of_the_study_are_undecided_pairs_of_compare(records, content):
@@ -170,12 +178,12 @@ def test_brackets_of_the_study_are_undecided_pairs_of_compare(records, content):
 
 def test_nothing_is_said_of_orders_where_none_is_decided():
     few = Ranks([50] * 4, [1, 2, 30, 40], [0] * 4)
-    board = board_of({"A": few, "B": few}, parse_measures("hr@10"))["metrics"][
+    board = build_board({"A": few, "B": few}, parse_measures("hr@10"))["metrics"][
         "HR@10"
     ]
     assert board["decided"] == 0
     for confidence, level in ((0.95, "95"), (0.9, "90")):
-        given = board_of(
+        given = build_board(
             {"A": few, "B": few}, parse_measures("hr@10"), confidence=confidence
         )
         assert given["level"] == level

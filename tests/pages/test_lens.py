@@ -17,18 +17,18 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages.lens import (
     DOWN,
     MIDDLE,
-    ROOM,
+    NAME_DISTANCE,
     UP,
     WIDTH,
     Chart,
-    lens,
-    right_order,
-    sizes_up_to,
+    build_lens,
+    lens_sizes,
+    order_pairs,
 )
-from sampled_metrics.pages.words import (
+from sampled_metrics.pages.lens_text import (
+    describe_orders,
     percent,
     standings,
-    verdict,
 )
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.page.contents import draw_ranges
@@ -41,7 +41,7 @@ TIED = {"A": [0, 3, 0, 0], "B": [1, 0, 20, 0], "C": [0, 4, 0, 0]}
 
 def shown_of(names):
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in names}
-    return lens(
+    return build_lens(
         records, [parse_measure(x) for x in METRICS], parse_estimators(["sampled"]), M
     )
 
@@ -58,7 +58,7 @@ def test_undecided_pairs_have_the_order_of_the_names_whatever_the_hash_seed():
     ]
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "ABC"}
     measures = [parse_measure(x) for x in METRICS]
-    found = lens(
+    found = build_lens(
         records, measures, parse_estimators(["sampled"]), M, compared=compared
     )
     assert found["undecided"] == [["A", "B"], ["A", "C"], ["B", "C"]]
@@ -100,7 +100,7 @@ def test_lines_are_leads_over_the_mean_of_all(shown):
         room = np.abs(np.delete(all_ys, row, axis=0) - all_ys[row]).min(axis=0)
         room = np.where(xs < 0.95 * WIDTH, room, 0)
         place = int(np.argmax(room))
-        assert room[place] > ROOM
+        assert room[place] > NAME_DISTANCE
         assert line["name"] == name
         assert line["x"] == pytest.approx(xs[place] / WIDTH * 100, abs=0.11)
         assert line["y"] == pytest.approx(all_ys[row, place] / 4, abs=0.51)
@@ -112,7 +112,7 @@ def test_lines_that_part_only_at_the_end_have_no_names():
     records = {
         x: Ranks([N] * 2, [0, last], [0, 0]) for x, last in (("A", 800), ("B", 999))
     }
-    shown = lens(
+    shown = build_lens(
         records, [parse_measure("recall@10")], parse_estimators(["sampled"]), M
     )
     lines = shown["lines"]["lines"]
@@ -132,7 +132,7 @@ def test_the_line_of_one_recommender_is_its_recall():
 
 def test_lines_that_coincide_have_no_names():
     ranks = Ranks([N] * 4, BETTER["A"], TIED["A"])
-    twice = lens(
+    twice = build_lens(
         {"A": ranks, "B": ranks},
         [parse_measure("ap")],
         parse_estimators(["sampled"]),
@@ -238,7 +238,7 @@ def test_headlines_say_where_credit_has_halved(shown):
     assert numbers == [half, 2]
     # 1 / log2(1 + rank) is 1/2 at rank 3
     asked = [parse_measure("ndcg")], parse_estimators(["sampled"])
-    windows = lens({}, *asked, M, None, np.array([N]))
+    windows = build_lens({}, *asked, M, extra_sizes=None, candidates=np.array([N]))
     *_, measured = windows["views"][f"ndcg sampled {M}"]["head"]
     assert measured.endswith("not 3")
 
@@ -287,7 +287,7 @@ def test_the_area_of_a_window_is_the_credit_that_ends_there():
 def test_verdicts_differ_where_different_pairs_are_in_order():
     texts, pairs = {}, [(0, 1), (0, 2), (1, 2)]
     for signs in product((-1, 0, 1), repeat=3):
-        text = verdict(
+        text = describe_orders(
             {pair: (sign, None) for pair, sign in zip(pairs, signs, strict=True)}
         )
         outcome = signs if len(set(signs)) == 1 else signs.count(1)
@@ -295,13 +295,15 @@ def test_verdicts_differ_where_different_pairs_are_in_order():
         if outcome == signs.count(1):
             assert [int(x) for x in re.findall(r"\d+", text)] == [outcome, 3]
     assert len(texts) == len(set(texts.values()))
-    single = [verdict({(0, 1): (sign, None)}) for sign in (-1, 0, 1)]
-    assert len({verdict({}), *single}) == 4
+    single = [describe_orders({(0, 1): (sign, None)}) for sign in (-1, 0, 1)]
+    assert len({describe_orders({}), *single}) == 4
 
 
 def test_lens_offers_round_numbers_of_negatives_where_candidates_are_many():
     asked = [parse_measure("recall@10")], parse_estimators(["sampled"])
-    sizes = lens({}, *asked, 30, [], np.array([100_000]))["sizes"]
+    sizes = build_lens(
+        {}, *asked, 30, extra_sizes=[], candidates=np.array([100_000])
+    )["sizes"]
     assert [m for m in sizes if str(m).rstrip("0") not in ("1", "2", "5")] == [30]
     assert sizes == sorted(sizes)
 
@@ -345,7 +347,7 @@ def test_ranges_decide_orders_that_exclude_0():
     ],
 )
 def test_the_order_of_a_pair_on_average_and_in_one_run(exact, mean, sd, expected):
-    found = right_order(*map(np.array, (exact, mean, sd)))
+    found = order_pairs(*map(np.array, (exact, mean, sd)))
     if expected is None:
         assert found == {}
         return
@@ -368,9 +370,9 @@ def test_the_order_of_a_pair_on_average_and_in_one_run(exact, mean, sd, expected
 )
 def test_what_is_measured_of_few_negatives(metric, m, words):
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "AB"}
-    view = lens(records, [parse_measure(metric)], parse_estimators(["sampled"]), m)[
-        "views"
-    ]
+    view = build_lens(
+        records, [parse_measure(metric)], parse_estimators(["sampled"]), m
+    )["views"]
     assert words in str(view[f"{metric} sampled {m}"])
 
 
@@ -378,7 +380,7 @@ def test_pairs_that_full_rankings_leave_undecided_have_a_sign_of_their_own(shown
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "ABC"}
     asked = [parse_measure("recall@10")], parse_estimators(["sampled"])
     undecided = [SimpleNamespace(metric="recall@10", a="C", b="A", order="undecided")]
-    view = lens(records, *asked, M, compared=undecided)["views"][
+    view = build_lens(records, *asked, M, compared=undecided)["views"][
         f"recall@10 sampled {M}"
     ]
     usual = shown["views"][f"recall@10 sampled {M}"]
@@ -423,6 +425,6 @@ def test_lists_in_words_and_standings():
 
 
 def test_sizes_are_round_wanted_and_the_largest():
-    assert sizes_up_to(30, []) == [1, 2, 5, 10, 20, 30]
-    assert sizes_up_to(101, [0, 17, 101, 102]) == [1, 2, 5, 10, 17, 20, 50, 100, 101]
-    assert sizes_up_to(1, [20]) == [1]
+    assert lens_sizes(30, []) == [1, 2, 5, 10, 20, 30]
+    assert lens_sizes(101, [0, 17, 101, 102]) == [1, 2, 5, 10, 17, 20, 50, 100, 101]
+    assert lens_sizes(1, [20]) == [1]

@@ -9,8 +9,8 @@ from scipy.stats import binom, hypergeom
 
 from sampled_metrics.estimators import estimator_matrix, parse_estimators
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.pages.lens import Chart, grouped, lens
-from sampled_metrics.pages.words import percent
+from sampled_metrics.pages.lens import Chart, build_lens, group_users
+from sampled_metrics.pages.lens_text import percent
 from sampled_metrics.ranks import Ranks
 
 N = np.array(
@@ -40,8 +40,8 @@ def given_of(sampling, m, n, ranks):
 def found(request):
     measures = [parse_measure(name) for name in METRICS]
     parsed = parse_estimators(ESTIMATORS)
-    return request.param, lens(
-        records(), measures, parsed, M, [2], sampling=request.param
+    return request.param, build_lens(
+        records(), measures, parsed, M, extra_sizes=[2], sampling=request.param
     )
 
 
@@ -131,7 +131,9 @@ def test_what_else_a_lens_says(found):
 def test_estimators_with_a_parameter_are_left_out_beyond_500_negatives():
     asked = [parse_measure("recall@1")], parse_estimators(["sampled", "bv:0.1"])
     for m, n_views in ((500, 2), (501, 1)):
-        shown = lens({}, *asked, m, None, np.array([1000]))
+        shown = build_lens(
+            {}, *asked, m, extra_sizes=None, candidates=np.array([1000])
+        )
         assert (len(shown["views"]), shown["lines"]) == (n_views, {"lines": []})
         assert len(shown["estimators"]) == n_views
 
@@ -144,7 +146,9 @@ def test_numbers_of_negatives_end_at_all_other_candidates_or_2000(
     m, candidates, last
 ):
     asked = [parse_measure("rr")], parse_estimators(["sampled"])
-    shown = lens({}, *asked, m, [], np.array([candidates]))
+    shown = build_lens(
+        {}, *asked, m, extra_sizes=[], candidates=np.array([candidates])
+    )
     assert shown["sizes"][-1] == last
 
 
@@ -171,7 +175,7 @@ def test_groups_hold_users_with_nearly_the_same_ranks(step):
         expected.append(
             (candidates, above, min(beside, candidates - 1 - above), share)
         )
-    population = grouped(Ranks(n, better, tied))
+    population = group_users(Ranks(n, better, tied))
     kinds = population.ranks
     found = zip(
         kinds.n_candidates,
@@ -197,7 +201,7 @@ def test_groups_hold_users_with_nearly_the_same_ranks(step):
     ],
 )
 def test_means_of_groups_stay_ranks(n, better, tied, kind):
-    (ranks, share, _) = vars(grouped(Ranks(n, better, tied))).values()
+    (ranks, share, _) = vars(group_users(Ranks(n, better, tied))).values()
     found = list(
         zip(ranks.n_candidates, ranks.n_better, ranks.n_tied, share, strict=True)
     )

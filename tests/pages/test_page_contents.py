@@ -8,7 +8,11 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics._base.text import format_number, format_range
-from sampled_metrics.pages.own import _says, own_full, own_sampled
+from sampled_metrics.pages.report import (
+    _describe_values,
+    full_content,
+    sampled_content,
+)
 from sampled_metrics.ranks import Ranks, SampledRanks
 from tests.pages.test_page_own import rows_of
 
@@ -38,7 +42,7 @@ def samples():
 
 @pytest.fixture(scope="module")
 def of_samples(samples):
-    return own_sampled(samples, BOTH, ["sampled", "cls"], confidence=0.9)
+    return sampled_content(samples, BOTH, ["sampled", "cls"], confidence=0.9)
 
 
 def cells(row, columns):
@@ -149,19 +153,19 @@ def test_an_order_that_proves_little_is_leaning(tmp_path):
     both = {"x": spread(1.4), "y": spread(1.8)}
     (found,) = sm.compare(both, "recall@10", "likely")
     assert 1.0 < found.holds_up_to < 2.0
-    (bars,) = own_sampled(both, ["recall@10"], [])["bars"]
+    (bars,) = sampled_content(both, ["recall@10"], [])["bars"]
     assert (bars["decided"], bars["leaning"], bars["open"]) == ([], ["y above x"], 0)
     sm.report(both, tmp_path / "page.html")
     page = " ".join((tmp_path / "page.html").read_text().split())
     assert "Leaning to y above x" in page
     assert "decides no order firmly" in page
     assert "Decided: y above x" not in page
-    (bars,) = own_sampled({**both, "z": spread(3.0)}, ["recall@10"], [])["bars"]
+    (bars,) = sampled_content({**both, "z": spread(3.0)}, ["recall@10"], [])["bars"]
     assert "z above x" in bars["decided"]
 
 
 def test_windows_of_samples_are_of_estimators_that_need_no_fit():
-    content = own_sampled({"a": low(30)}, ["recall@10"], ["em:5", "cls"])
+    content = sampled_content({"a": low(30)}, ["recall@10"], ["em:5", "cls"])
     lens = content["numbers"]["lens"]
     assert list(lens["estimators"]) == ["sampled", "cls"]
     assert lens["views"].keys() == {"recall@10 sampled 20", "recall@10 cls 20"}
@@ -179,7 +183,9 @@ def test_windows_of_samples_are_of_estimators_that_need_no_fit():
 
 def test_equal_values_are_equal_in_the_headline():
     alike = low(30)
-    content = own_sampled({"x": alike, "y": alike, "z": low(60)}, ["recall@10"], [])
+    content = sampled_content(
+        {"x": alike, "y": alike, "z": low(60)}, ["recall@10"], []
+    )
     assert content["says"].endswith("It suggests z > x = y.")
 
 
@@ -208,7 +214,7 @@ def rankings():
 
 @pytest.fixture(scope="module")
 def of_full(rankings):
-    return own_full(rankings, BOTH, "expected", 0.9)
+    return full_content(rankings, BOTH, ties="expected", confidence=0.9)
 
 
 def test_tables_of_full_rankings_are_those_that_evaluate_and_compare_print(
@@ -268,9 +274,14 @@ def test_numbers_of_full_rankings(of_full):
 @pytest.mark.parametrize(("n", "m"), [(100, 99), (101, 100), (500, 100)])
 def test_the_lens_of_full_rankings_begins_with_100_negatives(n, m):
     both = {"a": full([1, 2, 5, 9], n), "b": full([3, 7, 2, 1], max(n, 300))}
-    content = own_full(both, ["recall@3"], "expected", 0.95)
+    content = full_content(both, ["recall@3"], ties="expected", confidence=0.95)
     assert content["lens"]["start"]["m"] == m
-    alone = own_full({"a": full([1, 100, 30, 4], n)}, ["recall@3"], "expected", 0.95)
+    alone = full_content(
+        {"a": full([1, 100, 30, 4], n)},
+        ["recall@3"],
+        ties="expected",
+        confidence=0.95,
+    )
     assert [table["id"] for table in alone["tables"]] == ["values"]
     assert alone["exact_bars"][0]["open"] == alone["exact_bars"][0]["decided"] == []
 
@@ -279,7 +290,7 @@ def test_ties_and_confidence_are_those_asked_for(tmp_path):
     """All of ten items are tied with each held-out one: recall@5 is 0, 1/2 or 1."""
     tied = Ranks([10] * 40, [0] * 40, [9] * 40)
     for ties, value in (("pessimistic", 0), ("expected", 0.5), ("optimistic", 1)):
-        content = own_full({"a": tied}, ["recall@5"], ties, 0.5)
+        content = full_content({"a": tied}, ["recall@5"], ties=ties, confidence=0.5)
         assert (content["exact_bars"][0]["bars"][0][2], content["level"]) == (
             value,
             "50",
@@ -319,8 +330,8 @@ def test_a_page_is_of_recommenders_by_name(data, tmp_path):
 
 def test_of_many_recommenders_the_best_are_named_and_the_others_counted():
     values = [0.1, 0.6, 0.2, 0.5, 0.4, 0.3]
-    words = _says("Recall@10", list("abcdef"), values)
+    words = _describe_values("Recall@10", list("abcdef"), values)
     shown = re.findall(r"\b([a-f]) ([\d.]+)\s%", words)
     assert shown == [("b", "60.0"), ("d", "50.0"), ("e", "40.0"), ("f", "30.0")]
     assert "2 more" in words
-    assert "more" not in _says("Recall@10", list("abc"), values[:3])
+    assert "more" not in _describe_values("Recall@10", list("abc"), values[:3])

@@ -11,7 +11,7 @@ from sampled_metrics._base.text import format_range
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.pages import render
-from sampled_metrics.pages.own import own_sampled, report
+from sampled_metrics.pages.report import report, sampled_content
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.data import as_sampled
 
@@ -136,7 +136,7 @@ def test_mixed_and_missing_files_are_refused(refused, folder, arguments):
 )  # which the page shows
 def test_page_has_the_ranges_of_values_and_differences_and_says_what_they_decide():
     samples = {"a": sample(60, *[2] * 20), "b": sample(100), "c": sample(*[5] * 21)}
-    content = own_sampled(samples, ["recall@10", "ap"], ["sampled"])
+    content = sampled_content(samples, ["recall@10", "ap"], ["sampled"])
     assert [group["label"] for group in content["bars"]] == ["Recall@10", "AP"]
     both = ["recall@10", "ap"], ["likely", "sampled"]
     values = [correct(each, *both)[2] for each in samples.values()]
@@ -152,16 +152,16 @@ def test_page_has_the_ranges_of_values_and_differences_and_says_what_they_decide
     assert "b 100.0\xa0%" in content["says"]
     assert content["says"].endswith("It suggests b > a > c.")
     assert len(content["bars"][0]["decided"]) + content["bars"][0]["open"] == 3
-    page = " ".join(render(content, "own.html").split())
+    page = " ".join(render(content, "report.html").split())
     assert (
         f"This sample decides {len(content['bars'][0]['decided'])} of 3 orders."
         in page
     )
-    alike = own_sampled(
+    alike = sampled_content(
         {"a": sample(*[5] * 21), "b": sample(*[5] * 21)}, ["ap"], ["sampled"]
     )
     assert alike["says"].endswith("It suggests a = b.")
-    assert "This sample cannot decide it." in render(alike, "own.html")
+    assert "This sample cannot decide it." in render(alike, "report.html")
     json.dumps(content["numbers"], allow_nan=False)
 
 
@@ -179,7 +179,7 @@ def test_bars_decide_the_orders_that_the_table_of_comparisons_decides():
     compared = compare(samples, "recall@10", "sampled")
     orders = [(result.order, result.range_low > 0.0) for result in compared]
     assert ("undecided", True) in orders
-    group = own_sampled(samples, ["recall@10"], ["sampled"])["bars"][0]
+    group = sampled_content(samples, ["recall@10"], ["sampled"])["bars"][0]
     decided = [result for result in compared if result.order != "undecided"]
     assert len(group["decided"]) == len(group["verdicts"]) == len(decided)
     assert group["open"] == 3 - len(decided)

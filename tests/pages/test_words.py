@@ -8,14 +8,13 @@ import pytest
 
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.pages.words import (
+from sampled_metrics.pages.bars import axis_ticks, range_bars
+from sampled_metrics.pages.lens_text import (
     Setting,
-    axis,
-    headline,
-    in_words,
-    range_bars,
+    describe_orders,
+    describe_pairs,
+    lens_headline,
     standings,
-    verdict,
 )
 
 NAMES = ["A", "B", "C", "D"]
@@ -29,7 +28,7 @@ def numbers_of(text):
 @pytest.mark.parametrize("undecided", [0, 1, 2, 3])
 def test_verdicts_count_right_pairs_of_those_decided(signs, undecided):
     orders = {(0, place): (sign, None) for place, sign in enumerate(signs, start=1)}
-    text = verdict(orders, undecided)
+    text = describe_orders(orders, undecided)
     if undecided:
         assert numbers_of(text) == [signs.count(1), 2, undecided]
         assert ("1 pair undecided" in text) == (undecided == 1)
@@ -54,7 +53,7 @@ def test_verdicts_count_right_pairs_of_those_decided(signs, undecided):
     ],
 )
 def test_verdicts_of_equal_signs_have_words_of_their_own(signs, words):
-    assert words in verdict(
+    assert words in describe_orders(
         {(0, place): (sign, None) for place, sign in enumerate(signs)}
     )
 
@@ -84,7 +83,7 @@ def test_pairs_in_words(pair, sign, chance, percent, marks):
     better, other = (
         (NAMES[a], NAMES[b]) if EXACT[a] > EXACT[b] else (NAMES[b], NAMES[a])
     )
-    ((found, text, drawn),) = in_words(NAMES, EXACT, {pair: (sign, chance)})
+    ((found, text, drawn),) = describe_pairs(NAMES, EXACT, {pair: (sign, chance)})
     assert (found, drawn, numbers_of(text)) == (sign, marks, percent)
     who = {1: [better, other], 0: [better, other, better], -1: [other, better]}
     assert (
@@ -97,10 +96,12 @@ def test_pairs_in_words(pair, sign, chance, percent, marks):
 def test_undecided_pairs_in_words(sign, who):
     """Of A and B, B has the better exact metric; with sign 1 it looks better as well."""
     orders = {(0, 1): (sign, 0.4), (0, 2): (1, 0.9)}
-    (mark, text, drawn), decided = in_words(NAMES, EXACT, orders, {(0, 1)})
+    (mark, text, drawn), decided = describe_pairs(NAMES, EXACT, orders, {(0, 1)})
     assert (mark, names_of(text), drawn) == ("~", list(who), None)
     assert decided[0] == 1
-    (_, equal, _), _ = in_words(NAMES, EXACT, {**orders, (0, 1): (0, 0.5)}, {(0, 1)})
+    (_, equal, _), _ = describe_pairs(
+        NAMES, EXACT, {**orders, (0, 1): (0, 0.5)}, {(0, 1)}
+    )
     assert ("better" in text, "better" in equal) == (True, False)
 
 
@@ -117,7 +118,8 @@ def test_the_three_pairs_with_the_least_chance_are_shown_in_their_order_and_unde
 
     def shown(undecided=()):
         texts = [
-            text for _, text, _ in in_words(NAMES, EXACT, orders, set(undecided))
+            text
+            for _, text, _ in describe_pairs(NAMES, EXACT, orders, set(undecided))
         ]
         assert len(texts) == 3
         return ["".join(sorted(names_of(text)[:2])) for text in texts]
@@ -157,7 +159,7 @@ def setting_of(metric, estimator="sampled", m=20, acts_like=None, n=1000):
 )  # fmt: skip
 def test_headlines(setting, against, measured):
     setting = setting_of(*setting)
-    assert headline(setting) == [setting.measure.label, against, measured]
+    assert lens_headline(setting) == [setting.measure.label, against, measured]
 
 
 def test_standings_tell_values_apart_that_differ_in_nine_decimals():
@@ -182,7 +184,7 @@ def test_the_axis_of_ranges_ends_1_percent_beyond_the_last_mark_or_at_1(
 def test_ticks_are_round_and_at_least_a_fifth_of_the_axis_apart(most):
     steps = [digit * 10.0**power for power in range(-4, 3) for digit in (1, 2, 5)]
     step = min(step for step in steps if step >= 20 * most * (1 - 1e-12))
-    ticks = axis(most)
+    ticks = axis_ticks(most)
     shown = [float(text.removesuffix(" %")) for text, _ in ticks]
     assert shown == pytest.approx(step * np.arange(len(ticks)))
     assert shown[-1] <= 100 * most * (1 + 1e-9) < shown[-1] + step

@@ -17,7 +17,7 @@ import yaml
 
 from sampled_metrics.estimators import estimator_matrix, parse_estimators
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.pages.lens import grouped, settings
+from sampled_metrics.pages.lens import compute_settings, group_users
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks, as_sampled
 from sampled_metrics.sampling import sampled_rank_distribution
@@ -389,18 +389,18 @@ def test_estimate_is_the_windows_mean_of_recall(metric):
         parse_estimators(["sampled", "cls", "bv:0.01"]),
     )
     vectors = partial(estimator_matrix, sampling="without-replacement")
-    of_all = (
-        [parse_measure(metric)],
-        estimators,
-        [m],
-        vectors,
-        "without-replacement",
-    )
+    options = {
+        "measures": [parse_measure(metric)],
+        "estimators": estimators,
+        "sizes": [m],
+        "estimator_vectors": vectors,
+        "sampling": "without-replacement",
+    }
     recall = [
         np.clip((k - ranks.n_better) / (ranks.n_tied + 1), 0, 1).mean() for k in ks
     ]
     given = sampled_rank_distribution(ranks, m)
-    for setting in settings({"A": ranks}, ranks.n_candidates, ks, *of_all):
+    for setting in compute_settings({"A": ranks}, ranks.n_candidates, ks, **options):
         weights = setting.by_rank - np.append(setting.by_rank[1:], 0.0)
         vector = vectors([setting.estimator], [setting.measure], n, m)[0, 0]
         expected = expected_moments(given, vector)
@@ -413,7 +413,7 @@ def test_users_ranked_last_stay_within_their_candidates_when_grouped():
     # Both means end in .5, and both are rounded to 716.
     ranks = Ranks([716, 717], [715, 716], [0, 0])
     assert ranks.n_candidates.mean() == 716.5
-    population = grouped(ranks)
+    population = group_users(ranks)
     assert (population.ranks.n_candidates, population.ranks.n_better) == (716, 715)
     assert (
         population.moments(np.array([[1.0, 0.0]]), "without-replacement").mean == 0.0

@@ -410,7 +410,7 @@ def write_report(
     ranges of the exact metrics, estimates, comparisons, and ways to know more. From full rankings:
     exact metrics, comparisons, and the same metrics against random items. Recall@10 by default.
     """
-    from sampled_metrics.pages.own import report
+    from sampled_metrics.pages.report import report
 
     paths = options.by_name(files)
     with options.naming_files(paths):

@@ -1,4 +1,4 @@
-"""One HTML page of one's own ranks, which loads no other file."""
+"""An HTML page about the user's own ranks, which loads no other file."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ import jinja2
 
 from sampled_metrics import __version__
 from sampled_metrics._base.text import escape_html
-from sampled_metrics.pages.words import axis
+from sampled_metrics.pages.bars import axis_ticks
 
 PACKAGES = ("sampled_metrics.pages",)
 SCRIPTS = ("base", "leaderboard", "lens", "chance", "item", "page")
@@ -17,16 +17,22 @@ SCRIPTS = ("base", "leaderboard", "lens", "chance", "item", "page")
 
 def render(
     content: Mapping[str, Any],
-    template: str = "own.html",
+    template: str = "report.html",
     scripts: Sequence[str] = SCRIPTS,
     styles: Sequence[str] = ("page", "leaderboard"),
     packages: Sequence[str] = PACKAGES,
 ) -> str:
-    """Return the page of the content that `own_sampled` and others collect.
+    """Return the HTML of a page; scripts, styles, numbers and downloads are embedded.
 
-    Templates, scripts and styles are in the folders `templates` and `static` of the first of the
-    `packages` that has them. All texts in `content` are escaped; scripts, styles, numbers and
-    downloads are embedded.
+    Parameters
+    ----------
+    content
+        Variables of the template, see `sampled_content`. All texts are escaped. The scripts get
+        `numbers` as JSON.
+    template, scripts, styles
+        Names of files in the folders `templates` and `static` of the packages.
+    packages
+        Where these files are searched, first match first.
     """
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(list(map(jinja2.PackageLoader, packages))),
@@ -36,8 +42,8 @@ def render(
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["coded"] = escape_html
-    environment.globals["axis"] = axis
-    # A script must not end its element or open a comment, and JSON must not hold HTML's signs.
+    environment.globals["axis_ticks"] = axis_ticks
+    # Scripts must not end their element or open a comment; JSON must not contain HTML.
     script = "\n".join(_static(f"{name}.js", packages) for name in scripts)
     data = json.dumps(content["numbers"], separators=(",", ":"))
     return environment.get_template(template).render(
@@ -49,5 +55,6 @@ def render(
 
 
 def _static(name: str, packages: Sequence[str]) -> str:
-    places = (files(package).joinpath("static", name) for package in packages)
-    return next(place for place in places if place.is_file()).read_text("utf-8")
+    """Read a file of the first package that has it."""
+    paths = (files(package).joinpath("static", name) for package in packages)
+    return next(path for path in paths if path.is_file()).read_text("utf-8")

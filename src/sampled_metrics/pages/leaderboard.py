@@ -13,43 +13,43 @@ from sampled_metrics.evaluation.compare_text import better_first
 from sampled_metrics.evaluation.results import UNDECIDED, quantity
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.metrics import Measure
-from sampled_metrics.pages.words import percent
+from sampled_metrics.pages.lens_text import ROUNDING, percent
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling.probability import top_rank_probabilities
 
-ROUND = (20, 50, 100, 200, 500, 1000)  # sizes that are always shown
-FEWEST = 15
-STEPS = 20  # sizes from the fewest to the most
-MOST_CUTOFF = 100
-EQUAL = 1e-9  # values that are equal up to rounding
+BOARD_SIZES = (20, 50, 100, 200, 500, 1000)  # numbers of random items that are always shown
+FEWEST = 15  # random items
+STEPS = 20  # sizes from the fewest to the most random items
+MOST_CUTOFF = 100  # metrics with larger cut-offs, or none, have no board
 
 
-def board_of(
+def build_board(
     records: Mapping[str, Ranks],
     measures: Sequence[Measure],
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     confidence: float = DEFAULT_CONFIDENCE,
 ) -> dict[str, Any] | None:
-    """Compute the board of recommenders by the first two metrics with a small cut-off.
+    """Compute the leaderboard for the first two metrics with a small cut-off.
 
-    Returns `names`, `n_users`, the mean `n_items`, the `sizes` of samples and, by the label of
-    each metric, its board: expected `values` and `places` of each recommender at each size and last
-    over all items, how many pairs full rankings have `decided` (in percent, at a `level`), how many
-    of these are in the `wrong` order at each size, the worst of them, `shown`, the places that are
-    `together`, see `brackets`, and sentences about both: `headline` and `pair`. None for a single
-    recommender, for different candidates, and for other metrics.
+    Returns
+    -------
+    dict or None
+        None for a single recommender, for recommenders with different candidates, and without a
+        suitable metric. Otherwise `names`, `n_users`, the mean `n_items`, the `sizes` of samples,
+        the `level` of decisions in percent, and in `metrics` the board of each metric, see
+        `lay_out`.
     """
     chosen = [measure for measure in measures if (measure.cutoff or np.inf) <= MOST_CUTOFF][:2]
     first, *others = (np.sort(ranks.n_candidates) for ranks in records.values())
     if not chosen or not others or any(not np.array_equal(first, other) for other in others):
         return None
     names = list(records)
-    sizes = sizes_of_board(int(first[0]) - 1)
-    values = expected(records, chosen, sizes, sampling)
-    known = decided(records, chosen, confidence)
+    sizes = board_sizes(int(first[0]) - 1)
+    values = expected_metrics(records, chosen, sizes, sampling)
+    pairs_by_metric = decided_pairs(records, chosen, confidence)
     boards = {}
-    for measure, of_metric in zip(chosen, values, strict=True):
-        boards[measure.label] = board(names, sizes, of_metric, known[str(measure)])
+    for measure, metric_values in zip(chosen, values, strict=True):
+        boards[measure.label] = lay_out(names, sizes, metric_values, pairs_by_metric[str(measure)])
     return {
         "names": names,
         "n_users": first.size,
@@ -60,21 +60,21 @@ def board_of(
     }
 
 
-def sizes_of_board(most: int) -> list[int]:
+def board_sizes(most: int) -> list[int]:
     """Choose numbers of random items, up to the most that every user has."""
-    even = geometric_sizes(min(FEWEST, most), most, STEPS)
-    return sorted({*even, *(m for m in ROUND if m <= most)})
+    evenly_spaced = geometric_sizes(min(FEWEST, most), most, STEPS)
+    return sorted({*evenly_spaced, *(m for m in BOARD_SIZES if m <= most)})
 
 
-def expected(
+def expected_metrics(
     records: Mapping[str, Ranks],
     measures: Sequence[Measure],
     sizes: Sequence[int],
     sampling: Sampling | str,
 ) -> Float:
-    """Expected metrics over draws of random items, ties in random order.
+    """Calculate expected metrics over draws of random items, with ties in random order.
 
-    Returns fractions of shape (metrics, recommenders, sizes + 1), the last of each over all items.
+    Returns fractions of shape (metrics, recommenders, sizes + 1), the last size being all items.
     """
     last = max(measure.cutoff or 0 for measure in measures)
     values = np.empty((len(measures), len(records), len(sizes) + 1))
@@ -82,89 +82,110 @@ def expected(
         users = Population.from_ranks(ranks)
         for column, m in enumerate(sizes):
             chances = users.share @ top_rank_probabilities(users.ranks, m, last, sampling)
-            ranks_in_sample = np.arange(1, chances.size + 1)
-            credit = [measure.value_at(ranks_in_sample, m + 1) for measure in measures]
+            sampled_ranks = np.arange(1, chances.size + 1)
+            credit = [measure.value_at(sampled_ranks, m + 1) for measure in measures]
             values[:, row, column] = credit @ chances
         values[:, row, -1] = [users.exact(measure) for measure in measures]
     return values
 
 
-def decided(
+def decided_pairs(
     records: Mapping[str, Ranks], measures: Sequence[Measure], confidence: float
 ) -> dict[str, list[tuple[int, int]]]:
-    """Pairs (better, worse) whose order full rankings decide (Holm), by metric."""
-    place = {name: i for i, name in enumerate(records)}
-    found: dict[str, list[tuple[int, int]]] = {str(measure): [] for measure in measures}
-    for pair in compare(records, list(found), confidence=confidence):
-        if pair.order != UNDECIDED:
-            better, worse = better_first(pair, pair.order)
-            found[pair.metric].append((place[better], place[worse]))
-    return found
+    """Return the pairs (better, worse) that full rankings decide (Holm), by metric."""
+    numbers = {name: i for i, name in enumerate(records)}
+    pairs: dict[str, list[tuple[int, int]]] = {str(measure): [] for measure in measures}
+    for result in compare(records, list(pairs), confidence=confidence):
+        if result.order != UNDECIDED:
+            better, worse = better_first(result, result.order)
+            pairs[result.metric].append((numbers[better], numbers[worse]))
+    return pairs
 
 
-def places(values: Float) -> Int:
-    """Places of recommenders at each size, from 1; of equal values the first named is above."""
+def places_by_size(values: Float) -> Int:
+    """Return the places of recommenders at each size, from 1; ties are in the given order.
+
+    `values` and the result have the shape (recommenders, sizes).
+    """
     order = np.argsort(-values.round(9), axis=0, kind="stable")
     return np.argsort(order, axis=0) + 1
 
 
-def together(best_first: Sequence[int], orders: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Longest runs of places, first and last, of which no pair of recommenders is decided."""
-    told = {frozenset(pair) for pair in orders}
+def undecided_runs(best_first: Sequence[int], orders: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Return the longest runs of places (first, last) without a decided pair of recommenders."""
+    decided = {frozenset(pair) for pair in orders}
     runs: list[list[int]] = []
     last = 0
     for first in range(len(best_first)):
-        before = last
+        previous_last = last
         while last + 1 < len(best_first):
-            beside = best_first[last + 1]
-            if any({above, beside} in told for above in best_first[first : last + 1]):
+            candidate = best_first[last + 1]
+            if any({above, candidate} in decided for above in best_first[first : last + 1]):
                 break
             last += 1
-        if last > before:
+        if last > previous_last:
             runs.append([first + 1, last + 1])
         last = max(last, first + 1)
     return runs
 
 
-def brackets(runs: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Place runs of `together` beside each other: first and last place, and the lane of each."""
-    ends: list[int] = []
-    placed = []
+def place_brackets(runs: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Give each run of places a lane such that runs in a lane do not overlap: first, last, lane."""
+    lane_ends: list[int] = []
+    brackets = []
     for first, last in runs:
-        free = [lane for lane, end in enumerate(ends) if end < first]
-        lane = min(free, default=len(ends))
-        ends[lane : lane + 1] = [last]
-        placed.append([first, last, lane])
-    return placed
+        free = [lane for lane, end in enumerate(lane_ends) if end < first]
+        lane = min(free, default=len(lane_ends))
+        lane_ends[lane : lane + 1] = [last]
+        brackets.append([first, last, lane])
+    return brackets
 
 
-def board(
+def lay_out(
     names: Sequence[str],
     sizes: Sequence[int],
     values: Float,
     orders: Sequence[tuple[int, int]],
 ) -> dict[str, Any]:
-    """Lay out one metric, see `board_of`; `orders` are pairs (better, worse)."""
-    found: dict[str, list[Any]] = {name: [] for name in ("wrong", "shown", "headline", "pair")}
+    """Lay out the board of one metric.
+
+    Parameters
+    ----------
+    values
+        Expected values, shape (recommenders, sizes + 1), the last over all items.
+    orders
+        Pairs (better, worse) that full rankings decide.
+
+    Returns
+    -------
+    dict
+        `values` and `places` of each recommender at each size, and the number of `decided` pairs;
+        for each size how many of these are in the `wrong` order, the worst of them (`shown`) and
+        sentences about both (`headline`, `pair`); and brackets around recommenders whose pairs are
+        undecided (`together`).
+    """
+    by_size: dict[str, list[Any]] = {name: [] for name in ("wrong", "shown", "headline", "pair")}
     for column, m in enumerate([*sizes, None]):
-        here = values[:, column]
-        leads = {pair: here[pair[1]] - here[pair[0]] for pair in orders}
-        wrong = [pair for pair, lead in leads.items() if lead > EQUAL]
+        at_size = values[:, column]
+        leads = {pair: at_size[pair[1]] - at_size[pair[0]] for pair in orders}
+        wrong = [pair for pair, lead in leads.items() if lead > ROUNDING]
         worst = max(wrong, key=leads.__getitem__, default=())
-        found["wrong"].append(len(wrong))
-        found["shown"].append(worst)
-        found["headline"].append(headline(m, len(wrong), len(orders)))
-        found["pair"].append(of_pair(names, here, values[:, -1], worst))
+        by_size["wrong"].append(len(wrong))
+        by_size["shown"].append(worst)
+        by_size["headline"].append(board_headline(m, len(wrong), len(orders)))
+        by_size["pair"].append(describe_wrong_pair(names, at_size, values[:, -1], worst))
+    places = places_by_size(values)
+    runs = undecided_runs(np.argsort(places[:, -1]).tolist(), orders)
     return {
         "values": values.round(6).tolist(),
-        "places": places(values).tolist(),
+        "places": places.tolist(),
         "decided": len(orders),
-        "together": brackets(together(np.argsort(places(values)[:, -1]).tolist(), orders)),
-        **found,
+        "together": place_brackets(runs),
+        **by_size,
     }
 
 
-def headline(m: int | None, n_wrong: int, n_decided: int) -> str:
+def board_headline(m: int | None, n_wrong: int, n_decided: int) -> str:
     """Say how many of the pairs that full rankings decide are in the wrong order."""
     if n_decided == 0:
         return "Full rankings decide the order of no pair of recommenders."
@@ -177,13 +198,15 @@ def headline(m: int | None, n_wrong: int, n_decided: int) -> str:
     return f"{against}, {pairs} are in the wrong order."
 
 
-def of_pair(names: Sequence[str], here: Float, exact: Float, pair: Sequence[int]) -> str:
-    """Say how a pair (better, worse) looks, and how it is; nothing without a pair."""
+def describe_wrong_pair(
+    names: Sequence[str], sampled: Float, exact: Float, pair: Sequence[int]
+) -> str:
+    """Say how a pair (better, worse) looks and how it is; nothing without a pair."""
     if not pair:
         return ""
     better, worse = pair
     return (
-        f"{names[worse]} looks better than {names[better]} ({percent(here[worse])} against "
-        f"{percent(here[better])}). Over all items it is worse ({percent(exact[worse])} against "
+        f"{names[worse]} looks better than {names[better]} ({percent(sampled[worse])} against "
+        f"{percent(sampled[better])}). Over all items it is worse ({percent(exact[worse])} against "
         f"{percent(exact[better])})."
     )

@@ -1,9 +1,13 @@
-"""The metric that sampling measures, as a window over Recall@k: numbers and lines of both pages.
+"""The lens: which true ranks a sampled metric responds to, and how it orders recommenders.
 
-With w(k) the mean estimate of a user whose item has true rank k, an estimate is the sum over k of
-(w(k) - w(k + 1)) Recall@k, by summation by parts. So every metric and every estimator is a window
-over one fixed curve, here averaged over the users' numbers of candidates. The scripts of the page
-only show the results.
+Let w(k) be the mean estimate of a user whose item has true rank k. By summation by parts, the mean
+estimate over users is
+
+    sum over k of (w(k) - w(k + 1)) Recall@k,
+
+so that every metric and every estimator is a window w(k) - w(k + 1) over the same curve, Recall@k.
+The window is averaged over the users' numbers of candidates. The scripts of the page only show the
+results that are computed here.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,155 +25,186 @@ from sampled_metrics.evaluation.compare import Compared
 from sampled_metrics.evaluation.results import UNDECIDED
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.metrics import Measure, values
-from sampled_metrics.pages.words import Orders, Setting, headline, in_words, standings, verdict
+from sampled_metrics.pages.lens_text import (
+    ROUNDING,
+    PairOrders,
+    Setting,
+    describe_orders,
+    describe_pairs,
+    lens_headline,
+    standings,
+)
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling.probability import pmf_at
 
-ESTIMATORS = ("sampled", "rank-estimate", "bv:0.1")
-SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-MOST_CORRECTED = 500  # negatives, beyond which least squares take seconds
-LARGEST = 2000  # negatives of the lens
-SINGLE = 100  # ranks up to which users are not grouped
-NEAR = 0.03  # relative difference of ranks in a group
+LENS_ESTIMATORS = ("sampled", "rank-estimate", "bv:0.1")
+LENS_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # numbers of negatives
+LARGEST = 2000  # number of negatives of the lens
+MOST_CORRECTED = 500  # negatives; for more, estimators by least squares take seconds
+# Users are grouped so that the error of an expected metric stays below 1e-4.
+SINGLE = 100  # ranks up to this are not grouped
+NEAR_RANKS = 0.03  # relative difference of ranks in a group
 NEAR_SIZES = 0.06  # relative difference of numbers of candidates in a group
-WIDTH = 1000  # units of a drawing
+WIDTH = 1000  # of a drawing, in its units
 HEIGHT = 400
-MIDDLE = 160  # height of no lead
-ROOM = 15  # distance to other lines that the name of a line needs
-BASE = 350  # height of the axis of windows
-UP = 120  # tallest part of a window above the axis
-DOWN = 45  # and below
-EQUAL = 1e-9  # relative difference of values that are equal up to rounding
+MIDDLE = 160  # y of a recommender without a lead
+NAME_DISTANCE = 15  # from other lines that the name of a line needs
+BASE = 350  # y of the axis of windows
+UP = 120  # largest height of a window above the axis
+DOWN = 45  # largest depth below it
 
 
-def grouped(ranks: Ranks) -> Population:
-    """Describe users by the means of groups with nearly the same ranks.
+def group_users(ranks: Ranks) -> Population:
+    """Replace users with nearly the same ranks by groups with mean ranks.
 
-    Ranks up to 100 are kept, later ones differ within a group by at most 3 %, and the numbers of
-    candidates by 6 %. The error of an expected metric is of second order, below 1e-4.
+    Ranks up to 100 are not grouped. Larger ranks differ within a group by at most 3 %, and numbers
+    of candidates by 6 %. The error of an expected metric is of second order, below 1e-4.
     """
     ends = np.column_stack([ranks.best_rank, ranks.worst_rank])
-    near = np.where(ends <= SINGLE, ends, SINGLE + np.rint(np.log(ends) / NEAR))
-    keys = np.column_stack([near, ranks.n_tied > 0, _near_size(ranks.n_candidates)])
-    means, share = _means(keys, ranks.n_candidates, ranks.n_better, ranks.n_tied)
+    group = np.where(ends <= SINGLE, ends, SINGLE + np.rint(np.log(ends) / NEAR_RANKS))
+    keys = np.column_stack([group, ranks.n_tied > 0, _size_group(ranks.n_candidates)])
+    means, share = _group_means(keys, ranks.n_candidates, ranks.n_better, ranks.n_tied)
     n, n_better, n_tied = means
     n_better = np.minimum(n_better, n - 1)  # rounded halves may exceed it
     n_tied = np.minimum(n_tied, n - 1 - n_better)
     return Population(Ranks(n, n_better, n_tied, is_checked=True), share)
 
 
-def _near_size(n_candidates: Int) -> Float:
-    """Number sizes of catalogues; the sizes of a group get the same number."""
+def _size_group(n_candidates: Int) -> Float:
+    """Return the number of the group that each number of candidates is in."""
     return np.rint(np.log(n_candidates) / NEAR_SIZES)
 
 
-def _means(keys: Float, *columns: Int) -> tuple[list[Int], Float]:
-    """Group rows with equal keys: rounded means of columns, and the share of rows in each group."""
+def _group_means(keys: Float, *columns: Int) -> tuple[list[Int], Float]:
+    """Average columns over rows with equal keys, rounded; also return the shares of the groups."""
     _, group, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    sums = [np.bincount(group.ravel(), values) for values in columns]
-    return [np.rint(of_column / count).astype(int) for of_column in sums], count / len(keys)
+    sums = [np.bincount(group.ravel(), column) for column in columns]
+    return [np.rint(total / count).astype(int) for total in sums], count / len(keys)
 
 
-def sizes_up_to(largest: int, wanted: Iterable[int]) -> list[int]:
-    """Numbers of negatives: the wanted ones, round ones, and the largest."""
-    return sorted({m for m in (*wanted, *SIZES, largest) if 1 <= m <= largest})
+def lens_sizes(largest: int, extra: Iterable[int]) -> list[int]:
+    """Return the extra and the round numbers of negatives up to the largest, and the largest."""
+    return sorted({m for m in (*extra, *LENS_SIZES, largest) if 1 <= m <= largest})
 
 
-def settings(
+def compute_settings(
     records: Mapping[str, Ranks],
     candidates: Int,
     ks: Int,
+    *,
     measures: Sequence[Measure],
     estimators: Sequence[Estimator],
     sizes: Iterable[int],
-    vectors_of: Callable[..., Float],
+    estimator_vectors: Callable[..., Float],
     sampling: Sampling | str,
 ) -> Iterator[Setting]:
-    """Yield the average result of metrics by estimators, with ties broken at random.
+    """Yield the average result of each metric and estimator, with ties broken at random.
 
-    Estimates at each rank of `ks` are averaged over the `candidates` of users. Estimators with a
-    parameter are left out beyond 500 negatives.
+    Parameters
+    ----------
+    records
+        Ranks of the recommenders by name; none for windows alone.
+    candidates
+        Number of candidates of each user.
+    ks
+        True ranks at which mean estimates are computed, averaged over `candidates`.
+    sizes
+        Numbers of negatives. For more than 500, estimators with a parameter are skipped.
+    estimator_vectors
+        Function of estimators, measures, n and m that returns the vectors of the estimators.
     """
-    populations = [grouped(ranks) for ranks in records.values()]
-    counts = np.array([len(ranks) for ranks in records.values()])
+    populations = [group_users(ranks) for ranks in records.values()]
+    n_users = np.array([len(ranks) for ranks in records.values()])
     n = round(float(candidates.mean()))
-    (of_groups,), shares = _means(_near_size(candidates), candidates)
-    group, rank = np.nonzero(ks <= of_groups[:, np.newaxis])
+    (group_sizes,), shares = _group_means(_size_group(candidates), candidates)
+    group, rank = np.nonzero(ks <= group_sizes[:, np.newaxis])
     for m in sizes:
-        kept = [e for e in estimators if m <= MOST_CORRECTED or e.parameter is None]
-        vectors = vectors_of(kept, measures, n, m).reshape(-1, m + 1)
+        fast = [e for e in estimators if m <= MOST_CORRECTED or e.parameter is None]
+        vectors = estimator_vectors(fast, measures, n, m).reshape(-1, m + 1)
         moments = [population.moments(vectors, sampling) for population in populations]
-        given = pmf_at(ks[rank], of_groups[group], m, sampling) @ vectors.T
+        expected = pmf_at(ks[rank], group_sizes[group], m, sampling) @ vectors.T
         by_rank = np.zeros((ks.size, len(vectors)))
-        np.add.at(by_rank, rank, given * shares[group, np.newaxis])
-        falls = np.ptp(by_rank[ks <= of_groups.min()], axis=0) > EQUAL
-        for place, (measure, estimator) in enumerate(product(measures, kept)):
+        np.add.at(by_rank, rank, expected * shares[group, np.newaxis])
+        varies = np.ptp(by_rank[ks <= group_sizes.min()], axis=0) > ROUNDING
+        for i, (measure, estimator) in enumerate(product(measures, fast)):
             acts_like = None
-            if falls[place] and not measure.metric.needs_candidates:
-                acts_like = acts_like_rank(vectors[place], n, sampling)
-            variance = np.array([moment.within[place] for moment in moments])
+            if varies[i] and not measure.metric.needs_candidates:
+                acts_like = acts_like_rank(vectors[i], n, sampling)
+            variance = np.array([moment.within[i] for moment in moments])
             yield Setting(
                 measure=measure,
                 estimator=estimator,
                 m=m,
                 n=n,
-                mean=np.array([moment.mean[place] for moment in moments]),
-                sd=np.sqrt(variance / counts),
-                by_rank=by_rank[:, place],
+                mean=np.array([moment.mean[i] for moment in moments]),
+                sd=np.sqrt(variance / n_users),
+                by_rank=by_rank[:, i],
                 acts_like=acts_like,
             )
 
 
-def right_order(exact: Float, mean: Float, sd: Float) -> Orders:
-    """Compare the order of each pair with the exact one.
+def order_pairs(exact: Float, mean: Float, sd: Float) -> PairOrders:
+    """Compare the order of each pair on average with the exact order.
 
-    Returns, for pairs that do not tie over all items, 1 if the means are in the right order, -1 if
-    not, 0 for a tie; and the probability that one run is right, None if all runs tie.
+    Parameters
+    ----------
+    exact, mean, sd
+        Exact value of each recommender, and mean and standard deviation of its estimate.
+
+    Returns
+    -------
+    dict of (sign, probability) by pair
+        The sign is 1 if the means are in the right order, -1 if not and 0 if they are equal. The
+        probability is that of the right order in one draw, None if every draw gives a tie. Pairs
+        with equal exact values are left out.
     """
-    found: Orders = {}
+    orders: PairOrders = {}
     for a, b in combinations(range(exact.size), 2):
-        true = _difference(exact[a], exact[b])
-        if true == 0.0:
+        exact_difference = _rounded_difference(exact[a], exact[b])
+        if exact_difference == 0.0:
             continue
-        seen = _difference(mean[a], mean[b])
-        sign = int(np.sign(true * seen))
+        difference = _rounded_difference(mean[a], mean[b])
+        sign = int(np.sign(exact_difference * difference))
         spread = float(np.hypot(sd[a], sd[b]))
-        chance: float | None = None
-        if spread > EQUAL:
-            chance = float(ndtr(sign * abs(seen) / spread))
+        probability: float | None = None
+        if spread > ROUNDING:
+            probability = float(ndtr(sign * abs(difference) / spread))
         elif sign != 0:
-            chance = float(sign > 0)
-        found[a, b] = sign, chance
-    return found
+            probability = float(sign > 0)
+        orders[a, b] = sign, probability
+    return orders
 
 
-def _difference(a: float, b: float) -> float:
+def _rounded_difference(a: float, b: float) -> float:
     """Return b - a, or 0 for values that are equal up to rounding."""
-    if np.isclose(a, b, EQUAL, 1e-20):
+    if np.isclose(a, b, ROUNDING, 1e-20):
         return 0.0
     return b - a
 
 
 class Chart(NamedTuple):
-    """The chart's axis of k: ranks, and their places on a logarithmic axis."""
+    """The chart of the lens: true ranks k, and their positions on a logarithmic axis."""
 
     ks: Int
     xs: Float
 
     @classmethod
     def up_to(cls, most: int, measures: Sequence[Measure]) -> "Chart":
-        """Choose ranks 1 ... most, the cut-offs of metrics among them."""
+        """Choose about 120 ranks from 1 to `most`, with the cut-offs of the metrics among them."""
         even = np.geomspace(1, most, 120).round()
         cutoffs = [measure.cutoff for measure in measures if (measure.cutoff or most) < most]
         ks = np.unique(np.concatenate([even, cutoffs, [most]]).astype(int))
         return cls(ks, WIDTH * np.log(ks) / np.log(most))
 
-    def percent_of(self, place: int) -> float:
-        """Return how far along the axis one of its ranks is, in percent."""
-        return round(float(self.xs[place]) / 10, 1)
+    def percent_along(self, index: int) -> float:
+        """Return the position of one of the ranks, in percent of the axis."""
+        return round(float(self.xs[index]) / 10, 1)
 
     def window(self, by_rank: Float) -> dict[str, Any]:
-        """Draw the steps of a credit as areas over the axis: `up`, `down`, and the peak's `at`."""
+        """Draw the window of a credit as areas above and below the axis.
+
+        Returns the paths `up` and `down`, and the position of the peak, `at`.
+        """
         after_last = 2 * self.xs[-1] - self.xs[-2]
         widths = np.diff(self.xs, append=after_last)
         density = -np.diff(by_rank, append=0.0) / widths
@@ -177,20 +212,20 @@ class Chart(NamedTuple):
         return {
             "up": self._steps(density.clip(0)),
             "down": self._steps(density.clip(None, 0)),
-            "at": self.percent_of(int(np.argmax(density))),
+            "at": self.percent_along(int(np.argmax(density))),
         }
 
     def cut_off(self, measure: Measure) -> dict[str, Any]:
-        """Draw the window of a metric; only its place where all of the credit ends at once."""
+        """Draw the window of a metric; only its position if all of the credit ends at one rank."""
         window = self.window(measure.value_at(self.ks, int(self.ks[-1])))
         if measure.cutoff and window["up"].count("v") < 3:
-            place = np.searchsorted(self.ks, min(measure.cutoff, self.ks[-1]))
+            index = np.searchsorted(self.ks, min(measure.cutoff, self.ks[-1]))
             window["up"] = ""
-            window["at"] = self.percent_of(int(place))
+            window["at"] = self.percent_along(int(index))
         return window
 
     def _steps(self, heights: Float) -> str:
-        """Draw the outline of bars from the axis, in steps from one place to the next."""
+        """Draw the outline of bars over the axis as an SVG path."""
         rounded = np.rint(heights).astype(int)
         rises = np.diff(rounded, prepend=0)
         changes = np.flatnonzero(rises)
@@ -201,10 +236,12 @@ class Chart(NamedTuple):
         return f"M0 {BASE}{''.join(lines)}H{WIDTH}V{BASE}Z"
 
     def leads(self, records: Mapping[str, Ranks]) -> dict[str, Any]:
-        """Draw Recall@k of each recommender less the mean of all, by that; of one only Recall@k.
+        """Draw Recall@k of each recommender relative to the mean of all: r / mean - 1.
 
-        Ties are broken at random. Returns `lines`, each with the place of its name, where it is
-        furthest from all lines, and the largest lead, `most`, in percent.
+        A single recommender is drawn as Recall@k itself. Ties are broken at random.
+
+        Returns `lines`, each with the position of its name, where it is furthest from all other
+        lines, and the largest absolute value, `most`, in percent.
         """
         recall = np.empty((len(records), self.ks.size))
         for row, ranks in enumerate(records.values()):
@@ -215,59 +252,78 @@ class Chart(NamedTuple):
             recall = recall / np.maximum(recall.mean(axis=0), 1e-12) - 1.0
         most = float(np.abs(recall).max()) or 1.0
         ys = MIDDLE - (MIDDLE - 20) * recall / most
-        between = np.abs(ys[:, np.newaxis] - ys)
-        between[np.diag_indices(len(ys))] = np.inf
-        room = np.where(self.xs < 0.95 * WIDTH, between.min(axis=1), 0.0)
+        distances = np.abs(ys[:, np.newaxis] - ys)
+        distances[np.diag_indices(len(ys))] = np.inf
+        # Names near the right edge would be cut off.
+        clearance = np.where(self.xs < 0.95 * WIDTH, distances.min(axis=1), 0.0)
         lines = []
         for row, name in enumerate(records):
-            place = int(np.argmax(room[row]))
-            height = ys[row, place]
+            index = int(np.argmax(clearance[row]))
+            name_y = ys[row, index]
             points = [f"{x:.0f} {y:.0f}" for x, y in zip(self.xs, ys[row], strict=True)]
             line = {
                 "d": f"M{'L'.join(points)}",
                 "name": "",
-                "above": bool(height <= MIDDLE),
-                "x": self.percent_of(place),
-                "y": round(100 * height / HEIGHT),
+                "above": bool(name_y <= MIDDLE),
+                "x": self.percent_along(index),
+                "y": round(100 * name_y / HEIGHT),
             }
-            if room[row, place] > ROOM:
+            if clearance[row, index] > NAME_DISTANCE:
                 line["name"] = name
             lines.append(line)
         return {"lines": lines, "most": round(100 * most)}
 
     def ticks(self) -> list[tuple[str, float]]:
-        """Return the powers of ten and their places, in percent."""
+        """Return the powers of ten as labels, and their positions in percent."""
         last = self.ks[-1]
         powers = [10**power for power in range(len(str(last)))]
         return [(f"{k:,}", round(100 * np.log(k) / np.log(last), 1)) for k in powers]
 
 
-def lens(
+def build_lens(
     records: Mapping[str, Ranks],
     measures: Sequence[Measure],
     estimators: Sequence[Estimator],
     m: int,
-    wanted: Iterable[int] | None = (),
+    *,
+    extra_sizes: Iterable[int] | None = (),
     candidates: Int | None = None,
-    vectors_of: Callable[..., Float] | None = None,
+    estimator_vectors: Callable[..., Float] | None = None,
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     compared: Iterable[Compared] = (),
 ) -> dict[str, Any]:
-    """Compute the lens, which begins with the first metric and estimator, from m negatives.
+    """Compute the contents of the lens.
 
-    `wanted` are further numbers of negatives, None for no other than m. Without records,
-    `candidates` of the users give windows alone. `vectors_of` gives estimators' vectors, by default
-    as in `correct`. The order of a pair may be undecided by full rankings, as `compared`. Returns
-    all contents of the page; `views` change with metric, estimator and m.
+    Parameters
+    ----------
+    records
+        Ranks of the recommenders by name. Without any, `candidates` give windows alone.
+    measures, estimators, m
+        The lens starts with the first metric, the first estimator and m negatives.
+    extra_sizes
+        Numbers of negatives besides round ones; None for no number except m.
+    candidates
+        Number of candidates of each user; by default those of the records.
+    estimator_vectors
+        See `compute_settings`; by default the vectors that `correct` uses.
+    sampling
+        How negatives are drawn.
+    compared
+        Comparisons by full rankings, which may leave pairs undecided.
+
+    Returns
+    -------
+    dict
+        `views` holds what changes with the metric, the estimator and m.
     """
     if candidates is None:
         candidates = np.concatenate([ranks.n_candidates for ranks in records.values()])
-    if vectors_of is None:
-        vectors_of = partial(estimator_matrix, sampling=sampling)
+    if estimator_vectors is None:
+        estimator_vectors = partial(estimator_matrix, sampling=sampling)
     fewest = int(candidates.min())
     sizes = [m]
-    if wanted is not None:
-        sizes = sizes_up_to(min(fewest - 1, LARGEST), [m, *wanted])
+    if extra_sizes is not None:
+        sizes = lens_sizes(min(fewest - 1, LARGEST), [m, *extra_sizes])
     chart = Chart.up_to(int(candidates.max()), measures)
     names = list(records)
     exact = {}
@@ -278,24 +334,33 @@ def lens(
         (pair.metric, frozenset({pair.a, pair.b})) for pair in compared if pair.order == UNDECIDED
     }
     views = {}
-    shown = {}
-    for setting in settings(
-        records, candidates, chart.ks, measures, estimators, sizes, vectors_of, sampling
+    labels = {}
+    for setting in compute_settings(
+        records,
+        candidates,
+        chart.ks,
+        measures=measures,
+        estimators=estimators,
+        sizes=sizes,
+        estimator_vectors=estimator_vectors,
+        sampling=sampling,
     ):
         metric = str(setting.measure)
-        view = {**chart.window(setting.by_rank), "head": headline(setting)}
+        view = {**chart.window(setting.by_rank), "head": lens_headline(setting)}
         if names:
-            view.update(_orders(setting, names, exact[metric], undecided))
+            open_pairs = {pair for of_metric, pair in undecided if of_metric == metric}
+            view.update(_order_view(setting, names, exact[metric], open_pairs))
         views[f"{metric} {setting.estimator} {setting.m}"] = view
-        shown[str(setting.estimator)] = setting.estimator.label
+        labels[str(setting.estimator)] = setting.estimator.label
+    first_metric = str(measures[0])
     return {
         "views": views,
         "asked": {str(x): {"label": x.label, **chart.cut_off(x)} for x in measures},
-        "estimators": shown,
+        "estimators": labels,
         "truth": {metric: standings(values) for metric, values in exact.items()},
         "exact": {metric: values.round(6).tolist() for metric, values in exact.items()},
         "sizes": sizes,
-        "start": {"metric": str(measures[0]), "estimator": str(estimators[0]), "m": m},
+        "start": {"metric": first_metric, "estimator": str(estimators[0]), "m": m},
         "lines": chart.leads(records) if names else {"lines": []},
         "ticks": chart.ticks(),
         "last": int(chart.ks[-1]),
@@ -303,29 +368,31 @@ def lens(
         "undecided": [
             pair
             for pair in map(list, combinations(names, 2))
-            if (str(measures[0]), frozenset(pair)) in undecided
+            if (first_metric, frozenset(pair)) in undecided
         ],
         "fewest": fewest,
         "n": f"{round(float(candidates.mean())):,}",
     }
 
 
-def _orders(
+def _order_view(
     setting: Setting,
     names: Sequence[str],
     exact: Float,
-    undecided: set[tuple[str, frozenset[str]]],
+    undecided: set[frozenset[str]],
 ) -> dict[str, Any]:
-    """Collect the results of recommenders by one metric and estimator from m negatives."""
-    orders = right_order(exact, setting.mean, setting.sd)
-    metric = str(setting.measure)
-    open_ = {pair for pair in orders if (metric, frozenset(names[i] for i in pair)) in undecided}
-    decided = {pair: order for pair, order in orders.items() if pair not in open_}
+    """Return values and orders of the recommenders in one setting.
+
+    `undecided` are the pairs of names that full rankings leave undecided by this metric.
+    """
+    orders = order_pairs(exact, setting.mean, setting.sd)
+    open_pairs = {(a, b) for a, b in orders if frozenset({names[a], names[b]}) in undecided}
+    decided = {pair: order for pair, order in orders.items() if pair not in open_pairs}
     noisiest = int(np.argmax(setting.sd))
     return {
         "read": standings(setting.mean),
-        "verdict": verdict(decided, len(open_)),
-        "pairs": in_words(names, exact, orders, open_),
+        "verdict": describe_orders(decided, len(open_pairs)),
+        "pairs": describe_pairs(names, exact, orders, open_pairs),
         "right": [[*pair, None if p is None else round(p, 6)] for pair, (_, p) in orders.items()],
         "noise": [names[noisiest], f"{100 * setting.sd[noisiest]:.2f}"],
     }

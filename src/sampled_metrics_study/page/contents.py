@@ -17,9 +17,9 @@ from sampled_metrics import __version__
 from sampled_metrics._base.text import join_names
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.evaluation.compare import Compared, compare
-from sampled_metrics.pages.leaderboard import board_of
-from sampled_metrics.pages.lens import ESTIMATORS, lens
-from sampled_metrics.pages.words import range_bars
+from sampled_metrics.pages.bars import range_bars
+from sampled_metrics.pages.leaderboard import build_board
+from sampled_metrics.pages.lens import LENS_ESTIMATORS, build_lens
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.config import FIGURES, STORED_RANKS, TABLES
 from sampled_metrics_study.data.movielens import CATALOGUE
@@ -93,7 +93,7 @@ def collect(
         compared = compare(ranks_by_name, list(map(str, settings.measures[:4])))
     study_lens = _lens_of_study(ranks_by_name, settings, ordered, compared)
     board_ranks = leaderboard_ranks(ranks_by_name, stored, is_paper)
-    board = board_of(board_ranks, settings.measures, settings.sampling)
+    board = build_board(board_ranks, settings.measures, settings.sampling)
     card = pd.DataFrame(columns=SCORECARD)
     if is_paper:
         card = read_texts(results / "scorecard.csv", SCORECARD)
@@ -144,13 +144,13 @@ def _lens_of_study(
     measures = settings.measures[:4]
     sizes = ordered.loc[ordered["estimator"] == SAMPLED, "n_negatives"]
     matrix = estimator_matrix_for(settings)
-    return lens(
+    return build_lens(
         ranks_by_name,
         measures,
-        parse_estimators(ESTIMATORS),
+        parse_estimators(LENS_ESTIMATORS),
         min(settings.n_negatives, fewest_candidates(ranks_by_name) - 1),
-        sizes.astype(int).tolist(),
-        vectors_of=lambda estimators, measures, n, m: matrix(
+        extra_sizes=sizes.astype(int).tolist(),
+        estimator_vectors=lambda estimators, measures, n, m: matrix(
             estimators, measures, settings.n_items or n, m
         ),
         sampling=settings.sampling,

@@ -1,8 +1,7 @@
-"""Sentences of both pages about estimates and ranges, and the bars of ranges."""
+"""Sentences of the lens: which metric a sampled metric measures, and how it orders recommenders."""
 
 from collections.abc import Collection, Sequence
-from math import isnan
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,51 +11,52 @@ from sampled_metrics.evaluation.acts_like import ActsLike
 from sampled_metrics.evaluation.results import quantity
 from sampled_metrics.metrics import Measure
 
-MOST_PAIRS = 3  # in words
-MOST_NAMED = 4
-MARKS = 20  # each is 5 % of draws
-HARDLY = 0.005  # a probability that would be written as 0 %
-UNDECIDED = "~"  # sign of a pair
-_LOOKS = {  # by sign
+MOST_PAIRS = 3  # described in words; the worst ones
+MARKS = 20  # each stands for 5 % of draws
+HARDLY = 0.005  # smaller probabilities would be written as 0 %
+ROUNDING = 1e-9  # values that differ by less are equal
+OPEN_SIGN = "~"  # of a pair that full rankings leave undecided
+_DECIDED_PAIRS = {  # by the sign of the order
     1: "{better} looks better than {other}, and is.",
     0: "{better} and {other} look the same; {better} is better.",
     -1: "{other} looks better, but {better} is.",
 }
-_IF_OPEN = {  # by sign
+_OPEN_PAIRS = {
     1: "{better} looks better than {other}; full rankings leave this pair undecided.",
     0: "{other} looks the same as {better}; full rankings leave this pair undecided.",
     -1: "{other} looks better than {better}; full rankings leave this pair undecided.",
 }
-Orders = dict[tuple[int, int], tuple[int, float | None]]  # sign and probability by pair
+# Sign and probability of the order of each pair of recommenders, see `lens.order_pairs`.
+PairOrders: TypeAlias = dict[tuple[int, int], tuple[int, float | None]]
 
 
 class Setting(NamedTuple):
-    """A metric by an estimator from m negatives: its average result."""
+    """The average result of a metric by an estimator from m negatives."""
 
     measure: Measure
     estimator: Estimator
     m: int
     n: int  # mean number of candidates
     mean: Float  # shape (recommenders,)
-    sd: Float
-    by_rank: Float  # mean estimate at ranks of the chart
+    sd: Float  # of one draw of negatives; shape (recommenders,)
+    by_rank: Float  # mean estimate at the ranks of the chart
     acts_like: int | None  # rank with half the credit of rank 1; None for AUC and equal credits
 
 
 def percent(value: float) -> str:
-    """Write a share in percent, with two decimals below 10 %."""
+    """Write a fraction in percent, with two decimals below 10 %."""
     decimals = 2 if abs(value) < 0.09995 else 1
     return f"{100 * value:.{decimals}f}\xa0%"
 
 
 def standings(values: Float) -> list[tuple[int, str]]:
-    """List the places of values in decreasing order, each with its value in percent."""
+    """List recommenders by decreasing value: their numbers, and the values in percent."""
     order = np.argsort(-np.round(values, 9), kind="stable").tolist()
     return [(i, percent(float(values[i]))) for i in order]
 
 
-def headline(setting: Setting) -> list[str]:
-    """Name the metric asked for, the opponents, and the metric measured."""
+def lens_headline(setting: Setting) -> list[str]:
+    """Name the metric that was asked for, what it was sampled against, and what it measures."""
     against = quantity(setting.m, "random item")
     if setting.estimator.name != "sampled":
         against += f", by {setting.estimator.label},"
@@ -81,75 +81,64 @@ def _measured(setting: Setting) -> str:
     return f"a metric that counts half at rank {acts_like.rank:,}, not {acts_like.exact_rank:,}"
 
 
-def verdict(orders: Orders, n_undecided: int = 0) -> str:
-    """Describe the order on average, for the pairs that full rankings decide."""
+def describe_orders(orders: PairOrders, n_undecided: int = 0) -> str:
+    """Say how many pairs are in the right order on average.
+
+    `orders` holds the pairs that full rankings decide, and `n_undecided` is the number of others.
+    """
     signs = [sign for sign, _ in orders.values()]
     n_right = f"{signs.count(1)} of {len(signs)}"
     if n_undecided:
-        pairs = f"{n_undecided} pair{'s' * (n_undecided > 1)}"
+        pairs = quantity(n_undecided, "pair")
         return f"{n_right} decided orders are right; full rankings leave {pairs} undecided."
     if signs == [-1]:
         return "The order is reversed."
-    of_all = {
+    sentences = {
         (): "There is no order to get wrong.",
         (-1,): "The order turns upside down.",
         (0,): "Nobody can be told apart.",
         (1,): "The order is right on average.",
     }
-    return of_all.get(tuple(set(signs)), f"{n_right} pairs are in the right order.")
+    return sentences.get(tuple(set(signs)), f"{n_right} pairs are in the right order.")
 
 
-def in_words(
+def describe_pairs(
     names: Sequence[str],
     exact: Float,
-    orders: Orders,
+    orders: PairOrders,
     undecided: Collection[tuple[int, int]] = (),
 ) -> list[tuple[Any, ...]]:
-    """List the pairs that come out worst: sign, who looks better and who is, share of draws.
+    """Describe the pairs whose order is least likely right.
 
-    The sign of pairs that full rankings leave undecided is `~`.
+    Parameters
+    ----------
+    names, exact
+        Names of the recommenders, and their exact values.
+    orders
+        Sign and probability of the order of each pair.
+    undecided
+        Pairs that full rankings leave undecided, which come last; their sign is `~`.
+
+    Returns
+    -------
+    list of (sign, sentence, marks)
+        `marks` is how many of 20 draws are right; None if unknown.
     """
-    found: list[tuple[Any, ...]] = []
-    worst = sorted(orders, key=lambda pair: (pair in undecided, orders[pair][1] or 0.0))
-    for pair in sorted(worst[:MOST_PAIRS]):
+    pairs: list[tuple[Any, ...]] = []
+    worst_first = sorted(orders, key=lambda pair: (pair in undecided, orders[pair][1] or 0.0))
+    for pair in sorted(worst_first[:MOST_PAIRS]):
         sign, chance = orders[pair]
         other, better = (names[i] for i in sorted(pair, key=lambda i: exact[i]))
         if pair in undecided:
-            found.append((UNDECIDED, _IF_OPEN[sign].format(better=better, other=other), None))
+            pairs.append((OPEN_SIGN, _OPEN_PAIRS[sign].format(better=better, other=other), None))
             continue
-        words = _LOOKS[sign].format(better=better, other=other)
+        sentence = _DECIDED_PAIRS[sign].format(better=better, other=other)
         marks = None
         if chance is not None:
             marks = round(MARKS * chance)
             if chance < HARDLY:
-                words += " Right in less than 0.5\xa0% of draws."
+                sentence += " Right in less than 0.5\xa0% of draws."
             else:
-                words += f" Right in {100 * chance:.0f}\xa0% of draws."
-        found.append((sign, words, marks))
-    return found
-
-
-def range_bars(ranges: Sequence[Sequence[float]], marks: Sequence[float], m: int) -> dict[str, Any]:
-    """Describe the ranges of one metric from m negatives, each with a mark, or nan for none."""
-    shown = [None if isnan(mark) else mark for mark in marks]
-    numbers = [*(mark for mark in shown if mark is not None), *(high for _, high in ranges)]
-    highest = max(0.0, *numbers)  # which nan, the end of an interval of one user, is not
-    return {
-        "m": quantity(m, "random item"),
-        "bars": [(*ends, mark) for ends, mark in zip(ranges, shown, strict=True)],
-        "most": min(1.01 * highest, 1.0) or 1.0,  # a little more, so that the last mark is seen
-    }
-
-
-def axis(most: float) -> list[tuple[str, float]]:
-    """Return the ticks of an axis of shares from 0: texts, and places in percent of its length.
-
-    Examples
-    --------
-    >>> axis(0.16)
-    [('0 %', 0.0), ('5 %', 31.2), ('10 %', 62.5), ('15 %', 93.8)]
-    """
-    steps = 10.0 ** np.floor(np.log10(20 * most)) * np.array([1, 2, 5, 10])
-    step = steps[np.argmax(steps >= 20 * most)]
-    ticks = np.arange(0, 100.001 * most, step)
-    return [(f"{tick:g} %", round(float(tick / most), 1)) for tick in ticks]
+                sentence += f" Right in {100 * chance:.0f}\xa0% of draws."
+        pairs.append((sign, sentence, marks))
+    return pairs

@@ -1,4 +1,4 @@
-"""The contents of the page of one's own sampled ranks or full rankings."""
+"""The page about the user's own sampled ranks or full rankings."""
 
 from __future__ import annotations
 
@@ -31,14 +31,16 @@ from sampled_metrics.evaluation.pairing import ReadingOptions, read_recommenders
 from sampled_metrics.evaluation.results import UNDECIDED, Results
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.metrics import Measure, parse_measures
-from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
-from sampled_metrics.pages.leaderboard import board_of
-from sampled_metrics.pages.words import MOST_NAMED, percent, range_bars
+from sampled_metrics.pages.bars import range_bars
+from sampled_metrics.pages.leaderboard import build_board
+from sampled_metrics.pages.lens import LENS_ESTIMATORS, build_lens
+from sampled_metrics.pages.lens_text import percent
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import ItemsByUser
 
-_M = 100  # negatives that the page of full rankings begins with, or all of fewer items
+_FIRST_SIZE = 100  # negatives with which the lens of full rankings starts, if there are as many
+_MOST_NAMED = 4  # recommenders in the headline
 
 
 def report(
@@ -67,18 +69,18 @@ def report(
     Parameters
     ----------
     data
-        As for `compare`, of one recommender or more.
+        One or more recommenders by name, as for `compare`.
     path
-        The page, whose name ends in .html.
+        File to write; its name ends in .html.
     metrics, relevant, seen, n_items, missing, ties, confidence, columns
-        See `evaluate`; the headline is about the first metric.
+        See `evaluate`. The headline is about the first metric.
     estimators, positive, n_negatives, sampling, shape
         For sampled rankings, see `correct`.
 
     Raises
     ------
     InputError
-        If the data or an option cannot be used; the message says where, why and what to give.
+        If the data or an option is invalid; the message says where, why and what to do.
 
     See Also
     --------
@@ -90,7 +92,10 @@ def report(
     >>> report(scores, "/dev/null", relevant=[0, 1])
     """
     if not isinstance(data, Mapping) or len(data) == 0:
-        raise InputError("data is no dictionary of recommenders by name; expected one or more")
+        raise InputError(
+            "data is not a dictionary of recommenders by name; give one with at least one "
+            "recommender"
+        )
     check_arguments(ties=ties, shape=shape, confidence=confidence)
     file = to_path(path)
     check_output_path(file, (".html", ".htm"), [*data.values(), relevant, seen])
@@ -106,29 +111,30 @@ def report(
     )
     with collect_warnings(see="the page has them") as notes:
         with naming(columns):
-            samples, full = read_recommenders(data, options)
-        for name, ranks in full.items():
+            samples, rankings = read_recommenders(data, options)
+        for name, ranks in rankings.items():
             with reading(name):
                 ranks.single()
-        if full:
-            content = own_full(full, measures, ties=ties, confidence=confidence)
+        if rankings:
+            content = full_content(rankings, measures, ties=ties, confidence=confidence)
         else:
             names = [str(estimator) for estimator in parse_estimators(estimators)]
-            content = own_sampled(samples, measures, names, shape=shape, confidence=confidence)
+            content = sampled_content(samples, measures, names, shape=shape, confidence=confidence)
     content["notes"] = notes
     write_text(file, render(content))
 
 
-def own_sampled(
+def sampled_content(
     samples: Mapping[str, SampledRanks],
     metrics: Sequence[str],
     estimators: Sequence[str],
+    *,
     shape: str | float = DEFAULT_SHAPE,
     confidence: float = DEFAULT_CONFIDENCE,
 ) -> dict[str, Any]:
-    """Collect the page of sampled ranks: estimates, ranges, comparisons, ways to decide.
+    """Collect the content of a page about sampled ranks: estimates, ranges and comparisons.
 
-    All recommenders have the same number of negatives. The headline is about the first metric.
+    All recommenders need the same number of negatives. The headline is about the first metric.
     Options are as for `correct` and `compare`.
     """
     first = next(iter(samples.values()))
@@ -136,102 +142,108 @@ def own_sampled(
     names = list(samples)
     measures = parse_measures(metrics)
     chosen = list(dict.fromkeys([QUOTED_ESTIMATOR, "sampled", *estimators]))
-    options: dict[str, Any] = {"shape": shape, "confidence": confidence}
     corrected = {}
     for name, sample in samples.items():
         with reading(name):
-            corrected[name] = correct(sample, metrics, chosen, **options)
+            corrected[name] = correct(sample, metrics, chosen, shape=shape, confidence=confidence)
     compared = []
     if len(names) > 1:
-        compared.append(compare(samples, metrics, chosen[:1], **options))
-    bars = []
+        compared.append(compare(samples, metrics, chosen[:1], shape=shape, confidence=confidence))
+    groups = []
     for measure in measures:
-        results = _of(measure, chain(*corrected.values()))
+        results = _select_metric(measure, chain(*corrected.values()))
         quoted = [result.value for result in results if result.estimator == QUOTED_ESTIMATOR]
-        results = [result for result in results if result.estimator == "sampled"]
-        pairs = _of(measure, chain(*compared))
-        group = _orders(measure, pairs)
+        sampled = [result for result in results if result.estimator == "sampled"]
+        group = _describe_orders(measure, _select_metric(measure, chain(*compared)))
         group["open"] = len(group["open"])
-        group["sampled"] = [result.value for result in results]
-        ends = [(result.range_low, result.range_high) for result in results]
-        bars.append({**group, **range_bars(ends, quoted, m)})
+        group["sampled"] = [result.value for result in sampled]
+        ranges = [(result.range_low, result.range_high) for result in sampled]
+        groups.append({**group, **range_bars(ranges, quoted, m)})
     parsed = parse_estimators(chosen)
     fixed = [estimator for estimator in parsed if not REGISTERED_ESTIMATORS[estimator.name].fitted]
-    candidates = np.atleast_1d(first.n_items)
-    shown = window.lens({}, measures, fixed, m, None, candidates, sampling=first.sampling)
-    users = max(map(len, samples.values()))
+    lens = build_lens(
+        {},
+        measures,
+        fixed,
+        m,
+        extra_sizes=None,
+        candidates=np.atleast_1d(first.n_items),
+        sampling=first.sampling,
+    )
+    n_users = max(map(len, samples.values()))
     return {
-        **_page(corrected, compared, shown),
-        "says": _says(measures[0].label, names, bars[0]["sampled"]),
-        "bars": bars,
+        **_common_content(corrected, compared, lens),
+        "says": _describe_values(measures[0].label, names, groups[0]["sampled"]),
+        "bars": groups,
         "m": m,
         "sampling": str(first.sampling).replace("-", " "),
-        "users": users,
-        "scores": users * first.mean_candidates,
+        "users": n_users,
+        "scores": n_users * first.mean_candidates,
     }
 
 
-def own_full(
-    rankings: Mapping[str, Ranks], metrics: Sequence[str], ties: str, confidence: float
+def full_content(
+    rankings: Mapping[str, Ranks], metrics: Sequence[str], *, ties: str, confidence: float
 ) -> dict[str, Any]:
-    """Collect the page of full rankings: exact metrics, comparisons, effects of sampling."""
-    options: dict[str, Any] = {"ties": ties, "confidence": confidence}
+    """Collect the content of a page about full rankings: exact metrics, comparisons, leaderboard.
+
+    Options are as for `evaluate` and `compare`.
+    """
     evaluated = {}
     for name, ranks in rankings.items():
         with reading(name):
-            evaluated[name] = evaluate(ranks, metrics, **options)
+            evaluated[name] = evaluate(ranks, metrics, ties=ties, confidence=confidence)
     compared = []
     if len(rankings) > 1:
-        compared.append(compare(rankings, metrics, **options))
+        compared.append(compare(rankings, metrics, ties=ties, confidence=confidence))
     fewest = min(int(ranks.n_candidates.min()) for ranks in rankings.values())
-    m = min(_M, fewest - 1)
+    m = min(_FIRST_SIZE, fewest - 1)
     measures = parse_measures(metrics)
-    estimators = parse_estimators(window.ESTIMATORS)
-    shown = window.lens(rankings, measures, estimators, m, compared=chain(*compared))
-    bars = []
+    estimators = parse_estimators(LENS_ESTIMATORS)
+    lens = build_lens(rankings, measures, estimators, m, compared=chain(*compared))
+    groups = []
     for measure in measures:
-        results = _of(measure, chain(*evaluated.values()))
-        group = _orders(measure, _of(measure, chain(*compared)))
+        results = _select_metric(measure, chain(*evaluated.values()))
+        group = _describe_orders(measure, _select_metric(measure, chain(*compared)))
         intervals = [(result.ci_low, result.ci_high) for result in results]
-        bars.append({**group, **range_bars(intervals, [result.value for result in results], m)})
-    page = _page(evaluated, compared, shown)
-    page["board"] = None
+        groups.append({**group, **range_bars(intervals, [result.value for result in results], m)})
+    content = _common_content(evaluated, compared, lens)
+    content["board"] = None
     if ties == "expected":
-        page["board"] = board_of(rankings, measures, confidence=confidence)
-    page["numbers"]["board"] = page["board"]
+        content["board"] = build_board(rankings, measures, confidence=confidence)
+    content["numbers"]["board"] = content["board"]
     return {
-        **page,
+        **content,
         "level": f"{100 * confidence:g}",
-        "exact_bars": bars,
+        "exact_bars": groups,
         "users": max(map(len, rankings.values())),
     }
 
 
-def _of(measure: Measure, results: Iterable[Any]) -> list[Any]:
+def _select_metric(measure: Measure, results: Iterable[Any]) -> list[Any]:
+    """Return the results of one metric."""
     return [result for result in results if result.metric == str(measure)]
 
 
-def _orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]:
-    """Orders by a metric that are decided, in words, their verdicts, and those that are open.
+def _describe_orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]:
+    """Sort the pairs by what is known about their order by a metric, and describe them.
 
-    Orders that hold up to a factor below 2 only are `leaning`.
+    Orders are `decided`, `leaning` (they hold only up to a factor below 2) or `open`.
     """
     decided: list[str] = []
     leaning: list[str] = []
     verdicts = []
     undecided = []
     for pair in pairs:
-        if pair.order != UNDECIDED:
-            kind = decided
-            if pair.holds_up_to is not None and pair.holds_up_to < PROVES_LITTLE:
-                kind = leaning
-            kind.append(order_in_words(pair))
-            verdicts.append(pair.verdict)
+        if pair.order == UNDECIDED:
+            text = f"{pair.a} and {pair.b}"
+            if pair.users_needed is not None:
+                text += f" (about {pair.users_needed:,} users would decide)"
+            undecided.append(text)
             continue
-        words = f"{pair.a} and {pair.b}"
-        if pair.users_needed is not None:
-            words += f" (about {pair.users_needed:,} users would decide)"
-        undecided.append(words)
+        is_weak = pair.holds_up_to is not None and pair.holds_up_to < PROVES_LITTLE
+        (leaning if is_weak else decided).append(order_in_words(pair))
+        verdicts.append(pair.verdict)
     return {
         "label": measure.label,
         "decided": decided,
@@ -241,37 +253,38 @@ def _orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]:
     }
 
 
-def _page(
-    results: Mapping[str, Results[Any]],
+def _common_content(
+    results_by_name: Mapping[str, Results[Any]],
     compared: Iterable[Results[Compared]],
-    shown: dict[str, Any],
+    lens: dict[str, Any],
 ) -> dict[str, Any]:
-    """Common content of both pages: recommenders, printed results and comparisons, the lens."""
+    """Collect the content that both kinds of pages have: tables of results, and the lens."""
     rows: list[dict[str, Any]] = []
-    words = []
-    for name, of_name in results.items():
-        table, below = _printed(of_name)
-        words.append(below)
+    texts = []
+    for name, results in results_by_name.items():
+        table, text = _printed_table(results)
+        texts.append(text)
         rows += [{"recommender": name, **row} for row in table]
-    tables = [_table("values", rows, words[0])]
-    tables += [_table("comparisons", *_printed(pairs)) for pairs in compared]
+    tables = [_table_content("values", rows, texts[0])]
+    tables += [_table_content("comparisons", *_printed_table(pairs)) for pairs in compared]
     return {
-        "names": list(results),
-        "notes": [],  # questions about the data
+        "names": list(results_by_name),
+        "notes": [],  # warnings about the data
         "tables": tables,
-        "lens": shown,
-        "numbers": {"lens": shown},
+        "lens": lens,
+        "numbers": {"lens": lens},
     }
 
 
-def _printed(results: Results[Any]) -> tuple[TableRows, str]:
-    """The first table that results print as, and the words below it."""
-    table, words, *more = results.parts()
+def _printed_table(results: Results[Any]) -> tuple[TableRows, str]:
+    """Return the first table that results print as, and the text below it."""
+    table, text, *more = results.parts()
     explained = [part for part in more if isinstance(part, Explanation)]
-    return cast("TableRows", table), "\n".join([cast("str", words), *explained])
+    return cast("TableRows", table), "\n".join([cast("str", text), *explained])
 
 
-def _table(name: str, rows: TableRows, words: str) -> dict[str, Any]:
+def _table_content(name: str, rows: TableRows, text: str) -> dict[str, Any]:
+    """Return what the template of a table needs: heads, lines of text, and the text below it."""
     lines = []
     for row in rows:
         lines.append([format_number(x) if isinstance(x, float) else str(x) for x in row.values()])
@@ -280,21 +293,21 @@ def _table(name: str, rows: TableRows, words: str) -> dict[str, Any]:
         "title": name.title(),
         "heads": list(rows[0]),
         "lines": lines,
-        "words": words.replace("\n  ", " "),  # lines that go on
+        "words": text.replace("\n  ", " "),  # joins continued lines
     }
 
 
-def _says(label: str, names: Sequence[str], values: Sequence[float]) -> str:
-    """Describe the sampled values and the order that they suggest."""
+def _describe_values(label: str, names: Sequence[str], values: Sequence[float]) -> str:
+    """Write the sampled values, and the order that they suggest."""
     order = sorted(range(len(names)), key=lambda i: -values[i])
-    shown = [f"{names[i]} {percent(values[i])}" for i in order[:MOST_NAMED]]
-    if len(names) > MOST_NAMED:
-        shown.append(f"{len(names) - MOST_NAMED} more")
-    words = f"Your sampled {label} is {join_names(shown)}."
+    shown = [f"{names[i]} {percent(values[i])}" for i in order[:_MOST_NAMED]]
+    if len(names) > _MOST_NAMED:
+        shown.append(f"{len(names) - _MOST_NAMED} more")
+    sentence = f"Your sampled {label} is {join_names(shown)}."
     if len(names) == 1:
-        return words
-    chain = names[order[0]]
+        return sentence
+    suggested = names[order[0]]
     for a, b in pairwise(order):
         sign = "=" if values[a] == values[b] else ">"
-        chain += f" {sign} {names[b]}"
-    return f"{words} It suggests {chain}."
+        suggested += f" {sign} {names[b]}"
+    return f"{sentence} It suggests {suggested}."

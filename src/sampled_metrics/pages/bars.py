@@ -1,0 +1,45 @@
+"""Bars of ranges on the pages, and their axes."""
+
+from collections.abc import Sequence
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from sampled_metrics.evaluation.results import quantity
+
+
+def range_bars(ranges: Sequence[Sequence[float]], marks: Sequence[float], m: int) -> dict[str, Any]:
+    """Describe bars of the ranges of one metric.
+
+    Parameters
+    ----------
+    ranges
+        Low and high end of each bar, as fractions.
+    marks
+        A value to mark on each bar; nan for none.
+    m
+        Number of negatives.
+    """
+    shown_marks = [None if isnan(mark) else mark for mark in marks]
+    values = [*(mark for mark in shown_marks if mark is not None), *(high for _, high in ranges)]
+    highest = max(0.0, *values)  # max ignores nan here, the end of an interval of one user
+    return {
+        "m": quantity(m, "random item"),
+        "bars": [(*ends, mark) for ends, mark in zip(ranges, shown_marks, strict=True)],
+        "most": min(1.01 * highest, 1.0) or 1.0,  # a little more, so that the last mark is visible
+    }
+
+
+def axis_ticks(most: float) -> list[tuple[str, float]]:
+    """Return the ticks of an axis from 0 to `most`: labels, and positions in percent of its length.
+
+    Examples
+    --------
+    >>> axis_ticks(0.16)
+    [('0 %', 0.0), ('5 %', 31.2), ('10 %', 62.5), ('15 %', 93.8)]
+    """
+    steps = 10.0 ** np.floor(np.log10(20 * most)) * np.array([1, 2, 5, 10])
+    step = steps[np.argmax(steps >= 20 * most)]
+    ticks = np.arange(0, 100.001 * most, step)
+    return [(f"{tick:g} %", round(float(tick / most), 1)) for tick in ticks]
