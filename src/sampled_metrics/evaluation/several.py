@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 
@@ -15,11 +15,9 @@ from sampled_metrics._base.arguments import is_function
 from sampled_metrics._base.errors import reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.evaluation.pairing import with_text_names
-from sampled_metrics.evaluation.results import Parameters, Results
+from sampled_metrics.evaluation.results import Parameters, Result, Results
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import Data
-
-Result = TypeVar("Result")
 
 
 def split_recommenders(data: Data) -> dict[str, Data] | None:
