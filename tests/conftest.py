@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 ROOT = Path(__file__).parents[1]
 
-# Tests, and what they start, behave the same whatever the developer has set.
+# Tests and their subprocesses do not depend on the settings of the developer.
 SETTINGS = (
     "PYTHON",
     "PIP_",
@@ -30,7 +30,7 @@ COLOURS = (
 for variable in list(os.environ):
     if variable.startswith(SETTINGS + COLOURS):
         del os.environ[variable]
-# One worker a core: threads of linear algebra would only stand in each other's way.
+# Each core runs one worker, so that threads of linear algebra would only compete.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["COLUMNS"] = "80"
 if (ROOT / "src").is_dir():  # absent where the wheel is tested
@@ -42,7 +42,7 @@ from hypothesis import settings
 from sampled_metrics.cli import main
 from sampled_metrics.intervals.ranges import bracket_users, difference_range
 
-# The same examples every time, and no deadline on a busy machine.
+# Use the same examples every time, without a deadline on a busy machine.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
@@ -57,7 +57,7 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def archive() -> Path:
-    """The MovieLens 1M archive, or a skip that says what is missing."""
+    """Return the path of the MovieLens 1M archive, or skip the test."""
     path = os.environ.get("MOVIELENS_ARCHIVE")
     if not path:
         pytest.skip("MOVIELENS_ARCHIVE does not name a MovieLens 1M archive")
@@ -74,19 +74,19 @@ def write_archive(
 
 
 def metric_ranges(measures, sample, **options):
-    """Ranges of some exact metrics that sampled ranks allow."""
+    """Return the ranges of exact metrics that sampled ranks allow."""
     bracketed = bracket_users(tuple(measures), sample, **options)
     return [bracketed.range(place) for place in range(len(measures))]
 
 
 def difference_ranges(measures, a, b):
-    """Ranges of the differences B - A of some exact metrics that sampled ranks allow."""
+    """Return the ranges of differences B - A of exact metrics that sampled ranks allow."""
     first, second = (bracket_users(tuple(measures), sample) for sample in (a, b))
     return [difference_range(first, second, place) for place in range(len(measures))]
 
 
 class Files(list):
-    """Files of a job as Snakemake passes them: in a list, and some of them by name."""
+    """Files of a job as Snakemake passes them: a list, with names for some of them."""
 
     def __init__(self, **named):
         super().__init__()
@@ -95,11 +95,11 @@ class Files(list):
             self += [files] if isinstance(files, str) else files
 
 
-def run_script(name, log, given, written, **params):
-    """Run a script of the workflow, as its rule does; `given` and `written` are files by name."""
+def run_script(name, log, inputs, outputs, **params):
+    """Run a script of the workflow as its rule does, with input and output files by name."""
     job = SimpleNamespace(
-        input=Files(**given),
-        output=Files(**written),
+        input=Files(**inputs),
+        output=Files(**outputs),
         params=SimpleNamespace(**params),
         log=[str(log)],
         threads=1,
@@ -110,15 +110,15 @@ def run_script(name, log, given, written, **params):
 
 @pytest.fixture
 def run(monkeypatch, capfd):
-    """Run the command in this process; its exit status, standard output and standard error."""
+    """Run the command in this process; return its exit status and what it writes."""
 
     def command(*arguments):
         monkeypatch.setattr(sys, "argv", ["sampled-metrics", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             main()
         out, err = capfd.readouterr()
         return SimpleNamespace(
-            returncode=ended.value.code or 0, stdout=out, stderr=err
+            returncode=exit_info.value.code or 0, stdout=out, stderr=err
         )
 
     yield command
@@ -130,7 +130,7 @@ def run(monkeypatch, capfd):
 
 @pytest.fixture
 def refused(run):
-    """Run the command and return the one line with which it refuses."""
+    """Run the command, which must be refused, and return its one line."""
 
     def command(*arguments):
         done = run(*arguments)

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.markdown import write_table
 from sampled_metrics import check
-from tests.helpers import planted
+from tests.helpers import printed_tables
 
 PAGE = Path(__file__).parents[2] / "docs/reported.md"
 SOUND, WRONG = 200, 52
@@ -24,13 +24,15 @@ def main() -> None:
     """Write the table."""
     rows = []
     rng = np.random.default_rng(1)
-    sound = flagged([planted.sound_table(rng) for _ in range(SOUND)])
-    bare = flagged([planted.sound_table(rng, exact=False) for _ in range(SOUND)])
+    sound = flagged([printed_tables.correct_table(rng) for _ in range(SOUND)])
+    bare = flagged([printed_tables.correct_table(rng, exact=False) for _ in range(SOUND)])
     rows.append(line("none", SOUND, sound, bare))
-    each = WRONG // len(planted.ERRORS)
-    for error in planted.ERRORS:
-        both = flagged([planted.wrong_table(error, rng) for _ in range(each)])
-        bare = flagged([planted.wrong_table(error, rng, exact=False) for _ in range(each)])
+    each = WRONG // len(printed_tables.ERRORS)
+    for error in printed_tables.ERRORS:
+        both = flagged([printed_tables.table_with_error(error, rng) for _ in range(each)])
+        bare = flagged(
+            [printed_tables.table_with_error(error, rng, exact=False) for _ in range(each)]
+        )
         rows.append(line(error, each, both, bare))
     write_table(PAGE, rows)
 

@@ -15,7 +15,7 @@ from sampled_metrics.intervals.means import prior_moments
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 from tests.helpers.caught_warnings import warns_about
-from tests.helpers.relevance import by_user
+from tests.helpers.relevance import ranks_by_user
 
 
 def ranks_of(n, better, tied=None):
@@ -56,10 +56,10 @@ def test_ties(ties, first):
 
 
 def test_several_relevant_items_and_lists_of_an_unknown_catalogue():
-    ranks = by_user([0, 0, 1], [0, 3, 1], [0, 0, 0], [2, 1], [6, 6], [6, 6])
+    ranks = ranks_by_user([0, 0, 1], [0, 3, 1], [0, 0, 0], [2, 1], [6, 6], [6, 6])
     (found,) = evaluate(ranks, ["recall@2"])
     assert (found.value, found.n_users) == ((1 / 2 + 1) / 2, 2)
-    ranks = by_user([0], [3], [0], [1, 1], [0, 0], [10, 10])
+    ranks = ranks_by_user([0], [3], [0], [1, 1], [0, 0], [10, 10])
     (found,) = evaluate(ranks, ["ndcg@10"])
     assert (found.value, found.n_items) == (pytest.approx(1 / math.log2(5) / 2), None)
     with pytest.raises(InputError, match="auc"):

@@ -1,4 +1,4 @@
-"""Eq. 2-6 and the other conventions written out over one list of 0 and 1, for tests to compare."""
+"""Metrics of one ranking by their definitions (Eq. 2-6 and other conventions), to compare with."""
 
 from itertools import chain, permutations, product
 from math import log2
@@ -14,7 +14,7 @@ ALL_KINDS = (
 )
 
 
-def all_names(*cutoffs):
+def metric_names(*cutoffs):
     return [
         "auc",
         "auc-micro",
@@ -26,8 +26,8 @@ def all_names(*cutoffs):
     ]
 
 
-def by_definition(name, row):
-    """The metric of one ranking; `row` says of each place from the first whether it is relevant."""
+def metric_by_definition(name, row):
+    """Return the metric of one ranking; `row` says for each place whether its item is relevant."""
     kind, _, cutoff = name.partition("@")
     if kind.startswith("auc"):
         hits = [place for place, hit in enumerate(row) if hit]
@@ -59,15 +59,15 @@ def _with_cutoff(kind, k, relevant):
             "ndcg-by-k": k,
         }
         ideal = sizes[kind]
-        return _gain(top) / _gain(range(1, ideal + 1))
-    return _of_precision_and_recall(kind, len(top) / k, len(top) / len(relevant))
+        return _discounted_gain(top) / _discounted_gain(range(1, ideal + 1))
+    return _precision_and_recall(kind, len(top) / k, len(top) / len(relevant))
 
 
-def _gain(places):
+def _discounted_gain(places):
     return sum(1 / log2(place + 1) for place in places)
 
 
-def _of_precision_and_recall(kind, precision, recall):
+def _precision_and_recall(kind, precision, recall):
     if kind in ("precision", "recall", "recall-micro"):
         return precision if kind == "precision" else recall
     weight = float(kind[1:]) ** 2
@@ -76,8 +76,8 @@ def _of_precision_and_recall(kind, precision, recall):
     return (1 + weight) * precision * recall / (weight * precision + recall)
 
 
-def orders(scores):
-    """Every order of the candidates by falling score, as tuples of their indexes."""
+def orders_with_ties(scores):
+    """Return every order of the candidates by falling score, as tuples of their indexes."""
     groups = [
         [item for item, score in enumerate(scores) if score == level]
         for level in sorted(set(scores), reverse=True)
@@ -85,8 +85,8 @@ def orders(scores):
     return [tuple(chain(*order)) for order in product(*map(permutations, groups))]
 
 
-def by_user(user, n_better, n_tied, n_relevant, n_candidates, depth):
-    """Ranks with the user of each item as an index, not decreasing, in the place of counts."""
+def ranks_by_user(user, n_better, n_tied, n_relevant, n_candidates, depth):
+    """Return ranks of items, given the index of the user of each in increasing order."""
     n_found = np.bincount(np.asarray(user, dtype=int), minlength=len(n_relevant))
     return Ranks(
         n_candidates,
@@ -98,10 +98,10 @@ def by_user(user, n_better, n_tied, n_relevant, n_candidates, depth):
     )
 
 
-def ranks_of(users, depth=None):
-    """Ranks of fully scored users, each given as (scores, indexes of relevant items).
+def ranks_of_scores(users, depth=None):
+    """Return ranks of users, each given as scores and the indexes of relevant items.
 
-    With a depth, what a list of that many places would show; scores must not tie then.
+    With a depth, these are the ranks in lists of that length; then scores must not tie.
     """
     rows = []
     for user, (scores, relevant) in enumerate(users):
@@ -113,14 +113,16 @@ def ranks_of(users, depth=None):
     columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     n = np.array([len(scores) for scores, _ in users], dtype=np.int64)
     count = np.array([len(relevant) for _, relevant in users], dtype=np.int64)
-    return by_user(*columns, count, n, n if depth is None else np.minimum(n, depth))
+    return ranks_by_user(
+        *columns, count, n, n if depth is None else np.minimum(n, depth)
+    )
 
 
-def untied(*places, n, n_relevant=None, depth=None):
-    """Ranks of one user whose relevant items found stand at these places."""
+def ranks_at_places(*places, n, n_relevant=None, depth=None):
+    """Return ranks of one user whose relevant items are at these places."""
     better = np.array(places, dtype=np.int64) - 1
     zero = np.zeros_like(better)
-    return by_user(
+    return ranks_by_user(
         zero,
         better,
         zero,

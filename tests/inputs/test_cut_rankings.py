@@ -11,7 +11,7 @@ from sampled_metrics.evaluation import compare, evaluate
 from sampled_metrics.inputs import comparisons, counting, pair_scores, products
 from sampled_metrics.ranks import data
 from tests.helpers.caught_warnings import warns_about, with_warnings
-from tests.helpers.relevance import ALL_KINDS, by_definition, orders
+from tests.helpers.relevance import ALL_KINDS, metric_by_definition, orders_with_ties
 
 USERS, ITEMS, D = 60, 90, 5
 KINDS_OF_METRICS = [kind for kind in ALL_KINDS if kind != "recall-micro"]
@@ -194,7 +194,7 @@ def value_by_orders(name, scores, relevant, seen, ties):
     candidates = np.flatnonzero(~seen)
     kind = name.partition("@")[0]
     results = []
-    for order in orders(scores[candidates].tolist()):
+    for order in orders_with_ties(scores[candidates].tolist()):
         grades = relevant[candidates[list(order)]]
         if kind == "ndcg":
             k = int(name.partition("@")[2])
@@ -202,7 +202,7 @@ def value_by_orders(name, scores, relevant, seen, ties):
             ideal = (np.sort(grades)[::-1] * discounts)[:k].sum()
             results.append((grades * discounts)[:k].sum() / ideal)
         else:
-            results.append(by_definition(name, (grades > 0).tolist()))
+            results.append(metric_by_definition(name, (grades > 0).tolist()))
     return {"expected": np.mean, "optimistic": max, "pessimistic": min}[ties](results)
 
 

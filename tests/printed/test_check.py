@@ -22,7 +22,7 @@ from sampled_metrics.printed.consistency import (
 )
 from sampled_metrics.printed.flags import of_arithmetic
 from sampled_metrics.printed.rows import PrintedRow, read_printed
-from tests.helpers import planted
+from tests.helpers import printed_tables
 
 ABOUT = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
 PAPER = {"HR@1": "0.3675", "HR@5": "0.7235", "HR@10": "0.8245"}
@@ -44,7 +44,7 @@ def test_sound_tables_are_not_flagged():
     flagged = [
         table
         for table in range(40)
-        if failed(planted.sound_table(rng, table % 2 == 0))
+        if failed(printed_tables.correct_table(rng, table % 2 == 0))
     ]
     assert len(flagged) <= 1
 
@@ -52,9 +52,9 @@ def test_sound_tables_are_not_flagged():
 @pytest.mark.long
 def test_planted_errors_are_flagged():
     rng = np.random.default_rng(2)
-    found = dict.fromkeys(planted.ERRORS, 0)
-    for _, error in product(range(5), planted.ERRORS):
-        found[error] += bool(failed(planted.wrong_table(error, rng)))
+    found = dict.fromkeys(printed_tables.ERRORS, 0)
+    for _, error in product(range(5), printed_tables.ERRORS):
+        found[error] += bool(failed(printed_tables.table_with_error(error, rng)))
     assert sum(found.values()) >= 17
     assert (
         found["columns exchanged"]
@@ -124,7 +124,8 @@ def test_bounds_hold_all_metrics_of_drawn_ranks():
     for _ in range(100):
         ranks = rng.integers(1, 101, size=rng.integers(1, 40))
         printed = {
-            name: f"{planted.value(name, ranks):.3f}" for name in planted.SAMPLED
+            name: f"{printed_tables.mean_metric(name, ranks):.3f}"
+            for name in printed_tables.SAMPLED
         }
         assert contradictions(row(printed)) == []
 

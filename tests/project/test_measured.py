@@ -17,7 +17,7 @@ from sampled_metrics import Ranks, plan
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.printed.rows import read_printed
 from tests.conftest import ROOT
-from tests.helpers import planted
+from tests.helpers import printed_tables
 
 
 def rows_of(page, name=""):
@@ -209,11 +209,14 @@ def test_row_of_check():
     rng = np.random.default_rng(1)
     for exact in (True, False):
         for _ in range(check.SOUND):
-            planted.sound_table(rng, exact=exact)
-    error, each = planted.ERRORS[0], check.WRONG // len(planted.ERRORS)
+            printed_tables.correct_table(rng, exact=exact)
+    error, each = printed_tables.ERRORS[0], check.WRONG // len(printed_tables.ERRORS)
     flagged = [
         check.flagged(
-            [planted.wrong_table(error, rng, exact=exact) for _ in range(each)]
+            [
+                printed_tables.table_with_error(error, rng, exact=exact)
+                for _ in range(each)
+            ]
         )
         for exact in (True, False)
     ]

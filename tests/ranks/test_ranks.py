@@ -17,7 +17,7 @@ from sampled_metrics_study.experiment import (
     read_ranks_by_name,
     read_single_item_ranks,
 )
-from tests.helpers.relevance import untied
+from tests.helpers.relevance import ranks_at_places
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
@@ -89,7 +89,7 @@ def test_properties():
 def test_take():
     ranks = Ranks(**GOOD, users=["a", "b"], source="hand")
     last, first = ranks.take([1]), ranks.take(np.array([True, False]))
-    assert columns(last) == columns(untied(3, n=0, n_relevant=3, depth=5))
+    assert columns(last) == columns(ranks_at_places(3, n=0, n_relevant=3, depth=5))
     assert (first.users.tolist(), first.source) == (["a"], "hand")
     assert columns(ranks.take(slice(None, None, -1)).take([1, 0])) == columns(ranks)
     assert columns(ranks.take([0, 0]))["n_better"] == [0, 4, 0, 4]
@@ -129,7 +129,7 @@ def test_the_row_of_two_items_that_overlap():
     ("ranks", "message"),
     [
         (Ranks(**GOOD, users=["a", "b"]), "user a has 2 relevant items"),
-        (untied(1, 2, n=5), "user 1 has 2 relevant items"),
+        (ranks_at_places(1, 2, n=5), "user 1 has 2 relevant items"),
         (
             Ranks(
                 [9, 9, 9], [1, 0, 3, 2], [0] * 4, n_found=[1, 2, 1], users=list("abc")
@@ -147,8 +147,8 @@ def test_the_row_of_two_items_that_overlap():
             ),
             r"user 2 has 1 relevant items and a list of 5 places \(2 such users\)",
         ),
-        (untied(1, n=9, depth=7), "a list of 7 places"),
-        (untied(n=9, n_relevant=1, depth=7), "a list of 7 places"),
+        (ranks_at_places(1, n=9, depth=7), "a list of 7 places"),
+        (ranks_at_places(n=9, n_relevant=1, depth=7), "a list of 7 places"),
     ],
 )
 def test_single_requires_one_item_fully_ranked(ranks, message):

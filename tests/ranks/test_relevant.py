@@ -9,7 +9,7 @@ import pytest
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks
-from tests.helpers.relevance import by_user, untied
+from tests.helpers.relevance import ranks_at_places, ranks_by_user
 
 
 def value(name, ranks, *args):
@@ -40,7 +40,7 @@ class TestByHand:
         ],
     )
     def test_ranks_3_and_5_of_6(self, name, expected):
-        assert value(name, untied(3, 5, n=6)).item() == pytest.approx(
+        assert value(name, ranks_at_places(3, 5, n=6)).item() == pytest.approx(
             expected, rel=1e-14
         )
 
@@ -75,7 +75,7 @@ class TestByHand:
         ],
     )
     def test_conventions_of_ap_and_ndcg(self, name, expected):
-        assert value(name, untied(1, 3, 4, 9, n=9)).item() == pytest.approx(
+        assert value(name, ranks_at_places(1, 3, 4, 9, n=9)).item() == pytest.approx(
             expected, rel=1e-14
         )
 
@@ -94,7 +94,7 @@ class TestByHand:
         ],
     )
     def test_ties_of_two_relevant_items_and_one_other(self, name, expected):
-        ranks = by_user([0, 0], [1, 1], [2, 2], [2], [4], [4])
+        ranks = ranks_by_user([0, 0], [1, 1], [2, 2], [2], [4], [4])
         assert value(name, ranks).item() == pytest.approx(expected, rel=1e-14)
         ends = [
             value(name, ranks, ties).item() for ties in ("pessimistic", "optimistic")
@@ -112,7 +112,8 @@ def test_example_of_papachristoudis():
     user, place = np.array([(0, 1), (0, 3), (0, 4), (1, 2), (2, 1), (2, 4)]).T
     for n_relevant, mean in (([3, 3, 3], "0.4907"), ([3, 1, 2], "0.6852")):
         found = value(
-            "ap@4", by_user(user, place - 1, 0 * place, n_relevant, [6] * 3, [4] * 3)
+            "ap@4",
+            ranks_by_user(user, place - 1, 0 * place, n_relevant, [6] * 3, [4] * 3),
         )
         numerators = (1 / 1 + 2 / 3 + 3 / 4, 1 / 2, 1 / 1 + 2 / 4)
         np.testing.assert_allclose(
@@ -151,14 +152,14 @@ def test_example_of_papachristoudis():
     ],
 )
 def test_lists_that_are_deep_enough_or_not(name, places, n, expected):
-    ranks = untied(*places, n=n, n_relevant=2, depth=10)
+    ranks = ranks_at_places(*places, n=n, n_relevant=2, depth=10)
     if not isinstance(expected, str):
         assert value(name, ranks).item() == pytest.approx(expected, rel=1e-15)
         return
     with pytest.raises(InputError, match=expected):
         value(name, ranks)
     with pytest.raises(InputError, match="1 users"):
-        value("auc", untied(1, 2, n=2))
+        value("auc", ranks_at_places(1, 2, n=2))
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.metrics.formulas import reciprocals
 from sampled_metrics.ranks import Ranks
 from tests.helpers.relevance import (
-    all_names,
-    by_definition,
-    by_user,
-    orders,
-    ranks_of,
+    metric_by_definition,
+    metric_names,
+    orders_with_ties,
+    ranks_by_user,
+    ranks_of_scores,
 )
 
 
@@ -44,11 +44,14 @@ def row_of(order, relevant):
 @given(user=one_user, k=st.integers(1, 7))
 def test_expected_is_the_mean_over_all_orders(user, k):
     scores, relevant = user
-    rows = Counter(tuple(row_of(order, relevant)) for order in orders(scores))
-    total, ranks = sum(rows.values()), ranks_of([user])
-    for name in all_names(k):
+    rows = Counter(
+        tuple(row_of(order, relevant)) for order in orders_with_ties(scores)
+    )
+    total, ranks = sum(rows.values()), ranks_of_scores([user])
+    for name in metric_names(k):
         mean = fsum(
-            by_definition(name, row) * times / total for row, times in rows.items()
+            metric_by_definition(name, row) * times / total
+            for row, times in rows.items()
         )
         assert value(name, ranks).item() == pytest.approx(mean, abs=1e-13), name
 
@@ -57,18 +60,18 @@ def test_expected_is_the_mean_over_all_orders(user, k):
 @given(user=one_user, k=st.integers(1, 7))
 def test_extreme_policies_are_the_extreme_orders(user, k):
     scores, relevant = user
-    rows = [row_of(order, relevant) for order in orders(scores)]
-    ranks = ranks_of([user])
+    rows = [row_of(order, relevant) for order in orders_with_ties(scores)]
+    ranks = ranks_of_scores([user])
     for policy, sign, extreme in (("optimistic", -1, max), ("pessimistic", 1, min)):
         order = sorted(
             range(len(scores)), key=lambda i: (-scores[i], sign * (i in relevant))
         )
-        for name in all_names(k):
+        for name in metric_names(k):
             found = value(name, ranks, policy).item()
             assert found == pytest.approx(
-                by_definition(name, row_of(order, relevant)), abs=1e-13
+                metric_by_definition(name, row_of(order, relevant)), abs=1e-13
             )
-            bound = extreme(by_definition(name, row) for row in rows)
+            bound = extreme(metric_by_definition(name, row) for row in rows)
             assert found == pytest.approx(bound, abs=1e-13), name
 
 
@@ -76,14 +79,16 @@ def test_extreme_policies_are_the_extreme_orders(user, k):
 @given(user=one_user, k=st.integers(1, 7), seed=st.integers(0, 99))
 def test_random_is_the_value_of_one_order_for_every_measure(user, k, seed):
     scores, relevant = user
-    rows = {tuple(row_of(order, relevant)) for order in orders(scores)}
-    names, ranks = all_names(k), ranks_of([user])
+    rows = {tuple(row_of(order, relevant)) for order in orders_with_ties(scores)}
+    names, ranks = metric_names(k), ranks_of_scores([user])
     found = [
         value(name, ranks, "random", np.random.default_rng(seed)).item()
         for name in names
     ]
     assert any(
-        np.allclose(found, [by_definition(name, row) for name in names], atol=1e-13)
+        np.allclose(
+            found, [metric_by_definition(name, row) for name in names], atol=1e-13
+        )
         for row in rows
     )
 
@@ -95,8 +100,8 @@ def test_random_is_the_value_of_one_order_for_every_measure(user, k, seed):
     more=st.data(),
 )
 def test_list_cut_at_k_or_below_says_what_the_ranking_says(users, k, more):
-    full = ranks_of(users)
-    cut = ranks_of(users, depth=more.draw(st.integers(k, 7)))
+    full = ranks_of_scores(users)
+    cut = ranks_of_scores(users, depth=more.draw(st.integers(k, 7)))
     unknown = Ranks(
         0 * cut.n_candidates,
         cut.n_better,
@@ -105,7 +110,7 @@ def test_list_cut_at_k_or_below_says_what_the_ranking_says(users, k, more):
         n_relevant=cut.n_relevant,
         depth=cut.depth,
     )
-    for name in (name for name in all_names(k) if "@" in name):
+    for name in (name for name in metric_names(k) if "@" in name):
         expected = value(name, full)
         np.testing.assert_array_equal(value(name, cut), expected)
         np.testing.assert_array_equal(value(name, unknown), expected)
@@ -114,14 +119,14 @@ def test_list_cut_at_k_or_below_says_what_the_ranking_says(users, k, more):
 def test_random_orders_average_to_the_expectation():
     # one user 20,000 times: 2 above, then 3 of 7 tied relevant, then a relevant item far below
     copies = 20_000
-    ranks = by_user(
+    ranks = ranks_by_user(
         np.repeat(np.arange(copies), 4),
         np.tile([2, 2, 2, 15], copies),
         np.tile([6, 6, 6, 3], copies),
         *(np.full(copies, value) for value in (4, 20, 20)),
     )
     rng = np.random.default_rng(7)
-    for name in all_names(5, 17):
+    for name in metric_names(5, 17):
         values = value(name, ranks, "random", rng)
         error = values.std() / np.sqrt(copies)
         assert abs(values.mean() - value(name, ranks)[0]) < 4 * error + 1e-12, name
@@ -142,7 +147,7 @@ def test_expectations_stay_accurate_in_a_large_catalogue():
     # 900,000 above, then 3 of 40 tied candidates relevant, none found before
     above, size, hits = 900_000, 40, 3
     n = [1_000_000]
-    ranks = by_user([0] * hits, [above] * hits, [size - 1] * hits, [hits], n, n)
+    ranks = ranks_by_user([0] * hits, [above] * hits, [size - 1] * hits, [hits], n, n)
     ap = fsum(
         hits / size * (1 + i * (hits - 1) / (size - 1)) / (above + 1 + i)
         for i in range(size)
@@ -156,7 +161,7 @@ def test_expectations_stay_accurate_in_a_large_catalogue():
 def test_many_hits_in_one_large_level():
     # 1000 of 2000 tied; the chance of no hit in the first 1000 is 1/C(2000, 1000), below 1e-600
     n, hits = 2000, 1000
-    ranks = by_user([0] * hits, [0] * hits, [n - 1] * hits, [hits], [n], [n])
+    ranks = ranks_by_user([0] * hits, [0] * hits, [n - 1] * hits, [hits], [n], [n])
     assert value("hit@1000", ranks).item() == 1
     assert value("recall@1000", ranks).item() == 1 / 2
     # places of the first hit, weighed by hand: 1/2, 1/2 * 1000/1999, ...
@@ -209,5 +214,5 @@ class TestAgainstOtherPackages:
             ]
         for name, expected in theirs.items():
             np.testing.assert_allclose(
-                value(name, ranks_of(users)), expected, rtol=1e-12
+                value(name, ranks_of_scores(users)), expected, rtol=1e-12
             )
