@@ -18,7 +18,7 @@ N_ITEMS = 10_000  # of the toy recommenders, section 3.2
 def _metric(name: str) -> str:
     """Return the canonical spelling of a metric, which files use."""
     measure = parse_measure(name)
-    return measure.spelled(measure.kind)
+    return measure.format_name(measure.kind)
 
 
 def _estimator(name: str) -> str:

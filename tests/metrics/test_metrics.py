@@ -59,7 +59,7 @@ class TestNames:
             measure = parse_measure(spelling)
             assert measure == parse_measure(name), spelling
             assert str(measure) == spelling
-            assert measure.spelled(measure.kind) == name
+            assert measure.format_name(measure.kind) == name
 
     def test_a_name_without_the_cut_off_is_the_callers(self):
         names = {

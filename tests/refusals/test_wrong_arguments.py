@@ -188,15 +188,15 @@ class Model:
         (lambda: sm.plan(FULL.take([]), FULL, "auc"), "a: no user has"),
         (
             lambda: sm.reported({1: 0.5}, **PRINTED_OPTIONS),
-            "1 is no name of a metric",
+            "1 is not a metric name",
         ),
         (
             lambda: sm.reported({None: 0.5}, **PRINTED_OPTIONS),
-            "None is no name of a metric",
+            "None is not a metric name",
         ),
         (
             lambda: sm.reported({("a", "b"): 0.5}, **PRINTED_OPTIONS),
-            "is no name of a metric",
+            "is not a metric name",
         ),
         (
             lambda: sm.reported({"HR@1": [0.5, [1]]}, **PRINTED_OPTIONS),

@@ -400,7 +400,7 @@ def values_by_user(
     )
     for measure in measures:
         if measure.metric.pooled:
-            single = measure.spelled(measure.kind.removesuffix("-micro"))
+            single = measure.format_name(measure.kind.removesuffix("-micro"))
             raise InputError(
                 f"{measure} is pooled over all users, so a single user has no value; use {single}"
             )

@@ -1,6 +1,6 @@
 """Ranking metrics: names, formulas, tie policies."""
 
-from sampled_metrics.metrics import formulas  # whose declarations make names known
+from sampled_metrics.metrics import formulas  # its import registers the metrics
 from sampled_metrics.metrics.levels import TIE_POLICIES
 from sampled_metrics.metrics.measures import (
     Measure,

@@ -1,35 +1,35 @@
-"""Formulas of all metrics, eq. 2-13 and their kin.
+"""Formulas of all metrics: eq. 2-13 of the paper, and the conventions of other libraries.
 
-R is the set of the relevant items' ranks, n the number of candidates, and values are means over a
-uniformly random order of the candidates with equal scores. A metric without cut-off has k = n.
-Libraries disagree about some metrics; each convention has a name of its own here. With one relevant
-item, all conventions but `ndcg-by-k` agree.
+R is the set of the ranks of relevant items and n the number of candidates. Values are expectations
+over a uniformly random order of candidates with equal scores. A metric without a cut-off has k = n.
+Libraries define some metrics differently; each convention has its own name here. With one relevant
+item, all conventions except `ndcg-by-k` agree.
 
 =====================  =======================================================================
 `recall@k`             hits by |R|; eq. 4, with one relevant item eq. 9
-`recall-micro@k`       hits of all users by their relevant items, |R| added up
+`recall-micro@k`       hits of all users by the sum of their |R|
 `recall-capped@k`      hits by min(|R|, k): LensKit's recall, R_cap of BEIR
-`precision@k`          hits by k, also of all users together (`precision-micro@k`); eq. 3 and 8
+`precision@k`          hits by k; `precision-micro@k` is the same; eq. 3 and 8
 `fBETA@k`              (1 + BETA^2) hits / (BETA^2 |R| + k); f0 is precision
-`hit@k`                1 if there is a hit; not recall if several items are relevant
-`rr@k`, `rr`           1 by the rank of the first relevant item
-`rr-by-relevant@k`     sum of 1 by the ranks of all relevant items, by |R|: the MRR of MIND; also
-                       without k
+`hit@k`                1 if there is a hit; differs from recall if several items are relevant
+`rr@k`, `rr`           reciprocal rank of the first relevant item
+`rr-by-relevant@k`     sum of the reciprocal ranks of all relevant items by |R|: the MRR of MIND;
+                       also without k
 `ap@k`, `ap`           sum of Prec_i over relevant places i <= k, by min(|R|, k); eq. 5, 10, 12
 `ap-by-relevant@k`     the same sum by |R|: trec_eval's map_cut
-`ndcg@k`, `ndcg`       the ideal list has min(|R|, k) relevant items; eq. 6, 11, 13; items gain
-                       their grades, if they have any
+`ndcg@k`, `ndcg`       the ideal list has min(|R|, k) relevant items; eq. 6, 11, 13; gains are
+                       grades, if there are any
 `ndcg-by-relevant@k`   the ideal list has |R| relevant items, also beyond place k
-`ndcg-by-k@k`          the ideal list has k relevant items, even if |R| < k: RecTools' default;
-                       such a user cannot reach 1
+`ndcg-by-k@k`          the ideal list has k relevant items, even if |R| < k, so that a user may
+                       not reach 1: the default of RecTools
 `auc`                  share of (relevant, irrelevant) pairs in the right order; eq. 2 and 7
 `auc-micro`            its mean over users weighted by |R|: RecBole's GAUC
 =====================  =======================================================================
 
-With h of the s candidates of a level relevant, any of its places holds a relevant item with
-probability h/s, and two of its places do with probability h(h - 1) / (s(s - 1)); McSherry and
-Najork, "Computing information retrieval performance measures efficiently in the presence of tied
-scores", ECIR 2008.
+If h of the s candidates of a level are relevant, each of its places holds a relevant item with
+probability h/s, and each two of its places both do with probability h(h - 1) / (s(s - 1)) (McSherry
+and Najork, "Computing information retrieval performance measures efficiently in the presence of
+tied scores", ECIR 2008).
 """
 
 from collections.abc import Callable
@@ -45,12 +45,14 @@ from sampled_metrics.metrics.levels import Levels
 from sampled_metrics.metrics.measures import Measure, register
 from sampled_metrics.ranks import Ranks
 
-_NEAR = 64
-_HARMONIC = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _NEAR + 1))])
+# Places up to which sums of reciprocals come from a table. Beyond them the asymptotic expansion of
+# the digamma function is exact to 1e-16.
+_TABLE_PLACES = 64
+_HARMONIC = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _TABLE_PLACES + 1))])
 
 
 def _cutoff(levels: Levels, measure: Measure) -> int:
-    """Return k, by default the lowest place that any level reaches."""
+    """Return k, by default the last place of any level."""
     if measure.cutoff is not None:
         return measure.cutoff
     return int(np.ceil((levels.above + levels.size).max(initial=1)))
@@ -72,18 +74,18 @@ def _recall(levels: Levels, users: Ranks, measure: Measure) -> Float:
 
 @register("recall-micro", "Recall (micro)", pooled=True)
 def _recall_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    """Values with the mean and, to the first order, the spread of the quotient of two sums.
+    """Values with the mean and, to first order, the standard error of a quotient of two means.
 
-    Of hits H and items L, the quotient q = mean H / mean L varies as the mean of (H - q L) / mean L
-    does.
+    For hits H and relevant items L of each user, q = mean H / mean L has the standard error of the
+    mean of (H - q L) / mean L. The value of a user is q + (H - q L) / mean L.
     """
     hits = _hits(levels, users, measure)
     if (users.n_relevant == 1).all():
         return hits
     n_relevant = users.n_relevant
     quotient = hits.sum() / n_relevant.sum()
-    excess = hits - quotient * n_relevant
-    return quotient + excess / n_relevant.mean()
+    residual = hits - quotient * n_relevant
+    return quotient + residual / n_relevant.mean()
 
 
 @register(
@@ -92,8 +94,8 @@ def _recall_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
     aliases=["r-cap", "recall-cap", "calibrated-recall"],
 )
 def _recall_capped(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    most = np.minimum(users.n_relevant, _cutoff(levels, measure))
-    return _hits(levels, users, measure) / most
+    most_hits = np.minimum(users.n_relevant, _cutoff(levels, measure))
+    return _hits(levels, users, measure) / most_hits
 
 
 @register("precision", "Precision", "3, 8", aliases=["p", "prec", "precision-micro"])
@@ -106,8 +108,8 @@ def _f(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """F-beta, linear in the hits: (1 + b^2) P R / (b^2 P + R) = (1 + b^2) hits / (b^2 |R| + k)."""
     weight = cast("float", measure.beta) ** 2
     hits = _hits(levels, users, measure)
-    most = weight * users.n_relevant + _cutoff(levels, measure)
-    return (1.0 + weight) * hits / most
+    denominator = weight * users.n_relevant + _cutoff(levels, measure)
+    return (1.0 + weight) * hits / denominator
 
 
 _HIT_ALIASES = ["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "hitratio", "success", "accuracy"]
@@ -117,28 +119,28 @@ _HIT_ALIASES = ["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "hitratio", "s
 def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Probability that the best level has a relevant item among the first k places.
 
-    If m of its places are among them, it is 1 - C(s - m, h)/C(s, h), where the quotient is the
-    product over j = 0 ... h - 1 of 1 - m/(s - j).
+    If m places of the level are among the first k, it is 1 - C(s - m, h)/C(s, h). The quotient is
+    the product over j = 0 ... h - 1 of 1 - m/(s - j).
     """
-    first = levels.first()
-    level = first.of_item
-    left = first.size[level] - concatenate_ranges(0, first.hits)
-    places = first.places(measure.cutoff)
-    share = np.minimum(places[level] / left, 1.0)
+    best = levels.best_of_users()
+    level = best.level_of_item
+    n_left = best.size[level] - concatenate_ranges(0, best.hits)  # s - j
+    places = best.places(measure.cutoff)
+    share = np.minimum(places[level] / n_left, 1.0)
     with np.errstate(divide="ignore"):
         logs = np.log1p(-share)
-    log_miss = np.bincount(level, logs, first.user.size)
-    return first.per_user(users, -np.expm1(log_miss))
+    log_miss = np.bincount(level, logs, best.user.size)
+    return best.per_user(users, -np.expm1(log_miss))
 
 
 # Reciprocals of places.
 
 
 def reciprocals(above: Int, places: Int) -> Float:
-    """Sum 1/p over p = above + 1 ... above + places, whatever the shape.
+    """Return the sum of 1/p over p = above + 1 ... above + places, for arrays of any shape.
 
-    The relative error is small also far down the ranking, unlike a difference of two harmonic
-    numbers. Where there is at most one place, `above` need not be whole.
+    The relative error is small even far down the ranking, unlike that of a difference of two
+    harmonic numbers. `above` need not be whole where there is at most one place.
 
     Examples
     --------
@@ -147,7 +149,7 @@ def reciprocals(above: Int, places: Int) -> Float:
     """
 
     def beyond_log(y: Float) -> Float:
-        """Difference of the digamma function at y + 1/2 and log y; within 1e-16 from y = 64 on."""
+        """Return the digamma function at y + 1/2 minus log y; exact to 1e-16 from y = 64 on."""
         square = 1.0 / (y * y)
         series = 7 / 960 - square * (31 / 8064)
         series = 1 / 24 - square * series
@@ -158,11 +160,11 @@ def reciprocals(above: Int, places: Int) -> Float:
     if np.all(is_single):
         return np.asarray(single)
     end = above + places
-    first = np.minimum(above, _NEAR).astype(np.int64)
-    last = np.minimum(end, _NEAR).astype(np.int64)
+    first = np.minimum(above, _TABLE_PLACES).astype(np.int64)
+    last = np.minimum(end, _TABLE_PLACES).astype(np.int64)
     near = _HARMONIC[last] - _HARMONIC[first]
-    lower = np.maximum(above, _NEAR) + 0.5
-    upper = np.maximum(end, _NEAR) + 0.5
+    lower = np.maximum(above, _TABLE_PLACES) + 0.5
+    upper = np.maximum(end, _TABLE_PLACES) + 0.5
     far = np.log1p((upper - lower) / lower)
     far += beyond_log(upper)
     far -= beyond_log(lower)
@@ -179,12 +181,13 @@ def reciprocals(above: Int, places: Int) -> Float:
 def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Expected 1/p at the first relevant item, 0 where that is beyond place k.
 
-    The first is the i-th candidate of the best level with probability C(s - i, h - 1)/C(s, h): h/s
-    for i = 1, then times (s - h - i + 1)/(s - i) at each step. Closed forms where h is 1 or s;
-    other levels are summed in a loop over the distinct ones.
+    The first relevant item is the i-th candidate of the best level with probability
+    C(s - i, h - 1)/C(s, h). This is h/s for i = 1, and each further one is the one before times
+    (s - h - i + 1)/(s - i). There are closed forms for h = 1 and h = s; other levels are summed in
+    a loop over their distinct kinds.
     """
     k = _cutoff(levels, measure)
-    levels = levels.first()
+    levels = levels.best_of_users()
     places = levels.places(k)
     values = reciprocals(levels.above, places) / levels.size
     is_inside = places > 0
@@ -193,23 +196,23 @@ def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
     values[full] = is_inside[full] / first
     mixed = (levels.hits > 1) & ~full & is_inside
     columns = np.stack([levels.above, levels.size, levels.hits])[:, mixed]
-    distinct, which = np.unique(columns, axis=1, return_inverse=True)
-    terms = np.empty(distinct.shape[1])
-    for term, (above, size, hits) in enumerate(distinct.T):
+    kinds, kind_of_level = np.unique(columns, axis=1, return_inverse=True)
+    sums = np.empty(kinds.shape[1])
+    for kind, (above, size, hits) in enumerate(kinds.T):
         last = min(size - hits + 1, k - above)
         place = np.arange(1, last + 1)
-        left = size - place
-        factors = (left - hits + 1) / left
+        n_below = size - place
+        factors = (n_below - hits + 1) / n_below
         products = np.cumprod(factors[:-1])
-        chance = hits / size * np.append(1.0, products)
-        terms[term] = chance @ (1.0 / (above + place))
-    values[mixed] = terms[which.ravel()]
+        probability = hits / size * np.append(1.0, products)
+        sums[kind] = probability @ (1.0 / (above + place))
+    values[mixed] = sums[kind_of_level.ravel()]
     return levels.per_user(users, values)
 
 
 @register("rr-by-relevant", "RR by relevant", cutoff="optional", aliases=["mean-mrr", "mrr-score"])
 def _rr_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    """Expected sum of 1/p over the places p of all relevant items in the top k, by |R|."""
+    """Expected sum of 1/p over the places p of all relevant items in the top k, divided by |R|."""
     inverse = reciprocals(levels.above, levels.places(measure.cutoff))
     sums = levels.per_user(users, levels.hits / levels.size * inverse)
     return sums / users.n_relevant
@@ -218,13 +221,11 @@ def _rr_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
 def _sum_of_precisions(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Expected numerator of eq. 5, the sum of the precisions at the relevant items in the top k.
 
-    The i-th place of a level, p = above + i, is relevant with probability h/s; then it has
-    hits_above relevant items above the level, itself, and (i - 1)(h - 1)/(s - 1) expected in
-    between. So the sum over i of h/s (hits_above + 1 + (i - 1)(h - 1)/(s - 1)) / p is
+    The i-th place of a level, p = above + i, is relevant with probability h/s. Then the expected
+    number of relevant items down to it is hits_above + 1 + (i - 1)(h - 1)/(s - 1): those above the
+    level, itself, and those between. Divided by p, times h/s and summed over m places this is
 
-        h/s [(hits_above + 1) S + (h - 1)/(s - 1) (m - (above + 1) S)],  S = sum of the 1/p
-
-    for m places.
+        h/s [(hits_above + 1) S + (h - 1)/(s - 1) (m - (above + 1) S)],  S = sum of the 1/p.
     """
     places = levels.places(measure.cutoff)
     inverse = reciprocals(levels.above, places)
@@ -256,9 +257,9 @@ def _ap_by_k(levels: Levels, users: Ranks, measure: Measure) -> Float:
 
 @register("ap-by-threshold", "AP by threshold", cutoff="none", aliases=["lrap"])
 def _ap_by_threshold(levels: Levels, users: Ranks, _: Measure) -> Float:
-    """Mean over relevant items of the precision at the end of their level, a threshold of scores.
+    """Mean over relevant items of the precision among candidates with at least their score.
 
-    Without ties this is `ap`. Equal scores count at once, so that no order of them is averaged.
+    Without ties this is `ap`. With ties it does not depend on an order.
     """
     precision = (levels.hits_above + levels.hits) / (levels.above + levels.size)
     return levels.per_user(users, levels.hits * precision) / users.n_relevant
@@ -268,66 +269,72 @@ def _ap_by_threshold(levels: Levels, users: Ranks, _: Measure) -> Float:
 
 
 def _discount(place: Float | Int) -> Float:
-    """Gain of a relevant item at a place."""
+    """Return the gain of a relevant item at a place."""
     return 1.0 / np.log2(place + 1.0)
 
 
 def gains(
     levels: Levels, k: int, gain: Callable[[Int], Float], weight: Float | Int | None = None
 ) -> Float:
-    """Expected sum of `gain(place)` over a level's relevant items among the first k places.
+    """Return the expected sum of gains of the relevant items of each level in the top k.
 
-    `weight` is the sum over a level of the factors of the items' gains; default 1 each.
+    Parameters
+    ----------
+    levels, k
+        The levels, and the cut-off.
+    gain
+        Gain as a function of the place.
+    weight
+        Sum over each level of factors of the gains, such as grades; by default 1 for each item.
 
     Examples
     --------
-    >>> levels = Levels.of(Ranks([9], [1, 1], [2, 2], n_found=[2]))
+    >>> levels = Levels.from_ranks(Ranks([9], [1, 1], [2, 2], n_found=[2]))
     >>> gains(levels, 3, lambda place: 1.0 / place)  # 2/3 at each of the places 2 and 3
     array([0.55555556])
     """
     places = levels.places(k)
     values = np.where(places == 1, gain(levels.above + 1), 0.0)
-    # A single term is exact, so only several come from differences of a cumulative sum.
-    several = places > 1
+    # A single gain is exact; sums of several are differences of a cumulative sum.
+    has_several = places > 1
     above = np.minimum(levels.above, k)
-    start = above[several].astype(np.int64)
-    end = start + places[several].astype(np.int64)
+    start = above[has_several].astype(np.int64)
+    end = start + places[has_several].astype(np.int64)
     last = int(end.max(initial=0))
     sums = np.cumsum(gain(np.arange(1, last + 1)))
     table = np.append(0.0, sums)
-    values[several] = table[end] - table[start]
+    values[has_several] = table[end] - table[start]
     if weight is None:
         weight = levels.hits
     return weight / levels.size * values
 
 
 @register("ndcg", "NDCG", "6, 11, 13", cutoff="optional", graded=True, aliases=["ndcg-cut"])
-def _ndcg(levels: Levels, users: Ranks, measure: Measure, whole: bool = False) -> Float:
-    """Divide by the gain of the list of all relevant items, ended at k if not `whole`.
+def _ndcg(levels: Levels, users: Ranks, measure: Measure, is_cut: bool = True) -> Float:
+    """Discounted gain by that of the ideal list, which ends at place k if it `is_cut`.
 
-    The gain of an item is its grade, if it has one; that list then has high grades first.
+    Gains are grades, if there are any; the ideal list then has high grades first.
     """
     k = _cutoff(levels, measure)
     ideal_k = users.n_relevant
-    if measure.cutoff is not None and not whole:
+    if measure.cutoff is not None and is_cut:
         ideal_k = np.minimum(ideal_k, k)
     if users.relevance is None or levels.relevance is None:
         last = int(ideal_k.max(initial=1))
         ideal = np.cumsum(_discount(np.arange(1, last + 1)))
-        gained = levels.per_user(users, gains(levels, k, _discount))
-        return gained / ideal[ideal_k - 1]
-    weight = np.bincount(levels.of_item, levels.relevance, levels.hits.size)
-    gained = levels.per_user(users, gains(levels, k, _discount, weight))
+        gain = levels.per_user(users, gains(levels, k, _discount))
+        return gain / ideal[ideal_k - 1]
+    weight = np.bincount(levels.level_of_item, levels.relevance, levels.hits.size)
+    gain = levels.per_user(users, gains(levels, k, _discount, weight))
     user = np.repeat(np.arange(len(users)), users.n_relevant)
     order = np.lexsort((-users.relevance, user))
     place = concatenate_ranges(1, users.n_relevant)
     discounted = users.relevance[order] * _discount(place)
     discounted[place > ideal_k[user]] = 0.0
-    best = np.bincount(user, discounted, len(users))
-    return gained / best
+    return gain / np.bincount(user, discounted, len(users))
 
 
-register("ndcg-by-relevant", "NDCG by relevant", graded=True)(partial(_ndcg, whole=True))
+register("ndcg-by-relevant", "NDCG by relevant", graded=True)(partial(_ndcg, is_cut=False))
 
 
 @register("ndcg-by-k", "NDCG by k")
@@ -349,15 +356,15 @@ def _ndcg_by_k(levels: Levels, users: Ranks, measure: Measure) -> Float:
     aliases=["roc-auc"],
 )
 def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
-    """Share of pairs in the right order; irrelevant ties count as half below, half above.
+    """Share of (relevant, irrelevant) pairs in the right order; ties count as one half.
 
-    nan for users all of whose candidates are relevant, who have no such pair.
+    The value is nan for users with relevant candidates only, who have no such pair.
     """
     irrelevant = users.n_candidates - users.n_relevant
     if irrelevant.size and not irrelevant.any():
         raise InputError(
-            "auc is not defined for users all of whose candidates are relevant, as those of all "
-            f"{len(users):,} users are; give other candidates, or leave auc out"
+            f"auc is not defined for users with relevant candidates only, as all {len(users):,} "
+            "users have; give other candidates, or leave auc out"
         )
     better = levels.above - levels.hits_above
     tied = levels.size - levels.hits
@@ -371,7 +378,7 @@ def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
     "auc-micro", "AUC (micro)", cutoff="none", needs_candidates=True, pooled=True, aliases=["gauc"]
 )
 def _auc_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    """Values whose mean is the one of `auc` weighted by relevant items, see `recall-micro`."""
+    """Values whose mean is the mean of `auc` weighted by |R|, as for `recall-micro`."""
     values = _auc(levels, users, measure)
     if (users.n_relevant == 1).all():
         return values

@@ -1,4 +1,4 @@
-"""Candidates with the same score, over which metrics are formulas, and policies that order them."""
+"""Levels: candidates with the same score, and tie policies that order them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,35 +14,50 @@ from sampled_metrics.ranks import Ranks
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Levels with at least one relevant item, best first for each user; int64, shape (levels,).
+    """Groups of candidates with the same score, at least one of which is relevant.
 
-    A tie policy that fixes the order turns a level into smaller ones, all of them relevant. So one
-    formula per metric, its expectation over the order within levels, serves every policy.
+    A metric is one formula over levels: its expectation over the order of the candidates within
+    each level. A tie policy that fixes the order divides levels into smaller ones without
+    irrelevant items, so that the same formula serves every policy.
+
+    Attributes
+    ----------
+    user
+        Row of the user of each level; int64, shape (levels,), like all counts. The levels of a user
+        follow each other, best first.
+    above
+        Number of candidates above the level, which has the places above + 1 ... above + size.
+    size, hits
+        Number of candidates in the level, and of relevant items among them.
+    hits_above
+        Number of relevant items of the user above the level.
+    relevance
+        Grade of each relevant item, level by level; shape (sum of hits,). None without grades.
     """
 
-    user: Int  # row of the level's user
-    above: Int  # candidates above the level, which takes the places above + 1 to above + size
-    size: Int  # candidates in the level, relevant or not
-    hits: Int  # the relevant ones among them
-    hits_above: Int  # relevant items of the user above the level
-    relevance: Float | None = None  # grade of each relevant item, level by level
+    user: Int
+    above: Int
+    size: Int
+    hits: Int
+    hits_above: Int
+    relevance: Float | None = None
 
     @classmethod
-    def of(cls, ranks: Ranks) -> "Levels":
+    def from_ranks(cls, ranks: Ranks) -> "Levels":
         """Group each user's relevant items by score.
 
         Examples
         --------
-        >>> levels = Levels.of(Ranks([9], [4, 1, 1], [0, 2, 2], n_found=[3]))
+        >>> levels = Levels.from_ranks(Ranks([9], [4, 1, 1], [0, 2, 2], n_found=[3]))
         >>> levels.above, levels.size, levels.hits, levels.hits_above
         (array([1, 4]), array([3, 1]), array([2, 1]), array([0, 2]))
         """
         user = np.repeat(np.arange(len(ranks)), ranks.n_found)
         above = ranks.n_better
-        begins = np.ones(user.size, bool)
-        begins[1:] = (user[1:] != user[:-1]) | (above[1:] != above[:-1])
-        first = np.flatnonzero(begins)
-        user_begins = run_starts(ranks.n_found)
+        is_first = np.ones(user.size, bool)
+        is_first[1:] = (user[1:] != user[:-1]) | (above[1:] != above[:-1])
+        first = np.flatnonzero(is_first)
+        first_of_user = run_starts(ranks.n_found)
         relevance = ranks.relevance
         if relevance is not None:
             relevance = relevance[concatenate_ranges(run_starts(ranks.n_relevant), ranks.n_found)]
@@ -51,23 +66,23 @@ class Levels:
             above=above[first],
             size=ranks.n_tied[first] + 1,
             hits=np.diff(first, append=user.size),
-            hits_above=first - user_begins[user[first]],
+            hits_above=first - first_of_user[user[first]],
             relevance=relevance,
         )
 
     @property
-    def of_item(self) -> Int:
-        """Number of the level of each relevant item, level by level."""
+    def level_of_item(self) -> Int:
+        """Number of the level of each relevant item."""
         return np.repeat(np.arange(self.hits.size), self.hits)
 
     def places(self, k: int | None) -> Int:
-        """Count the places of each level among the first k of the ranking, or of all of it."""
+        """Return the number of places of each level among the first k, or among all without k."""
         if k is None:
             return self.size
         return np.clip(k - self.above, 0, self.size)
 
-    def first(self) -> "Levels":
-        """Select the best level of each user, without grades."""
+    def best_of_users(self) -> "Levels":
+        """Return the best level of each user, without grades."""
         is_first = self.hits_above == 0
         return Levels(
             user=self.user[is_first],
@@ -78,13 +93,21 @@ class Levels:
         )
 
     def per_user(self, users: Ranks, values: Float | Int) -> Float:
-        """Sum a number per level over the levels of each user; float64, shape (users,)."""
+        """Sum a number for each level over the levels of each user; float64, shape (users,)."""
         sums = np.bincount(self.user, values, users.n_candidates.size)
         return sums.astype(np.float64, copy=False)
 
-    def apart(self, place: Int, key: Int | Float) -> "Levels":
-        """Make a level of each relevant item; ascending places go to ascending keys."""
-        level = self.of_item
+    def split(self, place: Int, key: Int | Float) -> "Levels":
+        """Return a level for each relevant item.
+
+        Parameters
+        ----------
+        place
+            Places of the relevant items within their level from 0, in ascending order.
+        key
+            For each relevant item; grades are assigned to the places in ascending order of it.
+        """
+        level = self.level_of_item
         relevance = self.relevance
         if relevance is not None:
             relevance = relevance[np.lexsort((key, level))]
@@ -99,9 +122,9 @@ class Levels:
 
 
 def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
-    """Places 0 ... size - 1 of `hits` items in each level, every set of places equally likely.
+    """Draw the places of `hits` items among 0 ... size - 1 in each level, without replacement.
 
-    Floyd's sampling without replacement (Bentley and Floyd, CACM 30(9), 1987). int64, shape
+    By Floyd's algorithm (Bentley and Floyd, CACM 30(9), 1987). Returns int64 of shape
     (sum of hits,), level by level, not sorted.
 
     Examples
@@ -115,45 +138,45 @@ def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
     for turn in range(int(hits.max(initial=0))):
         level = level[hits[level] > turn]
         last = size[level] - hits[level] + turn
-        drawn = rng.integers(0, last + 1)
+        draw = rng.integers(0, last + 1)
         earlier = places[first[level][:, np.newaxis] + np.arange(turn)]
-        taken = (earlier == drawn[:, np.newaxis]).any(axis=1)
-        places[first[level] + turn] = np.where(taken, last, drawn)
+        is_repeated = (earlier == draw[:, np.newaxis]).any(axis=1)
+        places[first[level] + turn] = np.where(is_repeated, last, draw)
     return places
 
 
-def _extreme(levels: Levels, _: np.random.Generator | None, last: bool) -> Levels:
-    """Put the relevant items first or last among their ties, high grades first or last."""
+def _relevant_at_end(levels: Levels, _: np.random.Generator | None, is_last: bool) -> Levels:
+    """Put relevant items before or after their ties, higher grades before or after lower ones."""
     above = levels.above
-    if last:
+    if is_last:
         above = above + levels.size - levels.hits
-    together = replace(levels, above=above, size=levels.hits)
-    if together.relevance is None:
-        return together
-    place = concatenate_ranges(0, together.hits)
-    if last:
-        return together.apart(place, together.relevance)
-    return together.apart(place, -together.relevance)
+    relevant_only = replace(levels, above=above, size=levels.hits)
+    if relevant_only.relevance is None:
+        return relevant_only
+    place = concatenate_ranges(0, relevant_only.hits)
+    if is_last:
+        return relevant_only.split(place, relevant_only.relevance)
+    return relevant_only.split(place, -relevant_only.relevance)
 
 
-def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
-    """Turn each relevant item into a level of its own, at the place drawn for it."""
+def _order_at_random(levels: Levels, rng: np.random.Generator | None) -> Levels:
+    """Give each relevant item a level of its own, at a random place."""
     if rng is None:
         raise InputError("tie policy 'random' needs a random generator")
     if levels.hits.max(initial=1) == 1:
         place = rng.integers(0, levels.size)
         return replace(levels, above=levels.above + place, size=levels.hits)
-    level = levels.of_item
+    level = levels.level_of_item
     place = random_places(levels.size, levels.hits, rng)
     key = place
     if levels.relevance is not None:
         key = rng.permutation(level.size)
-    return levels.apart(place[np.lexsort((place, level))], key)
+    return levels.split(place[np.lexsort((place, level))], key)
 
 
 TIE_POLICIES: dict[str, Callable[[Levels, np.random.Generator | None], Levels]] = {
     "expected": lambda levels, _: levels,
-    "optimistic": partial(_extreme, last=False),
-    "pessimistic": partial(_extreme, last=True),
-    "random": _random,
+    "optimistic": partial(_relevant_at_end, is_last=False),
+    "pessimistic": partial(_relevant_at_end, is_last=True),
+    "random": _order_at_random,
 }

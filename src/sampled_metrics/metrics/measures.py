@@ -1,7 +1,4 @@
-"""Declarations of metrics, names such as `recall@10` that add a cut-off, and exact values.
-
-Formulas are over levels, candidates with the same score.
-"""
+"""The registry of metrics, names such as `recall@10` with a cut-off, and exact values."""
 
 import csv
 import re
@@ -24,96 +21,128 @@ from sampled_metrics.metrics.levels import TIE_POLICIES, Levels
 from sampled_metrics.ranks import Ranks
 
 Formula = TypeVar("Formula", bound=Callable[..., Float])
-T = TypeVar("T")
+Parsed = TypeVar("Parsed")
 
 
-_MANY = 10_000  # users, from which on values are looked up by place
-_MOST_PLACES = 1_048_576  # in the table of values by place
-_PLACES_AT_A_TIME = 8192  # few enough to stay in the processor's cache
+_USERS_FOR_TABLE = 10_000  # users from which on a table of values by rank is faster than formulas
+_MAX_TABLE_RANKS = 1_048_576  # in that table, which then takes 8 MB
+_RANKS_AT_A_TIME = 8192  # few enough that their arrays stay in the processor's cache
 
 
 class DepthError(InputError):
-    """Lists end before a metric is known."""
+    """Lists end too early to compute a metric."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """Declaration of a metric, made by `register`."""
+    """A metric without the values of its parameters, made by `register`.
 
-    kind: str  # name, followed by @k for a cut-off
-    label: str  # spelling in tables and figures
-    equation: str  # equations of the paper that define it
-    # Value of each user, shape (users,): the expectation over the orders within each level.
-    of_levels: Callable[[Levels, Ranks, "Measure"], Float]
-    # Whether names have a cut-off. A metric without one is that of k = n.
+    Attributes
+    ----------
+    kind, aliases
+        Name, such as `recall`, and other names.
+    label
+        Spelling in tables and figures.
+    equation
+        Numbers of the equations of the paper that define it.
+    formula
+        Function of levels, ranks and a measure that returns the value of each user, shape (users,):
+        the expectation over the order of the candidates within each level.
+    cutoff
+        Whether names have a cut-off @k. A metric without one has k = n.
+    has_beta
+        Whether a number of at least 0 follows the name, as in f0.5@10.
+    needs_candidates
+        Whether the value depends on the number of candidates.
+    first_item_decides
+        Whether the value depends on the first relevant item only.
+    graded
+        Whether gains are grades. Otherwise items of at least `min_relevance` are relevant.
+    pooled
+        Whether only the mean over all users has a meaning.
+    """
+
+    kind: str
+    label: str
+    equation: str
+    formula: Callable[[Levels, Ranks, "Measure"], Float]
     cutoff: Literal["required", "optional", "none"] = "required"
-    has_beta: bool = False  # whether a number >= 0 follows the name, as in f0.5@10
-    aliases: Sequence[str] = ()  # other names
-    needs_candidates: bool = False  # whether the value depends on the number of candidates
-    first_item_decides: bool = False  # whether the first relevant item decides the value
-    graded: bool = False  # whether grades count, rather than items of at least `min_relevance`
-    pooled: bool = False  # whether only the mean over all users has a meaning
+    has_beta: bool = False
+    aliases: Sequence[str] = ()
+    needs_candidates: bool = False
+    first_item_decides: bool = False
+    graded: bool = False
+    pooled: bool = False
 
 
 REGISTERED_METRICS: dict[str, Metric] = {}
-_KINDS: dict[str, str] = {}  # by name or alias
-_OF_RATINGS = ("mae", "rmse")  # functions of predicted ratings, not of ranks
-_NAME = re.compile(r"(.+?)(?:(?:@|-|-at-)(\d{1,9}))?", re.ASCII)
-_NUMBERED = re.compile(r"(.*[a-z])(\d{1,9})", re.ASCII)  # as HR10
-_TYPED = str.maketrans("oil", "011")  # letters that are taken for digits
-_TOP = re.compile(r"(?:.*/)?top-(\d{1,9})-(?:categorical-)?accuracy", re.ASCII)  # of Keras
-_BETA = re.compile(r"(\D+)(\d+\.?\d*(?:e[+-]?\d+)?)", re.ASCII)
+_KINDS: dict[str, str] = {}  # kind of metric by name or alias
+_RATING_METRICS = ("mae", "rmse")  # functions of predicted ratings, not of ranks
+_NAME_AND_CUTOFF = re.compile(r"(.+?)(?:(?:@|-|-at-)(\d{1,9}))?", re.ASCII)
+_NAME_AND_NUMBER = re.compile(r"(.*[a-z])(\d{1,9})", re.ASCII)  # such as HR10
+_NAME_AND_BETA = re.compile(r"(\D+)(\d+\.?\d*(?:e[+-]?\d+)?)", re.ASCII)
+_KERAS_NAME = re.compile(r"(?:.*/)?top-(\d{1,9})-(?:categorical-)?accuracy", re.ASCII)
+_LETTERS_AS_DIGITS = str.maketrans("oil", "011")  # letters that are mistaken for digits
 
 
 def register(
     kind: str, label: str, equation: str = "", **options: Any
 ) -> Callable[[Formula], Formula]:
-    """Declare a metric; decorates its formula, `of_levels` of the attributes of `Metric`."""
+    """Register the decorated function as the formula of a metric.
 
-    def add(of_levels: Formula) -> Formula:
-        metric = Metric(kind, label, equation, of_levels, **options)
+    Parameters
+    ----------
+    kind, label, equation
+        See `Metric`.
+    options
+        Further attributes of `Metric`.
+    """
+
+    def decorate(formula: Formula) -> Formula:
+        metric = Metric(kind, label, equation, formula, **options)
         for name in (kind, *metric.aliases):
             if name in _KINDS:
                 raise InputError(f"metric {format_value(name)} is already registered")
             _KINDS[name] = kind
         REGISTERED_METRICS[kind] = metric
-        return of_levels
+        return formula
 
-    return add
+    return decorate
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric with its parameters; its name is the one that the caller gave."""
+    """A metric with the values of its parameters; its text is the name that the caller gave."""
 
-    kind: str  # the metric; `sampled_metrics.metrics.formulas` lists them
+    kind: str  # name of the metric, see `sampled_metrics.metrics.formulas`
     cutoff: int | None = None  # k, or None for the whole ranking
     beta: float | None = None  # weight of recall in F-beta; None for other metrics
-    called: str = field(default="", compare=False)  # name that the caller gave
+    original_name: str = field(default="", compare=False)  # the name that the caller gave
 
     def __post_init__(self) -> None:
         metric = REGISTERED_METRICS.get(self.kind)
         k = self.cutoff
         beta = self.beta
         if metric is None or metric.has_beta != (beta is not None):
-            raise _unknown(str(self), self.kind)
+            raise _unknown_measure(str(self), self.kind)
         if k is not None and k < 1:
-            problem = f": the cut-off is {k}, expected at least 1"
-            raise _unknown(str(self), problem=problem)
+            raise _unknown_measure(str(self), reason=f": the cut-off is {k}, expected at least 1")
         # A beta with more digits than a name shows would give two measures one name.
         if beta is not None and not 0.0 <= beta == float(f"{beta:g}") < inf:
-            raise _unknown(str(self))
+            raise _unknown_measure(str(self))
         if metric.cutoff == "required" and k is None:
-            problem = f": {self.kind} needs a cut-off, as in {self.spelled(self.kind)}@10"
-            raise _unknown(str(self), problem=problem)
+            example = f"{self.format_name(self.kind)}@10"
+            raise _unknown_measure(
+                str(self), reason=f": {self.kind} needs a cut-off, as in {example}"
+            )
         if metric.cutoff == "none" and k is not None:
-            raise _unknown(str(self), problem=f": {self.kind} has no cut-off")
+            raise _unknown_measure(str(self), reason=f": {self.kind} has no cut-off")
 
     def __str__(self) -> str:
-        return self.called or self.spelled(self.kind)
+        return self.original_name or self.format_name(self.kind)
 
-    def spelled(self, kind: str) -> str:
-        """Name of the metric with another name for its kind."""
+    def format_name(self, kind: str) -> str:
+        """Return the name with the parameters, and with `kind` for the name of the metric."""
         name = kind if self.beta is None else f"{kind}{self.beta:g}"
         return name if self.cutoff is None else f"{name}@{self.cutoff}"
 
@@ -123,20 +152,20 @@ class Measure:
         name, at, _ = str(self).partition("@")
         if at or self.cutoff is None:
             return name
-        return self.spelled(self.kind).partition("@")[0]
+        return self.format_name(self.kind).partition("@")[0]
 
     @property
     def metric(self) -> Metric:
-        """Declaration of the metric."""
+        """The metric without values of its parameters."""
         return REGISTERED_METRICS[self.kind]
 
     @property
     def label(self) -> str:
         """Spelling in tables and figures, such as `Recall@10`."""
-        return self.spelled(self.metric.label)
+        return self.format_name(self.metric.label)
 
     def value_at(self, rank: ArrayLike, n_candidates: ArrayLike) -> Float:
-        """Return the value if one item is relevant, from its rank, which need not be whole.
+        """Return the value for one relevant item at a rank, which need not be whole.
 
         Examples
         --------
@@ -145,15 +174,16 @@ class Measure:
         """
         rank, n = np.broadcast_arrays(rank, n_candidates)
         above = rank.ravel() - 1
-        none = np.zeros(rank.size, np.int64)
-        one = none + 1
-        levels = Levels(user=np.arange(rank.size), above=above, size=one, hits=one, hits_above=none)
-        ranks = Ranks(n.ravel(), above, none, is_checked=True)
-        values = self.metric.of_levels(levels, ranks, self)
+        zeros = np.zeros(rank.size, np.int64)
+        ones = zeros + 1
+        user = np.arange(rank.size)
+        levels = Levels(user=user, above=above, size=ones, hits=ones, hits_above=zeros)
+        ranks = Ranks(n.ravel(), above, zeros, is_checked=True)
+        values = self.metric.formula(levels, ranks, self)
         return values.reshape(rank.shape)
 
     def sampled_values(self, n_negatives: int) -> Float:
-        """Return the value at each rank 1 ... m + 1 in a sample of m negatives.
+        """Return the value at each rank 1 ... m + 1 among m negatives, shape (m + 1,).
 
         Examples
         --------
@@ -165,45 +195,46 @@ class Measure:
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure of a name; an unknown one raises InputError with the known names.
+    """Return the measure with a name; InputError lists the known names.
 
-    Names are registered ones and their aliases, in upper or lower case, with `_` for `-`; a
-    cut-off follows `@`, `_`, `-`, `_at_`, or the name itself.
+    Names are registered names and aliases in upper or lower case, with `_` or `-`. A cut-off
+    follows after `@`, `_`, `-` or `_at_`, or directly after the name.
 
     Examples
     --------
     >>> parse_measure("hit_rate_at_5") == parse_measure("HR5") == Measure("hit", 5)
     True
-    >>> str(parse_measure("HR@5"))  # as the caller calls it
+    >>> str(parse_measure("HR@5"))  # the name that the caller gave
     'HR@5'
     """
     if not isinstance(text, str):
         raise InputError(
-            f"{format_value(text)} is no name of a metric; expected text such as 'HR@10'"
+            f"{format_value(text)} is not a metric name; expected text such as 'HR@10'"
         )
-    spelled = text.strip().lower().replace("_", "-")
-    top = _TOP.fullmatch(spelled)
-    if top:
-        spelled = f"accuracy@{top[1]}"
-    parts = _NAME.fullmatch(spelled)
-    if parts is None:
-        raise _unknown(text)
-    if spelled.isdecimal():
-        problem = f": a cut-off alone; name its metric, as in hr@{spelled}"
-        raise _unknown(text, problem=problem)
-    name, cutoff = parts.groups()
-    numbered = _NUMBERED.fullmatch(name)
+    normalised = text.strip().lower().replace("_", "-")
+    keras_name = _KERAS_NAME.fullmatch(normalised)
+    if keras_name:
+        normalised = f"accuracy@{keras_name[1]}"
+    match = _NAME_AND_CUTOFF.fullmatch(normalised)
+    if match is None:
+        raise _unknown_measure(text)
+    if normalised.isdecimal():
+        raise _unknown_measure(
+            text, reason=f": a cut-off alone; name its metric, as in hr@{normalised}"
+        )
+    name, cutoff = match.groups()
+    numbered = _NAME_AND_NUMBER.fullmatch(name)
     if numbered and cutoff is None and numbered[1] in _KINDS and not _has_beta(numbered[1]):
         name, cutoff = numbered.groups()
-    if name in _OF_RATINGS:
+    if name in _RATING_METRICS:
         raise InputError(
             f"{format_value(text)} is a metric of predicted ratings, not of ranks; "
             f"call sampled_metrics.{name}(true, predicted)"
         )
-    stem = name
+    name_with_beta = name
     name, beta = _split_beta(name)
     if name not in _KINDS:
-        raise _unknown(text, stem, cutoff=cutoff)
+        raise _unknown_measure(text, name_with_beta, cutoff=cutoff)
     k = None if cutoff is None else int(cutoff)
     return Measure(_KINDS[name], k, beta, text.strip())
 
@@ -219,16 +250,16 @@ def _takes_cutoff(name: str) -> bool:
 
 
 def _split_beta(name: str) -> tuple[str, float | None]:
-    """Split the number from the end of a name that is not known with it, as from f0.5."""
-    numbered = _BETA.fullmatch(name)
-    if numbered and name not in _KINDS:
-        letters, digits = numbered.groups()
+    """Split a name such as f0.5 into letters and number, unless it is a known name."""
+    match = _NAME_AND_BETA.fullmatch(name)
+    if match and name not in _KINDS:
+        letters, digits = match.groups()
         return letters, float(digits)
     return name, None
 
 
 def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
-    """Return the measures of one name, of several separated by commas, or of a sequence.
+    """Return the measures named in a text, separated by commas, or in a sequence.
 
     Examples
     --------
@@ -239,11 +270,21 @@ def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
 
 
 def parse_list(
-    names: str | Sequence[str | T], noun: str, parse: Callable[[str], T], kind: type[T]
-) -> list[T]:
-    """Parse one name, several separated by commas, or a sequence of either; at least one.
+    names: str | Sequence[str | Parsed],
+    noun: str,
+    parse: Callable[[str], Parsed],
+    kind: type[Parsed],
+) -> list[Parsed]:
+    """Parse names in a text, separated by commas, or in a sequence; there must be at least one.
 
-    Entries of the kind that `parse` returns are kept. Errors call a name a `noun`.
+    Parameters
+    ----------
+    names
+        The names. Entries of a sequence may also be of type `kind`.
+    noun
+        What messages call the names.
+    parse, kind
+        Function that parses one name, and the type that it returns.
     """
     if isinstance(names, str):
         names = [names]
@@ -251,7 +292,7 @@ def parse_list(
         entries = [] if hasattr(names, "keys") else list(names)
     except TypeError:
         raise InputError(f"{noun} are {format_value(names)}; expected names") from None
-    parsed: list[T] = []
+    parsed: list[Parsed] = []
     for entry in entries:
         if isinstance(entry, str):
             parts = map(str.strip, entry.split(","))
@@ -265,26 +306,27 @@ def parse_list(
     return list(dict.fromkeys(parsed))
 
 
-def suggest_names(name: str, known: Sequence[str]) -> str:
-    """Ask ` did you mean ...?` with the known names most like a name, or nothing."""
-    others = [one for one in known if one != name]  # a name alone may lack its number
-    close = get_close_matches(name, others, n=2)
-    if not close:
+def suggest_names(name: str, known_names: Sequence[str]) -> str:
+    """Return ` did you mean ...?` with the most similar known names, or an empty text."""
+    # The name itself is unknown only because its number is missing.
+    others = [known_name for known_name in known_names if known_name != name]
+    similar_names = get_close_matches(name, others, n=2)
+    if not similar_names:
         return ""
-    return f" did you mean {' or '.join(close)}?"
+    return f" did you mean {' or '.join(similar_names)}?"
 
 
 def known_measures() -> tuple[str, ...]:
-    """Return all names, with `k` and `BETA` in the place of numbers."""
-    cut = []
-    whole = []
+    """Return the names of all metrics, with `k` and `BETA` in place of numbers."""
+    with_cutoff = []
+    without_cutoff = []
     for kind, metric in REGISTERED_METRICS.items():
         name = f"{kind}BETA" if metric.has_beta else kind
         if metric.cutoff != "none":
-            cut.append(f"{name}@k")
+            with_cutoff.append(f"{name}@k")
         if metric.cutoff != "required":
-            whole.append(name)
-    return (*sorted(cut), *sorted(whole))
+            without_cutoff.append(name)
+    return (*sorted(with_cutoff), *sorted(without_cutoff))
 
 
 def values(
@@ -295,13 +337,13 @@ def values(
     Parameters
     ----------
     ranks
-        Ranks of the relevant items, whose grades only NDCG uses. In a list that is cut, candidates
-        below the cut count as not tied with any above; one that ends too early to know the value
-        raises InputError.
+        Ranks of the relevant items; only NDCG uses their grades. In a list that is cut, candidates
+        below the cut are not tied with any above. A list that ends too early for the metric raises
+        InputError.
     ties
-        `expected` (mean over a uniformly random order of candidates with equal scores, relevant
-        and irrelevant alike), `random` (one such order, drawn with `rng`), `optimistic` (relevant
-        items first among their ties) or `pessimistic` (last).
+        `expected` (mean over uniformly random orders of candidates with equal scores), `random`
+        (one such order, drawn with `rng`), `optimistic` (relevant items before their ties) or
+        `pessimistic` (after them).
 
     Examples
     --------
@@ -314,71 +356,73 @@ def values(
     array([0.8056])
     """
     require_known("tie policy", ties, TIE_POLICIES)
-    if len(ranks) >= _MANY and ranks.is_single:
-        tied = ranks.n_tied > 0
-        # A random order draws a number for each user, tied or not.
-        is_drawn = ties == "random" and tied.any()
-        if not is_drawn and _has_table(measure, ranks):
-            return _by_place(measure, ranks, ties, tied)
+    if len(ranks) >= _USERS_FOR_TABLE and ranks.is_single:
+        is_tied = ranks.n_tied > 0
+        # A random order needs a number for each user, tied or not.
+        needs_draws = ties == "random" and is_tied.any()
+        if not needs_draws and _has_table(measure, ranks):
+            return _values_from_table(measure, ranks, ties, is_tied)
     if not measure.metric.graded:
         ranks = ranks.binary
     _require_depth(measure, ranks)
-    levels = TIE_POLICIES[ties](Levels.of(ranks), rng)
-    return measure.metric.of_levels(levels, ranks, measure)
+    levels = TIE_POLICIES[ties](Levels.from_ranks(ranks), rng)
+    return measure.metric.formula(levels, ranks, measure)
 
 
 def _has_table(measure: Measure, ranks: Ranks) -> bool:
-    """Return whether the place of an item tells the metric, in a table that is not too long."""
-    if ranks.n_better.max() >= _MOST_PLACES:
+    """Return whether the rank of an item determines the metric, and the table is not too long."""
+    if ranks.n_better.max() >= _MAX_TABLE_RANKS:
         return False
     if not measure.metric.needs_candidates:
         return True
     return bool((ranks.n_candidates == ranks.n_candidates[0]).all())
 
 
-def _by_place(measure: Measure, ranks: Ranks, ties: str, tied: NDArray[np.bool_]) -> Float:
-    """Return the metric of each user with one relevant item: of most by a table of places."""
+def _values_from_table(
+    measure: Measure, ranks: Ranks, ties: str, is_tied: NDArray[np.bool_]
+) -> Float:
+    """Return the metric of each user with one relevant item, looked up by rank if not tied."""
     n_better = ranks.n_better
     last = int(n_better.max())
-    if measure.cutoff is not None and measure.cutoff < last:  # all places below have the same value
+    if measure.cutoff is not None and measure.cutoff < last:  # all ranks beyond it are the same
         last = measure.cutoff
         n_better = np.minimum(n_better, last)
     n = int(ranks.n_candidates[0])
     if last < len(ranks) // 2:
-        found = _at_places(measure, np.arange(1, last + 2), n)[n_better]
+        values_of_users = _values_at_ranks(measure, np.arange(1, last + 2), n)[n_better]
     else:
-        found = _at_places(measure, n_better + 1, n)
-    if tied.any():
-        some = ranks.take(tied)
-        levels = TIE_POLICIES[ties](Levels.of(some), None)
-        found[tied] = measure.metric.of_levels(levels, some, measure)
-    return found
+        values_of_users = _values_at_ranks(measure, n_better + 1, n)
+    if is_tied.any():
+        tied_ranks = ranks.take(is_tied)
+        levels = TIE_POLICIES[ties](Levels.from_ranks(tied_ranks), None)
+        values_of_users[is_tied] = measure.metric.formula(levels, tied_ranks, measure)
+    return values_of_users
 
 
-def _at_places(measure: Measure, places: Int, n: int) -> Float:
-    """Return the metric at each place, computed for some at a time."""
-    found = np.empty(places.size)
-    for rows in blocks(places.size, 1, _PLACES_AT_A_TIME):
-        found[rows] = measure.value_at(places[rows], n)
-    return found
+def _values_at_ranks(measure: Measure, ranks: Int, n: int) -> Float:
+    """Return the metric at each rank, computed for some at a time."""
+    values_at_ranks = np.empty(ranks.size)
+    for rows in blocks(ranks.size, 1, _RANKS_AT_A_TIME):
+        values_at_ranks[rows] = measure.value_at(ranks[rows], n)
+    return values_at_ranks
 
 
 def _require_depth(measure: Measure, ranks: Ranks) -> None:
-    """Raise DepthError if a list ends before all relevant items that decide the value."""
+    """Raise DepthError if a list ends before a relevant item that the value depends on."""
     metric = measure.metric
     k = measure.cutoff
     if metric.needs_candidates:
         _require_candidates(measure, ranks)
     needed = "ranks of all relevant items"
-    unknown = ranks.n_found < ranks.n_relevant
+    is_unknown = ranks.n_found < ranks.n_relevant
     if metric.first_item_decides:
         needed = "rank of the first relevant item"
-        unknown = ranks.n_found < 1
-    unknown &= (ranks.n_candidates == 0) | (ranks.depth < ranks.n_candidates)
-    unknown &= ranks.depth < (k or MAX_ITEMS)
-    if not unknown.any():
+        is_unknown = ranks.n_found < 1
+    is_unknown &= (ranks.n_candidates == 0) | (ranks.depth < ranks.n_candidates)
+    is_unknown &= ranks.depth < (k or MAX_ITEMS)
+    if not is_unknown.any():
         return
-    ends = ranks.depth[unknown]
+    ends = ranks.depth[is_unknown]
     lists = f"lists end at {ends.min()} or later (users: {ends.size:,})"
     if k is not None:
         raise DepthError(
@@ -393,43 +437,50 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
 
 
 def _require_candidates(measure: Measure, ranks: Ranks) -> None:
-    """Raise DepthError if numbers of candidates are not known."""
-    users = np.count_nonzero(ranks.n_candidates == 0)
-    if users:
+    """Raise DepthError if a number of candidates is not known."""
+    n_users = np.count_nonzero(ranks.n_candidates == 0)
+    if n_users:
         raise DepthError(
-            f"{measure} needs n_candidates, which is 0 (not known) for {users} users; if lists "
+            f"{measure} needs n_candidates, which is 0 (not known) for {n_users} users; if lists "
             "are complete, give complete=True (--complete)"
         )
 
 
 def synonyms() -> list[dict[str, str]]:
-    """Return names in other libraries, K being the cut-off: library, theirs, ours and note."""
+    """Return the names of metrics in other libraries, with K for the cut-off.
+
+    Each row has the keys library, theirs, ours and note.
+    """
     text = Path(__file__).with_name("libraries.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
-def _unknown(text: str, stem: str = "", problem: str = "", cutoff: str | None = None) -> InputError:
-    meant = _meant(stem, cutoff)
+def _unknown_measure(
+    text: str, name: str = "", reason: str = "", cutoff: str | None = None
+) -> InputError:
+    """Return the error for an unknown text, with names similar to its name and cut-off."""
+    suggestion = _suggest_measures(name, cutoff)
     return InputError(
-        f"unknown measure {format_value(text)}{problem};{meant} known: "
+        f"unknown measure {format_value(text)}{reason};{suggestion} known: "
         f"{', '.join(known_measures())} (k a whole number >= 1, BETA a number >= 0 of at most "
         "6 digits: f1, f0.5)"
     )
 
 
-def _meant(stem: str, cutoff: str | None) -> str:
-    """Ask ` did you mean ...?` with names most like a name, and its cut-off, or nothing."""
-    for name in sorted(_KINDS, key=len, reverse=True):
-        rest = stem.removeprefix(name).lstrip("@- ").translate(_TYPED)
-        if stem.startswith(name) and rest.isdecimal() and _takes_cutoff(name):
-            return f" did you mean {name}@{rest}?"
-    numbered = _NUMBERED.fullmatch(stem)
+def _suggest_measures(name: str, cutoff: str | None) -> str:
+    """Return ` did you mean ...?` with similar names and the cut-off, or an empty text."""
+    for known_name in sorted(_KINDS, key=len, reverse=True):
+        rest = name.removeprefix(known_name).lstrip("@- ").translate(_LETTERS_AS_DIGITS)
+        if name.startswith(known_name) and rest.isdecimal() and _takes_cutoff(known_name):
+            return f" did you mean {known_name}@{rest}?"
+    numbered = _NAME_AND_NUMBER.fullmatch(name)
     if numbered and cutoff is None:
-        stem, cutoff = numbered.groups()
-    known = [name for name in _KINDS if len(name) > 1]
-    meant = suggest_names(stem, known)
+        name, cutoff = numbered.groups()
+    known_names = [known_name for known_name in _KINDS if len(known_name) > 1]
+    suggestion = suggest_names(name, known_names)
     if cutoff is not None:
-        for name in known:
-            if _takes_cutoff(name):
-                meant = re.sub(rf"(?<= ){name}(?=[ ?])", f"{name}@{cutoff}", meant)
-    return meant
+        for known_name in known_names:
+            if _takes_cutoff(known_name):
+                pattern = rf"(?<= ){known_name}(?=[ ?])"
+                suggestion = re.sub(pattern, f"{known_name}@{cutoff}", suggestion)
+    return suggestion

@@ -1,4 +1,4 @@
-"""Errors of predicted ratings, in the unit of the ratings."""
+"""RMSE and MAE of predicted ratings."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def rmse(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) 
     Parameters
     ----------
     true, predicted
-        Ratings and their predictions in the same order: finite numbers, of one shape. Tables of
-        user_id, item_id and a number, or dictionaries of dictionaries, are matched by their ids.
+        Ratings and their predictions in the same order: finite numbers of the same shape. Tables
+        of user_id, item_id and a number, or nested dictionaries, are matched by ids.
     columns
         Names of columns of tables by role, such as {"rating": "stars"}; see `evaluate`.
 
@@ -51,7 +51,7 @@ def rmse(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) 
     largest = float(np.abs(errors).max())
     if largest == 0.0:
         return 0.0
-    scaled = errors / largest  # whose squares neither overflow nor vanish
+    scaled = errors / largest  # so that squares neither overflow nor underflow
     return largest * float(np.sqrt(np.mean(scaled * scaled)))
 
 
@@ -78,7 +78,7 @@ def mae(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) -
 
     See Also
     --------
-    rmse : Root mean square error.
+    rmse : Root mean squared error.
 
     Examples
     --------
@@ -90,30 +90,34 @@ def mae(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) -
 
 def _errors(true: ArrayLike, predicted: ArrayLike, columns: NamesByRole) -> Float:
     with naming(columns):
-        first, second, is_matched = align_ratings(true, predicted)
-    ratings = _numbers("true", first)
-    predictions = _numbers("predicted", second)
+        true_values, predicted_values, is_matched = align_ratings(true, predicted)
+    ratings = _finite_numbers("true", true_values)
+    predictions = _finite_numbers("predicted", predicted_values)
     if ratings.shape != predictions.shape:
-        found = f"true has shape {ratings.shape}, predicted {predictions.shape}"
-        raise InputError(f"{found}; expected a prediction for each rating")
+        raise InputError(
+            f"true has shape {ratings.shape}, predicted {predictions.shape}; "
+            "expected a prediction for each rating"
+        )
     if not ratings.size:
         raise InputError("true is empty; expected at least one rating")
-    index: Any = getattr(true, "index", None)
-    other: Any = getattr(predicted, "index", None)
-    has_both = hasattr(index, "equals") and hasattr(other, "equals")
-    if has_both and not is_matched and not index.equals(other):
+    true_index: Any = getattr(true, "index", None)
+    predicted_index: Any = getattr(predicted, "index", None)
+    have_index = hasattr(true_index, "equals") and hasattr(predicted_index, "equals")
+    if have_index and not is_matched and not true_index.equals(predicted_index):
         raise InputError("true and predicted have different indexes; sort both alike")
     return ratings - predictions
 
 
-def _numbers(name: str, values: ArrayLike) -> Float:
+def _finite_numbers(name: str, values: ArrayLike) -> Float:
     array = to_array(name, values)
     if array.size and array.dtype.kind not in "iuf":
         raise InputError(f"{name} has dtype {array.dtype}; expected numbers")
     numbers = array.astype(np.float64)
-    finite = np.isfinite(numbers)
-    if not finite.all():
-        place = int(np.argmin(finite.ravel()))
-        found = f"{name} holds {numbers.flat[place]} at place {place}"
-        raise InputError(f"{found}; expected finite numbers, pairs without a rating left out")
+    is_finite = np.isfinite(numbers)
+    if not is_finite.all():
+        place = int(np.argmin(is_finite.ravel()))
+        raise InputError(
+            f"{name} holds {numbers.flat[place]} at place {place}; "
+            "expected finite numbers, without pairs that have no rating"
+        )
     return numbers

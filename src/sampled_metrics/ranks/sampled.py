@@ -441,8 +441,8 @@ def _equalise_negatives(
     if sampling is Sampling.DISTINCT or fewest < (1.0 - _MAX_MISSING) * most:
         raise InputError(
             f"found {fewest} to {most} negatives per user; expected as many for all, at most a "
-            "tenth fewer, or, if duplicates were dropped, sampling='distinct' (--sampling distinct) "
-            "with n_negatives (--n-negatives)"
+            "tenth fewer, or, if duplicates were dropped, sampling='distinct' (--sampling "
+            "distinct) with n_negatives (--n-negatives)"
         )
     n_larger = (n_negatives > fewest).sum()
     warn_input(
