@@ -64,13 +64,13 @@ def random_items(rng, scores, several):
 def counts_by_scores(scores, relevant, seen, up_to):
     """Count better and tied candidates of each user's relevant items, best first, below `up_to`."""
     results = []
-    for row, own, out in zip(scores, relevant, seen, strict=True):
+    for row, is_relevant, is_seen in zip(scores, relevant, seen, strict=True):
         counts = [
             (
-                int((row[~out] > row[item]).sum()),
-                int((row[~out] == row[item]).sum()) - 1,
+                int((row[~is_seen] > row[item]).sum()),
+                int((row[~is_seen] == row[item]).sum()) - 1,
             )
-            for item in np.flatnonzero(own)
+            for item in np.flatnonzero(is_relevant)
         ]
         if counts:
             results.append(sorted(pair for pair in counts if pair[0] < up_to))
@@ -111,7 +111,7 @@ def test_cut_ranks_match_all_scores(kind, number, several):
             n_candidates = ITEMS - seen.sum(axis=1)[relevant.any(axis=1)]
             assert ranks.n_candidates.tolist() == n_candidates.tolist()
             n_relevant = relevant.sum(axis=1)[relevant.any(axis=1)]
-            is_cut = [len(own) for own in expected] < n_relevant
+            is_cut = [len(counts) for counts in expected] < n_relevant
             assert ranks.depth[is_cut].tolist() == [up_to] * is_cut.sum()
             assert ranks.depth[~is_cut].tolist() == n_candidates[~is_cut].tolist()
             assert ranks.n_relevant.sum() == relevant.sum()

@@ -187,8 +187,8 @@ def test_vectors_are_multiplied_on_the_device(monkeypatch, kind, several, precis
         lambda scores, *more: multiplied.append(scores) or real(scores, *more),
     )
     assert counts(sm.rank((users, items), SEEN, relevant)) == counts(expected)
-    assert all(isinstance(each, torch.Tensor) for each in multiplied)
-    assert {min(each.shape[1], 37) for each in multiplied} <= {
+    assert all(isinstance(block, torch.Tensor) for block in multiplied)
+    assert {min(block.shape[1], 37) for block in multiplied} <= {
         4,
         8,
         16,
@@ -237,7 +237,7 @@ def test_wrong_vectors_are_refused_as_in_numpy():
         (users > 0, items),
     ):
         errors = []
-        for vectors in (form, tuple(each.numpy() for each in form)):
+        for vectors in (form, tuple(tensor.numpy() for tensor in form)):
             with pytest.raises(sm.InputError) as raised:
                 sm.rank(vectors, None, np.zeros(3, int))
             errors.append(str(raised.value).replace("torch.", ""))
@@ -289,7 +289,7 @@ def test_dictionary_of_tensors_is_read():
     scores = np.array([[0.3, 0.9, 0.5], [0.8, 0.1, 0.4]])
     relevant = {0: torch.tensor([1, 2]), 1: torch.tensor([2])}
     results = sm.evaluate(scores, "recall@1, recall@2", relevant=relevant)
-    assert [one.value for one in results] == [0.25, 1.0]
+    assert [result.value for result in results] == [0.25, 1.0]
     lists = {0: torch.tensor([1, 2]), 1: torch.tensor([0, 2])}
     of_one = {0: torch.tensor(2), 1: torch.tensor(2)}
     assert sm.evaluate(lists, "rr@2", relevant=of_one)[0].value == 0.5

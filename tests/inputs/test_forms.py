@@ -164,7 +164,7 @@ TWO_HELD_OUT = pd.DataFrame({"user_id": ["u", "v"], "item_id": [0, 2]})
 )
 def test_full_rankings_of_two_users_by_hand(data, options):
     results = sm.evaluate(data, "hr@1, MRR@2", **options)
-    assert [(each.metric, each.value) for each in results] == [
+    assert [(result.metric, result.value) for result in results] == [
         ("hr@1", 0.5),
         ("MRR@2", 0.75),
     ]
@@ -602,10 +602,11 @@ def test_arrow_table_is_checked_like_its_rows(form: str) -> None:
     table = pa.Table.from_pylist([{"HR@5": None, **row} for row in rows])
     variant = table if form == "table" else table.to_batches()[0]
     results = [
-        (one.printed, one.range_low, one.range_high) for one in sm.check(variant)
+        (check.printed, check.range_low, check.range_high)
+        for check in sm.check(variant)
     ]
     expected = [
-        (one.printed, one.range_low, one.range_high) for one in sm.check(rows)
+        (check.printed, check.range_low, check.range_high) for check in sm.check(rows)
     ]
     assert results == expected
 

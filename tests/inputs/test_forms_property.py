@@ -137,7 +137,7 @@ def compare_value(data: Any, relevant: Any) -> Any:
 
 def count_failing_negatives(data: Any, relevant: Any, seen: Any) -> Any:
     """Return how many negatives are held out, seen, or drawn twice."""
-    return sum(each.found for each in sm.check_negatives(data, relevant, seen)[:3])
+    return sum(check.found for check in sm.check_negatives(data, relevant, seen)[:3])
 
 
 def report_value(data: Any, relevant: Any, folder: Path) -> Any:
@@ -502,7 +502,9 @@ def outcome(kind: Kind, form: dict[str, Any], added: dict[str, list[str]]) -> st
                 value = kind.call(**form)
         except sm.InputError:
             return "refused"
-    messages = [each for each in caught if issubclass(each.category, sm.InputWarning)]
+    messages = [
+        warning for warning in caught if issubclass(warning.category, sm.InputWarning)
+    ]
     if not np.isclose(value, kind.right, rtol=1e-5):
         return "warned" if messages else f"{value}, not {kind.right}"
     told = " ".join(
@@ -527,9 +529,9 @@ def test_table_in_any_form_gives_the_same_number(
         variant: dict[str, Any] = {}
         added = {}
         typed = change_types(chooser, kind.frames, name)
-        for table, each in typed.items():
+        for table, frame in typed.items():
             made, added[table] = add_columns(
-                chooser, each, kind.reads[table] | set(each)
+                chooser, frame, kind.reads[table] | set(frame)
             )
             forms = table_forms(made, tmp_path)
             names = [form for form in forms if isinstance(forms[form], Path)]

@@ -175,10 +175,10 @@ def test_rows_of_ids_are_no_matrix(rows, fields, values, is_refused):
 
 
 def test_absent_user_or_item_is_in_no_pair():
-    own = items_by_position([[0, 2], [1]], "seen", (2, 3))
+    seen = items_by_position([[0, 2], [1]], "seen", (2, 3))
     user = np.array([0, 0, 1, -1, 0, 1, 1])
     item = np.array([0, 1, 1, 1, -1, -1, 2])
-    assert own.has(user, item).tolist() == [
+    assert seen.has(user, item).tolist() == [
         True,
         False,
         True,

@@ -164,9 +164,9 @@ def study():
     )
     filtered = filtered.assign(rank=filtered.groupby("user_id").cumcount() + 1)
     user, item = np.nonzero(seen)
-    own = scores[np.arange(30), held_out]
+    held_out_score = scores[np.arange(30), held_out]
     others = (~seen).sum(axis=1) - 1
-    better = np.sum((scores > own[:, None]) & ~seen, axis=1)
+    better = np.sum((scores > held_out_score[:, None]) & ~seen, axis=1)
     return {
         "scores": table.sample(frac=1, random_state=0),
         "filtered": filtered.drop(columns="score"),
@@ -248,9 +248,9 @@ def test_better_and_tied_rows_match_a_loop(rows):
     users = np.unique(users, return_inverse=True)[1]
     better, tied = count_by_score(users, scores.astype(float))
     for place, (user, score) in enumerate(zip(users, scores, strict=True)):
-        own = [s for u, s in zip(users, scores, strict=True) if u == user]
-        assert better[place] == sum(s > score for s in own)
-        assert tied[place] == own.count(score) - 1
+        user_scores = [s for u, s in zip(users, scores, strict=True) if u == user]
+        assert better[place] == sum(s > score for s in user_scores)
+        assert tied[place] == user_scores.count(score) - 1
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -293,22 +293,22 @@ def test_lists_match_a_loop_over_rows(seed, mode, by_rank):
     better, tied, result, depth, sizes = [], [], [], [], []
     users = list(dict.fromkeys(relevant["user_id"]))
     for user in users:
-        own = [
+        user_rows = [
             (item, score)
             for u, item, score in rows
             if u == user and (u, item) not in is_seen
         ]
         relevant_items = relevant.loc[relevant["user_id"] == user, "item_id"].tolist()
         counts = []
-        for item, score in own:
+        for item, score in user_rows:
             if item in relevant_items:
-                above = sum(s > score for _, s in own)
-                counts.append((above, sum(s == score for _, s in own) - 1))
+                above = sum(s > score for _, s in user_rows)
+                counts.append((above, sum(s == score for _, s in user_rows) - 1))
         counts.sort()
         better += [count[0] for count in counts]
         tied += [count[1] for count in counts]
         result.append(len(counts))
-        depth.append(len(own))
+        depth.append(len(user_rows))
         sizes.append(len(relevant_items))
     assert ranks.users.tolist() == users
     assert ranks.n_found.tolist() == result
@@ -351,9 +351,9 @@ def random_lists(rng, several):
         }
     )
     n = 3 if several else 1
-    own = np.array([rng.permutation(ITEMS)[:n] for _ in range(USERS)])
+    items = np.array([rng.permutation(ITEMS)[:n] for _ in range(USERS)])
     relevant = pd.DataFrame(
-        {"user_id": np.repeat(np.arange(USERS) + 7, n), "item_id": own.ravel()}
+        {"user_id": np.repeat(np.arange(USERS) + 7, n), "item_id": items.ravel()}
     )
     return frame, relevant
 
@@ -657,13 +657,18 @@ def test_many_ids_of_neighbours_are_read():
         ]
     )
     right = np.mean(
-        [np.isin(own, row).mean() for own, row in zip(true, ids, strict=True)]
+        [
+            np.isin(relevant, row).mean()
+            for relevant, row in zip(true, ids, strict=True)
+        ]
     )
     results = sm.evaluate(sm.Ranks.from_top_k(ids, true), "recall@10")
     assert values(results) == pytest.approx([right])
-    for one in (true[:, :1], true[:, 0], true[:, 0].tolist()):
-        results = sm.evaluate(sm.Ranks.from_top_k(ids, one), "recall@10")
-        right = np.mean([own[0] in row for own, row in zip(true, ids, strict=True)])
+    for column in (true[:, :1], true[:, 0], true[:, 0].tolist()):
+        results = sm.evaluate(sm.Ranks.from_top_k(ids, column), "recall@10")
+        right = np.mean(
+            [relevant[0] in row for relevant, row in zip(true, ids, strict=True)]
+        )
         assert values(results) == pytest.approx([right])
 
 

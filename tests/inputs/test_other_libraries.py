@@ -381,7 +381,7 @@ def array_of_records(kind: str) -> Any:
     if kind == "recarray":
         return np.rec.fromrecords(rows, names="user_id,item_id,score")
     if kind == "other byte order":
-        types = [(name, each.replace("<", ">")) for name, each in types]
+        types = [(name, code.replace("<", ">")) for name, code in types]
     return np.array(rows, types)
 
 

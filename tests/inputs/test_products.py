@@ -24,9 +24,9 @@ def counts_by_float64(users, items, relevant, seen):
     for user, item in zip(*np.nonzero(relevant), strict=True):
         others = ~seen[user]
         others[item] = False
-        own = scores[user, item]
+        score = scores[user, item]
         row = scores[user, others]
-        results.append((user, int((row > own).sum()), int((row == own).sum())))
+        results.append((user, int((row > score).sum()), int((row == score).sum())))
     return [(better, tied) for _, better, tied in sorted(results)]
 
 
@@ -125,8 +125,8 @@ def test_whole_numbers_in_float32_match_exact_arithmetic(seed):
         )
     assert counts(ranks) == expected
     plain = users @ items.T
-    own = plain[np.arange(12), held_out][:, None]
-    assert (plain > own).sum(axis=1).tolist() != ranks.n_better.tolist()
+    score = plain[np.arange(12), held_out][:, None]
+    assert (plain > score).sum(axis=1).tolist() != ranks.n_better.tolist()
 
 
 def test_float16_is_exact():

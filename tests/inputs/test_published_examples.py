@@ -175,7 +175,7 @@ def test_short_empty_or_absent_lists_match_trec_eval(seed):
         judged = rng.choice(12, 6, replace=False)
         grades = rng.integers(0, 4, 6)
         qrels[topic] = {
-            f"d{item}": int(own) for item, own in zip(judged, grades, strict=True)
+            f"d{item}": int(grade) for item, grade in zip(judged, grades, strict=True)
         }
         qrels[topic]["d12"] = 1
         if rng.random() < 0.8:
@@ -205,7 +205,7 @@ def test_example_of_pytrec_eval():
     result = values_by_metric(run, "ap,ndcg", relevant=qrels)
     assert result["ap"] == pytest.approx((1 / 3 + (1 / 2 + 2 / 3) / 2) / 2)
     assert result["ndcg"] == pytest.approx(
-        np.mean([each["ndcg"] for each in theirs.values()])
+        np.mean([values["ndcg"] for values in theirs.values()])
     )
 
 

@@ -69,8 +69,8 @@ def test_metrics_match_the_package(package, name, relevant):
         printed_metrics(package), abs=1e-9
     )
     ours = {
-        each.metric: each.value
-        for each in evaluate(ranking, list(printed_metrics(package)))
+        result.metric: result.value
+        for result in evaluate(ranking, list(printed_metrics(package)))
     }
     # Both divide AP@10 by all relevant items; no user has more than ten.
     assert ours == pytest.approx(printed_metrics(package), abs=1e-9)

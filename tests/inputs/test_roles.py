@@ -368,7 +368,7 @@ def ranked_lists(n_users=60, k=8, n_items=40, seed=5):
     held_out = np.array([row[min(int(rng.exponential(3)), k - 1)] for row in lists])
     held_out[::3] = n_items + 1
     right = np.mean(
-        [own in row[:3] for own, row in zip(held_out, lists, strict=True)]
+        [item in row[:3] for item, row in zip(held_out, lists, strict=True)]
     )
     frame = pd.DataFrame(
         {

@@ -44,7 +44,7 @@ class TestScoresOfSamples:
     def test_range_holds_the_exact_metric(self, study):
         results = sm.correct(study["among"], "HR@10", positive=0, n_items=N)
         assert {result.metric for result in results} == {"HR@10"}
-        (result,) = (each for each in results if each.estimator == "sampled")
+        (result,) = (row for row in results if row.estimator == "sampled")
         assert result.value == np.mean(np.array(ranks_by_hand(study["among"])) <= 10)
         assert result.value > 3 * study["recall"]
         assert result.range_low < study["recall"] < result.range_high

@@ -72,8 +72,10 @@ def test_scores_match_comparing_one_by_one(tmp_path):
     text = "user_id,item_id\n" + join_rows(pairs)
     relevant, expected = write_file(tmp_path, "t.csv", text), []
     for user, item in sorted(map(tuple, pairs), key=lambda p: (p[0], -scores[*p])):
-        own = scores[user, item]
-        expected.append(((scores[user] > own).sum(), (scores[user] == own).sum() - 1))
+        score = scores[user, item]
+        expected.append(
+            ((scores[user] > score).sum(), (scores[user] == score).sum() - 1)
+        )
     for data, options in ((tmp_path / "s.npy", {}), (table, {"n_items": 15})):
         with warns_about("15 items"):
             ranks = as_ranks(data, relevant=relevant, **options)
@@ -99,7 +101,7 @@ def scores_and_held(n_users=40, n_items=12, n_held=3, seed=3):
 def recall_by_hand(scores, held_out, k):
     top = np.argsort(-scores, axis=1)[:, :k]
     shares = [
-        np.isin(own, best).mean() for own, best in zip(held_out, top, strict=True)
+        np.isin(items, best).mean() for items, best in zip(held_out, top, strict=True)
     ]
     return pytest.approx([np.mean(shares)])
 
@@ -173,8 +175,8 @@ def permuted_data(kind, seed=4):
     ]
     allowed = scores.copy()
     allowed[np.arange(len(scores)), seen] = -np.inf
-    own = np.take_along_axis(allowed, held_out, 1)
-    right = np.mean((allowed > own).sum(1) < 3)
+    held_out_score = np.take_along_axis(allowed, held_out, 1)
+    right = np.mean((allowed > held_out_score).sum(1) < 3)
     return scores, users, items, *tables, right
 
 
@@ -206,9 +208,9 @@ def test_users_and_items_give_the_ids_of_tables(kind):
             sm.rank(vectors, taken, relevant, **ids),
             sm.rank(lambda rows: scores[rows], taken, relevant, **ids),
         ]
-        for each in ranks:
-            assert values(sm.evaluate(each, "hit@3")) == pytest.approx([right])
-            assert set(each.users) == set(users)
+        for ranking in ranks:
+            assert values(sm.evaluate(ranking, "hit@3")) == pytest.approx([right])
+            assert set(ranking.users) == set(users)
         for data in (frames, pd.DataFrame(scores, index=users, columns=items)):
             results = sm.evaluate(data, "hit@3", relevant=relevant, seen=taken)
             assert values(results) == pytest.approx([right])
@@ -449,8 +451,8 @@ OTHER_SCORES = np.array(
 
 # User 0: neither 0.1 nor 0.0 is above 0.2 or 0.3. User 2: 0.3 is above two of three.
 def auc_by_hand(scores, relevant):
-    own, others = scores[relevant > 0], scores[relevant == 0]
-    return np.mean(own[:, None] > others)
+    relevant_scores, others = scores[relevant > 0], scores[relevant == 0]
+    return np.mean(relevant_scores[:, None] > others)
 
 
 @pytest.mark.filterwarnings("ignore:seen")
@@ -459,7 +461,7 @@ def test_users_with_only_relevant_items_are_left_out_of_auc():
         results = sm.evaluate(AUC_SCORES, "auc, recall@1, ap", relevant=GRADES)
     assert results[0].value == pytest.approx(np.mean([0.0, 2 / 3]))
     assert results[1].value == pytest.approx(np.mean([0, 1 / 4, 0]))
-    assert [one.n_users for one in results] == [2, 3, 3]
+    assert [result.n_users for result in results] == [2, 3, 3]
     assert "leaves out" in results.notes[0]
 
 
@@ -492,9 +494,9 @@ def test_auc_of_many_queries_matches_a_loop(recwarn):
     results = sm.evaluate(scores, relevant=relevant)
     others = [user for user in range(1000) if not relevant[user].all()]
     expected = np.mean([auc_by_hand(scores[user], relevant[user]) for user in others])
-    assert {one.metric: one.value for one in results}["auc"] == pytest.approx(
-        expected
-    )
+    assert {result.metric: result.value for result in results}[
+        "auc"
+    ] == pytest.approx(expected)
     assert any(
         f"{1000 - len(others)} of 1,000 users" in text
         for text in full_messages(recwarn)

@@ -391,8 +391,8 @@ def test_records_in_text_are_read(tmp_path, name, text):
 def test_records_in_parquet_are_read(tmp_path):
     frame = pd.DataFrame(RECORDS[1:], columns=RECORDS[0])
     types = {"user_id": "category", "n_better": "float32", "n_tied": "uint8"}
-    for each in (frame, frame.astype(types)):
-        each.to_parquet(tmp_path / "r.parquet")
+    for table in (frame, frame.astype(types)):
+        table.to_parquet(tmp_path / "r.parquet")
         ranks = as_ranks(tmp_path / "r.parquet")
         assert (rank_counts(ranks), ranks.users.tolist()) == (
             RECORD_COUNTS,

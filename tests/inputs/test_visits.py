@@ -44,9 +44,9 @@ def clustered_error(value, user):
     mean = sum(value) / len(value)
     users = sorted(set(user))
     total = 0.0
-    for one in users:
+    for user_id in users:
         residual = sum(
-            x - mean for x, owner in zip(value, user, strict=True) if owner == one
+            x - mean for x, owner in zip(value, user, strict=True) if owner == user_id
         )
         total += residual**2
     few = len(users) / (len(users) - 1)
@@ -102,7 +102,11 @@ def test_constants_match_hand_arithmetic():
 def make_from_scores(make):
     items = ["a", "b", "c", "d"]
     scores = np.array(
-        [[-own.index(item) for item in items] for own in LISTS.values()], float
+        [
+            [-best_first.index(item) for item in items]
+            for best_first in LISTS.values()
+        ],
+        float,
     )
     users, visits = zip(*LISTS, strict=True)
     return make(
@@ -711,8 +715,8 @@ def test_rows_with_own_negatives_are_visits():
     pairs = pd.DataFrame(
         rows, columns=["user_id", "row_id", "item_id", "score", "label"]
     )
-    own = pairs[pairs.label == 1].set_index("row_id").score
-    above = pairs.score > pairs.row_id.map(own)
+    held_out_score = pairs[pairs.label == 1].set_index("row_id").score
+    above = pairs.score > pairs.row_id.map(held_out_score)
     right = (above.groupby(pairs.row_id).sum() < 3).mean()
     options = {"n_items": 500, "shape": "none"}
     for name in ("row_id", "impression_id"):

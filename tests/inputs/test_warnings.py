@@ -123,7 +123,7 @@ def test_fillers_of_implicit_are_no_candidates():
     scores[0, 3] = scores[1, 2:] = np.finfo(np.float32).min
     options = {"relevant": [1, 0], "complete": True}
     results = sm.evaluate((ids, scores), "auc, rr", **options)
-    assert [one.value for one in results] == [(1 / 2 + 0) / 2, 0.5]
+    assert [result.value for result in results] == [(1 / 2 + 0) / 2, 0.5]
     assert (
         sm.Ranks.from_top_k(ids, [1, 0], scores, complete=True).n_candidates[0] == 3
     )

@@ -32,8 +32,8 @@ HELD = np.argsort(-TRUE - RNG.gumbel(size=TRUE.shape), axis=1)[:, 0]
 SCORES = TRUE + 0.7 * RNG.normal(size=TRUE.shape)
 MARKED = np.zeros(TRUE.shape, bool)
 LIKED = np.argsort(-SCORES, axis=1)[:, : SEEN + 1]
-for own, items in enumerate(LIKED):
-    MARKED[own, [item for item in items if item != HELD[own]][:SEEN]] = True
+for user, items in enumerate(LIKED):
+    MARKED[user, [item for item in items if item != HELD[user]][:SEEN]] = True
 MASKED = np.where(MARKED, -np.inf, SCORES)
 BETTER = (MASKED[np.arange(USERS), HELD][:, np.newaxis] < MASKED).sum(axis=1)
 HIT_RATE = float(np.mean(BETTER < 10))

@@ -693,14 +693,14 @@ FILES_WITHOUT_HEADER = {
     "sasrec.txt": ("".join(f"{u} {i}\n" for u, i in HELD_PAIRS), "read_csv"),
     "lightgcn.txt": (
         "".join(
-            f"{u} {' '.join(map(str, own))}\n" for u, own in HELD_BY_USER.items()
+            f"{u} {' '.join(map(str, items))}\n" for u, items in HELD_BY_USER.items()
         ),
         "str.split",
     ),
     "lengths.txt": (
         "".join(
-            f"{u} {' '.join(map(str, own[: 1 + u % 3]))}\n"
-            for u, own in HELD_BY_USER.items()
+            f"{u} {' '.join(map(str, items[: 1 + u % 3]))}\n"
+            for u, items in HELD_BY_USER.items()
         ),
         "str.split",
     ),
@@ -729,7 +729,9 @@ def test_remedy_for_relevant_items_without_header_is_right(name, tmp_path):
     relevant = suggested_data(caught.value)[how]
     right = RECALL
     if name == "lengths.txt":
-        held_out = {user: own[: 1 + user % 3] for user, own in HELD_BY_USER.items()}
+        held_out = {
+            user: items[: 1 + user % 3] for user, items in HELD_BY_USER.items()
+        }
         right = np.mean(
             [np.isin(held_out[u], LISTS_BY_USER[u]).mean() for u in LISTS_BY_USER]
         )

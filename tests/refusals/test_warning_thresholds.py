@@ -46,7 +46,7 @@ def test_hundredth_of_rows_without_order_warns(equal, rows, warns, recwarn):
         n_items=N,
         shape="none",
     )
-    assert any("rows are equal" in each for each in full_messages(recwarn)) == warns
+    assert any("rows are equal" in text for text in full_messages(recwarn)) == warns
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_held_out_items_near_the_middle_warn(rows, low, warns, recwarn, tmp_path
     pd.DataFrame({"sampled_rank": np.full(rows, low + 1)}).to_csv(path, index=False)
     as_sampled(path, n_negatives=M, n_items=N)
     message = f"above {1 - low / M:.1%} of their negatives"
-    assert any(message in each for each in full_messages(recwarn)) == warns
+    assert any(message in text for text in full_messages(recwarn)) == warns
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_table_of_ranks_that_end_early_warns(largest, near, warns, recwarn):
     table = pd.DataFrame({"sampled_rank": rows, "n_negatives": M})
     sm.correct(table, "auc", "sampled", n_items=N, shape="none")
     message = f"the largest rank is {largest} of 101, and {near} of {rows.size} rows are near it"
-    assert any(message in each for each in full_messages(recwarn)) == warns
+    assert any(message in text for text in full_messages(recwarn)) == warns
 
 
 @pytest.mark.parametrize(("least", "is_taken"), [(90, True), (89, False), (99, True)])
@@ -135,7 +135,7 @@ def test_ten_users_with_usual_number_of_candidates_warn(
     none = np.zeros(users, np.int64)
     sm.evaluate(sm.Ranks(np.full(users, candidates), none, none), "recall@1")
     message = f"all {users} users have {candidates} candidates"
-    assert any(message in each for each in full_messages(recwarn)) == warns
+    assert any(message in text for text in full_messages(recwarn)) == warns
 
 
 def test_different_numbers_of_candidates_do_not_warn(recwarn):
@@ -158,10 +158,10 @@ def test_min_relevance_above_one_needs_grades():
 def test_ties_by_chance_do_not_warn(share, m, recwarn):
     """Negatives tie independently, so that some rows have several ties."""
     rng = np.random.default_rng(0)
-    each = 1 - (1 - share) ** (1 / m)
-    tied = rng.binomial(m, each, 3000)
+    probability = 1 - (1 - share) ** (1 / m)
+    tied = rng.binomial(m, probability, 3000)
     warn_about_sampled_ranks(sm.SampledRanks(np.ones(3000, int), N, m, tied=tied))
-    assert not any("itself" in each for each in full_messages(recwarn))
+    assert not any("itself" in text for text in full_messages(recwarn))
 
 
 @pytest.mark.parametrize(
@@ -178,8 +178,8 @@ def test_held_out_item_among_its_negatives_warns(rows, alone, warns, recwarn):
     warn_about_sampled_ranks(sm.SampledRanks(low_ranks(rows), N, 100, tied=tied))
     assert (
         any(
-            "is it the held-out item itself" in each
-            for each in full_messages(recwarn)
+            "is it the held-out item itself" in text
+            for text in full_messages(recwarn)
         )
         == warns
     )
@@ -372,7 +372,8 @@ def lists_with(hits, users=60, length=20, items=400):
         user: [lists[user][0] if user < hits else -1 - user] for user in range(users)
     }
     return lists, {
-        user: [items + 9 if own[0] < 0 else own[0]] for user, own in relevant.items()
+        user: [items + 9 if items[0] < 0 else items[0]]
+        for user, items in relevant.items()
     }
 
 
@@ -388,7 +389,7 @@ def lists_with(hits, users=60, length=20, items=400):
 def test_lists_that_hold_every_relevant_item_warn(hits, users, length, warns):
     lists, relevant = lists_with(hits, users, length)
     result = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)
-    assert any("hold every relevant item" in each for each in result) == warns
+    assert any("hold every relevant item" in text for text in result) == warns
 
 
 @pytest.mark.parametrize(("hits", "warns"), [(15, False), (14, True), (0, True)])
@@ -402,7 +403,7 @@ def test_lists_with_hits_by_chance_warn(hits, warns):
     assert expected >= 8
     assert (hits <= expected + 2 * np.sqrt(expected)) == warns
     result = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)
-    assert any("by chance" in each for each in result) == warns
+    assert any("by chance" in text for text in result) == warns
 
 
 def test_rows_of_ids_do_not_warn_and_pairs_are_refused():

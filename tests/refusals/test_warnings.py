@@ -287,8 +287,8 @@ def test_unlikely_negatives_warn(data, options, message, recwarn):
     } | options
     sm.correct(data, "hr@10", "cls", **options)
     messages = full_messages(recwarn)
-    assert any(message in each for each in messages) if message else not messages
-    assert all(each.filename == __file__ for each in recwarn)
+    assert any(message in text for text in messages) if message else not messages
+    assert all(warning.filename == __file__ for warning in recwarn)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_unlikely_negatives_warn(data, options, message, recwarn):
 def test_unlikely_full_rankings_warn(scores, options, message, recwarn):
     sm.evaluate(scores, "hr@10", **(FULL_OPTIONS | options))
     messages = full_messages(recwarn)
-    assert any(message in each for each in messages) if message else not messages
+    assert any(message in text for text in messages) if message else not messages
 
 
 # Warned once
