@@ -403,7 +403,7 @@ def test_ids_without_overlap_are_refused_or_warn():
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
-def test_ratings_of_movielens_are_no_qrels(tmp_path):
+def test_ratings_of_movielens_are_not_qrels(tmp_path):
     rows = [
         f"{user} {item} {3 + user % 2} 88125{user:04}"
         for user, item in enumerate(LONG_HELD)

@@ -162,7 +162,7 @@ def test_matrix_that_is_not_finite_is_refused(number):
         (10, 3, 10, False),
     ],
 )
-def test_rows_of_ids_are_no_matrix(rows, fields, values, is_refused):
+def test_rows_of_ids_are_not_a_matrix(rows, fields, values, is_refused):
     """Many rows of few fields with more values than grades have."""
     form = np.resize(np.arange(values), (rows, fields))
     if is_refused:
@@ -174,7 +174,7 @@ def test_rows_of_ids_are_no_matrix(rows, fields, values, is_refused):
     assert items_by_position(form, "relevant", (rows, fields)).n_items == fields
 
 
-def test_absent_user_or_item_is_in_no_pair():
+def test_absent_user_or_item_is_in_none_of_the_pairs():
     seen = items_by_position([[0, 2], [1]], "seen", (2, 3))
     user = np.array([0, 0, 1, -1, 0, 1, 1])
     item = np.array([0, 1, 1, 1, -1, -1, 2])

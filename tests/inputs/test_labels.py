@@ -229,7 +229,7 @@ def test_labelled_lists_hold_their_relevant_items():
     assert values(results) == pytest.approx([np.mean(1 / held_out)])
 
 
-def test_row_of_label_0_is_no_sampled_rank():
+def test_row_of_label_0_is_not_a_sampled_rank():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
         {"user_id": np.arange(40), "sampled_rank": rng.integers(1, 12, 40)}

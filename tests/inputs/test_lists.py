@@ -144,7 +144,7 @@ def test_trec_run_is_read(tmp_path, name, run):
         "q1 0 d7 1",
     ],
 )
-def test_line_that_is_no_run_is_refused(tmp_path, line):
+def test_line_that_is_not_a_run_is_refused(tmp_path, line):
     with pytest.raises(sm.InputError, match=r"file.txt: (not|found)"):
         as_ranks(write_file(tmp_path, "file.txt", line))
 
@@ -571,7 +571,7 @@ def test_ambiguous_pair_of_arrays_is_refused():
 
 
 # Files
-def test_file_without_header_is_no_qrels(tmp_path):
+def test_file_without_header_is_not_read_as_qrels(tmp_path):
     path = tmp_path / "test.tsv"
     for times in (1, 881250949):
         rows = [

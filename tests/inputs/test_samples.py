@@ -140,7 +140,7 @@ class TestScoresOfSamples:
         with pytest.raises(sm.InputError, match="'expected'"):
             as_sampled(scores, ties="expected", **sample_options)
 
-    def test_several_positives_are_no_negatives_of_each_other(self, tmp_path):
+    def test_several_positives_are_not_negatives_of_each_other(self, tmp_path):
         # u has positives 9 and 5 among 7 and 1, at ranks 1 and 2; v has 3 and 2 among 4 and 1.
         path = tmp_path / "pairs.csv"
         path.write_text(
@@ -468,7 +468,7 @@ class TestSizesOfRows:
         scores = MATRIX[SIZES == 99]
         assert (read_rows(scores).sampled_ranks == RANKS[SIZES == 99]).all()
 
-    def test_padding_of_all_rows_is_no_negative(self):
+    def test_padding_of_all_rows_is_not_a_negative(self):
         wide = np.column_stack([MATRIX[SIZES == 99], np.full((150, 30), -INF)])
         result = read_rows(wide)
         assert result.n_negatives == 99

@@ -228,7 +228,7 @@ def test_ids_given_twice_must_agree():
     ).best_rank.tolist() == [1, 2]
 
 
-def test_column_of_ids_is_no_part_of_a_vector():
+def test_column_of_ids_is_not_part_of_a_vector():
     users = pd.DataFrame({"user_id": [7, 8], "x": [1.0, 0.0], "y": [0.0, 1.0]})
     items = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     with pytest.raises(sm.InputError, match="user_id"):

@@ -73,7 +73,7 @@ def test_whole_numbers_are_read_within_bounds(values):
         (["1", "y" * 100], 2, f"{'y' * 80};"),
     ],
 )
-def test_value_that_is_no_whole_number_is_refused(values, row, result):
+def test_value_that_is_not_a_whole_number_is_refused(values, row, result):
     error = refusal(one_column(values).whole, "rank", 0)
     assert (error.row, error.column) == (row, "rank")
     assert error.problem.startswith(f"found {result}")
@@ -177,7 +177,7 @@ def test_ids_are_read_with_their_codes(values, expected):
         ([date(1970, 1, 1)], None, "found type date32"),
     ],
 )
-def test_value_that_is_no_id_is_refused(values, row, message):
+def test_value_that_is_not_an_id_is_refused(values, row, message):
     error = refusal(one_column(values).ids, "rank")
     assert (error.row, error.column) == (row, "rank")
     assert message in error.problem
@@ -303,7 +303,7 @@ def test_impossible_file_name_is_refused(name, shown):
     assert str(refusal(read_table, name, "ranks")).startswith(f"{shown}: not ranks")
 
 
-def test_path_that_is_no_file_is_refused(tmp_path):
+def test_path_that_is_not_a_file_is_refused(tmp_path):
     for path, problem in (
         (tmp_path / "x", "no such file"),
         (tmp_path, "a folder"),

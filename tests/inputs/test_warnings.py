@@ -116,7 +116,7 @@ class TestFirstColumn:
 
 
 @pytest.mark.filterwarnings("ignore:seen")
-def test_fillers_of_implicit_are_no_candidates():
+def test_fillers_of_implicit_are_not_candidates():
     """`recommend` puts seen items last, with the lowest number as score."""
     ids = np.array([[3, 1, 0, 2], [2, 0, 3, 1]])
     scores = np.array([[0.9, 0.5, 0.2, 0.1], [0.8, 0.4, 0.3, 0.2]], np.float32)

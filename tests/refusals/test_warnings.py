@@ -434,7 +434,7 @@ def test_odd_options_warn():
     )
 
 
-def test_printed_number_that_is_no_share_of_users_warns():
+def test_printed_number_that_is_not_a_share_of_users_warns():
     """Of 17 users, 5 are .2941 and 6 are .3529, but no number gives .3200."""
     sizes = {"n_items": 3416, "n_negatives": 100}
     for n_users, warns in ((17, True), (100, False), (6040, False)):

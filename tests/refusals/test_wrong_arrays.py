@@ -98,7 +98,7 @@ def test_two_columns_count_one_negative(positive):
     assert [part.tolist() for part in result[:3]] == [[2, 2, 2], [0, 0, 1], [0, 1, 0]]
 
 
-def test_minus_infinity_is_no_candidate():
+def test_minus_infinity_is_not_a_candidate():
     scores = np.array([[2.0, -np.inf, 3.0], [1.0, 1.0, -np.inf]])
     result = count_in_rows(scores, 0, is_full=True)
     assert [part.tolist() for part in result[:3]] == [[2, 2], [1, 0], [0, 1]]
@@ -304,7 +304,7 @@ def test_wrong_full_ranking_is_refused(data, options, message):
 @pytest.mark.parametrize(
     "data", [np.array(3), np.float64(0.5), np.zeros((2, 2, 2)), 7, None]
 )
-def test_data_that_is_no_ranking_is_refused(data):
+def test_data_that_is_not_a_ranking_is_refused(data):
     with pytest.raises(sm.InputError):
         as_ranks(data, n_items=9)
     with pytest.raises(sm.InputError):
