@@ -1,4 +1,4 @@
-"""The command line, with one-line errors and exit status 2."""
+"""The command line. Invalid input ends with an error in one line and exit status 2."""
 
 import inspect
 import logging
@@ -21,15 +21,14 @@ from sampled_metrics._base.errors import (
     one_line,
 )
 from sampled_metrics._base.standard_output import standard_output
-from sampled_metrics.cli.draws import app as draws
-from sampled_metrics.cli.files import guard
-from sampled_metrics.cli.output import prints_table
-from sampled_metrics.cli.rankings import app as rankings
+from sampled_metrics.cli.draws import draws_app
+from sampled_metrics.cli.output import check_output_files, prints_table
+from sampled_metrics.cli.rankings import rankings_app
 
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
-_log = logging.getLogger("sampled_metrics")
+_logger = logging.getLogger("sampled_metrics")
 
-HELP = """Metrics of item recommendation under sampling, and their correction.
+HELP = """What sampled recommendation metrics can and cannot tell you.
 
 \b
 You have                                     Use
@@ -45,21 +44,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for commands in (rankings, draws):
-    guard(commands)
-    for command in commands.registered_commands:
-        # Paragraphs flow: their lines end where the terminal does, not where the source does.
+for group in (rankings_app, draws_app):
+    check_output_files(group)
+    for command in group.registered_commands:
+        # typer wraps each paragraph to the width of the terminal.
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
         for hint in get_type_hints(command.callback, include_extras=True).values():
             for info in getattr(hint, "__metadata__", ()):
                 if isinstance(info, ArgumentInfo):
                     paragraphs.insert(1, f"{info.metavar}: {info.help}")
         command.help = "\n\n".join(paragraphs)
-    app.add_typer(commands)
+    app.add_typer(group)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"sampled-metrics {sampled_metrics.__version__}")
         raise typer.Exit
 
@@ -74,38 +73,39 @@ def _options(
 
 
 def main() -> None:
-    """Run the command; print an error caused by invalid input as one line."""
+    """Run the command; print errors caused by invalid input in one line."""
     logging.basicConfig(format="%(message)s", handlers=[logging.StreamHandler()], force=True)
-    _log.setLevel(logging.INFO)
+    _logger.setLevel(logging.INFO)
     warnings.simplefilter("always", InputWarning)
     warnings.showwarning = _show_warning
-    # A command that is terminated removes its temporary files.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_fail("ended from outside", TERMINATED)))
+    # Ending by an exception lets a terminated command remove its temporary files.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_fail("terminated", TERMINATED)))
     try:
         with standard_output(), command_line():
             status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except Exception as error:
-        status = _fail(*_described(error))
+        status = _fail(*_describe_error(error))
     sys.exit(status)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Write the questions of a warning as lines, unless a printed table ends with them."""
-    questions = getattr(message, "notes", ())
-    if questions and prints_table():
+    """Print a warning, in a line for each note, unless a printed table ends with these."""
+    notes = getattr(message, "notes", ())
+    if notes and prints_table():
         return
-    for line in questions or [str(message)]:
-        _log.warning("%s", one_line(line))
+    for line in notes or [str(message)]:
+        _logger.warning("%s", one_line(line))
 
 
-def _described(error: Exception) -> tuple[str, int]:
-    """Return message and exit status of an expected error; raise any other."""
+def _describe_error(error: Exception) -> tuple[str, int]:
+    """Return the message and the exit status of an expected error; raise any other error."""
     match error:
         case InputError():
             return str(error), WRONG_INPUT
         case typer.TyperException():
             message = error.format_message().replace("Value error, ", "")
-            message += _example(error) * message.startswith("Missing")
+            if message.startswith("Missing"):
+                message += _missing_option_help(error)
             return " ".join(message.split()), WRONG_INPUT
         case OSError():
             return format_os_error(error), WRONG_INPUT
@@ -118,8 +118,8 @@ def _described(error: Exception) -> tuple[str, int]:
     raise error
 
 
-def _example(error: Any) -> str:
-    """Say what a missing option is, with its value in the example of the command."""
+def _missing_option_help(error: Any) -> str:
+    """Describe a missing option, with its value in the example of the command."""
     command = getattr(getattr(error, "ctx", None), "command", None)
     example = getattr(command, "epilog", None) or ""
     for name in getattr(getattr(error, "param", None), "opts", ()):
@@ -130,5 +130,6 @@ def _example(error: Any) -> str:
 
 
 def _fail(message: str, status: int) -> int:
-    _log.error(one_line(message))
+    """Print an error and return the exit status."""
+    _logger.error(one_line(message))
     return status

@@ -1,15 +1,19 @@
-"""Results as a table for people, as JSON or CSV for programs.
+"""Output of commands: tables for people, JSON or CSV for programs.
 
-Functions import pandas and pyarrow themselves, because `--help` should not wait for them.
+Functions import pandas and pyarrow themselves, so that `--help` does not wait for them.
 """
+
+from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
+from functools import wraps
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,23 +25,56 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from sampled_metrics._base.text import Parts
-    from sampled_metrics.evaluation.results import Results
+    from sampled_metrics.evaluation.results import Results, Row
 
-Row = dict[str, Any]
+_RESULT_SUFFIXES = (".csv", ".json", ".table", ".txt")
+_SUFFIXES = {  # of output files, by the function of the command
+    "write_report": (".html", ".htm"),
+    "sample": (*_RESULT_SUFFIXES, ".parquet"),
+    "negatives": (*_RESULT_SUFFIXES, ".parquet"),
+}
 _is_table: ContextVar[bool] = ContextVar("is_table", default=False)
 
 
 class Format(StrEnum):
-    """How results are printed."""
+    """Format of results."""
 
     TABLE = "table"
     JSON = "json"
     CSV = "csv"
 
 
+def check_output_files(app: typer.Typer) -> None:
+    """Make all commands of an application check the name of their output file before they run.
+
+    The suffix has to be known, and the file must not be one that the command reads.
+    """
+    for command in app.registered_commands:
+        if command.callback is not None:
+            command.callback = _with_checked_output(command.callback)
+
+
+def _with_checked_output(command: Callable[..., None]) -> Callable[..., None]:
+    suffixes = _SUFFIXES.get(command.__name__, _RESULT_SUFFIXES)
+
+    @wraps(command)
+    def run(**parameters: Any) -> None:
+        output = parameters.get("output")
+        if output is not None:
+            from sampled_metrics._base.files import check_output_path
+
+            values = [value for name, value in parameters.items() if name != "output"]
+            inputs = [value if isinstance(value, list | tuple) else [value] for value in values]
+            check_output_path(output, suffixes, chain.from_iterable(inputs))
+        with _printing(parameters.get("form"), output):
+            command(**parameters)
+
+    return run
+
+
 @contextmanager
-def printing(form: object, output: Path | None) -> Iterator[None]:
-    """Tell `prints_table` the form of the results of a command."""
+def _printing(form: object, output: Path | None) -> Iterator[None]:
+    """Remember whether the command prints a table, for `prints_table`."""
     token = _is_table.set(form is Format.TABLE and output is None)
     try:
         yield
@@ -46,15 +83,14 @@ def printing(form: object, output: Path | None) -> Iterator[None]:
 
 
 def prints_table() -> bool:
-    """Return whether the command that runs prints results as a table, with their notes."""
+    """Return whether the running command prints a table, which ends with the notes."""
     return _is_table.get()
 
 
 def emit(rows: Sequence[Row], form: Format, output: Path | None) -> None:
-    """Print rows of the same keys, or write them to a file, all or nothing.
+    """Print rows with the same keys, or write them to a file.
 
-    Numbers that do not exist are null in JSON and empty in CSV, where lists are joined by
-    semicolons.
+    nan becomes null in JSON and an empty cell in CSV. Lists are joined by semicolons in CSV.
     """
     from sampled_metrics._base.text import nan_to_none
 
@@ -65,20 +101,21 @@ def emit(rows: Sequence[Row], form: Format, output: Path | None) -> None:
     else:
         import pandas as pd
 
-        joined = [{key: _joined(value) for key, value in row.items()} for row in nan_to_none(rows)]
-        _emit_csv(pd.DataFrame(joined, dtype=object), output)
+        flat = [{key: _join_list(value) for key, value in row.items()} for row in nan_to_none(rows)]
+        _emit_csv(pd.DataFrame(flat, dtype=object), output)
 
 
-def _emit_csv(table: "pd.DataFrame", output: Path | None) -> None:
+def _emit_csv(table: pd.DataFrame, output: Path | None) -> None:
     emit_text(table.to_csv(index=False, lineterminator="\n"), output)
 
 
-def _joined(value: object) -> object:
+def _join_list(value: object) -> object:
+    """Join the texts of a list; return other values as they are."""
     return "; ".join(value) if isinstance(value, list) else value
 
 
-def emit_parts(parts: "Parts", output: Path | None, explain: bool = False) -> None:
-    """Print tables and lines, with explanations if asked to; decided orders bold on a terminal."""
+def emit_parts(parts: Parts, output: Path | None, explain: bool = False) -> None:
+    """Print tables and lines, with explanations if `explain`; orders are bold on a terminal."""
     from sampled_metrics._base.text import format_text
 
     is_terminal = sys.stdout is not None and sys.stdout.isatty()  # None if it is closed
@@ -88,9 +125,9 @@ def emit_parts(parts: "Parts", output: Path | None, explain: bool = False) -> No
 
 
 def emit_results(
-    results: "Results[Any]", form: Format, output: Path | None, explain: bool, **options: Any
+    results: Results[Any], form: Format, output: Path | None, explain: bool, **options: Any
 ) -> None:
-    """Print results as tables for people, with their options, or as rows with their questions."""
+    """Print results as tables, with their options, or as rows with the warnings as notes."""
     if form is Format.TABLE:
         emit_parts(results.parts(**options), output, explain)
     else:
@@ -101,7 +138,7 @@ def emit_results(
 
 
 def emit_columns(columns: Mapping[Any, Any], form: Format, output: Path | None) -> None:
-    """Print many rows given as arrays of one length; a name ending in .parquet is written so."""
+    """Print columns of the same length, or write them to a file, which may be parquet."""
     import pandas as pd
 
     from sampled_metrics._base.files import replace_file
@@ -118,7 +155,7 @@ def emit_columns(columns: Mapping[Any, Any], form: Format, output: Path | None) 
 
 
 def emit_text(text: str, output: Path | None) -> None:
-    """Print text, or write it to a file, all or nothing."""
+    """Print text, or write it to a file."""
     from sampled_metrics._base.files import write_text
 
     if output is not None:
@@ -132,7 +169,9 @@ def emit_text(text: str, output: Path | None) -> None:
         raise InputError(f"standard output: cannot be written ({error.strerror})") from error
 
 
-def wrote(output: Path | None, number: int, noun: str) -> None:
-    """Say how many things a file holds that was written, if there is one."""
+def report_written(output: Path | None, number: int, noun: str) -> None:
+    """Print the name of the output file and how many rows it has; nothing without a file."""
     if output is not None:
-        typer.echo(f"Wrote {output} ({number:,} {noun}{'s' * (number != 1)}).")
+        from sampled_metrics.evaluation.results import quantity
+
+        typer.echo(f"Wrote {output} ({quantity(number, noun)}).")

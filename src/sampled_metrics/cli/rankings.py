@@ -1,4 +1,4 @@
-"""Commands for ranks and printed numbers: evaluate, correct, reported, check, compare, plan..."""
+"""Commands that evaluate ranks and printed numbers."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -8,21 +8,21 @@ import typer
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import reading
 from sampled_metrics.cli import options
-from sampled_metrics.cli.output import Format, emit, emit_parts, emit_results, wrote
+from sampled_metrics.cli.output import Format, emit, emit_parts, emit_results, report_written
 from sampled_metrics.ranks import Sampling
 
 FLAGGED = 1  # exit status of `check`
-app = typer.Typer()
+rankings_app = typer.Typer()
 
 
-@app.command(
+@rankings_app.command(
     epilog="Example: sampled-metrics evaluate lists.csv --relevant test.csv --metric HR@10,NDCG@10"
 )
 def evaluate(
-    files: options.RankFiles,
-    metric: options.Metrics = None,
+    files: options.RankPaths,
+    metric: options.MetricNames = None,
     ties: options.Ties = "expected",
-    n_items: options.Items = None,
+    n_items: options.NItems = None,
     relevant: options.Relevant = None,
     seen: options.Seen = None,
     min_relevance: options.MinRelevance = 0.0,
@@ -30,16 +30,16 @@ def evaluate(
     missing: options.Missing = "refuse",
     confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
     seed: options.Seed = 0,
-    column: options.Columns = None,
+    column: options.ColumnRoles = None,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
-    output: options.Output = None,
+    output: options.OutputPath = None,
 ) -> None:
     """Average exact metrics over users, with intervals.
 
     Keys: file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items, effective_users
-    (few where a handful of users carry the value), n_visits (if users have several), notes
-    (questions about the file); values are fractions.
+    (few if a handful of users carry the value), n_visits (if users have several), notes
+    (warnings about the file); values are fractions.
     """
     from sampled_metrics._base.records import record_to_row
     from sampled_metrics.evaluation.evaluate import evaluate
@@ -47,10 +47,10 @@ def evaluate(
 
     names = options.short_names(files)
     rows = []
-    parts: dict[str, Any] = {}  # by the name of a file
+    parts_by_file: dict[str, Any] = {}
     for path in files:
         with reading(path):
-            found = evaluate(
+            results = evaluate(
                 path,
                 metric or defaults.DEFAULT_METRICS,
                 relevant=relevant,
@@ -62,65 +62,65 @@ def evaluate(
                 ties=ties,
                 seed=seed,
                 confidence=confidence,
-                columns=options.names_by_role(column),
+                columns=options.parse_roles(column),
             )
-        rows += [{"file": str(path), **record_to_row(one), "notes": found.notes} for one in found]
-        parts[names[str(path)]] = found.parts()
+        for result in results:
+            rows.append({"file": str(path), **record_to_row(result), "notes": results.notes})
+        parts_by_file[names[str(path)]] = results.parts()
     if form is Format.TABLE:
-        emit_parts(join_tables("file", parts), output, explain)
+        emit_parts(join_tables("file", parts_by_file), output, explain)
     else:
         emit(rows, form, output)
 
 
-@app.command(
+@rankings_app.command(
     epilog="Example: sampled-metrics correct scores.npy --positive 0 --n-items 3541 --metric HR@10"
 )
 def correct(
-    file: options.SampledFile,
-    n_negatives: options.SampledNegatives = None,
-    n_items: options.Items = None,
-    metric: options.Metrics = None,
-    estimator: options.Estimators = None,
+    file: options.SampledPath,
+    n_negatives: options.NNegativesOfFile = None,
+    n_items: options.NItems = None,
+    metric: options.MetricNames = None,
+    estimator: options.EstimatorNames = None,
     positive: options.Positive = None,
     relevant: options.Relevant = None,
     missing: options.Missing = "refuse",
-    sampling: options.KnownSampling = None,
+    sampling: options.SamplingOfFile = None,
     ties: Annotated[
         Literal["random", "optimistic", "pessimistic"],
         options.option(
             "POLICY",
-            "Place of a held-out item among negatives of its score: random, optimistic or "
-            "pessimistic.",
+            "Order of candidates with the same score: random, optimistic or pessimistic.",
         ),
     ] = "random",
     seed: options.Seed = 0,
-    shape: options.Shape = defaults.DEFAULT_SHAPE,
+    shape: options.ShapeName = defaults.DEFAULT_SHAPE,
     intervals: Annotated[
         bool, options.option("", "Show confidence intervals of the estimates.", "--intervals")
     ] = False,
     confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
-    column: options.Columns = None,
+    column: options.ColumnRoles = None,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
-    output: options.Output = None,
+    output: options.OutputPath = None,
 ) -> None:
     """Compute the range of metrics that sampled ranks allow.
 
-    The range holds the exact metric of the users' population with the confidence asked for,
-    whatever their true ranks are as long as --shape holds. An estimate is precise, but of another
-    quantity: the rank at which its credit has fallen to half is printed beside it ("acts like"),
-    and its interval (--intervals, and in CSV and JSON) covers its expectation, not the exact
-    metric. Rows of one user_id, or of one visit of a user, are averaged first.
+    The range contains the exact metric of the users' population with the given confidence,
+    whatever their true ranks are, as long as --shape holds. An estimate is precise, but it measures
+    another quantity: the metric with the cut-off that is printed beside it ("acts like"). Its
+    interval (--intervals, and in CSV and JSON) covers its expectation, not the exact metric. Rows
+    of one user_id, or of one visit of a user, are averaged first.
 
     Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high,
     likely_low, likely_high (of the exact metric, for `likely`), shape, acts_like, n_users,
-    n_items, n_negatives, sampling, n_visits (if users have several), notes (questions about the
+    n_items, n_negatives, sampling, n_visits (if users have several), notes (warnings about the
     file); values are fractions. The estimate to quote is by `likely`.
     """
-    from sampled_metrics.evaluation import correct as correction
+    from sampled_metrics.evaluation.correct import correct
 
     with reading(file):
-        results = correction.correct(
+        results = correct(
             file,
             metric or defaults.DEFAULT_METRICS,
             estimator or defaults.DEFAULT_ESTIMATORS,
@@ -134,12 +134,12 @@ def correct(
             seed=seed,
             shape=shape,
             confidence=confidence,
-            columns=options.names_by_role(column),
+            columns=options.parse_roles(column),
         )
     emit_results(results, form, output, explain, intervals=intervals)
 
 
-@app.command(
+@rankings_app.command(
     epilog="Example: sampled-metrics reported HR@10=0.8245 NDCG@10=0.5905 --n-items 3416 "
     "--n-negatives 100 --n-users 6040"
 )
@@ -149,21 +149,21 @@ def reported(
         options.argument("METRIC=VALUE", "Printed sampled metrics, such as HR@10=0.8245."),
     ],
     n_items: Annotated[int, options.option("N", "n: candidates of a full ranking.", min=2)],
-    n_negatives: options.Negatives,
+    n_negatives: options.NNegatives,
     n_users: Annotated[
         int | None, options.option("USERS", "Users averaged over, for the sampling error.", min=1)
     ] = None,
-    metric: options.Metrics = None,
-    sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
-    shape: options.Shape = defaults.DEFAULT_SHAPE,
-    unscored: options.Unscored = defaults.MAX_UNSCORED,
+    metric: options.MetricNames = None,
+    sampling: options.SamplingWay = Sampling.WITHOUT_REPLACEMENT,
+    shape: options.ShapeName = defaults.DEFAULT_SHAPE,
+    unscored: options.MaxUnscored = defaults.MAX_UNSCORED,
     runs: Annotated[
         int, options.option("R", "Runs over the same users whose means are printed.", min=1)
     ] = 1,
     confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
-    output: options.Output = None,
+    output: options.OutputPath = None,
 ) -> None:
     """Compute the metrics that a paper's numbers allow.
 
@@ -187,7 +187,7 @@ def reported(
     emit_results(results, form, output, explain)
 
 
-@app.command(epilog="Example: sampled-metrics check table.csv")
+@rankings_app.command(epilog="Example: sampled-metrics check table.csv")
 def check(
     file: Annotated[
         Path, options.argument("FILE", "Table of printed metrics, a row for each model.")
@@ -201,32 +201,32 @@ def check(
     n_negatives: Annotated[
         int | None, options.option("M", "n_negatives of rows without this column.", min=1)
     ] = None,
-    shape: options.Shape = defaults.DEFAULT_SHAPE,
-    unscored: options.Unscored = defaults.MAX_UNSCORED,
+    shape: options.ShapeName = defaults.DEFAULT_SHAPE,
+    unscored: options.MaxUnscored = defaults.MAX_UNSCORED,
     confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
-    output: options.Output = None,
+    output: options.OutputPath = None,
 ) -> None:
     """Check a table of printed sampled metrics.
 
-    Says what cannot be, and which orders the numbers decide.
+    Flags numbers that are impossible, and says which orders the numbers decide.
 
     Columns: n_items, n_negatives and, if known, n_users, runs (numbers are means over them),
     sampling, model, data_set, source_id; a column for each sampled metric, such as HR@10, and for
     each metric over all items, such as `exact HR@10`.
 
-    A flag asks a question about numbers that do not go together: hit rates that are no share of the
-    users (granularity), numbers that contradict each other (bounds), that no distribution of true
-    ranks gives (ranks), or gives with the metrics over all items (exact).
+    Flags mark numbers that do not fit together: hit rates that cannot be an average over the users
+    (granularity), numbers that contradict each other (bounds), that no distribution of true ranks
+    gives (ranks), or that none gives together with the metrics over all items (exact).
 
     Keys: row, source, data_set, model, printed, exact, n_items, n_negatives, n_users, runs,
     sampling, metric, range_low, range_high, likely, likely_low, likely_high, flags, and of
     the exact metric in the table measured and standing. Exit status 1 if a row has a flag.
     """
-    from sampled_metrics.printed import check as checking
+    from sampled_metrics.printed.check import check
 
-    checks = checking.check(
+    checks = check(
         file,
         metric,
         n_items=n_items,
@@ -245,19 +245,19 @@ def check(
         raise typer.Exit(FLAGGED)
 
 
-@app.command(
+@rankings_app.command(
     "compare",
     epilog="Example: sampled-metrics compare A.csv B.csv --n-negatives 100 --n-items 3541 "
     "--metric HR@10",
 )
 def compare_files(
-    files: options.RankFiles,
-    n_negatives: options.SampledNegatives = None,
-    n_items: options.Items = None,
-    metric: options.Metrics = None,
-    estimator: options.Estimators = None,
+    files: options.RankPaths,
+    n_negatives: options.NNegativesOfFile = None,
+    n_items: options.NItems = None,
+    metric: options.MetricNames = None,
+    estimator: options.EstimatorNames = None,
     positive: options.Positive = None,
-    sampling: options.KnownSampling = None,
+    sampling: options.SamplingOfFile = None,
     ties: Annotated[
         str | None,
         options.option(
@@ -271,34 +271,34 @@ def compare_files(
     min_relevance: options.MinRelevance = 0.0,
     complete: options.Complete = False,
     missing: options.Missing = "refuse",
-    shape: options.Shape = defaults.DEFAULT_SHAPE,
-    correction: options.Correction = "holm",
+    shape: options.ShapeName = defaults.DEFAULT_SHAPE,
+    correction: options.PairCorrection = "holm",
     confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
     seed: options.Seed = 0,
-    column: options.Columns = None,
+    column: options.ColumnRoles = None,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
-    output: options.Output = None,
+    output: options.OutputPath = None,
 ) -> None:
     """Decide which recommender has the higher exact metric.
 
-    From full rankings, or from sampled ranks or scores of held-out items and their negatives, which
-    --n-negatives, --positive or a column sampled_rank or label tell. Sampled ranks decide the order
-    of the exact metrics if the range of their difference excludes 0; the estimates
-    beside it may be ordered otherwise. Users are paired if the files have the same user_id, which
-    decides most if all recommenders ranked the same negatives.
+    The files hold full rankings, or sampled ranks or scores of held-out items and their negatives,
+    which are recognised by --n-negatives, --positive, or a column sampled_rank or label. Sampled
+    ranks decide the order of the exact metrics if the range of their difference excludes 0; the
+    estimates beside it may be ordered otherwise. Users are paired if the files have the same
+    user_id, which decides most if all recommenders ranked the same negatives.
 
     Keys: a, b, metric, estimator, value_a, value_b, difference (b - a), std_error, ci_low, ci_high,
     range_low, range_high, likely_low, likely_high (of the exact difference, for `likely`), order
     (a, b or undecided), p_value, acts_like, verdict, paired, n_users, n_items, n_negatives,
-    sampling, users_needed (to decide an undecided order of full rankings, about), holds_up_to (the
-    largest factor of --shape at which sampled ranks decide the order), n_visits (if users have
-    several), notes (questions about the files); values are fractions.
+    sampling, users_needed (about as many users would decide an undecided order of full rankings),
+    holds_up_to (the largest factor of --shape at which sampled ranks decide the order), n_visits
+    (if users have several), notes (warnings about the files); values are fractions.
     """
     from sampled_metrics.evaluation.compare import compare
 
-    paths = options.by_name(files)
-    with options.naming_files(paths):
+    paths = options.paths_by_name(files)
+    with options.files_in_errors(paths):
         results = compare(
             paths,
             metric or defaults.DEFAULT_METRICS,
@@ -317,12 +317,14 @@ def compare_files(
             shape=shape,
             correction=correction,
             confidence=confidence,
-            columns=options.names_by_role(column),
+            columns=options.parse_roles(column),
         )
     emit_results(results, form, output, explain)
 
 
-@app.command(epilog="Example: sampled-metrics plan --ranks A.parquet B.parquet --metric HR@10")
+@rankings_app.command(
+    epilog="Example: sampled-metrics plan --ranks A.parquet B.parquet --metric HR@10"
+)
 def plan(
     ranks: Annotated[
         tuple[Path, Path] | None, options.option("A B", "Exact ranks of two recommenders.")
@@ -333,42 +335,43 @@ def plan(
     value: Annotated[
         float | None, options.option("V", "Without --ranks: metric of the weaker one.")
     ] = None,
-    n_items: options.Items = None,
-    metric: options.Metrics = None,
+    n_items: options.NItems = None,
+    metric: options.MetricNames = None,
     n_users: Annotated[
         int | None, options.option("USERS", "Users to be evaluated, drawn anew from these.", min=1)
     ] = None,
-    sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
-    shape: options.Shape = defaults.DEFAULT_SHAPE,
+    sampling: options.SamplingWay = Sampling.WITHOUT_REPLACEMENT,
+    shape: options.ShapeName = defaults.DEFAULT_SHAPE,
     confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
-    column: options.Columns = None,
+    column: options.ColumnRoles = None,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
-    output: options.Output = None,
+    output: options.OutputPath = None,
 ) -> None:
     """Compute how many negatives decide between recommenders.
 
-    The table says how likely 1 to 1,000 negatives, and full rankings, decide their order.
+    The table shows how likely various numbers of negatives, and full rankings, decide their order.
+    An order is decided if the range of the exact difference excludes 0.
 
-    For two recommenders whose full rankings are known, with the same users, or with --n-users as
-    many users like them. An order is decided if the range of the exact difference excludes 0.
+    The full rankings of two recommenders are known. The plan is for the same users or, with
+    --n-users, for as many users like them.
 
     Without rankings: sampled-metrics plan --effect 0.02 --value 0.1 --metric HR@10 --n-items 3000
-    --n-users 6000. Ranks are then taken to follow power laws with these metrics, independently for
-    both recommenders.
+    --n-users 6000. Ranks are then assumed to follow power laws with these metrics, independently
+    for the two recommenders.
 
     Keys: metric, n_negatives (null: full rankings), probability, decides_above (the difference of
     which about half are decided), decides (the least n_negatives with a probability of 0.95),
-    exact_a, exact_b, n_items, n_users, sampling, n_visits (if users have several), notes (questions
+    exact_a, exact_b, n_items, n_users, sampling, n_visits (if users have several), notes (warnings
     about the files).
     """
-    from sampled_metrics.evaluation import plan as planning
+    from sampled_metrics.evaluation.plan import plan
 
     a = b = None
     if ranks is not None:
-        options.by_name(ranks)
+        options.paths_by_name(ranks)
         a, b = ranks
-    results = planning.plan(
+    results = plan(
         a,
         b,
         metric or defaults.DEFAULT_METRICS[:1],
@@ -379,41 +382,41 @@ def plan(
         sampling=sampling,
         shape=shape,
         confidence=confidence,
-        columns=options.names_by_role(column),
+        columns=options.parse_roles(column),
     )
     emit_results(results, form, output, explain)
 
 
-@app.command(
+@rankings_app.command(
     "report", epilog="Example: sampled-metrics report A.parquet B.parquet --output page.html"
 )
 def write_report(
-    files: options.RankFiles,
-    output: options.Page,
-    n_negatives: options.SampledNegatives = None,
-    n_items: options.Items = None,
-    metric: options.Metrics = None,
-    estimator: options.Estimators = None,
+    files: options.RankPaths,
+    output: options.PagePath,
+    n_negatives: options.NNegativesOfFile = None,
+    n_items: options.NItems = None,
+    metric: options.MetricNames = None,
+    estimator: options.EstimatorNames = None,
     positive: options.Positive = None,
-    sampling: options.KnownSampling = None,
+    sampling: options.SamplingOfFile = None,
     ties: options.Ties = "expected",
     relevant: options.Relevant = None,
     seen: options.Seen = None,
     missing: options.Missing = "refuse",
-    shape: options.Shape = defaults.DEFAULT_SHAPE,
+    shape: options.ShapeName = defaults.DEFAULT_SHAPE,
     confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
-    column: options.Columns = None,
+    column: options.ColumnRoles = None,
 ) -> None:
-    """Write one HTML page about one recommender or several.
+    """Write one HTML page about one or several recommenders.
 
-    From sampled ranks, or scores of held-out items and their negatives, as compare takes them:
-    ranges of the exact metrics, estimates, comparisons, and ways to know more. From full rankings:
-    exact metrics, comparisons, and the same metrics against random items. Recall@10 by default.
+    From sampled ranks, or scores of held-out items and their negatives, as for compare: ranges of
+    the exact metrics, estimates, comparisons, and how to learn more. From full rankings: exact
+    metrics, comparisons, and the same metrics against random items. Recall@10 by default.
     """
     from sampled_metrics.pages.report import report
 
-    paths = options.by_name(files)
-    with options.naming_files(paths):
+    paths = options.paths_by_name(files)
+    with options.files_in_errors(paths):
         report(
             paths,
             output,
@@ -429,6 +432,6 @@ def write_report(
             ties=ties,
             shape=shape,
             confidence=confidence,
-            columns=options.names_by_role(column),
+            columns=options.parse_roles(column),
         )
-    wrote(output, len(paths), "recommender")
+    report_written(output, len(paths), "recommender")
