@@ -1,14 +1,15 @@
-"""Metrics of item recommendation under sampling, and their correction.
+"""Sampled metrics of item recommendation, and their correction.
 
-Independent implementation and reproduction of W. Krichene and S. Rendle, "On Sampled Metrics for
+An independent implementation and reproduction of W. Krichene and S. Rendle, "On Sampled Metrics for
 Item Recommendation", KDD 2020, https://doi.org/10.1145/3394486.3403226. Equation and section
 numbers in this package refer to that paper.
 
-Functions for your own recommender are exported here; subpackages have the rest. The
-package `sampled_metrics_study` has the paper's tables and figures. Values are fractions.
+This module exports the functions that evaluate a recommender; subpackages contain the rest. The
+package `sampled_metrics_study` contains the tables and figures of the paper. Values are fractions.
 
-A sampled Recall@10 of 60 % says little about the exact one. Five users with 100 negatives allow a
-wide range of it; corrected estimates act like a recall at another cut-off:
+A sampled Recall@10 of 60 % says little about the exact one. With five users and 100 negatives, a
+wide range of exact values is possible, and corrected estimates act like a recall at another
+cut-off:
 
 >>> import sampled_metrics as sm
 >>> ranks = sm.SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
@@ -35,7 +36,7 @@ value: what the estimator gives. It measures the metric under "acts like", so it
   may lie outside the range. error: standard error; how far others are from the
   exact metric, the range says.
 
-With full rankings there is nothing to correct:
+Full rankings need no correction:
 
 >>> import numpy as np
 >>> scores = np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.4, 0.1]])  # users x items
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     from sampled_metrics.ranks.data import rank
     from sampled_metrics.sampling import draw_sampled_ranks
 
-_HOME = {  # module of each name that is in no module of its own
+_MODULES = {  # of each name whose module has another name
     "InputError": "_base.errors",
     "InputWarning": "_base.errors",
     "RankMeter": "evaluation.meter",
@@ -110,8 +111,8 @@ def __getattr__(name: str) -> Any:
     """Import a name when it is first used, because the command line must start fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = _HOME.get(name, f"evaluation.{name}")
-    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    module = _MODULES.get(name, f"evaluation.{name}")
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{module}"), name)
     return value
 
 

@@ -1,9 +1,9 @@
-"""A metric of RecBole: exact metrics with intervals, or the range that samples allow for them.
+"""A metric for RecBole: exact metrics with intervals, or their range given sampled negatives.
 
-Its import adds `Exact` to the metrics of RecBole. With `mode: full` it computes exact metrics of
-the ranks that RecBole's collector gathers, and with `mode: uni100` the range of the exact metrics
-and the number to quote, which needs `n_items` in the configuration. Each user has one held-out
-item, as after `split: {LS: valid_and_test}`. docs/meter.md shows a run.
+Importing this module adds `Exact` to the metrics of RecBole. With `mode: full` it computes exact
+metrics of the ranks that the collector of RecBole gathers. With `mode: uni100` it computes the
+range of the exact metrics and the number to quote, which needs `n_items` in the configuration. Each
+user must have one held-out item, as after `split: {LS: valid_and_test}`. docs/meter.md shows a run.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ if TYPE_CHECKING:
     from recbole.trainer import Trainer
 
 NAME = "exact"
-_METRICS = ("recall", "ndcg")  # unless the configuration has exact_metrics
+_DEFAULT_METRICS = ("recall", "ndcg")  # without exact_metrics in the configuration
 
 
 class Exact:
-    """Exact metrics at each of `topk`: their interval or range, and a value to quote.
+    """Exact metrics at each of `topk`: an interval or a range, and a value to quote.
 
-    Keys are such as `exact_recall@10_low`, `exact_recall@10` and `exact_recall@10_high`. The second
-    is the value of full rankings, or the number to quote, nan if its interval is too wide.
+    Keys are, for example, `exact_recall@10_low`, `exact_recall@10` and `exact_recall@10_high`. The
+    second is the value of full rankings, or the number to quote, which is nan if its interval is
+    too wide.
     """
 
     metric_type = EvaluatorType.RANKING
@@ -44,7 +45,7 @@ class Exact:
 
     def __init__(self, config: Config) -> None:
         self.decimal_place = config["metric_decimal_place"]
-        names = config["exact_metrics"] or _METRICS
+        names = config["exact_metrics"] or _DEFAULT_METRICS
         self._metrics = [f"{name}@{k}" for name in names for k in config["topk"]]
         self._n_items = config["n_items"]
         self._n_negatives: int | None = None
@@ -55,68 +56,72 @@ class Exact:
             if mode.startswith("pop"):
                 Sampling("popularity")  # raises an InputError that says why
             if mode.startswith("uni"):
-                self._take_negatives(mode)
+                self._set_n_negatives(mode)
 
-    def _take_negatives(self, mode: str) -> None:
-        """Take the number of negatives from a mode such as uni100, the same for all."""
+    def _set_n_negatives(self, mode: str) -> None:
+        """Set the number of negatives from a mode such as uni100, the same for all splits."""
         n_negatives = int(mode.removeprefix("uni"))
         if self._n_negatives not in (None, n_negatives):
             raise InputError("mode: valid and test have different numbers of negatives")
         if self._n_items is None:
             raise InputError(
-                f"mode {mode} needs n_items in the configuration, the candidates of a full "
-                "ranking; sampled_metrics.recbole.n_items(test_data) returns them"
+                f"mode {mode} needs n_items in the configuration, the number of candidates of a "
+                "full ranking; sampled_metrics.recbole.n_items(test_data) returns it"
             )
         self._n_negatives = n_negatives
 
     def calculate_metric(self, dataobject: DataStruct) -> dict[str, float]:
-        """Return the metrics by key, from the data that RecBole collected."""
-        self.ranks = self._ranks(dataobject.get("rec.meanrank").numpy().astype(np.float64))
-        found: dict[str, float] = {}
+        """Return the metrics by key, computed from the data that RecBole collected."""
+        self.ranks = self._to_ranks(dataobject.get("rec.meanrank").numpy().astype(np.float64))
+        values: dict[str, float] = {}
         if isinstance(self.ranks, SampledRanks):
-            for one in correct(self.ranks, self._metrics, "likely"):
-                key = f"{NAME}_{one.metric}"
-                found[f"{key}_low"] = one.range_low
-                found[key] = one.value
-                found[f"{key}_high"] = one.range_high
+            for corrected in correct(self.ranks, self._metrics, "likely"):
+                key = f"{NAME}_{corrected.metric}"
+                values[f"{key}_low"] = corrected.range_low
+                values[key] = corrected.value
+                values[f"{key}_high"] = corrected.range_high
         else:
-            for exact in evaluate(self.ranks, self._metrics):
-                key = f"{NAME}_{exact.metric}"
-                found[f"{key}_low"] = exact.ci_low
-                found[key] = exact.value
-                found[f"{key}_high"] = exact.ci_high
-        return {key: round(number, self.decimal_place) for key, number in found.items()}
+            for evaluated in evaluate(self.ranks, self._metrics):
+                key = f"{NAME}_{evaluated.metric}"
+                values[f"{key}_low"] = evaluated.ci_low
+                values[key] = evaluated.value
+                values[f"{key}_high"] = evaluated.ci_high
+        return {key: round(value, self.decimal_place) for key, value in values.items()}
 
-    def _ranks(self, collected: NDArray[np.float64]) -> Ranks | SampledRanks:
-        """Take the mean rank among ties, the number of candidates and of held-out items by user."""
-        rank, n_candidates, n_held_out = collected.T
-        several = int((n_held_out != 1).sum())
-        if several:
+    def _to_ranks(self, collected: NDArray[np.float64]) -> Ranks | SampledRanks:
+        """Convert what RecBole collects for each user to ranks.
+
+        Columns of `collected` are the mean rank among ties, the number of candidates and the number
+        of held-out items.
+        """
+        mean_rank, n_candidates, n_held_out = collected.T
+        n_several = int((n_held_out != 1).sum())
+        if n_several:
             raise InputError(
-                f"{several} users have several held-out items, whose ranks RecBole adds up; split "
-                "by {'LS': 'valid_and_test'}"
+                f"{n_several} users have several held-out items, for which RecBole sums the ranks; "
+                "split by {'LS': 'valid_and_test'}"
             )
-        place = np.floor(rank).astype(np.int64)
-        is_between = rank > place  # two places, of an odd number of ties
+        rank = np.floor(mean_rank).astype(np.int64)
+        is_between = mean_rank > rank  # an odd number of ties: the rank or the next one
         m = self._n_negatives
         if m is None or n_candidates.max() > m + 1:
-            return Ranks(n_candidates.astype(np.int64), place - 1, is_between.astype(np.int64))
-        draws = generator(0, NAME).integers(0, 2, place.size)
-        return SampledRanks(place + is_between * draws, self._n_items, m, Sampling.DISTINCT)
+            return Ranks(n_candidates.astype(np.int64), rank - 1, is_between.astype(np.int64))
+        draws = generator(0, NAME).integers(0, 2, rank.size)
+        return SampledRanks(rank + is_between * draws, self._n_items, m, Sampling.DISTINCT)
 
 
 def n_items(data: AbstractDataLoader) -> int:
     """Return the mean number of candidates of a full ranking, from the data loader of a test."""
-    dataset = data._dataset  # before the first batch `dataset` is torch's
-    if data.config["repeatable"]:  # seen items are candidates
-        return int(dataset.item_num) - 1  # without padding
+    dataset = data._dataset  # `data.dataset` is an object of torch before the first batch
+    if data.config["repeatable"]:  # then seen items are candidates
+        return int(dataset.item_num) - 1  # without the padding item
     users = dataset.inter_feat[dataset.uid_field].unique().tolist()
-    used = [len(data._sampler.used_ids[user]) for user in users]  # the held-out item is one of them
-    return round(dataset.item_num - float(np.mean(used)))
+    n_used = [len(data._sampler.used_ids[user]) for user in users]  # including the held-out item
+    return round(dataset.item_num - float(np.mean(n_used)))
 
 
 def ranks_of(trainer: Trainer) -> Ranks | SampledRanks:
-    """Return the ranks of a trainer's last evaluation, which `compare` and `report` take."""
+    """Return the ranks of the last evaluation of a trainer, for `compare` and `report`."""
     ranks: Ranks | SampledRanks | None = trainer.evaluator.metric_class[NAME].ranks
     if ranks is None:
         raise InputError("no evaluation yet; call trainer.evaluate first")
