@@ -232,7 +232,7 @@ def test_cut_lists_leave_out_metrics_that_need_all_items(study):
         assert note in " ".join(str(results).split())
     with pytest.raises(sm.InputError, match="n_candidates"):
         values_by_metric(top, "auc", relevant=relevant)
-    with pytest.raises(sm.InputError, match="not --complete"):
+    with pytest.raises(sm.InputError, match="leave complete out"):
         values_by_metric(top, relevant=relevant, complete=True)
 
 

@@ -261,7 +261,7 @@ REMEDIES = {
     ),
     "sizes of complete lists": Remedy(
         evaluation(LISTS, relevant=TEST, complete=True, n_items=3),
-        "leave --n-items out",
+        "leave n_items out",
         evaluation(LISTS, relevant=TEST, complete=True),
         RR,
     ),
@@ -848,7 +848,7 @@ def budget_evaluation(**options: Any) -> Callable[[], Any]:
         ),
         (
             auc_evaluation(SHORT_LISTS, relevant={"ann": ["a"]}),
-            "are lists --complete (complete=True)?",
+            "give complete=True",
         ),
         (
             auc_correction(

@@ -148,7 +148,7 @@ def test_min_relevance_above_one_needs_grades():
     for least in (0, 0.5, 1):
         assert ranks.at_least(least).n_better.tolist() == [0, 4]
     with pytest.raises(
-        sm.InputError, match=r"min_relevance .* is 1\.5, but there are no grades"
+        sm.InputError, match=r"min_relevance is 1\.5, but there are no grades"
     ):
         ranks.at_least(1.5)
 
@@ -292,7 +292,7 @@ def test_sample_of_all_candidates_warns(n_items, warns):
         warn_about_sampled_ranks,
         SampledRanks(repeat_ranks((1, 4), (2, 1)), n_items, 100),
     )
-    assert ("n_items is" in result.replace(" (--n-items)", "")) == warns
+    assert ("n_items is" in result) == warns
 
 
 @pytest.mark.parametrize(

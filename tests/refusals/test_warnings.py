@@ -258,7 +258,7 @@ def sampled(ranks, **columns):
         (SAMPLE_SCORES, {"positive": -1}, "above 49.5%"),
         (SAMPLE_SCORES.T, {}, "above 52.1%"),
         (0 * SAMPLE_SCORES, {"shape": "none"}, "a tenth of their negatives"),
-        (SAMPLE_SCORES, {"n_items": N_NEGATIVES + 1}, "n_items (--n-items) is 101"),
+        (SAMPLE_SCORES, {"n_items": N_NEGATIVES + 1}, "n_items is 101"),
         (
             sampled(SAMPLE_RANKS, user_id=np.arange(N_ROWS) % 900),
             {},

@@ -210,7 +210,7 @@ DIAGONAL = [0, 1, 2]
             "s",
             "-",
             "-",
-            "found scores; give relevant (--relevant)",
+            "found scores; give relevant",
         ),
         (
             SCORES_WITH_NAN,
@@ -316,7 +316,7 @@ def test_missing_file_is_named(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("content", "relevant", "options", "message"),
     [
-        ("user_id,item_id,rank|1,7,1", None, {}, "--relevant"),
+        ("user_id,item_id,rank|1,7,1", None, {}, "relevant"),
         (
             "user_id,item_id,rank|1,7,1",
             None,
@@ -358,7 +358,7 @@ def test_missing_file_is_named(tmp_path, suffix):
             "user_id,item_id,rank|1,7,1",
             "1,7",
             {"complete": True, "n_items": 9},
-            "leave --n-items",
+            "leave n_items",
         ),
     ],
 )
@@ -461,7 +461,7 @@ def catalogue(relevant, seen):
             evaluation(
                 USER_LISTS, {"ann": ["a"], "bob": ["b"], "eve": ["c"]}, complete=True
             ),
-            "no relevant item b in the list of user bob: not --complete",
+            "no relevant item b in the list of user bob: leave complete out",
         ),
         (
             evaluation(USER_LISTS, {"ann": ["a"], "joe": ["b"], "zoe": ["c"]}),
