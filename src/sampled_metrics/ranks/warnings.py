@@ -172,9 +172,9 @@ def _warn_about_order(share_below: Float, n_others: Int, argument: str, noun: st
     if (share_below >= 0.9).mean() <= 2.0 * random_top_share:
         warn_input(
             argument,
-            f"held-out items are above {100.0 * share_below.mean():.1f} % of their {noun}, 50 % in a "
-            "random order: are higher scores better, are rows and columns those of the users and items, "
-            "and are negatives uniform?",
+            f"held-out items are above {100.0 * share_below.mean():.1f} % of their {noun}, 50 % "
+            "in a random order: are higher scores better, are rows and columns those of the users "
+            "and items, and are negatives uniform?",
         )
 
 
