@@ -124,6 +124,7 @@ def question_scores(counts: Counts) -> None:
     if below.mean() < POOR and (below >= TOP).mean() < AT_TOP:
         warn_input(
             "recommender",
-            f"held-out items are above about {100.0 * below.mean():.0f} % of their candidates, 50 % "
-            "in a random order: are higher scores better, and are its arguments users, then items?",
+            f"held-out items are above about {100.0 * below.mean():.0f} % of their candidates, "
+            "50 % in a random order: are higher scores better, and are its arguments users, then "
+            "items?",
         )
