@@ -284,14 +284,19 @@ class TestDraws:
         if shared and sampling is DISTINCT:
             with pytest.raises(InputError, match="duplicates"):
                 shared_histograms(
-                    alike, m, generators(1), [generators(1)], sampling, ties
+                    alike,
+                    m,
+                    generators(1),
+                    [generators(1)],
+                    sampling=sampling,
+                    ties=ties,
                 )
             return
         counts = histograms(alike, m, generators(1, 4), sampling, ties)
         if shared:  # by two evaluations
             places = [generators(1, seed) for seed in (11, 12)]
             counts = shared_histograms(
-                alike, m, generators(1, 4), places, sampling, ties
+                alike, m, generators(1, 4), places, sampling=sampling, ties=ties
             )[:, 0]
             assert counts.shape == (2, m + 1)
         probability = np.array(enumerated(*user, m, sampling=sampling, ties=ties))

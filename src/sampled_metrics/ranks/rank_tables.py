@@ -35,12 +35,14 @@ def read_counts(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int
 def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
     """Return the counts of each row of a table with a column `rank`, without ties."""
     if "rank" not in table.columns:
-        found = f"found columns {', '.join(table.names)}"
         if {USER, ITEM} <= table.columns.keys():
-            raise InputError(f"{found}; for lists, call the scores score, or the places rank")
+            raise InputError(
+                f"found columns {', '.join(table.names)}; for lists, call the scores score, or the "
+                "places rank"
+            )
         raise InputError(
-            f"{found}; expected {', '.join(COUNT_COLUMNS)}, or rank, or user_id, item_id and rank "
-            "or score"
+            f"found columns {', '.join(table.names)}; expected {', '.join(COUNT_COLUMNS)}, or "
+            "rank, or user_id, item_id and rank or score"
         )
     largest: int | Int | None = n_items
     if "n_candidates" in table.columns:

@@ -120,6 +120,7 @@ def shared_histograms(
     m: int,
     samples: Sequence[np.random.Generator],
     places: Sequence[Sequence[np.random.Generator]],
+    *,
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     ties: str = "random",
 ) -> Int:
