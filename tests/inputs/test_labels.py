@@ -67,10 +67,8 @@ def test_ratings_are_grades_with_min_relevance():
 
 
 def test_labels_of_seen_items_and_negatives_are_read():
-    held_out, seen = (
-        {0: [3], 1: [4]},
-        SCORED_LISTS[SCORED_LISTS.item_id < 3][["user_id", "item_id"]],
-    )
+    held_out = {0: [3], 1: [4]}
+    seen = SCORED_LISTS[SCORED_LISTS.item_id < 3][["user_id", "item_id"]]
     marked = SCORED_LISTS[["user_id", "item_id"]].assign(
         label=(SCORED_LISTS.item_id < 3).astype(int)
     )

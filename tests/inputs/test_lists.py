@@ -46,10 +46,8 @@ LIST_ROWS = [
 @pytest.mark.parametrize("n_items", [None, 50])
 def test_lists_with_rank_or_score_are_read(tmp_path, places, n_items):
     text = join_rows([[row[place] for place in places] for row in LIST_ROWS])
-    path, relevant = (
-        write_file(tmp_path, "r.csv", text),
-        write_file(tmp_path, "t.csv", RELEVANT),
-    )
+    path = write_file(tmp_path, "r.csv", text)
+    relevant = write_file(tmp_path, "t.csv", RELEVANT)
     ranks = as_ranks(path, relevant=relevant, n_items=n_items)
     assert rank_counts(ranks) == (
         *LIST_COUNTS[:4],
@@ -120,10 +118,8 @@ RUN_COUNTS = ([2, 0], [0, 2], [0, 1], [3, 1], [0, 0], [4, 1])
     ],
 )
 def test_trec_run_is_read(tmp_path, name, run):
-    path, qrels = (
-        write_file(tmp_path, name, run),
-        write_file(tmp_path, "qrels.txt", QRELS),
-    )
+    path = write_file(tmp_path, name, run)
+    qrels = write_file(tmp_path, "qrels.txt", QRELS)
     table = write_file(
         tmp_path, "t.csv", "user_id,item_id,day\nq1,d2,1\nq1,d4,2\nq1,d9,3\nq2,d2,1\n"
     )
@@ -212,10 +208,8 @@ def test_complete_lists_without_seen_items_are_exact(study):
 
 @pytest.mark.filterwarnings("ignore:.*have the same ranks")
 def test_cut_lists_leave_out_metrics_that_need_all_items(study):
-    top, relevant = (
-        study["filtered"][study["filtered"]["rank"] <= 10],
-        study["relevant"],
-    )
+    top = study["filtered"][study["filtered"]["rank"] <= 10]
+    relevant = study["relevant"]
     with warns_about("skipped: a") as caught:
         values = values_by_metric(top, "recall@10,ap,ndcg@5,auc", relevant=relevant)
     assert list(values) == ["recall@10", "ndcg@5"]
@@ -435,7 +429,6 @@ def test_lists_hold_all_candidates_only_if_complete():
 # Missing items and users
 
 
-# What lists and answers lack
 @pytest.mark.parametrize(
     ("lists", "metric", "expected"),
     [
@@ -501,10 +494,8 @@ RNG = np.random.default_rng(0)
 @pytest.mark.parametrize("kind", ["f8", "f4"])
 def test_arrays_of_a_retriever_are_read(order, kind):
     shuffled = RNG.permuted(np.tile(np.arange(10), (N_USERS, 1)), axis=1)
-    for place in (
-        np.tile(np.arange(10), (N_USERS, 1)),
-        shuffled,
-    ):  # scores decide the order
+    # the scores decide the order
+    for place in (np.tile(np.arange(10), (N_USERS, 1)), shuffled):
         ids, scores = (
             np.take_along_axis(array, place, axis=1)
             for array in (TOP_ITEMS, TOP_SCORES)
@@ -542,25 +533,14 @@ def test_rows_of_ids_are_not_read_as_scores(ids):
     assert "Ranks.from_top_k" in problem
     assert "floats" in problem
     as_floats = np.asarray(ids, float)
-    assert (
-        sm.Ranks.from_scores(as_floats, [0] * len(ids)).n_candidates[0]
-        == as_floats.shape[1]
-    )
+    ranks = sm.Ranks.from_scores(as_floats, [0] * len(ids))
+    assert ranks.n_candidates[0] == as_floats.shape[1]
 
 
 def test_ids_best_first_are_read():
-    assert (
-        sm.evaluate(sm.Ranks.from_top_k([[1, 2, 0, 4, 3, 5]], [[0, 3]]), "recall@2")[
-            0
-        ].value
-        == 0
-    )
-    assert (
-        sm.evaluate(sm.Ranks.from_top_k([[1, 2, 0, 4, 3, 5]], [[0, 2]]), "recall@2")[
-            0
-        ].value
-        == 0.5
-    )
+    for relevant, recall in (([[0, 3]], 0), ([[0, 2]], 0.5)):
+        ranks = sm.Ranks.from_top_k([[1, 2, 0, 4, 3, 5]], relevant)
+        assert sm.evaluate(ranks, "recall@2")[0].value == recall
 
 
 def test_ambiguous_pair_of_arrays_is_refused():
@@ -570,7 +550,6 @@ def test_ambiguous_pair_of_arrays_is_refused():
         assert "Ranks.from_factors" in problem
 
 
-# Files
 def test_file_without_header_is_not_read_as_qrels(tmp_path):
     path = tmp_path / "test.tsv"
     for times in (1, 881250949):
@@ -589,10 +568,10 @@ def test_comment_lines_of_trec_eval_are_skipped(tmp_path):
     lines = ["q1 Q0 d2 1 3.0 run", "q1 Q0 d1 2 2.0 run", "q2 Q0 d3 1 1.0 run"]
     qrels.write_text("# judged\nq1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\n")
     for places in ([0], [0, 0]):
-        kept = list(lines)
+        rows = list(lines)
         for place in reversed(places):
-            kept.insert(place, "# a comment")
-        run.write_text("\n".join(kept) + "\n")
+            rows.insert(place, "# a comment")
+        run.write_text("\n".join(rows) + "\n")
         assert sm.evaluate(run, "rr@1", relevant=qrels)[0].value == 0.5
     (tmp_path / "l.csv").write_text("# lists\nuser_id,item_id\nq1,d1\nq2,d1\n")
     assert sm.evaluate(tmp_path / "l.csv", "rr@1", relevant=qrels)[0].value == 0.5
@@ -601,9 +580,8 @@ def test_comment_lines_of_trec_eval_are_skipped(tmp_path):
 def test_ids_in_the_index_are_read():
     lists = SCORED_LISTS.set_index("user_id")
     by_column = sm.evaluate(SCORED_LISTS, "recall@1", relevant={0: [3], 1: [3]})
-    assert (
-        sm.evaluate(lists, "recall@1", relevant={0: [3], 1: [3]})[0] == by_column[0]
-    )
+    by_index = sm.evaluate(lists, "recall@1", relevant={0: [3], 1: [3]})
+    assert by_index[0] == by_column[0]
 
 
 # Ids of relevant items beside lists

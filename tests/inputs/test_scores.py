@@ -145,10 +145,6 @@ def test_lists_that_may_be_columns_or_grades_are_refused():
     for relevant in ([[0, 1, 2]], [[0, 2, -1]]):
         with pytest.raises(sm.InputError, match="columns or grades"):
             sm.evaluate(scores, "ap", relevant=relevant)
-    # as grades: gains 2 at rank 2 and 1 at rank 3
-    assert values(sm.evaluate(scores, "ap", relevant=np.array([[0, 1, 2]]))) == [
-        pytest.approx((1 / 2 + 2 / 3) / 2)
-    ]
     # as columns: items 0 and 2 at ranks 1 and 2
     assert values(sm.evaluate(scores, "ap", relevant={0: [0, 2]})) == [1.0]
 

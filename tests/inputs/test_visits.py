@@ -702,7 +702,6 @@ def test_candidates_of_visits_are_not_merged():
 RNG = np.random.default_rng(0)
 
 
-# Several held-out items
 def test_rows_with_own_negatives_are_visits():
     rows = []
     for user in range(40):

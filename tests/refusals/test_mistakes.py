@@ -472,10 +472,8 @@ def full_against_sampled(w: World) -> Attempts:
 @mistake
 def printed_in_percent(w: World) -> Attempts:
     sampled = w.sampled()
-    hit, ndcg = (
-        np.mean(sampled <= CUT),
-        np.mean((sampled <= CUT) / np.log2(1 + sampled)),
-    )
+    hit = np.mean(sampled <= CUT)
+    ndcg = np.mean((sampled <= CUT) / np.log2(1 + sampled))
     options = {"n_items": ITEMS - SEEN, "n_negatives": NEGATIVES}
     percent = {METRIC: round(100 * hit, 2), f"ndcg@{CUT}": round(100 * ndcg, 2)}
     yield "both", lambda: sm.reported(percent, METRIC, **options), w.truth

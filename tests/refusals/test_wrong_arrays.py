@@ -238,7 +238,6 @@ TWO_USERS = np.array([[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]])
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        ([[0.1, 0.2]], {}, "give positive"),
         ([[0.1, 0.2]], {"positive": 2}, "expected one of the columns 0 to 1"),
         (
             [[0.1, 0.2], [0.1, np.nan]],
