@@ -50,7 +50,7 @@ def percent(metric, records, ties="expected", rng=None):
     return 100 * values(parse_measure(metric), records, ties, rng).mean()
 
 
-def test_counts(split):
+def test_split_counts(split):
     assert split.counts() == {
         "users": 6040,
         "evaluated_users": 6040,
@@ -61,7 +61,7 @@ def test_counts(split):
     }
 
 
-def test_held_out_items_are_the_published_ones(split):
+def test_held_out_items_are_published_ones(split):
     items = split.item_ids[split.held_out]
     text = "".join(f"{item}\n" for item in items)
     assert hashlib.sha256(text.encode()).hexdigest() == HELD_OUT_SHA256
@@ -97,7 +97,7 @@ def test_ties_of_z(records):
 
 
 @pytest.mark.long
-def test_recommender_x_within_what_its_start_explains(records):
+def test_x_is_within_spread_of_starts(records):
     published, allowed = [7.60, 3.76, 3.75, 89.13], [0.30, 0.15, 0.15, 0.15]
     found = [percent(metric, records["X"]) for metric in METRICS]
     assert (abs(np.subtract(found, published)) <= allowed).all(), found
@@ -105,7 +105,7 @@ def test_recommender_x_within_what_its_start_explains(records):
 
 @pytest.mark.long
 @pytest.mark.parametrize("recommender", ["X", "Y", "Z"])
-def test_reference_ranks_are_those_of_this_run(records, recommender):
+def test_ranks_are_those_of_reference(records, recommender):
     kept = Ranks.read(ROOT / f"results/reference/ranks/{recommender}.parquet")
     found = records[recommender]
     np.testing.assert_array_equal(found.n_candidates, kept.n_candidates)
@@ -122,7 +122,7 @@ def test_reference_ranks_are_those_of_this_run(records, recommender):
 @pytest.mark.parametrize(
     "name", ["scorecard.csv", "ranges.csv", "figures/figure6.csv"]
 )
-def test_tables_of_the_reference_are_those_of_this_run(results, name):
+def test_tables_are_those_of_reference(results, name):
     kept, found = (
         pd.read_csv(folder / name) for folder in (ROOT / "results/reference", results)
     )
@@ -130,7 +130,7 @@ def test_tables_of_the_reference_are_those_of_this_run(results, name):
 
 
 @pytest.mark.long
-def test_verify_says_that_all_is_the_same(results):
+def test_verify_reports_same(results):
     words = [
         sys.executable,
         "-m",

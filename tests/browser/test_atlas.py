@@ -21,7 +21,7 @@ def opened(browser):
     context.close()
 
 
-def test_address_names_a_result(opened):
+def test_address_selects_result(opened):
     page = opened.page
     assert page.inner_text("#name") == "BERT4Rec on Yelp (S3-Rec)"
     assert page.inner_text("#headline").startswith(
@@ -32,7 +32,7 @@ def test_address_names_a_result(opened):
     assert (opened.requests, opened.complaints) == ([PAGE.as_uri()], [])
 
 
-def test_search_chart_and_keys_choose_results(opened):
+def test_search_chart_and_keys_select_results(opened):
     page = opened.page
     page.fill("#query", "clam-rec text")
     assert page.inner_text("#headline").startswith("Not from a paper.")
@@ -60,7 +60,7 @@ def test_search_chart_and_keys_choose_results(opened):
     assert page.inner_text("#name") != name, "a click stays"
 
 
-def test_a_search_without_a_result_shows_nobody_elses(opened):
+def test_search_without_result_shows_none(opened):
     page = opened.page
     page.fill("#query", "zzzz")
     assert page.inner_text("#headline").startswith("Not in the atlas.")
@@ -72,7 +72,7 @@ def test_a_search_without_a_result_shows_nobody_elses(opened):
     assert page.is_visible("#card")
 
 
-def test_atlas_opens_with_papers_and_other_sources_are_asked_for(browser):
+def test_atlas_opens_with_papers(browser):
     context = browser.new_context(viewport=DESKTOP)
     page = Opened(context, PAGE).page
     kinds = "new Set(found.map(({kind}) => kind))"
@@ -84,7 +84,7 @@ def test_atlas_opens_with_papers_and_other_sources_are_asked_for(browser):
     context.close()
 
 
-def test_the_data_set_of_the_chosen_result_stands_out(opened):
+def test_data_set_of_selected_result_is_highlighted(opened):
     data = opened.page.evaluate("chosen.data")
     blue = opened.page.evaluate(
         "[...new Set(entries.filter((entry) => entry.marks[0].classList.contains('same'))"
@@ -93,7 +93,7 @@ def test_the_data_set_of_the_chosen_result_stands_out(opened):
     assert blue == [data]
 
 
-def test_one_metric_is_shown_at_a_time_and_the_table_is_one_stop(opened):
+def test_one_metric_at_a_time_and_table_is_one_tab_stop(opened):
     page = opened.page
     page.select_option("#metric", "NDCG@10")
     assert page.inner_text("#name") == "BERT4Rec on Yelp (S3-Rec)"
@@ -140,7 +140,7 @@ def test_texts_are_copied_and_files_saved(opened, tmp_path):
 
 
 @pytest.mark.parametrize(("hr", "ndcg"), [("0.8245", "0.5905"), ("82.45", "59.05 %")])
-def test_own_number_may_be_in_percent(opened, hr, ndcg):
+def test_own_number_in_percent(opened, hr, ndcg):
     typed = {"#hr": hr, "#ndcg": ndcg, "#of": "100", "#n": "3,416", "#users": "6040"}
     for field, text in typed.items():
         opened.page.fill(field, text)
@@ -156,7 +156,7 @@ def test_own_number_may_be_in_percent(opened, hr, ndcg):
 
 
 @pytest.mark.parametrize("width", [320, 640, 641, 768, 769, 961, 1280])
-def test_no_text_of_the_chart_is_cut(browser, width):
+def test_chart_texts_are_not_cut(browser, width):
     context = browser.new_context(viewport={"width": width, "height": 800})
     page = Opened(context, PAGE).page
     chart = page.locator("#map").bounding_box()

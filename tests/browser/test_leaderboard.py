@@ -28,7 +28,7 @@ def test_address_slider_and_metric(page):
     assert page.locator("#board-rows tr").count() == 10
 
 
-def test_pointing_looks_and_clicking_stays(page):
+def test_pointing_previews_and_click_selects(page):
     page.locator("#board").scroll_into_view_if_needed()
     box = page.locator("#board").bounding_box()
     before = page.inner_text("#board-head")
@@ -42,7 +42,7 @@ def test_pointing_looks_and_clicking_stays(page):
     assert page.inner_text("#board-head") != before
 
 
-def test_play_runs_to_all_items_and_stops(page):
+def test_play_runs_to_all_items(page):
     page.click("#board-play")
     assert page.inner_text("#board-play") == "❚❚ Stop"
     page.locator("#board-m-value", has_text="all").wait_for()
@@ -51,7 +51,7 @@ def test_play_runs_to_all_items_and_stops(page):
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1280, 1920])
-def test_no_text_is_cut(browser, report, width):
+def test_board_texts_are_not_cut(browser, report, width):
     context = browser.new_context(viewport={"width": width, "height": 800})
     page = Opened(context, report).page
     assert page.evaluate("document.documentElement.scrollWidth") <= width

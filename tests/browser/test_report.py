@@ -34,9 +34,7 @@ PRINTED = [
 
 
 @pytest.mark.parametrize(("printed", "n", "m", "users"), PRINTED)
-def test_range_of_printed_numbers_holds_that_of_the_library(
-    opened, printed, n, m, users
-):
+def test_printed_range_contains_that_of_library(opened, printed, n, m, users):
     """The page takes each number alone, with its largest variance; for one hit rate they agree."""
     found = opened.page.evaluate(REPORTED, [printed, n, m, users])
     names = {"hr": "HR@10", "ndcg": "NDCG@10"}
@@ -51,7 +49,7 @@ def test_range_of_printed_numbers_holds_that_of_the_library(
             )
 
 
-def test_printed_numbers_that_contradict_each_other(opened):
+def test_contradicting_printed_numbers_have_no_range(opened):
     with pytest.raises(InputError):
         sampled_metrics.reported(
             {"HR@10": "0.500", "NDCG@10": "0.600"}, n_items=3416, n_negatives=100
@@ -63,7 +61,7 @@ def test_printed_numbers_that_contradict_each_other(opened):
     assert opened.page.locator("#paper-bars .range").count() == 0
 
 
-def test_two_numbers_name_the_command_whose_range_is_narrower(fresh):
+def test_two_numbers_show_command(fresh):
     page = fresh.page
     page.locator(".examples button").first.click()
     words = page.inner_text("#paper-command code").split()
@@ -92,7 +90,7 @@ def test_two_numbers_name_the_command_whose_range_is_narrower(fresh):
     assert page.is_hidden("#paper-command")
 
 
-def test_controls_rewrite_the_headline_and_the_address(fresh):
+def test_controls_update_headline_and_address(fresh):
     page, head = fresh.page, "You asked for Recall@10. Against 100 random items"
     assert page.inner_text("#headline").startswith(
         f"{head} you measured about Recall@3"
@@ -121,7 +119,7 @@ def test_controls_rewrite_the_headline_and_the_address(fresh):
     assert page.inner_text("#headline") == head
 
 
-def test_controls_stay_where_they_are_and_sizes_are_kept(fresh):
+def test_controls_do_not_move_and_sizes_stay(fresh):
     page = fresh.page
     for width in (1280, 390):
         fresh.show(width, 844)
@@ -143,7 +141,7 @@ def test_controls_stay_where_they_are_and_sizes_are_kept(fresh):
 
 
 @pytest.mark.parametrize("metric", ["auc", "ndcg@10", "ap", "recall@10"])
-def test_the_label_of_what_was_asked_is_where_its_weights_are(fresh, metric):
+def test_label_is_at_peak_of_weights(fresh, metric):
     """The centre of the label, moved into the chart at its edges, is at the peak."""
     fresh.choose(metric=metric)
     at = fresh.page.evaluate(f"asked['{metric}'].at") / 100
@@ -153,7 +151,7 @@ def test_the_label_of_what_was_asked_is_where_its_weights_are(fresh, metric):
     assert label["x"] == pytest.approx(expected, abs=1.5)
 
 
-def test_lines_are_read_off_where_one_points(fresh):
+def test_pointer_shows_values_of_lines(fresh):
     box = fresh.page.locator(".chart").bounding_box()
     fresh.page.mouse.move(box["x"] + 1, box["y"] + 50)
     text = fresh.page.inner_text("#at-k")
@@ -162,7 +160,7 @@ def test_lines_are_read_off_where_one_points(fresh):
     assert sum(leads) == pytest.approx(0.0, abs=1.0)  # from the mean of the three
 
 
-def test_no_cell_of_a_table_overflows(browser, report):
+def test_table_cells_do_not_overflow(browser, report):
     for width in (320, 1280):
         page = Opened(
             browser.new_context(viewport={"width": width, "height": 700}), report
@@ -176,7 +174,7 @@ def test_no_cell_of_a_table_overflows(browser, report):
 
 
 @pytest.mark.parametrize(("kind", "head"), [("svg", b"<svg"), ("png", b"\x89PNG")])
-def test_figures_are_saved_as_they_are_drawn(browser, report, tmp_path, kind, head):
+def test_figures_can_be_saved(browser, report, tmp_path, kind, head):
     page = Opened(browser.new_context(accept_downloads=True), report).page
     page.evaluate(
         "document.querySelectorAll('details').forEach((each) => each.open = true)"
@@ -188,7 +186,7 @@ def test_figures_are_saved_as_they_are_drawn(browser, report, tmp_path, kind, he
     page.context.close()
 
 
-def test_page_of_ones_own_sampled_ranks(browser, tmp_path):
+def test_own_page_of_sampled_ranks(browser, tmp_path):
     samples = {}
     for name in "XYZ":
         ranks = Ranks.read(REFERENCE / f"ranks/{name}.parquet").take(
@@ -212,7 +210,7 @@ def test_page_of_ones_own_sampled_ranks(browser, tmp_path):
     ("width", "scheme"),
     [(1280, "dark"), (390, "light"), (390, "dark"), (320, "light")],
 )
-def test_page_fits_the_screen_in_light_and_dark(fresh, width, scheme):
+def test_page_fits_screen_light_and_dark(fresh, width, scheme):
     page = fresh.page
     fresh.show(width, 844, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -234,7 +232,7 @@ def test_page_fits_the_screen_in_light_and_dark(fresh, width, scheme):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_texts_have_five_sizes(fresh, width):
+def test_page_has_at_most_five_text_sizes(fresh, width):
     fresh.show(width=width, height=900)
     sizes = fresh.page.evaluate("""() => {
       const found = new Set();
@@ -250,7 +248,7 @@ def test_texts_have_five_sizes(fresh, width):
     assert len(sizes) <= 5
 
 
-def test_names_of_metrics_stay_on_one_line_on_a_phone(fresh):
+def test_metric_names_stay_on_one_line(fresh):
     fresh.show(390, 844)
     fresh.page.locator(".examples button").first.click()
     names = fresh.page.locator("#paper-bars b").all()
@@ -263,7 +261,7 @@ def test_names_of_metrics_stay_on_one_line_on_a_phone(fresh):
     assert fresh.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_opened_tables_fit_a_phone(browser, report):
+def test_open_tables_fit_phone(browser, report):
     found = Opened(
         browser.new_context(viewport={"width": 375, "height": 700}), report
     )
@@ -274,7 +272,7 @@ def test_opened_tables_fit_a_phone(browser, report):
     found.page.context.close()
 
 
-def test_nothing_moves_and_few_stops_lead_to_the_tables(browser, report):
+def test_no_layout_shift_and_few_tab_stops(browser, report):
     found = Opened(
         browser.new_context(viewport={"width": 1280, "height": 900}), report
     )
@@ -293,7 +291,7 @@ def test_nothing_moves_and_few_stops_lead_to_the_tables(browser, report):
     found.page.context.close()
 
 
-def test_without_javascript_the_result_and_the_evidence_stand(browser, report):
+def test_page_without_javascript(browser, report):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())
@@ -316,9 +314,7 @@ def test_without_javascript_the_result_and_the_evidence_stand(browser, report):
     ("verdict", "sign"),
     [("exact", "="), ("within-noise", "≈"), ("explained", "∼")],
 )
-def test_cells_show_the_sign_of_their_verdict_and_ours_is_larger(
-    opened, verdict, sign
-):
+def test_cells_show_sign_of_verdict(opened, verdict, sign):
     """As the browser computes it, whatever rules there are."""
     cell = opened.page.locator(f".cells td.{verdict} button").first
     shown = "(button) => getComputedStyle(button, '::before').content"
@@ -327,7 +323,7 @@ def test_cells_show_the_sign_of_their_verdict_and_ours_is_larger(
     assert cell.evaluate(size) > cell.locator("small").evaluate(size)
 
 
-def test_the_page_opens_with_the_result_and_the_reproduction_comes_first(fresh):
+def test_page_opens_with_result(fresh):
     fresh.show(1280, 800)
     order = fresh.page.locator("main > section").evaluate_all(
         "(all) => all.map(({ id }) => id)"
@@ -341,7 +337,7 @@ def test_the_page_opens_with_the_result_and_the_reproduction_comes_first(fresh):
     assert closed.count() == 0
 
 
-def test_nothing_is_wrong_for_assistive_technology(fresh):
+def test_page_is_accessible(fresh):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     hidden = {"exclude": [[".drawing svg"]]}
     fresh.page.evaluate(
@@ -358,7 +354,7 @@ def test_nothing_is_wrong_for_assistive_technology(fresh):
     assert [each["id"] for each in found.response["violations"]] == []
 
 
-def test_nothing_was_asked_of_the_network_and_nothing_went_wrong(opened, report):
+def test_page_made_no_requests_or_errors(opened, report):
     # The last test of the module: after everything that the others did.
     assert opened.complaints == []
     asked = {url.partition("#")[0] for url in opened.requests}

@@ -67,7 +67,7 @@ def small():
     return atlas(read_printed(table), check(table), "s.d-1.b")
 
 
-def test_rows_show_hit_rates_or_else_another_metric(small):
+def test_row_shows_hit_rate_first(small):
     rows = rows_of(small)
     assert [row["metric"] for row in rows] == ["HR@10", "NDCG@10", "HR@10", "HR@10"]
     (first, second, third, fourth) = rows
@@ -106,7 +106,7 @@ def one_row(**changed):
         (["MRR", "HR@1"], "HR@1"),  # the first column that is a metric
     ],
 )
-def test_the_metric_of_a_row_and_its_range(printed, shown):
+def test_row_metric_has_joint_range(printed, shown):
     """Ranges are those of all numbers together, to five decimals."""
     table = {"HR@10": "0.66", "NDCG@10": "0.44", "HR@5": "0.51", "NDCG@5": "0.39", "MRR": "0.37",
              "HR@1": "0.23"}  # fmt: skip
@@ -123,7 +123,7 @@ def test_the_metric_of_a_row_and_its_range(printed, shown):
     )
 
 
-def test_all_numbers_of_a_row():
+def test_row_has_all_numbers_and_texts():
     about = {
         "paper": "P",
         "year": "2019",
@@ -155,7 +155,7 @@ def test_all_numbers_of_a_row():
     assert row["remark"] == ""
 
 
-def test_a_measured_value_of_another_metric_is_not_shown():
+def test_measured_value_of_other_metric_is_hidden():
     row, checked = one_row(**{"exact NDCG@10": "0.1"})
     assert [placed.metric for placed in checked.placed] == ["NDCG@10"]
     assert (row["measured"], row["standing"]) == (None, None)
@@ -193,7 +193,7 @@ def test_remarks(changed, words):
     )
 
 
-def test_texts_of_several_rows_are_there_once_and_rows_name_them():
+def test_shared_texts_are_stored_once():
     table = [
         {**ROW, "source_id": source, "data_set": data, "model": model, "note": note}
         for source, data, model, note in (
@@ -224,7 +224,7 @@ def test_texts_of_several_rows_are_there_once_and_rows_name_them():
         atlas(read_printed(table), check(table), "nowhere")
 
 
-def test_values_outside_have_a_neutral_remark_with_what_the_source_says():
+def test_value_outside_remark_has_cause():
     table = [
         {
             "HR@10": "0.8245",
@@ -241,7 +241,7 @@ def test_values_outside_have_a_neutral_remark_with_what_the_source_says():
     )
 
 
-def test_a_metric_that_was_not_checked_has_the_range_of_reported():
+def test_unchecked_metric_has_range_of_reported():
     table = [{"HR@5": "0.4", "sampling": "with", **ABOUT}]
     (row,) = rows_of(atlas(read_printed(table), check(table)))
     about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
@@ -249,7 +249,7 @@ def test_a_metric_that_was_not_checked_has_the_range_of_reported():
     assert row["low"] == pytest.approx(expected.range_low, abs=1e-5)
 
 
-def test_names_in_the_address_are_unique_and_texts_are_escaped(small):
+def test_row_names_are_unique_and_escaped(small):
     assert [row["id"] for row in rows_of(small)] == [
         "s.d-1.a-b",
         "s.d-1.a-b.2",
@@ -259,7 +259,7 @@ def test_names_in_the_address_are_unique_and_texts_are_escaped(small):
     assert "A <b>" not in small
 
 
-def test_committed_atlas_is_of_the_table():
+def test_committed_atlas_matches_literature():
     rows = read_printed(TABLE)
     page = PAGE.read_text(encoding="utf-8")
     shown = rows_of(page)
@@ -280,7 +280,7 @@ def test_committed_atlas_is_of_the_table():
     assert {link.split("/")[2] for link in links} == {"doi.org"}
 
 
-def test_rows_of_the_literature_name_their_source():
+def test_literature_rows_name_source():
     rows = read_printed(TABLE)
     seen = set()
     for row in rows:
@@ -291,7 +291,7 @@ def test_rows_of_the_literature_name_their_source():
         seen.add(key)
 
 
-def test_kinds_of_sources_are_those_of_their_evidence():
+def test_source_kinds_match_evidence():
     """Each source has one kind, and a row in config/sources.csv that says how it is known."""
     with (ROOT / "config/sources.csv").open(encoding="utf-8") as file:
         sources = {source["source_id"]: source for source in csv.DictReader(file)}
@@ -309,7 +309,7 @@ def test_kinds_of_sources_are_those_of_their_evidence():
     )
 
 
-def test_other_metrics_of_a_row_and_kinds_of_sources():
+def test_row_further_metrics_and_kinds():
     table = [
         {**ROW, "kind": "paper"},
         {**ROW, "source_id": "t", "kind": "log", "HR@5": "0.7"},
@@ -335,6 +335,6 @@ def test_other_metrics_of_a_row_and_kinds_of_sources():
     assert 'id="kind"' in page
 
 
-def test_without_kinds_there_is_nothing_to_choose(small):
+def test_atlas_without_kinds_has_no_choice(small):
     assert 'id="kind"' not in small
     assert "sources:" not in small

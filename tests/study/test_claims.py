@@ -1,4 +1,4 @@
-"""The ledger of claims: its rules, and measurements against other arithmetic."""
+"""The ledger of claims, and the spread over starts and ties."""
 
 import re
 
@@ -10,7 +10,14 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.claims import ledger as module
 from sampled_metrics_study.claims.ledger import claims, ledger, write_claims
 from sampled_metrics_study.claims.run import Run, printed_run
-from sampled_metrics_study.claims.starts import SIZES, USERS
+from sampled_metrics_study.claims.starts import (
+    COLUMNS,
+    SIZES,
+    USERS,
+    spread_table,
+    starts_table,
+)
+from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import KEY, read_published
 from tests.conftest import ROOT
 
@@ -39,7 +46,7 @@ def found(quote, run=None):
     return (run or printed()).measure(claim["measurement"])
 
 
-def test_claims_are_made_once_and_in_order():
+def test_claims_are_unique_and_in_order():
     quotes = [(claim["section"], claim["quote"]) for claim in claims()]
     assert len(set(quotes)) == len(quotes) == 78
     assert all(len(quote.split()) <= 25 for _, quote in quotes)
@@ -52,7 +59,7 @@ def table():
     return ledger(printed(), printed_run(PUBLISHED), [printed(), printed()])
 
 
-def test_what_the_printed_tables_bear(table):
+def test_claims_on_printed_tables(table):
     """The paper's own numbers: what fails on them fails whatever is measured."""
     failing = table[table["verdict"] == "does not hold"]
     assert sorted(failing["claim"].str.split().str[0]) == [
@@ -98,7 +105,9 @@ class Told:
         ([True], {"published": ""}, "holds", "does not hold in the published tables"),
     ],
 )  # fmt: skip
-def test_verdicts(monkeypatch, outcomes, options, verdict, note):
+def test_claim_verdict_follows_outcomes(
+    monkeypatch, outcomes, options, verdict, note
+):
     claim = {"section": "4.2", "quote": "quote", "published": "print", "note": "", "if_not": "",
              "measurement": "any", "varies_with": ""} | options  # fmt: skip
     monkeypatch.setattr(module, "claims", lambda: [claim])
@@ -145,13 +154,13 @@ MUCH_BETTER = "recommender X is much better than Y which is better"
         ),
     ],
 )
-def test_measurements_of_printed_and_changed_cells(quote, changes, holds, words):
+def test_claim_measured_on_changed_cells(quote, changes, holds, words):
     is_true, found_words = found(quote, printed(changes=changes))
     assert is_true is holds
     assert words in found_words
 
 
-def test_sizes_and_users_on_the_edge():
+def test_claim_bounds_are_exact():
     for quote, sizes, holds in (
         ("needs more than m = 1000", (1000.0, 59.0), False),
         ("needs more than m = 1000", (1001.0, 59.0), True),
@@ -164,7 +173,7 @@ def test_sizes_and_users_on_the_edge():
     assert found("less than 300") == (True, "299 of X")
 
 
-def test_what_was_not_computed_is_not_measured(table):
+def test_claim_without_numbers_is_not_measured(table):
     lacking = Run(PUBLISHED[PUBLISHED["table"] == 4].assign(expected=0.0, value=0.0))
     found = ledger(lacking, printed_run(PUBLISHED), [])
     assert set(found.loc[found["verdict"] == "not measured", "ours"]) == {""}
@@ -172,7 +181,7 @@ def test_what_was_not_computed_is_not_measured(table):
     assert (table["verdict"] != "not measured").all()
 
 
-def test_files(tmp_path, table):
+def test_write_claims_files(tmp_path, table):
     write_claims(table, "from a test", tmp_path / "c.csv", tmp_path / "c.md")
     again = pd.read_csv(tmp_path / "c.csv", dtype=str, keep_default_na=False)
     assert again.equals(table)
@@ -193,9 +202,65 @@ def test_files(tmp_path, table):
         ("CLS", 1e3, True),
     ],
 )
-def test_deviations_grow_as_gamma_falls_and_pass_that_of_no_correction(
-    column, sd, holds
-):
+def test_variance_claim_needs_growing_deviations(column, sd, holds):
     run = printed()
     run._numbers["expected_std"][3, "Y", "AP", column] = sd
     assert run.measure("variance_of_low_gamma")[0] is holds
+
+
+# Spread over starts and ties.
+
+
+SETTINGS = ExperimentSettings(n_negatives=10)
+
+
+def test_starts_table_and_spread_by_hand():
+    # exact AP of the three starts: 1, 1/2 and 1/4
+    starts = [
+        Ranks(np.full(4, 50), np.full(4, b), np.zeros(4, int)) for b in (0, 1, 3)
+    ]
+    other = Ranks(np.full(4, 50), np.full(4, 9), np.zeros(4, int))
+    one = SETTINGS.replaced(metrics=("ap",), estimators=("sampled",), repetitions=10)
+    table = starts_table("X", starts, {"Y": other}, one)
+    cells = table.set_index(["table", "row", "column"])["expected"]
+    assert cells[3, "X", "Exact"].tolist() == [100, 50, 25]
+    assert cells[3, "Y", "Exact"].tolist() == [10] * 3
+    assert cells[5, "X", "top 100"].tolist() == [4] * 3
+    assert cells[5, "X", "bottom half"].tolist() == [0] * 3
+    # Recall@10 is 1 for X and Y in full rankings, so no m orders them
+    assert cells[6, "X vs Y", "Sampled"].isna().all()
+    sampled = table[
+        (table["table"] == 3) & (table["row"] == "Y") & (table["column"] == "Sampled")
+    ]
+    assert (sampled["value"].nunique(), sampled["expected"].nunique()) == (3, 1)
+    spread = spread_table("X", table, {"Y": other}, one)
+    cells = spread.set_index(["table", "row", "column"])["spread"]
+    assert cells[3, "X", "Exact"] == pytest.approx(
+        np.sqrt(2) * np.std([100, 50, 25], ddof=1)
+    )
+    assert set(spread["row"]) == {"X", "X vs Y"}
+    assert 0 <= cells[4, "X vs Y", "Sampled"] <= 100
+    assert set(spread["cause"]) == {"initialisation of X"}
+
+
+def test_spread_over_ties_closed_form():
+    # e + 1 = 3 equally likely ranks 1, 2, 3 of AP: variance of (1, 1/2, 1/3) over 400 users
+    records = Ranks(np.full(400, 20), np.zeros(400, int), np.full(400, 2))
+    none = pd.DataFrame(columns=COLUMNS)
+    table = spread_table(
+        "X", none, {"Z": records}, SETTINGS.replaced(metrics=("ap",))
+    )
+    exact = 100 * np.sqrt(np.var([1, 1 / 2, 1 / 3]) / 400)
+    assert table["spread"].item() == pytest.approx(exact, rel=4 / np.sqrt(2 * 1000))
+
+
+@pytest.mark.parametrize(("tied", "is_listed"), [(1, False), (2, True), (0, False)])
+def test_spread_needs_more_than_one_tie_on_average(tied, is_listed):
+    """In 399 of 400 users one, in one user `tied`."""
+    counts = np.append(np.ones(399, int), tied)
+    records = Ranks(np.full(400, 20), np.zeros(400, int), counts)
+    none = pd.DataFrame(columns=COLUMNS)
+    tied_often = Ranks(np.full(2, 20), np.zeros(2, int), np.full(2, 9))
+    others = {"Z": records, "W": tied_often}
+    table = spread_table("X", none, others, SETTINGS.replaced(metrics=("auc",)))
+    assert table["row"].tolist() == ["Z"] * is_listed + ["W"]

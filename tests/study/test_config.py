@@ -1,13 +1,19 @@
-"""The configuration: what is valid, the one line for what is not, and what is generated from it."""
+"""The configuration: valid and invalid values, models, departures from the paper's study."""
 
 import copy
+import importlib
+import pkgutil
 import re
+from inspect import isclass
+from typing import get_args
 
+import pydantic
 import pytest
 import yaml
 
+import sampled_metrics_study
 from sampled_metrics._base.errors import InputError
-from sampled_metrics_study.config import Study, with_numbers
+from sampled_metrics_study.config import Entry, Study, departures, with_numbers
 from sampled_metrics_study.recommenders import create
 from sampled_metrics_study.validation import Settings
 from tests.conftest import ROOT
@@ -58,7 +64,7 @@ def refused(make, *arguments):
 @pytest.mark.parametrize(
     "path", ["config/global-time.yaml", "config/ml-100k.yaml", "docs/other-data.md"]
 )
-def test_other_studies_are_valid(path):
+def test_documented_studies_are_valid(path):
     text = (ROOT / path).read_text(encoding="utf-8")
     configurations = [text]
     if path.endswith(".md"):
@@ -73,7 +79,7 @@ def test_other_studies_are_valid(path):
         )
 
 
-def test_the_papers_study():
+def test_papers_study_values():
     paper = study()
     assert paper.is_papers_data
     assert (paper.tables, paper.figures) == (
@@ -167,13 +173,13 @@ def test_the_papers_study():
         ("experiment.n_negatives", [10, 50], "valid integer"),
     ],
 )
-def test_place_and_problem_of_an_invalid_value(place, value, words):
+def test_invalid_value_names_place_and_problem(place, value, words):
     problem = refused(changed, place, value)
     assert problem.startswith("recommenders" if "recommenders" in place else place)
     assert words in problem
 
 
-def test_names_may_have_spaces():
+def test_name_with_space_is_valid():
     assert changed("recommenders.0.name", "Best sellers").names[0] == "Best sellers"
 
 
@@ -229,7 +235,7 @@ def test_names_may_have_spaces():
         ),
     ],
 )
-def test_settings_that_do_not_agree(changes, words):
+def test_contradicting_settings_are_refused(changes, words):
     assert refused(study, *changes).startswith(words)
 
 
@@ -242,19 +248,19 @@ def test_settings_that_do_not_agree(changes, words):
         ({**GIVEN["split"]}, ["a.csv", "b.csv"]),
     ],
 )
-def test_published_numbers_are_about_the_papers_split(split, events):
+def test_other_split_is_not_papers_data(split, events):
     other = study({"split": split}, FILES if "train" in split else {})
     assert not other.is_papers_data
     assert (other.tables, other.events) == ((3, 4), events)
 
 
-def test_a_run_from_the_reference_names_its_provenance():
+def test_reference_ranks_have_reference_provenance():
     reference = study({"ranks": "reference"})
     assert reference.origin == ["results/reference/provenance.json"]
     assert reference.folder_of_ranks == "results/reference/ranks"
 
 
-def test_names_get_the_spelling_of_files():
+def test_metric_names_are_canonical():
     changes = {
         "metrics": ["HR@10", "MAP"],
         "estimators": ["BV:0.10", "rank_estimate"],
@@ -264,7 +270,7 @@ def test_names_get_the_spelling_of_files():
     assert found.estimators == ("bv:0.1", "rank-estimate")
 
 
-def test_the_hash_leaves_out_what_cannot_change_a_result():
+def test_hash_ignores_settings_without_effect():
     for place, value, same in (
         ("results", "elsewhere", True),
         ("dataset.timeout", 7, True),
@@ -276,7 +282,7 @@ def test_the_hash_leaves_out_what_cannot_change_a_result():
         assert (changed(place, value).sha256() == study().sha256()) == same
 
 
-def test_corrections_assume_what_is_drawn_unless_told_otherwise():
+def test_assumed_sampling_defaults_to_sampling():
     one, other = "without-replacement", "with-replacement"
     settings = study(
         {"experiment": {"sampling": one, "assumed_sampling": None}}
@@ -288,7 +294,7 @@ def test_corrections_assume_what_is_drawn_unless_told_otherwise():
     assert settings.correction_sampling == other
 
 
-def test_of_several_keys_the_one_most_like_an_unknown_one_is_proposed():
+def test_unknown_key_suggests_closest_key():
     class Ranks(Settings):
         first_rank: int
         first_ranks: int
@@ -323,7 +329,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: repr(text[:20]))
-def test_texts_stay_texts(text):
+def test_text_settings_stay_texts(text):
     config = copy.deepcopy(STUDY)
     config["dataset"].update(TABLE["dataset"], citation=text, licence=text)
     read = with_numbers(config)
@@ -336,7 +342,7 @@ def test_texts_stay_texts(text):
     ("text", "value"),
     [("10", 10), ("1e2", "1e2"), ("ten", "ten"), ("true", "true"), ("", "")],
 )
-def test_texts_are_numbers_where_numbers_are_wanted(text, value):
+def test_number_settings_parse_texts(text, value):
     config = copy.deepcopy(STUDY)
     config["experiment"]["repetitions"] = text
     config["recommenders"][0]["settings"]["d"] = text
@@ -361,7 +367,7 @@ def test_texts_are_numbers_where_numbers_are_wanted(text, value):
         ("recommenders.0.settings.lambda", "0.5", 0.5),
     ],
 )
-def test_texts_of_the_command_line_have_the_kind_of_their_setting(place, text, value):
+def test_command_line_text_gets_type_of_setting(place, text, value):
     config = copy.deepcopy(STUDY)
     *path, last = (int(step) if step.isdigit() else step for step in place.split("."))
     inner = config
@@ -375,12 +381,12 @@ def test_texts_of_the_command_line_have_the_kind_of_their_setting(place, text, v
     assert type(read[last]) is type(value)
 
 
-def test_a_wrong_text_is_named_as_it_is():
+def test_wrong_text_is_quoted():
     config = copy.deepcopy(STUDY) | {"results": ""}
     assert "''" in refused(Study.of, with_numbers(config), "config")
 
 
-def test_a_number_out_of_range_is_named_as_a_number():
+def test_number_out_of_range_is_shown_as_number():
     config = copy.deepcopy(STUDY)
     config["experiment"]["repetitions"] = "0"
     problem = refused(Study.of, with_numbers(config), "config")
@@ -388,8 +394,171 @@ def test_a_number_out_of_range_is_named_as_a_number():
     assert problem.endswith(", not 0")
 
 
-def test_lists_within_themselves_are_refused():
+def test_self_containing_list_is_refused():
     inner = []
     inner.append(inner)
     config = copy.deepcopy(STUDY) | {"recommenders": inner}
     assert "recommenders" in refused(Study.of, with_numbers(config), "config")
+
+
+# Models of settings.
+
+
+for module in pkgutil.walk_packages(
+    sampled_metrics_study.__path__, "sampled_metrics_study."
+):
+    if not module.name.endswith((".ncf", ".audit", ".reference")):
+        importlib.import_module(module.name)
+
+
+def subclasses(kind):
+    for one in kind.__subclasses__():
+        yield one
+        yield from subclasses(one)
+
+
+MODELS = sorted(set(subclasses(Settings)), key=lambda kind: kind.__qualname__)
+EXTERNAL = {"path": "scores.npz", "format": "scores"}
+
+
+def minimal(model):
+    """Valid values of the settings that have no default."""
+    if issubclass(model, Study):
+        return STUDY
+    if issubclass(model, Entry):
+        kind = model.model_fields["kind"].annotation
+        kind = get_args(kind)[0] if get_args(kind) else "als"
+        settings = {} if kind != "external" else EXTERNAL
+        return {"name": "A", "kind": kind, "settings": settings}
+    return {key: value for key, value in EXTERNAL.items() if is_required(model, key)}
+
+
+def is_required(model, key):
+    return key in model.model_fields and model.model_fields[key].is_required()
+
+
+def test_models_include_known_ones():
+    names = {model.__name__ for model in MODELS}
+    expected = {"Study", "SplitSettings", "ToySettings", "external"}
+    assert names >= expected
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__qualname__)
+def test_model_round_trips_through_json(model):
+    settings = model.of(minimal(model), "config")
+    values = settings.model_dump(mode="json", by_alias=True)
+    assert model.of(values, "config") == settings
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=str)
+def test_shipped_configuration_is_valid(path):
+    given = yaml.safe_load(path.read_text("utf-8"))
+    values = STUDY | {
+        key: STUDY[key] | value if isinstance(value, dict) else value
+        for key, value in given.items()
+    }
+    study = Study.of(values, "config")
+    assert study.names == [entry["name"] for entry in values["recommenders"]]
+
+
+VALIDATORS = (
+    pydantic.AfterValidator,
+    pydantic.BeforeValidator,
+    pydantic.PlainValidator,
+    pydantic.WrapValidator,
+    pydantic.PlainSerializer,
+    pydantic.WrapSerializer,
+)
+
+
+def validators(annotation):
+    """All validators within an annotation."""
+    for part in (*get_args(annotation), *getattr(annotation, "__metadata__", ())):
+        if isinstance(part, VALIDATORS):
+            yield part
+        else:
+            yield from validators(part)
+
+
+def of_model(model):
+    for field in model.model_fields.values():
+        for part in (*field.metadata, field.annotation):
+            if isinstance(part, VALIDATORS):
+                yield part
+            yield from validators(part)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__qualname__)
+def test_validators_are_functions(model):
+    """Pydantic inspects their signatures, which differ by version of Python for classes."""
+    assert not [each for each in of_model(model) if isclass(each.func)]
+
+
+def test_validators_are_discovered():
+    toy = next(model for model in MODELS if model.__name__ == "ToySettings")
+    experiment = next(
+        model for model in MODELS if model.__name__ == "ExperimentSettings"
+    )
+    assert any(of_model(toy))
+    assert len(list(of_model(experiment))) >= 6
+
+
+# Departures from the paper's study.
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, []),
+        # what moves no expectation, or the paper leaves open
+        ({"experiment": {"repetitions": 40, "seed": 7, "shared_samples": False}}, []),
+        ({"toy": {"repetitions": 30}}, []),
+        ({"exact": {"metrics": ["auc"]}}, []),
+        ({"experiment": {"n_negatives": 50}}, ["experiment.n_negatives is 50, the paper's 100"]),
+        ({"experiment": {"ties": "random"}}, ["experiment.ties is random, the paper's paper"]),
+        ({"experiment": {"metrics": ["recall@10", "ndcg@10", "auc"]}},
+         ["experiment.metrics has no ap"]),
+        ({"experiment": {"metrics": ["recall@10", "ndcg@10", "ap", "auc", "rr"]}}, []),
+        ({"toy": {"n_negatives": 9}}, ["toy.n_negatives is 9, the paper's 99"]),
+        ({"split": {"tie_break": "first"}}, ["split.tie_break is first, the paper's ncf"]),
+        ({"recommenders": [{**STUDY["recommenders"][0], "settings": {"d": 32}},
+                           *STUDY["recommenders"][1:]]},
+         ["d of X is 32, the paper's 16"]),
+        ({"recommenders": STUDY["recommenders"][1:]}, ["recommenders has no X"]),
+    ],
+)  # fmt: skip
+def test_departures_name_settings(changes, words):
+    assert departures(study(changes), study()) == words
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"dataset": {"name": "ml-100k"}},
+            "dataset.name is ml-100k, the paper's ml-1m",
+        ),
+        (
+            {"filters": {"min_rating": 4}},
+            "filters.min_rating is 4.0, the paper's null",
+        ),
+    ],
+)
+def test_departures_name_other_data_first(changes, words):
+    assert departures(study(changes), study())[0] == words
+
+
+def test_other_studies_use_default_choices():
+    usual = ("random", "m", None)
+    for changes in (
+        {"dataset": {"name": "ml-100k"}},
+        {"split": {"users": 100}},
+        {"recommenders": [{"name": "Random", "kind": "random"}]},
+    ):
+        chosen = study(changes).experiment
+        assert (chosen.ties, chosen.divisor, chosen.assumed_sampling) == usual
+        assert chosen.correction_sampling == chosen.sampling
+        given = study(
+            changes, {"experiment": {"ties": "paper", "divisor": "m+1"}}
+        ).experiment
+        assert (given.ties, given.divisor) == ("paper", "m+1")

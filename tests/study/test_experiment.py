@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.estimators import (
+    estimator_matrix,
+    likely_estimates,
+    parse_estimators,
+)
+from sampled_metrics.metrics import parse_measure
+from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics_study.config import PAPERS_CHOICES
 from sampled_metrics_study.experiment import Experiment, MeanAndSd, run_experiment
@@ -36,7 +42,7 @@ def experiments(ranks):
     }
 
 
-def test_simulation_within_4_standard_errors_of_the_closed_form(experiments):
+def test_simulation_agrees_with_closed_form(experiments):
     for experiment in experiments.values():
         (mean, sd), drawn = experiment.expected, experiment.repeated
         assert (abs(drawn.mean(axis=-1) - mean) <= 4 * sd / np.sqrt(100)).all()
@@ -55,7 +61,7 @@ def test_simulation_within_4_standard_errors_of_the_closed_form(experiments):
     assert counts["Rank Estimate"].equals(counts["CLS"])
 
 
-def test_published_means_follow_from_the_closed_form(experiments):
+def test_published_means_agree_with_closed_form(experiments):
     """All sampled and corrected cells of Y and Z, within 3 standard errors."""
     cells = table3({name: experiments[name] for name in "YZ"})
     key = ["row", "metric", "column"]
@@ -66,7 +72,7 @@ def test_published_means_follow_from_the_closed_form(experiments):
     assert (len(cells), far.sum()) == (56, 0)
 
 
-def test_a_cell_does_not_depend_on_what_else_is_computed(ranks, experiments):
+def test_cell_is_independent_of_others(ranks, experiments):
     one = SETTINGS.replaced(estimators=("bv:0.1",), metrics=("ap",))
     for count in (100, 7):
         alone = run_experiment(
@@ -78,7 +84,7 @@ def test_a_cell_does_not_depend_on_what_else_is_computed(ranks, experiments):
         )
 
 
-def test_streams_follow_seed_name_and_estimator(ranks):
+def test_streams_depend_on_seed_name_estimator(ranks):
     def first(name="Y", estimator="sampled", **changes):
         settings = SETTINGS.replaced(
             repetitions=3, estimators=(estimator,), metrics=("auc",)
@@ -101,7 +107,7 @@ def correlation(ranks, **changes):
     return np.corrcoef(run_experiment("R", ranks, both).repeated[0])[0, 1]
 
 
-def test_estimators_share_samples_and_ties_as_the_settings_say(ranks):
+def test_shared_samples_and_ties_correlate(ranks):
     y, z = (ranks[name].take(np.arange(1000)) for name in "YZ")
     assert correlation(y) > 0.99
     assert abs(correlation(y, shared_samples=False)) < 0.5
@@ -110,7 +116,7 @@ def test_estimators_share_samples_and_ties_as_the_settings_say(ranks):
     assert abs(correlation(z, shared_ties=False)) < 0.5
 
 
-def test_more_negatives_than_candidates_are_refused():
+def test_too_many_negatives_are_refused():
     # the second user has 6 candidates besides the held-out item
     few, one = (
         Ranks([9, 7, 8], [0, 0, 0], [0, 0, 0]),
@@ -176,13 +182,13 @@ def toys():
     return toy_tables(ToySettings())
 
 
-def test_table_1_as_printed_in_12_of_12_cells(toys):
+def test_table_1_as_printed(toys):
     printed = PUBLISHED[PUBLISHED["table"] == 1].reset_index(drop=True)
     assert as_printed(toys[1]).astype(str).equals(printed.astype(str))
     assert len(printed) == 12
 
 
-def test_table_2_closed_forms_simulation_and_print(toys):
+def test_table_2_closed_form_simulation_and_print(toys):
     second = toys[2]
     closed_forms = {  # AUC, AP, NDCG, Recall@10, without replacement
         "A": ["0.9901", "0.6358", "0.7284", "1.0000"],
@@ -206,7 +212,7 @@ def test_table_2_closed_forms_simulation_and_print(toys):
     assert not toy_tables(ToySettings(seed=1))[2]["value"].equals(second["value"])
 
 
-def test_the_toys_do_not_estimate_what_no_table_shows(monkeypatch):
+def test_toys_do_not_estimate_likely(monkeypatch):
     """`likely` took twenty times as long as Tables 1 and 2."""
 
     def refuse(*_):
@@ -214,3 +220,41 @@ def test_the_toys_do_not_estimate_what_no_table_shows(monkeypatch):
 
     monkeypatch.setattr("sampled_metrics_study.experiment.likely_estimates", refuse)
     assert set(toy_tables(ToySettings(repetitions=2))) == {1, 2}
+
+
+@pytest.mark.parametrize("m", [1, 10, 20])
+def test_constant_recommender_auc_is_half(m):
+    everyone_tied = Ranks(np.full(40, 142), np.zeros(40, int), np.full(40, 141))
+    estimators = ("sampled", "rank-estimate", "cls")
+    settings = ExperimentSettings(
+        metrics=("auc",),
+        estimators=estimators,
+        n_negatives=m,
+        repetitions=2,
+        rounding="linear",
+    )
+    outcome = run_experiment("constant", everyone_tied, settings)
+    assert outcome.exact[0] == pytest.approx(0.5)
+    np.testing.assert_allclose(outcome.expected.mean[0], 0.5, atol=1e-9)
+    # by the paper's order of ties, m = 10: places 0 to 9 of 10, so 0.55
+    if m == 10:
+        quirks = settings.replaced(ties="paper")
+        assert run_experiment("constant", everyone_tied, quirks).expected.mean[
+            0, 0
+        ] == (pytest.approx(0.55))
+
+
+@pytest.mark.parametrize(
+    "sampling", [Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT]
+)
+def test_likely_estimates_of_several_samples(sampling):
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(900, rng.dirichlet(np.ones(21)), size=4)
+    measures = [parse_measure(name) for name in ("recall@10", "ap", "auc")]
+    found = likely_estimates(counts, measures, 700, 20, sampling)
+    for histogram, column in zip(counts, found.T, strict=True):
+        about = {"sampling": sampling, "histogram": histogram}
+        vectors = estimator_matrix(
+            parse_estimators("likely"), measures, 700, 20, **about
+        )
+        assert column == pytest.approx(vectors[:, 0] @ histogram / 900, rel=1e-12)

@@ -1,4 +1,4 @@
-"""Figures: the curves of their tables, legible and repeatable drawings."""
+"""Drawings of the figures: their curves, legible texts, and repeatable files."""
 
 import re
 from itertools import combinations
@@ -15,10 +15,13 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.figures import FIGURES, STYLE, draw
+from sampled_metrics_study.figures.errors import errors_against_samples
 from sampled_metrics_study.figures.figure1_to_4 import SHADES
 from sampled_metrics_study.figures.style import keep_apart, log_axis, shorten_name
 from sampled_metrics_study.scorecard import z_scores
+from sampled_metrics_study.settings import ExperimentSettings
 from tests.conftest import ROOT
 
 NOTE = "Ranks: 0.001, made up by this test"
@@ -78,7 +81,7 @@ def assert_drawn(axes, rows, curve, x):
         assert part[[x, "value"]].to_numpy().tolist() in points(axes), name
 
 
-def test_figure_1_draws_all_ranks_and_the_first_100(figures):
+def test_figure_1_has_all_ranks_and_first_100(figures):
     for axes, last in zip(figures[1].axes, (10_000, 100), strict=True):
         assert_drawn(axes, TABLES[1][TABLES[1]["rank"] <= last], "metric", "rank")
         assert (axes.get_xscale(), axes.get_xlim()) == ("linear", (1, last))
@@ -90,9 +93,7 @@ def test_figure_1_draws_all_ranks_and_the_first_100(figures):
     ("number", "curve", "x", "scale"),
     [(2, "recommender", "n_negatives", "log"), (3, "curve", "rank", "linear")],
 )
-def test_figures_2_and_3_have_a_panel_for_each_metric(
-    figures, number, curve, x, scale
-):
+def test_figures_2_and_3_have_panel_per_metric(figures, number, curve, x, scale):
     for axes, (metric, rows) in zip(
         figures[number].axes,
         TABLES[number].groupby("metric", sort=False),
@@ -106,7 +107,7 @@ def test_figures_2_and_3_have_a_panel_for_each_metric(
         assert_drawn(axes, rows, curve, x)
 
 
-def test_figure_4_has_a_row_for_each_correction_on_linear_axes(figures):
+def test_figure_4_has_row_per_correction(figures):
     panels, table = np.reshape(figures[4].axes, (-1, 2)), TABLES[4]
     names = [
         name for name in table["curve"].unique() if name not in ("Sampled", "Exact")
@@ -125,7 +126,7 @@ def test_figure_4_has_a_row_for_each_correction_on_linear_axes(figures):
         assert words(row[0]) == [name]
 
 
-def test_figure_5_outlines_by_recommender_and_by_ties(figures):
+def test_figure_5_outlines_match_table(figures):
     table, axes = TABLES[5], figures[5].axes
     assert [panel.get_yscale() for panel in axes[:2]] == ["symlog", "linear"]
     assert axes[0].get_ylim()[0] < 0, "a bucket without users must show"
@@ -155,7 +156,7 @@ def test_figure_5_outlines_by_recommender_and_by_ties(figures):
     ]
 
 
-def test_figure_6_rings_crossings_and_lists_from_where_pairs_are_ordered(figures):
+def test_figure_6_marks_and_lists_orders(figures):
     table, first = TABLES[6], 10
     for axes, estimator in zip(figures[6].axes, ("Sampled", "BV 0.1"), strict=True):
         kinds = dict(list(table[table["estimator"] == estimator].groupby("kind")))
@@ -183,7 +184,7 @@ def test_figure_6_rings_crossings_and_lists_from_where_pairs_are_ordered(figures
 
 
 @given(st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=8), st.floats(0.01, 0.4))
-def test_names_are_moved_apart_and_no_further(places, size):
+def test_keep_apart_moves_as_little_as_needed(places, size):
     places = np.array(places)
     moved = keep_apart(places, size)
     order = np.lexsort((-np.arange(places.size), places.round(3)))
@@ -206,7 +207,7 @@ def test_names_are_moved_apart_and_no_further(places, size):
     ("high", "ticks"),
     [(60, [10, 20, 50]), (999, [10, 20, 50, 100, 200, 500]), (1000, [10, 100, 1000])],
 )
-def test_logarithmic_axes_have_ticks_at_2_and_5_below_two_powers_of_ten(high, ticks):
+def test_log_axis_ticks(high, ticks):
     axes = Figure().subplots()
     log_axis(axes.xaxis, 10, high)
     assert axes.get_xticks().tolist() == ticks
@@ -214,7 +215,7 @@ def test_logarithmic_axes_have_ticks_at_2_and_5_below_two_powers_of_ten(high, ti
 
 
 @given(st.text(st.characters(categories=["L", "N"]), max_size=30), st.integers(5, 30))
-def test_long_names_keep_both_ends(name, longest):
+def test_shorten_name_keeps_both_ends(name, longest):
     text = shorten_name(name, longest)
     if len(name) <= longest:
         assert text == name
@@ -227,7 +228,7 @@ def test_long_names_keep_both_ends(name, longest):
 
 
 @pytest.mark.parametrize("factor", [0.013, 0.5, 1.0, 2.2, 9.0])
-def test_figure_6_is_as_high_as_its_curves_and_not_much_higher(factor):
+def test_figure_6_height_fits_curves(factor):
     table = TABLES[6].copy()
     is_value = ~table["kind"].isin(["sure", "published"])
     table.loc[is_value, "value"] *= factor
@@ -245,7 +246,7 @@ def test_figure_6_is_as_high_as_its_curves_and_not_much_higher(factor):
         assert high / unit == pytest.approx(round(high / unit))
 
 
-def test_rows_of_figure_4_have_the_scale_of_their_correction(figures):
+def test_figure_4_row_scale_fits_correction(figures):
     for row in np.reshape(figures[4].axes, (-1, 2))[1:]:
         name = words(row[0])[0]
         values = TABLES[4].loc[TABLES[4]["curve"] == name, "value"]
@@ -262,7 +263,7 @@ def test_rows_of_figure_4_have_the_scale_of_their_correction(figures):
             assert low < ticks[0] <= ticks[-1] < high
 
 
-def test_legends_are_above_all_panels_and_name_all_curves(figures):
+def test_legend_is_above_panels(figures):
     names = {
         2: ["A", "B", "C", "m of Table 2"],
         4: ["uncorrected", "exact"],
@@ -280,7 +281,7 @@ def test_legends_are_above_all_panels_and_name_all_curves(figures):
         assert all(axes.get_legend() is None for axes in figure.axes)
 
 
-def test_curves_of_figure_3_differ_by_more_than_colour_and_have_their_names_beside(
+def test_figure_3_curves_differ_without_colour(
     figures,
 ):
     for axes in figures[3].axes:
@@ -297,7 +298,7 @@ def test_curves_of_figure_3_differ_by_more_than_colour_and_have_their_names_besi
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 6, "z"])
-def test_all_points_lie_within_the_axes(figures, number):
+def test_points_lie_within_axes(figures, number):
     for axes in figures[number].axes:
         (left, right), (low, high) = sorted(axes.get_xlim()), sorted(axes.get_ylim())
         panel = np.concatenate(
@@ -309,7 +310,7 @@ def test_all_points_lie_within_the_axes(figures, number):
         assert inside[:, 1].max() <= high
 
 
-def test_strip_of_z_scores_by_hand(figures):
+def test_z_scores_figure_by_hand(figures):
     table, (top, below) = TABLES["z"], figures["z"].axes
     assert table["z"].tolist() == [1.5, -1.0, 2.5]
     assert top.patches[0].get_data().values.sum() == 3
@@ -345,7 +346,7 @@ def visible(figure):
     return [text for text in texts if text.get_visible() and text.get_text().strip()]
 
 
-def test_texts_are_legible_and_stand_out_from_white(figures):
+def test_texts_have_size_and_contrast(figures):
     for figure in figures.values():
         assert figure.get_figwidth() == pytest.approx(8.4 / 2.54, abs=0.01), (
             "a column of a paper"
@@ -372,7 +373,7 @@ def assert_no_overlap(figure):
         assert min(box.x0, box.y0, width - box.x1, height - box.y1) >= -1, text
 
 
-def test_no_text_covers_another(figures):
+def test_texts_do_not_overlap(figures):
     for figure in figures.values():
         assert_no_overlap(figure)
 
@@ -380,7 +381,7 @@ def test_no_text_covers_another(figures):
 @pytest.mark.parametrize(
     ("number", "recommenders"), [(5, 1), (5, 9), (6, 1), (6, 12)]
 )
-def test_many_recommenders_of_long_names_stay_on_the_page(number, recommenders):
+def test_many_long_names_fit_figure(number, recommenders):
     few = TABLES[number]
     names = [
         f"Recommender-{i}-of-a$b-name-that-is-long-indeed"
@@ -402,7 +403,7 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_files_whatever_the_users_settings_are(tmp_path):
+def test_draw_ignores_user_settings(tmp_path):
     draw("z", TABLES["z"], tmp_path / "new" / "z", NOTE)
     saved = contents(tmp_path / "new")
     assert sorted(saved) == ["z.pdf", "z.png", "z.svg"]
@@ -423,7 +424,7 @@ def test_files_whatever_the_users_settings_are(tmp_path):
     assert contents(tmp_path / "again") == saved
 
 
-def test_a_failure_leaves_no_half_figure(tmp_path, monkeypatch):
+def test_draw_failure_keeps_old_file(tmp_path, monkeypatch):
     (tmp_path / "figure1.png").write_bytes(b"old")
 
     def fail(_canvas, path, **_options):
@@ -434,3 +435,37 @@ def test_a_failure_leaves_no_half_figure(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="disk full"):
         draw(1, TABLES[1], tmp_path / "figure1")
     assert contents(tmp_path) == {"figure1.png": b"old"}
+
+
+# Errors of estimators.
+
+
+def ranked(ranks, n=101):
+    ranks = np.array(ranks)
+    return Ranks(np.full(ranks.size, n), ranks - 1, np.zeros_like(ranks))
+
+
+def test_errors_figure_draws_every_estimator():
+    (axes,) = rendered("errors", TABLES["errors"]).axes
+    curves = {line.get_label(): line.get_xydata() for line in axes.get_lines()}
+    assert list(curves) == list(TABLES["errors"]["estimator"].unique())
+    for name, points in curves.items():
+        rows = TABLES["errors"][TABLES["errors"]["estimator"] == name]
+        assert points.tolist() == rows[["n_negatives", "value"]].to_numpy().tolist()
+
+
+def test_errors_figure_of_auc_alone_is_empty():
+    settings = ExperimentSettings(metrics=("auc",), estimators=("sampled",))
+    table = errors_against_samples({"A": ranked([3, 40])}, settings)
+    assert table.empty
+    figure = rendered("errors", table)
+    assert not figure.axes
+    assert figure.texts
+
+
+def test_errors_figure_of_single_size_and_zero():
+    table = pd.DataFrame(
+        [("Likely", 10, 0.0), ("Sampled", 10, 0.0)],
+        columns=["estimator", "n_negatives", "value"],
+    )
+    assert len(rendered("errors", table).axes) == 1

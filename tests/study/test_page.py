@@ -19,7 +19,7 @@ from sampled_metrics.estimators import estimator_matrix, parse_estimators
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages.lens import compute_settings, group_users
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics_study.config import STORED_RANKS, Study
 from sampled_metrics_study.experiment import expected_moments
@@ -28,13 +28,6 @@ from sampled_metrics_study.page import render
 from sampled_metrics_study.page.contents import collect
 from sampled_metrics_study.tables import read_texts
 from tests.conftest import ROOT
-
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
 
 REFERENCE = ROOT / "results/reference"
 HOSTILE = "<script>alert(1)</script>"
@@ -120,7 +113,7 @@ def test_page_is_well_formed_and_small(document, page):
     assert len(gzip.compress(page.encode())) <= 220_000
 
 
-def test_nothing_asks_the_network(document):
+def test_page_makes_no_network_requests(document):
     for tag, attrs in document.elements:
         for name in {
             "src",
@@ -153,7 +146,7 @@ def test_nothing_asks_the_network(document):
         assert "innerHTML" not in text
 
 
-def test_every_figure_and_download_is_there(document):
+def test_page_has_figures_and_downloads(document):
     packed = [attrs for _, attrs in document.elements if "data-packed" in attrs]
     downloads = {attrs["data-name"]: attrs["data-packed"] for attrs in packed}
     figures = ["z", "errors", *(f"figure{i}" for i in range(1, 7))]
@@ -169,7 +162,7 @@ def test_every_figure_and_download_is_there(document):
     assert sum(attrs.get("class") == "drawing" for _, attrs in document.elements) == 8
 
 
-def test_every_published_cell_is_there_with_its_verdict(document):
+def test_page_has_every_published_cell(document):
     card = pd.read_csv(REFERENCE / "scorecard.csv", dtype=str, keep_default_na=False)
     cells = []
     for (_, cell), (_, attrs) in pairwise(document.elements):
@@ -223,7 +216,7 @@ def hostile_sources(tmp_path):
     )
 
 
-def test_same_digits_are_split_as_in_the_scorecard(document):
+def test_exact_cells_counted_by_kind(document):
     card = pd.read_csv(REFERENCE / "scorecard.csv")
     kinds = card.loc[card["verdict"] == "exact", "kind"].value_counts()
     words = " ".join(" ".join(document.texts["li"]).split())
@@ -236,14 +229,14 @@ def test_same_digits_are_split_as_in_the_scorecard(document):
         assert f"{kinds[kind]} {name}" in words
 
 
-def test_verdicts_count_all_cells_that_are_compared(content):
+def test_verdicts_count_compared_cells(content):
     assert sum(content["verdicts"].values()) == len(content["cells"]) == 204
     for verdict, count in content["verdicts"].items():
         assert content["cells"].count(verdict) == count
     assert min(content["verdicts"].values()) > 0 or "differs" in content["verdicts"]
 
 
-def test_cells_of_other_data_have_no_verdicts(content, monkeypatch):
+def test_other_data_has_no_verdicts(content, monkeypatch):
     monkeypatch.setattr(page_of_a_study, "_lens_of_study", lambda *_: content["lens"])
     own = collect(**sources(is_paper=False, audit=None))
     assert [table["number"] for table in own["tables"]] == [3, 4]
@@ -257,7 +250,7 @@ def test_cells_of_other_data_have_no_verdicts(content, monkeypatch):
 
 
 @pytest.mark.long
-def test_the_page_explains_the_metric_that_it_opens_with(page, tmp_path):
+def test_page_explains_its_first_metric(page, tmp_path):
     explained = "is the share of users whose held-out item is among the best"
     assert f"Recall@10 {explained} 10." in " ".join(page.split())
     folder = copied(tmp_path)
@@ -271,7 +264,7 @@ def test_the_page_explains_the_metric_that_it_opens_with(page, tmp_path):
         assert f"Recall@10 {explained}" not in words
 
 
-def test_lens_asks_where_uncorrected_pairs_are_ordered_only(content):
+def test_lens_sizes_are_those_of_sampled_orders(content):
     table = pd.read_csv(REFERENCE / "figures/figure6.csv")
     ordered = table[table["kind"] == "ordered"].groupby("estimator")["n_negatives"]
     of = {name: set(values.astype(int)) for name, values in ordered}
@@ -284,7 +277,7 @@ def test_lens_asks_where_uncorrected_pairs_are_ordered_only(content):
 
 
 @pytest.mark.long
-def test_all_text_is_escaped(tmp_path, document):
+def test_page_escapes_all_text(tmp_path, document):
     page = render(collect(**hostile_sources(tmp_path)))
     assert "somebody" not in page  # folders of the machine
     found = Document(page)
@@ -311,7 +304,7 @@ METRICS = ("recall@10", "ndcg@10", "ap", "auc")
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("estimator", ["sampled", "rank-estimate", "bv:0.1"])
-def test_lens_has_the_expectations_of_tables_3_and_4(content, metric, estimator):
+def test_lens_matches_tables_3_and_4(content, metric, estimator):
     card = pd.read_csv(REFERENCE / "scorecard.csv", dtype=str, keep_default_na=False)
     names = (
         content["lens"]["asked"][metric]["label"],
@@ -331,7 +324,7 @@ def test_lens_has_the_expectations_of_tables_3_and_4(content, metric, estimator)
         )
 
 
-def test_lens_has_the_curves_and_crossings_of_figure_6(content, document):
+def test_lens_matches_figure_6(content, document):
     table = pd.read_csv(REFERENCE / "figures/figure6.csv")
     shown = content["lens"]
     curves = table[table["kind"] == "curve"].set_index(
@@ -360,7 +353,7 @@ def test_lens_has_the_curves_and_crossings_of_figure_6(content, document):
     assert "begins at 10 random items and ends at 1,392" in words
 
 
-def test_examples_are_of_the_literature(document):
+def test_examples_match_literature(document):
     rows = pd.read_csv(
         ROOT / "config/literature.csv", dtype=str, keep_default_na=False
     )
@@ -380,7 +373,7 @@ def test_examples_are_of_the_literature(document):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_estimate_is_the_windows_mean_of_recall(metric):
+def test_lens_weights_give_expected_estimate(metric):
     n, m, rng = 300, 20, np.random.default_rng(0)
     better = rng.integers(0, n, 400) ** 2 // n
     ranks = Ranks(np.full(400, n), better, rng.integers(0, n - better))
@@ -409,7 +402,7 @@ def test_estimate_is_the_windows_mean_of_recall(metric):
         assert setting.sd[0] == pytest.approx(expected.sd, rel=0.01)
 
 
-def test_users_ranked_last_stay_within_their_candidates_when_grouped():
+def test_grouped_last_ranks_stay_within_candidates():
     # Both means end in .5, and both are rounded to 716.
     ranks = Ranks([716, 717], [715, 716], [0, 0])
     assert ranks.n_candidates.mean() == 716.5
@@ -420,7 +413,7 @@ def test_users_ranked_last_stay_within_their_candidates_when_grouped():
     )
 
 
-def test_readings_of_the_paper_follow_a_changed_audit(content, tmp_path, monkeypatch):
+def test_readings_follow_audit_file(content, tmp_path, monkeypatch):
     monkeypatch.setattr(page_of_a_study, "_lens_of_study", lambda *_: content["lens"])
     header = "topic,reading,quantity,value,published,tolerance,reproduces"
     rows = [
@@ -437,14 +430,14 @@ def test_readings_of_the_paper_follow_a_changed_audit(content, tmp_path, monkeyp
     assert "tie_break: ncf" not in page
 
 
-def test_names_that_pandas_takes_for_missing_stay_names(tmp_path):
+def test_read_texts_keeps_na_names(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("recommender,value\nNA,1.50\nnull,\n")
     found = read_texts(path, ["recommender", "value"])
     assert found.to_numpy().tolist() == [["NA", "1.50"], ["null", ""]]
 
 
-def test_links_are_those_that_the_package_states(monkeypatch):
+def test_links_of_project_come_from_metadata(monkeypatch):
     stated = {
         "Project-URL": [
             "Documentation, https://docs.example/",

@@ -35,7 +35,7 @@ def fitted(**settings):
     return ALS(ALSSettings(**{**SETTINGS, **settings})).fit(csr_array(TRAIN))
 
 
-def test_every_sweep_lowers_the_papers_loss():
+def test_als_sweeps_lower_papers_loss():
     losses = [
         paper_loss(fitted(iterations=sweeps), 0.7, 0.3)[0] for sweeps in range(1, 30)
     ]
@@ -44,7 +44,7 @@ def test_every_sweep_lowers_the_papers_loss():
 
 
 @pytest.mark.parametrize(("lambda_", "alpha"), [(0.7, 0.3), (0.2, 0.05), (1.5, 2.0)])
-def test_gradient_of_the_papers_loss_vanishes_at_convergence(lambda_, alpha):
+def test_als_gradient_vanishes_at_convergence(lambda_, alpha):
     model = fitted(lambda_=lambda_, alpha=alpha, iterations=4000)
     loss, gradient = paper_loss(model, lambda_, alpha)
     # confidences are float32 in `implicit`: 1 + 1/alpha carries a relative error up to 6e-8
@@ -72,7 +72,7 @@ def solved(vectors, histories, lambda_, alpha):
 
 
 @pytest.mark.parametrize("start", [0.01, 0.5])
-def test_the_start_in_the_papers_terms_is_uniform_up_to_start_over_the_root_of_1_plus_alpha(
+def test_als_start_in_papers_terms(
     start,
 ):
     rng = np.random.default_rng(np.random.SeedSequence(5))
@@ -85,7 +85,7 @@ def test_the_start_in_the_papers_terms_is_uniform_up_to_start_over_the_root_of_1
     )
 
 
-def test_stages_are_those_of_single_trainings():
+def test_als_stages_equal_single_trainings():
     model = ALS(ALSSettings(**SETTINGS))
     stages = model.stages(csr_array(TRAIN), [1, 4, 6])
     for number, (user_vectors, item_vectors) in zip([1, 4, 6], stages, strict=True):
@@ -111,7 +111,7 @@ def test_popularity_by_hand():
     assert records.n_tied.tolist() == [0, 0, 1]
 
 
-def test_random_scores_are_uniform_and_independent_of_each_other():
+def test_random_scores_are_uniform_and_independent():
     model = create("random", {"seed": 3}).fit(csr_array((200, 300)))
     scores = model.score(np.arange(200))
     assert scores.min() >= 0
@@ -144,7 +144,7 @@ def weight(user, item, k1, b):
 @pytest.mark.parametrize(
     ("k", "k1", "b"), [(14, 1.2, 0.75), (14, 3.0, 0.0), (4, 1.2, 1.0)]
 )
-def test_bm25_adds_up_the_nearest_of_the_history(k, k1, b):
+def test_bm25_by_hand(k, k1, b):
     weights = np.array([[weight(u, i, k1, b) for i in range(14)] for u in range(30)])
     nearest = np.zeros((14, 14))
     for item, row in enumerate(weights.T @ weights):
@@ -158,7 +158,7 @@ def test_bm25_adds_up_the_nearest_of_the_history(k, k1, b):
     np.testing.assert_allclose(scores, EVENTS @ nearest, rtol=1e-12)
 
 
-def test_bpr_is_that_of_the_plain_library():
+def test_bpr_matches_implicit():
     plain = BayesianPersonalizedRanking(
         factors=3, random_state=5, num_threads=1, **BPR
     )
@@ -181,6 +181,6 @@ def test_bpr_is_that_of_the_plain_library():
     )
 
 
-def test_vectors_beyond_all_numbers_are_refused():
+def test_bpr_infinite_vectors_are_refused():
     with pytest.raises(InputError, match="vectors"):
         create("bpr", {"d": 4, "learning_rate": 1000000}).fit(csr_array(EVENTS))

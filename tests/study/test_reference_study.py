@@ -152,7 +152,7 @@ def assert_same(found, kept, relative, absolute):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", WRITTEN)
-def test_files_are_those_of_the_reference(results, name):
+def test_scripts_write_reference_files(results, name):
     texts = [(folder / name).read_text("utf-8") for folder in (results, REFERENCE)]
     if name.endswith("svg"):
         assert_same(*texts, relative=0.0, absolute=0.02)
@@ -161,7 +161,9 @@ def test_files_are_those_of_the_reference(results, name):
 
 
 @pytest.mark.long
-def test_with_other_settings_no_cell_is_compared(results, tmp_path, monkeypatch):
+def test_scorecard_with_other_settings_compares_nothing(
+    results, tmp_path, monkeypatch
+):
     monkeypatch.setattr(figures, "_FILE_TYPES", {"svg": figures._FILE_TYPES["svg"]})
     other = study(n_items=3000)
     words = "experiment.n_items is 3000, the paper's null"
@@ -173,7 +175,7 @@ def test_with_other_settings_no_cell_is_compared(results, tmp_path, monkeypatch)
     assert set(card["note"]) == {words}
 
 
-def test_spread_of_the_reference():
+def test_spread_table_is_that_of_reference():
     """That over its starts, and over the order of ties of Z by one metric."""
     numbers = pd.read_csv(REFERENCE / "starts.csv")
     others = {
@@ -190,7 +192,7 @@ def test_spread_of_the_reference():
     )
 
 
-def test_a_reference_run_says_what_it_is_of():
+def test_reference_provenance_has_identity():
     kept = json.loads((REFERENCE / "provenance.json").read_text())
     identity = study().identity()
     assert (identity["ranks"], identity["seeds"]) == (kept["ranks"], kept["seeds"])

@@ -1,40 +1,26 @@
-"""What the scripts of the workflow have in common, and those without a reference run."""
+"""Scripts of the workflow that do not need a reference run."""
 
+import gzip
 import json
-import logging
 import os
 import sys
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import sampled_metrics
-from sampled_metrics._base.errors import InputError
 from sampled_metrics_study.data import archive as download
 from sampled_metrics_study.data.archive import UnreachableError
 from sampled_metrics_study.data.movielens import CATALOGUE
+from sampled_metrics_study.data.split import load_split
 from sampled_metrics_study.page.contents import provenance
-from sampled_metrics_study.steps import refuse_edited, step
 from tests.conftest import run_script, write_archive
 from tests.helpers.interactions import as_ratings, synthetic_interactions
-
-
-@pytest.fixture(autouse=True)
-def handlers():
-    """Close the logs that scripts open."""
-    yield
-    for handler in logging.getLogger().handlers[:]:
-        if type(handler) in (logging.StreamHandler, logging.FileHandler):
-            logging.getLogger().removeHandler(handler)
-            handler.close()
-
-
-def job(log, output=()):
-    return SimpleNamespace(log=[str(log)], output=[str(path) for path in output])
 
 
 @pytest.fixture
@@ -42,74 +28,11 @@ def log(tmp_path):
     return tmp_path / "step.log"
 
 
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (InputError("wrong", path="a.csv"), "ERROR: a.csv: wrong\n"),
-        (
-            OSError(28, "No space left on device"),
-            "ERROR: No space left on device\n",
-        ),
-        (
-            OSError(13, "Permission denied", "a.zip"),
-            "ERROR: a.zip: Permission denied\n",
-        ),
-        (MemoryError("1 GB"), "ERROR: 1 GB\n"),
-    ],
-)
-def test_errors_of_data_and_machine_have_status_2_and_a_line(
-    log, capsys, error, words
-):
-    with pytest.raises(SystemExit) as ended, step(job(log)):
-        raise error
-    assert ended.value.code == 2
-    assert log.read_text() == capsys.readouterr().err == words
-
-
-def test_mistakes_of_the_program_are_raised(log):
-    with pytest.raises(ZeroDivisionError), step(job(log)):
-        raise ZeroDivisionError
-
-
-def test_messages_are_in_the_log_and_on_the_screen(log, capsys):
-    log.write_text("of the last run\n")
-    with step(job(log)) as logger:
-        logger.info("%d users", 7)
-        logger.debug("nobody asks for it")
-    assert log.read_text() == capsys.readouterr().err == "7 users\n"
-
-
-def test_a_file_that_was_edited_is_refused_by_name(tmp_path, log):
-    made, foreign = tmp_path / "made.csv", tmp_path / "foreign.csv"
-    for text in ("a\n", "b\n"):  # also where the step runs again
-        with step(job(log, output=[made])):
-            made.write_text(text)
-    # as printed by sha256sum for "b\n"
-    digest = "0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f"
-    assert log.with_suffix(".sha256").read_text() == f"{digest}  {made}\n"
-    foreign.write_text("not of a step\n")
-    refuse_edited([str(made), str(foreign)], tmp_path)
-    made.write_text("c\n")
-    refuse_edited([str(foreign)], tmp_path)
-    with pytest.raises(InputError, match=r"made\.csv: edited .* remove it"):
-        refuse_edited([str(foreign), str(made)], tmp_path)
-
-
-def test_the_checksum_of_the_last_step_counts(tmp_path):
-    """The same file may have been made by another step before, such as one with other pieces."""
-    made = tmp_path / "made.csv"
-    for number, name in enumerate(("z", "a")):
-        with step(job(tmp_path / f"{name}.log", output=[made])):
-            made.write_text(name)
-        os.utime(tmp_path / f"{name}.sha256", (number, number))
-    refuse_edited([str(made)], tmp_path)
-
-
 def files_of_fetch(folder):
     return {"archive": str(folder / "out.zip"), "source": str(folder / "source.json")}
 
 
-def test_a_server_that_is_not_reached_leaves_a_mark(tmp_path, log, monkeypatch):
+def test_fetch_marks_unreachable_server(tmp_path, log, monkeypatch):
     def fail(*_):
         raise UnreachableError("no answer; try again")
 
@@ -123,7 +46,7 @@ def test_a_server_that_is_not_reached_leaves_a_mark(tmp_path, log, monkeypatch):
 
 
 @pytest.mark.parametrize("is_local", [True, False])
-def test_an_archive_is_the_one_of_the_rule(tmp_path, log, monkeypatch, is_local):
+def test_fetch_uses_archive_of_rule(tmp_path, log, monkeypatch, is_local):
     """The rule names it by the configuration or the environment; else it is got elsewhere."""
     path = write_archive(
         tmp_path / "mine.zip", as_ratings(synthetic_interactions(users=5))
@@ -139,7 +62,7 @@ def test_an_archive_is_the_one_of_the_rule(tmp_path, log, monkeypatch, is_local)
     assert (tmp_path / "out.zip").read_bytes() == path.read_bytes()
 
 
-def test_tables_are_described_where_they_are(tmp_path, log):
+def test_describe_records_tables(tmp_path, log):
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("user,item\n1,2\n")
     given = {"tables": [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]}
@@ -166,7 +89,7 @@ def test_tables_are_described_where_they_are(tmp_path, log):
         ),  # what the publisher counts is not filtered
     ],
 )
-def test_a_split_says_whether_it_has_the_published_counts(
+def test_split_compares_published_counts(
     tmp_path, log, monkeypatch, changed, filters, as_expected
 ):
     data = synthetic_interactions(users=12)
@@ -189,9 +112,7 @@ def test_a_split_says_whether_it_has_the_published_counts(
     assert {name: record[name] for name in counts} == counts
 
 
-def test_a_recommender_without_sense_is_asked_about_once_and_random_is_not(
-    tmp_path, log, capsys
-):
+def test_rank_warns_once_about_senseless_scores(tmp_path, log, capsys):
     data = synthetic_interactions(users=300)
     write_archive(tmp_path / "a.zip", as_ratings(data))
     split = str(tmp_path / "s.npz")
@@ -222,7 +143,7 @@ def test_a_recommender_without_sense_is_asked_about_once_and_random_is_not(
         assert "WARNING" not in capsys.readouterr().err
 
 
-def test_the_provenance_has_the_records_of_earlier_steps_versions_and_the_machine(
+def test_provenance_has_records_versions_machine(
     tmp_path,
 ):
     (tmp_path / "source.json").write_text('{"origin": "table"}')
@@ -241,3 +162,68 @@ def test_the_provenance_has_the_records_of_earlier_steps_versions_and_the_machin
     assert versions == {name: version(name) for name in versions}
     assert host == {"system": os.uname().sysname, "machine": os.uname().machine,
                     "processors": os.cpu_count()}  # fmt: skip
+
+
+TABLE = "user,item,rating,when\nann,x,5,7\nann,y,2,8\nbob,x,4,5\nann,z,4,9\nbob,z,3,6\nbob,z,5,4\n"
+MINE = {"format": "table", "name": "mine", "columns": {"timestamp": "when"}}
+
+
+def run_split(tmp_path, events, **params):
+    """Split the events of a file; return the split and its counts."""
+    params = {"dataset": {}, "filters": {}, "split": {}} | params
+    written = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
+    run_script(
+        "split",
+        tmp_path / "split.log",
+        {"events": str(tmp_path / events)},
+        written,
+        **params,
+    )
+    return load_split(tmp_path / "s.npz"), json.loads(
+        (tmp_path / "c.json").read_text()
+    )
+
+
+def test_split_of_filtered_table(tmp_path):
+    (tmp_path / "mine.csv").write_text(TABLE)
+    filters = {"duplicates": "first", "min_rating": None, "min_user_events": 2}
+    done, counts = run_split(tmp_path, "mine.csv", dataset=MINE, filters=filters)
+    # held out: z of ann at 9 and x of bob at 5; trained on: 7 and 8 of ann, 4 of bob
+    assert counts == {
+        "method": "leave-last-out", "tie_break": "ncf", "users": 2, "items": 3, "interactions": 5,
+        "training_events": 3, "tied_users": 0,
+        "evaluated_users": 2,
+        "filters": {"duplicates": {"value": "first", "removed": 1},
+                    "min_user_events": {"value": 2, "removed": 0}},
+        "expected": None, "as_expected": None,
+    }  # fmt: skip
+    assert done.user_ids.tolist() == ["ann", "bob"]
+    # ann's last is z at 9; of bob's z at 6 and 4 the first by time is kept, so x at 5 is his last
+    assert done.item_ids[done.held_out].tolist() == ["z", "x"]
+
+
+def test_split_is_same_from_any_file(tmp_path):
+    data = synthetic_interactions()
+    write_archive(tmp_path / "a.zip", as_ratings(data))
+    columns = {"user": data.user, "item": data.item, "timestamp": data.timestamp}
+    text = "u;i;t\n"
+    text += "".join(
+        f"{u};{i};{t}.0\n" for u, i, t in zip(*columns.values(), strict=True)
+    )
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode()))
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    mine = {"format": "table", "name": "mine"}
+    named = mine | {
+        "columns": {"user": "u", "item": "i", "timestamp": "t"},
+        "separator": ";",
+    }
+    splits = []
+    for file, dataset in (
+        ("a.zip", {"name": "ml-1m"}),
+        ("a.csv.gz", named),
+        ("a.parquet", mine),
+    ):
+        counts = run_split(tmp_path, file, dataset=dataset)[1]
+        splits.append((tmp_path / "s.npz").read_bytes())
+        assert counts["as_expected"] is (False if file == "a.zip" else None)
+    assert splits[0] == splits[1] == splits[2]

@@ -29,7 +29,7 @@ def experiment():
     return read_study().experiment
 
 
-def test_recall_is_the_chance_of_at_most_nine_better_items(experiment):
+def test_recall_by_candidates_matches_hypergeometric(experiment):
     better = np.array([0, 12, 40, 300])
     ranks = Ranks([500] * 4, better, [0] * 4)
     (row,) = recall_by_candidates({"A": ranks}, experiment).itertuples(index=False)
@@ -38,20 +38,20 @@ def test_recall_is_the_chance_of_at_most_nine_better_items(experiment):
     assert row.exact == 25
 
 
-def test_values_of_the_reference_run_are_those_of_the_readme(records, experiment):
+def test_recall_by_candidates_of_reference(records, experiment):
     table = recall_by_candidates(records, experiment)
     assert table["sampled"].round(1).tolist() == [66.1, 56.5, 54.2]
     assert table["exact"].round(2).tolist() == [7.75, 8.84, 9.42]
 
 
-def test_order_that_is_not_decided_is_called_undecided(records):
+def test_describe_orders_names_undecided(records):
     words = describe_orders(compare(records, "recall@10"))
     assert "Y above X" in words
     assert "Z above X" in words
     assert "Y against Z is undecided" in words
 
 
-def test_few_users_decide_no_order():
+def test_describe_orders_of_few_users():
     rng = np.random.default_rng(0)
     pair = {
         name: Ranks([2000] * 50, rng.geometric(0.01, 50), [0] * 50) for name in "AB"
@@ -63,20 +63,18 @@ def test_few_users_decide_no_order():
     ("exact", "words"),
     [("ABC", "the best"), ("BAC", "in place 2"), ("CBA", "the worst")],
 )
-def test_headline_says_the_place_over_all_items(exact, words):
+def test_headline_states_exact_place(exact, words):
     assert headline("ABC", exact, 100).endswith(f"it is {words}.")
 
 
-def test_committed_charts_are_those_that_the_reference_run_gives(
-    tmp_path, records, experiment
-):
+def test_committed_charts_are_current(tmp_path, records, experiment):
     write_slope(records, experiment, tmp_path)
     for suffix in THEMES:
         name = f"slope{suffix}.svg"
         assert (tmp_path / name).read_text() == (REFERENCE / name).read_text()
 
 
-def test_command_reads_the_ranks_of_a_folder(tmp_path):
+def test_slope_command_reads_ranks(tmp_path):
     (tmp_path / "ranks").symlink_to(REFERENCE / "ranks")
     reference.slope(tmp_path)
     assert (tmp_path / "slope-dark.svg").read_text().startswith("<?xml")

@@ -82,7 +82,7 @@ def test_last_event_by_hand(tie_break, of_user_1):
 
 
 @given(st.integers(0, 10_000), st.sampled_from([*RULES, None]))
-def test_any_rule_takes_one_event_in_any_order_of_users(seed, tie_break):
+def test_tie_break_is_independent_of_user_order(seed, tie_break):
     data = synthetic_interactions(users=9, items=20, seed=seed)
     order = np.argsort(
         np.random.default_rng(seed).random(10)[data.user], kind="stable"
@@ -103,7 +103,7 @@ def test_any_rule_takes_one_event_in_any_order_of_users(seed, tie_break):
 
 
 @pytest.mark.parametrize("options", [{"tie_break": "random"}, {"method": "random"}])
-def test_random_is_uniform_and_follows_its_generator(options):
+def test_random_is_uniform_and_repeatable(options):
     users = np.repeat(np.arange(9000), 3)
     data = Interactions(users, np.tile([1, 2, 3], 9000), np.zeros(27_000, int))
     split, again = (split_by(data, 2, **options) for _ in range(2))
@@ -130,7 +130,7 @@ def test_only_random_needs_no_times():
         ([2**40, 2**41], [-(2**50), 5, 9]),
     ],
 )
-def test_files_keep_all(tmp_path, users, items):
+def test_saved_split_round_trips(tmp_path, users, items):
     # users bob, ann; items y, zoë, x in the order of their first event
     data = Interactions(
         np.array([1, 0, 1, 0], np.int32), np.array([1, 2, 0, 1], np.int32), np.arange(4),
@@ -152,7 +152,7 @@ def test_files_keep_all(tmp_path, users, items):
 
 
 @pytest.mark.parametrize("name", ["user_ids", "item_ids", "held_out"])
-def test_arrays_that_do_not_fit_together_are_no_split(tmp_path, name):
+def test_damaged_split_is_refused(tmp_path, name):
     save_split(tmp_path / "s.npz", leave_last_out(EVENTS))
     with np.load(tmp_path / "s.npz") as file:
         arrays = dict(file)
@@ -181,14 +181,14 @@ def test_global_time_by_hand(tie_break, of_user_1):
 
 
 @pytest.mark.parametrize("cut", [0.5, 0.59, 6.0])
-def test_share_of_the_events(cut):
+def test_global_time_cut_as_share(cut):
     # times in order: 1 2 4 5 5 6 6 6 7 8, so place 5 is a 6
     split = split_by(TIMED, method="global-time", cut=cut, tie_break="first")
     assert held_out(split) == {1: 30, 2: 50}
 
 
 @pytest.mark.parametrize("cut", [9, 0])
-def test_impossible_cuts(cut):
+def test_global_time_impossible_cut_is_refused(cut):
     with pytest.raises(InputError, match=f"both before and from split.cut {cut}"):
         split_by(TIMED, method="global-time", cut=float(cut))
 
@@ -214,14 +214,14 @@ DATED = events(
     ],
     ids=str,
 )
-def test_a_date_is_a_cut(cut):
+def test_global_time_cut_as_date(cut):
     split = split_by(DATED, method="global-time", cut=cut, tie_break="first")
     assert held_out(split) == {1: 20, 2: 30}
     assert training(split) == {1: [10], 2: [10]}
 
 
 @pytest.mark.parametrize("cut", ["2024-11-01", dt.date(2024, 11, 1)], ids=str)
-def test_a_day_begins_at_midnight(cut):
+def test_cut_day_begins_at_midnight(cut):
     settings = SplitSettings(method="global-time", cut=cut)
     assert settings.cut_number == NOON - DAY // 2
     assert settings.model_dump(mode="json")["cut"] == "2024-11-01"
@@ -234,7 +234,7 @@ def test_a_day_begins_at_midnight(cut):
         (1_900_000_000, str(NOON - DAY), str(NOON + 1)),
     ],
 )
-def test_an_impossible_cut_names_the_times_as_it_is_written(cut, least, most):
+def test_impossible_cut_names_times_in_its_format(cut, least, most):
     with pytest.raises(InputError, match=f"{cut}.*from {least} to {most}"):
         split_by(
             DATED,
@@ -243,13 +243,13 @@ def test_an_impossible_cut_names_the_times_as_it_is_written(cut, least, most):
         )
 
 
-def test_times_that_are_no_seconds_are_named_as_they_are():
+def test_impossible_cut_names_milliseconds_unchanged():
     milliseconds = events((1, 10, 1_730_419_200_000), (1, 20, 1_730_419_200_001))
     with pytest.raises(InputError, match="from 1730419200000 to 1730419200001"):
         split_by(milliseconds, method="global-time", cut="2024-11-01")
 
 
-def test_users_need_a_candidate_beside_the_held_out_item():
+def test_user_without_candidates_is_refused():
     """Of three items, user 2 has trained on two."""
     alone = events((1, 10, 1), (1, 20, 2), (2, 10, 1), (2, 20, 2), (2, 30, 3))
     with pytest.raises(InputError, match="user 2 "):
@@ -261,7 +261,7 @@ def test_users_need_a_candidate_beside_the_held_out_item():
 TRAIN = events((7, 10, 1), (8, 20, 2), (7, 30, 3))
 
 
-def test_given_takes_the_first_by_time_or_in_the_file():
+def test_given_takes_first_by_time_or_file():
     test = events((7, 40, 9), (7, 20, 8), (9, 10, 5))
     split = given_split(TRAIN, test)
     assert held_out(split) == {7: 20}
@@ -274,7 +274,7 @@ def test_given_takes_the_first_by_time_or_in_the_file():
     assert untimed.tied_users == 0
 
 
-def test_text_in_one_file_and_numbers_in_the_other():
+def test_given_mixed_text_and_number_ids():
     names = {
         "user_names": np.array(["7", "ann"]),
         "item_names": np.array(["10", "x"]),
@@ -294,13 +294,13 @@ def test_text_in_one_file_and_numbers_in_the_other():
         (events((1, 10, 5)), "no user is also in the training events"),
     ],
 )
-def test_files_that_do_not_fit(test, problem):
+def test_given_files_that_disagree_are_refused(test, problem):
     with pytest.raises(InputError) as caught:
         given_split(TRAIN, test)
     assert caught.value.problem.startswith(problem)
 
 
-def test_some_users_are_evaluated_and_the_others_still_train():
+def test_sample_users_keeps_training():
     split = leave_last_out(synthetic_interactions(users=30))
     some = sample_users(
         replace(split, left_out_events=5), 0.3, np.random.default_rng(1)
@@ -325,7 +325,7 @@ def test_some_users_are_evaluated_and_the_others_still_train():
         sample_users(split, 31, np.random.default_rng(0))
 
 
-def test_users_are_drawn_uniformly():
+def test_sample_users_is_uniform():
     split, rng = (
         leave_last_out(synthetic_interactions(users=10)),
         np.random.default_rng(2),
@@ -355,7 +355,7 @@ def random_arrays():
                 )
 
 
-def test_orders_equal_keys_as_libstdcxx(tmp_path):
+def test_last_after_std_sort_matches_libstdcxx(tmp_path):
     if not shutil.which("g++"):
         pytest.skip(
             "no g++ to compile std_sort.cpp with; the stored vectors serve instead"
@@ -372,7 +372,7 @@ def test_orders_equal_keys_as_libstdcxx(tmp_path):
     assert [last_after_std_sort(keys.tolist()) for keys in arrays] == last
 
 
-def test_stored_vectors():
+def test_last_after_std_sort_stored_vectors():
     for vector in VECTORS[1:]:  # the first is empty
         assert last_after_std_sort(vector["keys"]) == vector["order"][-1]
     with pytest.raises(InputError, match="heap sort"):  # made to need the depth limit

@@ -38,11 +38,11 @@ def results(tmp_path):
     return folder
 
 
-def test_every_verdict_has_words():
+def test_every_verdict_has_phrase():
     assert tuple(VERDICT_PHRASES) == VERDICTS
 
 
-def test_the_cells_of_the_scorecard_are_counted(results):
+def test_summary_counts_cells(results):
     counted = (
         "204 cells: 96 with the same digits, 87 within noise, 21 explained, 0 differ"
     )
@@ -55,20 +55,20 @@ def test_the_cells_of_the_scorecard_are_counted(results):
     assert summary_line(results).endswith(", 1 not comparable")
 
 
-def test_a_study_without_a_scorecard_names_its_recommenders(results):
+def test_summary_without_scorecard_names_recommenders(results):
     (results / "scorecard.csv").unlink()
     _, (line,), _ = run(results.parent, "results")
     assert "X, Y, Z" in line
     assert line.endswith("open results/report.html")
 
 
-def test_ranks_of_the_reference_run_are_said_to_be(results):
+def test_summary_of_reference_ranks_says_so(results):
     (results / "provenance.json").write_text(json.dumps({"ranks": "reference"}))
     _, (line,), _ = run(results.parent)
     assert "nothing was trained" in line
 
 
-def test_the_environment_is_named_where_it_is_not_active(results):
+def test_summary_names_inactive_environment(results):
     activate = results.parent / ".venv/bin/activate"
     activate.parent.mkdir(parents=True)
     activate.touch()
@@ -79,7 +79,7 @@ def test_the_environment_is_named_where_it_is_not_active(results):
 
 
 @pytest.mark.parametrize("name", ["provenance.json", "report.html"])
-def test_a_run_that_did_not_end_is_one_line(results, name):
+def test_summary_of_unfinished_run_is_one_line(results, name):
     (results / name).unlink()
     status, lines, error = run(results.parent)
     assert (status, lines) == (2, [])

@@ -273,7 +273,7 @@ def test_every_constant_claim_is_computed():
 
 
 @pytest.mark.parametrize("claim", CONSTANT, ids=lambda claim: claim["quote"][:20])
-def test_what_was_found_is_found_again(claim):
+def test_constant_claim_matches_ledger(claim):
     """Words and numbers; rounding errors may differ, but are below 1e-11."""
     (key,) = [key for key in COMPUTED if claim["quote"].startswith(key)]
     number = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[-+]\d+)?")

@@ -43,7 +43,7 @@ def purchases():
 
 
 @pytest.mark.long
-def test_a_shop_with_scores_from_elsewhere(project, monkeypatch):
+def test_documented_shop_study(project, monkeypatch):
     """The study, the command and the snippet of docs/other-data.md, in this order."""
     study = next(block for block in blocks("yaml") if "results/shop" in block)
     (project.folder / "config/shop.yaml").write_text(study)
@@ -70,7 +70,7 @@ def test_a_shop_with_scores_from_elsewhere(project, monkeypatch):
 
 
 @pytest.mark.long
-def test_two_tables_and_some_users(project, tmp_path):
+def test_documented_given_split(project, tmp_path):
     study = next(block for block in blocks("yaml") if "train.csv" in block)
     settings = yaml.safe_load(study)
     settings["split"]["users"] = 10
@@ -89,7 +89,7 @@ def test_two_tables_and_some_users(project, tmp_path):
     assert len(pd.read_parquet(tmp_path / ranks)) == 10
 
 
-def test_commands_on_the_reference_ranks(project):
+def test_commands_on_reference_ranks(project):
     printed = shell(
         project, "sampled-metrics evaluate results/reference/ranks/[XYZ].parquet"
     )
@@ -105,7 +105,7 @@ def test_commands_on_the_reference_ranks(project):
     assert re.search(r"(?m)^X +Y +recall@10 .* Y above X$", compared)
 
 
-def test_help_fits_on_a_screen_and_names_every_public_target(project):
+def test_make_help_lists_public_targets(project):
     printed = shell(project, "make --no-print-directory help").splitlines()
     (public,) = re.findall(
         r"(?m)^\.PHONY: (help .*)$", (ROOT / "Makefile").read_text()
@@ -116,7 +116,7 @@ def test_help_fits_on_a_screen_and_names_every_public_target(project):
 
 
 @pytest.mark.long
-def test_schema(project):
+def test_make_schema_is_current(project):
     name = "workflow/schemas/config.schema.yaml"
     shutil.copytree(ROOT / "benchmarks", project.folder / "benchmarks")
     (project.folder / name).unlink()
@@ -124,7 +124,7 @@ def test_schema(project):
     assert (project.folder / name).read_bytes() == (ROOT / name).read_bytes()
 
 
-def test_dist_then_clean(project):
+def test_make_dist_and_clean(project):
     for name in ("README.md", "LICENSE"):
         shutil.copy(ROOT / name, project.folder)
     shell(project, "make dist")
@@ -142,7 +142,7 @@ echo "$@" >> calls
 """
 
 
-def test_lock_compiles_both_lists_of_pins(project, tmp_path, monkeypatch):
+def test_make_lock_compiles_both_files(project, tmp_path, monkeypatch):
     """uv needs the network, so one that notes its arguments is in its place."""
     (tmp_path / "uv").write_text(UV)
     (tmp_path / "uv").chmod(0o755)

@@ -38,7 +38,7 @@ def environment(python):
     return kept | {"PATH": f"{python.parent}{os.pathsep}/usr/bin{os.pathsep}/bin"}
 
 
-def test_the_packages_are_those_of_the_file(python, environment, pins, tmp_path):
+def test_environment_has_pinned_packages(python, environment, pins, tmp_path):
     found = "{each.name.lower(): each.version for each in distributions()}"
     code = f"from importlib.metadata import distributions; import json; print(json.dumps({found}))"
     done = run(python, "-c", code, cwd=tmp_path, env=environment)
@@ -50,7 +50,7 @@ def test_the_packages_are_those_of_the_file(python, environment, pins, tmp_path)
     assert not installed.keys() & {"sampled-metrics", "pytest", "mkdocs", "snakefmt"}
 
 
-def test_nothing_says_that_the_package_is_installed(python, environment, tmp_path):
+def test_environment_lacks_package(python, environment, tmp_path):
     for statement in (
         "import sampled_metrics",
         "from importlib.metadata import version; version('sampled-metrics')",
@@ -59,7 +59,7 @@ def test_nothing_says_that_the_package_is_installed(python, environment, tmp_pat
         assert "NotFoundError" in done.stdout
 
 
-def test_a_study_ends_with_its_page_and_the_version(python, environment, tmp_path):
+def test_study_runs_without_installation(python, environment, tmp_path):
     for name in ("config", "workflow", "src", ".test"):
         shutil.copytree(
             ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("results")

@@ -80,7 +80,7 @@ def keep_ranks_of_the_paper(project):
     assert done.returncode == 0, done.stdout
 
 
-def test_reference(project):
+def test_make_reference(project):
     """`make reference`: the spread over starts, the study, its ranks, and the picture."""
     if not executable():
         pytest.skip("no chromium on the path (apt-get install chromium)")
@@ -95,7 +95,7 @@ def test_reference(project):
     assert starts["start"].nunique() == 2
 
 
-def test_global_time(project):
+def test_make_reference_global_time(project):
     make(project, "reference", "STUDY=global-time")
     require_kept(project, "global-time", "global-time/ranks", names_in("global-time"))
     assert (
@@ -103,7 +103,7 @@ def test_global_time(project):
     )
 
 
-def test_ml_100k(project, monkeypatch):
+def test_make_reference_ml_100k(project, monkeypatch):
     archive = project.folder / "ml-100k.zip"
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr(
@@ -117,7 +117,7 @@ def test_ml_100k(project, monkeypatch):
     assert (project.results / "ml-100k/report.html").exists()
 
 
-def test_ml_1m_more(project):
+def test_ml_1m_more_runs(project):
     project.snakemake("--configfile", "config/ml-1m-more.yaml")
     for name in names_in("ml-1m-more"):
         assert (
@@ -150,7 +150,7 @@ def write_weights(folder, items, rng):
     return gmf
 
 
-def test_ncf(project):
+def test_make_reference_ncf(project):
     """`make reference STUDY=ncf`, by made-up weights; the first user's rank by GMF is counted."""
     events = contemporaries()
     ids = pd.unique(events.item)

@@ -27,7 +27,7 @@ def write(folder, pages):
     return folder
 
 
-def test_a_whole_site_has_no_dead_link(hook, tmp_path):
+def test_site_without_dead_links_passes(hook, tmp_path):
     assert hook["dead_links"](write(tmp_path, PAGES)) == []
     hook["on_post_build"]({"site_dir": str(tmp_path)})
 
@@ -35,7 +35,7 @@ def test_a_whole_site_has_no_dead_link(hook, tmp_path):
 @pytest.mark.parametrize(
     "link", ["../inputs.md", "b/", "/b/", "#there", "../#here", "../p.png"]
 )
-def test_a_dead_link_stops_the_build(hook, tmp_path, link):
+def test_dead_link_stops_build(hook, tmp_path, link):
     site = write(
         tmp_path, PAGES | {"a/index.html": f'<p id="here"></p><a href="{link}">6</a>'}
     )
@@ -47,7 +47,7 @@ def test_a_dead_link_stops_the_build(hook, tmp_path, link):
     )  # which MkDocs prints as one error
 
 
-def test_links_of_notebooks_lead_to_pages(hook):
+def test_notebook_links_lead_to_pages(hook):
     def url(place):
         return SimpleNamespace(
             url_relative_to=lambda page: f"{place} from {page.src_uri}"

@@ -89,14 +89,14 @@ def ranks_of(results, recommender):
     )
 
 
-def test_the_study_ends_with_its_page(studies):
+def test_study_of_some_users_has_page(studies):
     counts = json.loads((studies[WHOLE] / "split/split.json").read_text())
     assert counts["evaluated_users"] < counts["users"]
     page = (studies[WHOLE] / "report.html").read_text()
     assert f"{counts['evaluated_users']} users" in page
 
 
-def test_drawn_users_have_the_ranks_of_the_full_evaluation(studies):
+def test_some_users_have_ranks_of_all(studies):
     # BPR draws its negatives by the number of the user, which is another one then.
     whole, drawn = (
         ranks_of(studies[name], "ALS") for name in ("all users", "10 users")
@@ -109,7 +109,7 @@ def test_drawn_users_have_the_ranks_of_the_full_evaluation(studies):
 
 @pytest.mark.parametrize("recommender", ["ALS", "BPR"])
 @pytest.mark.parametrize("name", ["10 users", "global-time", "given"])
-def test_ranks_are_counted_from_vectors_of_all_users(studies, name, recommender):
+def test_ranks_match_vectors_of_all_users(studies, name, recommender):
     split = load_split(studies[name] / "split/split.npz")
     entry = next(
         entry for entry in STUDY["recommenders"] if entry["name"] == recommender

@@ -66,14 +66,14 @@ def finished(make_project, small_archive):
 
 
 @pytest.mark.long
-def test_the_deliverables_are_all_that_a_run_makes(finished):
+def test_run_makes_deliverables_only(finished):
     assert made(finished) == DELIVERABLES
     assert "Nothing to be done" in finished.snakemake("--dry-run")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ONE_OF_EACH_KIND)
-def test_a_missing_result_is_made_again(finished, name):
+def test_missing_result_is_made_again(finished, name):
     path, aside = finished.results / name, finished.folder / "aside"
     path.rename(aside)
     try:
@@ -84,7 +84,7 @@ def test_a_missing_result_is_made_again(finished, name):
 
 
 @pytest.mark.long
-def test_whole_folders_are_made_again(finished):
+def test_missing_folders_are_made_again(finished):
     before = {name: finished.result(name) for name in DELIVERABLES}
     for folder in ("figures", "tables"):
         (finished.results / folder).rename(finished.folder / f"{folder}-before")
@@ -121,9 +121,7 @@ def code(project, _):
 
 @pytest.mark.long
 @pytest.mark.parametrize("breaks", [settings, data, recommender, code])
-def test_a_single_target_fails_again_as_it_failed_first(
-    make_project, small_archive, breaks
-):
+def test_single_target_fails_again(make_project, small_archive, breaks):
     project = make_project(small_archive)
     project.snakemake("--config", "results=results/own")
     before = small_archive.read_bytes()
@@ -176,7 +174,7 @@ def planned_in(folder, record, study=SHOP):
         (OF_MOVIELENS, {"split": {"method": "global-time", "cut": 0.9}}),
     ],
 )
-def test_results_of_other_data_are_refused_in_a_line(tmp_path, record, study):
+def test_results_of_other_data_are_refused(tmp_path, record, study):
     refused = planned_in(tmp_path, record, study)
     assert refused.returncode == 1
     assert refused.stdout.splitlines()[-1].startswith("config: results: ")
@@ -186,12 +184,12 @@ def test_results_of_other_data_are_refused_in_a_line(tmp_path, record, study):
 @pytest.mark.parametrize(
     "record", [{"source": {"dataset": "Shop"}, "split": {"method": "given"}}, {}]
 )
-def test_results_of_the_same_data_are_made_again(tmp_path, record):
+def test_results_of_same_data_are_planned(tmp_path, record):
     done = planned_in(tmp_path, record)
     assert done.returncode == 0, done.stdout
 
 
-def test_examples_of_studies_have_results_of_their_own():
+def test_documented_studies_have_own_results():
     for page in sorted((ROOT / "docs").glob("*.md")):
         for block in re.findall(
             r"(?ms)^```yaml\n(.*?)^```$", page.read_text("utf-8")
@@ -201,7 +199,7 @@ def test_examples_of_studies_have_results_of_their_own():
                 assert study["results"].startswith("results/"), page.name
 
 
-def test_a_study_of_published_models_says_how_their_scores_are_made(tmp_path):
+def test_missing_scores_name_command(tmp_path):
     words = ("--snakefile", ROOT / "Snakefile", "--directory", tmp_path, "--dry-run")
     done = run("snakemake", *words, "--configfile", ROOT / "config/ncf.yaml")
     assert done.returncode == 1

@@ -121,11 +121,11 @@ def own(tmp_path_factory):
     return folder
 
 
-def test_no_text_of_the_configuration_is_executed(own):
+def test_configuration_text_is_not_executed(own):
     assert not list(own.rglob("hacked"))
 
 
-def test_a_table_of_ones_own_with_scores_made_elsewhere(own):
+def test_own_table_with_external_scores(own):
     record = json.loads((own / "results/provenance.json").read_text())
     assert record["split"]["method"] == "given"
     assert (record["split"]["users"], record["split"]["evaluated_users"]) == (60, 40)
@@ -142,7 +142,7 @@ def test_a_table_of_ones_own_with_scores_made_elsewhere(own):
     assert "Somebody (2026)." in (own / "results/report.html").read_text()
 
 
-def test_a_name_with_a_space_names_files(own):
+def test_name_with_space_names_files(own):
     best, same = (
         own / f"results/ranks/{name}.parquet" for name in ("Best sellers", "1.50")
     )
@@ -151,7 +151,7 @@ def test_a_name_with_a_space_names_files(own):
     assert "1.50 vs Best sellers" in table["row"].tolist()
 
 
-def test_numbers_of_the_command_line_reach_the_settings():
+def test_command_line_numbers_reach_settings():
     options = ("--dry-run", "--config", "ranks=reference")
     taken = snakemake(
         ROOT, *options, "experiment={n_negatives: 50, rounding: linear}"
@@ -162,14 +162,14 @@ def test_numbers_of_the_command_line_reach_the_settings():
     assert "not 0" in refused.stdout
 
 
-def test_what_is_the_papers_is_not_made_of_other_data(own):
+def test_other_data_has_no_papers_tables(own):
     made = {path.stem for path in (own / "results").rglob("*.csv")}
     assert {"table3", "table4", "figure5", "figure6"} <= made
     assert not {"scorecard", "claims", "audit", "table1", "figure1"} & made
 
 
 @pytest.mark.parametrize("name", ["ml-1m-more", "global-time"])
-def test_studies_that_come_with_the_project_can_be_planned(tmp_path, name):
+def test_shipped_studies_can_be_planned(tmp_path, name):
     options = (
         "--snakefile",
         f"{ROOT}/Snakefile",
@@ -186,14 +186,14 @@ def test_studies_that_come_with_the_project_can_be_planned(tmp_path, name):
     assert not (tmp_path / "results").exists()
 
 
-def test_an_invalid_configuration_is_one_line():
+def test_invalid_configuration_is_one_line():
     done = snakemake(ROOT, "--config", "ranks=both", "--dry-run")
     assert done.returncode != 0
     assert done.stdout.splitlines()[-1].startswith("config: ranks: ")
     assert "Traceback" not in done.stdout
 
 
-def test_a_citation_is_text_and_a_list_within_itself_is_one_line(tmp_path):
+def test_citation_is_text_and_self_containing_list_refused(tmp_path):
     settings = {
         "results": "results/mine",
         "dataset": {
@@ -215,7 +215,7 @@ def test_a_citation_is_text_and_a_list_within_itself_is_one_line(tmp_path):
     assert "Traceback" not in done.stdout
 
 
-def test_an_archive_that_is_a_link_to_itself_is_one_line(tmp_path):
+def test_archive_link_to_itself_is_one_line(tmp_path):
     link = tmp_path / "loop.zip"
     link.symlink_to(link)
     done = snakemake(ROOT, "--dry-run", "--config", f"dataset={{archive: {link}}}")
@@ -238,7 +238,7 @@ def stopped(project, *targets, cores=1):
     return done.stdout
 
 
-def test_reproduce_stops_at_a_bad_archive(failing, tmp_path, monkeypatch):
+def test_reproduce_stops_at_bad_archive(failing, tmp_path, monkeypatch):
     archive = write_archive(tmp_path / "bad.zip", b"1::1::5::7\n1::2::9::8\n")
     monkeypatch.setitem(failing.environment, "MOVIELENS_ARCHIVE", str(archive))
     output = stopped(failing, "results/split/split.npz")
@@ -258,7 +258,7 @@ if any(".snakemake/scripts" in word for word in sys.orig_argv):
 """
 
 
-def test_steps_that_die_early_show_why(failing, small_archive, tmp_path, monkeypatch):
+def test_dying_steps_show_why(failing, small_archive, tmp_path, monkeypatch):
     # The first of two steps that start together is killed, the second ends itself.
     (tmp_path / "sitecustomize.py").write_text(
         DEATHS.format(marker=str(tmp_path / "killed"))
@@ -286,7 +286,7 @@ def reproduced(make_project):
     return project
 
 
-def test_offline_goes_on_from_the_reference_ranks(reproduced):
+def test_reproduce_offline_uses_reference_ranks(reproduced):
     for way in ("dataset.archive", "MOVIELENS_ARCHIVE", "`ranks: reference`"):
         assert way in reproduced.output
     assert (
@@ -300,7 +300,7 @@ def test_offline_goes_on_from_the_reference_ranks(reproduced):
         )
 
 
-def test_reference_ranks_give_the_reference_tables_to_the_last_digit(reproduced):
+def test_reference_ranks_give_reference_tables(reproduced):
     names = ["tables/exact.csv", *(f"tables/table{n}.csv" for n in range(1, 5))]
     for name in names:
         assert (

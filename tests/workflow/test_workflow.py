@@ -49,13 +49,13 @@ def finished(make_project, small_archive):
     return project
 
 
-def test_everything_is_planned(make_project, small_archive):
+def test_all_results_are_planned(make_project, small_archive):
     expected = {*RANKS, *SPLIT, *BELOW_RANKS, *THEORY}
     assert expected <= make_project(small_archive).planned()
 
 
 @pytest.mark.long
-def test_everything_is_there(finished):
+def test_all_results_are_made(finished):
     expected = {*RANKS, *SPLIT, *BELOW_RANKS, *THEORY}
     assert all(finished.result(name) for name in expected)
     assert not finished.hidden()
@@ -75,7 +75,7 @@ def test_everything_is_there(finished):
 
 
 @pytest.mark.long
-def test_the_provenance_has_a_digest_of_the_code(finished):
+def test_provenance_has_digest_of_code(finished):
     source = finished.folder / "src"
     digest = hashlib.sha256()
     for package in ("sampled_metrics", "sampled_metrics_study"):
@@ -104,7 +104,7 @@ CHANGES = [
 
 @pytest.mark.long
 @pytest.mark.parametrize(("path", "values", "expected"), CHANGES)
-def test_a_change_runs_only_what_depends_on_it(finished, path, values, expected):
+def test_changed_setting_reruns_dependents_only(finished, path, values, expected):
     config = finished.folder / "config/config.yaml"
     before = config.read_text()
     try:
@@ -128,7 +128,7 @@ def test_a_change_runs_only_what_depends_on_it(finished, path, values, expected)
         ("sampled_metrics/pages/static/page.css", {*PAGE}),
     ],
 )
-def test_changed_code_makes_its_results_again(finished, module, expected):
+def test_changed_code_reruns_its_results(finished, module, expected):
     module = finished.folder / "src" / module
     before = module.read_text()
     try:
@@ -151,7 +151,7 @@ EDITS = {  # to files that can still be read
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", EDITS)
-def test_an_edited_result_is_refused_by_name_until_it_is_removed(finished, name):
+def test_edited_result_is_refused_until_removed(finished, name):
     path = finished.results / name
     folders = ("cells", "figures", "ranks", "split", "tables")
     paths = [
@@ -172,7 +172,7 @@ def test_an_edited_result_is_refused_by_name_until_it_is_removed(finished, name)
 
 
 @pytest.mark.long
-def test_results_from_the_future_are_given_the_present_time(finished):
+def test_results_from_future_need_touch(finished):
     """All are of next year but one that was made again now, which Snakemake takes for skew."""
     later = time.time() + 3e7
     ranks = finished.results / "ranks/Y.parquet"
@@ -191,7 +191,7 @@ def test_results_from_the_future_are_given_the_present_time(finished):
 
 
 @pytest.mark.long
-def test_a_python_in_a_folder_with_a_blank_is_refused_in_a_line(finished, tmp_path):
+def test_python_path_with_blank_is_refused(finished, tmp_path):
     """Snakemake would start each script by a path that is cut at the blank."""
     place = tmp_path / "a b"
     place.symlink_to(Path(sys.prefix))
@@ -203,7 +203,7 @@ def test_a_python_in_a_folder_with_a_blank_is_refused_in_a_line(finished, tmp_pa
 
 
 @pytest.mark.long
-def test_a_report_holds_the_results(finished):
+def test_report_has_results(finished):
     finished.snakemake("--report", "report.zip")
     with ZipFile(finished.folder / "report.zip") as report:
         names = {PurePath(name).name for name in report.namelist()}
@@ -213,7 +213,7 @@ def test_a_report_holds_the_results(finished):
 
 
 @pytest.mark.long
-def test_only_a_change_of_content_runs_anything(finished):
+def test_changed_times_rerun_nothing(finished):
     ranks, other = (finished.results / f"ranks/{name}.parquet" for name in "YZ")
     for path in (finished.folder / "config/config.yaml", ranks):
         os.utime(path)
@@ -227,9 +227,7 @@ def test_only_a_change_of_content_runs_anything(finished):
 
 
 @pytest.mark.long
-def test_kills_pieces_and_cores_do_not_change_a_byte(
-    finished, make_project, small_archive
-):
+def test_kills_pieces_cores_keep_bytes(finished, make_project, small_archive):
     project = make_project(small_archive)
     project.change("ranking", pieces=2)
     names = ["split/split.json", "ranks/X.parquet"]
@@ -270,7 +268,7 @@ def test_kills_pieces_and_cores_do_not_change_a_byte(
 
 
 @pytest.mark.long
-def test_an_archive_with_other_ratings_is_read_again(finished, small_archive):
+def test_changed_archive_is_read_again(finished, small_archive):
     before = small_archive.read_bytes()
     write_archive(small_archive, as_ratings(synthetic_interactions(users=20)))
     try:

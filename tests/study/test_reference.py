@@ -1,4 +1,4 @@
-"""What `make verify` compares, and archives whose ratings are written otherwise."""
+"""The reference run: stored ranks, verification of other runs, rewritten archives."""
 
 import json
 import shutil
@@ -7,8 +7,12 @@ import sys
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import sampled_metrics as sm
+from sampled_metrics.ranks.data import as_ranks
+from sampled_metrics_study import reference
 from tests.conftest import ROOT, write_archive
 from tests.helpers.interactions import as_ratings, synthetic_interactions
 
@@ -35,7 +39,7 @@ def copied(tmp_path):
     return tmp_path
 
 
-def test_a_copy_is_the_same(copied):
+def test_verify_copy_is_the_same(copied):
     record = json.loads((copied / "provenance.json").read_text())
     record["source"]["archive_is_official"] = True
     (copied / "provenance.json").write_text(json.dumps(record))
@@ -45,7 +49,7 @@ def test_a_copy_is_the_same(copied):
     assert done.stdout.count("\n") == 1
 
 
-def test_changed_values_are_counted_and_the_first_is_named(copied):
+def test_verify_counts_changes_and_names_first(copied):
     table = copied / "tables/table3.csv"
     text = table.read_text()
     assert text.count(",7.75,") == 1
@@ -64,7 +68,7 @@ def test_changed_values_are_counted_and_the_first_is_named(copied):
     )
 
 
-def test_numbers_may_be_rounded_otherwise(copied):
+def test_verify_allows_rounding(copied):
     figure = copied / "figures/figure6.csv"
     head, first, *rest = figure.read_text().splitlines(keepends=True)
     cells = first.rstrip("\n").split(",")
@@ -87,7 +91,7 @@ def archive(tmp_path):
     return write_archive(tmp_path / "ml-1m.zip", as_ratings(synthetic_interactions()))
 
 
-def test_other_times_have_the_same_order_and_ties(archive, tmp_path):
+def test_rewritten_times_keep_order_and_ties(archive, tmp_path):
     assert run("times", archive, tmp_path / "o.zip").returncode == 0
     before = events_of(archive)
     after = events_of(tmp_path / "o.zip")
@@ -99,9 +103,25 @@ def test_other_times_have_the_same_order_and_ties(archive, tmp_path):
         assert new.tolist() == places.tolist()
 
 
-def test_lines_in_another_order(archive, tmp_path):
+def test_rewritten_lines_are_shuffled(archive, tmp_path):
     assert run("lines", archive, tmp_path / "o.zip").returncode == 0
     before = events_of(archive).tolist()
     after = events_of(tmp_path / "o.zip").tolist()
     assert before != after
     assert sorted(before) == sorted(after)
+
+
+def test_stored_ranks_have_no_ids(tmp_path):
+    path = tmp_path / "X.parquet"
+    users = np.array([71, 5, 9])
+    sm.Ranks([9, 8, 7], [1, 0, 3], [0, 2, 1], users=users, source="trained").write(
+        path, items=users
+    )
+    reference.store(tmp_path / "kept", path)
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert kept.name == "X.parquet"
+    ranks = as_ranks(kept)
+    assert ranks.users.tolist() == [0, 1, 2]
+    assert ranks.n_better.tolist() == [1, 0, 3]
+    assert ranks.source == "reference run; nothing was trained here"
+    assert "item_id" not in pd.read_parquet(kept)

@@ -1,4 +1,4 @@
-"""The kept results on Neural Collaborative Filtering, and the numbers of the gallery."""
+"""Stored results on Neural Collaborative Filtering, and the numbers of the gallery."""
 
 import filecmp
 import io
@@ -15,16 +15,8 @@ from scipy.stats import hypergeom
 
 import sampled_metrics as sm
 from sampled_metrics.ranks.data import as_ranks, as_sampled
-from sampled_metrics_study import reference
 from sampled_metrics_study.config import Study
 from tests.conftest import ROOT
-
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
 
 REFERENCE = ROOT / "results/reference"
 NCF = REFERENCE / "ncf"
@@ -50,7 +42,7 @@ def ranks(name):
     )
 
 
-def test_hit_rates_and_exact_recall(values):
+def test_stored_values_match_counts(values):
     # Counts of ranks up to 10, without the code that made the tables.
     for name in NAMES:
         sampled = pd.read_parquet(NCF / f"{name}.sampled.parquet")
@@ -67,12 +59,12 @@ def test_hit_rates_and_exact_recall(values):
     assert values["sampled"].idxmin() == values["exact"].idxmax() == "Z"
 
 
-def test_ranges_hold_the_exact_values(values):
+def test_stored_ranges_contain_exact_values(values):
     between = (values["range_low"] < values["exact"]) & (
         values["exact"] < values["range_high"]
     )
     assert between.all()
-    sample = read_sampled(NCF / "MLP.sampled.parquet")
+    sample = as_sampled(NCF / "MLP.sampled.parquet")
     (result,) = sm.correct(sample, "recall@10", "sampled")
     expected = values.loc["MLP", ["range_low", "range_high"]].to_numpy(float)
     np.testing.assert_allclose(
@@ -80,7 +72,7 @@ def test_ranges_hold_the_exact_values(values):
     )
 
 
-def test_orders_by_ranges_and_on_a_budget():
+def test_stored_orders_by_ranges_and_budget():
     orders = pd.read_csv(NCF / "orders.csv")
     assert len(orders) == 30  # 10 pairs, 3 metrics
     assert (orders["sampled_order"] == "undecided").all()
@@ -90,7 +82,7 @@ def test_orders_by_ranges_and_on_a_budget():
     assert orders["scores_per_user"].max() <= 100
 
 
-def test_what_is_said_of_the_published_negatives():
+def test_stored_checks_find_held_out_items():
     checks = pd.read_csv(NCF / "checks.csv").set_index("name")
     assert checks.index[~checks["passed"]].tolist() == ["held-out item"]
     assert checks.loc["held-out item", "found"] == 156
@@ -100,14 +92,14 @@ def test_what_is_said_of_the_published_negatives():
     assert abs(156 - mean) < 2 * np.sqrt(variance)
 
 
-def test_other_claims_of_the_gallery():
+def test_gallery_numbers_by_hand():
     assert round(hypergeom(9999, 1489, 100).cdf(19), 2) == 0.90
     assert hypergeom(9999, 1490, 100).cdf(19) < 0.90  # 1,490 is the last such rank
     (result,) = sm.correct(sm.SampledRanks([1], 3541, 20), "recall@10", "sampled")
     assert abs(result.acts_like / 3541 - 1 / 2) < 0.03
 
 
-def test_its_study_has_the_papers_recommenders():
+def test_ncf_study_has_papers_recommenders():
     paper, ncf = (
         yaml.safe_load((ROOT / f"config/{x}.yaml").read_text())
         for x in ("config", "ncf")
@@ -119,7 +111,7 @@ def test_its_study_has_the_papers_recommenders():
 
 
 @pytest.mark.long
-def test_gallery_runs_where_only_the_package_is(tmp_path, values):
+def test_gallery_runs_with_package_only(tmp_path, values):
     shutil.copytree(ROOT / "src", tmp_path / "lib")
     shutil.copy(ROOT / "docs/notebooks/gallery.py", tmp_path)
     done = subprocess.run(
@@ -140,7 +132,7 @@ def test_gallery_runs_where_only_the_package_is(tmp_path, values):
     np.testing.assert_allclose(shown, expected, atol=1e-4)
 
 
-def test_the_package_has_the_kept_ranks():
+def test_package_has_stored_ranks():
     table = pd.read_parquet(KEPT / "ranks.parquet")
     for name in NAMES:
         rows = table[table["recommender"] == name]
@@ -152,19 +144,3 @@ def test_the_package_has_the_kept_ranks():
         np.testing.assert_array_equal(rows["sampled_rank"], sampled["sampled_rank"])
     for name in ("orders.csv", "checks.csv"):
         assert filecmp.cmp(KEPT / name, NCF / name, shallow=False)
-
-
-def test_ranks_are_kept_without_what_may_not_be_shared(tmp_path):
-    path = tmp_path / "X.parquet"
-    users = np.array([71, 5, 9])
-    sm.Ranks([9, 8, 7], [1, 0, 3], [0, 2, 1], users=users, source="trained").write(
-        path, items=users
-    )
-    reference.store(tmp_path / "kept", path)
-    (kept,) = (tmp_path / "kept").iterdir()
-    assert kept.name == "X.parquet"
-    ranks = as_ranks(kept)
-    assert ranks.users.tolist() == [0, 1, 2]
-    assert ranks.n_better.tolist() == [1, 0, 3]
-    assert ranks.source == "reference run; nothing was trained here"
-    assert "item_id" not in pd.read_parquet(kept)

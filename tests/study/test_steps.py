@@ -1,17 +1,94 @@
-"""The code by which each stage of the workflow is made again, held against what it imports."""
+"""What all scripts of the workflow do, and the code by which each stage is made again."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import grimp
 import pytest
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics_study import steps
-from sampled_metrics_study.steps import STAGES, code_digest
+from sampled_metrics_study.steps import STAGES, code_digest, refuse_edited, step
 from tests.conftest import ROOT
+
+
+def job(log, output=()):
+    return SimpleNamespace(log=[str(log)], output=[str(path) for path in output])
+
+
+@pytest.fixture
+def log(tmp_path):
+    return tmp_path / "step.log"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (InputError("wrong", path="a.csv"), "ERROR: a.csv: wrong\n"),
+        (
+            OSError(28, "No space left on device"),
+            "ERROR: No space left on device\n",
+        ),
+        (
+            OSError(13, "Permission denied", "a.zip"),
+            "ERROR: a.zip: Permission denied\n",
+        ),
+        (MemoryError("1 GB"), "ERROR: 1 GB\n"),
+    ],
+)
+def test_step_error_is_one_line_status_2(log, capsys, error, words):
+    with pytest.raises(SystemExit) as ended, step(job(log)):
+        raise error
+    assert ended.value.code == 2
+    assert log.read_text() == capsys.readouterr().err == words
+
+
+def test_step_raises_bugs(log):
+    with pytest.raises(ZeroDivisionError), step(job(log)):
+        raise ZeroDivisionError
+
+
+def test_step_logs_to_file_and_screen(log, capsys):
+    log.write_text("of the last run\n")
+    with step(job(log)) as logger:
+        logger.info("%d users", 7)
+        logger.debug("nobody asks for it")
+    assert log.read_text() == capsys.readouterr().err == "7 users\n"
+
+
+def test_edited_file_is_refused(tmp_path, log):
+    made, foreign = tmp_path / "made.csv", tmp_path / "foreign.csv"
+    for text in ("a\n", "b\n"):  # also where the step runs again
+        with step(job(log, output=[made])):
+            made.write_text(text)
+    # as printed by sha256sum for "b\n"
+    digest = "0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f"
+    assert log.with_suffix(".sha256").read_text() == f"{digest}  {made}\n"
+    foreign.write_text("not of a step\n")
+    refuse_edited([str(made), str(foreign)], tmp_path)
+    made.write_text("c\n")
+    refuse_edited([str(foreign)], tmp_path)
+    with pytest.raises(InputError, match=r"made\.csv: edited .* remove it"):
+        refuse_edited([str(foreign), str(made)], tmp_path)
+
+
+def test_last_checksum_counts(tmp_path):
+    """The same file may have been made by another step before, such as one with other pieces."""
+    made = tmp_path / "made.csv"
+    for number, name in enumerate(("z", "a")):
+        with step(job(tmp_path / f"{name}.log", output=[made])):
+            made.write_text(name)
+        os.utime(tmp_path / f"{name}.sha256", (number, number))
+    refuse_edited([str(made)], tmp_path)
+
+
+# Code of the stages.
+
 
 SOURCE = ROOT / "src"
 PACKAGES = ("sampled_metrics", "sampled_metrics_study")
@@ -87,13 +164,13 @@ def file_of(module):
     return path.with_suffix(".py")
 
 
-def test_every_script_has_a_stage():
+def test_every_script_has_stage():
     scripts = {path.stem for path in (ROOT / "workflow/scripts").glob("*.py")}
     assert set.union(*SCRIPTS.values()) == scripts
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_stage_names_what_its_scripts_import_and_no_more(graph, stage):
+def test_stage_lists_imported_files_only(graph, stage):
     files = set()
     for script in SCRIPTS[stage]:
         # The library imports its public names when they are first used, which no graph shows.
@@ -113,7 +190,7 @@ def test_a_stage_names_what_its_scripts_import_and_no_more(graph, stage):
     assert not idle
 
 
-def test_each_change_of_a_file_or_its_name_changes_the_code(tmp_path, monkeypatch):
+def test_code_digest_depends_on_files_and_names(tmp_path, monkeypatch):
     monkeypatch.setattr(
         steps, "__file__", str(tmp_path / "sampled_metrics_study/steps.py")
     )

@@ -1,8 +1,5 @@
-"""Tables as printed and in LaTeX, and verdicts that follow from stated tolerances."""
+"""Verdicts on published cells by stated tolerances; studies with other settings."""
 
-import re
-import shutil
-import subprocess
 from math import comb
 
 import numpy as np
@@ -10,7 +7,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from sampled_metrics_study.files import write_table
+from sampled_metrics.ranks import Ranks
+from sampled_metrics_study.config import departures
+from sampled_metrics_study.experiment import run_experiment
+from sampled_metrics_study.figures import draw
+from sampled_metrics_study.page.contents import count_other_settings
 from sampled_metrics_study.scorecard import (
     SCORECARD,
     VERDICTS,
@@ -19,139 +20,21 @@ from sampled_metrics_study.scorecard import (
     mean_tolerance,
     scorecard,
     write_scorecard,
+    z_scores,
 )
 from sampled_metrics_study.tables import (
-    ACROSS,
-    CAPTIONS,
     KEY,
-    LINES,
-    TableCell,
-    as_printed,
-    column_titles,
-    read_cells,
+    SPREAD_COLUMNS,
+    TEXT_COLUMNS,
     read_published,
-    to_latex,
-    write_printed,
+    table3,
+    table4,
 )
 from tests.conftest import ROOT
+from tests.study.test_config import study
+from tests.study.test_tables import cell, unrounded
 
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
-NASTY = r"50% of a_b & c#d ~e^f\g {h} <i> |j| $k"
-
-
-def cell(table, row, metric, column, value, std=None, repetitions=0, uniform=np.nan):
-    return TableCell(
-        table,
-        row,
-        metric,
-        column,
-        value,
-        std,
-        value,
-        std,
-        uniform,
-        repetitions,
-        "test",
-    )
-
-
-def unrounded(*rows):
-    return pd.DataFrame(rows, columns=TableCell._fields)
-
-
-def test_rounded_as_each_table_prints_and_read_again(tmp_path):
-    rows = [
-        cell(1, "A", "AP", "Exact", 0.0104),
-        cell(3, "Y", "AP", "Sampled", 30.0149, 0.2049, 100),
-        cell(4, "X vs Y", "AP", "CLS", 31.0, None, 100),
-        cell(3, "Y", "AP", "Exact", 1 / 3),
-    ]
-    printed = as_printed(unrounded(*rows))
-    assert printed["value"].tolist() == ["0.010", "30.01", "31", "0.33"]
-    assert printed["std"].tolist() == ["", "0.20", "", ""]
-    write_table(unrounded(*rows), tmp_path / "cells.csv", "%.17g")
-    assert read_cells([tmp_path / "cells.csv"])["value"].tolist()[-1] == 1 / 3
-
-
-def test_files_of_a_table(tmp_path):
-    rows = [
-        cell(3, row, metric, column, 1.0, std, 100)
-        for metric in ("AP", "Recall@5")
-        for row in ("X", "W")
-        for column, std in (("Exact", None), ("Sampled", 0.5))
-    ]
-    write_printed(3, unrounded(*rows), PUBLISHED, tmp_path / "table3")
-    csv = (tmp_path / "table3.csv").read_text().splitlines()
-    assert csv[:3] == [
-        "table,row,metric,column,value,std",
-        "3,X,AP,Exact,1.00,",
-        "3,X,AP,Sampled,1.00,0.50",
-    ]
-    markdown = (tmp_path / "table3.md").read_text()
-    assert "Ranks: test." in markdown
-    # the best of each line is bold
-    lines = [
-        [c.strip() for c in line.split("|")[1:-1]]
-        for line in markdown.splitlines()[4:]
-    ]
-    assert lines[:3] == [
-        ["AP", "X", "ours", "**1.00**", "**1.00±0.50**"],
-        ["AP", "X", "closed form", "**1.00**", "**1.00±0.50**"],
-        ["AP", "X", "paper", "3.75", "**32.55±0.21**"],
-    ]
-    # what the paper does not print stands alone
-    kinds = ["ours", "closed form"]
-    assert [line[:3] for line in lines[3:9]] == [
-        [metric, row, kind] for metric, row in (("AP", "W"), ("Recall@5", "X"), ("Recall@5", "W"))
-        for kind in kinds
-    ]  # fmt: skip
-    assert r"32.55$\pm$0.21" in (tmp_path / "table3.tex").read_text()
-    write_printed(4, unrounded(), PUBLISHED, tmp_path / "table4")
-    assert (
-        tmp_path / "table4.csv"
-    ).read_text() == "table,row,metric,column,value,std\n"
-    assert "One recommender makes no pair." in (tmp_path / "table4.md").read_text()
-
-
-def test_a_latex_table_by_hand():
-    table = pd.DataFrame(
-        {"name": ["A", "A", NASTY], "": ["ours", "±", "ours"], "AP": [1, 2, 3]}
-    )
-    lines = to_latex(table, "Toys, 100 %.", "toys").splitlines()
-    for line in (
-        r"\caption{Toys, 100 \%.}",
-        r"\label{tab:toys}",
-        r"\begin{tabular}{llr}",
-    ):
-        assert line in lines
-    start = lines.index(r"\toprule")
-    assert lines[start + 1 : start + 5] == [
-        r"name &  & AP \\", r"\midrule", r"A & ours & 1 \\", r" & $\pm$ & 2 \\",
-    ]  # fmt: skip
-    assert r"50\% of a\_b \& c\#d" in lines[start + 5]
-    assert lines[start + 6] == r"\bottomrule"
-    assert r"\begin{tabular}{ll}" in to_latex(table[["name", ""]], "Names", "names")
-
-
-@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
-def test_tables_compile_in_two_columns_without_sticking_out(tmp_path):
-    metrics, columns = (
-        ("Recall@10", "NDCG@10", "AP"),
-        ("Sampled", "Rank Estimate", "CLS", "BV 1"),
-    )
-    names = [NASTY, *(f"A-recommender-with-a-very-long-name-{i}" for i in range(3))]
-    many = [cell(4, f"{a} vs {names[1]}", metric, column, 100.0, None, 100)
-            for a in names for metric in metrics for column in columns]  # fmt: skip
-    write_printed(4, unrounded(*many), None, tmp_path / "many")
-    head = r"\documentclass[twocolumn]{article}\usepackage{booktabs,graphicx}\begin{document}"
-    (tmp_path / "t.tex").write_text(head + r"\input{many}\end{document}")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, errors="replace"
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
-    wide = re.findall(r"Overfull \\hbox \(([\d.]+)pt", done.stdout)
-    assert max(map(float, wide), default=0) <= 1
 
 
 # The scorecard.
@@ -214,7 +97,7 @@ B_AP, COUNT, AUC = (
         (cell(*AUC, 100, None, 1000), None, "differs", 10.0),
     ],
 )
-def test_verdicts_by_hand(row, spread, verdict, tolerance):
+def test_verdict_by_hand(row, spread, verdict, tolerance):
     line = judged(row, spread)
     assert line["verdict"] == verdict
     assert float(line["tolerance"]) == pytest.approx(tolerance, abs=1e-4)
@@ -234,7 +117,7 @@ def test_verdicts_by_hand(row, spread, verdict, tolerance):
         (30.08, 30.01, "differs"),
     ],
 )
-def test_a_cell_that_rests_on_the_order_of_tied_samples(ours, uniform, verdict):
+def test_cell_due_to_order_of_ties_is_explained(ours, uniform, verdict):
     line = judged(cell(*Y_AP, ours, 0.2, 100, uniform))
     assert (line["verdict"], bool(line["note"])) == (verdict, verdict == "explained")
     assert float(line["tolerance"]) == pytest.approx(0.065)
@@ -248,7 +131,7 @@ def binomial(share):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.36, 0.5, 0.993, 1.0])
-def test_tolerance_of_counts_against_the_enumerated_binomial_distribution(share):
+def test_count_tolerance_matches_binomial(share):
     expected, found = 100 * share, count_tolerance(100 * share)
     chances, tail = binomial(share), stats.norm.sf(3)
     low = next(k for k in range(101) if chances[: k + 1].sum() >= tail)
@@ -260,7 +143,7 @@ def test_tolerance_of_counts_against_the_enumerated_binomial_distribution(share)
     assert found.error == pytest.approx(100 * np.sqrt(share * (1 - share) / 100))
 
 
-def test_tolerance_of_means_and_with_a_spread():
+def test_tolerances_of_means_and_spread():
     found = count_tolerance(50.0, 5.0)
     assert found[1:] == pytest.approx([np.hypot(5, 5), *[3 * np.hypot(5, 5)] * 2])
     found = mean_tolerance(3, 30.0, 0.2)
@@ -273,7 +156,7 @@ def test_tolerance_of_means_and_with_a_spread():
     )
 
 
-def test_verdicts_part_the_cells_of_the_reference():
+def test_reference_verdicts_partition_cells():
     card = pd.read_csv(ROOT / "results/reference/scorecard.csv", dtype=str).fillna("")
     counts = count_by_verdict(card).set_index("table")
     exact = card[card["verdict"] == "exact"]["kind"]
@@ -294,7 +177,7 @@ def test_verdicts_part_the_cells_of_the_reference():
     assert (within | (card["verdict"] == "exact")).all()
 
 
-def test_files_of_the_scorecard(tmp_path):
+def test_write_scorecard_files(tmp_path):
     rows = [
         *(cell(*X_EXACT[:2], metric, "Exact", value)
           for metric, value in (("Recall@10", 7.7), ("AP", 3.8), ("AUC", 89.13))),
@@ -317,57 +200,43 @@ def test_files_of_the_scorecard(tmp_path):
     assert (len(uncomputed), *set(uncomputed["verdict"])) == (199, "not comparable")
 
 
-def test_every_table_of_the_paper_has_a_layout():
-    for parts in (CAPTIONS, LINES, ACROSS):
-        assert sorted(parts) == [1, 2, 3, 4]
-    assert len(set(CAPTIONS.values())) == 4
-    assert [*column_titles(4).values()] == ["pair", "metric"]
-    assert [*column_titles(3).values()] == ["metric", "recommender"]
+# Studies with other settings.
 
 
-def test_the_highest_values_are_bold(tmp_path):
-    """Of 7.75 and 8.84 the second, of the published 9.60 and 8.84 the first."""
-    columns = [
-        "table",
-        "row",
-        "metric",
-        "column",
-        "value",
-        "std",
-        "expected",
-        "expected_std",
-    ]
-    ours = {"X": ("7.75", 66.125), "Y": ("8.84", 56.481)}
-    rows = []
-    for row, (exact, sampled) in ours.items():
-        rows.append(
-            (3, row, "Recall@10", "Exact", float(exact), np.nan, float(exact), np.nan)
-        )
-        rows.append((3, row, "Recall@10", "Sampled", sampled, 0.28, sampled, 0.26))
-    table = pd.DataFrame(rows, columns=columns).assign(ranks="trained in this run")
-    print_of = {
-        ("X", "Exact"): "9.60",
-        ("Y", "Exact"): "8.84",
-        ("X", "Sampled"): "66.19",
-    }
-    published = pd.DataFrame(
-        [
-            (3, row, "Recall@10", column, value, "")
-            for (row, column), value in print_of.items()
-        ],
-        columns=columns[:6],
+@pytest.fixture(scope="module")
+def fifty():
+    """The scorecard of a study with 50 negatives."""
+    fifty_negatives = study({"experiment": {"n_negatives": 50, "repetitions": 2}})
+    folder = ROOT / "results/reference/ranks"
+    ranks = {name: Ranks.read(folder / f"{name}.parquet") for name in "XYZ"}
+    experiments = {}
+    for name, records in ranks.items():
+        experiments[name] = run_experiment(name, records, fifty_negatives.experiment)
+    cells = pd.concat([table3(experiments), table4(experiments)])
+    spread = pd.read_csv(
+        ROOT / "results/reference/spread.csv", dtype=dict.fromkeys(TEXT_COLUMNS, str)
     )
-    write_printed(3, table, published, tmp_path / "table3")
-    lines = (tmp_path / "table3.md").read_text().splitlines()
-    cells = [
-        [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in lines
-        if "|" in line
-    ]
-    assert ["Recall@10", "X", "ours", "7.75", "**66.12±0.28**"] in cells
-    assert ["Recall@10", "Y", "ours", "**8.84**", "56.48±0.28"] in cells
-    assert ["Recall@10", "X", "paper", "**9.60**", "**66.19**"] in cells
-    assert [line[:2] for line in cells].count(["Recall@10", "X"]) == 3
-    tex = (tmp_path / "table3.tex").read_text()
-    assert r"\textbf{8.84}" in tex
-    assert "**" not in tex
+    words = departures(fifty_negatives, study())
+    return scorecard(cells, PUBLISHED, spread[list(SPREAD_COLUMNS)], words)
+
+
+def test_other_n_negatives_is_not_comparable(fifty, tmp_path):
+    assert set(fifty["verdict"]) == {"not comparable"}
+    write_scorecard(fifty, "from a test", tmp_path / "s.csv", tmp_path / "s.md")
+    assert (
+        "n_negatives is 50, the paper's 100: 204" in (tmp_path / "s.md").read_text()
+    )
+
+
+def test_count_other_settings_in_order_of_cells():
+    notes = ["b", "", "a; b", "a", "a", "c"]
+    verdicts = ["not comparable", "exact", *["not comparable"] * 3, "differs"]
+    card = pd.DataFrame({"verdict": verdicts, "note": notes})
+    assert count_other_settings(card) == [("b", 2), ("a", 3)]
+
+
+def test_z_scores_figure_without_cells(fifty, tmp_path):
+    table = z_scores(fifty)
+    assert len(table) == 0
+    draw("z", table, tmp_path / "z")
+    assert (tmp_path / "z.svg").stat().st_size > 0

@@ -1,4 +1,4 @@
-"""Downloads from a local server that answers as servers do on bad days."""
+"""Archives of MovieLens: downloads from a local server with faults, local archives, sources."""
 
 import hashlib
 import threading
@@ -89,7 +89,7 @@ def attempt(tmp_path, url=None, name="ml-1m", **options):
     )
 
 
-def test_complete(tmp_path, server):
+def test_download_complete_archive_is_official(tmp_path, server):
     source = attempt(tmp_path, server.url)
     assert (tmp_path / "out" / "ml-1m.zip").read_bytes() == server.content
     assert (source.origin, source.archive) == ("download", "ml-1m.zip")
@@ -100,7 +100,7 @@ def test_complete(tmp_path, server):
     assert (source.archive_is_official, source.ratings_is_official) == (True, True)
 
 
-def test_local_archive_then_cache_then_network(tmp_path, server):
+def test_fetch_prefers_local_archive_then_cache(tmp_path, server):
     attempt(tmp_path, server.url)
     assert attempt(tmp_path, server.url).origin == "cache"
     mine = write_archive(tmp_path / "mine.zip", RATINGS * 2)
@@ -115,7 +115,7 @@ def test_local_archive_then_cache_then_network(tmp_path, server):
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_official_ratings_are_told_by_their_blob_id(tmp_path, monkeypatch, name):
+def test_ratings_with_official_git_hash_are_official(tmp_path, monkeypatch, name):
     # git hash-object of "hello\n" is ce01362...
     blob = "ce013625030ba8dba906f756967f9e9ca394464a" if name == "ml-1m" else None
     dataset = replace(CATALOGUE[name], ratings_git_blob=blob)
@@ -128,7 +128,7 @@ def test_official_ratings_are_told_by_their_blob_id(tmp_path, monkeypatch, name)
     assert source.checksum_verified is (dataset.checksum is not None)
 
 
-def test_an_archive_without_a_published_checksum(tmp_path, server, pauses):
+def test_archive_without_checksum_must_be_zip(tmp_path, server, pauses):
     member = CATALOGUE["ml-latest-small"].member
     text = b"userId,movieId,rating,timestamp\n1,10,4.5,7\n"
     server.content = write_archive(tmp_path / "latest.zip", text, member).read_bytes()
@@ -150,7 +150,7 @@ def test_an_archive_without_a_published_checksum(tmp_path, server, pauses):
 
 
 @pytest.mark.parametrize("answers", [["503", "503"], ["truncated"]])
-def test_bad_answers_then_well(tmp_path, server, pauses, answers):
+def test_download_retries_after_bad_answers(tmp_path, server, pauses, answers):
     server.answers = answers[:]
     assert attempt(tmp_path, server.url).origin == "download"
     assert server.requests == len(answers) + 1 == len(pauses) + 1
@@ -169,7 +169,9 @@ def test_bad_answers_then_well(tmp_path, server, pauses, answers):
         ("unresolved", {}, UnreachableError, "resolve"),
     ],
 )
-def test_no_archive(tmp_path, server, pauses, answer, options, error, problem):
+def test_failed_download_names_address_and_remedy(
+    tmp_path, server, pauses, answer, options, error, problem
+):
     """The message names the address and the remedy; nothing is left in the cache."""
     url = {
         "https": server.url.replace("http:", "https:"),
@@ -191,7 +193,7 @@ def test_no_archive(tmp_path, server, pauses, answer, options, error, problem):
 
 
 @pytest.mark.parametrize("answer", ["closed", "404"])
-def test_the_script_marks_an_unreachable_server(tmp_path, server, answer):
+def test_script_marks_unreachable_server(tmp_path, server, answer):
     server.answers, log = ["404"], tmp_path / "fetch.log"
     url = CLOSED if answer == "closed" else server.url
     dataset = {"url": url, "cache": f"{tmp_path}/cache", "retries": 0}
@@ -202,7 +204,7 @@ def test_the_script_marks_an_unreachable_server(tmp_path, server, answer):
     assert not (tmp_path / "a.zip").exists()
 
 
-def test_source_of_a_table(tmp_path):
+def test_table_source_has_checksums_and_citation(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"hello\n")
     settings = DatasetSettings(format="table", name="mine", citation="Me")

@@ -1,4 +1,4 @@
-"""What the figures plot, and the statements that the paper reads off them; allowed ranges."""
+"""Tables of the figures: values, and the statements that the paper reads off them."""
 
 import math
 import re
@@ -11,17 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.random_streams import generator
-from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.estimators import (
+    estimator_matrix,
+    parse_estimators,
+)
+from sampled_metrics.metrics import parse_measure
+from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.data import as_ranks
-from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
+from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics_study.claims.run import Run
 from sampled_metrics_study.claims.starts import band_over_starts
 from sampled_metrics_study.config import PAPERS_CHOICES
-from sampled_metrics_study.exact import allowed_ranges
-from sampled_metrics_study.experiment import expected_estimates, read_ranks_by_name
+from sampled_metrics_study.experiment import (
+    expected_estimates,
+    read_ranks_by_name,
+)
 from sampled_metrics_study.figures import figure1_to_4, figure5
+from sampled_metrics_study.figures.errors import errors_against_samples
 from sampled_metrics_study.figures.figure6 import (
     _average_over_samples,
     expected_recall,
@@ -31,7 +37,7 @@ from sampled_metrics_study.figures.figure6 import (
 )
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import KEY
-from tests.conftest import ROOT, difference_ranges, metric_ranges
+from tests.conftest import ROOT
 
 SETTINGS = ExperimentSettings(**PAPERS_CHOICES)
 
@@ -40,7 +46,7 @@ def pick(table, **conditions):
     return table[(table[list(conditions)] == conditions).all(axis=1)]
 
 
-def test_figure_1_is_the_metric_at_its_rank():
+def test_figure_1_values():
     table = figure1_to_4.metric_against_rank().set_index(["metric", "rank"])["value"]
     assert len(table) == 4 * (200 + 490)
     values = {("AUC", 10_000): 0.0, ("AP", 4): 1 / 4, ("NDCG", 3): 1 / 2,
@@ -58,7 +64,7 @@ def test_figure_3_auc_is_unbiased():
     np.testing.assert_allclose(table.loc["Recall@10", "m = 1"], 1.0)  # section 4.4.4
 
 
-def test_figure_5_counts_every_user_and_expects_ties():
+def test_figure_5_counts_by_hand():
     none = np.zeros(50, int)
     records = {"A": Ranks(none + 251, np.arange(50) * 5, none),
                "B": Ranks(none + 249, none, none + 19)}  # fmt: skip
@@ -89,7 +95,7 @@ def test_figure_5_counts_every_user_and_expects_ties():
     )
 
 
-def test_figure_5_has_the_papers_top_100_and_its_worst_bin():
+def test_figure_5_matches_paper():
     records = {}
     for name in "XYZ":
         records[name] = as_ranks(ROOT / f"results/reference/ranks/{name}.parquet")
@@ -119,7 +125,7 @@ def test_figure_5_has_the_papers_top_100_and_its_worst_bin():
         (84_432, 100, 100),
     ],
 )
-def test_figure_5_has_narrower_ranges_where_there_are_few_candidates(n, width, top):
+def test_figure_5_bins_of_few_candidates(n, width, top):
     table = figure5.rank_distribution({"A": Ranks([n, n], [0, n - 1], [0, 0])})
     every, first = (table[table["panel"] == panel] for panel in ("all", "top"))
     widths = (every["last_rank"] - every["first_rank"] + 1).tolist()
@@ -131,7 +137,7 @@ def test_figure_5_has_narrower_ranges_where_there_are_few_candidates(n, width, t
     assert (first["last_rank"].max(), len(first)) == (top, 10)
 
 
-def test_one_worst_bucket_of_z_in_figure_5_claims_and_audit():
+def test_worst_bucket_agrees_everywhere():
     ranks = {"Z": as_ranks(ROOT / "results/reference/ranks/Z.parquet")}
     figure = (
         pick(figure5.rank_distribution(ranks), panel="all")
@@ -170,7 +176,7 @@ def small(rank_sets):
     }
 
 
-def test_figure_6_ordered_from_the_last_change_of_order():
+def test_figure_6_ordered_after_last_change():
     # B has one hit in the top ten, A is never far behind: sampling favours A for long
     records = small({"A": [12, 12, 12, 12], "B": [5, 40, 40, 40]})
     table = recall_against_samples(records, SETTINGS)
@@ -186,7 +192,7 @@ def test_figure_6_ordered_from_the_last_change_of_order():
     assert exact.to_numpy().tolist() == [[59, 0.0], [59, 25.0]]
 
 
-def test_figure_6_is_sure_from_where_95_of_100_runs_are_right():
+def test_figure_6_sure_has_95_percent_chance():
     rng = np.random.default_rng(3)
     records = small({"A": rng.integers(8, 40, 80), "B": rng.integers(1, 50, 80)})
     table, at = (
@@ -219,7 +225,7 @@ def test_figure_6_needs_12_candidates():
         )
 
 
-def test_the_band_is_the_range_over_the_starts():
+def test_band_is_range_over_starts():
     starts = list(
         small({"0": [1, 30, 50], "1": [5, 12, 14], "2": [11, 11, 60]}).values()
     )
@@ -246,7 +252,7 @@ def figures():
 
 
 @pytest.mark.parametrize("number", range(1, 6))
-def test_reference_ranks_give_the_reference_figures(figures, number):
+def test_reference_ranks_give_reference_figures(figures, number):
     found = figures[number].reset_index(drop=True)
     kept = pd.read_csv(ROOT / f"results/reference/figures/figure{number}.csv")
     pd.testing.assert_frame_equal(found, kept, rtol=1e-8, check_dtype=False)
@@ -255,7 +261,7 @@ def test_reference_ranks_give_the_reference_figures(figures, number):
 @given(
     st.sets(st.integers(2, 61), max_size=30), st.sampled_from([1e-9, 1.0, math.inf])
 )
-def test_the_smallest_size_against_looking_at_every_size(wrong, height):
+def test_smallest_size_matches_linear_search(wrong, height):
     found = smallest_size_from_which(
         lambda m: -height if m in wrong else 1.0, list(range(1, 62))
     )
@@ -267,58 +273,8 @@ def test_the_smallest_size_against_looking_at_every_size(wrong, height):
     assert found == (after + 1 if after < 61 else None)
 
 
-# Ranges that samples of several sizes allow.
-
-N, METRICS, SIZES = 60, ("recall@10", "ap"), (5, 20)
-
-
-@pytest.fixture(scope="module")
-def ranks():
-    rng = [np.random.default_rng(seed).random(300) for seed in range(3)]
-    better = {name: np.floor(N * u**power).astype(int)
-              for name, u, power in zip("ABC", rng, (1.5, 3.0, 1.0), strict=True)}  # fmt: skip
-    users = np.arange(300)
-    return {
-        name: Ranks(users * 0 + N, b, users * 0, users=users)
-        for name, b in better.items()
-    }
-
-
-def test_ranges_are_those_of_one_draw_of_each_recommender(ranks):
-    table = allowed_ranges(ranks, METRICS, seed=3, sizes=(*SIZES, N, 1000))
-    assert set(table["n_negatives"]) == set(SIZES), (
-        "no sample is as large as the candidates"
-    )
-    measures = [parse_measure(name) for name in METRICS]
-    found = table.set_index(["metric", "n_negatives", "a", "b"])
-    exact = {name: np.array([np.mean(r.n_better < 10), np.mean(1 / (1 + r.n_better))])
-             for name, r in ranks.items()}  # fmt: skip
-    for m in SIZES:
-        samples = {}
-        for name, full in ranks.items():
-            rng = generator(3, "ranges", name, m)
-            drawn = draw_sampled_ranks(full, m, rng, "without-replacement", "random")
-            samples[name] = SampledRanks(
-                drawn, full.n_candidates, m, users=full.users
-            )
-        wanted = {
-            (name, ""): metric_ranges(measures, one) for name, one in samples.items()
-        }
-        pairs = ("AB", "AC", "BC")
-        wanted |= {
-            (a, b): difference_ranges(measures, samples[a], samples[b])
-            for a, b in pairs
-        }
-        for place, metric in enumerate(METRICS):
-            for (a, b), one in wanted.items():
-                low, high = found.loc[(metric, m, a, b)]
-                assert (low, high) == pytest.approx((one[place].low, one[place].high))
-                value = exact[b] - exact[a] if b else exact[a]
-                assert low <= value[place] <= high
-
-
 @pytest.mark.parametrize(("n", "m"), [(60, 59), (60, 30), (400, 100), (400, 390)])
-def test_averages_over_the_first_sampled_ranks_are_those_over_all(n, m):
+def test_average_of_head_equals_full_average(n, m):
     rng = np.random.default_rng(1)
     better = rng.integers(0, n, 500)
     tied = np.minimum(
@@ -332,3 +288,60 @@ def test_averages_over_the_first_sampled_ranks_are_those_over_all(n, m):
         whole,
         atol=1e-12,
     )
+
+
+# Errors of estimators.
+
+
+ERRORS = pd.read_csv(ROOT / "results/reference/figures/errors.csv")
+
+
+def ranked(ranks, n=101):
+    ranks = np.array(ranks)
+    return Ranks(np.full(ranks.size, n), ranks - 1, np.zeros_like(ranks))
+
+
+def test_errors_of_constant_ranks_by_hand():
+    """First ranks stay first; metrics that are 0, here of last ranks, have no relative error."""
+    settings = ExperimentSettings(
+        metrics=("recall@10", "auc"), estimators=("sampled", "bv:0.1")
+    )
+    records = {"first": ranked([1] * 50), "last": ranked([101] * 50)}
+    found = errors_against_samples(records, settings).set_index(
+        ["n_negatives", "estimator"]
+    )
+    assert list(found.index.unique("n_negatives")) == [10, 20, 50, 100]
+    recall = [parse_measure("recall@10")]
+    for m in (10, 20, 50, 100):
+        vector = estimator_matrix(
+            parse_estimators("bv:0.1"),
+            recall,
+            101,
+            m,
+            sampling=Sampling.WITHOUT_REPLACEMENT,
+        )[0, 0]
+        errors = found["value"][m]
+        assert errors["Sampled"] == 0.0
+        assert errors["BV 0.1"] == pytest.approx(100 * abs(vector[0] - 1))
+        assert 0 < errors["Likely"] < 100
+
+
+def test_errors_shrink_with_m_and_are_repeatable():
+    settings = ExperimentSettings(
+        metrics=("recall@10", "ap"), estimators=("sampled",)
+    )
+    ranks = np.random.default_rng(0).geometric(0.01, 2000).clip(1, 3000)
+    records = {"A": ranked(ranks, 3000)}
+    found = errors_against_samples(records, settings)
+    again = errors_against_samples(records, settings)
+    pd.testing.assert_frame_equal(found, again)
+    errors = found.pivot(index="n_negatives", columns="estimator", values="value")
+    assert list(errors.index) == [10, 20, 50, 100, 200]
+    assert (errors["Likely"] < errors["Sampled"]).all()
+    assert (errors.loc[200] < errors.loc[10]).all()
+
+
+def test_reference_likely_has_smallest_error():
+    errors = ERRORS.pivot(index="n_negatives", columns="estimator", values="value")
+    others = errors.drop(columns="Likely").min(axis=1)
+    assert (errors["Likely"] < others).all()

@@ -66,9 +66,7 @@ def random_train(seed):
 @pytest.mark.parametrize(
     ("q", "k", "k_prime"), [(3, None, None), (1, None, 3), (0.5, 4, 2)]
 )
-def test_every_reading_agrees_with_loops(
-    q, k, k_prime, neighbour_axis, self_similarity
-):
+def test_itemknn_matches_loops(q, k, k_prime, neighbour_axis, self_similarity):
     for seed, normalise_scores in itertools.product(range(3), [True, False]):
         settings = ItemKNNSettings(
             q=q, k=k, k_prime=k_prime, neighbour_axis=neighbour_axis,
@@ -82,7 +80,7 @@ def test_every_reading_agrees_with_loops(
         )
 
 
-def test_similarities_equal_on_paper_are_equal_in_the_machine():
+def test_equal_similarities_are_equal_in_floats():
     # c^2 / (n_0 n_i) of items 1 and 2 with item 0 is 6^2 / (12 * 27) = 4^2 / (12 * 12) = 1/9
     train = np.zeros((60, 3))
     train[:12, 0] = train[6:33, 1] = train[[*range(4), *range(40, 48)], 2] = 1
@@ -111,7 +109,7 @@ def all_weights(model):
     "neighbours", [{}, {"k": 2}, {"k_prime": 2}, {"k": 3, "k_prime": 2}]
 )
 @pytest.mark.parametrize("self_similarity", [True, False])
-def test_slabs_kind_of_product_and_what_is_kept_make_no_difference(
+def test_slabs_and_limits_do_not_change_results(
     monkeypatch, neighbours, self_similarity
 ):
     train, module = (
@@ -156,7 +154,7 @@ def test_slabs_kind_of_product_and_what_is_kept_make_no_difference(
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e-42, 1e-200])
-def test_tiles_tell_scores_apart_that_single_precision_does_not(scale):
+def test_tiles_rank_in_double_precision(scale):
     """Columns differ from the first by some 1e-12, 1e-9 or 1e-6 of it, or not at all."""
     rng = np.random.default_rng(3)
     histories = (rng.random((40, 6)) < 0.5).astype(np.float64)
@@ -175,7 +173,7 @@ def test_tiles_tell_scores_apart_that_single_precision_does_not(scale):
 
 
 @pytest.mark.parametrize("k", [1, 3, 400, 1999])
-def test_the_nearest_of_many(k):
+def test_nearest_matches_sorting(k):
     """Equal similarities are taken from left to right."""
     similarity = np.random.default_rng(k).integers(0, 50, (5, 2000)) / 50.0
     marked = _nearest(similarity, k)
@@ -184,7 +182,7 @@ def test_the_nearest_of_many(k):
     ]
 
 
-def test_more_common_users_than_an_int16_holds():
+def test_common_users_beyond_int16():
     model = ItemKNN(ItemKNNSettings(normalise_scores=False)).fit(
         csr_array(np.ones((40_000, 2)))
     )
@@ -220,7 +218,7 @@ print((peak() - before) / items**2)
 
 @pytest.mark.long
 @pytest.mark.parametrize(("kept", "bytes_of_a_pair"), [(6000, 10), (5999, 4)])
-def test_memory_for_all_pairs(kept, bytes_of_a_pair):
+def test_itemknn_memory_per_pair(kept, bytes_of_a_pair):
     """With slabs of some columns, 8 bytes a pair are kept; beyond the limit none are."""
     command = [sys.executable, "-c", MEMORY, "6000", str(kept)]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src"}
