@@ -65,7 +65,7 @@ def cuts(rows):
 
 @settings(deadline=None, max_examples=25)
 @given(cuts(ROWS))
-def test_batches_do_not_matter_in_full_rankings(bounds):
+def test_full_result_does_not_depend_on_batches(bounds):
     meter = sm.RankMeter(METRICS)
     for rows in np.split(np.arange(ROWS), bounds):
         meter.update(MASKED[rows], positive=HELD_OUT[rows])
@@ -82,7 +82,7 @@ def test_batches_do_not_matter_in_full_rankings(bounds):
 
 @settings(deadline=None, max_examples=10)
 @given(cuts(ROWS))
-def test_batches_do_not_matter_among_negatives(bounds):
+def test_sampled_result_does_not_depend_on_batches(bounds):
     meter = sm.RankMeter(METRICS, n_items=100)
     for rows in np.split(np.arange(ROWS), bounds):
         meter.update(SCORES[rows], positive=HELD_OUT[rows])
@@ -91,7 +91,7 @@ def test_batches_do_not_matter_among_negatives(bounds):
     assert str(meter.compute()) == str(expected)
 
 
-def test_ranks_are_those_of_scores_without_ties():
+def test_ranks_match_evaluate_and_correct():
     ranks = np.array([3, 1, 10, 7])
     exact = sm.RankMeter(METRICS, n_items=30)
     among = sm.RankMeter(METRICS, n_items=30, n_negatives=9)
@@ -104,7 +104,7 @@ def test_ranks_are_those_of_scores_without_ties():
     )
 
 
-def test_one_column_from_either_end():
+def test_positive_column_from_either_end():
     scores = SCORES + 2.0 * (np.arange(ITEMS) == 0)
     first = sm.RankMeter("rr")
     first.update(scores)
@@ -113,7 +113,7 @@ def test_one_column_from_either_end():
     assert first.compute()[0] == last.compute()[0]
 
 
-def test_tensors_and_lists_of_numbers():
+def test_tensors_and_lists():
     meter = sm.RankMeter("rr")
     meter.update(Tensor(SCORES), positive=Tensor(HELD_OUT))
     meter.update(SCORES.tolist(), positive=HELD_OUT.tolist())
@@ -121,7 +121,7 @@ def test_tensors_and_lists_of_numbers():
     assert meter.compute()[0] == twice[0]
 
 
-def test_ties_are_as_in_evaluate_and_correct():
+def test_ties_match_evaluate_and_correct():
     for ties in ("optimistic", "pessimistic"):
         full = sm.RankMeter("rr", ties=ties)
         full.update(SCORES, HELD_OUT)
@@ -139,7 +139,7 @@ def test_ties_are_as_in_evaluate_and_correct():
     assert (drawn[0].ranks().sampled_ranks != drawn[1].ranks().sampled_ranks).any()
 
 
-def test_sampling_and_confidence_are_passed_on():
+def test_sampling_and_confidence_reach_result():
     options = {"sampling": "with-replacement", "confidence": 0.5}
     meter = sm.RankMeter("auc", n_items=40, **options)
     meter.update(SCORES, HELD_OUT)
@@ -153,7 +153,7 @@ def test_sampling_and_confidence_are_passed_on():
     )
 
 
-def test_users_pair_meters_whose_rows_are_shuffled():
+def test_users_pair_shuffled_meters():
     shuffled = RNG.permutation(ROWS)
     better = SCORES + 10.0 * np.eye(ITEMS)[HELD_OUT]
     meters = {"A": sm.RankMeter(), "B": sm.RankMeter()}
@@ -165,7 +165,7 @@ def test_users_pair_meters_whose_rows_are_shuffled():
     assert found[0].std_error == pytest.approx(expected[0].std_error, rel=1e-12)
 
 
-def test_reset_forgets():
+def test_reset_removes_batches():
     meter = sm.RankMeter("rr", n_items=40)
     meter.update(SCORES, HELD_OUT)
     meter.reset()
@@ -180,7 +180,7 @@ def refused(meter, *arguments, **options):
     return str(raised.value)
 
 
-def test_wrong_batches_are_refused():
+def test_invalid_batches_are_refused():
     full, among = sm.RankMeter("rr"), sm.RankMeter("rr", n_items=40)
     assert "scores" in refused(full)
     assert "scores" in refused(full, SCORES, ranks=[1])
@@ -214,7 +214,7 @@ def test_unknown_ties_are_refused(n_items, ties):
         meter.compute()
 
 
-def test_wrong_meters_are_refused():
+def test_invalid_meters_are_refused():
     with pytest.raises(sm.InputError, match="update"):
         sm.RankMeter().compute()
     with pytest.raises(sm.InputError, match="n_items"):
@@ -224,7 +224,7 @@ def test_wrong_meters_are_refused():
 
 
 @pytest.mark.filterwarnings("error")
-def test_unmasked_scores_are_questioned_unless_the_size_is_given():
+def test_unmasked_scores_warn_without_n_items():
     meters = [
         sm.RankMeter("rr"),
         sm.RankMeter("rr", n_items=ITEMS),
@@ -238,20 +238,20 @@ def test_unmasked_scores_are_questioned_unless_the_size_is_given():
     meters[2].compute()
 
 
-def test_a_random_order_is_questioned():
+def test_random_order_warns():
     meter = sm.RankMeter("rr")
     meter.update(-SCORES, HELD_OUT)
     with warns_about("higher"):
         meter.compute()
 
 
-def test_a_hundred_columns_without_a_size_are_questioned():
+def test_101_columns_warn_without_n_items():
     meter = sm.RankMeter("rr")
     meter.update(RNG.normal(size=(20, 101)))
     with warns_about("sampled"):
         meter.compute()
 
 
-def test_meters_are_equal_to_themselves_only():
+def test_meters_equal_only_themselves():
     first, second = sm.RankMeter("auc"), sm.RankMeter("auc")
     assert len({first, second, first}) == 2

@@ -1,20 +1,34 @@
-"""Plots of all results: a named line for each row, the caller's metrics, zero and units."""
+"""Plots of results: a named line for each row, metrics as the caller wrote them, shared axes."""
 
+import sys
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sampled_metrics as sm
+from sampled_metrics.evaluation import plots
 
 matplotlib = pytest.importorskip("matplotlib")
+
+
 matplotlib.use("agg")
 
+
 USERS = 300
+
+
 RNG = np.random.default_rng(0)
+
+
 SCORES = RNG.normal(size=(USERS, 150))
 SCORES[:, 0] += 1.5
+
+
 SAMPLED = SCORES[:, :51]
+
+
 PRINTED = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
 
 
@@ -83,7 +97,7 @@ def plot(make):
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_plot_has_a_named_line_per_row_and_the_callers_metrics(name):
+def test_plot_names_lines_and_metrics(name):
     make, metrics, lines = RESULTS[name]
     result, panels = plot(make)
     table = result.to_frame()
@@ -105,7 +119,7 @@ def test_plot_has_a_named_line_per_row_and_the_callers_metrics(name):
     assert panels[-1].get_xlabel().endswith("(fraction)")
 
 
-def test_bars_of_a_check_lie_in_the_line_of_their_model():
+def test_check_plot_has_line_per_model():
     result, (panel,) = plot(RESULTS["check"][0])
     for height, row in enumerate(result.to_frame().itertuples()):
         (bar,) = [
@@ -115,7 +129,7 @@ def test_bars_of_a_check_lie_in_the_line_of_their_model():
         assert list(bar.get_xdata()) == pytest.approx([row.range_low, row.range_high])
 
 
-def test_a_decided_difference_is_drawn_positive_and_named_better_first():
+def test_decided_difference_is_drawn_positive():
     result, (panel,) = plot(
         lambda: sm.compare({"A": full(20), "B": full(30)}, "HR@10")
     )
@@ -129,14 +143,14 @@ def test_a_decided_difference_is_drawn_positive_and_named_better_first():
 
 
 @pytest.mark.parametrize("name", ["evaluate", "correct", "reported"])
-def test_titles_show_the_number_to_quote(name):
+def test_title_shows_likely(name):
     result, panels = plot(RESULTS[name][0])
     row = result.to_frame().iloc[0]
     number = row["likely"] if name == "reported" else row["value"]
     assert f" {number:.3g} (" in panels[0].get_title("left")
 
 
-def test_plan_is_a_curve_of_the_probability_with_full_rankings_at_the_right():
+def test_plan_plot_is_curve_of_probability():
     result, panels = plot(
         lambda: sm.plan(full(20), full(40), "HR@10, NDCG@10", sizes=[1, 5, 20])
     )
@@ -152,3 +166,182 @@ def test_plan_is_a_curve_of_the_probability_with_full_rankings_at_the_right():
         assert panel.get_title("left").startswith(f"{metric}: ")
         assert [0.95, 0.95] in [list(line.get_ydata()) for line in panel.lines]
     assert panels[-1].get_xlabel() == "negatives"
+
+
+FEW_SCORES = np.random.default_rng(0).normal(size=(60, 11))
+FEW_SCORES[:, 0] += 1.0
+ITEMS = {"positive": 0, "n_items": 200}
+
+
+@pytest.fixture(scope="module")
+def corrected():
+    return sm.correct(FEW_SCORES, "hr@10, ap", "sampled, cls", **ITEMS)
+
+
+@pytest.fixture
+def closing():
+    yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
+
+def drawn(axes, label):
+    """Coordinates (x, y) of what has a label."""
+    return [
+        line.get_xydata().tolist() for line in axes.lines if line.get_label() == label
+    ]
+
+
+@pytest.mark.usefixtures("closing")
+def test_plot_estimates(corrected):
+    panels = corrected.plot(exact={"hit@10": 0.25})
+    for axes, (sampled, cls) in zip(
+        panels, (corrected[:2], corrected[2:]), strict=True
+    ):
+        assert drawn(axes, "range") == [[[cls.range_low, 0], [cls.range_high, 0]]]
+        assert [[x for x, _ in points] for points in drawn(axes, "cls")] == [
+            [cls.value]
+        ]
+        assert axes.get_title("left").startswith(f"{cls.metric}: ")
+        (((x, _),),) = drawn(axes, "sampled")
+        assert x == sampled.value < axes.get_xlim()[1]
+    assert [drawn(axes, "exact") for axes in panels] == [[[[0.25, 0]]], []]
+    (legend,) = panels[0].figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "range",
+        "sampled",
+        "cls",
+        "exact",
+    ]
+    assert sum(len(drawn(axes, "sampled")) for axes in panels) == 2
+
+
+@pytest.mark.usefixtures("closing")
+@pytest.mark.filterwarnings(
+    "ignore::sampled_metrics.InputWarning"
+)  # one item for all users
+def test_plot_differences():
+    data = {"A": FEW_SCORES, "B": FEW_SCORES[::-1]}
+    sampled = sm.compare(data, "auc", "sampled", **ITEMS)
+    exact = sm.compare(data, "auc", relevant=[0] * 60, seen=FEW_SCORES < -9)
+    axes = sampled.plot(exact=exact)
+    (result,) = exact
+    assert drawn(axes, "exact") == [[[result.difference, 0]]]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["B - A"]
+    assert axes.get_title("left") == f"auc: {sampled[0].order}"
+    assert [0.0, 0.0] in [
+        list(line.get_xdata()) for line in axes.lines
+    ]  # no difference
+    assert axes.get_xlabel() == "difference (fraction)"
+    again = exact.plot(axes=axes)
+    assert again is axes
+    assert drawn(axes, "interval") == [[[result.ci_low, 0], [result.ci_high, 0]]]
+    with pytest.raises(sm.InputError, match="results"):
+        sampled.plot(
+            exact=sm.evaluate(
+                FEW_SCORES, "auc", relevant=[0] * 60, seen=FEW_SCORES < -9
+            )
+        )
+    with pytest.raises(sm.InputError, match="1 axes"):
+        sampled.plot(axes=[axes, axes])
+
+
+@pytest.mark.usefixtures("closing")
+def test_metrics_share_axis_from_zero():
+    ranks = sm.Ranks([100] * 39 + [101], [*range(40)], [0] * 40)
+    panels = sm.evaluate(ranks, "hr@10, ndcg@10, auc").plot()
+    hit, ndcg, auc = (panel.get_xlim() for panel in panels)
+    assert hit == ndcg
+    assert hit[0] == auc[0] == 0
+    assert [text.get_text() for text in panels[0].get_yticklabels()] == ["40 users"]
+
+
+@pytest.mark.usefixtures("closing")
+def test_negative_differences_fit_axis():
+    places = np.arange(500) ** 2 // 2600  # mostly near the top
+    better, worse = (
+        sm.Ranks([100] * 500, places + more, [0] * 500) for more in (0, 3)
+    )
+    (result,) = compared = sm.compare({"A": better, "B": worse}, "auc")
+    low, high = compared.plot().get_xlim()
+    assert -0.1 < low < 0.0 < -result.range_high < -result.range_low < high
+
+
+def test_missing_matplotlib_is_named(corrected, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(sm.InputError, match="pip install matplotlib"):
+        corrected.plot()
+
+
+def row(**changed):
+    usual = {
+        "a": "A",
+        "b": "B",
+        "metric": "ap",
+        "order": "undecided",
+        "estimator": "likely",
+        "difference": 0.25,
+        "range_low": 0.125,
+    }
+    return usual | {"range_high": 0.5} | changed
+
+
+@pytest.mark.usefixtures("closing")
+@pytest.mark.parametrize(
+    ("rows", "title"),
+    [
+        ([row()], "ap: undecided"),
+        ([row(order="a")], "ap: A above B"),
+        ([row(order="b"), row(order="b", estimator="cls")], "ap: B above A"),
+        ([row(order="b"), row(b="C")], "ap: 1 of 2 pairs decided"),
+        (
+            [row(order="b"), row(b="C", order="a"), row(a="C")],
+            "ap: 2 of 3 pairs decided",
+        ),
+    ],
+)
+def test_title_of_comparison(rows, title):
+    axes = plots.draw(pd.DataFrame(rows), {}, None)
+    assert axes.get_title("left") == title
+
+
+@pytest.mark.usefixtures("closing")
+def test_title_of_range():
+    columns = ["a", "b", "order", "difference"]
+    ranges = pd.DataFrame([row(), row(estimator="cls")]).drop(columns=columns)
+    axes = plots.draw(ranges.assign(value=[0.25, 0.3]), {}, None)
+    assert axes.get_title("left") == "ap: 0.25 (0.125 to 0.500)"
+    two = ranges.assign(value=0.25, recommender=["A", "B"], estimator="likely")
+    assert plots.draw(two, {}, None).get_title("left") == "ap"
+
+
+@pytest.mark.usefixtures("closing")
+def test_plot_several_recommenders():
+    rows = [
+        {"recommender": name, "metric": metric, "estimator": estimator, "value": value,
+         "range_low": 0.2, "range_high": 0.4}
+        for name in "AB" for metric in ("ap", "auc")
+        for estimator, value in (("sampled", 0.9), ("cls", 0.3))
+    ]  # fmt: skip
+    exact = {("A", "ap"): 0.25, ("B", "auc"): 0.35}
+    panels = plots.draw(pd.DataFrame(rows), exact, None)
+    for axes, metric in zip(panels, ("ap", "auc"), strict=True):
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["A", "B"]
+        assert axes.get_ylim() == (1.5, -0.5)
+        assert drawn(axes, "range") == [
+            [[0.2, height], [0.4, height]] for height in (0, 1)
+        ]
+        assert [[y for _, y in points] for points in drawn(axes, "cls")] == [
+            [0.07],
+            [1.07],
+        ]
+        above = [points[0] for points in drawn(axes, "sampled")]
+        assert above == [[0.9, pytest.approx(-0.07)], [0.9, pytest.approx(0.93)]]
+        place = {"ap": [[[0.25, 0]]], "auc": [[[0.35, 1]]]}[metric]
+        assert drawn(axes, "exact") == place
+        order = {line.get_label(): line.get_zorder() for line in axes.lines}
+        assert order["range"] < min(order["sampled"], order["cls"], order["exact"])
+    assert [axes.get_xlabel() for axes in panels] == ["", "value (fraction)"]
+    width, height = panels[0].figure.get_size_inches()
+    assert (width, height) == (6, pytest.approx(0.5 * 3 + 0.3 * 4))

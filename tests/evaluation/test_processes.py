@@ -38,7 +38,7 @@ def whole(**options):
     "options", [{}, {"n_items": 400}, {"n_items": 400, "ties": "optimistic"}]
 )
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_merged_meters_are_one(n, options):
+def test_merged_meters_match_one_meter(n, options):
     padded = [
         np.arange(ROWS + -ROWS % n)[i::n] % ROWS for i in range(n)
     ]  # as DistributedSampler
@@ -56,7 +56,7 @@ def test_merged_meters_are_one(n, options):
     assert len(meters[0]) == padded[0].size  # which + has left as it was
 
 
-def test_rows_of_several_items_are_merged():
+def test_merge_keeps_several_items():
     labels = RNG.random(SCORES.shape) < 0.1
     labels[:, 4] = True
     meters = [sm.RankMeter(METRICS) for _ in range(3)]
@@ -72,13 +72,13 @@ def test_rows_of_several_items_are_merged():
         assert np.array_equal(getattr(merged, name), getattr(expected, name))
 
 
-def test_merged_meters_without_ids_keep_all_rows():
+def test_merge_without_ids_keeps_all_rows():
     merged = meter(np.arange(40)) + meter(np.arange(40, ROWS)) + sm.RankMeter(METRICS)
     assert len(merged) == ROWS
     assert list(merged.compute()) == list(meter(np.arange(ROWS)).compute())
 
 
-def test_meters_that_do_not_fit_are_refused():
+def test_merge_of_different_meters_is_refused():
     numbers = meter(np.arange(9), USERS)
     for other, words in (
         (meter(np.arange(9)), "users"),
@@ -128,7 +128,7 @@ def work(rank, n, place):
 
 
 @pytest.mark.long
-def test_processes_of_torch(tmp_path):
+def test_sync_of_torch_processes(tmp_path):
     pytest.importorskip("torch")
     from torch import multiprocessing
 
@@ -142,7 +142,7 @@ def test_processes_of_torch(tmp_path):
         assert "31 rows" in question
 
 
-def test_without_processes_a_synced_meter_is_a_copy():
+def test_sync_without_processes_copies():
     mine = meter(np.arange(9))
     assert (
         list(mine.sync().compute())
@@ -151,7 +151,7 @@ def test_without_processes_a_synced_meter_is_a_copy():
     )
 
 
-def test_concatenated_ranks_are_one():
+def test_concatenated_ranks_match_whole():
     vectors = RNG.integers(-2, 3, (ROWS, 4)), RNG.integers(-2, 3, (ITEMS, 4))
     relevant = RNG.random((ROWS, ITEMS)) < 0.1
     relevant[:, 3] = True
@@ -183,7 +183,7 @@ def test_concatenated_ranks_are_one():
         assert list(sm.evaluate(joined, METRICS)) == list(sm.evaluate(ranks, METRICS))
 
 
-def test_grades_of_concatenated_ranks():
+def test_concatenate_keeps_grades():
     graded = sm.Ranks([9], [0, 1], [0, 0], n_found=[2], relevance=[1, 3], source="a")
     alike = sm.Ranks([9, 8], [2, 3], [0, 1], source="b")
     joined = sm.Ranks.concatenate([graded, alike])
@@ -211,6 +211,6 @@ def test_grades_of_concatenated_ranks():
         ([sm.Ranks([9], [0], [0], users=[1])] * 2, "duplicate user_id 1"),
     ],
 )
-def test_ranks_that_do_not_fit_are_refused(parts, words):
+def test_concatenate_different_ranks_is_refused(parts, words):
     with pytest.raises(sm.InputError, match=words):
         sm.Ranks.concatenate(parts)

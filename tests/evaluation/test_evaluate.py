@@ -1,4 +1,4 @@
-"""Exact metrics with error bars, by hand."""
+"""Exact metrics with error bars, by hand, and metrics pooled over users."""
 
 import itertools
 import json
@@ -8,7 +8,9 @@ from dataclasses import asdict
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
+import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.evaluation.evaluate import evaluate
 from sampled_metrics.intervals.means import prior_moments
@@ -55,7 +57,7 @@ def test_ties(ties, first):
     assert (found.value, found.ties) == (pytest.approx((first + 1 / 2) / 2), ties)
 
 
-def test_several_relevant_items_and_lists_of_an_unknown_catalogue():
+def test_several_relevant_items_without_n_items():
     ranks = ranks_by_user([0, 0, 1], [0, 3, 1], [0, 0, 0], [2, 1], [6, 6], [6, 6])
     (found,) = evaluate(ranks, ["recall@2"])
     assert (found.value, found.n_users) == ((1 / 2 + 1) / 2, 2)
@@ -71,7 +73,7 @@ def prior_of(name, ranks):
     return shape
 
 
-def test_prior_is_a_uniform_rank():
+def test_prior_is_uniform_rank():
     values = 1 / np.arange(1, 41)
     shape = prior_of("ap", ranks_of(40, [3]))
     fourth = ((values - values.mean()) ** 4).mean()
@@ -81,7 +83,7 @@ def test_prior_is_a_uniform_rank():
     assert (large.mean, large.second) == pytest.approx((1e-5, 1e-5 * (1 - 1e-5)))
 
 
-def test_prior_of_several_items_is_a_random_order():
+def test_prior_of_several_items_is_random_order():
     """Of all orders of five candidates, of which two are relevant, drawn by an own program."""
     pairs = list(itertools.combinations(range(1, 6), 2))
     dcg = [sum((rank <= 3) / math.log2(rank + 1) for rank in pair) for pair in pairs]
@@ -104,7 +106,7 @@ def test_prior_of_several_items_is_a_random_order():
 
 
 @pytest.mark.filterwarnings("ignore:.*held-out items are above")  # of random scores
-def test_scores_that_are_not_of_all_candidates_are_questioned():
+def test_scores_with_seen_items_warn():
     rng = np.random.default_rng(0)
     with warns_about("candidates"):
         evaluate(
@@ -129,7 +131,7 @@ def test_scores_that_are_not_of_all_candidates_are_questioned():
 
 @pytest.mark.filterwarnings("ignore:data: ")  # one rank of all users but a few
 @pytest.mark.parametrize(("carry", "is_narrow"), [(29, True), (30, False), (1, True)])
-def test_few_users_that_carry_a_mean_are_counted(carry, is_narrow):
+def test_few_effective_users_are_noted(carry, is_narrow):
     """All others have an average precision of nearly 0."""
     better = np.full(400, 10**8)
     better[:carry] = 0
@@ -145,3 +147,88 @@ def test_few_users_that_carry_a_mean_are_counted(carry, is_narrow):
     nobody = evaluate(ranks_of(99, [50] * 3), "ndcg@10")  # 0, which nobody carries
     assert (nobody[0].value, "carry most" in str(nobody)) == (0.0, False)
     assert evaluate(ranks_of(99, [50] * 3), "recall@10")[0].effective_users == 0.0
+
+
+# Three examples with 3 + 1 + 2 = 6 labels, at places 1, 3, 4; 2; and 1, 4 of 6.
+BATCH = sm.Ranks(
+    [6] * 3,
+    [0, 2, 3, 1, 0, 3],
+    [0] * 6,
+    n_found=[3, 1, 2],
+    users=["first", "second", "third"],
+)
+
+
+@pytest.mark.parametrize(("k", "hits"), [(1, 2), (2, 3), (3, 4), (4, 6), (6, 6)])
+def test_pooled_recall_counts_hits_of_all_users(k, hits):
+    names = [f"recall-micro@{k}", f"precision-micro@{k}", f"recall@{k}"]
+    micro, precision, macro = sm.evaluate(BATCH, names)
+    assert micro.value == pytest.approx(hits / (3 + 1 + 2), rel=1e-15)
+    assert precision.value == pytest.approx(hits / (3 * k), rel=1e-15)
+    of_users = [
+        sum(place <= k for place in places) for places in ((1, 3, 4), (2,), (1, 4))
+    ]
+    assert macro.value == pytest.approx(
+        np.mean(np.divide(of_users, [3, 1, 2])), rel=1e-15
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.*held-out items are above")  # of random scores
+def test_pooled_recall_error_matches_bootstrap():
+    rng = np.random.default_rng(0)
+    scores = rng.random((300, 22))
+    relevant = csr_array(rng.random((300, 22)) < rng.random((300, 1)) / 2)
+    ranks = sm.rank(scores, None, relevant)
+    (found,) = sm.evaluate(ranks, "recall-micro@5")
+    hits = np.zeros(len(ranks))
+    np.add.at(
+        hits, np.repeat(np.arange(len(ranks)), ranks.n_found), ranks.n_better < 5
+    )
+    rows = rng.integers(0, len(ranks), (4000, len(ranks)))
+    resampled = hits[rows].sum(axis=1) / ranks.n_relevant[rows].sum(axis=1)
+    assert found.value == pytest.approx(
+        hits.sum() / ranks.n_relevant.sum(), rel=1e-12
+    )
+    assert found.std_error == pytest.approx(resampled.std(), rel=0.05)
+
+
+def test_pooled_recall_compares_common_users():
+    other = sm.Ranks(
+        [6] * 2, [0, 4, 5], [0] * 3, n_found=[1, 2], users=["third", "first"]
+    )
+    (found,) = sm.compare({"batch": BATCH, "other": other}, "recall-micro@2")
+    assert found.n_users == 2
+    assert found.value_a == pytest.approx((1 + 1) / (3 + 2), rel=1e-15)
+    assert found.value_b == pytest.approx((1 + 0) / (1 + 2), rel=1e-15)
+
+
+def test_pooled_recall_has_no_value_by_user():
+    with pytest.raises(InputError, match="recall@2"):
+        sm.values_by_user(BATCH, "recall-micro@2")
+
+
+def test_pooled_recall_of_samples_needs_one_item_per_user():
+    one = sm.SampledRanks([1, 2, 5, 30], 200, 50)
+    micro, recall = (
+        sm.correct(one, name) for name in ("recall-micro@10", "recall@10")
+    )
+    for ours, theirs in zip(micro, recall, strict=True):
+        assert (ours.value, ours.range_low, ours.range_high) == (
+            theirs.value,
+            theirs.range_low,
+            theirs.range_high,
+        )
+    several = sm.SampledRanks(
+        [1, 2, 5, 30], 200, 50, users=[1, 1, 2, 3], several_items=True
+    )
+    with pytest.raises(InputError, match="together"):
+        sm.correct(several, "recall-micro@10")
+
+
+def test_accuracy_is_share_of_users_with_hit():
+    """As of BEIR and of classes, of which each row has one."""
+    ranks = sm.Ranks([9] * 3, [0, 1, 3, 5, 0], [0] * 5, n_found=[3, 1, 1])
+    (first, second) = sm.evaluate(ranks, "accuracy@1, Accuracy@6")
+    assert (first.metric, first.value, second.value) == ("accuracy@1", 2 / 3, 1.0)
+    with pytest.raises(InputError, match="needs a cut-off"):
+        parse_measure("accuracy")

@@ -58,7 +58,7 @@ def sampled_shares(population, m, sampling):
 
 class TestPopulation:
     @each_sampling
-    def test_moments_are_those_of_all_users_and_all_draws(self, sampling):
+    def test_moments_match_enumeration(self, sampling):
         n, m, ranks, vector = 5, 3, [1, 2, 2, 5], np.array([1.3, 0.2, -0.4, 0.1])
         population = Population.from_ranks(ranking(ranks, n))
         found = population.moments(np.array([vector, 2 * vector]), sampling)
@@ -80,7 +80,7 @@ class TestPopulation:
         assert sampled_shares(population, m, sampling) == pytest.approx(shares)
 
     @given(st.lists(st.integers(1, 6), min_size=1, max_size=20))
-    def test_users_and_their_exact_metrics(self, ranks):
+    def test_exact_metrics_of_users(self, ranks):
         population = Population.from_ranks(ranking(ranks, 6))
         best = population.ranks.best_rank
         assert best[population.kind].tolist() == ranks
@@ -98,7 +98,7 @@ class TestPopulation:
             assert found.by_kind[population.kind] == pytest.approx(values)
 
     @given(st.integers(2, 10**7))
-    def test_blocks_hold_every_rank_once(self, n):
+    def test_rank_blocks_hold_every_rank_once(self, n):
         blocks = rank_blocks(n)
         assert (blocks.n_better[0], blocks.worst_rank[-1]) == (0, n)
         assert (blocks.worst_rank[:-1] == blocks.n_better[1:]).all()
@@ -110,7 +110,7 @@ class TestPopulation:
     @pytest.mark.parametrize(
         ("steps", "estimator"), [(1, "bv:1"), (2, "em:2"), (30, "em:30")]
     )
-    def test_steps_are_those_of_the_estimator(self, steps, estimator, sampling):
+    def test_steps_match_estimator(self, steps, estimator, sampling):
         """One step from uniform ranks is bv:1, the plug-in of p(r | sampled rank)."""
         n, counts = 50, np.array([40, 20, 0, 10, 3, 7])
         found, _ = Population.from_counts(counts, n, sampling, steps)
@@ -126,7 +126,7 @@ class TestPopulation:
 
     @pytest.mark.parametrize("sampling", [SAMPLING, "distinct"])
     @pytest.mark.parametrize("shape", ["non-increasing", "none"])
-    def test_moments_by_bins_are_those_by_sampled_ranks(self, shape, sampling):
+    def test_binned_moments_match_sampled_ranks(self, shape, sampling):
         n, m = 2500, 90
         counts = np.r_[50, np.arange(m, 0, -1)]
         found, _ = Population.from_counts(counts, n, SAMPLING, 5)
@@ -145,7 +145,7 @@ class TestPopulation:
 
 @pytest.mark.parametrize("drawn", [False, True])
 @pytest.mark.parametrize("paired", [False, True])
-def test_difference_of_a_pair(drawn, paired):
+def test_pair_difference_matches_enumeration(drawn, paired):
     vector = np.array([1.0, 0.4, 0.0, -0.2, 0.1])
     ranks = (1, 5, 5, 20, 40, 2), (1, 2, 9, 30, 12, 2)
     both = [Population.from_ranks(ranking(of_one)) for of_one in ranks]
@@ -171,7 +171,7 @@ def few_comparisons(monkeypatch):
 
 class TestPlan:
     @pytest.mark.usefixtures("few_comparisons")
-    def test_a_row_for_each_size_that_users_have_candidates_for(self):
+    def test_sizes_up_to_fewest_candidates(self):
         found = plan(
             ranking([1, 7], 100), ranking([3, 4], 101), "recall@3, ap", n_users=50
         )
@@ -188,7 +188,7 @@ class TestPlan:
             SAMPLING,
         )
 
-    def test_equal_metrics_have_no_order(self):
+    def test_equal_metrics_are_never_decided(self):
         same = ranking([1, 7], 30)
         assert [row.probability for row in plan(same, same, "ap", sizes=[1, 10])] == [
             0.0
@@ -212,7 +212,7 @@ class TestPlan:
     @pytest.mark.parametrize(
         ("metric", "drawn"), [("recall@10", True), ("auc", False)]
     )
-    def test_probability_and_width_are_those_of_simulated_ranges(self, drawn, metric):
+    def test_probability_matches_simulated_ranges(self, drawn, metric):
         n, users, better = 300, 400, 0.32 if metric == "recall@10" else 0.47
         both = power(n, 0.6, users), power(n, better, users, users)
         row, _ = plan(*both, metric, n_users=users if drawn else None, sizes=[10])
@@ -232,7 +232,7 @@ class TestPlan:
         width = np.mean([x.high - x.low for x in found])
         assert row.decides_above == pytest.approx(width / 2, rel=0.15)
 
-    def test_full_rankings_that_decide_are_told_from_none(self):
+    def test_only_full_rankings_decide(self):
         """Differences of .5 and of 0 in the share of users with a hit, by 200 users each."""
         best, worst = (
             ranking(ranks * 50, 30) for ranks in ([1, 1, 3, 1], [2, 3, 1, 5])
@@ -264,7 +264,7 @@ ABOUT = {"effect": 0.05, "value": 0.2, "n_items": 400, "n_users": 900}
 class TestWithoutRankings:
     """Power laws with the metrics asked for, in the place of two full rankings."""
 
-    def test_tiny_probabilities_are_written_as_below_a_thousandth(self):
+    def test_tiny_probability_is_printed_as_bound(self):
         about = {"effect": 0.02, "value": 0.1, "n_items": 3000, "n_users": 6000}
         planned = plan(metrics="recall@10", sizes=[5], **about)
         assert 0.0 < planned[0].probability < 0.001
@@ -274,13 +274,13 @@ class TestWithoutRankings:
             planned[1].probability, abs=5e-4
         )
 
-    def test_certain_decisions_are_written_as_above_all_but_a_thousandth(self):
+    def test_certain_probability_is_printed_as_bound(self):
         about = {"effect": 0.3, "value": 0.3, "n_items": 3000, "n_users": 6000}
         (full,) = plan(metrics="recall@10", sizes=[], **about).parts()[0]
         assert full["probability"] == "> 0.999"
 
     @pytest.mark.parametrize("metric", ["recall@10", "ndcg@10", "ap", "auc"])
-    def test_metrics_are_those_asked_for(self, metric):
+    def test_power_laws_have_given_metrics(self, metric):
         value = 0.7 if metric == "auc" else 0.2
         for row in plan(metrics=metric, **(ABOUT | {"value": value}), sizes=[5]):
             assert row.exact_a == pytest.approx(value, abs=1e-9)
@@ -309,7 +309,7 @@ class TestWithoutRankings:
             assert one.decides_above == pytest.approx(other.decides_above, rel=0.01)
 
     @pytest.mark.usefixtures("few_comparisons")
-    def test_more_users_and_larger_effects_need_fewer_negatives(self):
+    def test_larger_studies_need_fewer_negatives(self):
         def probabilities(**changed):
             sizes = {"sizes": [50, 200]}
             return [
@@ -347,7 +347,7 @@ class TestWithoutRankings:
 @pytest.mark.parametrize(
     "given", [{"value": 0.2}, {"effect": 0.05}, {"effect": 0.05, "value": 0.2}]
 )
-def test_rankings_are_planned_from_without_an_effect_or_a_value(given):
+def test_rankings_exclude_effect_and_value(given):
     ranks = np.arange(1, 40)
     for pair in ((ranks, ranks[::-1]), (ranks, None), (None, ranks)):
         with pytest.raises(InputError, match="rankings"):
@@ -358,9 +358,7 @@ def test_rankings_are_planned_from_without_an_effect_or_a_value(given):
 @pytest.mark.parametrize("drawn", [False, True])
 @each_sampling
 @pytest.mark.parametrize("m", [4, 90])
-def test_simulated_users_have_the_distribution_of_their_sampled_ranks(
-    paired, drawn, sampling, m
-):
+def test_drawn_samples_have_expected_distribution(paired, drawn, sampling, m):
     users, table = 4000, kernel(2500, m, sampling, "non-increasing", 10)
     both = [
         Population.from_ranks(power(2500, exponent, users)) for exponent in (0.2, 0.5)
@@ -377,7 +375,7 @@ def test_simulated_users_have_the_distribution_of_their_sampled_ranks(
         assert (sample.users is not None) == paired
 
 
-def test_certain_decisions_need_few_comparisons(monkeypatch):
+def test_certain_decision_stops_early(monkeypatch):
     drawn = []
     samples = Pair.samples
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Comparisons by hand, orders that sampled ranks decide and that they leave open, and refusals."""
+"""Comparisons by hand, and orders that sampled ranks decide or leave undecided."""
 
 import math
 from dataclasses import replace
@@ -9,28 +9,31 @@ import pytest
 from scipy import stats
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.evaluation.compare import Compared, compare, t_test, users_needed
+from sampled_metrics.evaluation.compare import (
+    Compared,
+    _common_values,
+    compare,
+    decide_orders,
+    mean_difference,
+    strict_level,
+    t_test,
+    users_needed,
+)
 from sampled_metrics.evaluation.correct import correct
+from sampled_metrics.intervals.means import Moments
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.ranges import (
     bracket_users,
-    common_users,
     difference_range,
     order_p_value,
 )
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
-from sampled_metrics.ranks.data import as_ranks, as_sampled, rank
+from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from tests.conftest import ROOT
-from tests.helpers.caught_warnings import full_messages, warns_about
-
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+from tests.helpers.caught_warnings import warns_about
+from tests.helpers.comparisons import make_compared
 
 N, USERS, RECALL = 3541, 6040, (parse_measure("recall@10"),)
 
@@ -45,23 +48,6 @@ def sampled(ranks, users=None, n=300, m=10):
 
 def named(*evaluations):
     return dict(zip("ABCD", evaluations, strict=False))
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "rows"),
-    [
-        (["x", "y", "z"], ["z", "q", "x"], [[0, 2], [2, 0]]),
-        ([7, 8], ["8", "007"], [[1], [0]]),
-        (np.array(["8", "9"], dtype=object), np.array([9]), [[1], [0]]),
-        *(
-            (a, b, None)
-            for a, b in ((None, [1]), ([1], None), (None, None), ([1], [2]))
-        ),
-    ],
-)
-def test_common_users(a, b, rows):
-    found = common_users(a, b)
-    assert (found and [each.tolist() for each in found]) == rows
 
 
 class TestExact:
@@ -117,7 +103,7 @@ class TestExact:
         )
         assert (found.paired, found.n_users) == (False, 3)
 
-    def test_only_common_users_count(self):
+    def test_other_users_are_left_out(self):
         a, b = (
             ranks_of(self.a, users=list("pqrs")),
             ranks_of(self.b, users=list("rstu")),
@@ -133,7 +119,7 @@ class TestExact:
         assert "2 users" in str(compare(named(a, b), "ap"))
 
     @pytest.mark.parametrize("metric", ["recall@10", "ap"])
-    def test_the_other_way_round_with_another_catalogue(self, metric):
+    def test_swapped_pair_has_opposite_interval(self, metric):
         a, b = (ranks_of(self.a, n, users=[1, 2, 3, 4]) for n in (50, 5000))
         with warns_about("candidates"):
             (one,), (other,) = (
@@ -143,7 +129,7 @@ class TestExact:
         assert (other.ci_low, other.ci_high) == (-one.ci_high, -one.ci_low)
         assert one.n_items is None
 
-    def test_equal_and_single_users(self):
+    def test_equal_ranks_and_single_users_are_undecided(self):
         ranks = ranks_of([3, 4], users=[1, 2])
         (found,) = compare(named(ranks, ranks), ["ap"])
         assert (found.difference, found.std_error, found.p_value) == (0.0, 0.0, 1.0)
@@ -154,7 +140,7 @@ class TestExact:
         assert all(map(math.isnan, (one.std_error, one.ci_low, one.ci_high)))
         assert (one.p_value, one.verdict) == (1.0, "undecided with 1 user")
 
-    def test_all_pairs_with_correction(self):
+    def test_holm_correction_by_hand(self):
         rng = np.random.default_rng(3)
         ranks = [
             ranks_of(rng.integers(1, top, 60), users=range(60))
@@ -179,7 +165,7 @@ class TestExact:
 
 
 @pytest.mark.parametrize("paired", [True, False])
-def test_p_value_against_scipy(paired):
+def test_t_test_matches_scipy(paired):
     a, b = np.array([0.1, 0.4, 0.2, 0.9, 0.3]), np.array([0.3, 0.4, 0.7, 1.0, 0.2])
     expected = (
         stats.ttest_rel(a, b) if paired else stats.ttest_ind(a, b, equal_var=False)
@@ -206,81 +192,18 @@ def test_p_value_against_scipy(paired):
         (
             named(sampled([1]), sampled([2], m=20)),
             {},
-            "n_negatives is 10 for A and 20 for B",
+            "sampled differently: n_negatives",
         ),
         (
             named(sampled([1]), replace(sampled([1]), sampling="distinct")),
             {},
-            "sampling is without-replacement for A and distinct",
+            "sampled differently: sampling",
         ),
     ],
 )
 def test_errors(data, options, word):
     with pytest.raises(InputError, match=word):
         compare(data, "ap", **options)
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "words"),
-    [
-        (
-            sampled([1] * 9, range(9)),
-            sampled([1] * 95, range(5, 100)),
-            "have 4 of 9 users",
-        ),
-        (sampled([1], [1]), sampled([1], [2]), "have 0 of 1 users"),
-        (sampled([1] * 10, [1] * 9 + [2]), sampled([1] * 11, [1] * 9 + [3, 4]), None),
-        (
-            sampled([1] * 9),
-            sampled([1] * 9, range(9)),
-            None,
-        ),  # nobody knows who they are
-        (sampled([1] * 9, range(9)), sampled([1] * 9), None),
-        (sampled([1], [1], 1000), sampled([1], [1], 990), None),
-        (
-            sampled([1], [1], 1000),
-            sampled([1], [1], 989),
-            "1,000 candidates and B has 989",
-        ),
-    ],
-)
-def test_evaluations_that_are_unlike_are_questioned(a, b, words, recwarn):
-    compare(named(a, b), "recall@10", correction="none")
-    asked = [text for text in full_messages(recwarn) if "same data" in text]
-    assert [words in each for each in asked] == ([] if words is None else [True])
-
-
-SCORES = np.random.default_rng(0).normal(size=(9, 30))
-
-
-@pytest.mark.parametrize(
-    ("make", "options"),
-    [
-        (lambda rows: SCORES[rows], {"positive": 0, "n_items": 99}),
-        (
-            lambda rows: rank(
-                lambda users: SCORES[rows][users], None, SCORES[rows] > 1.5
-            ),
-            {},
-        ),
-        (lambda rows: np.arange(1, 10)[rows], {"n_items": 99}),
-        (lambda rows: ranks_of(np.arange(1, 10)[rows]), {}),
-        (lambda rows: sampled(np.arange(1, 10)[rows]), {}),
-        (
-            lambda rows: rank(
-                lambda users: SCORES[rows][users], None, range(9)[rows]
-            ),
-            {},
-        ),
-    ],
-)
-def test_users_without_ids_are_paired_by_row(make, options):
-    whole, part = make(slice(None)), make(slice(1, None))
-    found = compare(named(whole, whole), "auc", **options)
-    assert found[0].paired
-    assert "by row" in str(found)
-    with pytest.raises(InputError, match="8 users"):
-        compare(named(whole, part), "auc", **options)
 
 
 class TestSampled:
@@ -303,7 +226,7 @@ class TestSampled:
     @pytest.mark.filterwarnings(
         "ignore::sampled_metrics.InputWarning"
     )  # 60 candidates
-    def test_few_users_decide_nothing(self, ids, sampling):
+    def test_two_users_decide_nothing(self, ids, sampling):
         users, ranks = 2, (2, 1) if sampling == "without-replacement" else (20, 19)
         names = range(users) if ids else None
         both = (
@@ -341,7 +264,7 @@ class TestOrder:
     broad = mixture(0.8, 400)  # recall@10 .02, and higher from about rank 70 on
 
     @pytest.mark.filterwarnings("ignore:.*A and B have 0 of")
-    def test_estimates_may_be_sure_of_the_wrong_order(self):
+    def test_estimates_may_be_significant_in_wrong_order(self):
         few, many = (
             named(
                 expected_sample(self.head, m), expected_sample(self.broad, m, 10**6)
@@ -365,7 +288,7 @@ class TestOrder:
         assert found.difference > 0.0  # the sampled metric still says the opposite
 
     @pytest.mark.parametrize("m", [5, 100])
-    def test_never_wrong(self, m):
+    def test_decided_orders_are_never_wrong(self, m):
         """Section 6: Z above Y above X by full rankings, X above both by few negatives."""
         wrong = 0
         for seed in range(2):
@@ -388,7 +311,7 @@ class TestOrder:
         assert wrong  # sampled metrics are, with certainty
 
     @pytest.mark.filterwarnings("ignore:.*have the same ranks")
-    def test_decided_orders_hold_up_to_a_factor(self):
+    def test_holds_up_to_is_where_order_becomes_undecided(self):
         rng = np.random.default_rng(7)
         samples = []
         for offset in (5, 20):
@@ -417,7 +340,7 @@ class TestOrder:
         assert strict.order == "a"
         assert 1.0 < strict.holds_up_to < factor
 
-    def test_p_value_is_where_the_range_begins_to_hold_zero(self):
+    def test_p_value_is_where_range_includes_zero(self):
         samples = (
             expected_sample(self.head, 20),
             expected_sample(self.broad, 20, 10**6),
@@ -440,7 +363,7 @@ BROKEN = {  # sampled ranks that were not made as said
 
 @pytest.mark.parametrize("case", BROKEN)
 @pytest.mark.filterwarnings("ignore:.*the largest rank")
-def test_refused_with_the_statistic(case):
+def test_misfit_is_refused_with_chi_square(case):
     rng = np.random.default_rng(5)
     true = np.ceil(N * rng.random(4000) ** 4).astype(int)
     ranks = BROKEN[case](true, lambda x, m: 1 + rng.hypergeometric(x - 1, N - x, m))
@@ -454,7 +377,7 @@ def test_refused_with_the_statistic(case):
 
 
 @pytest.mark.filterwarnings("ignore:.*have the same ranks")
-def test_users_that_would_decide_an_order():
+def test_users_needed_by_hand():
     # Of 100 users, 10 are right by b alone and 5 by a alone: mean .05, variance .15 - .05^2.
     a, b, none = np.zeros((3, 100), int)
     a[:10], b[10:15] = 1, 1
@@ -484,7 +407,7 @@ def test_users_that_would_decide_an_order():
         (50, -1.0, 200),
     ],
 )
-def test_users_needed_are_more_than_there_are(users, ratio, needed):
+def test_users_needed_exceed_users(users, ratio, needed):
     numbers = dict.fromkeys(("value_a", "value_b", "ci_low", "ci_high"), 0.0)
     result = Compared(
         a="A", b="B", metric="ap", estimator="exact", **numbers, range_low=-1.0, range_high=1.0,
@@ -494,23 +417,8 @@ def test_users_needed_are_more_than_there_are(users, ratio, needed):
     assert users_needed(replace(result, std_error=0.0), 0.95) is None
 
 
-@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # a perfect order
-def test_users_needed_are_not_read_from_names():
-    high, low = (Ranks([100] * 400, [better] * 400, [0] * 400) for better in (0, 50))
-    results = compare({"A; about 7 would": high, "B": low, "undecided (": low}, "ap")
-    table, _, words = str(results).partition("\n\n")
-    orders = [
-        "A; about 7 would above B",
-        "A; about 7 would above undecided (",
-        "undecided",
-    ]
-    assert [line.rpartition("  ")[2] for line in table.splitlines()[2:]] == orders
-    assert "in brackets" not in words
-    assert [result.users_needed for result in results] == [None] * 3
-
-
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # in random order
-def test_more_users_than_anybody_has():
+def test_users_needed_beyond_ten_million():
     a = np.random.default_rng(0).integers(0, 90, 1000)
     b = np.roll(a, 1)
     b[0] += 1  # one user is one rank lower
@@ -520,17 +428,8 @@ def test_more_users_than_anybody_has():
     assert "undecided\n" in str(results)
 
 
-@pytest.mark.filterwarnings("ignore:.*the largest rank")
-def test_what_estimates_act_like_is_below_the_name_of_the_metric():
-    samples = named(sampled([1, 3, 2, 4] * 9), sampled([2, 1, 5, 3] * 9))
-    lines = str(compare(samples, "f1@3, ap, auc", "sampled")).splitlines()
-    rows = [line.split()[2:] for line in lines if line.startswith("acts like")]
-    ranks = [result.acts_like for result in compare(samples, "f1@3, ap", "sampled")]
-    assert rows == [[f"@{ranks[0]}"], ["(not", "2)", "rank", str(ranks[1])], []]
-
-
 @pytest.mark.parametrize("offset", [26, 40])
-def test_orders_hold_up_to_a_factor_within_five_percent(offset):
+def test_holds_up_to_is_within_five_percent(offset):
     rng = np.random.default_rng(7)
     samples = []
     for each in (5, offset):
@@ -551,43 +450,103 @@ def test_orders_hold_up_to_a_factor_within_five_percent(offset):
         )
 
 
-class TestCandidatesOfTheSameUser:
-    """Validation items masked in one of two rankings by the same scores."""
+PRIOR = Moments.from_values([0.0, 1.0])
 
-    RNG = np.random.default_rng(5)
-    ALL = RNG.normal(size=(400, 500))
-    HELD = RNG.integers(500, size=400)
-    TRAIN = (RNG.random(ALL.shape) < 0.03) & (np.arange(500) != HELD[:, None])
 
-    def masked(self, users):
-        """Ranks where the best other item of the first `users` is masked too."""
-        scores = np.where(self.TRAIN, -np.inf, self.ALL)
-        scores[np.arange(400), self.HELD] = -np.inf
-        best = scores.argmax(axis=1)[:users]
-        also = self.TRAIN.copy()
-        also[np.arange(users), best] = True
-        return rank(self.ALL, also, self.HELD)
-
-    @pytest.mark.parametrize(
-        ("users", "is_asked"), [(400, True), (40, True), (39, False)]
-    )
-    def test_other_masks_of_a_tenth_of_the_users_are_asked_about(
-        self, users, is_asked, recwarn
-    ):
-        a, b = self.masked(users), self.masked(0)
-        assert (a.n_candidates != b.n_candidates).sum() == users
-        compare({"A": a, "B": b}, "mrr")
-        asked = [
-            text for text in full_messages(recwarn) if "numbers of candidates" in text
-        ]
-        assert len(asked) == is_asked
-        assert all(
-            f"{users} of 400 users" in each and "seen" in each for each in asked
+def pairs(p_values, metric="ap", low=0.1, high=0.3):
+    """Results of A and B, A and C, B and C."""
+    names = (("A", "B"), ("A", "C"), ("B", "C"))
+    return [
+        make_compared(
+            a=a, b=b, metric=metric, p_value=p, range_low=low, range_high=high
         )
+        for (a, b), p in zip(names, p_values, strict=True)
+    ]
 
-    def test_the_remedy_gives_equal_values(self, recwarn):
-        (found,) = compare({"A": self.masked(0), "B": self.masked(0)}, "mrr")
-        assert found.difference == 0.0
-        assert not any(
-            "numbers of candidates" in text for text in full_messages(recwarn)
+
+@pytest.mark.parametrize(
+    ("correction", "p_values"),
+    [
+        ("none", [0.01, 0.04, 0.03]),
+        (
+            "holm",
+            [0.03, 0.06, 0.06],
+        ),  # 3 * 0.01, 2 * 0.03, and 0.04, which is not below
+    ],
+)
+@pytest.mark.parametrize("confidence", [0.98, 0.95, 0.9])
+def test_orders_are_decided_by_corrected_p_value(correction, p_values, confidence):
+    other = pairs([0.2, 0.3, 0.001], "auc")
+    results = [*pairs([0.01, 0.04, 0.03]), *other]
+    found = decide_orders(results, correction, confidence)
+    assert [each.p_value for each in found[:3]] == pytest.approx(p_values)
+    orders = ["b" if p < 1 - confidence else "undecided" for p in p_values]
+    assert [each.order for each in found[:3]] == orders
+    assert [each.order for each in found[3:]] == ["undecided", "undecided", "b"]
+    assert [(each.a, each.b, each.metric) for each in found] == [
+        (each.a, each.b, each.metric) for each in results
+    ]
+
+
+def test_holm_counts_pairs_not_estimators():
+    """Two results of each pair, by two estimators: Holm's factor is 3, not 6."""
+    twice = [each for each in pairs([0.01, 0.2, 0.3]) for _ in range(2)]
+    found = decide_orders(twice, "holm", 0.95)
+    assert [each.p_value for each in found] == pytest.approx([0.03] * 2 + [0.4] * 4)
+    assert [each.order for each in found] == ["b"] * 2 + ["undecided"] * 4
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "order"),
+    [
+        (0.1, 0.3, "b"), (-0.3, -0.1, "a"), (-0.1, 0.1, "undecided"), (0.0, 0.1, "undecided"),
+        (-0.1, 0.0, "undecided"),
+    ],
+)  # fmt: skip
+def test_order_is_sign_of_range(low, high, order):
+    found = decide_orders(pairs([0.001] * 3, low=low, high=high), "none", 0.95)
+    assert [each.order for each in found] == [order] * 3
+    assert (
+        found[0].order_of_estimates == "b"
+    )  # by the interval of the estimates, 0.1 to 0.3
+    back = make_compared(ci_low=-0.3, ci_high=-0.1)
+    assert back.order_of_estimates == "a"
+    assert make_compared(ci_low=-0.3, ci_high=0.1).order_of_estimates == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("alone", "corrected", "level"),
+    [
+        (0.01, 0.03, 1 - 0.05 / 3),
+        (0.01, 0.01, 0.95),
+        (0.0, 0.0, 0.95),
+        (1.0, 1.0, 0.95),
+    ],
+)
+def test_strict_level_by_hand(alone, corrected, level):
+    assert strict_level(corrected, alone, 0.95) == pytest.approx(level)
+
+
+@pytest.mark.parametrize(("n_a", "n_b"), [(40, 40), (40, 25)])
+def test_mean_difference_by_hand(n_a, n_b):
+    rng = np.random.default_rng(3)
+    a, b = rng.random(n_a), rng.random(n_b)
+    found = mean_difference(a, b, paired=False, prior=PRIOR, confidence=0.95)
+    n = min(n_a, n_b)
+    error = np.sqrt((a.var() / n_a + b.var() / n_b) * n / (n - 1))
+    assert found[:2] == pytest.approx((b.mean() - a.mean(), error))
+    assert found.n_users == n
+    assert found.ci_low < found.value < found.ci_high
+    assert _common_values(a, b, None) == (a, b)
+    rows = np.array([3, 1]), np.array([0, 7])
+    of_a, of_b = _common_values(a, b, rows)
+    assert (of_a.tolist(), of_b.tolist()) == ([a[3], a[1]], [b[0], b[7]])
+    if n_a == n_b:
+        paired = mean_difference(a, b, paired=True, prior=PRIOR, confidence=0.95)
+        assert paired[:2] == pytest.approx(
+            ((b - a).mean(), (b - a).std() / np.sqrt(n - 1))
         )
+        equal = mean_difference(
+            a, a + 1e-15, paired=True, prior=PRIOR, confidence=0.95
+        )
+        assert equal[:2] == (0.0, 0.0)  # but for rounding

@@ -64,7 +64,7 @@ TEST = pd.DataFrame({"user_id": np.arange(ROWS), "item_id": HELD_OUT})
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_of_each_form(form):
+def test_each_form_matches_single_recommenders(form):
     data = {name: FORMS[form](scores) for name, scores in BOTH.items()}
     is_table = form in ("frame", "lists", "scores")
     relevant = None if form == "Ranks" else TEST if is_table else HELD_OUT
@@ -79,7 +79,7 @@ def test_of_each_form(form):
         assert values[name, "rr"] == pytest.approx((1 / rank).mean())
 
 
-def test_of_files(tmp_path: Path):
+def test_files_by_name(tmp_path: Path):
     paths = {name: tmp_path / f"{name}.npy" for name in BOTH}
     for name, scores in BOTH.items():
         np.save(paths[name], scores)
@@ -88,7 +88,7 @@ def test_of_files(tmp_path: Path):
     assert [one.value for one in found] == pytest.approx(expected)
 
 
-def test_tables_and_rows_name_each():
+def test_table_names_recommenders():
     found = sm.evaluate(BOTH, "rr, auc", relevant=HELD_OUT)
     first = str(found).splitlines()
     assert first[0].split()[:2] == ["recommender", "metric"]
@@ -115,19 +115,19 @@ def test_sampled_ranks():
     assert "kNN" in str(found)
 
 
-def test_a_plot_has_a_line_for_each():
+def test_plot_has_line_per_recommender():
     axes = sm.evaluate(BOTH, "rr", relevant=HELD_OUT).plot()
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["ALS", "kNN"]
 
 
-def test_notes_and_errors_name_the_recommender():
+def test_notes_and_errors_name_recommender():
     found = sm.evaluate({"ALS": GOOD, "kNN": -GOOD}, "auc", relevant=HELD_OUT)
     assert any(note.startswith("kNN, ") for note in found.notes)
     with pytest.raises(sm.InputError, match="kNN"):
         sm.evaluate({"ALS": GOOD, "kNN": GOOD[:5]}, "auc", relevant=HELD_OUT)
 
 
-def test_dictionaries_by_user_and_of_columns_are_of_one_recommender():
+def test_dictionaries_by_user_are_one_recommender():
     by_user = dict(enumerate(lists(GOOD).tolist()))
     columns = frame(GOOD).to_dict("list")
     for data in (by_user, FORMS["scores"](GOOD), columns):
@@ -136,7 +136,7 @@ def test_dictionaries_by_user_and_of_columns_are_of_one_recommender():
         assert found.value == pytest.approx((1 / exact_rank(GOOD)).mean())
 
 
-def test_a_plan_is_of_two():
+def test_plan_needs_two_recommenders():
     ranks = {name: sm.rank(scores, None, HELD_OUT) for name, scores in BOTH.items()}
     found = sm.plan(ranks, metrics="hit@5", sizes=[5])
     expected = sm.plan(ranks["ALS"], ranks["kNN"], "hit@5", sizes=[5])
@@ -147,7 +147,7 @@ def test_a_plan_is_of_two():
         sm.plan(ranks, "hit@5")
 
 
-def test_a_sparse_matrix_by_keys_is_no_dictionary_of_recommenders():
+def test_dok_matrix_is_one_recommender():
     scores = np.array([[0.9, 0.5, 0.1], [0.2, 0.8, 0.4]])
     (result,) = sm.evaluate(dok_array(scores), "hr@1", relevant=[0, 2])
     assert result.value == 1 / 2

@@ -113,7 +113,7 @@ def observed(rng, given, rows=40):
 # Of 40 rows, few may well be near the largest.
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_values_in_random_settings(seed):
+def test_estimators_match_oracles(seed):
     """2 times 24 settings of n, m, gamma, metric and sampling, four estimators each."""
     rng = np.random.default_rng(seed)
     for number in range(SETTINGS_OF_SEED):
@@ -151,7 +151,7 @@ def test_values_in_random_settings(seed):
 
 @pytest.mark.parametrize("sampling", SAMPLING)
 @pytest.mark.parametrize(("n", "m"), [(16_385, 40), (40_000, 5)])
-def test_quadrature_is_the_sum_over_all_ranks(n, m, sampling):
+def test_quadrature_equals_sum_over_ranks(n, m, sampling):
     cutoffs = [k for k in (10, 600, 20_000) if k < n]
     names = ["auc", "ap", "ndcg", *(f"recall@{k}" for k in cutoffs), "ndcg@600"]
     measures = [parse_measure(name) for name in names]
@@ -170,7 +170,7 @@ def test_quadrature_is_the_sum_over_all_ranks(n, m, sampling):
 
 
 class TestUsers:
-    def test_rows_of_one_user_are_averaged_first(self):
+    def test_rows_are_averaged_by_user(self):
         ranks, users = [1, 2, 4, 5, 10], ["b", "a", "b", "a", "c"]
         evaluation = SampledRanks(ranks, 500, 10, users=np.array(users))
         (found,) = correct(evaluation, ["ap"], ["sampled"])
@@ -181,7 +181,7 @@ class TestUsers:
         )
         assert (found.n_users, found.n_items, found.n_negatives) == (3, 500, 10)
 
-    def test_fitted_estimators_give_users_equal_weights(self):
+    def test_fitted_estimators_weight_users_equally(self):
         once, twice = (
             SampledRanks([1, 3, *[2] * rows], 20, 4, users=["a", "a", *["b"] * rows])
             for rows in (1, 2)
@@ -191,7 +191,7 @@ class TestUsers:
 
     @settings(deadline=None, max_examples=15)
     @given(st.data())
-    def test_rows_of_different_n_are_corrected_for_its_mean(self, data):
+    def test_different_n_items_are_averaged(self, data):
         rows, m = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 6))
         ranks = data.draw(
             st.lists(st.integers(1, m + 1), min_size=rows, max_size=rows)
@@ -227,7 +227,7 @@ def test_errors(option, word):
         correct([1, 2], **{"n_items": 9, "n_negatives": 2} | option)
 
 
-def test_range_and_resolution():
+def test_range_and_acts_like():
     ranks = 1 + np.random.default_rng(0).binomial(
         100, np.random.default_rng(1).random(500) ** 4
     )
@@ -242,7 +242,7 @@ def test_range_and_resolution():
     assert auc.range_low < auc.value < auc.range_high
 
 
-def test_many_negatives_leave_slow_estimators_out_of_the_defaults():
+def test_many_negatives_skip_slow_estimators():
     ranks = SampledRanks([1, 3, 200, 900, 1501], n_items=1700, n_negatives=1501)
     with warns_about("cls"):
         found = correct(ranks, "recall@10")

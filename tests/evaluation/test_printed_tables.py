@@ -46,7 +46,7 @@ def numbers_of(text):
     ],
 )
 @pytest.mark.filterwarnings("ignore:n_users")  # of one user
-def test_ranges_of_printed_numbers(users, shape, confidence, numbers):
+def test_reported_table(users, shape, confidence, numbers):
     options = {"n_users": users, "shape": shape, "confidence": confidence}
     found = sm.reported(
         PRINTED, "HR@5, MRR", **ABOUT, **options, sampling="with-replacement"
@@ -82,7 +82,7 @@ def test_ranges_of_printed_numbers(users, shape, confidence, numbers):
 
 
 @pytest.mark.parametrize("unscored", [0.2, 0.9])
-def test_the_share_of_unscored_items_means_the_same_in_a_table(unscored):
+def test_unscored_is_same_in_check_and_reported(unscored):
     paper = {"HR@1": "0.20", "HR@10": "0.45"}
     about = {**ABOUT, "n_users": 500}
     assert [
@@ -93,7 +93,7 @@ def test_the_share_of_unscored_items_means_the_same_in_a_table(unscored):
     assert (row.range_low, row.range_high) == (found.range_low, found.range_high)
 
 
-def test_checks_of_a_table():
+def test_check_table():
     about = {**ABOUT, "n_users": 500, "source_id": "S", "data_set": "D"}
     table = [
         {"model": "A", "HR@5": "0.52", "exact HR@5": "0.11", **about},
@@ -156,7 +156,7 @@ def ranks(first, last):
     return sm.Ranks([300] * len(better), better, [0] * len(better))
 
 
-def test_plans():
+def test_plan_table():
     found = sm.plan(ranks(0, 40), ranks(5, 45), "recall@10, auc", sizes=[5, 300, 20])
     rows, words, _ = found.parts()
     shown = [row["probability"].removeprefix("< ").removeprefix("> ") for row in rows]
@@ -186,7 +186,7 @@ def test_plans():
     ] * 6  # full rankings are no negatives
 
 
-def test_estimates_of_sampled_ranks():
+def test_correct_table():
     sampled = [1, 1, 5, 9, 2, 3, 1, 8, 11, 4]
     about = {
         "n_items": 300,
@@ -227,7 +227,7 @@ def test_estimates_of_sampled_ranks():
 @pytest.mark.parametrize(
     ("n_users", "confidence"), [(1, 0.95), (30, 0.95), (60, 0.5)]
 )
-def test_exact_metrics(n_users, confidence):
+def test_evaluate_table(n_users, confidence):
     """One user of `ap` has rank 1, all others rank 41 and later, and carries most of the value."""
     found = sm.evaluate(ranks(0, 1), "ap")
     if n_users > 1:
@@ -265,7 +265,7 @@ def test_exact_metrics(n_users, confidence):
 @pytest.mark.parametrize(
     ("least", "numbers"), [(0, ["0"]), (0.5, ["0.5"]), (2, ["2"])]
 )
-def test_grades_that_are_relevant(least, numbers):
+def test_min_relevance_is_noted(least, numbers):
     scores, grades = [[0.9, 0.5, 0.1]], [[3, 2, 1]]
     found = sm.evaluate(
         scores, "ndcg@3, recall@1", relevant=grades, min_relevance=least
@@ -277,7 +277,7 @@ def test_grades_that_are_relevant(least, numbers):
 
 
 @pytest.mark.parametrize(("n_rows", "is_long"), [(3, False), (6, False), (9, True)])
-def test_decided_orders_are_named_up_to_twenty(n_rows, is_long):
+def test_check_lists_up_to_twenty_orders(n_rows, is_long):
     """Rows far apart, of whose 3, 15 and 36 pairs many are decided."""
     about = {"n_items": 60, "n_negatives": 40, "n_users": 10**6}
     checks = sm.check(
@@ -292,7 +292,7 @@ def test_decided_orders_are_named_up_to_twenty(n_rows, is_long):
     assert numbers_of(line)[:2] == [str(n_decided), str(n_rows * (n_rows - 1) // 2)]
 
 
-def test_a_rounded_number_allows_what_its_ends_allow():
+def test_rounded_number_allows_both_ends():
     """Of a billion users, 0.5 is any number from 0.45 to 0.55."""
     about = {**ABOUT, "n_users": 10**9}
     (found,) = sm.reported({"HR@5": "0.5"}, **about)
@@ -314,7 +314,7 @@ def test_a_rounded_number_allows_what_its_ends_allow():
         ("0.044", {"shape": "none"}, False),
     ],
 )
-def test_numbers_of_a_random_order_are_asked_about(number, options, is_asked):
+def test_number_of_random_order_warns(number, options, is_asked):
     """Held-out items without a score make printed numbers low, and so the range."""
     about = {"n_items": 2000, "n_negatives": 100, "n_users": 2000}
     _, words, *_ = sm.reported({"NDCG@10": number}, **about, **options).parts()

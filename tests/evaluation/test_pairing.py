@@ -1,0 +1,180 @@
+"""Users of several recommenders: pairs by id and by row, and warnings about other data."""
+
+import numpy as np
+import pytest
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.evaluation.compare import compare
+from sampled_metrics.evaluation.pairing import pair_users
+from sampled_metrics.intervals.ranges import (
+    common_users,
+)
+from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.data import rank
+from tests.helpers.caught_warnings import full_messages
+
+
+def ranks(users, n_rows=0):
+    found = Ranks([9] * len(users), [1] * len(users), [0] * len(users), users=users)
+    found.__dict__["n_rows"] = n_rows
+    return found
+
+
+def test_users_without_partner_are_noted():
+    given = {"A": ranks([1, 2, 3]), "B": ranks([2, 3, 4, 5]), "C": ranks([3, 1, 2])}
+    found, _, words = pair_users(given)
+    assert found == given
+    assert words == [
+        "A, B: 1 users of A and 2 of B are left out.",
+        "B, C: 2 users of B and 1 of C are left out.",
+    ]
+    two_samples = pair_users({"A": ranks([1]), "B": ranks([2])})
+    assert two_samples.notes == []  # none in common
+
+
+def test_users_are_paired_by_row_without_ids():
+    without = Ranks([9, 9], [1, 0], [0, 0])
+    found, _, words = pair_users({"A": without, "B": ranks([7, 8])})
+    assert [each.users.tolist() for each in found.values()] == [[0, 1], [0, 1]]
+    assert words == ["Users were paired by row (no user ids given)."]
+    assert without.users is None
+    with pytest.raises(InputError, match="2 users"):
+        pair_users({"A": without, "B": ranks([7, 8, 9])})
+    # rows of matrices: users without an item are left out, so that ids differ in number
+    found, _, words = pair_users({"A": ranks([0, 2], 3), "B": ranks([0, 1, 2], 3)})
+    assert [each.users.tolist() for each in found.values()] == [[0, 2], [0, 1, 2]]
+    assert words == ["Users were paired by row (no user ids given)."]
+    with pytest.raises(InputError, match="3 users"):
+        pair_users({"A": ranks([0, 2], 4), "B": ranks([0, 1, 2], 3)})
+
+
+def ranks_of(ranks, n=100, users=None):
+    return Ranks([n] * len(ranks), np.array(ranks) - 1, [0] * len(ranks), users=users)
+
+
+def sampled(ranks, users=None, n=300, m=10):
+    return SampledRanks(np.array(ranks), n, m, users=users)
+
+
+def named(*evaluations):
+    return dict(zip("ABCD", evaluations, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "rows"),
+    [
+        (["x", "y", "z"], ["z", "q", "x"], [[0, 2], [2, 0]]),
+        ([7, 8], ["8", "007"], [[1], [0]]),
+        (np.array(["8", "9"], dtype=object), np.array([9]), [[1], [0]]),
+        *(
+            (a, b, None)
+            for a, b in ((None, [1]), ([1], None), (None, None), ([1], [2]))
+        ),
+    ],
+)
+def test_common_users(a, b, rows):
+    found = common_users(a, b)
+    assert (found and [each.tolist() for each in found]) == rows
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "words"),
+    [
+        (
+            sampled([1] * 9, range(9)),
+            sampled([1] * 95, range(5, 100)),
+            "have 4 of 9 users",
+        ),
+        (sampled([1], [1]), sampled([1], [2]), "have 0 of 1 users"),
+        (sampled([1] * 10, [1] * 9 + [2]), sampled([1] * 11, [1] * 9 + [3, 4]), None),
+        (
+            sampled([1] * 9),
+            sampled([1] * 9, range(9)),
+            None,
+        ),  # nobody knows who they are
+        (sampled([1] * 9, range(9)), sampled([1] * 9), None),
+        (sampled([1], [1], 1000), sampled([1], [1], 990), None),
+        (
+            sampled([1], [1], 1000),
+            sampled([1], [1], 989),
+            "1,000 candidates and B has 989",
+        ),
+    ],
+)
+def test_different_data_warns(a, b, words, recwarn):
+    compare(named(a, b), "recall@10", correction="none")
+    asked = [text for text in full_messages(recwarn) if "same data" in text]
+    assert [words in each for each in asked] == ([] if words is None else [True])
+
+
+SCORES = np.random.default_rng(0).normal(size=(9, 30))
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (lambda rows: SCORES[rows], {"positive": 0, "n_items": 99}),
+        (
+            lambda rows: rank(
+                lambda users: SCORES[rows][users], None, SCORES[rows] > 1.5
+            ),
+            {},
+        ),
+        (lambda rows: np.arange(1, 10)[rows], {"n_items": 99}),
+        (lambda rows: ranks_of(np.arange(1, 10)[rows]), {}),
+        (lambda rows: sampled(np.arange(1, 10)[rows]), {}),
+        (
+            lambda rows: rank(
+                lambda users: SCORES[rows][users], None, range(9)[rows]
+            ),
+            {},
+        ),
+    ],
+)
+def test_rows_are_paired_without_ids(make, options):
+    whole, part = make(slice(None)), make(slice(1, None))
+    found = compare(named(whole, whole), "auc", **options)
+    assert found[0].paired
+    assert "by row" in str(found)
+    with pytest.raises(InputError, match="8 users"):
+        compare(named(whole, part), "auc", **options)
+
+
+class TestCandidates:
+    """Validation items masked in one of two rankings by the same scores."""
+
+    RNG = np.random.default_rng(5)
+    ALL = RNG.normal(size=(400, 500))
+    HELD = RNG.integers(500, size=400)
+    TRAIN = (RNG.random(ALL.shape) < 0.03) & (np.arange(500) != HELD[:, None])
+
+    def masked(self, users):
+        """Ranks where the best other item of the first `users` is masked too."""
+        scores = np.where(self.TRAIN, -np.inf, self.ALL)
+        scores[np.arange(400), self.HELD] = -np.inf
+        best = scores.argmax(axis=1)[:users]
+        also = self.TRAIN.copy()
+        also[np.arange(users), best] = True
+        return rank(self.ALL, also, self.HELD)
+
+    @pytest.mark.parametrize(
+        ("users", "is_asked"), [(400, True), (40, True), (39, False)]
+    )
+    def test_different_masks_of_a_tenth_of_users_warn(self, users, is_asked, recwarn):
+        a, b = self.masked(users), self.masked(0)
+        assert (a.n_candidates != b.n_candidates).sum() == users
+        compare({"A": a, "B": b}, "mrr")
+        asked = [
+            text for text in full_messages(recwarn) if "numbers of candidates" in text
+        ]
+        assert len(asked) == is_asked
+        assert all(
+            f"{users} of 400 users" in each and "seen" in each for each in asked
+        )
+
+    def test_same_masks_do_not_warn(self, recwarn):
+        (found,) = compare({"A": self.masked(0), "B": self.masked(0)}, "mrr")
+        assert found.difference == 0.0
+        assert not any(
+            "numbers of candidates" in text for text in full_messages(recwarn)
+        )

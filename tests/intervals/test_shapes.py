@@ -1,0 +1,44 @@
+"""Shapes of the distribution of true ranks: names, factors and sentences."""
+
+import numpy as np
+import pytest
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.intervals.shapes import (
+    describe_caveat,
+    describe_shape,
+    shape_factor,
+    shape_name,
+)
+
+
+@pytest.mark.parametrize(
+    ("shape", "factor", "name", "words"),
+    [
+        (
+            "non-increasing",
+            1.0,
+            "non-increasing",
+            "no rank is likelier than a better one",
+        ),
+        (1, 1.0, "non-increasing", "no rank is likelier than a better one"),
+        ("none", np.inf, "none", "whatever the true ranks are"),
+        (1.5, 1.5, "1.5", "no rank is more than 1.5 times as likely as a better one"),
+        ("2", 2.0, "2", "no rank is more than 2 times as likely as a better one"),
+    ],
+)
+def test_shape_factors_and_names(shape, factor, name, words):
+    assert shape_factor(shape) == factor
+    assert shape_name(shape) == name
+    assert words in describe_shape(shape)
+    known = describe_caveat(shape)
+    if factor == np.inf:
+        assert known == ""
+    else:
+        assert known.endswith(f"shape {'2' if factor < 2 else 'none'} assumes less.")
+
+
+@pytest.mark.parametrize("shape", ["0.99", 0.5, True, "x", None, float("nan"), -2])
+def test_unknown_shape_is_refused(shape):
+    with pytest.raises(InputError, match="unknown shape"):
+        shape_factor(shape)
