@@ -63,7 +63,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_fits_a_terminal_and_names_no_types(run, monkeypatch, name):
+def test_help_fits_80_columns(run, monkeypatch, name):
     monkeypatch.setenv("COLUMNS", "80")
     text = run(name, "--help").stdout
     assert max(map(len, text.splitlines())) <= 80
@@ -74,7 +74,7 @@ def test_help_fits_a_terminal_and_names_no_types(run, monkeypatch, name):
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", COMMANDS)
-def test_examples_run_and_tables_are_explained_once_asked_for(run, monkeypatch, name):
+def test_example_runs_and_explain_adds_lines(run, monkeypatch, name):
     monkeypatch.setenv("COLUMNS", "80")
     # In plans, whose numbers are not the subject.
     monkeypatch.setattr("sampled_metrics.evaluation.plan_simulation.COMPARISONS", 4)
@@ -97,7 +97,7 @@ def test_examples_run_and_tables_are_explained_once_asked_for(run, monkeypatch, 
     assert len(whole) > len(short)
 
 
-def test_a_decided_order_is_bold_on_a_terminal(run, tmp_path, monkeypatch):
+def test_order_is_bold_on_terminal(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, last in (("A", 40), ("B", 90)):
         ranks = [[100] * 30, range(last - 30, last), [0] * 30]
@@ -115,7 +115,7 @@ def test_a_decided_order_is_bold_on_a_terminal(run, tmp_path, monkeypatch):
     assert re.sub(r"\x1b\[\dm", "", shown) == piped
 
 
-def test_a_file_has_no_bold_orders(run, tmp_path, monkeypatch):
+def test_order_is_plain_in_file(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, last in (("A", 40), ("B", 90)):
         ranks = [[100] * 30, range(last - 30, last), [0] * 30]
@@ -128,13 +128,13 @@ def test_a_file_has_no_bold_orders(run, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_begins_with_what_a_command_does(run, name):
+def test_help_starts_with_summary(run, name):
     first = COMMANDS[name].callback.__doc__.strip().split("\n")[0]
     _, _, described = run(name, "--help").stdout.partition("\n\n")
     assert described.lstrip().startswith(first[:40])
 
 
-def test_the_list_of_commands_is_not_cut(run, monkeypatch):
+def test_list_of_commands_is_complete(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     text = run("--help").stdout
     assert "..." not in text.partition("Commands:")[2]
@@ -142,7 +142,7 @@ def test_the_list_of_commands_is_not_cut(run, monkeypatch):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_missing_option_or_argument_has_an_example(run, name):
+def test_missing_option_shows_example(run, name):
     """Each value of the example of a command is left out; optional ones are not missing."""
     example = COMMANDS[name].epilog.removeprefix("Example: sampled-metrics ")
     arguments = shlex.split(example)
@@ -157,7 +157,7 @@ def test_a_missing_option_or_argument_has_an_example(run, name):
         assert example in done.stderr
 
 
-def test_required_options_are_asked_for(run):
+def test_required_option_is_described(run):
     done = run("reported", "HR@10=0.5", "--n-negatives", "100")
     assert done.returncode == 2
     assert "candidates" in done.stderr

@@ -181,7 +181,7 @@ LONG = [pytest.param("plan", marks=pytest.mark.long)]  # "plan users" is not
 @pytest.mark.parametrize(
     "name", [*(case for case in CASES if case != "plan"), "report", *LONG]
 )
-def test_output_is_kept(name, inputs, monkeypatch):
+def test_output_matches_golden_file(name, inputs, monkeypatch):
     monkeypatch.chdir(inputs)
     found = output(name)
     assert same(found, json.loads(FILE.read_text())[name]), found

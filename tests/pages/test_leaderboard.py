@@ -41,7 +41,7 @@ def content(records):
     return build_board(records, parse_measures("hr@10, ndcg@10"))
 
 
-def test_ten_recommenders_come_out_in_the_wrong_order(content):
+def test_reference_board_has_13_wrong_pairs(content):
     at = content["sizes"].index(100)
     boards = content["metrics"].values()
     assert [(board["wrong"][at], board["decided"]) for board in boards] == [
@@ -51,7 +51,7 @@ def test_ten_recommenders_come_out_in_the_wrong_order(content):
     assert all(board["wrong"][-1] == 0 and not board["shown"][-1] for board in boards)
 
 
-def test_wrong_orders_are_those_of_compare(records, content):
+def test_wrong_pairs_match_compare(records, content):
     names = list(records)
     decided = [p for p in compare(records, "hr@10") if p.order != "undecided"]
     board = content["metrics"]["HR@10"]
@@ -64,9 +64,7 @@ def test_wrong_orders_are_those_of_compare(records, content):
 
 
 @pytest.mark.parametrize("m", [20, 1000])
-def test_values_are_the_hypergeometric_ones_with_ties_in_random_order(
-    records, content, m
-):
+def test_values_match_hypergeometric_distribution(records, content, m):
     ranks = records["item-kNN, 10 (Z)"]
     assert ranks.n_tied.max() > 1000
     top = np.arange(10)
@@ -82,7 +80,7 @@ def test_values_are_the_hypergeometric_ones_with_ties_in_random_order(
     assert found == pytest.approx(share, abs=1e-6)
 
 
-def test_values_are_means_of_draws(records, content):
+def test_values_match_mean_of_draws(records, content):
     ranks = records["item-kNN, 10 (Z)"]
     draws = draw_sampled_ranks(ranks, 100, np.random.default_rng(1).spawn(10))
     place = list(records).index("item-kNN, 10 (Z)")
@@ -92,14 +90,14 @@ def test_values_are_means_of_draws(records, content):
     )  # four standard errors
 
 
-def test_over_all_items_values_are_exact(records, content):
+def test_last_size_is_exact(records, content):
     exact = [evaluate(ranks, "ndcg@10")[0].value for ranks in records.values()]
     board = content["metrics"]["NDCG@10"]
     assert [row[-1] for row in board["values"]] == pytest.approx(exact, abs=1e-6)
     assert sorted(row[-1] for row in board["places"]) == list(range(1, 11))
 
 
-def test_headlines_say_what_was_counted():
+def test_headline_counts_wrong_pairs():
     far = list(range(150, 190, 2))  # and half at the top
     better = Ranks([200] * 40, [0] * 20 + far, [0] * 40)
     worse = Ranks([200] * 40, list(range(11, 51)), [0] * 40)
@@ -113,7 +111,7 @@ def test_headlines_say_what_was_counted():
     json.dumps(content)
 
 
-def test_equal_values_share_no_place_and_keep_their_order():
+def test_ties_keep_given_order():
     assert places_by_size(np.array([[0.5], [0.7], [0.5]])).ravel().tolist() == [
         2,
         1,
@@ -122,7 +120,7 @@ def test_equal_values_share_no_place_and_keep_their_order():
 
 
 @pytest.mark.parametrize("most", [1, 2, 15, 99, 100, 5000])
-def test_sizes_end_at_the_most_that_every_user_has(most):
+def test_board_sizes_end_at_most(most):
     sizes = board_sizes(most)
     assert sizes[-1] == most
     assert sizes == sorted(set(sizes))
@@ -131,7 +129,7 @@ def test_sizes_end_at_the_most_that_every_user_has(most):
 
 
 @pytest.mark.filterwarnings("ignore:data.*numbers of candidates")  # of two users
-def test_there_is_a_board_of_several_recommenders_with_the_same_candidates():
+def test_board_needs_same_candidates():
     few = Ranks([50, 60], [1, 2], [0, 0])
     others = Ranks([60, 50], [2, 1], [0, 0])
     many = Ranks([60, 60], [1, 2], [0, 0])
@@ -145,7 +143,7 @@ def test_there_is_a_board_of_several_recommenders_with_the_same_candidates():
     assert build_board({"A": few, "B": others}, parse_measures("ap, hr@200")) is None
 
 
-def test_brackets_join_what_no_pair_of_which_is_decided():
+def test_brackets_join_undecided_runs():
     """The places 1 to 5 are of d, b, e, a, c; decided are d > a, d > c, b > c, e > c."""
     best_first = [3, 1, 4, 0, 2]
     orders = [(3, 0), (3, 2), (1, 2), (4, 2)]
@@ -159,7 +157,7 @@ def test_brackets_join_what_no_pair_of_which_is_decided():
     ]
 
 
-def test_brackets_of_the_study_are_undecided_pairs_of_compare(records, content):
+def test_brackets_match_compare(records, content):
     names = list(records)
     open_pairs = {
         frozenset((pair.a, pair.b))
@@ -176,7 +174,7 @@ def test_brackets_of_the_study_are_undecided_pairs_of_compare(records, content):
     assert board["decided"] == 45 - len(open_pairs)
 
 
-def test_nothing_is_said_of_orders_where_none_is_decided():
+def test_headline_without_decided_pair():
     few = Ranks([50] * 4, [1, 2, 30, 40], [0] * 4)
     board = build_board({"A": few, "B": few}, parse_measures("hr@10"))["metrics"][
         "HR@10"

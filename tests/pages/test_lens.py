@@ -1,18 +1,16 @@
-"""The lens of both pages, recomputed rank by rank from made-up users."""
+"""The lens, computed again rank by rank from made-up users."""
 
 import re
-from itertools import combinations, product
+from itertools import combinations
 from statistics import NormalDist
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import hypergeom
 
-from sampled_metrics._base.text import join_names
 from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.evaluation.results import UNDECIDED, quantity
+from sampled_metrics.evaluation.results import UNDECIDED
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages.lens import (
     DOWN,
@@ -25,17 +23,17 @@ from sampled_metrics.pages.lens import (
     lens_sizes,
     order_pairs,
 )
-from sampled_metrics.pages.lens_text import (
-    describe_orders,
-    percent,
-    standings,
-)
 from sampled_metrics.ranks import Ranks
-from sampled_metrics_study.page.contents import draw_ranges
 
 N, M = 1000, 20
+
+
 METRICS = ["recall@10", "ndcg@10", "ap", "auc"]
+
+
 BETTER = {"A": [0, 4, 30, 700], "B": [2, 2, 60, 60], "C": [9, 9, 9, 990]}
+
+
 TIED = {"A": [0, 3, 0, 0], "B": [1, 0, 20, 0], "C": [0, 4, 0, 0]}
 
 
@@ -51,7 +49,7 @@ def shown():
     return shown_of("ABC")
 
 
-def test_undecided_pairs_have_the_order_of_the_names_whatever_the_hash_seed():
+def test_undecided_pairs_are_in_order_of_names():
     compared = [
         SimpleNamespace(metric="recall@10", a=a, b=b, order=UNDECIDED)
         for a, b in ("CB", "CA", "BA")
@@ -82,7 +80,7 @@ def heights(values, most):
     return MIDDLE - (MIDDLE - 20) * np.asarray(values) / most
 
 
-def test_lines_are_leads_over_the_mean_of_all(shown):
+def test_lines_are_leads_over_mean(shown):
     ks = Chart.up_to(N, [parse_measure(x) for x in METRICS]).ks
     assert {1, 10, N} <= set(ks)
     table = np.array([[recall(name, k) for k in ks] for name in "ABC"])
@@ -107,7 +105,7 @@ def test_lines_are_leads_over_the_mean_of_all(shown):
         assert line["above"] == (all_ys[row, place] <= MIDDLE)
 
 
-def test_lines_that_part_only_at_the_end_have_no_names():
+def test_lines_that_part_at_right_edge_have_no_names():
     """A name there would leave the chart."""
     records = {
         x: Ranks([N] * 2, [0, last], [0, 0]) for x, last in (("A", 800), ("B", 999))
@@ -121,7 +119,7 @@ def test_lines_that_part_only_at_the_end_have_no_names():
     assert [line["name"] for line in lines] == ["", ""]
 
 
-def test_the_line_of_one_recommender_is_its_recall():
+def test_single_line_is_recall():
     (line,) = shown_of("B")["lines"]["lines"]
     xs, ys = points(line["d"]).T
     ks = Chart.up_to(N, [parse_measure("recall@10")]).ks
@@ -130,7 +128,7 @@ def test_the_line_of_one_recommender_is_its_recall():
     assert (line["name"], xs[-1]) == ("B", WIDTH)
 
 
-def test_lines_that_coincide_have_no_names():
+def test_equal_lines_have_no_names():
     ranks = Ranks([N] * 4, BETTER["A"], TIED["A"])
     twice = build_lens(
         {"A": ranks, "B": ranks},
@@ -141,7 +139,7 @@ def test_lines_that_coincide_have_no_names():
     assert [line["name"] for line in twice["lines"]["lines"]] == ["", ""]
 
 
-def test_the_axis_is_logarithmic(shown):
+def test_axis_is_logarithmic(shown):
     assert shown["ticks"] == [
         ("1", 0.0),
         ("10", 33.3),
@@ -157,7 +155,7 @@ def test_the_axis_is_logarithmic(shown):
     assert shown["asked"]["ap"]["up"]
 
 
-def test_chances_are_of_one_run(shown):
+def test_probabilities_match_enumeration(shown):
     """By sums over all sampled ranks of each order of ties."""
     value = {
         "recall@10": lambda r: r <= 10,
@@ -225,7 +223,7 @@ def test_chances_are_of_one_run(shown):
             )
 
 
-def test_headlines_say_where_credit_has_halved(shown):
+def test_headline_names_rank_of_half_credit(shown):
     """Of 1 / rank at rank 2; of its sampled form by sums over sampled ranks."""
     sampled = np.arange(1, M + 2)
     expected = hypergeom.pmf(sampled - 1, N - 1, np.arange(N)[:, None], M) @ (
@@ -251,7 +249,7 @@ def test_headlines_say_where_credit_has_halved(shown):
         (lambda ks: np.ones(ks.size), 1),  # all credit ends after the last rank
     ],
 )
-def test_windows_fill_their_side_of_the_axis(credit, sign):
+def test_window_fills_its_side_of_axis(credit, sign):
     chart = Chart.up_to(1000, [])
     window = chart.window(credit(chart.ks))
     filled, empty = ("up", "down") if sign > 0 else ("down", "up")
@@ -265,7 +263,7 @@ def test_windows_fill_their_side_of_the_axis(credit, sign):
         assert (down.min() >= 0, down.max()) == (True, DOWN)
 
 
-def test_the_area_of_a_window_is_the_credit_that_ends_there():
+def test_window_area_is_credit():
     # half of the credit ends after rank 10, the other half after rank 100
     chart = Chart.up_to(
         1000, [parse_measure("recall@10"), parse_measure("recall@100")]
@@ -284,53 +282,13 @@ def test_the_area_of_a_window_is_the_credit_that_ends_there():
     assert window["down"] == ""
 
 
-def test_verdicts_differ_where_different_pairs_are_in_order():
-    texts, pairs = {}, [(0, 1), (0, 2), (1, 2)]
-    for signs in product((-1, 0, 1), repeat=3):
-        text = describe_orders(
-            {pair: (sign, None) for pair, sign in zip(pairs, signs, strict=True)}
-        )
-        outcome = signs if len(set(signs)) == 1 else signs.count(1)
-        assert texts.setdefault(text, outcome) == outcome
-        if outcome == signs.count(1):
-            assert [int(x) for x in re.findall(r"\d+", text)] == [outcome, 3]
-    assert len(texts) == len(set(texts.values()))
-    single = [describe_orders({(0, 1): (sign, None)}) for sign in (-1, 0, 1)]
-    assert len({describe_orders({}), *single}) == 4
-
-
-def test_lens_offers_round_numbers_of_negatives_where_candidates_are_many():
+def test_sizes_are_round_for_many_candidates():
     asked = [parse_measure("recall@10")], parse_estimators(["sampled"])
     sizes = build_lens(
         {}, *asked, 30, extra_sizes=[], candidates=np.array([100_000])
     )["sizes"]
     assert [m for m in sizes if str(m).rstrip("0") not in ("1", "2", "5")] == [30]
     assert sizes == sorted(sizes)
-
-
-def test_ranges_decide_orders_that_exclude_0():
-    names = ["A", "B", "C"]
-    ends = {(name, ""): (0.1, 0.4) for name in names}
-    ends |= {
-        ("A", "B"): (0.01, 0.2),
-        ("A", "C"): (-0.3, -0.1),
-        ("B", "C"): (-0.1, 0.0),
-    }
-    rows = pd.DataFrame(
-        [(5, *pair, *of) for pair, of in ends.items()],
-        columns=["n_negatives", "a", "b", "low", "high"],
-    )
-    bars = draw_ranges(rows, names, [0.2, 0.3, 0.5])
-    assert bars["bars"] == [(0.1, 0.4, 0.2), (0.1, 0.4, 0.3), (0.1, 0.4, 0.5)]
-    assert bars["decided"] == ["B above A", "A above C"]
-    assert (bars["leaning"], bars["open"], bars["m"]) == ([], 1, "5 random items")
-    assert 0.5 < bars["most"] <= 0.51
-    single = draw_ranges(rows[:1].assign(n_negatives=1), ["A"], [0.1])
-    assert (single["m"], single["decided"], single["open"]) == (
-        "1 random item",
-        [],
-        0,
-    )
 
 
 @pytest.mark.parametrize(
@@ -346,7 +304,7 @@ def test_ranges_decide_orders_that_exclude_0():
         ((0.1, 0.3), (0.3, 0.1 + 0.2), (0.3, 0.4), (0, 0.5)),
     ],
 )
-def test_the_order_of_a_pair_on_average_and_in_one_run(exact, mean, sd, expected):
+def test_order_pairs_by_hand(exact, mean, sd, expected):
     found = order_pairs(*map(np.array, (exact, mean, sd)))
     if expected is None:
         assert found == {}
@@ -368,7 +326,7 @@ def test_the_order_of_a_pair_on_average_and_in_one_run(exact, mean, sd, expected
         ("auc", 9, "AUC"),
     ],
 )
-def test_what_is_measured_of_few_negatives(metric, m, words):
+def test_few_negatives_measure_nothing(metric, m, words):
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "AB"}
     view = build_lens(
         records, [parse_measure(metric)], parse_estimators(["sampled"]), m
@@ -376,7 +334,7 @@ def test_what_is_measured_of_few_negatives(metric, m, words):
     assert words in str(view[f"{metric} sampled {m}"])
 
 
-def test_pairs_that_full_rankings_leave_undecided_have_a_sign_of_their_own(shown):
+def test_undecided_pairs_have_own_sign(shown):
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "ABC"}
     asked = [parse_measure("recall@10")], parse_estimators(["sampled"])
     undecided = [SimpleNamespace(metric="recall@10", a="C", b="A", order="undecided")]
@@ -400,31 +358,7 @@ def test_pairs_that_full_rankings_leave_undecided_have_a_sign_of_their_own(shown
     ]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0999, "9.99"), (0.09994, "9.99"), (0.09996, "10.0"), (0.1, "10.0"), (1.0, "100.0"),
-        (0.0, "0.00"), (-0.05, "-5.00"), (-0.2, "-20.0"),
-    ],
-)  # fmt: skip
-def test_shares_in_percent(value, text):
-    assert percent(value) == f"{text}\xa0%"
-
-
-def test_lists_in_words_and_standings():
-    assert [quantity(m, "random item") for m in (1, 2, 1000)] == [
-        "1 random item", "2 random items", "1,000 random items",
-    ]  # fmt: skip
-    assert [join_names("X"), join_names("XY"), join_names("XYZ")] == [
-        "X",
-        "X and Y",
-        "X, Y and Z",
-    ]
-    found = standings(np.array([0.1, 0.5, 0.1 + 1e-12]))
-    assert found == [(1, "50.0\xa0%"), (0, "10.0\xa0%"), (2, "10.0\xa0%")]
-
-
-def test_sizes_are_round_wanted_and_the_largest():
+def test_lens_sizes_are_round_extra_and_largest():
     assert lens_sizes(30, []) == [1, 2, 5, 10, 20, 30]
     assert lens_sizes(101, [0, 17, 101, 102]) == [1, 2, 5, 10, 17, 20, 50, 100, 101]
     assert lens_sizes(1, [20]) == [1]

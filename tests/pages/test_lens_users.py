@@ -45,7 +45,7 @@ def found(request):
     )
 
 
-def test_estimates_and_windows_are_means_over_users(found):
+def test_estimates_and_windows_average_users(found):
     sampling, shown = found
     n = round(N.mean())  # 38, for which estimators are made
     measures = [parse_measure(name) for name in METRICS]
@@ -89,7 +89,7 @@ def test_estimates_and_windows_are_means_over_users(found):
                 assert view["noise"] == [noisiest, noise]
 
 
-def test_what_else_a_lens_says(found):
+def test_lens_content(found):
     _, shown = found
     value = {
         "recall@3": lambda ranks, _: ranks <= 3,
@@ -128,7 +128,7 @@ def test_what_else_a_lens_says(found):
     ]
 
 
-def test_estimators_with_a_parameter_are_left_out_beyond_500_negatives():
+def test_slow_estimators_are_skipped_beyond_500_negatives():
     asked = [parse_measure("recall@1")], parse_estimators(["sampled", "bv:0.1"])
     for m, n_views in ((500, 2), (501, 1)):
         shown = build_lens(
@@ -142,9 +142,7 @@ def test_estimators_with_a_parameter_are_left_out_beyond_500_negatives():
     ("m", "candidates", "last"),
     [(3, 5000, 2000), (3, 2001, 2000), (3, 2000, 1999), (7, 8, 7)],
 )
-def test_numbers_of_negatives_end_at_all_other_candidates_or_2000(
-    m, candidates, last
-):
+def test_sizes_end_at_candidates_or_2000(m, candidates, last):
     asked = [parse_measure("rr")], parse_estimators(["sampled"])
     shown = build_lens(
         {}, *asked, m, extra_sizes=[], candidates=np.array([candidates])
@@ -153,7 +151,7 @@ def test_numbers_of_negatives_end_at_all_other_candidates_or_2000(
 
 
 @pytest.mark.parametrize("step", [1, 7])
-def test_groups_hold_users_with_nearly_the_same_ranks(step):
+def test_groups_hold_near_ranks(step):
     """Every rank among 900 and 3,000 candidates, with ties of some: grouped as documented."""
     n = np.repeat([900, 3000], [900 // step, 3000 // step])
     better = np.concatenate(
@@ -200,7 +198,7 @@ def test_groups_hold_users_with_nearly_the_same_ranks(step):
         ([300, 300], [120, 121], [3, 4], (300, 120, 4)),  # 120.5 and 3.5
     ],
 )
-def test_means_of_groups_stay_ranks(n, better, tied, kind):
+def test_group_means_are_valid_ranks(n, better, tied, kind):
     (ranks, share, _) = vars(group_users(Ranks(n, better, tied))).values()
     found = list(
         zip(ranks.n_candidates, ranks.n_better, ranks.n_tied, share, strict=True)
@@ -208,7 +206,7 @@ def test_means_of_groups_stay_ranks(n, better, tied, kind):
     assert found == [(*kind, 1.0)]
 
 
-def test_names_of_lines_need_room_and_are_not_at_the_right_edge():
+def test_names_need_distance_and_avoid_right_edge():
     """Recall@k of a and b, whose items have ranks 1 and 1,000, is 1 and 0 up to 999."""
     chart = Chart.up_to(1000, [])
     ranks = {
@@ -238,7 +236,7 @@ def corners(path):
         yield axis, place[axis]
 
 
-def test_every_bar_of_a_window_is_where_its_credit_ends():
+def test_window_by_hand():
     """By hand on k = 1, 2, 4, 8: places 0, 1/3, 2/3 and 1 of 1,000; the last bar is as wide."""
     chart = Chart(np.array([1, 2, 4, 8]), 1000 * np.arange(4) / 3)
     window = chart.window(np.array([0.9, 0.6, 0.7, 0.3]))
@@ -266,9 +264,7 @@ def test_every_bar_of_a_window_is_where_its_credit_ends():
     [("recall@10", 33.3, False), ("recall@1", 0.0, False), ("recall@5000", 100.0, False),
      ("ndcg@10", 33.3, True), ("precision@10", 33.3, False), ("auc", None, True)],
 )  # fmt: skip
-def test_where_a_metric_ends_all_at_once_only_its_place_is_shown(
-    metric, at, has_area
-):
+def test_cutoff_metrics_have_position_only(metric, at, has_area):
     measure = parse_measure(metric)
     drawn = Chart.up_to(1000, [measure]).cut_off(measure)
     assert bool(drawn["up"]) == has_area
@@ -276,13 +272,13 @@ def test_where_a_metric_ends_all_at_once_only_its_place_is_shown(
         assert drawn["at"] == at
 
 
-def test_the_window_of_auc_is_that_of_a_credit_that_falls_by_the_same_at_each_rank():
+def test_auc_window_is_of_linear_credit():
     chart = Chart.up_to(100, [])
     window = chart.window((100 - chart.ks) / 99)
     assert chart.cut_off(parse_measure("auc")) == window
 
 
-def test_lines_begin_where_nobody_has_a_hit():
+def test_lines_start_at_mean_without_hits():
     """Recall@k is 0 for both up to k = 5, where a has all hits and b none until k = 50."""
     chart = Chart.up_to(100, [parse_measure("recall@5")])
     ranks = {

@@ -1,4 +1,4 @@
-"""Sentences and bars of both pages, from all small cases: signs, chances, numbers of pairs."""
+"""Sentences of the lens, from all small cases: signs, probabilities, numbers of pairs."""
 
 import re
 from itertools import product
@@ -6,14 +6,16 @@ from itertools import product
 import numpy as np
 import pytest
 
+from sampled_metrics._base.text import join_names
 from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.evaluation.results import quantity
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.pages.bars import axis_ticks, range_bars
 from sampled_metrics.pages.lens_text import (
     Setting,
     describe_orders,
     describe_pairs,
     lens_headline,
+    percent,
     standings,
 )
 
@@ -26,7 +28,7 @@ def numbers_of(text):
 
 @pytest.mark.parametrize("signs", list(product((-1, 0, 1), repeat=2)))
 @pytest.mark.parametrize("undecided", [0, 1, 2, 3])
-def test_verdicts_count_right_pairs_of_those_decided(signs, undecided):
+def test_describe_orders_counts_right_pairs(signs, undecided):
     orders = {(0, place): (sign, None) for place, sign in enumerate(signs, start=1)}
     text = describe_orders(orders, undecided)
     if undecided:
@@ -52,7 +54,7 @@ def test_verdicts_count_right_pairs_of_those_decided(signs, undecided):
         ((0, -1), "0 of 2 pairs"),
     ],
 )
-def test_verdicts_of_equal_signs_have_words_of_their_own(signs, words):
+def test_describe_orders_equal_signs(signs, words):
     assert words in describe_orders(
         {(0, place): (sign, None) for place, sign in enumerate(signs)}
     )
@@ -78,7 +80,7 @@ def names_of(text):
         (-1, 0.0049, [0, 5], 0),
     ],
 )
-def test_pairs_in_words(pair, sign, chance, percent, marks):
+def test_describe_pairs_decided(pair, sign, chance, percent, marks):
     a, b = pair
     better, other = (
         (NAMES[a], NAMES[b]) if EXACT[a] > EXACT[b] else (NAMES[b], NAMES[a])
@@ -93,7 +95,7 @@ def test_pairs_in_words(pair, sign, chance, percent, marks):
 
 
 @pytest.mark.parametrize(("sign", "who"), [(1, "BA"), (-1, "AB")])
-def test_undecided_pairs_in_words(sign, who):
+def test_describe_pairs_undecided(sign, who):
     """Of A and B, B has the better exact metric; with sign 1 it looks better as well."""
     orders = {(0, 1): (sign, 0.4), (0, 2): (1, 0.9)}
     (mark, text, drawn), decided = describe_pairs(NAMES, EXACT, orders, {(0, 1)})
@@ -105,7 +107,7 @@ def test_undecided_pairs_in_words(sign, who):
     assert ("better" in text, "better" in equal) == (True, False)
 
 
-def test_the_three_pairs_with_the_least_chance_are_shown_in_their_order_and_undecided_ones_last():
+def test_least_likely_pairs_first_undecided_last():
     chances = {
         (0, 1): 0.9,
         (0, 2): 0.2,
@@ -157,37 +159,51 @@ def setting_of(metric, estimator="sampled", m=20, acts_like=None, n=1000):
          "a metric that counts half at rank 44, not 3"),
     ],
 )  # fmt: skip
-def test_headlines(setting, against, measured):
+def test_lens_headline(setting, against, measured):
     setting = setting_of(*setting)
     assert lens_headline(setting) == [setting.measure.label, against, measured]
 
 
-def test_standings_tell_values_apart_that_differ_in_nine_decimals():
+def test_standings_compare_nine_decimals():
     for difference, order in ((3e-9, [1, 0]), (3e-10, [0, 1])):
         found = standings(np.array([0.1, 0.1 + difference]))
         assert [place for place, _ in found] == order
 
 
+def test_order_sentences_tell_outcomes_apart():
+    texts, pairs = {}, [(0, 1), (0, 2), (1, 2)]
+    for signs in product((-1, 0, 1), repeat=3):
+        text = describe_orders(
+            {pair: (sign, None) for pair, sign in zip(pairs, signs, strict=True)}
+        )
+        outcome = signs if len(set(signs)) == 1 else signs.count(1)
+        assert texts.setdefault(text, outcome) == outcome
+        if outcome == signs.count(1):
+            assert [int(x) for x in re.findall(r"\d+", text)] == [outcome, 3]
+    assert len(texts) == len(set(texts.values()))
+    single = [describe_orders({(0, 1): (sign, None)}) for sign in (-1, 0, 1)]
+    assert len({describe_orders({}), *single}) == 4
+
+
 @pytest.mark.parametrize(
-    ("high", "mark", "most"),
-    [(0.4, 0.2, 0.404), (0.4, 0.5, 0.505), (0.995, 0.1, 1.0)],
-)
-def test_the_axis_of_ranges_ends_1_percent_beyond_the_last_mark_or_at_1(
-    high, mark, most
-):
-    assert range_bars([(0.1, high), (0.1, 0.11)], [mark, 0.0], 1)[
-        "most"
-    ] == pytest.approx(most)
+    ("value", "text"),
+    [
+        (0.0999, "9.99"), (0.09994, "9.99"), (0.09996, "10.0"), (0.1, "10.0"), (1.0, "100.0"),
+        (0.0, "0.00"), (-0.05, "-5.00"), (-0.2, "-20.0"),
+    ],
+)  # fmt: skip
+def test_percent_has_three_digits(value, text):
+    assert percent(value) == f"{text}\xa0%"
 
 
-@pytest.mark.parametrize("most", [1.0, 0.51, 0.5, 0.26, 0.1, 0.052, 0.0099, 0.0004])
-def test_ticks_are_round_and_at_least_a_fifth_of_the_axis_apart(most):
-    steps = [digit * 10.0**power for power in range(-4, 3) for digit in (1, 2, 5)]
-    step = min(step for step in steps if step >= 20 * most * (1 - 1e-12))
-    ticks = axis_ticks(most)
-    shown = [float(text.removesuffix(" %")) for text, _ in ticks]
-    assert shown == pytest.approx(step * np.arange(len(ticks)))
-    assert shown[-1] <= 100 * most * (1 + 1e-9) < shown[-1] + step
-    assert [place for _, place in ticks] == pytest.approx(
-        [tick / most for tick in shown], abs=0.051
-    )
+def test_standings_round_values():
+    assert [quantity(m, "random item") for m in (1, 2, 1000)] == [
+        "1 random item", "2 random items", "1,000 random items",
+    ]  # fmt: skip
+    assert [join_names("X"), join_names("XY"), join_names("XYZ")] == [
+        "X",
+        "X and Y",
+        "X, Y and Z",
+    ]
+    found = standings(np.array([0.1, 0.5, 0.1 + 1e-12]))
+    assert found == [(1, "50.0\xa0%"), (0, "10.0\xa0%"), (2, "10.0\xa0%")]

@@ -114,7 +114,7 @@ def test_first_row(rows, folder, line, first):
     assert {key: found[key] for key in first} == pytest.approx(first)
 
 
-def test_names_of_metrics(rows):
+def test_metric_names(rows):
     found = rows(f"{EVALUATE} --metric HR@10,mrr --metric NDCG_10")
     assert column(found, "metric") == ["HR@10", "mrr", "NDCG_10"]
     found = rows(f"{CORRECT} --metric recall@10 --estimator CLS,bv:0.1")
@@ -124,7 +124,7 @@ def test_names_of_metrics(rows):
     assert any(row["ours"] == "hit@k" and "hr" in row["theirs"] for row in found)
 
 
-def test_names_that_are_listed_are_understood_as_they_are_listed(rows):
+def test_listed_synonyms_are_parsed(rows):
     own = [row for row in rows("metrics") if row["library"] == "sampled-metrics"]
     places = {"k": "3", "BETA": "2", "K": "3"}
     compared = set()
@@ -141,7 +141,7 @@ def test_names_that_are_listed_are_understood_as_they_are_listed(rows):
     assert len({row["ours"] for row in own}) > 10
 
 
-def test_samples_go_to_the_corrections(rows, run):
+def test_sample_then_correct(rows, run):
     found = rows(f"{DRAW} --repetitions 2")
     ids = [(r, name, 100) for r in (0, 1) for name in ("anna", "bert", "cora")]
     assert column(found, "repetition", "user_id", "n_candidates") == ids
@@ -167,7 +167,7 @@ def test_samples_go_to_the_corrections(rows, run):
     assert set(column(rows("correct o.csv --n-negatives 5"), "n_users")) == {2}
 
 
-def test_samples_of_a_table_of_scores(rows, folder):
+def test_sample_from_scores(rows, folder):
     """Ranks of b among a, b, c, d by hand: 2 of 4 for anna, without bert's seen c 1 of 3."""
     scores = [("anna", "abcd", (9, 8, 7, 6)), ("bert", "abcd", (1, 3, 5, 2))]
     lines = ["user_id,item_id,score"]
@@ -188,7 +188,7 @@ def test_samples_of_a_table_of_scores(rows, folder):
     assert set(anna) == {1, 2}  # a is drawn or not
 
 
-def test_samples_of_several_held_out_items(rows, folder):
+def test_sample_several_held_out_items(rows, folder):
     """Of 9 candidates all are drawn, so the sampled ranks are the exact ones."""
     lines = [
         "user_id,n_candidates,n_better,n_tied",
@@ -217,7 +217,7 @@ def test_samples_of_several_held_out_items(rows, folder):
 @pytest.mark.parametrize("files", ["graded.csv plain.csv", "plain.csv graded.csv"])
 @pytest.mark.parametrize(("options", "words"), [("", "above 0"), ("--min-relevance 1", "above 0"),
                                                 ("--min-relevance 2", None)])  # fmt: skip
-def test_grades_are_explained_once(run, folder, files, options, words):
+def test_grades_are_noted_once(run, folder, files, options, words):
     record = "user_id,n_candidates,n_better,n_tied"
     (folder / "plain.csv").write_text(f"{record}\nanna,9,0,0\n")
     (folder / "graded.csv").write_text(
@@ -230,18 +230,18 @@ def test_grades_are_explained_once(run, folder, files, options, words):
         assert "no grades" in done.stderr
         return
     text = " ".join(done.stdout.split())
-    assert text.count("ndcg takes grades as gains") == 1
+    assert text.count("ndcg uses grades as gains") == 1
     done = run("evaluate", "plain.csv", "--metric", "ndcg@3")
     assert "grades" not in done.stdout
 
 
-def test_lists_that_may_be_cut_off_are_not_sampled(refused, folder):
+def test_cut_lists_are_refused(refused, folder):
     del folder
     line = "sample list.csv --relevant relevant.csv --n-negatives 1 --n-items 9"
     assert "--complete" in refused(*line.split())
 
 
-def test_words_of_a_comparison(run, folder):
+def test_compare_table(run, folder):
     (folder / "r3.csv").write_text("user_id,rank\nbert,5\nanna,9\ncora,1\n")
     line = shlex.split("compare r.csv r2.csv r3.csv --n-items 100 --metric ap")
     text = run(*line).stdout
@@ -252,7 +252,7 @@ def test_words_of_a_comparison(run, folder):
     assert "corrected" not in text
 
 
-def test_few_users_that_carry_the_value_are_named(run, folder):
+def test_few_effective_users_are_noted(run, folder):
     (folder / "few.csv").write_text("rank\n1\n2\n" + "1500\n" * 48)
     note = run("evaluate", "few.csv", "--n-items", 2000).stdout.partition("\n\n")[2]
     # Of AUC, 14^2 / 5 = 39 users, which are enough.
@@ -262,7 +262,7 @@ def test_few_users_that_carry_the_value_are_named(run, folder):
     assert named == [("ndcg@10", "2", "95"), ("ap", "2", "95")]
 
 
-def test_output_is_what_would_be_printed(run, folder):
+def test_output_file_equals_printed_text(run, folder):
     forms = ("table", "json", "csv")
     cases = {EVALUATE: forms, CORRECT: forms[1:2], COMPARE: forms[2:], DRAW: forms}
     cases[PLAN] = forms[:1]
@@ -327,7 +327,7 @@ WRONG_FILES = {
 
 
 @pytest.mark.parametrize("case", WRONG_USE.strip().splitlines())
-def test_wrong_use_is_one_line_and_status_2(refused, folder, case):
+def test_invalid_use_exits_2_with_one_line(refused, folder, case):
     for name, content in WRONG_FILES.items():
         (folder / name).write_text(content)
     np.save(folder / "scores.npy", np.arange(12.0).reshape(3, 4))
@@ -338,7 +338,7 @@ def test_wrong_use_is_one_line_and_status_2(refused, folder, case):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_too_little_memory_is_one_line(refused, folder, monkeypatch):
+def test_memory_error_is_one_line(refused, folder, monkeypatch):
     del folder
 
     def greedy(*_, **__):
@@ -358,13 +358,13 @@ def test_help_and_version(run):
     assert run("--version").stdout.startswith("sampled-metrics ")
 
 
-def test_names_of_files_are_written_as_they_are(rows, folder):
+def test_file_names_are_kept(rows, folder):
     for name in ("Gr\u00f6\u00dfe.csv", "k=v.csv", "HR@10=0.8"):
         (folder / name).write_text(RANKS)
         assert set(column(rows(f"evaluate {name} --n-items 100"), "file")) == {name}
 
 
-def test_json_is_readable_in_every_script(run, folder):
+def test_json_keeps_unicode(run, folder):
     (folder / "Gr\u00f6\u00dfe.csv").write_text(RANKS)
     arguments = [
         "evaluate",
@@ -380,7 +380,7 @@ def test_json_is_readable_in_every_script(run, folder):
     assert found.endswith("\n  }\n]\n")
 
 
-def test_the_program_is_the_command(folder):
+def test_module_runs_as_program(folder):
     command = [
         sys.executable,
         "-m",
@@ -413,13 +413,13 @@ cli.main()
 """
 
 
-def test_ended_from_outside_leaves_nothing_half_written(tmp_path):
+def test_sigterm_removes_temporary_files(tmp_path):
     command = [sys.executable, "-c", KILLED_WHILE_WRITING]
     assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 143
     assert [path.name for path in tmp_path.iterdir()] == ["r.csv"]
 
 
-def test_help_imports_nothing_that_commands_compute_with():
+def test_help_imports_no_slow_packages():
     slow = ("numpy", "pandas", "pyarrow", "scipy", "jinja2", "matplotlib")
     code = (
         "import sys\nfrom sampled_metrics.cli import app\n"
@@ -429,16 +429,16 @@ def test_help_imports_nothing_that_commands_compute_with():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-def test_a_package_that_is_missing_is_named():
-    message, status = cli._described(ModuleNotFoundError("no", name="implicit"))
+def test_missing_package_is_named():
+    message, status = cli._describe_error(ModuleNotFoundError("no", name="implicit"))
     assert (message, status) == (
         "this needs implicit: pip install implicit",
         2,
     )
-    message, _ = cli._described(ModuleNotFoundError("no"))
+    message, _ = cli._describe_error(ModuleNotFoundError("no"))
     assert message.startswith("this needs ")
     with pytest.raises(ModuleNotFoundError):  # a mistake in this package
-        cli._described(ModuleNotFoundError("no", name="sampled_metrics.nothing"))
+        cli._describe_error(ModuleNotFoundError("no", name="sampled_metrics.nothing"))
 
 
 @pytest.mark.parametrize(
@@ -452,12 +452,12 @@ def test_a_package_that_is_missing_is_named():
         (typer.BadParameter("Value error, a\n  b"), "a b", 2),
     ],
 )
-def test_errors_and_their_status(error, message, status):
-    found, code = cli._described(error)
+def test_error_has_message_and_status(error, message, status):
+    found, code = cli._describe_error(error)
     assert (found.removeprefix("Invalid value: "), code) == (message, status)
 
 
-def test_each_format_is_printed_as_it_is_called(run):
+def test_metrics_formats(run):
     table = run("metrics").stdout
     assert table.splitlines()[0].split() == ["library", "theirs", "ours"]
     assert run("metrics", "--format", "table").stdout == table

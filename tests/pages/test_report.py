@@ -1,23 +1,32 @@
-"""What the page of one's own results holds, against `evaluate`, `correct` and `compare`."""
+"""The page about one's own ranks: its content against evaluate, correct and compare."""
 
 import json
 import re
+from html import unescape
 
 import numpy as np
 import pytest
 
 import sampled_metrics as sm
 from sampled_metrics._base.text import format_number, format_range
+from sampled_metrics.evaluation.compare import compare
+from sampled_metrics.evaluation.correct import correct
+from sampled_metrics.pages import render
 from sampled_metrics.pages.report import (
     _describe_values,
     full_content,
+    report,
     sampled_content,
 )
 from sampled_metrics.ranks import Ranks, SampledRanks
-from tests.pages.test_page_own import rows_of
+from sampled_metrics.ranks.data import as_sampled
 
 pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+
+
 BOTH = ["recall@10", "ap"]
+
+
 RNG = np.random.default_rng(7)
 
 
@@ -53,9 +62,7 @@ def cells(row, columns):
     ]
 
 
-def test_tables_of_samples_are_those_that_correct_and_compare_print(
-    samples, of_samples
-):
+def test_sampled_tables_match_correct_and_compare(samples, of_samples):
     values, pairs = of_samples["tables"]
     assert (values["id"], values["title"], pairs["id"]) == (
         "values",
@@ -79,7 +86,7 @@ def test_tables_of_samples_are_those_that_correct_and_compare_print(
     assert pairs["lines"] == [cells(row, table[0]) for row in table]
 
 
-def test_bars_of_samples_are_ranges_with_the_sampled_values(samples, of_samples):
+def test_sampled_bars_are_ranges(samples, of_samples):
     compared = sm.compare(samples, BOTH, "sampled", confidence=0.9)
     for metric, group in zip(BOTH, of_samples["bars"], strict=True):
         results = [
@@ -103,7 +110,7 @@ def test_bars_of_samples_are_ranges_with_the_sampled_values(samples, of_samples)
         assert (group["label"], group["m"]) == (label, "20 random items")
 
 
-def test_headline_of_samples_names_four_of_five_in_their_order(of_samples):
+def test_headline_names_four_best(of_samples):
     values = of_samples["bars"][0]["sampled"]
     order = sorted("abcde", key=lambda name: -values["abcde".index(name)])
     first, second = re.fullmatch(
@@ -119,7 +126,7 @@ def test_headline_of_samples_names_four_of_five_in_their_order(of_samples):
     assert second == " > ".join(order)
 
 
-def test_numbers_of_samples(of_samples):
+def test_sampled_content(of_samples):
     assert of_samples["names"] == list("abcde")
     assert (of_samples["m"], of_samples["users"], of_samples["scores"]) == (
         20,
@@ -148,7 +155,7 @@ def spread(power):
     return sample(rng.hypergeometric(better, 199 - better, 20) + 1)
 
 
-def test_an_order_that_proves_little_is_leaning(tmp_path):
+def test_weak_order_is_leaning(tmp_path):
     """Of x and y the order holds up to a factor of 1.3, of x and z up to 16."""
     both = {"x": spread(1.4), "y": spread(1.8)}
     (found,) = sm.compare(both, "recall@10", "likely")
@@ -164,7 +171,7 @@ def test_an_order_that_proves_little_is_leaning(tmp_path):
     assert "z above x" in bars["decided"]
 
 
-def test_windows_of_samples_are_of_estimators_that_need_no_fit():
+def test_sampled_lens_skips_fitted_estimators():
     content = sampled_content({"a": low(30)}, ["recall@10"], ["em:5", "cls"])
     lens = content["numbers"]["lens"]
     assert list(lens["estimators"]) == ["sampled", "cls"]
@@ -181,7 +188,7 @@ def test_windows_of_samples_are_of_estimators_that_need_no_fit():
     assert "It says" not in content["says"]
 
 
-def test_equal_values_are_equal_in_the_headline():
+def test_headline_shows_equal_values():
     alike = low(30)
     content = sampled_content(
         {"x": alike, "y": alike, "z": low(60)}, ["recall@10"], []
@@ -217,9 +224,7 @@ def of_full(rankings):
     return full_content(rankings, BOTH, ties="expected", confidence=0.9)
 
 
-def test_tables_of_full_rankings_are_those_that_evaluate_and_compare_print(
-    rankings, of_full
-):
+def test_full_tables_match_evaluate_and_compare(rankings, of_full):
     values, pairs = of_full["tables"]
     expected = []
     for name, ranks in rankings.items():
@@ -235,7 +240,7 @@ def test_tables_of_full_rankings_are_those_that_evaluate_and_compare_print(
     )
 
 
-def test_bars_of_full_rankings_are_intervals_with_values(rankings, of_full):
+def test_full_bars_are_intervals(rankings, of_full):
     for metric, group in zip(BOTH, of_full["exact_bars"], strict=True):
         results = [
             sm.evaluate(ranks, metric, confidence=0.9)[0]
@@ -258,7 +263,7 @@ def test_bars_of_full_rankings_are_intervals_with_values(rankings, of_full):
     assert second["open"] == [f"good and twin (about {needed:,} users would decide)"]
 
 
-def test_numbers_of_full_rankings(of_full):
+def test_full_content(of_full):
     assert (of_full["names"], of_full["users"]) == (["good", "poor", "twin"], 300)
     assert of_full["level"] == "90"
     lens = of_full["numbers"]["lens"]
@@ -272,7 +277,7 @@ def test_numbers_of_full_rankings(of_full):
 
 
 @pytest.mark.parametrize(("n", "m"), [(100, 99), (101, 100), (500, 100)])
-def test_the_lens_of_full_rankings_begins_with_100_negatives(n, m):
+def test_full_lens_starts_with_100_negatives(n, m):
     both = {"a": full([1, 2, 5, 9], n), "b": full([3, 7, 2, 1], max(n, 300))}
     content = full_content(both, ["recall@3"], ties="expected", confidence=0.95)
     assert content["lens"]["start"]["m"] == m
@@ -286,7 +291,7 @@ def test_the_lens_of_full_rankings_begins_with_100_negatives(n, m):
     assert alone["exact_bars"][0]["open"] == alone["exact_bars"][0]["decided"] == []
 
 
-def test_ties_and_confidence_are_those_asked_for(tmp_path):
+def test_ties_and_confidence_reach_page(tmp_path):
     """All of ten items are tied with each held-out one: recall@5 is 0, 1/2 or 1."""
     tied = Ranks([10] * 40, [0] * 40, [9] * 40)
     for ties, value in (("pessimistic", 0), ("expected", 0.5), ("optimistic", 1)):
@@ -300,7 +305,7 @@ def test_ties_and_confidence_are_those_asked_for(tmp_path):
         assert float(rows_of(page)["values"][1][2]) == value
 
 
-def test_a_page_is_of_users_with_one_held_out_item(tmp_path):
+def test_several_items_are_refused(tmp_path):
     several = {"mine": {"anna": [1, 2, 3], "bert": [3, 2, 1]}}
     with pytest.raises(sm.InputError, match="mine"):
         sm.report(
@@ -311,7 +316,7 @@ def test_a_page_is_of_users_with_one_held_out_item(tmp_path):
         )
 
 
-def test_a_page_of_samples_takes_shape_and_confidence(tmp_path):
+def test_shape_and_confidence_reach_page(tmp_path):
     ranks = [1] * 60 + [*range(1, 22)] * 5
     for shape, confidence in ((1, 0.5), ("none", 0.99)):
         options = {"shape": shape, "confidence": confidence}
@@ -322,16 +327,209 @@ def test_a_page_of_samples_takes_shape_and_confidence(tmp_path):
 
 
 @pytest.mark.parametrize("data", [{}, [], [1, 2], None, "ranks.csv"])
-def test_a_page_is_of_recommenders_by_name(data, tmp_path):
+def test_data_without_names_is_refused(data, tmp_path):
     with pytest.raises(sm.InputError, match="dictionary"):
         sm.report(data, tmp_path / "page.html", n_items=9)
     assert not (tmp_path / "page.html").exists()
 
 
-def test_of_many_recommenders_the_best_are_named_and_the_others_counted():
+def test_headline_counts_others():
     values = [0.1, 0.6, 0.2, 0.5, 0.4, 0.3]
     words = _describe_values("Recall@10", list("abcdef"), values)
     shown = re.findall(r"\b([a-f]) ([\d.]+)\s%", words)
     assert shown == [("b", "60.0"), ("d", "50.0"), ("e", "40.0"), ("f", "30.0")]
     assert "2 more" in words
     assert "more" not in _describe_values("Recall@10", list("abc"), values[:3])
+
+
+def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
+    return as_sampled(
+        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
+    )
+
+
+EVEN = [*range(1, 22)]
+
+
+SIZE_OPTIONS = ("--n-negatives", 20, "--n-items", 200)
+
+
+def rows_of(page):
+    """Texts of the cells of each table row, by the section that it is in."""
+    found, name = {}, ""
+    for section in page.split("<section")[1:]:
+        name = (re.findall(r'^[^>]* id="(\w+)"', section) or [name])[0]
+        for row in re.findall(r"<tr\b.*?</tr>", section, re.DOTALL):
+            cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
+            found.setdefault(name, []).append([unescape(cell) for cell in cells])
+    return found
+
+
+def sample_of_counts(*counts):
+    """Sampled ranks among 20 negatives of 200 items, as often as the counts say."""
+    ranks = np.repeat(np.arange(1, len(counts) + 1), counts)
+    return SampledRanks(
+        ranks, np.full(len(ranks), 200), 20, users=np.arange(len(ranks))
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Files of sampled ranks, of which `good` is far above the others, and of full rankings."""
+    monkeypatch.chdir(tmp_path)
+    for name, ranks in (
+        ("good", [1] * 400 + EVEN * 5),
+        ("poor", EVEN * 24 + [1]),
+        ("bad", [1] + EVEN * 24),
+    ):
+        lines = [f"{user},{rank}" for user, rank in enumerate(ranks)]
+        (tmp_path / f"{name}.csv").write_text(
+            "\n".join(["user_id,sampled_rank", *lines])
+        )
+    (tmp_path / "full.csv").write_text(
+        "user_id,rank\nanna,1\nbert,3\ncora,11\ndora,12\n"
+    )
+    (tmp_path / "full2.csv").write_text(
+        "user_id,rank\nanna,2\nbert,30\ncora,40\ndora,50\n"
+    )
+    return tmp_path
+
+
+def written(run, folder, *arguments):
+    done = run("report", *arguments, "--output", "page.html")
+    assert (done.returncode, done.stdout[:16]) == (0, "Wrote page.html "), done.stderr
+    return (folder / "page.html").read_text()
+
+
+def test_command_writes_sampled_page(run, folder):
+    page = written(run, folder, "good.csv", "poor.csv", "bad.csv", *SIZE_OPTIONS)
+    rows = rows_of(page)
+    place = rows["comparisons"][0].index("order")
+    orders = {tuple(row[:3]): row[place] for row in rows["comparisons"][1:]}
+    assert orders == {
+        ("good", "poor", "recall@10"): "good above poor",
+        ("good", "bad", "recall@10"): "good above bad",
+        ("poor", "bad", "recall@10"): "undecided",
+    }
+    ranges = {
+        name: correct(read_sampled(folder / f"{name}.csv", 20, 200), ["recall@10"])[0]
+        for name in ("good", "poor")
+    }
+    shown = {row[0]: row[2] for row in rows["values"][1:] if row[2]}
+    ends = {
+        name: str(format_range(x.range_low, x.range_high))
+        for name, x in ranges.items()
+    }
+    assert ends.items() <= shown.items()
+    assert not re.search(r'(src|href)="(?!#|data:|https://doi\.org/)', page)
+
+
+def test_command_writes_full_page(run, folder):
+    page = written(run, folder, "full.csv", "full2.csv", "--n-items", 200)
+    head = " ".join(re.findall(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)[0].split())
+    assert "Undecided: full and full2" in head  # four users
+    order = [
+        page.index(text) for text in ('class="range"', 'id="leaders"', 'id="lens"')
+    ]
+    assert order == sorted(order)
+    rows = rows_of(page)
+    # 2 of 4 held-out items are among the first ten of full.csv, 1 of 4 of full2.csv
+    assert [row[:3] for row in rows["values"][1:]] == [
+        ["full", "recall@10", "0.500"],
+        ["full2", "recall@10", "0.250"],
+    ]
+    assert rows["comparisons"][1][:2] == ["full", "full2"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("good.csv", "full.csv", *SIZE_OPTIONS),
+        ("full.csv", "good.csv", "--n-items", 200),
+        ("full.csv", "none.csv", "--n-items", 200),
+        ("good.csv", "odd.csv", *SIZE_OPTIONS),
+    ],
+)
+def test_mixed_and_missing_files_are_refused(refused, folder, arguments):
+    (folder / "odd.csv").write_text("sampled_rank\n" + "8\n9\n" * 200 + "21\n")
+    message = refused("report", *arguments, "--output", "page.html")
+    assert re.match(
+        r"(full|none|odd)(\.csv:| is ranked in full, good among samples)", message
+    )
+    assert not (folder / "page.html").exists()
+
+
+@pytest.mark.filterwarnings(
+    "ignore::sampled_metrics.InputWarning"
+)  # which the page shows
+def test_page_shows_ranges_and_decided_orders():
+    samples = {
+        "a": sample_of_counts(60, *[2] * 20),
+        "b": sample_of_counts(100),
+        "c": sample_of_counts(*[5] * 21),
+    }
+    content = sampled_content(samples, ["recall@10", "ap"], ["sampled"])
+    assert [group["label"] for group in content["bars"]] == ["Recall@10", "AP"]
+    both = ["recall@10", "ap"], ["likely", "sampled"]
+    values = [correct(each, *both)[2] for each in samples.values()]
+    ends = [
+        (
+            each.range_low,
+            each.range_high,
+            None if np.isnan(each.value) else each.value,
+        )
+        for each in values
+    ]
+    assert content["bars"][1]["bars"] == ends
+    assert "b 100.0\xa0%" in content["says"]
+    assert content["says"].endswith("It suggests b > a > c.")
+    assert len(content["bars"][0]["decided"]) + content["bars"][0]["open"] == 3
+    page = " ".join(render(content, "report.html").split())
+    assert (
+        f"This sample_of_counts decides {len(content['bars'][0]['decided'])} of 3 orders."
+        in page
+    )
+    alike = sampled_content(
+        {"a": sample_of_counts(*[5] * 21), "b": sample_of_counts(*[5] * 21)},
+        ["ap"],
+        ["sampled"],
+    )
+    assert alike["says"].endswith("It suggests a = b.")
+    assert "This sample_of_counts cannot decide it." in render(alike, "report.html")
+    json.dumps(content["numbers"], allow_nan=False)
+
+
+def test_bars_decide_as_table():
+    """A range that excludes 0 does not decide an order that is corrected for three pairs."""
+    n, m, n_users = 2000, 200, 1500
+    samples = {}
+    for name, exponent, seed in (("a", 0.69, 3), ("b", 1.0, 1), ("c", 1.0, 2)):
+        rng = np.random.default_rng(seed)
+        ranks = np.clip((n ** rng.random(n_users) ** exponent).astype(int), 1, n)
+        drawn = 1 + rng.hypergeometric(ranks - 1, n - ranks, m)
+        samples[name] = SampledRanks(
+            drawn, np.full(n_users, n), m, users=np.arange(n_users)
+        )
+    compared = compare(samples, "recall@10", "sampled")
+    orders = [(result.order, result.range_low > 0.0) for result in compared]
+    assert ("undecided", True) in orders
+    group = sampled_content(samples, ["recall@10"], ["sampled"])["bars"][0]
+    decided = [result for result in compared if result.order != "undecided"]
+    assert len(group["decided"]) == len(group["verdicts"]) == len(decided)
+    assert group["open"] == 3 - len(decided)
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_bars_are_marked_by_likely(tmp_path):
+    rng = np.random.default_rng(0)
+    ranks = 1 + rng.binomial(99, rng.random(600) ** 4)
+    quoted = SampledRanks(ranks, 900, 99)
+    (likely,) = correct(quoted, "hr@10", "likely")
+    page = tmp_path / "page.html"
+    report({"A": quoted}, page, "hr@10")
+    assert f"%, line at {100 * likely.value:.2f} %" in page.read_text()
+    few = SampledRanks([50, 60, 99], 100_000, 99)  # of which none is quoted
+    assert np.isnan(correct(few, "hr@10", "likely", shape="none")[0].value)
+    report({"A": few}, page, "hr@10", shape="none")
+    assert "%, line at" not in page.read_text()
+    assert "too uncertain to be quoted" in page.read_text()

@@ -22,7 +22,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
-def test_negatives_that_are_not_sound_have_status_1(run, form):
+def test_unsound_negatives_exit_1(run, form):
     tables = ("--relevant", "held.csv", "--seen", "seen.csv", "--items", "items.csv")
     drawn = run("negatives", *tables, "--n-negatives", 20, "--output", "drawn.csv")
     assert drawn.returncode == 0
@@ -52,7 +52,7 @@ def test_negatives_that_are_not_sound_have_status_1(run, form):
         ),
     ],
 )
-def test_output_that_nobody_takes(run, monkeypatch, error, status, message):
+def test_broken_output_sets_status(run, monkeypatch, error, status, message):
     def fail(*_, **__):
         raise error
 
@@ -64,7 +64,7 @@ def test_output_that_nobody_takes(run, monkeypatch, error, status, message):
 @pytest.mark.parametrize(
     ("pairs", "words"), [(1, "1 negative"), (20, "1,200 negatives")]
 )
-def test_what_was_written_is_counted(run, pairs, words):
+def test_written_rows_are_counted(run, pairs, words):
     held = "held.csv"
     if pairs == 1:
         held = "one.csv"
@@ -84,7 +84,7 @@ def test_what_was_written_is_counted(run, pairs, words):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".txt", ""])
-def test_a_format_that_is_named_is_written_whatever_the_suffix(run, suffix):
+def test_format_overrides_suffix(run, suffix):
     for form in ("table", "json", "csv"):
         printed = run("metrics", "--format", form).stdout
         for options in (

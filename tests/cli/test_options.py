@@ -135,7 +135,7 @@ def passed_on():
 
 
 @pytest.mark.parametrize(("command", "option"), passed_on())
-def test_an_option_reaches_the_function(command, option, monkeypatch, tmp_path):
+def test_option_reaches_function(command, option, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     usual, *names = CALLS[command]
     if command not in WITHOUT:
@@ -174,7 +174,7 @@ def limited():
 
 
 @pytest.mark.parametrize(("command", "option"), limited())
-def test_options_at_their_limits(command, option, monkeypatch, tmp_path, refused):
+def test_options_at_limits(command, option, monkeypatch, tmp_path, refused):
     monkeypatch.chdir(tmp_path)
     usual, *names = CALLS[command]
     words = f"--{option.replace('_', '-')}"
@@ -187,7 +187,7 @@ def test_options_at_their_limits(command, option, monkeypatch, tmp_path, refused
 
 
 @pytest.mark.parametrize(("command", "option"), all_options())
-def test_help_states_a_default_once(command, option):
+def test_help_states_default_once(command, option):
     context = Context(chosen(command))
     (parameter,) = [one for one in context.command.params if one.name == option]
     _, words = parameter.get_help_record(context) or ("", parameter.help)
@@ -197,7 +197,7 @@ def test_help_states_a_default_once(command, option):
 
 
 @pytest.mark.parametrize("command", CALLS)
-def test_paragraphs_of_help_have_no_ends_of_lines(command):
+def test_help_paragraphs_are_wrapped(command):
     function = chosen(command)
     paragraphs = function.help.split("\n\n")
     wide = Context(function, terminal_width=2000, max_content_width=2000)
@@ -212,7 +212,7 @@ def test_paragraphs_of_help_have_no_ends_of_lines(command):
     assert " ".join(paragraphs).split() == words
 
 
-def test_the_program_itself_has_no_option_but_its_version():
+def test_program_has_version_option_only():
     assert [parameter.opts for parameter in get_command(app).params] == [
         ["--version"]
     ]

@@ -38,7 +38,7 @@ PRINT = "import hashlib; print(hashlib.sha256(page.encode()).hexdigest())"
 
 
 @pytest.mark.parametrize("code", [STUDY, OWN], ids=["study", "own"])
-def test_pages_do_not_depend_on_the_hash_seed(code, tmp_path):
+def test_page_bytes_do_not_depend_on_hash_seed(code, tmp_path):
     digests = set()
     for seed in ("0", "3"):
         environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
