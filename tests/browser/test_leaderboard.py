@@ -28,6 +28,18 @@ def test_address_slider_and_metric(page):
     assert page.locator("#board-rows tr").count() == 10
 
 
+def test_lens_and_board_show_the_same(page):
+    page.locator("#board-m").fill("10")
+    assert page.inner_text("#m-value") == page.inner_text("#board-m-value")
+    page.select_option("#metric", "recall@10")
+    assert page.input_value("#board-metric") == "Recall@10"
+    page.locator("#m").fill("4")
+    assert page.inner_text("#board-m-value") == page.inner_text("#m-value")
+    page.focus("#board-m")
+    page.keyboard.press("End")
+    assert page.inner_text("#board-m-value") == "all"
+
+
 def test_pointing_previews_and_click_selects(page):
     page.locator("#board").scroll_into_view_if_needed()
     box = page.locator("#board").bounding_box()

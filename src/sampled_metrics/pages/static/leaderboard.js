@@ -125,6 +125,25 @@ if (numbers.board) {
     remember({ by, items: i === all ? "all" : counts[i] }, usual);
   }
 
+  // Show what the lens of the same page shows, as near as there are numbers of random items.
+  function follow({ detail: { metric, m } }) {
+    const distance = (i) => Math.abs(Math.log(counts[i] / m));
+    const name = Object.keys(metrics).find((label) => label.toLowerCase() === metric);
+    const nearest = [...counts.keys()].reduce((a, b) => (distance(b) < distance(a) ? b : a));
+    stop();
+    by = name ?? by;
+    chart = measureChart();
+    pin(nearest);
+  }
+
+  // Have the lens show what was chosen here, without following it in turn.
+  function tell() {
+    removeEventListener("lens", follow);
+    const detail = { metric: by.toLowerCase(), m: counts[pinned] };
+    dispatchEvent(new CustomEvent("board", { detail }));
+    addEventListener("lens", follow);
+  }
+
   function stop() {
     clearInterval(timer);
     timer = null;
@@ -153,13 +172,16 @@ if (numbers.board) {
   element("board-m").addEventListener("input", ({ target }) => {
     stop();
     pin(Number(target.value));
+    tell();
   });
   element("board-metric").addEventListener("input", ({ target }) => {
     by = target.value;
     chart = measureChart();
     pin(pinned);
+    tell();
   });
   element("board-play").addEventListener("click", play);
+  addEventListener("lens", follow);
   svg.addEventListener("pointermove", (event) => {
     if (!timer && event.pointerType === "mouse") show(pointed(event));
   });

@@ -58,6 +58,7 @@ function showView() {
 function choose(values) {
   Object.assign(state, values);
   showView();
+  dispatchEvent(new CustomEvent("lens", { detail: state }));
 }
 
 for (const name of ["metric", "estimator"]) {
@@ -69,6 +70,11 @@ element("correct")?.addEventListener("input", ({ target }) => {
 element("m")?.addEventListener("input", ({ target }) => {
   choose({ m: sizes[target.value] });
 });
+// Follow the leaderboard of the same page.
+addEventListener("board", ({ detail: { metric, m } }) => {
+  choose({ ...(metric in asked && { metric }), ...(m && { m }) });
+});
+
 // What the lines are at a place of the chart; paths hold them in units of a thousandth of its width.
 const CHART = { width: 1000, middle: 160, reach: 140 };
 const lines = (numbers.lens.lines.lines ?? []).map(({ d }) =>
