@@ -40,18 +40,18 @@ MEASURES = [
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
-def test_is_read_from_what_it_prints(estimator):
+def test_estimator_name_round_trip(estimator):
     assert parse_estimator(str(estimator)) == estimator
     assert estimator.label[0].isupper()
 
 
-def test_a_name_is_declared_once():
+def test_register_same_name_is_refused():
     with pytest.raises(InputError, match="'cls'"):
         register("cls", label="CLS")(lambda _: None)
 
 
 @pytest.mark.parametrize("sampling", Sampling)
-def test_mean_and_deviation_are_those_of_a_simulation(sampling):
+def test_moments_match_simulation(sampling):
     """The bootstrap knows how far a simulated mean and deviation are from the true ones."""
     rng = np.random.default_rng(1)
     better = np.minimum(rng.geometric(0.03, USERS), N_ITEMS - 31)

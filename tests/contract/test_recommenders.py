@@ -49,12 +49,12 @@ def case(request):
     return request.param
 
 
-def test_every_kind_is_here():
+def test_every_kind_has_settings():
     assert {case.split(",")[0] for case in SETTINGS} == set(KINDS)
 
 
 @pytest.mark.parametrize("evaluated", [33, 20])
-def test_ranks_are_those_of_its_scores(case, evaluated):
+def test_ranks_match_scores(case, evaluated):
     """Also where users only train: they come last, and are not ranked."""
     model, shown = make(case), SCATTERED[:evaluated]
     unseen = np.where(shown, -1, np.random.default_rng(1).random(shown.shape))
@@ -71,7 +71,7 @@ def test_ranks_are_those_of_its_scores(case, evaluated):
     np.testing.assert_array_equal(ranks.n_tied, (scores == own).sum(axis=1) - 1)
 
 
-def test_good_data_is_not_asked_about(case, recwarn):
+def test_good_data_raises_no_warning(case, recwarn):
     """Users of three tastes and of different activity; a random order is asked about, rightly."""
     rng = np.random.default_rng(0)
     taste = rng.integers(3, size=300)
@@ -103,7 +103,7 @@ def test_scores_follow_the_seed(kind):
 @pytest.mark.parametrize(
     "case", [case for case in SETTINGS if case not in {"popularity", "random"}]
 )
-def test_withheld_item_of_a_checkerboard_ranks_first(case):
+def test_withheld_item_of_checkerboard_ranks_first(case):
     """Users like the items of their own colour, and each has one of them withheld."""
     board = np.equal.outer(np.arange(20) % 2, np.arange(20) % 2) & ~np.eye(
         20, dtype=bool
@@ -112,7 +112,7 @@ def test_withheld_item_of_a_checkerboard_ranks_first(case):
     np.testing.assert_array_equal(scores.argmax(axis=1), np.arange(20))
 
 
-def test_scores_are_fresh_float64_of_all_items(case):
+def test_scores_are_new_float64_arrays(case):
     model, users = make(case, EXTREME), np.array([4, 2, 4])
     scores = model.score(users)
     assert (scores.shape, scores.dtype) == ((3, 17), np.float64)
@@ -122,13 +122,13 @@ def test_scores_are_fresh_float64_of_all_items(case):
     assert np.isfinite(model.score(ALL)).all()
 
 
-def test_any_number_of_threads_gives_the_same_bits(case):
+def test_threads_do_not_change_scores(case):
     np.testing.assert_array_equal(
         make(case, threads=2).score(ALL), make(case).score(ALL)
     )
 
 
-def test_blocks_and_order_of_users_do_not_matter(case):
+def test_blocks_and_order_do_not_change_scores(case):
     model = make(case)
     users, whole = np.random.default_rng(0).permutation(33), model.score(ALL)
     for size in (1, 2, 5, 32, 33):
@@ -138,7 +138,7 @@ def test_blocks_and_order_of_users_do_not_matter(case):
         np.testing.assert_array_equal(np.concatenate(blocks), whole[users])
 
 
-def test_saved_and_loaded_scores_the_same(case, tmp_path):
+def test_saved_recommender_scores_the_same(case, tmp_path):
     paths, model = [tmp_path / "one.npz", tmp_path / "two.npz"], make(case)
     for path in paths:
         save_recommender(path, make(case))
@@ -148,7 +148,7 @@ def test_saved_and_loaded_scores_the_same(case, tmp_path):
     np.testing.assert_array_equal(again.score(ALL), model.score(ALL))
 
 
-def test_training_is_silent_and_leaves_its_data_alone(case, capfd):
+def test_fit_prints_nothing_and_does_not_change_data(case, capfd):
     train = csr_array(SCATTERED.astype(float))
     create(case.split(",")[0], SETTINGS[case]).fit(train)
     np.testing.assert_array_equal(train.toarray(), SCATTERED)
@@ -172,12 +172,12 @@ def test_training_is_silent_and_leaves_its_data_alone(case, capfd):
         ("itemknn", {"k": 0}, "k: Input should be greater than or equal to 1"),
     ],
 )
-def test_unknown_kind_and_setting(kind, settings, problem):
+def test_unknown_kind_or_setting_is_refused(kind, settings, problem):
     with pytest.raises(InputError, match=problem):
         create(kind, settings)
 
 
-def test_files_that_hold_no_recommender(tmp_path):
+def test_load_other_files_is_refused(tmp_path):
     (tmp_path / "text.npz").write_text("nothing")
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
     np.savez(tmp_path / "about.npz", about='{"kind": "als"}')

@@ -5,6 +5,7 @@ from math import log2
 
 import numpy as np
 
+from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks
 
 ALL_KINDS = (
@@ -130,3 +131,16 @@ def ranks_at_places(*places, n, n_relevant=None, depth=None):
         [n],
         [n if depth is None else depth],
     )
+
+
+def metric_values(name, ranks, *args):
+    """Return the metric with a name for each user; further arguments as for `values`."""
+    return values(parse_measure(name), ranks, *args)
+
+
+FIVE_RANKS = np.array([1, 2, 3, 4, 5])  # of 5 candidates
+
+
+def values_at(name, rank=FIVE_RANKS, n=5):
+    """Return the metric with a name for one relevant item at each rank."""
+    return parse_measure(name).value_at(rank, n)

@@ -14,7 +14,7 @@ PREDICTED = [3, 3.5, 3, 5]  # errors 1, 0, 2, -4
 ratings = st.lists(st.tuples(*[st.floats(-5, 5)] * 2), min_size=1, max_size=20)
 
 
-def test_by_hand():
+def test_rmse_and_mae_by_hand():
     assert sm.rmse(TRUE, PREDICTED) == pytest.approx(
         ((1 + 0 + 4 + 16) / 4) ** 0.5, rel=1e-15
     )
@@ -22,20 +22,20 @@ def test_by_hand():
     assert sm.rmse(TRUE, TRUE) == sm.mae(TRUE, TRUE) == 0
 
 
-def test_matrices_and_unsigned_numbers():
+def test_rmse_and_mae_of_unsigned_matrices():
     assert sm.mae(np.array([[1, 5]], np.uint8), np.array([[3, 1]], np.uint8)) == 3
     assert sm.rmse(
         np.array([[1, 5]], np.uint8), np.array([[4, 1]], np.uint8)
     ) == pytest.approx(12.5**0.5, rel=1e-15)
 
 
-def test_squares_neither_overflow_nor_vanish():
+def test_rmse_of_extreme_numbers():
     assert sm.rmse([1e200, 0], [0, 0]) == pytest.approx(1e200 / 2**0.5, rel=1e-15)
     assert sm.rmse([1e-200, 0], [0, 0]) == pytest.approx(1e-200 / 2**0.5, rel=1e-15)
 
 
 @given(ratings)
-def test_scikit_learn_and_order_of_both(pairs):
+def test_rmse_and_mae_match_scikit_learn(pairs):
     true, predicted = zip(*pairs, strict=True)
     rmse, mae = sm.rmse(true, predicted), sm.mae(true, predicted)
     assert rmse == pytest.approx(
@@ -60,12 +60,12 @@ def test_scikit_learn_and_order_of_both(pairs):
         (np.ma.masked_array([1, 2], [True, False]), [1, 2], "mask"),
     ],
 )
-def test_refused(error, true, predicted, words):
+def test_wrong_ratings_are_refused(error, true, predicted, words):
     with pytest.raises(sm.InputError, match=words):
         error(true, predicted)
 
 
-def test_a_series_is_paired_with_a_list_by_place():
+def test_series_and_list_are_paired_by_position():
     true = pd.Series([1.0, 2.0], index=[5, 3])
     assert sm.mae(true, [2.0, 4.0]) == 1.5  # (1 + 2) / 2
     assert sm.mae([2.0, 4.0], true) == 1.5

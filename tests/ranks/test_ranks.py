@@ -11,20 +11,11 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics_study.experiment import (
-    join_sources,
-    read_ranks_by_name,
     read_single_item_ranks,
 )
 from tests.helpers.relevance import ranks_at_places
-
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
 
 COLUMNS = ("n_candidates", "n_better", "n_tied", "n_found", "n_relevant", "depth")
 
@@ -60,13 +51,13 @@ GOOD = {
         ({"depth": [9, 5]}, 1, "depth"),
     ],
 )
-def test_impossible_counts_of_several_items(changed, row, column):
+def test_impossible_counts_are_refused(changed, row, column):
     with pytest.raises(InputError) as caught:
         Ranks(**(GOOD | changed))
     assert (caught.value.row, caught.value.column) == (row, column)
 
 
-def test_columns_become_int64_with_the_best_item_first():
+def test_columns_are_int64_and_best_first():
     with pytest.raises(InputError, match="row 2, column n_candidates"):
         Ranks([10, 1], [0, 0], [0, 0])
     ranks = Ranks(
@@ -115,12 +106,12 @@ def test_take():
         ({"users": [1.0, 2.0]}, "users has dtype float64"),
     ],
 )
-def test_arguments_that_do_not_fit_together(changed, message):
+def test_inconsistent_arguments_are_refused(changed, message):
     with pytest.raises(InputError, match=message):
         Ranks(**(GOOD | changed))
 
 
-def test_the_row_of_two_items_that_overlap():
+def test_overlapping_ranks_name_their_row():
     with pytest.raises(InputError, match="user in row 2"):
         Ranks([9, 9], [0, 4, 4], [0] * 3, n_found=[1, 2])
 
@@ -151,12 +142,12 @@ def test_the_row_of_two_items_that_overlap():
         (ranks_at_places(n=9, n_relevant=1, depth=7), "a list of 7 places"),
     ],
 )
-def test_single_requires_one_item_fully_ranked(ranks, message):
+def test_single_refuses_other_ranks(ranks, message):
     with pytest.raises(InputError, match=message):
         ranks.single()
 
 
-def test_what_is_written_comes_back(tmp_path):
+def test_write_round_trip(tmp_path):
     path = tmp_path / "deep" / "A.parquet"
     single = Ranks([9, 8], [1, 0], [0, 3], users=[7, 9], source="a test")
     several = Ranks([9, 8], [1, 4, 0], [0, 0, 3], n_found=[2, 1], users=["b", "a"])
@@ -177,26 +168,6 @@ def test_what_is_written_comes_back(tmp_path):
         Ranks(**GOOD).write(path)
 
 
-def test_recommenders_by_name_and_their_sources(tmp_path):
-    Ranks([5], [1], [0]).write(tmp_path / "A.parquet")
-    table = pq.read_table(tmp_path / "A.parquet")
-    table = table.replace_schema_metadata({b"source": b"a\nb \xff\x1b[2J"})
-    pq.write_table(table, tmp_path / "B.parquet")
-    ranks = read_ranks_by_name([tmp_path / "A.parquet", tmp_path / "B.parquet"])
-    assert [r.source for r in ranks.values()] == ["unknown", "a b \ufffd\\x1b[2J"]
-    assert list(ranks) == ["A", "B"]
-    assert read_ranks_by_name([]) == {}
-    with pytest.raises(InputError, match="recommender"):
-        read_ranks_by_name([tmp_path / "A.parquet"] * 2)
-    Ranks([5, 5], [1, 1], [0, 0]).write(tmp_path / "B.parquet")
-    with pytest.raises(InputError, match=r"A\.parquet"):
-        read_ranks_by_name([tmp_path / "A.parquet", tmp_path / "B.parquet"])
-    assert (
-        join_sources(["trained here", "scores; trained here"])
-        == "scores; trained here"
-    )
-
-
 @pytest.mark.parametrize(
     ("ids", "written"),
     [
@@ -206,7 +177,7 @@ def test_recommenders_by_name_and_their_sources(tmp_path):
         (np.array(["7", "ω"]), pa.string()),
     ],
 )
-def test_ids_of_any_type_come_back(tmp_path, ids, written):
+def test_write_ids_of_any_type_round_trip(tmp_path, ids, written):
     path = tmp_path / "A.parquet"
     Ranks([9, 8], [1, 0], [0, 3], users=ids).write(path, items=ids[::-1])
     table = pq.read_table(path)
@@ -241,7 +212,7 @@ def is_taken(n, pairs, n_found):
 @pytest.mark.parametrize(
     ("n", "relevant"), [(2, 1), (4, 1), (2, 2), (4, 2), (3, 3), (4, 3)]
 )
-def test_counts_are_taken_if_a_ranking_has_them(n, relevant):
+def test_counts_are_accepted_if_a_ranking_has_them(n, relevant):
     possible = counts_of_rankings(n, relevant)
     for pairs in combinations_with_replacement(
         product(range(-1, n + 1), repeat=2), relevant
@@ -249,7 +220,7 @@ def test_counts_are_taken_if_a_ranking_has_them(n, relevant):
         assert is_taken([n], pairs, [relevant]) == (pairs in possible), pairs
 
 
-def test_items_of_different_users_are_apart():
+def test_counts_of_several_users_are_checked_separately():
     two, one = counts_of_rankings(3, 2), counts_of_rankings(3, 1)
     every = list(product(range(3), repeat=2))
     for first, second, third in product(every, repeat=3):
@@ -269,7 +240,7 @@ def test_items_of_different_users_are_apart():
         ((5, 3, 2), "n_tied"),
     ],
 )
-def test_records_at_the_bounds_and_beyond(tmp_path, wrong, column):
+def test_tables_at_bounds_and_beyond(tmp_path, wrong, column):
     rows = [(5, 4, 0), (5, 0, 4), (5, 3, 1), (2, 1, 0), (2, 0, 1)]
     path = tmp_path / "r.csv"
     pd.DataFrame(rows, columns=COLUMNS[:3]).to_csv(path, index=False)
@@ -286,7 +257,7 @@ def test_records_at_the_bounds_and_beyond(tmp_path, wrong, column):
     assert (caught.value.row, caught.value.column) == (6, column)
 
 
-def test_ranks_are_themselves_only_and_do_not_change():
+def test_ranks_compare_by_identity_and_are_frozen():
     for make in (lambda: Ranks([9], [1], [0]), lambda: SampledRanks([1], 9, 3)):
         ranks = make()
         assert {ranks, ranks, make()} - {ranks} != set()
@@ -295,14 +266,14 @@ def test_ranks_are_themselves_only_and_do_not_change():
             ranks.users = np.array([7])
 
 
-def test_ranks_that_are_made_of_counts_have_no_rows_of_a_matrix():
+def test_ranks_from_counts_have_no_matrix_rows():
     single = Ranks([9, 9], [1, 0], [0, 0])
     assert (single.n_rows, single.min_relevance) == (0, 0.0)
     assert SampledRanks([1], 9, 3).n_rows == 0
     assert single.take([0]).n_rows == single.at_least(1).n_rows == 0
 
 
-def test_binary_ranks_are_those_of_the_items_that_are_good_enough():
+def test_binary_selects_items_of_at_least_a_grade():
     rng = np.random.default_rng(1)
     n_relevant = rng.integers(1, 5, 30)
     n_found = rng.integers(0, n_relevant + 1)
@@ -331,7 +302,7 @@ def test_binary_ranks_are_those_of_the_items_that_are_good_enough():
         ]
 
 
-def test_ends_of_ties_by_hand():
+def test_best_and_worst_rank_by_hand():
     """Two above and one tied: best rank 3, worst 4; three above and three tied: 4 and 7."""
     ranks = Ranks([9, 9, 9], [2, 3, 1], [1, 3, 0])
     assert ranks.best_rank.tolist() == [3, 4, 2]

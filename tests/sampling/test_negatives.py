@@ -50,7 +50,7 @@ def uniform(seed: int = 0, m: int = M) -> np.ndarray:
     return draw_negatives(seen + held_out, m, seed=seed)
 
 
-def test_every_set_of_candidates_is_drawn_as_often():
+def test_draws_of_all_sets_are_equally_likely():
     # Items 0 and 5 are excluded; of 1, 2, 3, 4 three are drawn.
     excluded = np.array([[1, 1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 1]])
     drawn = [
@@ -61,7 +61,7 @@ def test_every_set_of_candidates_is_drawn_as_often():
     assert chisquare(list(sets.values())).pvalue > 1e-3
 
 
-def test_negatives_of_a_user_depend_on_no_other_user():
+def test_draws_do_not_depend_on_other_users():
     seen, held_out = interactions()
     excluded = csr_array(seen + held_out)
     first = draw_negatives(excluded[:10], M, seed=5)
@@ -69,12 +69,12 @@ def test_negatives_of_a_user_depend_on_no_other_user():
     assert (draw_negatives(excluded, M, seed=6)[:10] != first).any()
 
 
-def test_too_few_candidates_are_refused():
+def test_draws_from_too_few_candidates_are_refused():
     with pytest.raises(InputError, match="user 1"):
         draw_negatives(csr_array(np.array([[1, 0, 0], [1, 0, 1]])), 2)
 
 
-def test_uniform_negatives_pass_and_their_p_values_are_uniform():
+def test_uniform_negatives_pass():
     """At a level of 10 %, 16 data sets fail 0 to 6 times with a probability of 99.9 %."""
     found = [checked(uniform(seed)) for seed in range(16)]
     assert all(passed for checks in found[:4] for passed, *_ in checks.values())
@@ -97,14 +97,14 @@ def test_unsound_negatives_fail():
     assert "uniformity" in failed(np.tile(np.arange(M), (USERS, 1)))
 
 
-def test_one_held_out_item_is_counted():
+def test_held_out_item_is_counted():
     _, held_out = interactions()
     items = uniform()
     items[7, 3] = held_out.indices[7]
     assert checked(items)["held-out item"][:2] == (False, 1)
 
 
-def test_chi_square_is_pearsons_where_nothing_is_excluded():
+def test_chi_square_matches_scipy():
     """Draws with replacement of users who have seen nothing: scipy's chi-square of the counts."""
     nothing = csr_array((USERS, ITEMS))
     items = np.random.default_rng(1).integers(ITEMS, size=(USERS, M))
@@ -180,7 +180,7 @@ def by_loops(drawn, seen, held_out):
 
 @pytest.mark.parametrize("kind", ["sound", "repeated", "seen too", "held out too"])
 @pytest.mark.parametrize("seed", range(4))
-def test_checks_are_those_of_loops_over_users_and_items(seed, kind):
+def test_checks_match_loops(seed, kind):
     rng = np.random.default_rng(seed)
     users, n_items = 14, 24
     seen = rng.random((users, n_items)) < np.linspace(0.5, 0.1, n_items)
@@ -223,7 +223,7 @@ def test_checks_are_those_of_loops_over_users_and_items(seed, kind):
 
 
 @pytest.mark.parametrize("repeated", [0, 2, 16])
-def test_duplicates_beside_those_of_draws_with_replacement(repeated):
+def test_duplicates_are_compared_with_replacement(repeated):
     """100 users with 8 of 199 items: 28 pairs of draws each, 14.07 repeats in all."""
     rng = np.random.default_rng(0)
     items = np.array([rng.choice(199, 8, replace=False) for _ in range(100)])
@@ -238,7 +238,7 @@ def test_duplicates_beside_those_of_draws_with_replacement(repeated):
         assert f"{mean:,.0f} expected with" in check.remark
 
 
-def test_two_items_by_hand():
+def test_uniformity_by_hand():
     """12 draws of one item and 4 of another, 8 expected of each: 4^2/8 + 4^2/8 = 4."""
     nothing = csr_array((16, 2))
     checks = check_drawn_negatives(
@@ -252,7 +252,7 @@ def test_two_items_by_hand():
     assert {check.name: check.p_value for check in checks}["uniformity"] == 1.0
 
 
-def test_as_many_negatives_as_candidates_and_no_users():
+def test_draws_of_all_candidates_or_without_users():
     drawn = draw_negatives(csr_array(np.array([[1, 0, 0, 1], [0, 0, 0, 1]])), 2)
     assert sorted(drawn[0]) == [1, 2]
     assert draw_negatives(csr_array((0, 4)), 2).shape == (0, 2)
@@ -260,7 +260,7 @@ def test_as_many_negatives_as_candidates_and_no_users():
         draw_negatives(csr_array((1, 4)), 0)
 
 
-def test_remarks_and_unknown_ids(run, tmp_path, monkeypatch):
+def test_command_remarks_and_unknown_ids(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, marked in zip(("seen", "held"), interactions(), strict=True):
         user, item = marked.nonzero()
@@ -286,7 +286,7 @@ def test_remarks_and_unknown_ids(run, tmp_path, monkeypatch):
     )
 
 
-def test_p_value_of_the_item_drawn_most_is_a_probability():
+def test_check_pairs_p_value_is_at_most_1():
     """Ten users have one of 20 items each: the bound, 20 times the least chance, is above 1."""
     items = np.column_stack([np.full(10, 20), np.arange(10)]).ravel()
     pairs = ScoredPairs(
@@ -313,7 +313,7 @@ def test_p_value_of_the_item_drawn_most_is_a_probability():
         (6, 5, None),
     ],
 )
-def test_sets_that_several_users_have_by_hand(sharing, n_items, found):
+def test_check_pairs_shared_sets_by_hand(sharing, n_items, found):
     """Of six users so many have the negatives 10 and 11, and all others their own two.
 
     Two of four candidates are shared by chance.
@@ -327,7 +327,7 @@ def test_sets_that_several_users_have_by_hand(sharing, n_items, found):
     assert checks.get("shared") == found
 
 
-def test_a_check_that_fails_is_told_from_one_that_passes():
+def test_printed_checks_show_failures():
     checks = [
         Check("duplicates", True, 0, 0.0, float("nan"), ""),
         Check("seen items", True, 9, 8.0, 0.5, ""),

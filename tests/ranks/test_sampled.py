@@ -1,3 +1,5 @@
+"""Sampled ranks: what they hold, reading and writing, wrong arguments."""
+
 import numpy as np
 import pytest
 
@@ -6,18 +8,12 @@ from sampled_metrics.ranks import SampledRanks, Sampling
 from sampled_metrics.ranks.data import as_sampled
 
 
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
-
-def test_by_hand(tmp_path):
+def test_from_table_by_hand(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text(
         "sampled_rank,user_id,repetition,n_candidates\n1,a,0,50\n11,b,0,60\n3,a,1,50\n"
     )
-    sampled = read_sampled(path, 10)
+    sampled = as_sampled(path, n_negatives=10)
     assert sampled.sampled_ranks.tolist() == [1, 11, 3]
     assert sampled.users.tolist() == ["a", "b", "a"]
     assert sampled.n_items.tolist() == [50, 60, 50]
@@ -28,18 +24,18 @@ def test_by_hand(tmp_path):
     with pytest.raises(
         InputError, match=r"found n_candidates 50 to 60, but n_items .* is 70"
     ):
-        read_sampled(path, 10, 70)
+        as_sampled(path, n_negatives=10, n_items=70)
     # Several held-out items of a user are several rows.
     path.write_text(
         "user_id,item_id,repetition,sampled_rank\na,x,0,1\na,y,0,3\na,x,1,3\n"
     )
-    assert read_sampled(path, 9, 50).several_items
+    assert as_sampled(path, n_negatives=9, n_items=50).several_items
     path.write_text("sampled_rank\n1\n2.0\n")
     with pytest.raises(InputError, match="column n_candidates"):
-        read_sampled(path, 1)
+        as_sampled(path, n_negatives=1)
     with pytest.raises(InputError, match="negatives"):
-        read_sampled(path, n_items=9)
-    sampled = read_sampled(path, 1, 9, "distinct")
+        as_sampled(path, n_items=9)
+    sampled = as_sampled(path, n_negatives=1, n_items=9, sampling="distinct")
     assert sampled.sampled_ranks.tolist() == [1, 2]
     assert (sampled.users, sampled.n_items, sampled.sampling) == (
         None,
@@ -48,12 +44,12 @@ def test_by_hand(tmp_path):
     )
 
 
-def test_written_rows_come_back(tmp_path):
+def test_write_round_trip(tmp_path):
     sampled = SampledRanks(
         [1, 4, 2], [9, 8, 7], 3, "with-replacement", ["b", "a", "b"]
     )
     sampled.take([1, 0]).write(tmp_path / "s.parquet")
-    again = read_sampled(tmp_path / "s.parquet")
+    again = as_sampled(tmp_path / "s.parquet")
     assert again.sampled_ranks.tolist() == [4, 1]
     assert again.n_items.tolist() == [8, 9]
     assert again.users.tolist() == ["a", "b"]
@@ -83,7 +79,7 @@ def test_written_rows_come_back(tmp_path):
         ({"n_negatives": 10.0}, "n_negatives is 10.0, expected a whole number"),
     ],
 )
-def test_invalid_arguments(options, words):
+def test_wrong_arguments_are_refused(options, words):
     with pytest.raises(InputError, match=words):
         SampledRanks(
             **({"sampled_ranks": [1, 2], "n_items": 50, "n_negatives": 10} | options)

@@ -27,7 +27,7 @@ def records(seed, users=300, scale=150):
     return Ranks(n, better, rng.integers(0, 2, users) * rng.integers(0, 90, users))
 
 
-def test_moments_by_hand():
+def test_expected_moments_by_hand():
     # user 1: 1 or 0 with 1/2 each, variance 1/4; user 2: 2 or 0 with 1/4, 3/4, variance 3/4
     distribution = np.array([[0.5, 0.5, 0.0], [0.0, 0.75, 0.25]])
     moments = expected_moments(distribution, np.array([1.0, 0.0, 2.0]))
@@ -40,7 +40,7 @@ def test_moments_by_hand():
     arrays(float, (3, 3), elements=st.floats(0.01, 1)),
     arrays(float, 3, elements=st.floats(-10, 10)),
 )
-def test_moments_with_all_outcomes_listed(weights, vector):
+def test_expected_moments_match_all_outcomes(weights, vector):
     p = weights / weights.sum(axis=1, keepdims=True)
     outcomes = list(product(range(3), repeat=3))
     chance = np.array([np.prod([p[u, i] for u, i in enumerate(o)]) for o in outcomes])
@@ -51,7 +51,7 @@ def test_moments_with_all_outcomes_listed(weights, vector):
     assert found.sd == pytest.approx(np.sqrt(chance @ (value - mean) ** 2), abs=1e-11)
 
 
-def test_no_spread_is_exactly_none():
+def test_expected_moments_without_spread_are_0():
     certain = np.eye(4)[[0, 2, 2]]
     assert expected_moments(certain, np.array([0.3, 0.1, -7.7, 5.0])).sd == 0.0
     spread = np.random.default_rng(0).dirichlet(np.ones(50), size=40)
@@ -72,7 +72,7 @@ def test_estimates_by_hand():
     )
 
 
-def test_probability_of_an_order_by_hand():
+def test_probability_less_by_hand():
     # difference 3 with deviation sqrt(3^2 + 4^2) = 5: Phi(3/5) = 0.7257
     a, b = (
         MeanAndSd(np.array(1.0), np.array(3.0)),
@@ -89,7 +89,7 @@ def test_probability_of_an_order_by_hand():
 
 
 @pytest.mark.parametrize(("users", "tolerance"), [(100, 0.01), (2000, 1e-3)])
-def test_probability_against_the_exact_distribution(users, tolerance):
+def test_probability_less_matches_convolution(users, tolerance):
     # the number of users at sampled rank 1 is a sum of unequal coins: convolve them
     tables = [sampled_rank_distribution(records(seed, users), 50) for seed in (3, 4)]
     count_a, count_b = (

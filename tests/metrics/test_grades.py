@@ -16,25 +16,16 @@ from typer.testing import CliRunner
 
 import sampled_metrics as sm
 from sampled_metrics.cli import app
-from sampled_metrics.metrics import parse_measure, values
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_ranks
 from tests.helpers.caught_warnings import warns_about
-from tests.helpers.relevance import orders_with_ties
-
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
+from tests.helpers.relevance import (
+    metric_values,
+    orders_with_ties,
+)
 
 WORST = (1 + 2 / log2(3) + 3 / 2) / (
     3 + 2 / log2(3) + 1 / 2
 )  # grades 1, 2, 3 at places 1, 2, 3
-
-
-def value(name, ranks, *args):
-    return values(parse_measure(name), ranks, *args)
 
 
 def graded(users, min_relevance=0.0):
@@ -61,7 +52,7 @@ def _dcg(grades):
 class TestByHand:
     WRONG_ORDER = sm.Ranks([2], [0, 1], [0, 0], n_found=[2], relevance=[1, 3])
 
-    def test_grades_1_2_3_in_the_worst_order(self):
+    def test_ndcg_of_grades_1_2_3_in_worst_order(self):
         for name in ("ndcg@3", "ndcg"):
             (found,) = sm.evaluate([[0.9, 0.5, 0.1]], name, relevant=[[1, 2, 3]])
             assert found.value == pytest.approx(WORST, rel=1e-15)
@@ -80,61 +71,66 @@ class TestByHand:
             ("ndcg-by-k@2", 1),
         ],
     )
-    def test_grades_3_and_1_in_the_wrong_order(self, name, expected):
-        assert value(name, self.WRONG_ORDER).item() == pytest.approx(
+    def test_metrics_of_grades_1_and_3(self, name, expected):
+        assert metric_values(name, self.WRONG_ORDER).item() == pytest.approx(
             expected, rel=1e-14
         )
 
-    def test_other_metrics_take_items_of_at_least_a_grade(self):
+    def test_at_least_decides_relevance_of_other_metrics(self):
         # grades 2, 4 and 1 at places 1, 3 and 4 of 9
         ranks = sm.Ranks(
             [9], [0, 2, 3], [0, 0, 0], n_found=[3], relevance=[2, 4, 1]
         ).at_least(2)
-        assert value("recall@1", ranks).item() == 1 / 2
-        assert value("ap", ranks).item() == pytest.approx(
+        assert metric_values("recall@1", ranks).item() == 1 / 2
+        assert metric_values("ap", ranks).item() == pytest.approx(
             (1 / 1 + 2 / 3) / 2, rel=1e-15
         )
-        assert value("auc", ranks).item() == pytest.approx(
+        assert metric_values("auc", ranks).item() == pytest.approx(
             (7 + 6) / (2 * 7), rel=1e-15
         )
         ideal = 4 + 2 / log2(3) + 1 / log2(4)
         expected = (2 + 4 / log2(4) + 1 / log2(5)) / ideal
-        assert value("ndcg", ranks).item() == pytest.approx(expected, rel=1e-15)
+        assert metric_values("ndcg", ranks).item() == pytest.approx(
+            expected, rel=1e-15
+        )
 
-    def test_items_below_the_end_of_a_list_count_in_the_ideal_list(self):
+    def test_ndcg_ideal_list_has_items_below_the_end(self):
         # grade 1 at place 2 of a top 3, and an item of grade 3 that is not in it
         ranks = sm.Ranks(
             [0], [1], [0], n_found=[1], n_relevant=[2], depth=[3], relevance=[1, 3]
         )
         expected = (1 / log2(3)) / (3 + 1 / log2(3))
-        assert value("ndcg@3", ranks).item() == pytest.approx(expected, rel=1e-15)
+        assert metric_values("ndcg@3", ranks).item() == pytest.approx(
+            expected, rel=1e-15
+        )
 
-    def test_items_given_out_of_order_keep_their_grades(self):
+    def test_ranks_unordered_items_have_their_grades(self):
         ranks = sm.Ranks(
             [9, 9], [4, 0, 2], [0] * 3, n_found=[2, 1], relevance=[5, 1, 2]
         )
         assert ranks.n_better.tolist() == [0, 4, 2]
         assert ranks.relevance.tolist() == [1, 5, 2]
 
-    def test_grades_that_are_all_the_same_change_nothing(self):
+    def test_equal_grades_change_nothing(self):
         users = [([3, 1, 2, 2], [4, 0, 4, 0]), ([1, 2, 3, 4], [0, 4, 0, 0])]
         same = [(scores, [grade / 4 for grade in grades]) for scores, grades in users]
         for name in ("ndcg", "ndcg@2", "recall@2"):
             np.testing.assert_allclose(
-                value(name, graded(users)), value(name, graded(same))
+                metric_values(name, graded(users)), metric_values(name, graded(same))
             )
 
 
 NAMES = ("ndcg", "ndcg@1", "ndcg@3", "ndcg-by-relevant@3")
+
+
 one_user = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=2, max_size=6
-)
-one_user = one_user.filter(lambda items: any(grade for _, grade in items))
+).filter(lambda items: any(grade for _, grade in items))
 
 
 @settings(max_examples=60)
 @given(items=one_user, seed=st.integers(0, 9))
-def test_every_tie_policy_against_every_order(items, seed):
+def test_tie_policies_match_all_orders(items, seed):
     scores, grades = zip(*items, strict=True)
     ranks = graded([(scores, grades)])
     for name in NAMES:
@@ -142,20 +138,22 @@ def test_every_tie_policy_against_every_order(items, seed):
             by_definition(name, [grades[item] for item in order])
             for order in orders_with_ties(scores)
         ]
-        assert value(name, ranks).item() == pytest.approx(
+        assert metric_values(name, ranks).item() == pytest.approx(
             np.mean(by_order), abs=1e-13
         )
-        assert value(name, ranks, "optimistic").item() == pytest.approx(
+        assert metric_values(name, ranks, "optimistic").item() == pytest.approx(
             max(by_order), abs=1e-13
         )
-        assert value(name, ranks, "pessimistic").item() == pytest.approx(
+        assert metric_values(name, ranks, "pessimistic").item() == pytest.approx(
             min(by_order), abs=1e-13
         )
-        drawn = value(name, ranks, "random", np.random.default_rng(seed)).item()
+        drawn = metric_values(
+            name, ranks, "random", np.random.default_rng(seed)
+        ).item()
         assert min(abs(drawn - other) for other in by_order) < 1e-13
 
 
-def test_random_orders_average_to_the_expectation():
+def test_random_orders_average_to_expectation():
     # grades 3, 1, 2 and an irrelevant item, all tied, 20,000 times
     copies = 20_000
     ranks = sm.Ranks(
@@ -166,9 +164,9 @@ def test_random_orders_average_to_the_expectation():
         relevance=[3, 1, 2] * copies,
     )
     for name in NAMES:
-        drawn = value(name, ranks, "random", np.random.default_rng(3))
+        drawn = metric_values(name, ranks, "random", np.random.default_rng(3))
         error = drawn.std() / np.sqrt(copies)
-        assert abs(drawn.mean() - value(name, ranks)[0]) < 4 * error
+        assert abs(drawn.mean() - metric_values(name, ranks)[0]) < 4 * error
 
 
 def some_users(seed, tied):
@@ -181,16 +179,18 @@ def some_users(seed, tied):
 
 
 @pytest.mark.parametrize("tied", [True, False])
-def test_scikit_learn(tied):
+def test_ndcg_matches_scikit_learn(tied):
     users = list(some_users(1, tied))
     for k in (2, 5, None):
         name = "ndcg" if k is None else f"ndcg@{k}"
         theirs = [ndcg_score([grades], [scores], k=k) for scores, grades in users]
-        np.testing.assert_allclose(value(name, graded(users)), theirs, rtol=1e-12)
+        np.testing.assert_allclose(
+            metric_values(name, graded(users)), theirs, rtol=1e-12
+        )
 
 
 @pytest.mark.parametrize("least", [1, 2, 3])
-def test_trec_eval_with_its_level_of_relevance(least):
+def test_trec_eval_with_relevance_level(least):
     users = list(some_users(2, tied=False))
     names = {
         "ndcg": "ndcg",
@@ -288,16 +288,26 @@ def test_trec_eval_of_full_rankings():
 
 # Grades 1, 2, 3 at places 1, 2, 3 of anna; 3 at place 2 of bert; none above 1 of carl.
 SCORES = np.array([[0.9, 0.5, 0.1, 0.0], [0.9, 0.5, 0.1, 0.0], [0.9, 0.5, 0.1, 0.0]])
+
+
 GRADES = np.array([[1, 2, 3, 0], [0, 3, 0, -1], [1, 0, 0, 0]])
+
+
 NDCG = [WORST, 1 / log2(3), 1]
+
+
 TABLE = pd.DataFrame(
     [(user, item, GRADES[user, item]) for user in range(3) for item in range(4)],
     columns=["user_id", "item_id", "relevance"],
 )
+
+
 LISTS = pd.DataFrame(
     [(user, item, SCORES[user, item]) for user in range(3) for item in range(4)],
     columns=["user_id", "item_id", "score"],
 )
+
+
 QRELS = "".join(
     f"{user} 0 {item} {grade}\n" for user, item, grade in TABLE.to_numpy()
 )
@@ -323,7 +333,7 @@ def forms(folder):
     yield {u: dict(enumerate(SCORES[u])) for u in range(3)}, by_user
 
 
-def test_every_form_of_grades(tmp_path):
+def test_every_form_of_grades_gives_the_same_values(tmp_path):
     for data, relevant in forms(tmp_path):
         found = sm.values_by_user(data, "ndcg@3,recall@1", relevant=relevant)
         np.testing.assert_allclose(found["ndcg@3"], NDCG, rtol=1e-14)
@@ -338,7 +348,7 @@ def test_every_form_of_grades(tmp_path):
         np.testing.assert_allclose(high["recall@2"], [1 / 2, 1], rtol=1e-14)
 
 
-def test_compare_agrees_and_tables_say_it():
+def test_compare_matches_evaluate_and_mentions_grades():
     results = sm.compare(
         {"A": SCORES, "B": -SCORES},
         "ndcg@3, recall@2",
@@ -355,7 +365,7 @@ def test_compare_agrees_and_tables_say_it():
     assert "least" not in str(sm.evaluate(SCORES, "ndcg@3", relevant=GRADES))
 
 
-class TestKept:
+class TestStoredGrades:
     RANKS = sm.Ranks(
         [4, 4],
         [0, 1, 2, 1],
@@ -366,26 +376,32 @@ class TestKept:
     )
 
     @pytest.mark.parametrize("least", [0, 2, 3])
-    def test_files_of_ranks_keep_grades(self, least, tmp_path):
+    def test_written_ranks_have_grades(self, least, tmp_path):
         ranks = self.RANKS.at_least(least) if least else self.RANKS
         ranks.write(tmp_path / "ranks.parquet")
         read = as_ranks(tmp_path / "ranks.parquet")
         assert read.min_relevance == least
         for name in ("ndcg@3", "recall@2", "ap"):
-            assert value(name, read).tolist() == value(name, ranks).tolist()
+            assert (
+                metric_values(name, read).tolist()
+                == metric_values(name, ranks).tolist()
+            )
 
-    def test_users_that_are_taken_keep_theirs(self):
+    def test_take_and_replace_preserve_grades(self):
         assert self.RANKS.take([1, 0]).relevance.tolist() == [3, 1, 2, 3]
         named = self.RANKS.replace(source="a test", users=["x", "y"])
-        assert value("ndcg", named).tolist() == value("ndcg", self.RANKS).tolist()
+        assert (
+            metric_values("ndcg", named).tolist()
+            == metric_values("ndcg", self.RANKS).tolist()
+        )
         assert named.users.tolist() == ["x", "y"]
         assert named.replace(source="again").users.tolist() == ["x", "y"]
 
-    def test_ranks_take_a_grade_later(self):
+    def test_evaluate_ranks_with_min_relevance(self):
         (found,) = sm.evaluate(self.RANKS, "recall@2", min_relevance=2)
         assert found.value == pytest.approx((1 / 2 + 1) / 2)
 
-    def test_command(self, tmp_path):
+    def test_evaluate_command_with_min_relevance(self, tmp_path):
         TABLE.to_csv(tmp_path / "grades.csv", index=False)
         np.save(tmp_path / "scores.npy", SCORES)
         arguments = [
@@ -408,7 +424,7 @@ class TestKept:
         assert ndcg["value"] == pytest.approx(np.mean(NDCG[:2]), rel=1e-14)
         assert recall["value"] == pytest.approx((1 / 2 + 1) / 2)
 
-    def test_sampled_rankings_say_that_grades_are_not_used(self):
+    def test_correct_warns_about_unused_grades(self):
         with warns_about("grades"):
             sm.correct(LISTS[LISTS.user_id == 1], "hr@1", relevant=TABLE, n_items=50)
 
@@ -424,18 +440,18 @@ class TestKept:
         ({"relevant": np.where(GRADES > 2, np.nan, GRADES)}, "finite"),
     ],
 )
-def test_refused(given, words):
+def test_wrong_grades_are_refused(given, words):
     with pytest.raises(sm.InputError, match=words):
         sm.evaluate(SCORES, "ndcg@3", **given)
 
 
 @pytest.mark.parametrize("relevance", [[1], [1, 0], [1, -1], [1, np.inf]])
-def test_grades_of_ranks_that_cannot_be(relevance):
+def test_ranks_with_wrong_grades_are_refused(relevance):
     with pytest.raises(sm.InputError, match="relevance"):
         sm.Ranks([9], [0, 1], [0, 0], n_found=[2], relevance=relevance)
 
 
-def test_sampled_rankings_take_no_least_grade():
+def test_compare_of_sampled_ranks_refuses_min_relevance():
     sampled = sm.SampledRanks([1, 2], 9, 4)
     with pytest.raises(sm.InputError, match="min_relevance"):
         sm.compare({"A": sampled, "B": sampled}, "hr@1", min_relevance=2)
@@ -443,7 +459,7 @@ def test_sampled_rankings_take_no_least_grade():
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]])
 @pytest.mark.parametrize(("item", "place"), [("a", 1), ("b", 2), ("e", 3)])
-def test_grades_of_items_that_lists_lack_in_any_order_of_rows(item, place, order):
+def test_grades_of_missing_items_in_any_order_of_rows(item, place, order):
     """Anna's list has one of grade 1 at a place; c of grade 3 and d of grade 2 are not in it."""
     lists = pd.DataFrame(
         {"user_id": ["anna"] * 3, "item_id": list("abe"), "rank": [1, 2, 3]}

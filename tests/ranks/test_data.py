@@ -34,7 +34,7 @@ def one_by_one(scores, candidates, relevant):
     return [(better, tied) for _, better, tied in sorted(found)]
 
 
-def test_by_hand():
+def test_rank_by_hand():
     # User 0 has seen item 0. Its held-out item 2 scores 5: item 1 is better, items 3 and 4 tied.
     # User 1 has seen items 1 and 3. Its held-out item 4 scores 2: item 0 is better, 2 is worse.
     # User 2 has seen item 0, and items 0 and 1 have score -inf: four candidates.
@@ -45,7 +45,7 @@ def test_by_hand():
     assert counts(ranks) == [(1, 2), (1, 0), (1, 1)]
 
 
-def test_several_relevant_items_by_hand():
+def test_rank_several_items_by_hand():
     # User 0: item 3 scores 7 below 9; items 1 and 2 score 5 below 9 and 7, tied with each other
     # and with item 4. User 1 has no relevant item. User 2 has not seen its item 0, the best.
     scores = np.array([[9, 5, 5, 7, 5], [1, 2, 3, 4, 5], [4, 3, 2, 1, 0]])
@@ -61,7 +61,7 @@ def test_several_relevant_items_by_hand():
 @pytest.mark.parametrize("block_size", [1, 36, 512])
 @pytest.mark.parametrize("single", [True, False])
 @pytest.mark.parametrize("seed", range(2))
-def test_agrees_with_comparing_one_by_one(seed, single, block_size):
+def test_rank_matches_pairwise_comparison(seed, single, block_size):
     rng = np.random.default_rng(seed)
     scores = rng.integers(0, 6, (70, 23)).astype(np.float32)
     scores[rng.random(scores.shape) < 0.1] = -np.inf
@@ -103,7 +103,7 @@ LISTS = {
 
 @pytest.mark.parametrize("form", LISTS)
 @pytest.mark.parametrize("kind", ["matrix", "function", "vectors"])
-def test_lists_mean_what_they_mean_to_evaluate(form, kind):
+def test_rank_lists_match_evaluate(form, kind):
     given, columns = LISTS[form]
     vectors = (
         np.random.default_rng(3).random((2, 3)),
@@ -124,7 +124,7 @@ def test_lists_mean_what_they_mean_to_evaluate(form, kind):
         assert found.tolist() == expected.tolist()
 
 
-def test_grades_in_nested_lists_are_those_of_evaluate():
+def test_rank_grades_in_lists_match_evaluate():
     scores, grades = np.array([[0.9, 0.5, 0.1]]), [[1, 2, 3]]
     found = sm.values_by_user(rank(scores, None, grades), "ndcg@3")
     ideal = 3 + 2 / math.log2(3) + 1 / 2
@@ -132,7 +132,7 @@ def test_grades_in_nested_lists_are_those_of_evaluate():
     assert found["ndcg@3"].tolist() == pytest.approx([worst / ideal], abs=1e-15)
 
 
-def test_stored_zeros_and_repeated_entries_of_sparse_arrays():
+def test_rank_sparse_zeros_and_duplicates():
     zero = csr_array(
         (np.array([0.0, 1.0]), np.array([1, 2]), np.array([0, 2])), shape=(1, 4)
     )
@@ -151,7 +151,7 @@ def test_stored_zeros_and_repeated_entries_of_sparse_arrays():
     assert (zero.nnz, twice.nnz) == (2, 2)
 
 
-def test_scores_are_not_written_to():
+def test_rank_does_not_change_scores():
     scores = np.array([[1.0, 2.0, 3.0]])
     scores.setflags(write=False)
     assert rank(lambda _: scores, np.array([[False, True, False]]), [0]).n_better == [
@@ -160,7 +160,7 @@ def test_scores_are_not_written_to():
 
 
 @pytest.mark.parametrize("low", [2**62, -(2**62), 2**53])
-def test_integers_that_no_float_holds_are_compared_as_integers(low):
+def test_rank_large_integers_are_exact(low):
     scores = np.array([[low + 1, low, low + 2, low], [0, 1, -1, 0]])
     assert counts(rank(by_rows(scores), None, [1, 0])) == [(2, 1), (1, 1)]
     seen = np.array([[True, False, False, False], [False] * 4])
@@ -191,7 +191,7 @@ def vectors(seed, d, levels=None):
 @pytest.mark.parametrize(
     ("d", "levels"), [(1, 2), (5, 1), (3, 1000), (16, None), (100, None)]
 )
-def test_vectors_agree_with_exactly_rounded_sums(d, levels, block_size):
+def test_rank_vectors_match_exactly_rounded_sums(d, levels, block_size):
     users, items, seen, relevant = vectors(d, d, levels)
     scores = np.array([[math.fsum(user * item) for item in items] for user in users])
     held_out = relevant.argmax(axis=1)
@@ -278,12 +278,12 @@ PAIR = (np.ones((2, 3)), np.ones((4, 3)))
         (PAIR, None, [0, 0, 0], r"relevant items are int64 of shape \(3,\)"),
     ],
 )
-def test_refused(score, seen, relevant, problem):
+def test_rank_wrong_arguments_are_refused(score, seen, relevant, problem):
     with pytest.raises(InputError, match=problem):
         rank(score, seen, relevant, users=[100, 101, 102], items=[500, 501, 502, 503])
 
 
-def test_more_that_is_refused():
+def test_rank_wrong_options_are_refused():
     with pytest.raises(InputError, match="block_size"):
         rank(by_rows(ONES), None, [0, 0, 0], block_size=0)
     with pytest.raises(InputError, match="row 1, column relevant"):
@@ -304,7 +304,7 @@ def test_more_that_is_refused():
         NOBODY,
     ],
 )
-def test_nobody_with_a_relevant_item_is_refused(relevant):
+def test_rank_without_relevant_items_is_refused(relevant):
     with pytest.raises(InputError, match="relevant"):
         rank(by_rows(ONES), None, relevant)
 
@@ -317,9 +317,7 @@ def exact_products(users, items):
 
 @pytest.mark.parametrize("scale", [1.0, 2.0**-500, 2.0**400])
 @pytest.mark.parametrize("several", [False, True])
-def test_near_ties_of_whole_numbers_are_ranked_as_exact_arithmetic_does(
-    scale, several
-):
+def test_rank_near_ties_of_whole_numbers_are_exact(scale, several):
     """Sums of products up to 2^52 are exact; many differ by 1, far within the margin."""
     rng = np.random.default_rng(1)
     users = 2.0**24 + rng.integers(0, 3, (9, 8))
@@ -341,7 +339,7 @@ def test_near_ties_of_whole_numbers_are_ranked_as_exact_arithmetic_does(
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_near_ties_of_fractions_are_ranked_as_exact_arithmetic_does(seed):
+def test_rank_near_ties_of_fractions_are_within_rounding(seed):
     """Up to the rounding of one sum; equal vectors are tied, whatever the block."""
     rng = np.random.default_rng(seed)
     users = rng.normal(size=(12, 7))
@@ -368,7 +366,7 @@ def test_near_ties_of_fractions_are_ranked_as_exact_arithmetic_does(seed):
         assert ranks.n_better[user] + ranks.n_tied[user] <= maybe
 
 
-def test_lists_of_seen_and_of_relevant_columns_together():
+def test_rank_lists_of_seen_and_relevant_items():
     scores = np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.4, 0.1]])
     # Without items 0 and 1, item 3 of the first user is the best; item 2 of the second is, too.
     for score in (scores, scores.tolist(), lambda users: scores[users]):
@@ -381,7 +379,7 @@ def test_lists_of_seen_and_of_relevant_columns_together():
         rank([[0.1, 0.2], [0.3]], None, [[0], [0, 1]])
 
 
-def test_products_beyond_the_largest_number():
+def test_rank_infinite_products():
     """-inf is no candidate, as a score of a matrix is; inf and NaN are refused."""
     items = np.array(
         [[-1e200, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [-1e200, 0.0]]
@@ -402,7 +400,7 @@ def test_products_beyond_the_largest_number():
 
 @pytest.mark.parametrize("item", [-2, -1, 4, 5])
 @pytest.mark.parametrize("name", ["relevant", "seen"])
-def test_items_that_have_no_score_are_refused(name, item):
+def test_rank_unknown_items_are_refused(name, item):
     given = {"relevant": [[1], [2]], "seen": [[3], [3]], name: [[3], [item]]}
     with pytest.raises(
         InputError,
@@ -411,7 +409,7 @@ def test_items_that_have_no_score_are_refused(name, item):
         rank(by_rows(np.ones((2, 4))), given["seen"], given["relevant"])
 
 
-def test_a_function_is_asked_for_the_first_user_then_for_all_with_an_item():
+def test_rank_function_is_called_for_users_with_items():
     scores = np.random.default_rng(0).random((3, 5))
     asked = []
 
@@ -425,7 +423,7 @@ def test_a_function_is_asked_for_the_first_user_then_for_all_with_an_item():
     assert asked[2:] == [[0], [1, 2]]
 
 
-def test_lists_of_columns_have_as_many_items_as_their_largest_column_says():
+def test_lists_of_columns_determine_number_of_items():
     found = items_by_position([[1, 3], [], [0]], "seen")
     assert (found.n_users, found.n_items) == (3, 4)
     assert found.item.tolist() == [1, 3, 0]
@@ -437,7 +435,7 @@ def test_lists_of_columns_have_as_many_items_as_their_largest_column_says():
 @pytest.mark.parametrize(
     "positive", [[0.0, 1.0], [0], [[0, 1]], 5, -6, [0, 5], "0", True]
 )
-def test_a_column_of_positives_is_refused(positive):
+def test_correct_wrong_positive_is_refused(positive):
     with pytest.raises(InputError, match="positive"):
         sm.correct(
             np.random.default_rng(0).random((2, 5)),
@@ -450,7 +448,7 @@ def test_a_column_of_positives_is_refused(positive):
 @pytest.mark.parametrize(
     ("positive", "ranks"), [(0, [1, 3]), (-1, [5, 2]), ([0, -1], [1, 2]), (4, [5, 2])]
 )
-def test_columns_of_positives_by_hand(positive, ranks):
+def test_correct_positive_by_hand(positive, ranks):
     scores = np.array([[9.0, 5.0, 4.0, 3.0, 1.0], [6.0, 9.0, 1.0, 2.0, 8.0]])
     found = sm.correct(
         scores, "rr", "sampled", positive=positive, n_items=50, shape="none"

@@ -1,4 +1,4 @@
-"""Several relevant items a user against every order of the ties, and against other packages."""
+"""Metrics of several relevant items against every order of the ties, and other packages."""
 
 from collections import Counter
 from math import fsum
@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
-from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.metrics.formulas import reciprocals
 from sampled_metrics.ranks import Ranks
 from tests.helpers.relevance import (
     metric_by_definition,
     metric_names,
+    metric_values,
     orders_with_ties,
     ranks_by_user,
     ranks_of_scores,
@@ -28,12 +28,12 @@ def user_of(scores, least_irrelevant=1):
 
 
 scored = st.lists(st.integers(0, 2), min_size=2, max_size=6)
+
+
 one_user = scored.flatmap(user_of)
+
+
 untied_user = st.permutations(range(7)).flatmap(user_of)
-
-
-def value(name, ranks, *args):
-    return values(parse_measure(name), ranks, *args)
 
 
 def row_of(order, relevant):
@@ -42,7 +42,7 @@ def row_of(order, relevant):
 
 @settings(max_examples=80)
 @given(user=one_user, k=st.integers(1, 7))
-def test_expected_is_the_mean_over_all_orders(user, k):
+def test_expected_matches_mean_over_all_orders(user, k):
     scores, relevant = user
     rows = Counter(
         tuple(row_of(order, relevant)) for order in orders_with_ties(scores)
@@ -53,12 +53,14 @@ def test_expected_is_the_mean_over_all_orders(user, k):
             metric_by_definition(name, row) * times / total
             for row, times in rows.items()
         )
-        assert value(name, ranks).item() == pytest.approx(mean, abs=1e-13), name
+        assert metric_values(name, ranks).item() == pytest.approx(mean, abs=1e-13), (
+            name
+        )
 
 
 @settings(max_examples=40)
 @given(user=one_user, k=st.integers(1, 7))
-def test_extreme_policies_are_the_extreme_orders(user, k):
+def test_extreme_policies_match_extreme_orders(user, k):
     scores, relevant = user
     rows = [row_of(order, relevant) for order in orders_with_ties(scores)]
     ranks = ranks_of_scores([user])
@@ -67,7 +69,7 @@ def test_extreme_policies_are_the_extreme_orders(user, k):
             range(len(scores)), key=lambda i: (-scores[i], sign * (i in relevant))
         )
         for name in metric_names(k):
-            found = value(name, ranks, policy).item()
+            found = metric_values(name, ranks, policy).item()
             assert found == pytest.approx(
                 metric_by_definition(name, row_of(order, relevant)), abs=1e-13
             )
@@ -77,12 +79,12 @@ def test_extreme_policies_are_the_extreme_orders(user, k):
 
 @settings(max_examples=40)
 @given(user=one_user, k=st.integers(1, 7), seed=st.integers(0, 99))
-def test_random_is_the_value_of_one_order_for_every_measure(user, k, seed):
+def test_random_matches_one_order_for_all_metrics(user, k, seed):
     scores, relevant = user
     rows = {tuple(row_of(order, relevant)) for order in orders_with_ties(scores)}
     names, ranks = metric_names(k), ranks_of_scores([user])
     found = [
-        value(name, ranks, "random", np.random.default_rng(seed)).item()
+        metric_values(name, ranks, "random", np.random.default_rng(seed)).item()
         for name in names
     ]
     assert any(
@@ -99,7 +101,7 @@ def test_random_is_the_value_of_one_order_for_every_measure(user, k, seed):
     k=st.integers(1, 7),
     more=st.data(),
 )
-def test_list_cut_at_k_or_below_says_what_the_ranking_says(users, k, more):
+def test_list_cut_at_k_or_below_matches_full_ranking(users, k, more):
     full = ranks_of_scores(users)
     cut = ranks_of_scores(users, depth=more.draw(st.integers(k, 7)))
     unknown = Ranks(
@@ -111,12 +113,12 @@ def test_list_cut_at_k_or_below_says_what_the_ranking_says(users, k, more):
         depth=cut.depth,
     )
     for name in (name for name in metric_names(k) if "@" in name):
-        expected = value(name, full)
-        np.testing.assert_array_equal(value(name, cut), expected)
-        np.testing.assert_array_equal(value(name, unknown), expected)
+        expected = metric_values(name, full)
+        np.testing.assert_array_equal(metric_values(name, cut), expected)
+        np.testing.assert_array_equal(metric_values(name, unknown), expected)
 
 
-def test_random_orders_average_to_the_expectation():
+def test_random_orders_average_to_expectation():
     # one user 20,000 times: 2 above, then 3 of 7 tied relevant, then a relevant item far below
     copies = 20_000
     ranks = ranks_by_user(
@@ -127,13 +129,15 @@ def test_random_orders_average_to_the_expectation():
     )
     rng = np.random.default_rng(7)
     for name in metric_names(5, 17):
-        values = value(name, ranks, "random", rng)
+        values = metric_values(name, ranks, "random", rng)
         error = values.std() / np.sqrt(copies)
-        assert abs(values.mean() - value(name, ranks)[0]) < 4 * error + 1e-12, name
+        assert (
+            abs(values.mean() - metric_values(name, ranks)[0]) < 4 * error + 1e-12
+        ), name
 
 
 @pytest.mark.parametrize("above", [0, 1, 30, 63, 64, 65, 1000, 10**6])
-def test_sum_of_reciprocals_near_and_far(above):
+def test_reciprocals_match_sums(above):
     # from a table up to 64 and from an expansion beyond
     places = np.array([1, 2, 10, 64, 65, 5000])
     expected = [
@@ -143,7 +147,7 @@ def test_sum_of_reciprocals_near_and_far(above):
     np.testing.assert_allclose(found, expected, rtol=2e-14)
 
 
-def test_expectations_stay_accurate_in_a_large_catalogue():
+def test_expected_in_large_catalogue_is_accurate():
     # 900,000 above, then 3 of 40 tied candidates relevant, none found before
     above, size, hits = 900_000, 40, 3
     n = [1_000_000]
@@ -152,24 +156,28 @@ def test_expectations_stay_accurate_in_a_large_catalogue():
         hits / size * (1 + i * (hits - 1) / (size - 1)) / (above + 1 + i)
         for i in range(size)
     )
-    assert value("ap", ranks).item() == pytest.approx(ap / hits, rel=1e-9, abs=0)
+    assert metric_values("ap", ranks).item() == pytest.approx(
+        ap / hits, rel=1e-9, abs=0
+    )
     ndcg = fsum(hits / size / np.log2(above + 2 + i) for i in range(size))
     ideal = 1 + 1 / np.log2(3) + 1 / np.log2(4)
-    assert value("ndcg", ranks).item() == pytest.approx(ndcg / ideal, rel=1e-8, abs=0)
+    assert metric_values("ndcg", ranks).item() == pytest.approx(
+        ndcg / ideal, rel=1e-8, abs=0
+    )
 
 
-def test_many_hits_in_one_large_level():
+def test_expected_of_many_hits_in_one_level():
     # 1000 of 2000 tied; the chance of no hit in the first 1000 is 1/C(2000, 1000), below 1e-600
     n, hits = 2000, 1000
     ranks = ranks_by_user([0] * hits, [0] * hits, [n - 1] * hits, [hits], [n], [n])
-    assert value("hit@1000", ranks).item() == 1
-    assert value("recall@1000", ranks).item() == 1 / 2
+    assert metric_values("hit@1000", ranks).item() == 1
+    assert metric_values("recall@1000", ranks).item() == 1 / 2
     # places of the first hit, weighed by hand: 1/2, 1/2 * 1000/1999, ...
     chance, rr = hits / n, 0.0
     for place in range(1, n - hits + 2):
         rr += chance / place
         chance *= (n - hits - place + 1) / (n - place)
-    assert value("rr", ranks).item() == pytest.approx(rr, rel=1e-12)
+    assert metric_values("rr", ranks).item() == pytest.approx(rr, rel=1e-12)
 
 
 class TestAgainstOtherPackages:
@@ -214,5 +222,5 @@ class TestAgainstOtherPackages:
             ]
         for name, expected in theirs.items():
             np.testing.assert_allclose(
-                value(name, ranks_of_scores(users)), expected, rtol=1e-12
+                metric_values(name, ranks_of_scores(users)), expected, rtol=1e-12
             )

@@ -35,7 +35,7 @@ def printed(tmp_path_factory):
     return done.stdout.splitlines()
 
 
-def test_the_page_shows_what_is_printed(printed):
+def test_page_shows_the_printed_output(printed):
     (shown,) = re.findall(r"(?ms)^```text\n(.*?)^```$", PAGE)
     for line, expected in zip(printed, shown.splitlines(), strict=True):
         assert NUMBER.sub("#", line) == NUMBER.sub("#", expected)
@@ -51,7 +51,7 @@ def numbers(line):
 
 
 @pytest.mark.parametrize("model", ["BPR", "EASE"])
-def test_the_range_holds_what_recbole_computes_in_full(printed, model):
+def test_range_contains_metric_of_full_ranking(printed, model):
     among, full = [
         numbers(line)
         for line in printed
@@ -66,7 +66,7 @@ def test_the_range_holds_what_recbole_computes_in_full(printed, model):
     assert among["recall@10"] > among["exact_recall@10_high"]
 
 
-def test_a_loop_of_torch():
+def test_torch_loop_matches_evaluate():
     """Scores that need gradients, in half precision too."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(90, 40))

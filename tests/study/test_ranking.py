@@ -1,9 +1,10 @@
-"""Ranks and scores from elsewhere against counting by hand; ranks in pieces against the whole."""
+"""Ranks and scores in files of others against hand counts; ranks in pieces against the whole."""
 
 import re
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import rank
 from sampled_metrics_study.data.split import Split, leave_last_out, save_split
+from sampled_metrics_study.experiment import join_sources, read_ranks_by_name
 from sampled_metrics_study.recommenders import create
 from sampled_metrics_study.recommenders.ranking import (
     gather_ranks,
@@ -89,7 +91,7 @@ def write(path, users, items, scores):
 @pytest.mark.parametrize("ids", IDS)
 @pytest.mark.parametrize("name", ["s.npz", "s.csv", "s.parquet", "s.tsv.gz"])
 @pytest.mark.parametrize(("more", "mask"), [(0, True), (2, False)])
-def test_ranks_are_counted(tmp_path, ids, name, more, mask):
+def test_read_scores_ranks_match_counts(tmp_path, ids, name, more, mask):
     """In any form and order, with others' scores, with or without scores of seen items."""
     scores = np.pad(
         np.where(SEEN & mask, -np.inf, SCORES), (0, more), constant_values=3
@@ -102,27 +104,27 @@ def test_ranks_are_counted(tmp_path, ids, name, more, mask):
 
 
 @pytest.mark.parametrize("name", ["s.npz", "s.parquet"])
-def test_text_fits_integers(tmp_path, name):
+def test_read_scores_text_ids_match_integers(tmp_path, name):
     for ours, theirs in (("integers", "digits"), ("digits", "integers")):
         path = write(tmp_path / name, IDS[theirs](USERS), IDS[theirs](ITEMS), SCORES)
         assert ranked(path, split_of(ours)) == COUNTED
 
 
 @pytest.mark.parametrize("kind", [">f8", ">f4", "<f4"])
-def test_floats_of_other_machines_and_sizes(tmp_path, kind):
+def test_read_scores_floats_of_any_kind(tmp_path, kind):
     path = write(tmp_path / "s.npz", USERS, ITEMS, SCORES.astype(kind))
     assert ranked(path, split_of("integers")) == COUNTED
 
 
 @pytest.mark.parametrize("name", ["s.csv", "s.parquet"])
-def test_integers_that_no_float_holds_do_not_tie(tmp_path, name):
+def test_read_scores_large_integers_do_not_tie(tmp_path, name):
     path = write(tmp_path / name, USERS, ITEMS, SCORES.astype(np.int64) + 2**62)
     assert ranked(path, split_of("integers")) == COUNTED
 
 
 @pytest.mark.parametrize("ids", IDS)
 @pytest.mark.parametrize("with_items", [True, False])
-def test_ranks_in_a_table(tmp_path, ids, with_items):
+def test_read_aligned_table_of_counts(tmp_path, ids, with_items):
     split = split_of(ids)
     frame = pd.DataFrame(COUNTED, columns=["n_candidates", "n_better", "n_tied"])
     frame.insert(0, "user_id", split.user_ids)
@@ -141,7 +143,7 @@ RANKS = "user_id,item_id,n_candidates,n_better,n_tied\n"
 
 
 @pytest.mark.parametrize("others", [True, False])
-def test_only_evaluated_users_need_ranks_and_scores(tmp_path, others):
+def test_read_scores_needs_evaluated_users_only(tmp_path, others):
     # bert is evaluated and comes first, anna only trains
     split = Split(
         csr_array([[0, 1.0, 0], [1, 0, 0]]), np.array([2]), PAIR[::-1], XYZ, 0
@@ -175,7 +177,7 @@ def test_only_evaluated_users_need_ranks_and_scores(tmp_path, others):
         (read_ranks, "user_id,n_candidates,n_better\na,2,1\n", None, None, "lacks column n_tied"),
     ],
 )  # fmt: skip
-def test_tables_that_do_not_fit(tmp_path, read, text, row, column, problem):
+def test_wrong_tables_are_refused(tmp_path, read, text, row, column, problem):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(InputError) as caught:
         read(tmp_path / "t.csv", SMALL)
@@ -212,7 +214,7 @@ ONE = np.arange(6).reshape(2, 3) == 3
         ("scores", None, "not scores"),
     ],
 )
-def test_matrices_that_do_not_fit(tmp_path, name, array, problem):
+def test_wrong_matrices_are_refused(tmp_path, name, array, problem):
     arrays = {
         key: value
         for key, value in (MATRIX | {name: array}).items()
@@ -225,7 +227,7 @@ def test_matrices_that_do_not_fit(tmp_path, name, array, problem):
     assert caught.value.problem.startswith(problem)
 
 
-def test_snippet_of_the_guide(tmp_path, monkeypatch):
+def test_guide_snippet_writes_scores(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_split(tmp_path / "results/shop/split/split.npz", split_of("text"))
     text = (ROOT / "docs/other-data.md").read_text()
@@ -238,7 +240,7 @@ SPLIT = leave_last_out(synthetic_interactions(users=23, items=31), "last")
 
 
 @given(st.integers(0, 50), st.integers(1, 60))
-def test_pieces_are_all_in_order_and_nearly_equal(size, count):
+def test_users_of_piece_are_all_and_nearly_equal(size, count):
     pieces = [
         users_of_piece(f"{number}-of-{count}", size) for number in range(1, count + 1)
     ]
@@ -248,7 +250,7 @@ def test_pieces_are_all_in_order_and_nearly_equal(size, count):
 
 @pytest.mark.parametrize("kind", ["als", "itemknn", "popularity"])
 @pytest.mark.parametrize("count", [1, 2, 23, 30])
-def test_ranks_of_any_number_of_pieces_are_those_of_one(tmp_path, kind, count):
+def test_gather_ranks_of_pieces_match_whole(tmp_path, kind, count):
     model = create(kind, {}).fit(SPLIT.train)
     whole, paths = rank_piece(model.score, SPLIT), []
     for number in range(1, count + 1):
@@ -269,7 +271,7 @@ def test_ranks_of_any_number_of_pieces_are_those_of_one(tmp_path, kind, count):
 @pytest.mark.parametrize(
     "pieces", [[], [[7, 8]], [[9], [7, 8]], [[7], [7, 8]], [[7], [9, 8]]]
 )
-def test_pieces_that_do_not_fit(tmp_path, pieces):
+def test_gather_ranks_wrong_pieces_are_refused(tmp_path, pieces):
     """Users who are not those of the split, in order."""
     train = csr_array(np.tile([1.0, 0, 0], (3, 1)))
     split = Split(train, np.ones(3, int), np.array([7, 8, 9]), np.arange(3), 0)
@@ -279,3 +281,23 @@ def test_pieces_that_do_not_fit(tmp_path, pieces):
         Ranks(2 * ones, 0 * ones, 0 * ones, users=users).write(place)
     with pytest.raises(InputError):
         gather_ranks(paths, split)
+
+
+def test_read_by_name_and_sources(tmp_path):
+    Ranks([5], [1], [0]).write(tmp_path / "A.parquet")
+    table = pq.read_table(tmp_path / "A.parquet")
+    table = table.replace_schema_metadata({b"source": b"a\nb \xff\x1b[2J"})
+    pq.write_table(table, tmp_path / "B.parquet")
+    ranks = read_ranks_by_name([tmp_path / "A.parquet", tmp_path / "B.parquet"])
+    assert [r.source for r in ranks.values()] == ["unknown", "a b \ufffd\\x1b[2J"]
+    assert list(ranks) == ["A", "B"]
+    assert read_ranks_by_name([]) == {}
+    with pytest.raises(InputError, match="recommender"):
+        read_ranks_by_name([tmp_path / "A.parquet"] * 2)
+    Ranks([5, 5], [1, 1], [0, 0]).write(tmp_path / "B.parquet")
+    with pytest.raises(InputError, match=r"A\.parquet"):
+        read_ranks_by_name([tmp_path / "A.parquet", tmp_path / "B.parquet"])
+    assert (
+        join_sources(["trained here", "scores; trained here"])
+        == "scores; trained here"
+    )

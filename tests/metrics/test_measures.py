@@ -1,11 +1,7 @@
-"""Names, values by hand and tie policies of metrics of one relevant item."""
-
-import itertools
+"""Names of metrics, their registry, tables of values, and lists that end too early."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics import (
@@ -18,12 +14,12 @@ from sampled_metrics.metrics import (
 from sampled_metrics.metrics.formulas import gains
 from sampled_metrics.metrics.measures import parse_measures, synonyms
 from sampled_metrics.ranks import Ranks
-
-RANKS = np.array([1, 2, 3, 4, 5])  # of n = 5 candidates
-
-
-def at(name, rank=RANKS, n=5):
-    return parse_measure(name).value_at(rank, n)
+from tests.helpers.relevance import (
+    FIVE_RANKS,
+    metric_values,
+    ranks_at_places,
+    values_at,
+)
 
 
 class TestNames:
@@ -54,14 +50,14 @@ class TestNames:
             ("auc-micro", "auc-micro AUC_micro GAUC"),
         ],
     )
-    def test_spellings_of_one_metric(self, name, names):
+    def test_parse_measure_spellings_are_equal(self, name, names):
         for spelling in names.split():
             measure = parse_measure(spelling)
             assert measure == parse_measure(name), spelling
             assert str(measure) == spelling
             assert measure.format_name(measure.kind) == name
 
-    def test_a_name_without_the_cut_off_is_the_callers(self):
+    def test_name_without_cutoff_is_the_callers(self):
         names = {
             "HR@10": "HR",
             "hit_rate_5": "hit",
@@ -107,7 +103,7 @@ class TestNames:
             *("f0.12345678@5", "f²@5"),
         ],
     )
-    def test_unknown_name_lists_the_known(self, name):
+    def test_parse_measure_unknown_name_lists_known(self, name):
         with pytest.raises(InputError, match="unknown measure") as caught:
             parse_measure(name)
         assert all(known in str(caught.value) for known in known_measures())
@@ -127,12 +123,12 @@ class TestNames:
             ("ap-by-relevant", "map_cut_10 map_cut10 AP_by_relevant_at_10"),
         ],
     )
-    def test_cutoffs_as_papers_and_libraries_write_them(self, kind, names):
+    def test_parse_measure_cutoff_spellings(self, kind, names):
         for name in names.split():
             assert parse_measure(name) == Measure(kind, 10)
             assert str(parse_measure(name)) == name
 
-    def test_a_number_after_f_is_beta(self):
+    def test_parse_measure_number_after_f_is_beta(self):
         for name in ("f1@10", "F1_at_10", "f1_10", "f1-10"):
             assert parse_measure(name) == Measure("f", 10, 1.0)
 
@@ -149,21 +145,21 @@ class TestNames:
             ("auc@10", "no cut-off"),
         ],
     )
-    def test_what_may_have_been_meant(self, name, words):
+    def test_parse_measure_suggests_names(self, name, words):
         with pytest.raises(InputError, match=words):
             parse_measure(name)
 
     @pytest.mark.parametrize(
         ("name", "function"), [("mae", "mae"), ("RMSE", "rmse"), ("rmse@10", "rmse")]
     )
-    def test_metrics_of_ratings_are_functions(self, name, function):
+    def test_parse_measure_names_functions_of_ratings(self, name, function):
         with pytest.raises(
             InputError, match=rf"sampled_metrics\.{function}\("
         ) as caught:
             parse_measure(name)
         assert name in str(caught.value)
 
-    def test_lists_of_names(self):
+    def test_parse_measures_of_lists(self):
         for names in (
             "hr@10,MRR",
             "hr@10, mrr",
@@ -177,7 +173,7 @@ class TestNames:
             with pytest.raises(InputError, match="metrics"):
                 parse_measures(names)
 
-    def test_names_of_other_libraries_are_metrics(self):
+    def test_synonyms_are_metrics(self):
         for name in synonyms():
             measure = (
                 None
@@ -188,59 +184,6 @@ class TestNames:
             same = name["theirs"] not in ("map@K", "MAP@K", "map_at_K")
             if name["library"] in ("ranx", "trec_eval", "BEIR", "MTEB") and same:
                 assert parse_measure(name["theirs"].replace("K", "9")) == measure
-
-
-class TestOneRelevantItem:
-    @pytest.mark.parametrize(
-        ("name", "expected"),
-        [
-            ("auc", [4 / 4, 3 / 4, 2 / 4, 1 / 4, 0 / 4]),
-            ("recall@3", [1, 1, 1, 0, 0]),
-            ("precision@3", [1 / 3, 1 / 3, 1 / 3, 0, 0]),
-            ("f0@3", [1 / 3, 1 / 3, 1 / 3, 0, 0]),
-            # precision 1/3 and recall 1: 2 * (1/3 * 1) / (1/3 + 1) = 1/2
-            ("f1@3", [1 / 2, 1 / 2, 1 / 2, 0, 0]),
-            # 5 P R / (4 P + R), and 1.25 P R / (0.25 P + R)
-            ("f2@3", [5 / 7, 5 / 7, 5 / 7, 0, 0]),
-            ("f0.5@3", [*[1.25 / 3 / (0.25 / 3 + 1)] * 3, 0, 0]),
-            ("ap", [1 / 1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]),
-            ("rr", [1 / 1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]),
-            ("ap@3", [1 / 1, 1 / 2, 1 / 3, 0, 0]),
-            ("ndcg", 1 / np.log2([2, 3, 4, 5, 6])),
-            ("ndcg@3", [1 / np.log2(2), 1 / np.log2(3), 1 / np.log2(4), 0, 0]),
-            # the ideal list gains 1/log2(2) + 1/log2(3)
-            ("ndcg-by-k@2", [*(1 / np.log2([2, 3]) / (1 + 1 / np.log2(3))), 0, 0, 0]),
-        ],
-    )
-    def test_by_hand(self, name, expected):
-        found = at(name)
-        np.testing.assert_allclose(found, expected, rtol=1e-15)
-        assert found.dtype == np.float64
-        if name != "auc":
-            np.testing.assert_array_equal(found, at(name, n=20))
-
-    def test_auc_takes_candidates_of_each_user(self):
-        # user 1: (10 - 4)/(10 - 1) = 6/9; user 2: (3 - 3)/(3 - 1) = 0
-        np.testing.assert_allclose(at("auc", [4, 3], [10, 3]), [6 / 9, 0])
-
-    @pytest.mark.parametrize("name", ["ap", "rr", "ndcg", "recall@7", "auc"])
-    def test_ranks_need_not_be_whole(self, name):
-        rank = np.array([1.5, 3.25, 6.75, 99.5])
-        expected = {
-            "ap": 1 / rank,
-            "rr": 1 / rank,
-            "ndcg": 1 / np.log2(rank + 1),
-            "recall@7": rank <= 7,
-            "auc": (100 - rank) / 99,
-        }
-        np.testing.assert_allclose(at(name, rank, 100), expected[name], rtol=1e-13)
-
-    @given(st.integers(1, 1000), st.integers(1, 1000))
-    def test_never_better_at_a_worse_rank(self, rank, k):
-        for name in known_measures():
-            name = name.replace("@k", f"@{k}").replace("BETA", "2")
-            better, worse = at(name, [rank, rank + 1], 1001)
-            assert 0 <= worse <= better <= 1
 
 
 @pytest.fixture
@@ -265,46 +208,24 @@ def rank_biased_precision():
 
 
 @pytest.mark.usefixtures("rank_biased_precision")
-def test_one_declaration_is_enough():
+def test_register_makes_a_metric():
     measure = parse_measure("rbp@4")
     assert measure == parse_measure("rank-biased-precision@4") == Measure("rbp", 4)
     assert (str(measure), measure.label) == ("rbp@4", "RBP@4")
     assert {"rbp@k", "rbp"} < set(known_measures())
-    np.testing.assert_allclose(at("rbp@2"), [0.2, 0.16, 0, 0, 0], rtol=1e-15)
-    np.testing.assert_allclose(at("rbp"), 0.2 * 0.8 ** (RANKS - 1), rtol=1e-15)
+    np.testing.assert_allclose(values_at("rbp@2"), [0.2, 0.16, 0, 0, 0], rtol=1e-15)
+    np.testing.assert_allclose(
+        values_at("rbp"), 0.2 * 0.8 ** (FIVE_RANKS - 1), rtol=1e-15
+    )
     for kind, aliases in (("rbp", []), ("other", ["ap"])):
         with pytest.raises(InputError, match="already registered"):
             measures.register(kind, "RBP", aliases=aliases)(lambda *_: None)
 
 
-class TestTies:
-    def test_every_order_of_three_tied_items_by_hand(self):
-        # 1 better, the held-out item H tied with P and Q: rank 2, 3 or 4 in two of six orders each
-        ranks = [2 + order.index("H") for order in itertools.permutations("HPQ")]
-        expected = np.mean([1 / rank for rank in ranks])  # (1/2 + 1/3 + 1/4) / 3
-        found = values(parse_measure("ap"), Ranks([6], [1], [2])).item()
-        assert found == pytest.approx(expected, rel=1e-15)
-
-    def test_random_places_are_uniform(self):
-        # 30,000 users with 2 ties: three places, each expected 10,000 times; 4 sd = 4 * 82
-        records = Ranks(np.full(30_000, 9), np.full(30_000, 3), np.full(30_000, 2))
-        of_values = 1 / values(
-            parse_measure("ap"), records, "random", np.random.default_rng(1)
-        )
-        ranks, counts = np.unique(of_values.round(), return_counts=True)
-        np.testing.assert_array_equal(ranks, [4, 5, 6])
-        assert (abs(counts - 10_000) < 4 * np.sqrt(30_000 * (1 / 3) * (2 / 3))).all()
-
-    def test_policies_that_cannot_be(self):
-        for policy in ("middle", "random"):  # the latter without a generator
-            with pytest.raises(InputError, match=policy):
-                values(parse_measure("ap"), Ranks([9], [3], [2]), policy)
-
-
 @pytest.mark.parametrize("ties", ["expected", "optimistic", "pessimistic", "random"])
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("same_n", [False, True])
-def test_many_users_have_the_values_that_few_have(ties, tied, same_n):
+def test_values_of_many_users_match_values_of_few(ties, tied, same_n):
     # Values of many users are looked up by place, those of a few thousand are calculated.
     rng = np.random.default_rng(0)
     users = 12_000
@@ -330,7 +251,82 @@ def test_many_users_have_the_values_that_few_have(ties, tied, same_n):
 @pytest.mark.parametrize(
     "beta", ["0.1234561", "0.1234569"]
 )  # shown are .123456 and .123457
-def test_a_beta_with_more_digits_than_its_name_shows_is_refused(beta):
+def test_parse_measure_beta_with_many_digits_is_refused(beta):
     with pytest.raises(InputError, match="6 digits"):
         parse_measure(f"f{beta}@5")
     assert parse_measure("f0.123456@5").beta == 0.123456
+
+
+@pytest.mark.parametrize("text", ["HR@1,5,10", "recall@5, 10"])
+def test_parse_measure_cutoff_without_name_is_refused(text):
+    with pytest.raises(InputError, match=r"cut-off alone.*hr@"):
+        parse_measures(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "places", "n", "expected"),
+    [
+        # one or two of two relevant items in a list of the top 10
+        ("recall@10", [3], 0, 1 / 2),
+        (
+            "precision@20",
+            [3, 4],
+            0,
+            2 / 20,
+        ),  # nothing below the last relevant item matters
+        ("ap", [3, 4], 0, (1 / 3 + 2 / 4) / 2),
+        ("auc", [3, 4], 12, (8 + 8) / (2 * 10)),
+        ("rr@20", [3], 0, 1 / 3),  # the first settles it
+        ("hit@20", [3], 0, 1),
+        ("ndcg@10", [], 0, 0),
+        ("recall@20", [3], 0, "recall@20 needs ranks down to 20; lists end at 10"),
+        ("hit@20", [], 0, "hit@20 needs ranks down to 20"),
+        ("ap", [3], 99, "ap needs the ranks of all relevant items.*; use ap@10"),
+        ("rr", [], 0, "rr needs the rank of the first relevant item.*; use rr@10"),
+        (
+            "auc",
+            [3],
+            99,
+            "auc needs the ranks of all relevant items.*; full rankings",
+        ),
+        ("auc", [3], 0, "auc needs n_candidates"),
+    ],
+)
+def test_values_of_short_lists_or_refusal(name, places, n, expected):
+    ranks = ranks_at_places(*places, n=n, n_relevant=2, depth=10)
+    if not isinstance(expected, str):
+        assert metric_values(name, ranks).item() == pytest.approx(expected, rel=1e-15)
+        return
+    with pytest.raises(InputError, match=expected):
+        metric_values(name, ranks)
+    with pytest.raises(InputError, match="1 users"):
+        metric_values("auc", ranks_at_places(1, 2, n=2))
+
+
+@pytest.mark.parametrize(
+    ("depth", "words"),
+    [
+        ([9, 30, 7, 8], "lists end at 7 or later .users: 3."),
+        ([8, 30, 8, 8], "lists end at 8 or later .users: 3."),
+        ([30, 10, 9, 10], "lists end at 9 or later .users: 1."),
+    ],
+)
+def test_values_of_short_lists_names_first_end(depth, words):
+    ranks = Ranks(
+        [0] * 4, [0] * 4, [0] * 4, n_found=[1] * 4, n_relevant=[2] * 4, depth=depth
+    )
+    with pytest.raises(
+        InputError, match=rf"recall@10 needs ranks down to 10; {words}\."
+    ):
+        metric_values("recall@10", ranks)
+    assert metric_values(f"recall@{min(depth)}", ranks).tolist() == [0.5] * 4
+    with pytest.raises(InputError, match=f"use ap@{min(depth)}"):
+        metric_values("ap", ranks)
+
+
+def test_values_without_users_are_empty():
+    ranks = Ranks([], [], [])
+    for name in ("recall@3", "ap", "auc", "ndcg@3", "rr"):
+        for ties in ("expected", "optimistic", "random"):
+            values = metric_values(name, ranks, ties, np.random.default_rng(0))
+            assert (values.shape, values.dtype) == ((0,), np.float64)
