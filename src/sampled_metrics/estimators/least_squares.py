@@ -39,13 +39,11 @@ from sampled_metrics.sampling.probability import pmf_at, require_ranks
 MAX_UNKNOWNS = 10_000  # negatives; matrices of more would take several GB of memory
 _BLOCK_ROWS = 2048  # of a QR decomposition, or 2 m if more: few decompositions, little memory
 _MAX_CONDITION = 1e8  # half of the 16 digits of float64 remain
-_TIE_BREAK = (
-    1e-12  # gamma of constrained least squares: decides among vectors that fit equally well
-)
+_TIE_BREAK = 1e-12  # gamma of constrained least squares; decides among equally good vectors
 _NNLS_STEPS = 30  # per unknown; ten times scipy's default, so that only a system that cycles fails
 _STEP_ROUNDING = 1e-13  # relative to the largest step; smaller negative ones are rounding errors
-ONE_BY_ONE = 1 << 14  # ranks; rankings no longer, as those of the paper, are summed rank by rank
-_NODES = 20
+ONE_BY_ONE = 1 << 14  # up to this many ranks, as in the paper, sums are over each rank
+_NODES = 20  # of a Gauss rule, which is then exact up to degree 39
 # Ranks summed one by one at both ends, where probabilities change fastest, the share of candidates
 # drawn above which all are, and the standard deviations by which a block may move the sampled rank.
 # Chosen together: sums agree with those over all ranks to a relative 1e-12, as the tests require,
