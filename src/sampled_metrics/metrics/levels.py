@@ -97,7 +97,7 @@ class Levels:
         sums = np.bincount(self.user, values, users.n_candidates.size)
         return sums.astype(np.float64, copy=False)
 
-    def split(self, place: Int, key: Int | Float) -> "Levels":
+    def split_by_item(self, place: Int, key: Int | Float) -> "Levels":
         """Return a level for each relevant item.
 
         Parameters
@@ -155,8 +155,8 @@ def _relevant_at_end(levels: Levels, _: np.random.Generator | None, is_last: boo
         return relevant_only
     place = concatenate_ranges(0, relevant_only.hits)
     if is_last:
-        return relevant_only.split(place, relevant_only.relevance)
-    return relevant_only.split(place, -relevant_only.relevance)
+        return relevant_only.split_by_item(place, relevant_only.relevance)
+    return relevant_only.split_by_item(place, -relevant_only.relevance)
 
 
 def _order_at_random(levels: Levels, rng: np.random.Generator | None) -> Levels:
@@ -171,7 +171,7 @@ def _order_at_random(levels: Levels, rng: np.random.Generator | None) -> Levels:
     key = place
     if levels.relevance is not None:
         key = rng.permutation(level.size)
-    return levels.split(place[np.lexsort((place, level))], key)
+    return levels.split_by_item(place[np.lexsort((place, level))], key)
 
 
 TIE_POLICIES: dict[str, Callable[[Levels, np.random.Generator | None], Levels]] = {
