@@ -283,11 +283,11 @@ class TestConventions:
         )
         assert mean_value(THREE_USERS, "auc") == pytest.approx(np.mean(AUC))
         assert mean_value(THREE_USERS, "GAUC") == mean_value(THREE_USERS, "auc-micro")
-        with pytest.raises(sm.InputError, match="take auc"):
+        with pytest.raises(sm.InputError, match="use auc"):
             sm.values_by_user(THREE_USERS, "gauc")
 
     def test_auc_micro_omits_users_without_irrelevant_candidates(self):
         full = sm.Ranks([2], [0, 1], [0, 0], n_found=[2])
-        with warns_about("leaves out 1 of 4"):
+        with warns_about("1 of 4 users"):
             found = mean_value(sm.Ranks.concatenate([THREE_USERS, full]), "auc-micro")
         assert found == pytest.approx(np.average(AUC, weights=[2, 1, 3]))

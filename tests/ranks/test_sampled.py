@@ -22,7 +22,7 @@ def test_from_table_by_hand(tmp_path):
         Sampling.WITHOUT_REPLACEMENT,
     )
     with pytest.raises(
-        InputError, match=r"found n_candidates 50 to 60, but n_items .* is 70"
+        InputError, match=r"found n_candidates 50 to 60, but n_items.* is 70"
     ):
         as_sampled(path, n_negatives=10, n_items=70)
     # Several held-out items of a user are several rows.
